@@ -1,0 +1,137 @@
+// `estoc devices`: what kernels can run on here, and which targets they can be found for.
+#include <sched.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands.h"
+#include "json.h"
+#include "table.h"
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  estoc devices\n"
+    "  estoc devices --json";
+
+struct DeviceInfo {
+  Target target = Target::cpu();
+  std::string name;
+  std::string instruction_set;
+  int cores = 1;
+  std::int64_t memory_bytes = 0;
+};
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+/// The x86-64 level (psABI) that the processor reaches; elsewhere the architecture's name.
+std::string instruction_set() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+  const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  return v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : v2 ? "x86-64-v2" : "x86-64";
+#elif defined(__aarch64__)
+  return "aarch64";
+#else
+  return "unknown";
+#endif
+}
+
+DeviceInfo host_device() {
+  DeviceInfo host;
+  host.name = processor_name();
+  host.instruction_set = instruction_set();
+  host.cores = usable_cores();
+  host.memory_bytes = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
+  return host;
+}
+
+/// The place where CUDA devices join in.
+std::vector<DeviceInfo> list_devices() {
+  return {host_device()};
+}
+
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const Target target : known_targets())
+    names.push_back(target.name());
+  return names;
+}
+
+void print_json(Output& output, const std::vector<DeviceInfo>& devices) {
+  Json json;
+  json["devices"] = Json::array();
+  for (const DeviceInfo& device : devices) {
+    json["devices"].push_back({{"target", device.target.name()},
+                               {"name", device.name},
+                               {"instruction_set", device.instruction_set},
+                               {"cores", device.cores},
+                               {"memory_bytes", device.memory_bytes}});
+  }
+  json["targets"] = target_names();
+  json["providers"] = available_providers();
+  output.print(dump(json));
+}
+
+void print_text(Output& output, const std::vector<DeviceInfo>& devices) {
+  Table table(output, {{"target"},
+                       {"device"},
+                       {"instructions"},
+                       {"cores", Table::Align::right},
+                       {"memory", Table::Align::right}});
+  for (const DeviceInfo& device : devices) {
+    table.add_row({device.target.name(), device.name, device.instruction_set,
+                   std::to_string(device.cores), format_bytes(device.memory_bytes)});
+  }
+  output.print(table.take());
+  output.print("\n");
+  output.print(labelled_line(output, "targets", join(target_names())));
+  output.print(labelled_line(output, "providers", join(available_providers())));
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Invocation& invocation) {
+  CLI::App* command =
+      app.add_subcommand("devices", "show what kernels can run on here, and the known targets");
+  auto json = std::make_shared<bool>(false);
+  add_json_option(*command, *json);
+  command->footer(kFooter);
+  command->callback([&invocation, json] {
+    invocation.run = [json](Context& context) {
+      const std::vector<DeviceInfo> devices = list_devices();
+      *json ? print_json(context.output, devices) : print_text(context.output, devices);
+      return Exit::ok;
+    };
+  });
+}
+
+}  // namespace estoc::cli

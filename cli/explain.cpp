@@ -1,0 +1,124 @@
+// `estoc explain`: which kernel classes apply to a problem, and why the others do not.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "json.h"
+#include "kernel_choice.h"
+#include "problem_files.h"
+#include "table.h"
+#include "target_choice.h"
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  estoc explain 'gemm m=512 n=512 k=512 a=bf16:t b=f16:n'\n"
+    "  estoc explain 'gemm m=512 n=512 k=511 a=f32' --kernel NAME\n"
+    "  estoc explain 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n' --target sm_90a --json";
+
+struct ExplainOptions {
+  QueryOptions query;
+  std::string problem;
+  std::string a, b;
+  std::string kernel;
+  bool json = false;
+};
+
+/// The reason without a line break, or what is to be said where there is none.
+std::string reason_of(const Status& status) {
+  return status ? "" : printable(status.error());
+}
+
+void print_json(Output& output, const std::vector<Explanation>& explanations) {
+  Json json = Json::array();
+  for (const Explanation& explanation : explanations) {
+    json.push_back({{"class", explanation.kernel_class},
+                    {"provider", explanation.provider},
+                    {"applies", explanation.status.ok()},
+                    {"described", explanation.described},
+                    {"supported", explanation.supported},
+                    {"reason", explanation.status.error()}});
+  }
+  output.print(dump(json));
+}
+
+std::string verdict(const Explanation& explanation) {
+  if (!explanation.status) return reason_of(explanation.status);
+  return fmt::format("applies: {} of {} kernels", explanation.supported, explanation.described);
+}
+
+void print_table(Output& output, const std::vector<Explanation>& explanations) {
+  Table table(output, {{"class"}, {"provider"}, {""}, {"verdict"}});
+  for (const Explanation& explanation : explanations) {
+    table.add_row({explanation.kernel_class, explanation.provider,
+                   explanation.status ? "yes" : "no", verdict(explanation)});
+  }
+  output.print(table.take());
+}
+
+void explain_kernel(const ExplainOptions& options, const RuntimeArguments& arguments, Target target,
+                    Output& output) {
+  const Kernel kernel = kernel_named(options.kernel);
+  const Status status = kernel.supports(arguments, target);
+  if (options.json) {
+    output.print(dump(Json{{"kernel", kernel.name()},
+                           {"class", kernel.metadata().kernel_class},
+                           {"provider", kernel.metadata().provider},
+                           {"target", target.name()},
+                           {"applies", status.ok()},
+                           {"reason", status.error()}}));
+    return;
+  }
+  output.print(labelled_line(output, "problem", Problem::of(arguments).to_string()));
+  output.print(labelled_line(output, "kernel", kernel.name()));
+  output.print(labelled_line(output, "target", target.name()));
+  output.print(labelled_line(
+      output, "applies", status ? output.styled("yes", Style::good) : "no: " + reason_of(status)));
+}
+
+Exit explain(const ExplainOptions& options, Context& context) {
+  KernelQuery query = make_query(options.query);
+  query.target = choose_target(options.query.target);
+  const FilledProblem filled = fill_problem(parse_problem(options.problem), options.a, options.b);
+  const auto arguments = describe_arguments(filled, device_for(*query.target));
+  if (!options.kernel.empty()) {
+    explain_kernel(options, *arguments, *query.target, context.output);
+    return Exit::ok;
+  }
+  const std::vector<Explanation> explanations = estoc::explain(*arguments, query);
+  if (options.json) {
+    print_json(context.output, explanations);
+    return Exit::ok;
+  }
+  context.output.print(
+      labelled_line(context.output, "problem", Problem::of(*arguments).to_string()));
+  context.output.print(labelled_line(context.output, "target", query.target->name()));
+  context.output.print("\n");
+  print_table(context.output, explanations);
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand(
+      "explain", "say for each kernel class why it does or does not apply to a problem");
+  auto options = std::make_shared<ExplainOptions>();
+  add_problem_argument(*command, options->problem);
+  command->add_option("--kernel", options->kernel, "explain this kernel alone")->type_name("NAME");
+  add_operand_options(*command, options->a, options->b);
+  add_query_options(*command, options->query);
+  add_json_option(*command, options->json);
+  command->footer(kFooter);
+  command->callback([&invocation, options] {
+    invocation.run = [options](Context& context) { return explain(*options, context); };
+  });
+}
+
+}  // namespace estoc::cli

@@ -1,0 +1,78 @@
+// Maps exceptions to exit statuses and prints them.
+#include "failure.h"
+
+#include <cstdio>
+#include <new>
+#include <string_view>
+
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+/// What to do about an error of the library that nothing more specific was said about.
+std::string_view default_hint(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::not_found:
+      return "'estoc list' prints the kernels there are";
+    case ErrorKind::unsupported:
+      return "'estoc explain' says which kernels apply, and why others do not";
+    case ErrorKind::memory:
+      return "the operands and the output must fit in memory together";
+    case ErrorKind::cancelled:
+      return "";
+    default:
+      return "'estoc COMMAND --help' shows what a command takes, with examples";
+  }
+}
+
+int report(Exit exit, std::string_view message, std::string_view hint) {
+  std::string text = "error: " + printable(message) + '\n';
+  if (!hint.empty()) text += "hint: " + printable(hint) + '\n';
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return static_cast<int>(exit);
+}
+
+}  // namespace
+
+Exit exit_for(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::value:
+    case ErrorKind::type:
+    case ErrorKind::exists:
+      return Exit::usage;
+    case ErrorKind::not_found:
+    case ErrorKind::unsupported:
+      return Exit::not_found;
+    case ErrorKind::io:
+      return Exit::file;
+    case ErrorKind::memory:
+      return Exit::memory;
+    case ErrorKind::cancelled:
+      return Exit::cancelled;
+    case ErrorKind::compile:
+    case ErrorKind::driver:
+      return Exit::execution;
+  }
+  return Exit::execution;
+}
+
+int report(const std::exception& exception) {
+  if (const auto* failure = dynamic_cast<const Failure*>(&exception)) {
+    return report(failure->exit(), failure->what(), failure->hint());
+  }
+  if (const auto* error = dynamic_cast<const Error*>(&exception)) {
+    return report(exit_for(error->kind()), error->what(), default_hint(error->kind()));
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&exception) != nullptr) {
+    return report(Exit::memory, "out of memory", default_hint(ErrorKind::memory));
+  }
+  return report(Exit::execution, exception.what(), "this is a defect of estoc; please report it");
+}
+
+void warn(const std::string& message) {
+  const std::string text = "warning: " + printable(message) + '\n';
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace estoc::cli

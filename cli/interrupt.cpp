@@ -1,0 +1,50 @@
+// Installs the signal handlers.
+#include "interrupt.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <string_view>
+
+#include "estoc/interrupt.hpp"
+#include "failure.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kSignals)
+    sigaddset(&set, signal);
+  return set;
+}
+
+/// Calls nothing but async-signal-safe functions.
+void end_cancelled(int /*signal*/) {
+  discard_partial_files();
+  constexpr std::string_view kMessage = "error: cancelled\n";
+  constexpr std::string_view kClearLine = "\r\x1b[K";
+  [[maybe_unused]] ssize_t ignored = 0;
+  if (::isatty(STDERR_FILENO) == 1) {
+    ignored = ::write(STDERR_FILENO, kClearLine.data(), kClearLine.size());
+  }
+  ignored = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
+  ::_exit(static_cast<int>(Exit::cancelled));
+}
+
+}  // namespace
+
+void install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = end_cancelled;
+  action.sa_mask = handled_signals();
+  for (const int signal : kSignals)
+    ::sigaction(signal, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+}  // namespace estoc::cli

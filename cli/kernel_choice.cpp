@@ -1,0 +1,38 @@
+// Looks kernels up and says what is wrong when there are none.
+#include "kernel_choice.h"
+
+#include "estoc/problem.hpp"
+#include "failure.h"
+#include "options.h"
+
+namespace estoc::cli {
+
+Kernel kernel_named(const std::string& name) {
+  return with_hint("'estoc list' prints every kernel, 'estoc find' those for a problem",
+                   [&] { return kernel_by_name(name); });
+}
+
+Kernel fitting_kernel_named(const std::string& name, const RuntimeArguments& arguments,
+                            Target target) {
+  Kernel kernel = kernel_named(name);
+  const Status status = kernel.supports(arguments, target);
+  if (status) return kernel;
+  throw Failure(Exit::not_found, kernel.name() + " does not apply: " + status.error(),
+                "'estoc find' with the same problem lists the kernels that do");
+}
+
+KernelList find_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
+  KernelList kernels = get_kernels(arguments, query);
+  warn_of_failures(kernels.failures());
+  if (kernels.empty()) fail_without_kernels(arguments, query.target.value_or(Target::cpu()));
+  return kernels;
+}
+
+void fail_without_kernels(const RuntimeArguments& arguments, Target target) {
+  throw Failure(
+      Exit::not_found,
+      "no kernel for " + target.name() + " carries out: " + Problem::of(arguments).to_string(),
+      "'estoc explain' with the same problem says why");
+}
+
+}  // namespace estoc::cli

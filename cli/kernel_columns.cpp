@@ -1,0 +1,47 @@
+// Formats the cells that describe a kernel.
+#include "kernel_columns.h"
+
+#include <fmt/format.h>
+
+namespace estoc::cli {
+namespace {
+
+char letter(const TensorAttributes& operand) {
+  return static_cast<char>(operand.layout);
+}
+
+}  // namespace
+
+std::string dtypes_cell(const KernelMetadata& metadata) {
+  if (const auto* gemm = metadata.gemm()) {
+    return fmt::format("{} {} {} {}", dtype_name(gemm->a.dtype), dtype_name(gemm->b.dtype),
+                       dtype_name(gemm->accumulator_type), dtype_name(gemm->out.dtype));
+  }
+  const auto& operands = *metadata.elementwise();
+  std::string cell =
+      fmt::format("{} {}", elementwise_op_name(operands.op), dtype_name(operands.a.dtype));
+  if (is_binary(operands.op)) cell += fmt::format(" {}", dtype_name(operands.b.dtype));
+  return cell + fmt::format(" {}", dtype_name(operands.out.dtype));
+}
+
+std::string layouts_cell(const KernelMetadata& metadata) {
+  return std::visit(
+      [](const auto& operands) {
+        return std::string{letter(operands.a), letter(operands.b), letter(operands.out)};
+      },
+      metadata.operands);
+}
+
+std::string tile_cell(const KernelMetadata& metadata) {
+  const auto& tile = metadata.design.tile;
+  return tile ? fmt::format("{}x{}x{}", tile->m, tile->n, tile->k) : "-";
+}
+
+std::string targets_cell(const KernelMetadata& metadata) {
+  std::string cell;
+  for (const Target target : metadata.targets)
+    cell += (cell.empty() ? "" : " ") + target.name();
+  return cell;
+}
+
+}  // namespace estoc::cli

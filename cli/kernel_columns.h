@@ -1,0 +1,19 @@
+// How kernels appear in tables.
+#pragma once
+
+#include <string>
+
+#include "estoc/metadata.hpp"
+
+namespace estoc::cli {
+
+/// "f16 bf16 f32 f32" (A B accumulator out), or "relu f32 f32" (op and operands).
+std::string dtypes_cell(const KernelMetadata& metadata);
+/// Layout letters of A, B, out: "tnt".
+std::string layouts_cell(const KernelMetadata& metadata);
+/// "128x256x64", or "-".
+std::string tile_cell(const KernelMetadata& metadata);
+/// "cpu", "sm_90a".
+std::string targets_cell(const KernelMetadata& metadata);
+
+}  // namespace estoc::cli

@@ -1,0 +1,55 @@
+// Operands in memory for one problem: from files, or random; and an output that is poisoned first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "estoc/tensor.hpp"
+#include "problem_files.h"
+
+namespace estoc::cli {
+
+/// Pages of the host, zeroed by the system and given back at the end.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  /// Throws Failure{memory} that says what the bytes were for.
+  HostBuffer(std::int64_t bytes, const char* what);
+  ~HostBuffer();
+  HostBuffer(HostBuffer&& other) noexcept { *this = std::move(other); }
+  HostBuffer& operator=(HostBuffer&& other) noexcept;
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Arguments with data. Files stay mapped; nothing is copied.
+class HostProblem {
+ public:
+  /// Operands without a file get random data: A from `seed`, B from the next one.
+  HostProblem(FilledProblem filled, std::uint64_t seed);
+
+  const RuntimeArguments& arguments() const { return *arguments_; }
+  const TensorView& out() const { return out_; }
+
+  /// Fills the output with NaN, or 0xCD bytes where the dtype has no NaN: what a kernel forgets to
+  /// write does not pass for a result.
+  void poison();
+
+ private:
+  TensorView operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,
+                     const std::optional<FileOperand>& file, HostBuffer& buffer, const char* what);
+
+  FilledProblem filled_;
+  HostBuffer a_buffer_, b_buffer_, out_buffer_;
+  TensorView out_;
+  std::unique_ptr<RuntimeArguments> arguments_;
+};
+
+}  // namespace estoc::cli

@@ -1,0 +1,306 @@
+// Reads operand files and reconciles them with the problem text.
+#include "problem_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "failure.h"
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// An extent of the problem, and who said it.
+struct Extent {
+  std::string_view name;
+  std::optional<std::int64_t>* value;
+  std::string source = "the problem text";
+};
+
+/// What a mode of a GEMM operand is called in a file, and which extent it must be.
+struct ModeRole {
+  std::string_view noun;
+  Extent* extent;
+};
+
+std::string layout_hint(std::string_view operand, std::string_view letter_shape,
+                        std::string_view plain_shape) {
+  return fmt::format(
+      "a C-order file holds {0} as {2}, or as {1} where the problem text says {3}=...:n", operand,
+      letter_shape, plain_shape, operand == "A" ? "a" : "b");
+}
+
+bool is_fortran_order(const TensorView& view) {
+  const int rank = view.rank();
+  if (rank < 2 || view.elements() == 0) return false;
+  const bool c_order = view.stride(rank - 1) == 1 && view.stride(rank - 2) == view.shape(rank - 1);
+  return !c_order && view.stride(rank - 2) == 1;
+}
+
+bool has_layout_letter(const TensorView& view) {
+  const int rank = view.rank();
+  return rank < 2 || view.elements() == 0 || view.stride(rank - 1) == 1 ||
+         view.stride(rank - 2) == 1;
+}
+
+std::string strides_text(std::span<const std::int64_t> strides) {
+  return fmt::format("[{}]", fmt::join(strides, ","));
+}
+
+[[noreturn]] void contradict(std::string_view operand, std::string text_says, std::string file_says,
+                             std::string hint) {
+  throw Failure(Exit::usage, fmt::format("{}: {}, {}", operand, text_says, file_says),
+                std::move(hint));
+}
+
+/// The tensor as an operand of the dtype that the text asks for.
+TensorView with_text_dtype(std::string_view operand, const OperandSpec& spec,
+                           const FileOperand& file) {
+  const Dtype held = file.view.dtype();
+  if (!spec.dtype || *spec.dtype == held) return file.view;
+  if (*spec.dtype == Dtype::tf32 && held == Dtype::f32) return file.view.with_dtype(Dtype::tf32);
+  contradict(operand, fmt::format("the problem text says {}", dtype_name(*spec.dtype)),
+             fmt::format("{} holds {}", file.path, dtype_name(held)),
+             "leave the dtype out of the problem text to take the file's");
+}
+
+/// Applies the rule of `fill_problem` about order in memory, and writes what came of it to `spec`.
+void settle_layout(std::string_view operand, OperandSpec& spec, FileOperand& file) {
+  const bool fortran = is_fortran_order(file.view);
+  const std::string hint = "leave the layout out of the problem text to take the file's";
+  if (spec.layout == Layout::t && fortran) {
+    contradict(operand, "the problem text says layout t",
+               fmt::format("{} is in Fortran order (layout n)", file.path), hint);
+  }
+  if (!has_layout_letter(file.view)) {
+    if (spec.layout) {
+      contradict(operand, "the problem text gives a layout letter",
+                 fmt::format("{} has strides {}, which no letter names", file.path,
+                             strides_text(file.view.strides())),
+                 hint);
+    }
+  } else if (spec.layout == Layout::n && !fortran && file.view.rank() >= 2) {
+    file.view = file.view.transposed();
+    file.exchanged = true;
+  }
+  const auto strides = file.view.strides();
+  if (!spec.strides.empty() && !std::ranges::equal(spec.strides, strides)) {
+    contradict(operand, fmt::format("the problem text says strides {}", strides_text(spec.strides)),
+               fmt::format("{} has {}", file.path, strides_text(strides)), hint);
+  }
+  if (!spec.layout && spec.strides.empty()) {
+    if (has_layout_letter(file.view)) {
+      spec.layout = fortran ? Layout::n : Layout::t;
+    } else {
+      spec.strides.assign(strides.begin(), strides.end());
+    }
+  }
+}
+
+void check_alignment(std::string_view operand, OperandSpec& spec, const FileOperand& file) {
+  if (spec.alignment && file.view.alignment() < *spec.alignment) {
+    contradict(operand,
+               fmt::format("the problem text promises an alignment of {} bytes", *spec.alignment),
+               fmt::format("{} is aligned to {}", file.path, file.view.alignment()),
+               "leave @ and the number out of the problem text");
+  }
+}
+
+/// Opens the file and reconciles all but its extents with the text.
+std::optional<FileOperand> open_operand(std::string_view operand, const std::string& path,
+                                        OperandSpec& spec) {
+  if (path.empty()) return std::nullopt;
+  FileOperand file{path,
+                   about_file("an operand is a FILE.npy or FILE.safetensors:TENSOR",
+                              [&] { return FileTensor::open(path); }),
+                   {},
+                   false};
+  file.view = file.file.view();
+  file.view = with_text_dtype(operand, spec, file);
+  spec.dtype = file.view.dtype();
+  settle_layout(operand, spec, file);
+  check_alignment(operand, spec, file);
+  return file;
+}
+
+/// The extent of a mode as the file has it.
+void agree(std::string_view operand, const FileOperand& file, std::string_view noun, Extent& extent,
+           std::int64_t got, const std::string& hint) {
+  if (!extent.value->has_value()) {
+    *extent.value = got;
+    extent.source = file.path;
+    return;
+  }
+  if (**extent.value == got) return;
+  contradict(operand, fmt::format("{} says {} = {}", extent.source, extent.name, **extent.value),
+             fmt::format("{} has {} {}{}", file.path, got, noun, got == 1 ? "" : "s"), hint);
+}
+
+/// Reconciles the extents of a GEMM operand, (rows, columns) with or without batches in front.
+void settle_extents(std::string_view operand, const FileOperand& file, Extent& rows,
+                    Extent& columns, Extent& batches) {
+  const TensorView& view = file.view;
+  const int rank = view.rank();
+  if (rank != 2 && rank != 3) {
+    throw Failure(Exit::usage,
+                  fmt::format("{}: expected a matrix (rows, columns) or (batches, rows, columns), "
+                              "{} has shape {}",
+                              operand, file.path, format_shape(view.shape())));
+  }
+  const std::string hint = layout_hint(operand, fmt::format("({}, {})", columns.name, rows.name),
+                                       fmt::format("({}, {})", rows.name, columns.name));
+  // A file that is read transposed has the operand's rows as its columns.
+  agree(operand, file, file.exchanged ? "column" : "row", rows, view.shape(rank - 2), hint);
+  agree(operand, file, file.exchanged ? "row" : "column", columns, view.shape(rank - 1), hint);
+  if (rank == 3 && view.shape(0) != 1) {
+    agree(operand, file, "batch mode", batches, view.shape(0),
+          "a matrix without batches, or with one, is used for every batch");
+  }
+}
+
+void settle_gemm_extents(FilledProblem& filled) {
+  Problem& problem = filled.problem;
+  Extent m{"m", &problem.m}, n{"n", &problem.n}, k{"k", &problem.k}, l{"l", &problem.l};
+  if (filled.a) settle_extents("A", *filled.a, m, k, l);
+  if (filled.b) settle_extents("B", *filled.b, k, n, l);
+}
+
+Shape shape_of(const TensorView& view) {
+  return {view.shape().begin(), view.shape().end()};
+}
+
+/// `rows` x `columns`, with a batch mode where the problem has one.
+Shape matrix_shape(bool batched, std::int64_t batches, std::int64_t rows, std::int64_t columns) {
+  return batched ? Shape{batches, rows, columns} : Shape{rows, columns};
+}
+
+void settle_gemm_shapes(FilledProblem& filled) {
+  const Problem& problem = filled.problem;
+  const auto is_batched = [](const std::optional<FileOperand>& file) {
+    return file && file->view.rank() == 3;
+  };
+  const std::int64_t l = problem.l.value_or(1);
+  const bool batched = l != 1 || is_batched(filled.a) || is_batched(filled.b);
+  filled.a_shape =
+      filled.a ? shape_of(filled.a->view) : matrix_shape(batched, l, *problem.m, *problem.k);
+  filled.b_shape =
+      filled.b ? shape_of(filled.b->view) : matrix_shape(batched, l, *problem.k, *problem.n);
+  filled.out_shape = matrix_shape(batched, l, *problem.m, *problem.n);
+}
+
+/// The shape that both broadcast to; nullopt when there is none.
+std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
+  Shape out(std::max(a.size(), b.size()), 1);
+  for (const Shape* shape : {&a, &b}) {
+    const std::size_t skip = out.size() - shape->size();
+    for (std::size_t i = 0; i < shape->size(); ++i) {
+      std::int64_t& extent = out[skip + i];
+      const std::int64_t got = (*shape)[i];
+      if (got == 1 || got == extent) continue;
+      if (extent != 1) return std::nullopt;
+      extent = got;
+    }
+  }
+  return out;
+}
+
+/// The output's shape, from the text and the files.
+void settle_elementwise_shape(FilledProblem& filled) {
+  Problem& problem = filled.problem;
+  if (filled.a && filled.b && !problem.has_shape) {
+    const Shape a = shape_of(filled.a->view), b = shape_of(filled.b->view);
+    const auto shape = broadcast(a, b);
+    if (!shape) {
+      contradict("B", fmt::format("{} has shape {}", filled.a->path, format_shape(a)),
+                 fmt::format("{} has shape {}", filled.b->path, format_shape(b)),
+                 "shapes match from the last mode on; an extent of 1 repeats");
+    }
+    problem.shape = *shape;
+    problem.has_shape = true;
+  }
+  const std::array<std::pair<std::string_view, const std::optional<FileOperand>*>, 2> operands{
+      {{"A", &filled.a}, {"B", &filled.b}}};
+  for (const auto& [operand, file] : operands) {
+    if (!*file) continue;
+    const Shape shape = shape_of((*file)->view);
+    if (!problem.has_shape) {
+      problem.shape = shape;
+      problem.has_shape = true;
+    }
+    if (broadcast(shape, problem.shape) != problem.shape) {
+      contradict(operand,
+                 fmt::format("the problem text says shape {}", format_shape(problem.shape)),
+                 fmt::format("{} has shape {}", (*file)->path, format_shape(shape)),
+                 "leave shape out of the problem text to take it from the files");
+    }
+  }
+}
+
+void settle_elementwise_shapes(FilledProblem& filled) {
+  const Shape& shape = filled.problem.shape;
+  filled.out_shape = shape;
+  filled.a_shape = filled.a ? shape_of(filled.a->view) : shape;
+  filled.b_shape = filled.b ? shape_of(filled.b->view) : shape;
+}
+
+void refuse_second_operand(const Problem& problem, const std::string& b_path) {
+  if (b_path.empty() || problem.operation != Operation::elementwise || !problem.op ||
+      is_binary(*problem.op)) {
+    return;
+  }
+  throw Failure(Exit::usage, fmt::format("B: {} takes one operand, {} would be a second",
+                                         elementwise_op_name(*problem.op), b_path));
+}
+
+}  // namespace
+
+FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path) {
+  refuse_second_operand(problem, b_path);
+  FilledProblem filled;
+  filled.problem = std::move(problem);
+  filled.a = open_operand("A", a_path, filled.problem.a);
+  filled.b = open_operand("B", b_path, filled.problem.b);
+  const bool gemm = filled.problem.operation == Operation::gemm;
+  gemm ? settle_gemm_extents(filled) : settle_elementwise_shape(filled);
+  with_hint("say it in the problem text, or pass files for the operands",
+            [&] { filled.problem.complete(); });
+  gemm ? settle_gemm_shapes(filled) : settle_elementwise_shapes(filled);
+  return filled;
+}
+
+std::unique_ptr<RuntimeArguments> make_arguments(const Problem& problem, const TensorView& a,
+                                                 const TensorView& b, const TensorView& out) {
+  if (problem.operation == Operation::gemm) {
+    return std::make_unique<GemmArguments>(a, b, out, *problem.accumulator_type, problem.controls,
+                                           EpilogueArguments{problem.epilogue});
+  }
+  if (is_binary(*problem.op)) {
+    return std::make_unique<ElementwiseArguments>(*problem.op, a, b, out, problem.controls);
+  }
+  return std::make_unique<ElementwiseArguments>(*problem.op, a, out, problem.controls);
+}
+
+std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled, Device device) {
+  const auto describe = [&](const OperandSpec& spec, const Shape& shape,
+                            const std::optional<FileOperand>& file, const char* what) {
+    if (file) {
+      return TensorView::describe(file->view.dtype(), shape, file->view.strides(), device,
+                                  file->view.alignment(), what);
+    }
+    return TensorView::describe(*spec.dtype, shape, operand_strides(spec, shape), device,
+                                spec.alignment.value_or(256), what);
+  };
+  const Problem& problem = filled.problem;
+  const bool unary = problem.operation == Operation::elementwise && !is_binary(*problem.op);
+  const TensorView a = describe(problem.a, filled.a_shape, filled.a, "A");
+  const TensorView b = unary ? a : describe(problem.b, filled.b_shape, filled.b, "B");
+  const TensorView out = describe(problem.out, filled.out_shape, std::nullopt, "out");
+  return make_arguments(problem, a, b, out);
+}
+
+}  // namespace estoc::cli

@@ -1,0 +1,52 @@
+// Completes a problem with what operand files say: extents, dtypes, layouts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estoc/arguments.hpp"
+#include "estoc/problem.hpp"
+#include "estoc/tensor_file.hpp"
+
+namespace estoc::cli {
+
+/// A tensor of a file in the role of an operand.
+struct FileOperand {
+  std::string path;
+  FileTensor file;
+  /// The logical operand: A (m, k), B (k, n), with or without a batch mode in front. The file's
+  /// tensor itself, or that with its last two modes exchanged (see `fill_problem`).
+  TensorView view;
+  bool exchanged = false;
+};
+
+/// A complete problem and the shapes of its operands.
+struct FilledProblem {
+  Problem problem;
+  std::optional<FileOperand> a, b;
+  std::vector<std::int64_t> a_shape, b_shape, out_shape;
+};
+
+/// Fills the gaps of `problem` from the files, empty paths standing for none, then by its own
+/// defaults.
+///
+/// A file's tensor has the shape of the operand as written in the formula, A (m, k) and B (k, n),
+/// and its order in memory, C or Fortran, gives the layout. Where the text says layout `n`, a
+/// C-order file is taken to hold the operand as it lies in memory, transposed: A as (k, m), B as
+/// (n, k), the way a linear layer's weights are stored.
+///
+/// Throws Failure: a file that cannot be used (Exit::file); text and file, or two files, that
+/// contradict each other, naming both (Exit::usage); something no file and no default can fill.
+FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path);
+
+/// The problem's arguments on these operands; `b` is ignored where the operation has one operand.
+std::unique_ptr<RuntimeArguments> make_arguments(const Problem& problem, const TensorView& a,
+                                                 const TensorView& b, const TensorView& out);
+
+/// The problem's arguments without data, on `device`.
+std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled, Device device);
+
+}  // namespace estoc::cli

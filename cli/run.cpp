@@ -1,0 +1,211 @@
+// `estoc run`: carries out a problem on the user's files, times it, checks it, saves the output.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "estoc/check.hpp"
+#include "estoc/tensor_file.hpp"
+#include "json.h"
+#include "kernel_choice.h"
+#include "operands.h"
+#include "problem_files.h"
+#include "progress.h"
+#include "table.h"
+#include "target_choice.h"
+#include "text.h"
+#include "timing.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "What the problem text leaves out (extents, dtypes, layouts) comes from the files; operands\n"
+    "without a file are random. With layout n in the text, a C-order file holds the operand\n"
+    "transposed, as weights usually are: B as (n, k). An output that fails its check is not "
+    "saved.\n"
+    "\n"
+    "Examples:\n"
+    "  estoc run 'gemm m=1024 n=1024 k=1024 a=f32' --check\n"
+    "  estoc run gemm --a a.npy --b b.npy --out c.npy\n"
+    "  estoc run 'gemm b=bf16:n' --a x.npy --b model.safetensors:fc1.weight --out y.npy --check\n"
+    "  estoc run 'gemm a=tf32 b=tf32' --a a.npy --b b.npy --repeat 20 --json\n"
+    "  estoc run 'elementwise op=relu' --a y.npy --out z.npy";
+
+struct RunCommandOptions {
+  QueryOptions query;
+  std::string problem;
+  std::string a, b, out;
+  std::string kernel;
+  bool check = false;
+  bool json = false;
+  std::uint64_t seed = 0;
+  int threads = 0;
+  int repeat = 1;
+};
+
+/// What came of a run.
+struct RunReport {
+  std::string problem;
+  Kernel kernel;
+  Target target;
+  Times times;
+  Work work;
+  std::optional<CheckResult> check;
+};
+
+/// The kernel that was named, else the first one found.
+Kernel choose_kernel(const RunCommandOptions& options, const RuntimeArguments& arguments,
+                     Target target) {
+  if (!options.kernel.empty()) return fitting_kernel_named(options.kernel, arguments, target);
+  KernelQuery query = make_query(options.query);
+  query.target = target;
+  return find_kernels(arguments, query).front();
+}
+
+CheckResult check(const RunCommandOptions& options, const RuntimeArguments& arguments,
+                  Progress& progress) {
+  progress.stage("checking");
+  CheckOptions check_options;
+  check_options.seed = options.seed;
+  check_options.threads = options.threads;
+  check_options.progress = [&](double fraction) {
+    progress.update(fraction);
+    return true;
+  };
+  return check_output(arguments, check_options);
+}
+
+Times run_repeatedly(PreparedKernel& kernel, int repeat, Progress& progress) {
+  std::vector<double> seconds;
+  for (int i = 0; i < repeat; ++i) {
+    seconds.push_back(kernel.run());
+    progress.update(static_cast<double>(i + 1) / repeat);
+  }
+  return summarize(std::move(seconds));
+}
+
+std::string check_text(const Output& output, const CheckResult& result) {
+  const std::string verdict =
+      result.passed ? output.styled("ok", Style::good) : output.styled("WRONG", Style::bad);
+  return fmt::format("{}: error {:.2e}, bound {:.2e}, {} of {} rows", verdict, result.error,
+                     result.bound, result.rows_checked, result.rows_total);
+}
+
+void print_text(const RunCommandOptions& options, const RunReport& report, const TensorView& out,
+                bool saved, Output& output) {
+  const Times& times = report.times;
+  const std::string time =
+      options.repeat == 1 ? format_seconds(times.min)
+                          : fmt::format("{} (best of {}, median {})", format_seconds(times.min),
+                                        options.repeat, format_seconds(times.median));
+  output.print(labelled_line(output, "problem", report.problem));
+  output.print(labelled_line(output, "kernel", report.kernel.name()));
+  output.print(labelled_line(output, "time", time));
+  output.print(labelled_line(
+      output, "rate",
+      fmt::format("{} {}", format_number(report.work.rate(times.min)), report.work.unit)));
+  if (report.check) {
+    output.print(labelled_line(output, "check", check_text(output, *report.check)));
+  }
+  if (saved) {
+    output.print(labelled_line(output, "output",
+                               fmt::format("{}  {} {}", printable(options.out),
+                                           dtype_name(out.dtype()), format_shape(out.shape()))));
+  }
+}
+
+void print_json(const RunCommandOptions& options, const RunReport& report, const TensorView& out,
+                bool saved, Output& output) {
+  Json json{{"problem", report.problem},
+            {"kernel", report.kernel.name()},
+            {"provider", report.kernel.metadata().provider},
+            {"target", report.target.name()},
+            {"runs", options.repeat},
+            {"seconds", {{"min", report.times.min}, {"median", report.times.median}}},
+            {report.work.json_key, report.work.rate(report.times.min)}};
+  json["check"] = report.check ? to_json(*report.check) : Json(nullptr);
+  json["output"] = nullptr;
+  if (saved) {
+    json["output"] = {{"path", options.out},
+                      {"dtype", dtype_name(out.dtype())},
+                      {"shape", std::vector<std::int64_t>(out.shape().begin(), out.shape().end())}};
+  }
+  output.print(dump(json));
+}
+
+Failure wrong_output(const CheckResult& result) {
+  return {Exit::wrong,
+          fmt::format("the output is wrong: error {:.2e} exceeds the bound {:.2e}; {}",
+                      result.error, result.bound, result.worst),
+          "without --check the output is saved as it is"};
+}
+
+Exit run(const RunCommandOptions& options, Context& context) {
+  const Target target = choose_target(options.query.target);
+  require_runnable(target);
+  FilledProblem filled = fill_problem(parse_problem(options.problem), options.a, options.b);
+  if (!options.out.empty()) check_save(options.out, *filled.problem.out.dtype);
+
+  // On described operands: for what cannot run, nothing need be allocated.
+  const Kernel kernel =
+      choose_kernel(options, *describe_arguments(filled, device_for(target)), target);
+
+  Progress progress;
+  progress.stage("preparing operands");
+  HostProblem host(std::move(filled), options.seed);
+  host.poison();
+  PreparedKernel prepared(kernel, host.arguments(), target, options.threads);
+  progress.stage("running");
+  RunReport report{Problem::of(host.arguments()).to_string(),
+                   kernel,
+                   target,
+                   run_repeatedly(prepared, options.repeat, progress),
+                   work_of(host.arguments()),
+                   {}};
+  if (options.check) report.check = check(options, host.arguments(), progress);
+  const bool wrong = report.check && !report.check->passed;
+  const bool saved = !options.out.empty() && !wrong;
+  if (saved) {
+    progress.stage("saving");
+    save_tensor(options.out, host.out());
+  }
+  progress.clear();
+  options.json ? print_json(options, report, host.out(), saved, context.output)
+               : print_text(options, report, host.out(), saved, context.output);
+  if (!wrong) return Exit::ok;
+  context.output.finish();
+  throw wrong_output(*report.check);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("run", "run a problem on files or random data");
+  auto options = std::make_shared<RunCommandOptions>();
+  add_problem_argument(*command, options->problem);
+  add_operand_options(*command, options->a, options->b);
+  command->add_option("--out", options->out, "save the output: FILE.npy or FILE.safetensors[:NAME]")
+      ->type_name("FILE");
+  command->add_option("--kernel", options->kernel, "use this kernel, not the first one found")
+      ->type_name("NAME");
+  add_query_options(*command, options->query);
+  command->add_flag("--check", options->check, "compare the output with a float64 reference");
+  command->add_option("--seed", options->seed, "seed of random operands and rows (default: 0)")
+      ->type_name("N");
+  add_threads_option(*command, options->threads);
+  command->add_option("--repeat", options->repeat, "run N times; print the best and the median")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  add_json_option(*command, options->json);
+  command->footer(kFooter);
+  command->callback([&invocation, options] {
+    invocation.run = [options](Context& context) { return run(*options, context); };
+  });
+}
+
+}  // namespace estoc::cli

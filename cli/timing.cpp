@@ -1,0 +1,77 @@
+// Binds, runs and times kernels.
+#include "timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <new>
+
+namespace estoc::cli {
+namespace {
+
+constexpr std::size_t kWorkspaceAlignment = 256;
+
+using WorkspacePointer = std::unique_ptr<std::byte, void (*)(std::byte*)>;
+
+WorkspacePointer allocate(std::size_t bytes) {
+  constexpr auto kAlignment = std::align_val_t{kWorkspaceAlignment};
+  auto* data = bytes == 0 ? nullptr : static_cast<std::byte*>(::operator new(bytes, kAlignment));
+  return {data, [](std::byte* pointer) { ::operator delete(pointer, kAlignment); }};
+}
+
+BoundKernel bind(const Kernel& kernel, const RuntimeArguments& arguments, Target target,
+                 int threads, Workspace workspace) {
+  RunOptions options;
+  options.workspace = workspace;
+  options.threads = threads;
+  return kernel.bind(arguments, kernel.compile(arguments, target), options);
+}
+
+double elements_bytes(const TensorView& view) {
+  return static_cast<double>(view.elements()) * dtype_bits(view.dtype()) / 8;
+}
+
+/// Interpolated between the two nearest of the sorted values.
+double quantile(const std::vector<double>& sorted, double part) {
+  const double position = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
+}
+
+}  // namespace
+
+PreparedKernel::PreparedKernel(const Kernel& kernel, const RuntimeArguments& arguments,
+                               Target target, int threads)
+    : workspace_(allocate(kernel.workspace_size(arguments))),
+      bound_(bind(kernel, arguments, target, threads,
+                  Workspace{workspace_.get(), kernel.workspace_size(arguments)})) {}
+
+double PreparedKernel::run() {
+  const auto start = std::chrono::steady_clock::now();
+  bound_.launch();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Times summarize(std::vector<double> seconds) {
+  if (seconds.empty()) return {};
+  std::sort(seconds.begin(), seconds.end());
+  const double median = quantile(seconds, 0.5);
+  const double quartiles = quantile(seconds, 0.75) - quantile(seconds, 0.25);
+  return {seconds.front(), median, seconds.back(), median > 0 ? quartiles / median : 0};
+}
+
+Work work_of(const RuntimeArguments& arguments) {
+  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
+    const GemmExtents& e = gemm->extents();
+    const double products = static_cast<double>(e.m) * static_cast<double>(e.n) *
+                            static_cast<double>(e.k) * static_cast<double>(e.l);
+    return {2 * products, "GFLOP/s", "gflops"};
+  }
+  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
+  double bytes = elements_bytes(elementwise.a()) + elements_bytes(elementwise.out());
+  if (is_binary(elementwise.op())) bytes += elements_bytes(elementwise.b());
+  return {bytes, "GB/s", "gbytes_per_second"};
+}
+
+}  // namespace estoc::cli

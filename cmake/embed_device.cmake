@@ -1,0 +1,36 @@
+# Writes a C++ file holding every .cuh below a folder: cmake -DROOT=.. -DOUTPUT=.. -P this file.
+# Each text becomes several raw strings, since a compiler may refuse literals over 64 KiB.
+file(GLOB_RECURSE paths RELATIVE ${ROOT} ${ROOT}/*.cuh)
+list(SORT paths)
+set(entries "")
+foreach(path IN LISTS paths)
+  file(READ ${ROOT}/${path} text)
+  string(LENGTH "${text}" length)
+  set(literals "")
+  set(offset 0)
+  while(offset LESS length)
+    string(SUBSTRING "${text}" ${offset} 8000 part)
+    string(APPEND literals "R\"estoc_text(${part})estoc_text\"\n")
+    math(EXPR offset "${offset} + 8000")
+  endwhile()
+  string(APPEND entries "    {\"${path}\",\n${literals}    },\n")
+endforeach()
+file(WRITE ${OUTPUT}.new "// Generated from the folder device/: the sources that NVRTC compiles.
+#include <array>
+
+#include \"jit/device_sources.h\"
+
+namespace estoc::jit {
+
+std::span<const HeaderText> embedded_device_sources();
+
+std::span<const HeaderText> embedded_device_sources() {
+  static constexpr HeaderText kSources[] = {
+${entries}  };
+  return kSources;
+}
+
+}  // namespace estoc::jit
+")
+file(COPY_FILE ${OUTPUT}.new ${OUTPUT} ONLY_IF_DIFFERENT)
+file(REMOVE ${OUTPUT}.new)

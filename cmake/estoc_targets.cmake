@@ -1,0 +1,53 @@
+# Build settings shared by every target, and functions that declare a source folder or a test.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+add_library(estoc_build INTERFACE)
+target_compile_options(estoc_build INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wcast-align -Wformat=2 $<$<BOOL:${ESTOC_WERROR}>:-Werror>)
+if(ESTOC_SANITIZE)
+  target_compile_options(estoc_build INTERFACE
+    -fsanitize=${ESTOC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(estoc_build INTERFACE -fsanitize=${ESTOC_SANITIZE})
+endif()
+
+# estoc_folder(NAME [DEPENDS folder...] [LIBRARIES library...]) declares the folder src/NAME.
+# Each folder is an archive of its own, so that a test links no more than it tests; the folders
+# together make the library `estoc`.
+function(estoc_folder name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  string(REPLACE "/" "_" target estoc_${name})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  add_library(${target} STATIC ${sources})
+  target_include_directories(${target} PUBLIC
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE estoc_build PUBLIC Threads::Threads ${CMAKE_DL_LIBS})
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    string(REPLACE "/" "_" dependency ${dependency})
+    target_link_libraries(${target} PUBLIC estoc_${dependency})
+  endforeach()
+  target_link_libraries(${target} PRIVATE fmt::fmt-header-only ${ARG_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY ESTOC_FOLDERS ${target})
+endfunction()
+
+# estoc_test(NAME SOURCES source... [LIBRARIES library...]) declares a GoogleTest executable whose
+# every case becomes a ctest.
+function(estoc_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE estoc_build ${ARG_LIBRARIES} fmt::fmt-header-only
+    GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE
+    ESTOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+endfunction()

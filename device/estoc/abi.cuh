@@ -1,0 +1,162 @@
+// What host and device agree on: configurations, parameters, sizes. The one header both include.
+#pragma once
+
+#ifdef __CUDACC_RTC__
+#define ESTOC_CONSTEXPR __device__ constexpr
+#else
+#define ESTOC_CONSTEXPR constexpr
+#endif
+
+namespace estoc::abi {
+
+/// Element types, with the values of estoc::Dtype.
+enum class Type : unsigned char {
+  f64,
+  f32,
+  tf32,
+  f16,
+  bf16,
+  e4m3,
+  e5m2,
+  e8m0,
+  e2m1,
+  i32,
+  i8,
+  u8,
+  i4,
+  u4,
+  boolean,
+};
+
+/// Bytes of an element; 0 for the types stored two to a byte.
+ESTOC_CONSTEXPR int type_bytes(Type type) {
+  switch (type) {
+    case Type::f64:
+      return 8;
+    case Type::f32:
+    case Type::tf32:
+    case Type::i32:
+      return 4;
+    case Type::f16:
+    case Type::bf16:
+      return 2;
+    case Type::e2m1:
+    case Type::i4:
+    case Type::u4:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+/// Which mode of a matrix is read by vectors of 16 bytes: its last, its next-to-last, or none, any
+/// strides being allowed then.
+enum class Vectors : unsigned char { last, next_to_last, none };
+
+/// A matrix operand: address of element (0, 0, 0) and strides in elements.
+struct Matrix {
+  unsigned long long address;
+  long long row_stride;
+  long long column_stride;
+  long long batch_stride;
+};
+
+/// Configuration of simt_gemm.
+struct SimtGemmConfig {
+  Type a;
+  Type b;
+  Type accumulator;  ///< f64, f32 or i32
+  Type out;
+  Vectors a_vectors;
+  Vectors b_vectors;
+  bool out_vectors;  ///< out is row-major and may be stored four elements at a time
+  int tile_m;
+  int tile_n;
+  int tile_k;
+  int thread_m;  ///< rows that one thread accumulates: 4 or 8
+  int thread_n;
+
+  ESTOC_CONSTEXPR int threads() const { return tile_m / thread_m * (tile_n / thread_n); }
+  /// CTAs that are to fit on a multiprocessor at least.
+  ESTOC_CONSTEXPR int ctas() const { return threads() <= 64 ? 4 : 2; }
+  /// Elements from one k to the next in shared memory; the padding keeps 16-byte alignment.
+  ESTOC_CONSTEXPR int a_pitch() const { return tile_m + 4; }
+  ESTOC_CONSTEXPR int b_pitch() const { return tile_n + 4; }
+  /// Two stages of both operands, widened to the accumulator's type.
+  ESTOC_CONSTEXPR int shared_bytes() const {
+    return 2 * tile_k * (a_pitch() + b_pitch()) * type_bytes(accumulator);
+  }
+};
+
+struct SimtGemmParameters {
+  Matrix a;
+  Matrix b;
+  Matrix out;
+  long long m;
+  long long n;
+  long long k;
+  long long l;
+  unsigned tiles_m;
+  unsigned tiles_n;
+  unsigned group;  ///< rows of tiles that neighbouring CTAs share, for the L2 cache
+};
+static_assert(sizeof(SimtGemmParameters) == 144);
+
+/// Operations of simt_elementwise, with the values of estoc::ElementwiseOp.
+enum class Op : unsigned char {
+  add,
+  sub,
+  mul,
+  div,
+  maximum,
+  minimum,
+  identity,
+  neg,
+  abs,
+  sqrt,
+  rsqrt,
+  exp,
+  log,
+  reciprocal,
+  relu,
+  gelu,
+  silu,
+  sigmoid,
+  tanh,
+};
+
+/// Configuration of simt_elementwise.
+struct SimtElementwiseConfig {
+  Op op;
+  Type a;
+  Type b;
+  Type out;
+  Type compute;  ///< f64, f32 or i32
+  /// Elements that a thread takes at a time along the innermost mode: 1, or as many as make 16
+  /// bytes of the widest operand, addresses and strides being aligned to that many elements.
+  int vector;
+  /// Everything is one contiguous run: there is one mode.
+  bool flat;
+
+  ESTOC_CONSTEXPR int threads() const { return 256; }
+  /// Vectors that a thread has in flight.
+  ESTOC_CONSTEXPR int unroll() const { return 4; }
+};
+
+inline constexpr int kElementwiseRank = 6;
+
+/// Modes are ordered from the innermost; absent ones have extent 1. Strides count elements.
+struct SimtElementwiseParameters {
+  unsigned long long a;
+  unsigned long long b;
+  unsigned long long out;
+  long long extent[kElementwiseRank];
+  long long a_stride[kElementwiseRank];
+  long long b_stride[kElementwiseRank];
+  long long out_stride[kElementwiseRank];
+  long long row_vectors;  ///< vectors in one innermost row, the last possibly partial
+  long long vectors;      ///< row_vectors times the other extents
+};
+static_assert(sizeof(SimtElementwiseParameters) == 24 + 4 * 48 + 16);
+
+}  // namespace estoc::abi

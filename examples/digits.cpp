@@ -1,0 +1,78 @@
+// Reads handwritten digits with two matrix products: logits = relu(images @ fc1^T) @ fc2^T.
+//
+// Usage: digits [DATA_FOLDER [PREDICTIONS.npy]]
+// Writes the predicted digits, i32 (images,), and exits 1 when fewer than 96% are right.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "estoc/estoc.hpp"
+
+namespace {
+
+using estoc::Dtype;
+using estoc::TensorView;
+
+// Runs the kernel that ranks first and says which it was.
+void run_best(const char* what, const estoc::RuntimeArguments& arguments) {
+  const estoc::KernelList kernels = estoc::get_kernels(arguments);
+  if (kernels.empty()) {
+    throw estoc::Error(estoc::ErrorKind::unsupported, std::string("no kernel for ") + what);
+  }
+  kernels.front().run(arguments);
+  std::printf("%-7s %s\n", what, kernels.front().name().c_str());
+}
+
+int classify(const std::string& data, const std::string& out) {
+  const std::string weights = data + "/digits_classifier.safetensors:";
+  const auto images = estoc::FileTensor::open(data + "/digits_images.npy");
+  const auto labels = estoc::FileTensor::open(data + "/digits_labels.npy");
+  const auto fc1 = estoc::FileTensor::open(weights + "fc1.weight");
+  const auto fc2 = estoc::FileTensor::open(weights + "fc2.weight");
+
+  // Weights are stored (out features, in features): B is the transposed view, no copy is made.
+  const TensorView b1 = fc1.view().transposed();
+  const TensorView b2 = fc2.view().transposed();
+  const std::int64_t count = images.view().shape(0);
+  const std::int64_t classes = b2.shape(1);
+
+  std::vector<std::uint16_t> hidden_data(static_cast<std::size_t>(count * b1.shape(1)));
+  std::vector<float> logits_data(static_cast<std::size_t>(count * classes));
+  const auto hidden = TensorView::row_major(hidden_data.data(), Dtype::f16, {count, b1.shape(1)});
+  const auto logits = TensorView::row_major(logits_data.data(), Dtype::f32, {count, classes});
+
+  run_best("layer 1", estoc::GemmArguments(images.view(), b1, hidden, Dtype::f32));
+  run_best("relu", estoc::ElementwiseArguments(estoc::ElementwiseOp::relu, hidden, hidden));
+  run_best("layer 2", estoc::GemmArguments(hidden, b2, logits, Dtype::f32));
+
+  // The predicted digit is the position of the largest logit in its row.
+  std::vector<std::int32_t> digits;
+  const auto* label = static_cast<const std::int32_t*>(labels.view().data());
+  int right = 0;
+  for (auto row = logits_data.begin(); row != logits_data.end(); row += classes) {
+    const auto digit = std::max_element(row, row + classes) - row;
+    right += digit == label[digits.size()] ? 1 : 0;
+    digits.push_back(static_cast<std::int32_t>(digit));
+  }
+  estoc::save_tensor(out, TensorView::row_major(digits.data(), Dtype::i32, {count}));
+
+  const double accuracy = static_cast<double>(right) / static_cast<double>(count);
+  std::printf("%d of %d digits right (%.1f%%), predictions in %s\n", right, static_cast<int>(count),
+              100 * accuracy, out.c_str());
+  return accuracy >= 0.96 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return classify(argc > 1 ? argv[1] : "examples/data",
+                    argc > 2 ? argv[2] : "digits_predictions.npy");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "digits: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,209 @@
+// What to compute and on which operands: GemmArguments, ElementwiseArguments.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "estoc/tensor.hpp"
+
+namespace estoc {
+
+/// The operations Estoc can describe.
+enum class Operation : std::uint8_t { gemm, elementwise };
+
+/// "gemm", "elementwise".
+std::string_view operation_name(Operation operation);
+std::optional<Operation> parse_operation(std::string_view name);
+
+/// Wishes about how an operation is carried out; the defaults promise exact semantics.
+struct PerformanceControls {
+  /// f32 operands may be rounded to tf32 before they are multiplied.
+  bool allow_tf32 = false;
+  /// Only kernels whose result depends on nothing but their input (no atomics in any order).
+  bool deterministic = false;
+  /// Kernels that need more bytes of workspace are left out.
+  std::optional<std::int64_t> workspace_limit;
+
+  bool operator==(const PerformanceControls&) const = default;
+};
+
+/// What is applied to the accumulator before it is stored; empty text means out = accumulator.
+struct EpilogueArguments {
+  std::string text;
+
+  bool empty() const { return text.empty(); }
+  bool operator==(const EpilogueArguments&) const = default;
+};
+
+/// Sizes of a GEMM: out (l, m, n) = A (l, m, k) @ B (l, k, n).
+struct GemmExtents {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t l = 1;
+
+  bool operator==(const GemmExtents&) const = default;
+};
+
+/// One matrix operand with the batch mode made explicit: element (l, row, column) is at
+/// data + l * batch_stride + row * row_stride + column * column_stride, counted in elements.
+struct MatrixView {
+  void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t batches = 1;
+  std::int64_t row_stride = 0;
+  std::int64_t column_stride = 0;
+  std::int64_t batch_stride = 0;
+  /// Bytes; see TensorView::alignment.
+  int alignment = 1;
+
+  /// Last mode contiguous (layout letter t): column stride 1, or at most one column.
+  bool is_row_major() const { return column_stride == 1 || columns <= 1; }
+  /// Next-to-last mode contiguous (layout letter n): row stride 1, or at most one row.
+  bool is_column_major() const { return row_stride == 1 || rows <= 1; }
+};
+
+/// An operand of a GEMM: a tensor, or quantised data with its scale.
+class Operand {
+ public:
+  Operand(const TensorView& tensor) : data_(tensor) {}          // NOLINT: conversion is the point
+  Operand(const ScaledTensor& scaled);                          // NOLINT: conversion is the point
+
+  const TensorView& tensor() const { return data_; }
+  bool is_scaled() const { return scaled_ != nullptr; }
+  /// Null for a plain tensor.
+  const ScaledTensor* scaled() const { return scaled_.get(); }
+
+ private:
+  TensorView data_;
+  std::shared_ptr<const ScaledTensor> scaled_;  // shared, so that plain operands stay small
+};
+
+/// Base of everything a kernel can be asked to do. Immutable once built; holds views, not data.
+class RuntimeArguments {
+ public:
+  virtual ~RuntimeArguments() = default;
+
+  Operation operation() const { return operation_; }
+  const PerformanceControls& controls() const { return controls_; }
+  const EpilogueArguments& epilogue() const { return epilogue_; }
+
+  /// The device all operands live on.
+  Device device() const { return device_; }
+  /// True when every operand that has elements has data, as run requires.
+  bool has_data() const { return has_data_; }
+
+ protected:
+  RuntimeArguments(Operation operation, PerformanceControls controls, EpilogueArguments epilogue)
+      : controls_(controls), epilogue_(std::move(epilogue)), operation_(operation) {}
+  RuntimeArguments(const RuntimeArguments&) = default;
+  RuntimeArguments& operator=(const RuntimeArguments&) = default;
+  RuntimeArguments(RuntimeArguments&&) = default;
+  RuntimeArguments& operator=(RuntimeArguments&&) = default;
+
+  PerformanceControls controls_;
+  EpilogueArguments epilogue_;
+  Device device_;
+  Operation operation_;
+  bool has_data_ = true;
+};
+
+/// out = A @ B, batched when the operands have three modes.
+///
+/// A is (m, k) or (l, m, k), B (k, n) or (l, k, n), out (m, n) or (l, m, n). A or B may have two
+/// modes, or a batch mode of 1, where out has three: the matrix is then used for every batch.
+/// Extents of 0 are legal: k = 0 gives zeros, the others an empty output.
+class GemmArguments final : public RuntimeArguments {
+ public:
+  /// Throws Error{value | type}, naming the operand and the mode, when ranks or extents do not
+  /// fit, m * n * k * l passes 2^63 - 1, `out` has elements that coincide with each other or with
+  /// an input's (or so intricate strides that this cannot be decided), operands live on different
+  /// devices, a pointer is not of the device it claims, `accumulator_type` is not f64 f32 f16 or
+  /// i32, or a packed type has a contiguous mode of odd extent.
+  GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,
+                PerformanceControls controls = {}, EpilogueArguments epilogue = {});
+
+  const Operand& a() const { return a_; }
+  const Operand& b() const { return b_; }
+  const TensorView& out() const { return out_; }
+  Dtype accumulator_type() const { return accumulator_type_; }
+  const GemmExtents& extents() const { return extents_; }
+
+  /// A as (l, m, k), B as (l, k, n), out as (l, m, n); an absent batch mode has stride 0.
+  const MatrixView& a_matrix() const { return a_matrix_; }
+  const MatrixView& b_matrix() const { return b_matrix_; }
+  const MatrixView& out_matrix() const { return out_matrix_; }
+
+ private:
+  Operand a_;
+  Operand b_;
+  TensorView out_;
+  MatrixView a_matrix_;
+  MatrixView b_matrix_;
+  MatrixView out_matrix_;
+  GemmExtents extents_;
+  Dtype accumulator_type_;
+};
+
+/// Operations of ElementwiseArguments. Binary: add to minimum; unary: the rest.
+enum class ElementwiseOp : std::uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  maximum,
+  minimum,
+  identity,
+  neg,
+  abs,
+  sqrt,
+  rsqrt,
+  exp,
+  log,
+  reciprocal,
+  relu,
+  gelu,
+  silu,
+  sigmoid,
+  tanh,
+};
+
+/// "add", "relu"; identity converts from one dtype to another.
+std::string_view elementwise_op_name(ElementwiseOp op);
+std::optional<ElementwiseOp> parse_elementwise_op(std::string_view name);
+constexpr bool is_binary(ElementwiseOp op) { return op <= ElementwiseOp::minimum; }
+
+/// out = op(A) or out = op(A, B), element by element; A and B broadcast to out's shape as in NumPy
+/// (modes align at the last one, extent 1 or stride 0 repeats).
+///
+/// Computed in f64 when an operand is f64; in i32 arithmetic with wrap-around, then saturated to
+/// out, when all of A, B, out are integers or boolean and the operation is add sub mul maximum
+/// minimum identity neg abs or relu; otherwise in f32. gelu is the erf form.
+class ElementwiseArguments final : public RuntimeArguments {
+ public:
+  /// Throws Error as GemmArguments does; `out` may be the same view as an input exactly (in place).
+  ElementwiseArguments(ElementwiseOp op, const TensorView& a, const TensorView& b,
+                       const TensorView& out, PerformanceControls controls = {});
+  ElementwiseArguments(ElementwiseOp op, const TensorView& a, const TensorView& out,
+                       PerformanceControls controls = {});
+
+  ElementwiseOp op() const { return op_; }
+  /// A and B expanded to out's shape: the rank of out, stride 0 where they repeat.
+  const TensorView& a() const { return a_; }
+  /// Equal to A for unary operations.
+  const TensorView& b() const { return b_; }
+  const TensorView& out() const { return out_; }
+
+ private:
+  TensorView a_;
+  TensorView b_;
+  TensorView out_;
+  ElementwiseOp op_;
+};
+
+}  // namespace estoc

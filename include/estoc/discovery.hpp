@@ -1,0 +1,131 @@
+// Finding kernels: get_kernels, kernel_by_name, explain.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estoc/kernel.hpp"
+#include "estoc/metadata.hpp"
+
+namespace estoc {
+
+/// What to look for, besides the arguments.
+struct KernelQuery {
+  MetadataFilter filter{};
+  /// With arguments, defaults to the device of the operands (`cpu` for host tensors); without, to
+  /// every target. A query for an sm_ target never returns a cpu kernel.
+  std::optional<Target> target{};
+  /// Names of providers; empty means all. Throws Error{not_found} for a name that does not exist.
+  std::vector<std::string> providers{};
+};
+
+/// A class that threw while it was asked; the other classes' kernels are in the list all the same.
+struct DiscoveryFailure {
+  std::string provider;
+  std::string kernel_class;
+  std::string message;
+};
+
+/// The kernels that support some arguments, the one to use first.
+class KernelList {
+ public:
+  using const_iterator = std::vector<Kernel>::const_iterator;
+
+  KernelList() = default;
+  KernelList(std::vector<Kernel> kernels, std::vector<DiscoveryFailure> failures)
+      : kernels_(std::move(kernels)), failures_(std::move(failures)) {}
+
+  std::size_t size() const { return kernels_.size(); }
+  bool empty() const { return kernels_.empty(); }
+  const Kernel& operator[](std::size_t index) const { return kernels_[index]; }
+  const Kernel& front() const { return kernels_.front(); }
+  const_iterator begin() const { return kernels_.begin(); }
+  const_iterator end() const { return kernels_.end(); }
+  const std::vector<DiscoveryFailure>& failures() const { return failures_; }
+
+ private:
+  std::vector<Kernel> kernels_;
+  std::vector<DiscoveryFailure> failures_;
+};
+
+/// Every kernel that carries out `arguments` on the target and passes the filter, the fastest
+/// first: by predicted time, then in the order of the classes. Empty when there is none; `explain`
+/// tells why. Thread-safe.
+KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query = {});
+
+/// All kernels of the described spaces that pass a query: a sequence made as it is read.
+///
+/// Without a filter, size() and operator[] take time independent of the number of kernels; with
+/// one, the first call of size() or operator[] goes through the space once, about a microsecond a
+/// kernel.
+class KernelSequence {
+ public:
+  std::uint64_t size() const;
+  bool empty() const { return size() == 0; }
+  /// Throws Error{value} past the end.
+  Kernel operator[](std::uint64_t index) const;
+  const std::vector<DiscoveryFailure>& failures() const;
+
+  class iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Kernel;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Kernel*;
+    using reference = Kernel;
+
+    iterator() = default;
+    Kernel operator*() const { return (*sequence_)[index_]; }
+    iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    void operator++(int) { ++index_; }
+    bool operator==(const iterator& other) const { return index_ == other.index_; }
+
+   private:
+    friend class KernelSequence;
+    iterator(const KernelSequence* sequence, std::uint64_t index)
+        : sequence_(sequence), index_(index) {}
+    const KernelSequence* sequence_ = nullptr;
+    std::uint64_t index_ = 0;
+  };
+  iterator begin() const { return iterator(this, 0); }
+  iterator end() const { return iterator(this, size()); }
+
+ private:
+  friend KernelSequence get_kernels(const KernelQuery& query);
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+/// Every kernel there is, for every target unless the query names one.
+KernelSequence get_kernels(const KernelQuery& query = {});
+
+/// The kernel of that name, rebuilt from it without enumerating. Throws Error{not_found} with the
+/// nearest name.
+Kernel kernel_by_name(std::string_view name);
+
+/// Why one kernel class does or does not apply to some arguments.
+struct Explanation {
+  std::string provider;
+  std::string kernel_class;
+  std::uint64_t described = 0;  ///< kernels the class describes
+  std::uint64_t supported = 0;  ///< of those, how many carry out the arguments
+  Status status = Status::success();  ///< success when supported > 0
+};
+
+/// One explanation for each class of the query's providers, in order. Where the class's values do
+/// not fit, all mismatches are named; else the reason of the kernel that came furthest.
+std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query = {});
+
+/// Forgets the candidates remembered for argument signatures already met.
+void clear_discovery_cache();
+
+}  // namespace estoc

@@ -1,0 +1,110 @@
+// Handles: Kernel, the Artifact that compiling it gives, and BoundKernel, ready to launch.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "estoc/kernel_class.hpp"
+
+namespace estoc {
+
+class Artifact;
+class BoundKernel;
+
+/// Options of Kernel::run and Kernel::bind.
+struct RunOptions {
+  void* stream = nullptr;              ///< a CUstream; null is the device's null stream
+  Workspace workspace{};               ///< of workspace_size() bytes; a cpu kernel can do without
+  int threads = 0;                     ///< host threads of a cpu kernel; 0: one for each core
+  bool assume_supported_args = false;  ///< skip supports()
+};
+
+/// One kernel: compiled-or-compilable, with metadata. A cheap handle; copies share everything.
+class Kernel {
+ public:
+  /// A kernel of a class, as enumeration would give it. The point must belong to the class's
+  /// space, else Error{value}.
+  Kernel(std::shared_ptr<const KernelClass> kernel_class, std::string provider,
+         const DesignPoint& point);
+
+  const KernelMetadata& metadata() const;
+  const std::string& name() const { return metadata().name; }
+  const KernelClass& kernel_class() const;
+  const DesignPoint& point() const;
+  const Knobs& knobs() const { return knobs_; }
+
+  /// The same kernel with other knobs.
+  Kernel with_knobs(const Knobs& knobs) const;
+
+  /// Seconds the ranking expected for the arguments the kernel was found for, if it could tell.
+  std::optional<double> predicted_seconds() const { return predicted_seconds_; }
+
+  /// Whether the kernel can carry out `arguments`; on failure the reason. Never throws. `target`
+  /// defaults to the one the kernel was found for, else to the device of the operands.
+  Status supports(const RuntimeArguments& arguments,
+                  std::optional<Target> target = std::nullopt) const noexcept;
+
+  /// Bytes of workspace that run needs.
+  std::size_t workspace_size(const RuntimeArguments& arguments) const;
+
+  /// Compiles; needs no device. Throws Error{unsupported} with the reason when the arguments do
+  /// not fit, Error{compile}.
+  Artifact compile(const RuntimeArguments& arguments,
+                   std::optional<Target> target = std::nullopt) const;
+
+  /// Compiles where that has not been done, launches, and returns; on a cpu target the output is
+  /// complete then. Throws Error{unsupported} with supports()'s reason.
+  void run(const RuntimeArguments& arguments, const RunOptions& options = {}) const;
+  void run(const RuntimeArguments& arguments, const Artifact& artifact,
+           const RunOptions& options = {}) const;
+
+  /// Does once what every run repeats; the result launches any number of times.
+  BoundKernel bind(const RuntimeArguments& arguments, const Artifact& artifact,
+                   const RunOptions& options = {}) const;
+
+  /// The same kernel with the same knobs.
+  bool operator==(const Kernel& other) const;
+
+ private:
+  friend struct KernelAccess;
+  struct State;
+  explicit Kernel(std::shared_ptr<const State> state);
+  Artifact compile_supported(const RuntimeArguments& arguments, Target target) const;
+  BoundKernel bind_supported(const RuntimeArguments& arguments, const Artifact& artifact,
+                             const RunOptions& options) const;
+
+  std::shared_ptr<const State> state_;
+  Knobs knobs_;
+  std::optional<double> predicted_seconds_;
+  std::optional<Target> target_;
+};
+
+/// The result of Kernel::compile.
+class Artifact {
+ public:
+  Artifact(Kernel kernel, Target target, std::shared_ptr<const CompiledObject> object)
+      : kernel_(std::move(kernel)), object_(std::move(object)), target_(target) {}
+
+  const Kernel& kernel() const { return kernel_; }
+  Target target() const { return target_; }
+  const std::shared_ptr<const CompiledObject>& compiled_object() const { return object_; }
+
+ private:
+  Kernel kernel_;
+  std::shared_ptr<const CompiledObject> object_;
+  Target target_;
+};
+
+/// A kernel bound to arguments: launch() starts it. Movable; used by one thread at a time.
+class BoundKernel {
+ public:
+  explicit BoundKernel(std::unique_ptr<Launch> launch) : launch_(std::move(launch)) {}
+  void launch(void* stream = nullptr) { launch_->launch(stream); }
+
+ private:
+  std::unique_ptr<Launch> launch_;
+};
+
+}  // namespace estoc

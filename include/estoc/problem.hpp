@@ -1,0 +1,72 @@
+// The one text form of a problem, for the command line, tests, benchmarks and bug reports.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estoc/arguments.hpp"
+
+namespace estoc {
+
+/// Layout of an operand in problem text: t = last mode contiguous, n = next-to-last contiguous.
+enum class Layout : std::uint8_t { t, n };
+
+/// One operand of a problem: `bf16:t`, `bf16:n@4` (aligned to 4 bytes), `f32:[0,128,1]` (strides
+/// in elements, outermost first), or any part of it. What is absent is filled from files or by
+/// `Problem::complete`.
+struct OperandSpec {
+  std::optional<Dtype> dtype;
+  std::optional<Layout> layout;
+  std::vector<std::int64_t> strides;  ///< empty unless given
+  std::optional<int> alignment;       ///< bytes, a power of two up to 256
+
+  bool operator==(const OperandSpec&) const = default;
+};
+
+/// A problem without data, such as
+/// `gemm m=4096 n=7168 k=2048 l=2 a=bf16:t b=bf16:n out=bf16:t acc=f32 allow_tf32=1` or
+/// `elementwise op=add shape=2x64x64 a=f32:t b=f32:t out=f16:t`. Grammar: docs/problem_text.md.
+struct Problem {
+  Operation operation = Operation::gemm;
+  std::optional<std::int64_t> m, n, k, l;   ///< gemm
+  std::optional<ElementwiseOp> op;          ///< elementwise
+  std::vector<std::int64_t> shape;          ///< elementwise, of out
+  bool has_shape = false;                   ///< an empty shape is a legal rank-0 tensor
+  OperandSpec a, b, out;
+  std::optional<Dtype> accumulator_type;
+  PerformanceControls controls;
+  std::string epilogue;                     ///< epi="..."
+
+  /// Throws Error{value} with the column (from 1) and what was expected there: unknown operation
+  /// or key, a key given twice, a malformed or overflowing number, text over 64 KiB.
+  static Problem parse(std::string_view text);
+
+  /// The canonical text: parse(to_string()) gives an equal problem.
+  std::string to_string() const;
+
+  /// Fills what is absent: l = 1, layouts t, acc f64 for f64, i32 for integer operands, else f32;
+  /// b's dtype from a (and the reverse); out of the accumulator's type. Throws Error{value} naming
+  /// what is missing when m, n, k, a dtype, op or shape cannot be known.
+  void complete();
+
+  /// The arguments it describes, without data, on `device`. The problem must be complete.
+  std::unique_ptr<RuntimeArguments> arguments(Device device = Device::cpu()) const;
+
+  /// The problem that `arguments` is an instance of: extents, dtypes, layouts (strides where no
+  /// letter fits), alignments below the dtype's natural 16 bytes, controls, epilogue.
+  static Problem of(const RuntimeArguments& arguments);
+
+  bool operator==(const Problem&) const = default;
+};
+
+/// Shape and strides of a GEMM operand or elementwise tensor of `spec`: row-major for t, last two
+/// modes exchanged for n, or the strides given.
+std::vector<std::int64_t> operand_strides(const OperandSpec& spec,
+                                          const std::vector<std::int64_t>& shape);
+
+}  // namespace estoc

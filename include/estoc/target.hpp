@@ -1,0 +1,52 @@
+// What a kernel is compiled for: the host processor or one CUDA architecture.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace estoc {
+
+/// `cpu`, or a CUDA architecture such as `sm_80` or `sm_90a`.
+class Target {
+ public:
+  /// The host processor.
+  static constexpr Target cpu() { return Target(0, false); }
+
+  /// A CUDA architecture: `cc` is ten times the compute capability (90 for 9.0);
+  /// `arch_specific` selects the variant with features of that architecture alone (`sm_90a`).
+  static constexpr Target sm(int cc, bool arch_specific = false) {
+    return Target(cc, arch_specific);
+  }
+
+  /// The target of that name, "cpu" or "sm_90a"; nullopt when the name is not of that form or the
+  /// architecture is not one Estoc knows (`known_targets`).
+  static std::optional<Target> parse(std::string_view name);
+
+  bool is_cpu() const { return cc_ == 0; }
+  bool is_cuda() const { return cc_ != 0; }
+
+  /// Ten times the compute capability; 0 for cpu.
+  int cc() const { return cc_; }
+  bool arch_specific() const { return arch_specific_; }
+
+  /// "cpu", "sm_80", "sm_90a".
+  std::string name() const;
+
+  auto operator<=>(const Target&) const = default;
+
+ private:
+  constexpr Target(int cc, bool arch_specific)
+      : cc_(static_cast<std::int16_t>(cc)), arch_specific_(arch_specific) {}
+
+  std::int16_t cc_;
+  bool arch_specific_;
+};
+
+/// Every target Estoc can name: cpu first, then by architecture.
+std::span<const Target> known_targets();
+
+}  // namespace estoc

@@ -1,0 +1,281 @@
+// Implements check_output: walks the checked rows on several threads and forms the verdict.
+#include "estoc/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "check/judge.h"
+#include "check/parallel.h"
+#include "check/reference.h"
+#include "check/rounding.h"
+#include "check/sampling.h"
+#include "estoc/numeric.hpp"
+#include "estoc/status.hpp"
+
+namespace estoc {
+namespace {
+
+using check::Expectation;
+using check::GemmReference;
+using check::GemmRounding;
+using check::Judge;
+using check::Place;
+using check::RowSample;
+using check::Tally;
+using check::TaskSource;
+
+std::int64_t divide_up(std::int64_t x, std::int64_t y) {
+  return x / y + (x % y != 0 ? 1 : 0);
+}
+
+void check_operands(const RuntimeArguments& arguments) {
+  if (!arguments.device().is_cpu()) {
+    throw Error(ErrorKind::value, fmt::format("check_output: expected operands in host memory, got "
+                                              "operands on {}",
+                                              arguments.device().name()));
+  }
+  if (!arguments.has_data()) {
+    throw Error(ErrorKind::value, "check_output: expected operands with data, got a description");
+  }
+  if (!arguments.epilogue().empty()) {
+    throw Error(ErrorKind::unsupported, "check_output: an epilogue cannot be checked");
+  }
+}
+
+/// The rows of `sample` from number `first` on, at most `most`.
+std::vector<std::int64_t> rows_from(const RowSample& sample, std::int64_t first,
+                                    std::int64_t most) {
+  std::vector<std::int64_t> rows;
+  const std::int64_t end = std::min(first + most, sample.count());
+  for (std::int64_t i = first; i < end; ++i)
+    rows.push_back(sample.row(i));
+  return rows;
+}
+
+/// Judges the rows of one GEMM; one object a thread.
+class GemmChecker {
+ public:
+  GemmChecker(const GemmArguments& arguments, const GemmRounding& rounding)
+      : judge_(arguments.out_matrix().dtype, Dtype::f64),
+        arguments_(arguments),
+        rounding_(rounding),
+        reference_(arguments),
+        integers_(check::is_integer_gemm(arguments)) {}
+
+  /// Judges columns [first_column, first_column + columns) of at most GemmReference::kRows rows.
+  void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
+    while (!rows.empty()) {
+      const auto group = rows.first(rows_with_one_b(rows));
+      reference_.compute(group, first_column, columns);
+      for (std::size_t i = 0; i < group.size(); ++i)
+        judge_row(group[i], static_cast<int>(i), first_column, columns);
+      rows = rows.subspan(group.size());
+    }
+  }
+
+  const Judge& judge() const { return judge_; }
+
+ private:
+  /// How many of the first rows multiply the same matrix B.
+  std::size_t rows_with_one_b(std::span<const std::int64_t> rows) const {
+    if (arguments_.b_matrix().batch_stride == 0) return rows.size();
+    const std::int64_t m = arguments_.extents().m;
+    const std::int64_t batch = rows.front() / m;
+    const auto end = std::ranges::find_if(rows, [&](std::int64_t row) { return row / m != batch; });
+    return static_cast<std::size_t>(end - rows.begin());
+  }
+
+  void judge_row(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
+    const MatrixView& out = arguments_.out_matrix();
+    const std::int64_t m = arguments_.extents().m;
+    const std::int64_t start = row / m * out.batch_stride + row % m * out.row_stride;
+    for (int j = 0; j < columns; ++j) {
+      const std::int64_t column = first_column + j;
+      const double got = load_element(out.dtype, out.data, start + column * out.column_stride);
+      const check::ReferenceElement element = reference_.element(row_in_block, j);
+      judge_.see({row, column}, got,
+                 integers_ ? Expectation{element.value}
+                           : rounding_.expect(element, reference_.row_facts(row_in_block),
+                                              reference_.column_facts(j)));
+    }
+  }
+
+  Judge judge_;
+  const GemmArguments& arguments_;
+  const GemmRounding& rounding_;
+  GemmReference reference_;
+  bool integers_;
+};
+
+/// Judges the rows of one elementwise operation; one object a thread.
+class ElementwiseChecker {
+ public:
+  ElementwiseChecker(const ElementwiseArguments& arguments, Dtype compute_type)
+      : judge_(arguments.out().dtype(), compute_type == Dtype::i32 ? Dtype::f64 : compute_type),
+        arguments_(arguments),
+        compute_type_(compute_type) {}
+
+  void check(std::span<const std::int64_t> rows, std::int64_t first_column, std::int64_t columns) {
+    for (const std::int64_t row : rows) {
+      for (std::int64_t column = first_column; column < first_column + columns; ++column)
+        check_element({row, column});
+    }
+  }
+
+  const Judge& judge() const { return judge_; }
+
+ private:
+  void check_element(Place place) {
+    const TensorView& out = arguments_.out();
+    const double x = operand(arguments_.a(), place);
+    const double y = is_binary(arguments_.op()) ? operand(arguments_.b(), place) : x;
+    const double got = load_element(out.dtype(), out.data(), offset(out, place));
+    judge_.see(place, got, check::expect_elementwise(arguments_.op(), compute_type_, x, y));
+  }
+
+  double operand(const TensorView& tensor, Place place) const {
+    const double value = check::operand_value(tensor.dtype(), tensor.data(), offset(tensor, place));
+    return compute_type_ == Dtype::f32 ? round_to(Dtype::f32, value) : value;
+  }
+
+  static std::int64_t offset(const TensorView& tensor, Place place) {
+    if (tensor.rank() == 0) return 0;
+    std::int64_t offset = place.column * tensor.stride(tensor.rank() - 1);
+    for (int mode = tensor.rank() - 2; mode >= 0 && place.row != 0; --mode) {
+      offset += place.row % tensor.shape(mode) * tensor.stride(mode);
+      place.row /= tensor.shape(mode);
+    }
+    return offset;
+  }
+
+  Judge judge_;
+  const ElementwiseArguments& arguments_;
+  Dtype compute_type_;
+};
+
+/// Runs a checker on each thread over blocks of the sample's rows and of `columns` columns, and
+/// merges what they saw into `total`.
+template <class MakeChecker>
+void check_blocks(const RowSample& sample, std::int64_t columns, std::int64_t block_rows,
+                  std::int64_t block_columns, const CheckOptions& options, Judge& total,
+                  const MakeChecker& make_checker) {
+  const std::int64_t column_blocks = divide_up(columns, block_columns);
+  const std::int64_t tasks = divide_up(sample.count(), block_rows) * column_blocks;
+  std::mutex mutex;
+  check::run_tasks(tasks, options.threads, options.progress, [&](TaskSource& source) {
+    auto checker = make_checker();
+    while (const std::optional<std::int64_t> task = source.next()) {
+      const auto rows = rows_from(sample, *task / column_blocks * block_rows, block_rows);
+      const std::int64_t first_column = *task % column_blocks * block_columns;
+      const std::int64_t width = std::min(block_columns, columns - first_column);
+      checker.check(rows, first_column, static_cast<int>(width));
+    }
+    const std::lock_guard lock(mutex);
+    total.merge(checker.judge());
+  });
+}
+
+/// "out[0, 3, 17]: expected 1.25, got 1.5".
+std::string describe(const check::WorstElement& worst, const TensorView& out) {
+  std::vector<std::int64_t> index(static_cast<std::size_t>(out.rank()));
+  std::int64_t rest = worst.place.row;
+  for (int mode = out.rank() - 1; mode >= 0; --mode) {
+    const bool last = mode == out.rank() - 1;
+    index[static_cast<std::size_t>(mode)] = last ? worst.place.column : rest % out.shape(mode);
+    if (!last) rest /= out.shape(mode);
+  }
+  const int digits = out.dtype() == Dtype::f64 ? 17 : 9;
+  return fmt::format("out[{}]: expected {:.{}g}, got {:.{}g}", fmt::join(index, ", "),
+                     worst.expected, digits, worst.got, digits);
+}
+
+CheckResult exact_verdict(const Judge& judge) {
+  CheckResult result;
+  result.error = static_cast<double>(judge.tally().different);
+  result.passed = judge.tally().different == 0;
+  return result;
+}
+
+CheckResult rounded_verdict(const Judge& judge) {
+  const Tally& tally = judge.tally();
+  const auto norm = static_cast<double>(std::sqrt(tally.reference));
+  const double scale = norm > 0 ? norm : 1;
+  CheckResult result;
+  result.error = static_cast<double>(std::sqrt(tally.error)) / scale;
+  // Rounding to nearest adds its own distance and at most doubles the distance before it.
+  result.bound =
+      static_cast<double>(std::sqrt(tally.conversion) + 2 * std::sqrt(tally.slack)) / scale;
+  if (tally.misplaced > 0) result.error = std::numeric_limits<double>::infinity();
+  result.passed = tally.wrong == 0;
+  return result;
+}
+
+CheckResult finish(CheckResult result, const Judge& judge, const RowSample& sample,
+                   const TensorView& out) {
+  result.rows_checked = sample.count();
+  result.rows_total = sample.total();
+  if (!result.passed) result.worst = describe(judge.worst(), out);
+  return result;
+}
+
+CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options) {
+  if (arguments.a().is_scaled() || arguments.b().is_scaled()) {
+    throw Error(ErrorKind::unsupported, "check_output: scaled operands cannot be checked");
+  }
+  const GemmExtents& extents = arguments.extents();
+  const bool integers = check::is_integer_gemm(arguments);
+  if (arguments.accumulator_type() == Dtype::i32 && !integers) {
+    throw Error(ErrorKind::unsupported,
+                "check_output: an i32 accumulator of floating-point operands cannot be checked");
+  }
+  const std::int64_t row_cost =
+      std::max<std::int64_t>(1, extents.n) * std::max<std::int64_t>(1, extents.k);
+  const RowSample sample =
+      check::sample_rows(extents.l * extents.m, row_cost, options.max_products, options.seed);
+  const GemmRounding rounding = integers ? GemmRounding{} : check::gemm_rounding(arguments);
+  Judge judge(arguments.out().dtype(), Dtype::f64);
+  check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, judge,
+               [&] { return GemmChecker(arguments, rounding); });
+  return finish(integers ? exact_verdict(judge) : rounded_verdict(judge), judge, sample,
+                arguments.out());
+}
+
+CheckResult check_elementwise(const ElementwiseArguments& arguments, const CheckOptions& options) {
+  const TensorView& out = arguments.out();
+  const std::int64_t columns = out.rank() == 0 ? 1 : out.shape(out.rank() - 1);
+  const std::int64_t elements = out.elements();
+  if (elements != 0 && (out.data() == arguments.a().data() || out.data() == arguments.b().data())) {
+    throw Error(ErrorKind::unsupported,
+                "check_output: an operation in place cannot be checked, its input is gone");
+  }
+  const RowSample sample =
+      check::sample_rows(columns == 0 ? 0 : elements / columns, std::max<std::int64_t>(1, columns),
+                         options.max_products, options.seed);
+  const Dtype compute_type = check::elementwise_compute_type(arguments);
+  Judge judge(out.dtype(), Dtype::f64);
+  constexpr std::int64_t kBlockElements = 1 << 14;
+  const std::int64_t block_columns = std::clamp<std::int64_t>(columns, 1, kBlockElements);
+  check_blocks(sample, columns, kBlockElements / block_columns, block_columns, options, judge,
+               [&] { return ElementwiseChecker(arguments, compute_type); });
+  return finish(compute_type == Dtype::i32 ? exact_verdict(judge) : rounded_verdict(judge), judge,
+                sample, out);
+}
+
+}  // namespace
+
+CheckResult check_output(const RuntimeArguments& arguments, const CheckOptions& options) {
+  check_operands(arguments);
+  if (arguments.operation() == Operation::elementwise) {
+    return check_elementwise(static_cast<const ElementwiseArguments&>(arguments), options);
+  }
+  return check_gemm(static_cast<const GemmArguments&>(arguments), options);
+}
+
+}  // namespace estoc

@@ -1,0 +1,144 @@
+// Implements the bounds on rounding errors.
+#include "check/rounding.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "estoc/numeric.hpp"
+
+namespace estoc::check {
+namespace {
+
+/// Unit roundoff of the reference itself.
+constexpr double kReferenceUnit = 0x1p-53;
+
+/// Significant bits of a number type, the implicit one included.
+int significant_bits(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::i32:
+      return 32;
+    case Dtype::i8:
+    case Dtype::u8:
+    case Dtype::i4:
+    case Dtype::u4:
+    case Dtype::boolean:
+      return 8;
+    default:
+      return 1 - std::ilogb(epsilon(dtype));
+  }
+}
+
+/// Exponent of the smallest subnormal number of an accumulator.
+int lowest_exponent(Dtype accumulator) {
+  switch (accumulator) {
+    case Dtype::f64:
+      return -1074;
+    case Dtype::f16:
+      return -24;
+    default:
+      return -149;
+  }
+}
+
+bool is_wide(Dtype dtype) {
+  return dtype == Dtype::f64 || dtype == Dtype::f32;
+}
+
+/// How many of A and B may be rounded to tf32 first.
+int tf32_operands(const GemmArguments& arguments) {
+  if (!arguments.controls().allow_tf32 || arguments.accumulator_type() != Dtype::f32) return 0;
+  return (arguments.a_matrix().dtype == Dtype::f32 ? 1 : 0) +
+         (arguments.b_matrix().dtype == Dtype::f32 ? 1 : 0);
+}
+
+/// Units in the last place that a good implementation of `op` may be off.
+double elementwise_ulps(ElementwiseOp op) {
+  switch (op) {
+    case ElementwiseOp::div:
+    case ElementwiseOp::sqrt:
+    case ElementwiseOp::reciprocal:
+      return 1;
+    case ElementwiseOp::rsqrt:
+      return 2;
+    case ElementwiseOp::exp:
+    case ElementwiseOp::log:
+    case ElementwiseOp::gelu:
+    case ElementwiseOp::silu:
+    case ElementwiseOp::sigmoid:
+    case ElementwiseOp::tanh:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+/// The number that the error of op(x) is relative to.
+double error_scale(ElementwiseOp op, double x, double value) {
+  // 1 + erf(x) cancels for negative x, so gelu's error is relative to x / 2.
+  return op == ElementwiseOp::gelu ? std::max(std::abs(value), std::abs(x) / 2) : std::abs(value);
+}
+
+/// What may be lost where a result or the exponential inside it leaves the range.
+double underflow(ElementwiseOp op, Dtype type, double x) {
+  const double smallest_normal = type == Dtype::f64 ? 0x1p-1022 : 0x1p-126;
+  const bool of_exponential = op == ElementwiseOp::silu || op == ElementwiseOp::sigmoid;
+  return of_exponential ? 2 * (1 + std::abs(x)) * smallest_normal : smallest_normal;
+}
+
+}  // namespace
+
+GemmRounding gemm_rounding(const GemmArguments& arguments) {
+  const Dtype a = arguments.a_matrix().dtype;
+  const Dtype b = arguments.b_matrix().dtype;
+  const Dtype accumulator = arguments.accumulator_type();
+  const int bits = significant_bits(accumulator);
+  const int tf32 = tf32_operands(arguments);
+  // Processors round to nearest; matrix units, which take narrow operands, may truncate.
+  const bool to_nearest = is_wide(a) && is_wide(b) && tf32 == 0;
+  const double unit = epsilon(accumulator) * (to_nearest ? 0.5 : 1);
+  const int too_wide = (significant_bits(a) > bits ? 1 : 0) + (significant_bits(b) > bits ? 1 : 0);
+
+  GemmRounding rounding;
+  rounding.k = static_cast<double>(arguments.extents().k);
+  rounding.unit = unit + kReferenceUnit;
+  rounding.operands = tf32 * epsilon(Dtype::tf32) + too_wide * unit;
+  rounding.lowest_exponent = lowest_exponent(accumulator);
+  rounding.floor = rounding.k * std::ldexp(1.0, rounding.lowest_exponent);
+  rounding.largest = max_finite(accumulator);
+  rounding.exact_bits = bits;
+  return rounding;
+}
+
+bool GemmRounding::is_exact(double magnitude, const VectorFacts& row,
+                            const VectorFacts& column) const {
+  if (operands > 0) return false;
+  const double grid = static_cast<double>(row.lowest_bit) + column.lowest_bit;
+  const int exponent = static_cast<int>(std::min(grid, 1000.0));
+  return exponent >= lowest_exponent && magnitude <= std::ldexp(1.0, exponent + exact_bits);
+}
+
+Expectation GemmRounding::expect(const ReferenceElement& element, const VectorFacts& row,
+                                 const VectorFacts& column) const {
+  if (!row.finite || !column.finite || element.magnitude == 0) return {element.value};
+  const double worst_sum = k * element.magnitude;
+  const double likely_sum =
+      element.partials + k * std::abs(element.value) + std::sqrt(k) * element.magnitude;
+  Expectation expectation{element.value};
+  if (!is_exact(element.magnitude, row, column)) {
+    expectation.slack =
+        unit * std::min(worst_sum, likely_sum) + operands * element.magnitude + floor;
+  }
+  expectation.may_overflow = element.magnitude + unit * worst_sum > largest;
+  return expectation;
+}
+
+Expectation expect_elementwise(ElementwiseOp op, Dtype compute_type, double x, double y) {
+  const double value = reference_elementwise(op, compute_type, x, y);
+  const double ulps = elementwise_ulps(op);
+  if (compute_type == Dtype::i32) return {value};
+  if (ulps == 0 || !std::isfinite(value)) return {round_to(compute_type, value)};
+  return {value, ulps * epsilon(compute_type) * error_scale(op, x, value) +
+                     underflow(op, compute_type, x)};
+}
+
+}  // namespace estoc::check

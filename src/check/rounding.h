@@ -1,0 +1,52 @@
+// How far rounding may take a correct result from the exact one (derived in docs/checking.md).
+#pragma once
+
+#include <cstdint>
+
+#include "check/reference.h"
+#include "estoc/arguments.hpp"
+
+namespace estoc::check {
+
+/// What an element of the output should be.
+struct Expectation {
+  /// Before it is converted to out's dtype.
+  double value = 0;
+  /// How far from `value` rounding may take the number that is converted.
+  double slack = 0;
+  /// Partial sums may pass the accumulator's largest value, depending on their order.
+  bool may_overflow = false;
+};
+
+/// What is known of the sums of one GEMM.
+struct GemmRounding {
+  /// Number of products of a sum.
+  double k = 0;
+  /// Largest relative error of one addition, the reference's own included.
+  double unit = 0;
+  /// The same for the operands of one product, where they may be rounded first.
+  double operands = 0;
+  /// Absolute error from products and sums too small for the accumulator.
+  double floor = 0;
+  /// The accumulator's largest finite value.
+  double largest = 0;
+  /// Sums of multiples of 2^e are exact while their magnitudes add up to at most
+  /// 2^(e + exact_bits), for e >= lowest_exponent.
+  int exact_bits = 0;
+  int lowest_exponent = 0;
+
+  /// What an element with these operands should be.
+  Expectation expect(const ReferenceElement& element, const VectorFacts& row,
+                     const VectorFacts& column) const;
+
+ private:
+  bool is_exact(double magnitude, const VectorFacts& row, const VectorFacts& column) const;
+};
+
+/// The sums of `arguments`, which is not an integer problem.
+GemmRounding gemm_rounding(const GemmArguments& arguments);
+
+/// What op(x, y) should be; x and y as reference_elementwise takes them.
+Expectation expect_elementwise(ElementwiseOp op, Dtype compute_type, double x, double y);
+
+}  // namespace estoc::check

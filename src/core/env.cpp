@@ -1,0 +1,47 @@
+// Reads the environment; no other file of the library does.
+#include "core/env.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstdlib>
+#include <string_view>
+
+namespace estoc::core {
+namespace {
+
+constexpr std::array kVariables{
+    EnvVariable{"ESTOC_CACHE_DIR", "folder of the cache of compiled kernels"},
+    EnvVariable{"XDG_CACHE_HOME", "folder of all caches, when ESTOC_CACHE_DIR is not set"},
+    EnvVariable{"HOME", "its .cache is the folder of all caches, when XDG_CACHE_HOME is not set"},
+    EnvVariable{"ESTOC_NVRTC", "file of the NVRTC library to use"},
+    EnvVariable{"ESTOC_CUBLASLT", "file of the cuBLASLt library to use"},
+    EnvVariable{"VIRTUAL_ENV", "Python environment in which pip's CUDA libraries are looked for"},
+    EnvVariable{"CONDA_PREFIX", "conda environment in which the same is done"},
+    EnvVariable{"LD_LIBRARY_PATH", "noticed when it changes, because the loader searches it"},
+    EnvVariable{"CUDA_PATH", "CUDA toolkit in which NVRTC and cuBLASLt are looked for"},
+    EnvVariable{"CUDA_HOME", "the same, when CUDA_PATH is not set"},
+    EnvVariable{"ESTOC_THREADS", "number of threads for compilation and the cpu provider"},
+    EnvVariable{"ESTOC_DEVICE_DIR", "folder of device sources to use instead of the built-in ones"},
+    EnvVariable{"NO_COLOR", "set: the command line prints without colours"},
+};
+
+[[maybe_unused]] bool is_listed(std::string_view name) {
+  return std::any_of(kVariables.begin(), kVariables.end(),
+                     [&](const EnvVariable& variable) { return variable.name == name; });
+}
+
+}  // namespace
+
+std::span<const EnvVariable> env_variables() {
+  return kVariables;
+}
+
+std::optional<std::string> env(const char* name) {
+  assert(is_listed(name) && "a variable that Estoc reads is listed in env.cpp");
+  const char* const value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
+}
+
+}  // namespace estoc::core

@@ -1,0 +1,34 @@
+// The targets Estoc knows, and their names.
+#include "estoc/target.hpp"
+
+#include <array>
+
+namespace estoc {
+namespace {
+
+constexpr std::array kTargets{
+    Target::cpu(),         Target::sm(80),        Target::sm(86),        Target::sm(87),
+    Target::sm(89),        Target::sm(90),        Target::sm(90, true),  Target::sm(100),
+    Target::sm(100, true), Target::sm(103),       Target::sm(103, true), Target::sm(110, true),
+    Target::sm(120),       Target::sm(120, true),
+};
+
+}  // namespace
+
+std::optional<Target> Target::parse(std::string_view name) {
+  for (const Target& target : kTargets) {
+    if (target.name() == name) return target;
+  }
+  return std::nullopt;
+}
+
+std::string Target::name() const {
+  if (is_cpu()) return "cpu";
+  return "sm_" + std::to_string(cc_) + (arch_specific_ ? "a" : "");
+}
+
+std::span<const Target> known_targets() {
+  return kTargets;
+}
+
+}  // namespace estoc

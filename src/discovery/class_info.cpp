@@ -1,0 +1,114 @@
+// Reads a kernel class's design space into the requirements that its kernels have.
+#include "discovery/class_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace estoc::discovery {
+namespace {
+
+/// The dimension that decides a dtype, and how.
+struct DtypeSource {
+  int dimension = -1;
+  DtypeRule rule = DtypeRule::same;
+};
+
+DtypeSource source_or(const DesignSpace& space, Role role, DtypeSource otherwise) {
+  const int dimension = space.find(role);
+  return dimension < 0 ? otherwise : DtypeSource{dimension, DtypeRule::same};
+}
+
+/// Collects requirements, passing over dimensions that the space does not have.
+class RequirementReader {
+ public:
+  explicit RequirementReader(const ClassInfo& info) : info_(info), space_(*info.space) {}
+
+  std::vector<Requirement> read() {
+    if (info_.operation == Operation::elementwise) add(Aspect::op, needed(Role::op));
+    add_dtypes();
+    const int layouts = space_.find(Role::layouts);
+    for (int operand = kA; operand < kOperands; ++operand)
+      add(Aspect::layout, layouts, operand);
+    add(Aspect::alignment, space_.find(Role::a_alignment), kA);
+    add(Aspect::alignment, space_.find(Role::b_alignment), kB);
+    add(Aspect::alignment, space_.find(Role::out_alignment), kOut);
+    return std::move(requirements_);
+  }
+
+ private:
+  void add_dtypes() {
+    const DtypeSource a{needed(Role::a_dtype), DtypeRule::same};
+    const DtypeSource b = source_or(space_, Role::b_dtype, a);
+    const bool gemm = info_.operation == Operation::gemm;
+    const DtypeSource accumulator =
+        gemm ? source_or(space_, Role::accumulator_type, {a.dimension, DtypeRule::accumulator_of})
+             : a;
+    add(Aspect::dtype, a.dimension, kA, a.rule);
+    add(Aspect::dtype, b.dimension, kB, b.rule);
+    if (gemm) add(Aspect::accumulator_type, accumulator.dimension, kA, accumulator.rule);
+    const DtypeSource out = source_or(space_, Role::out_dtype, accumulator);
+    add(Aspect::dtype, out.dimension, kOut, out.rule);
+  }
+
+  void add(Aspect aspect, int dimension, int operand = kA, DtypeRule rule = DtypeRule::same) {
+    if (dimension >= 0) requirements_.push_back({aspect, dimension, operand, rule});
+  }
+
+  int needed(Role role) const {
+    const int dimension = space_.find(role);
+    if (dimension < 0) {
+      throw Error(ErrorKind::value,
+                  fmt::format("kernel class {}: expected a dimension of role {} in its space, got "
+                              "none",
+                              info_.name, role == Role::op ? "op" : "a_dtype"));
+    }
+    return dimension;
+  }
+
+  const ClassInfo& info_;
+  const DesignSpace& space_;
+  std::vector<Requirement> requirements_;
+};
+
+}  // namespace
+
+bool ClassInfo::has_target(Target target) const {
+  return std::find(targets.begin(), targets.end(), target) != targets.end();
+}
+
+std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,
+                                                std::string provider) {
+  auto info = std::make_shared<ClassInfo>();
+  info->name = kernel_class->name();
+  info->provider = std::move(provider);
+  info->operation = kernel_class->operation();
+  const std::span<const Target> targets = kernel_class->targets();
+  if (targets.empty()) {
+    throw Error(ErrorKind::value,
+                fmt::format("kernel class {}: expected at least one target, got none", info->name));
+  }
+  info->targets.assign(targets.begin(), targets.end());
+  info->min_cc = kernel_class->min_cc();
+  info->space = kernel_class->space();
+  if (info->space == nullptr) {
+    throw Error(ErrorKind::value,
+                fmt::format("kernel class {}: expected a design space, got null", info->name));
+  }
+  info->kernel_class = std::move(kernel_class);
+  info->requirements = RequirementReader(*info).read();
+  return info;
+}
+
+Dtype required_dtype(const Requirement& requirement, const DesignValue& value) {
+  const auto dtype = static_cast<Dtype>(value.numbers[0]);
+  return requirement.rule == DtypeRule::same ? dtype : default_accumulator(dtype);
+}
+
+Dtype default_accumulator(Dtype dtype) {
+  if (dtype == Dtype::f64) return Dtype::f64;
+  return is_integer(dtype) ? Dtype::i32 : Dtype::f32;
+}
+
+}  // namespace estoc::discovery

@@ -1,0 +1,58 @@
+// What the library knows of a kernel class once it has asked: its space, and what that requires.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "discovery/signature.h"
+#include "estoc/kernel_class.hpp"
+
+namespace estoc::discovery {
+
+/// What a requirement compares.
+enum class Aspect : std::uint8_t { op, dtype, accumulator_type, layout, alignment };
+
+/// How the dtype asked for follows from a dimension's value.
+enum class DtypeRule : std::uint8_t { same, accumulator_of };
+
+/// One comparison of a dimension's value with the arguments' signature.
+struct Requirement {
+  Aspect aspect = Aspect::dtype;
+  int dimension = 0;
+  int operand = kA;  ///< of dtype, layout and alignment
+  DtypeRule rule = DtypeRule::same;
+};
+
+/// A kernel class with everything that discovery asks of it more than once.
+struct ClassInfo {
+  std::shared_ptr<const KernelClass> kernel_class;
+  std::shared_ptr<const DesignSpace> space;
+  std::string provider;
+  std::string name;
+  std::vector<Target> targets;
+  int min_cc = 0;
+  Operation operation = Operation::gemm;
+  /// In the order in which mismatches are reported; every operand's dtype is among them.
+  std::vector<Requirement> requirements;
+
+  const DesignValue& value(const DesignPoint& point, int dimension) const {
+    const auto& values = space->dimensions()[static_cast<std::size_t>(dimension)].values;
+    return values[static_cast<std::size_t>(point.index(dimension))];
+  }
+  bool has_target(Target target) const;
+};
+
+/// Asks the class; passes on what it throws. Throws Error{value} when its space is null, has no
+/// dimension of role a_dtype (elementwise: or op), or targets() is empty.
+std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,
+                                                std::string provider);
+
+/// The dtype that a kernel with this value expects.
+Dtype required_dtype(const Requirement& requirement, const DesignValue& value);
+
+/// The accumulator that problems have unless they say otherwise: f64 for f64, i32 for integers,
+/// else f32.
+Dtype default_accumulator(Dtype dtype);
+
+}  // namespace estoc::discovery

@@ -1,0 +1,69 @@
+// explain: for each class, how many kernels carry out the arguments, or why none does.
+#include <fmt/format.h>
+
+#include "discovery/fit.h"
+#include "discovery/guard.h"
+#include "discovery/matching.h"
+
+namespace estoc {
+namespace {
+
+using discovery::ClassEntry;
+using discovery::Offer;
+using discovery::Question;
+
+Status join(const Status& first, const Status& second) {
+  if (first.ok()) return second;
+  if (second.ok()) return first;
+  return Status::fail(first.reason(), first.error() + "; " + second.error());
+}
+
+/// What can be said without asking the class about its kernels.
+Status check_description(const ClassEntry& entry, const Question& question,
+                         Explanation& explanation) {
+  const auto info = entry.info();
+  explanation.described = info->space->size();
+  Status status = check_class(*info, question.arguments, question.signature);
+  if (info->operation != question.signature.operation) return status;
+  return join(status, check_target(*info, question.target));
+}
+
+Status why_none(const Offer& offer) {
+  if (offer.filtered_out > 0) {
+    return Status::fail(fmt::format("filter: expected a kernel that passes, got {} that do not",
+                                    offer.filtered_out));
+  }
+  return offer.rejection.value_or(Status::fail("kernels: expected at least one, got none"));
+}
+
+Explanation explain_class(const ClassEntry& entry, const Question& question,
+                          const MetadataFilter& filter) {
+  Explanation explanation{entry.provider(), entry.name(), 0, 0, Status::success()};
+  std::vector<DiscoveryFailure> failures;
+  ask_guarded(entry, failures,
+              [&] { explanation.status = check_description(entry, question, explanation); });
+  if (failures.empty() && explanation.status.ok()) {
+    const Offer offer = ask_class(entry, question, filter, failures);
+    explanation.supported = offer.candidates.size();
+    if (explanation.supported == 0) explanation.status = why_none(offer);
+  }
+  if (!failures.empty()) {
+    explanation.status = Status::fail("the class threw: " + failures.front().message);
+  }
+  return explanation;
+}
+
+}  // namespace
+
+std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query) {
+  const auto snapshot = discovery::Registry::instance().snapshot();
+  const Question question{arguments, discovery::signature_of(arguments),
+                          discovery::query_target(arguments, query.target)};
+  std::vector<Explanation> explanations;
+  for (const auto& entry : snapshot->classes(query.providers)) {
+    explanations.push_back(explain_class(*entry, question, query.filter));
+  }
+  return explanations;
+}
+
+}  // namespace estoc

@@ -1,0 +1,298 @@
+// Compares design values with signatures, and words the mismatches.
+#include "discovery/fit.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace estoc::discovery {
+namespace {
+
+using Values = std::vector<const DesignValue*>;
+
+bool dtype_fits(Dtype required, int operand, const Signature& signature) {
+  const Dtype dtype = signature.operands[static_cast<std::size_t>(operand)].dtype;
+  const bool rounded = signature.allow_tf32 && required == Dtype::tf32 && dtype == Dtype::f32 &&
+                       signature.operation == Operation::gemm && operand != kOut;
+  return required == dtype || rounded;
+}
+
+bool layout_fits(char letter, const OperandSignature& operand) {
+  if (letter == 't') return operand.row_major;
+  if (letter == 'n') return operand.column_major;
+  return true;
+}
+
+char layout_letter(const Requirement& requirement, const DesignValue& value) {
+  return value.text[static_cast<std::size_t>(requirement.operand)];
+}
+
+/// "f16", "f16 or bf16", "f64, f32 or f16"; repetitions are left out.
+std::string join_alternatives(const std::vector<std::string>& words) {
+  std::vector<std::string> unique;
+  for (const std::string& word : words) {
+    if (std::find(unique.begin(), unique.end(), word) == unique.end()) unique.push_back(word);
+  }
+  if (unique.empty()) return "nothing";
+  std::string text = unique.front();
+  for (std::size_t i = 1; i < unique.size(); ++i) {
+    text += (i + 1 == unique.size() ? " or " : ", ") + unique[i];
+  }
+  return text;
+}
+
+std::string subject(const Requirement& requirement) {
+  switch (requirement.aspect) {
+    case Aspect::op:
+      return "op";
+    case Aspect::accumulator_type:
+      return "accumulator_type";
+    case Aspect::dtype:
+      return fmt::format("{}.dtype", operand_name(requirement.operand));
+    case Aspect::layout:
+      return fmt::format("{}.layout", operand_name(requirement.operand));
+    case Aspect::alignment:
+      return fmt::format("{}.alignment", operand_name(requirement.operand));
+  }
+  return {};
+}
+
+std::string layout_in_words(char letter) {
+  if (letter == 't') return "last mode contiguous (t)";
+  if (letter == 'n') return "next-to-last mode contiguous (n)";
+  return "any strides (x)";
+}
+
+std::string expected_word(const Requirement& requirement, const DesignValue& value) {
+  switch (requirement.aspect) {
+    case Aspect::dtype:
+    case Aspect::accumulator_type:
+      return std::string(dtype_name(required_dtype(requirement, value)));
+    case Aspect::layout:
+      return layout_in_words(layout_letter(requirement, value));
+    default:
+      return value.text;
+  }
+}
+
+std::string expected(const Requirement& requirement, const Values& values) {
+  if (requirement.aspect == Aspect::alignment) {
+    const auto smallest = std::min_element(values.begin(), values.end(),
+                                           [](const DesignValue* left, const DesignValue* right) {
+                                             return left->numbers[0] < right->numbers[0];
+                                           });
+    return fmt::format("a multiple of {} bytes", (*smallest)->numbers[0]);
+  }
+  std::vector<std::string> words;
+  for (const DesignValue* value : values)
+    words.push_back(expected_word(requirement, *value));
+  return join_alternatives(words);
+}
+
+std::string got(const Requirement& requirement, const RuntimeArguments& arguments,
+                const Signature& signature) {
+  const OperandSignature& operand =
+      signature.operands[static_cast<std::size_t>(requirement.operand)];
+  switch (requirement.aspect) {
+    case Aspect::op:
+      return std::string(elementwise_op_name(signature.op));
+    case Aspect::dtype:
+      return std::string(dtype_name(operand.dtype));
+    case Aspect::accumulator_type:
+      return std::string(dtype_name(signature.accumulator_type));
+    case Aspect::layout:
+      return fmt::format("strides ({})",
+                         fmt::join(operand_view(arguments, requirement.operand).strides(), ", "));
+    case Aspect::alignment:
+      return fmt::format("{}", operand.alignment);
+  }
+  return {};
+}
+
+Reason reason_of(Aspect aspect) {
+  switch (aspect) {
+    case Aspect::op:
+      return Reason::operation;
+    case Aspect::layout:
+      return Reason::layout;
+    case Aspect::alignment:
+      return Reason::alignment;
+    default:
+      return Reason::dtype;
+  }
+}
+
+Status mismatch(const Requirement& requirement, const Values& values,
+                const RuntimeArguments& arguments, const Signature& signature,
+                const char* condition = "") {
+  return Status::fail(
+      reason_of(requirement.aspect),
+      fmt::format("{}: expected {}{}, got {}", subject(requirement), expected(requirement, values),
+                  condition, got(requirement, arguments, signature)));
+}
+
+Status operation_mismatch(const ClassInfo& info, const Signature& signature) {
+  return Status::fail(Reason::operation,
+                      fmt::format("operation: expected {}, got {}", operation_name(info.operation),
+                                  operation_name(signature.operation)));
+}
+
+/// Joins failures; the reason is the first one's.
+class Mismatches {
+ public:
+  void add(const Status& status) {
+    if (status.ok()) return;
+    if (reason_ == Reason::none) reason_ = status.reason();
+    if (!text_.empty()) text_ += "; ";
+    text_ += status.error();
+  }
+  bool empty() const { return reason_ == Reason::none; }
+  Status status() const { return empty() ? Status::success() : Status::fail(reason_, text_); }
+
+ private:
+  Reason reason_ = Reason::none;
+  std::string text_;
+};
+
+Values all_values(const Dimension& dimension) {
+  Values values;
+  for (const DesignValue& value : dimension.values)
+    values.push_back(&value);
+  return values;
+}
+
+const Dimension& dimension_of(const ClassInfo& info, const Requirement& requirement) {
+  return info.space->dimensions()[static_cast<std::size_t>(requirement.dimension)];
+}
+
+/// The requirements that no value of their dimension meets.
+Status unmet_requirements(const ClassInfo& info, const RuntimeArguments& arguments,
+                          const Signature& signature) {
+  Mismatches mismatches;
+  for (const Requirement& requirement : info.requirements) {
+    const Values values = all_values(dimension_of(info, requirement));
+    const bool met = std::any_of(values.begin(), values.end(), [&](const DesignValue* value) {
+      return fits(requirement, *value, signature);
+    });
+    if (!met) mismatches.add(mismatch(requirement, values, arguments, signature));
+  }
+  return mismatches.status();
+}
+
+/// The values of `dimension` that kernels of the selection have.
+Values values_that_occur(const DesignSpace& space, const Selection& selection, int dimension) {
+  Values values;
+  const auto& all = space.dimensions()[static_cast<std::size_t>(dimension)].values;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const int index = static_cast<int>(i);
+    if (!selection.allows(dimension, index)) continue;
+    Selection one = selection;
+    one.fix(dimension, index);
+    if (space.count(one) > 0) values.push_back(&all[i]);
+  }
+  return values;
+}
+
+/// Every requirement can be met, but not together: names each one whose change alone would help.
+Status unmet_combination(const ClassInfo& info, const RuntimeArguments& arguments,
+                         const Signature& signature) {
+  Mismatches mismatches;
+  for (const Requirement& requirement : info.requirements) {
+    const auto others = select(info, signature, &requirement);
+    if (!others) continue;
+    const Values values = values_that_occur(*info.space, *others, requirement.dimension);
+    if (values.empty()) continue;
+    mismatches.add(mismatch(requirement, values, arguments, signature, " with the rest as it is"));
+  }
+  if (!mismatches.empty()) return mismatches.status();
+  return Status::fail(Reason::other,
+                      "arguments: expected a combination of dtypes, layouts and alignments that "
+                      "the class describes, got another");
+}
+
+}  // namespace
+
+bool fits(const Requirement& requirement, const DesignValue& value, const Signature& signature) {
+  const OperandSignature& operand =
+      signature.operands[static_cast<std::size_t>(requirement.operand)];
+  switch (requirement.aspect) {
+    case Aspect::op:
+      return value.numbers[0] == static_cast<int>(signature.op);
+    case Aspect::dtype:
+      return dtype_fits(required_dtype(requirement, value), requirement.operand, signature);
+    case Aspect::accumulator_type:
+      return required_dtype(requirement, value) == signature.accumulator_type;
+    case Aspect::layout:
+      return layout_fits(layout_letter(requirement, value), operand);
+    case Aspect::alignment:
+      return operand.alignment >= value.numbers[0];  // both are powers of two
+  }
+  return false;
+}
+
+std::optional<Selection> select(const ClassInfo& info, const Signature& signature,
+                                const Requirement* except) {
+  Selection selection(*info.space);
+  for (const Requirement& requirement : info.requirements) {
+    if (&requirement == except) continue;
+    const bool some = selection.restrict(requirement.dimension, [&](const DesignValue& value) {
+      return fits(requirement, value, signature);
+    });
+    if (!some) return std::nullopt;
+  }
+  return selection;
+}
+
+Status check_extras(const RuntimeArguments& arguments, const Signature& signature) {
+  for (int operand = kA; operand < kOperands; ++operand) {
+    if (!signature.operands[static_cast<std::size_t>(operand)].scaled) continue;
+    return Status::fail(Reason::dtype, fmt::format("{}: expected a plain tensor, got a scaled one",
+                                                   operand_name(operand)));
+  }
+  if (!arguments.epilogue().empty()) {
+    return Status::fail(Reason::epilogue, fmt::format("epilogue: expected none, got \"{}\"",
+                                                      arguments.epilogue().text));
+  }
+  return Status::success();
+}
+
+Status check_point(const ClassInfo& info, const DesignPoint& point,
+                   const RuntimeArguments& arguments, const Signature& signature) {
+  if (signature.operation != info.operation) return operation_mismatch(info, signature);
+  for (const Requirement& requirement : info.requirements) {
+    const DesignValue& value = info.value(point, requirement.dimension);
+    if (!fits(requirement, value, signature)) {
+      return mismatch(requirement, {&value}, arguments, signature);
+    }
+  }
+  return check_extras(arguments, signature);
+}
+
+Status check_target(const ClassInfo& info, Target target) {
+  if (info.has_target(target)) return Status::success();
+  std::vector<std::string> names;
+  for (const Target known : info.targets)
+    names.push_back(known.name());
+  return Status::fail(Reason::target, fmt::format("target: expected one of {}, got {}",
+                                                  fmt::join(names, ", "), target.name()));
+}
+
+Status check_class(const ClassInfo& info, const RuntimeArguments& arguments,
+                   const Signature& signature) {
+  if (signature.operation != info.operation) return operation_mismatch(info, signature);
+  Mismatches mismatches;
+  mismatches.add(unmet_requirements(info, arguments, signature));
+  if (mismatches.empty()) {
+    const auto selection = select(info, signature);
+    if (!selection || info.space->count(*selection) == 0) {
+      mismatches.add(unmet_combination(info, arguments, signature));
+    }
+  }
+  mismatches.add(check_extras(arguments, signature));
+  return mismatches.status();
+}
+
+}  // namespace estoc::discovery

@@ -1,0 +1,33 @@
+// Whether the values of a design space fit some arguments, and what to say when they do not.
+#pragma once
+
+#include <optional>
+
+#include "discovery/class_info.h"
+
+namespace estoc::discovery {
+
+/// True when a kernel with this value in the requirement's dimension fits the signature.
+bool fits(const Requirement& requirement, const DesignValue& value, const Signature& signature);
+
+/// The values that fit the signature, dimension by dimension; the requirement `except`, one of the
+/// class's, is not asked for. nullopt when a dimension has no such value.
+std::optional<Selection> select(const ClassInfo& info, const Signature& signature,
+                                const Requirement* except = nullptr);
+
+/// What no design space describes yet: scaled operands and epilogues.
+Status check_extras(const RuntimeArguments& arguments, const Signature& signature);
+
+/// Compares one kernel with the arguments. On success it allocates nothing.
+Status check_point(const ClassInfo& info, const DesignPoint& point,
+                   const RuntimeArguments& arguments, const Signature& signature);
+
+/// Fails unless the class can be compiled for `target`.
+Status check_target(const ClassInfo& info, Target target);
+
+/// Why no kernel of the class has fitting values: all mismatches, joined by "; ". Success when some
+/// kernel has. Counts in the design space, so it is not for hot paths.
+Status check_class(const ClassInfo& info, const RuntimeArguments& arguments,
+                   const Signature& signature);
+
+}  // namespace estoc::discovery

@@ -1,0 +1,28 @@
+// Keeps a class that throws from harming the answers of the others.
+#pragma once
+
+#include <exception>
+#include <vector>
+
+#include "discovery/registry.h"
+#include "estoc/discovery.hpp"
+
+namespace estoc::discovery {
+
+/// Does `work`, which asks the class of `entry`. When that throws, adds a failure and returns
+/// false.
+template <typename Work>
+bool ask_guarded(const ClassEntry& entry, std::vector<DiscoveryFailure>& failures,
+                 const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const std::exception& error) {
+    failures.push_back({entry.provider(), entry.name(), error.what()});
+  } catch (...) {
+    failures.push_back({entry.provider(), entry.name(), "threw something that is no exception"});
+  }
+  return false;
+}
+
+}  // namespace estoc::discovery

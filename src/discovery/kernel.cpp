@@ -1,0 +1,260 @@
+// Kernel handles: metadata, the check of arguments, compilation, binding and launch.
+#include "estoc/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+#include "discovery/device_target.h"
+#include "discovery/fit.h"
+#include "discovery/kernel_state.h"
+#include "discovery/metadata_of.h"
+
+namespace estoc {
+namespace {
+
+constexpr std::size_t kWorkspaceAlignment = 256;
+
+struct FreeWorkspace {
+  void operator()(void* memory) const {
+    ::operator delete (memory, std::align_val_t{kWorkspaceAlignment});
+  }
+};
+using OwnedWorkspace = std::unique_ptr<void, FreeWorkspace>;
+
+/// A launch that keeps the workspace it was bound with.
+class LaunchWithWorkspace final : public Launch {
+ public:
+  LaunchWithWorkspace(std::unique_ptr<Launch> launch, OwnedWorkspace workspace)
+      : workspace_(std::move(workspace)), launch_(std::move(launch)) {}
+  void launch(void* stream) override { launch_->launch(stream); }
+
+ private:
+  OwnedWorkspace workspace_;
+  std::unique_ptr<Launch> launch_;
+};
+
+Status check_all(const KernelAccess::State& state, const Knobs& knobs,
+                 const RuntimeArguments& arguments, Target target) {
+  const discovery::Signature signature = discovery::signature_of(arguments);
+  Status status = discovery::check_point(*state.info, state.point, arguments, signature);
+  if (status.ok()) status = discovery::check_beyond_space(state, arguments, target);
+  if (status.ok()) status = discovery::check_workspace(state, knobs, arguments);
+  return status;
+}
+
+Status no_device(Device device) {
+  return Status::fail(Reason::device,
+                      fmt::format("target: expected the CUDA device that the operands are on, got "
+                                  "none at {}",
+                                  device.name()));
+}
+
+/// The failure for a class that broke its promise not to throw; even words may be unaffordable.
+Status threw(const std::string& name, const char* message) noexcept {
+  try {
+    return Status::fail(Reason::other, fmt::format("kernel class {}: {}", name, message));
+  } catch (...) {
+    return Status::fail(Reason::other, "out of memory");
+  }
+}
+
+Target resolve_target(const RuntimeArguments& arguments, std::optional<Target> target) {
+  if (!target) target = discovery::target_of(arguments.device());
+  if (target) return *target;
+  throw Error(ErrorKind::driver, no_device(arguments.device()).error());
+}
+
+void require(const Status& status, const std::string& kernel) {
+  if (!status.ok()) {
+    throw Error(ErrorKind::unsupported, fmt::format("kernel {}: {}", kernel, status.error()));
+  }
+}
+
+void require_data(const RuntimeArguments& arguments) {
+  if (arguments.has_data()) return;
+  for (int operand = discovery::kA; operand < discovery::kOperands; ++operand) {
+    if (!discovery::operand_view(arguments, operand).described()) continue;
+    throw Error(ErrorKind::value, fmt::format("{}: expected a tensor with data, got a description",
+                                              discovery::operand_name(operand)));
+  }
+  throw Error(ErrorKind::value, "operands: expected tensors with data, got a description");
+}
+
+void require_device(const RuntimeArguments& arguments, Target target) {
+  if (arguments.device().is_cpu() == target.is_cpu()) return;
+  throw Error(ErrorKind::value,
+              fmt::format("operands: expected memory that a kernel for {} can reach, got {}",
+                          target.name(), arguments.device().name()));
+}
+
+void require_workspace(const Workspace& workspace, std::size_t bytes) {
+  if (workspace.bytes < bytes) {
+    throw Error(ErrorKind::value, fmt::format("workspace: expected at least {} bytes, got {}",
+                                              bytes, workspace.bytes));
+  }
+  if (reinterpret_cast<std::uintptr_t>(workspace.data) % kWorkspaceAlignment != 0) {
+    throw Error(ErrorKind::value, fmt::format("workspace: expected an address that is a multiple "
+                                              "of {} bytes, got {}",
+                                              kWorkspaceAlignment, fmt::ptr(workspace.data)));
+  }
+}
+
+/// The caller's workspace, or host memory made for a cpu kernel that came without.
+std::pair<Workspace, OwnedWorkspace> provide_workspace(const Workspace& given, std::size_t bytes,
+                                                       Target target) {
+  if (bytes > 0 && given.data == nullptr && target.is_cpu()) {
+    OwnedWorkspace owned(::operator new (bytes, std::align_val_t{kWorkspaceAlignment}));
+    const Workspace workspace{owned.get(), bytes};
+    return {workspace, std::move(owned)};
+  }
+  require_workspace(given, bytes);
+  return {given, nullptr};
+}
+
+}  // namespace
+
+namespace discovery {
+
+Status check_beyond_space(const KernelAccess::State& state, const RuntimeArguments& arguments,
+                          Target target) {
+  Status status = check_target(*state.info, target);
+  if (!status.ok()) return status;
+  return state.info->kernel_class->supports(state.point, arguments, target);
+}
+
+Status check_workspace(const KernelAccess::State& state, const Knobs& knobs,
+                       const RuntimeArguments& arguments) {
+  const std::optional<std::int64_t> limit = arguments.controls().workspace_limit;
+  if (!limit) return Status::success();
+  const std::size_t bytes = state.info->kernel_class->workspace_size(state.point, knobs, arguments);
+  if (*limit >= 0 && bytes <= static_cast<std::uint64_t>(*limit)) return Status::success();
+  return Status::fail(Reason::controls,
+                      fmt::format("workspace: expected at most {} bytes, got {}", *limit, bytes));
+}
+
+}  // namespace discovery
+
+const KernelMetadata& Kernel::State::metadata() const {
+  std::call_once(metadata_made_, [this] {
+    metadata_ = std::make_unique<const KernelMetadata>(discovery::metadata_of(*info, point));
+  });
+  return *metadata_;
+}
+
+Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
+Kernel::Kernel(std::shared_ptr<const KernelClass> kernel_class, std::string provider,
+               const DesignPoint& point) {
+  if (kernel_class == nullptr) {
+    throw Error(ErrorKind::value, "kernel_class: expected a kernel class, got null");
+  }
+  auto info = discovery::describe_class(std::move(kernel_class), std::move(provider));
+  DesignPoint own(info->space.get());
+  for (int i = 0; i < kMaxDimensions; ++i)
+    own.set_index(i, point.index(i));
+  if (!(own == point) || !info->space->contains(point)) {
+    throw Error(ErrorKind::value,
+                fmt::format("point: expected one of the design space of kernel class {}, got "
+                            "another",
+                            info->name));
+  }
+  state_ = std::make_shared<const State>(std::move(info), point);
+}
+
+const KernelMetadata& Kernel::metadata() const {
+  return state_->metadata();
+}
+
+const KernelClass& Kernel::kernel_class() const {
+  return *state_->info->kernel_class;
+}
+
+const DesignPoint& Kernel::point() const {
+  return state_->point;
+}
+
+Kernel Kernel::with_knobs(const Knobs& knobs) const {
+  Kernel kernel = *this;
+  if (!(knobs == knobs_)) kernel.predicted_seconds_.reset();
+  kernel.knobs_ = knobs;
+  return kernel;
+}
+
+bool Kernel::operator==(const Kernel& other) const {
+  return &kernel_class() == &other.kernel_class() && point() == other.point() &&
+         knobs_ == other.knobs_;
+}
+
+Status Kernel::supports(const RuntimeArguments& arguments,
+                        std::optional<Target> target) const noexcept {
+  try {
+    if (!target) target = target_ ? target_ : discovery::target_of(arguments.device());
+    if (!target) return no_device(arguments.device());
+    return check_all(*state_, knobs_, arguments, *target);
+  } catch (const std::exception& error) {
+    return threw(state_->info->name, error.what());
+  } catch (...) {
+    return threw(state_->info->name, "threw something that is no std::exception");
+  }
+}
+
+std::size_t Kernel::workspace_size(const RuntimeArguments& arguments) const {
+  return kernel_class().workspace_size(point(), knobs_, arguments);
+}
+
+Artifact Kernel::compile(const RuntimeArguments& arguments, std::optional<Target> target) const {
+  require(supports(arguments, target), name());
+  return compile_supported(arguments, resolve_target(arguments, target ? target : target_));
+}
+
+Artifact Kernel::compile_supported(const RuntimeArguments& arguments, Target target) const {
+  auto object = state_->compiled.get_or_compile(
+      target, [&] { return kernel_class().compile(point(), arguments, target); });
+  return {*this, target, std::move(object)};
+}
+
+void Kernel::run(const RuntimeArguments& arguments, const RunOptions& options) const {
+  if (!options.assume_supported_args) require(supports(arguments), name());
+  require_data(arguments);
+  const Artifact artifact = compile_supported(arguments, resolve_target(arguments, target_));
+  bind_supported(arguments, artifact, options).launch(options.stream);
+}
+
+void Kernel::run(const RuntimeArguments& arguments, const Artifact& artifact,
+                 const RunOptions& options) const {
+  bind(arguments, artifact, options).launch(options.stream);
+}
+
+BoundKernel Kernel::bind(const RuntimeArguments& arguments, const Artifact& artifact,
+                         const RunOptions& options) const {
+  const State& compiled = *artifact.kernel().state_;
+  if (compiled.info->kernel_class != state_->info->kernel_class ||
+      !(compiled.point == state_->point)) {
+    throw Error(ErrorKind::value, fmt::format("artifact: expected one of kernel {}, got one of {}",
+                                              name(), artifact.kernel().name()));
+  }
+  if (!options.assume_supported_args) require(supports(arguments, artifact.target()), name());
+  require_data(arguments);
+  return bind_supported(arguments, artifact, options);
+}
+
+BoundKernel Kernel::bind_supported(const RuntimeArguments& arguments, const Artifact& artifact,
+                                   const RunOptions& options) const {
+  require_device(arguments, artifact.target());
+  auto [workspace, owned] =
+      provide_workspace(options.workspace, workspace_size(arguments), artifact.target());
+  std::unique_ptr<Launch> launch =
+      kernel_class().bind(point(), knobs_, arguments, artifact.compiled_object(),
+                          BindOptions{workspace, options.threads});
+  if (launch == nullptr) {
+    throw Error(ErrorKind::value,
+                fmt::format("kernel class {}: expected bind to give a launch, got null",
+                            state_->info->name));
+  }
+  if (owned == nullptr) return BoundKernel(std::move(launch));
+  return BoundKernel(std::make_unique<LaunchWithWorkspace>(std::move(launch), std::move(owned)));
+}
+
+}  // namespace estoc

@@ -1,0 +1,106 @@
+// From arguments to the kernels of a class: signature, sub-space, then the class's own word.
+#include "discovery/matching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "discovery/device_target.h"
+#include "discovery/fit.h"
+#include "discovery/guard.h"
+
+namespace estoc::discovery {
+namespace {
+
+Candidates select_kernels(const ClassEntry& entry, const Signature& signature) {
+  const auto info = entry.info();
+  auto kernels = std::make_shared<KernelStates>();
+  const auto selection = select(*info, signature);
+  if (!selection) return kernels;
+  info->space->visit(*selection, [&](const DesignPoint& point) {
+    kernels->push_back(std::make_shared<const KernelAccess::State>(info, point));
+    return true;
+  });
+  return kernels;
+}
+
+void note(std::optional<Status>& rejection, Status status) {
+  if (!rejection) rejection = std::move(status);
+}
+
+KernelStates supported_kernels(const ClassEntry& entry, const Question& question, Offer& offer) {
+  KernelStates supported;
+  if (Status extras = check_extras(question.arguments, question.signature); !extras.ok()) {
+    note(offer.rejection, std::move(extras));
+    return supported;
+  }
+  const Candidates fitting = fitting_kernels(entry, question);
+  supported.reserve(fitting->size());
+  for (const auto& state : *fitting) {
+    Status status =
+        entry.kernel_class().supports(state->point, question.arguments, question.target);
+    if (status.ok()) {
+      supported.push_back(state);
+    } else {
+      note(offer.rejection, std::move(status));
+    }
+  }
+  return supported;
+}
+
+void predict(const KernelStates& kernels, const Question& question, Offer& offer) {
+  offer.candidates.reserve(kernels.size());
+  for (const auto& state : kernels) {
+    const auto prediction =
+        state->info->kernel_class->predict(state->point, question.arguments, question.target);
+    const Knobs knobs = prediction ? prediction->knobs : Knobs{};
+    Status status = check_workspace(*state, knobs, question.arguments);
+    if (status.ok()) {
+      offer.candidates.push_back({KernelAccess::make(state, question.target), prediction});
+    } else {
+      note(offer.rejection, std::move(status));
+    }
+  }
+}
+
+}  // namespace
+
+Target query_target(const RuntimeArguments& arguments, std::optional<Target> target) {
+  if (!target) target = target_of(arguments.device());
+  if (target) return *target;
+  throw Error(ErrorKind::driver, fmt::format("target: no CUDA device is there for operands on {}; "
+                                             "name the target to look kernels up for",
+                                             arguments.device().name()));
+}
+
+Candidates fitting_kernels(const ClassEntry& entry, const Question& question) {
+  const std::uint64_t key = question.signature.key();
+  if (Candidates remembered = entry.cache().find(key)) return remembered;
+  return entry.cache().insert(key, select_kernels(entry, question.signature));
+}
+
+bool is_asked(const KernelClass& kernel_class, const Question& question) {
+  if (kernel_class.operation() != question.signature.operation) return false;
+  const std::span<const Target> targets = kernel_class.targets();
+  return std::find(targets.begin(), targets.end(), question.target) != targets.end();
+}
+
+Offer ask_class(const ClassEntry& entry, const Question& question, const MetadataFilter& filter,
+                std::vector<DiscoveryFailure>& failures) {
+  Offer offer;
+  KernelStates kernels;
+  const bool answered = ask_guarded(entry, failures, [&] {
+    if (is_asked(entry.kernel_class(), question)) {
+      kernels = supported_kernels(entry, question, offer);
+    }
+  });
+  if (!answered) return {};
+  if (!filter.accepts_all()) {
+    offer.filtered_out =
+        std::erase_if(kernels, [&](const auto& state) { return !filter(state->metadata()); });
+  }
+  if (!ask_guarded(entry, failures, [&] { predict(kernels, question, offer); })) return {};
+  return offer;
+}
+
+}  // namespace estoc::discovery

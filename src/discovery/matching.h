@@ -1,0 +1,43 @@
+// What one kernel class offers for some arguments.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "discovery/ranking.h"
+#include "discovery/registry.h"
+#include "estoc/discovery.hpp"
+
+namespace estoc::discovery {
+
+/// Arguments with everything about them that does not depend on the class asked.
+struct Question {
+  const RuntimeArguments& arguments;
+  Signature signature;
+  Target target;
+};
+
+/// The target of a query with arguments: the one it names, else that of the operands' device.
+/// Throws Error{driver} when that device is not there.
+Target query_target(const RuntimeArguments& arguments, std::optional<Target> target);
+
+/// The kernels whose dtypes, layouts, alignments and op fit, in the order of the space. Remembered
+/// for each signature. Passes on what the class throws.
+Candidates fitting_kernels(const ClassEntry& entry, const Question& question);
+
+/// True when the class is of the operation and can be compiled for the target.
+bool is_asked(const KernelClass& kernel_class, const Question& question);
+
+/// One class's answer.
+struct Offer {
+  std::vector<Candidate> candidates;  ///< in the order of the space
+  std::uint64_t filtered_out = 0;     ///< supported, but the filter does not accept them
+  std::optional<Status> rejection;    ///< of the first kernel that fits and is not supported
+};
+
+/// Asks one class for the kernels that carry out the arguments and pass the filter. When the class
+/// throws, adds a failure and gives no candidates; what the filter throws is passed on.
+Offer ask_class(const ClassEntry& entry, const Question& question, const MetadataFilter& filter,
+                std::vector<DiscoveryFailure>& failures);
+
+}  // namespace estoc::discovery

@@ -1,0 +1,231 @@
+// From CUDA C++ text to a compiled unit: compiler options, the caches, what ptxas reported.
+#include "jit/compile.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <future>
+#include <mutex>
+#include <unordered_map>
+
+#include "core/hash.h"
+#include "jit/compiler_identity.h"
+#include "jit/device_sources.h"
+
+namespace estoc::jit {
+namespace {
+
+// Raised when the meaning of a key or an entry changes.
+constexpr std::string_view kKeySchema = "estoc unit 1";
+
+std::vector<std::string> options_for(const UnitRequest& request) {
+  std::vector<std::string> options{
+      "--gpu-architecture=" + request.target.name(),
+      "--std=c++20",
+      "--ptxas-options=-v",
+  };
+  if (request.lineinfo) options.emplace_back("-lineinfo");
+  return options;
+}
+
+core::Hash128 content_key(const UnitRequest& request) {
+  core::Hasher hasher;
+  hasher.field(kKeySchema).field(request.source).field(device_sources().hash.hex());
+  for (const std::string& option : options_for(request)) hasher.field(option);
+  return hasher.digest();
+}
+
+NvrtcJob job_for(const UnitRequest& request, const std::string& file_name) {
+  return {.file_name = file_name,
+          .source = request.source,
+          .headers = device_sources().headers,
+          .options = options_for(request)};
+}
+
+void require_known(Target target) {
+  if (nvrtc_knows(target)) return;
+  const NvrtcInfo* info = nvrtc_info();
+  throw Error(ErrorKind::unsupported,
+              fmt::format("target {}: NVRTC {}.{} does not compile for it; a newer one does",
+                          target.name(), info->major, info->minor));
+}
+
+Unit to_unit(const UnitRequest& request, CacheEntry entry) {
+  return {.name = request.name,
+          .target = request.target,
+          .compiler = std::move(entry.compiler),
+          .cubin = std::move(entry.cubin),
+          .log = std::move(entry.log),
+          .resources = entry.resources};
+}
+
+CacheEntry compile_now(const UnitRequest& request) {
+  require_known(request.target);
+  const std::string file_name = request.name + ".cu";
+  NvrtcResult result = nvrtc_compile(job_for(request, file_name));
+  return {.kernel = request.name,
+          .target = request.target.name(),
+          .compiler = compiler_name(*nvrtc_info()),
+          .resources = parse_resources(result.log),
+          .log = std::move(result.log),
+          .cubin = std::move(result.cubin)};
+}
+
+std::shared_ptr<const Unit> from_disk_or_compiler(const UnitRequest& request,
+                                                  const core::Hash128& content,
+                                                  const CompilePolicy& policy,
+                                                  UnitOrigin& origin) {
+  const DiskCache* cache = policy.use_disk ? disk_cache() : nullptr;
+  if (cache != nullptr) {
+    if (auto entry = cache->find(content, known_compiler(*cache))) {
+      origin = UnitOrigin::disk;
+      return std::make_shared<const Unit>(to_unit(request, std::move(*entry)));
+    }
+  }
+  origin = UnitOrigin::compiler;
+  CacheEntry entry = compile_now(request);
+  if (cache != nullptr) {
+    cache->store(content, entry);
+    remember_compiler(*cache, *nvrtc_info());
+  }
+  return std::make_shared<const Unit>(to_unit(request, std::move(entry)));
+}
+
+using UnitFuture = std::shared_future<std::shared_ptr<const Unit>>;
+
+struct HashOfHash {
+  std::size_t operator()(const core::Hash128& hash) const { return hash.low; }
+};
+
+// One of several, so that threads that ask for different kernels seldom meet.
+struct Shard {
+  std::mutex mutex;
+  std::unordered_map<core::Hash128, UnitFuture, HashOfHash> units;
+};
+
+constexpr std::size_t kShards = 16;
+
+std::array<Shard, kShards>& shards() {
+  static auto* instance = new std::array<Shard, kShards>;
+  return *instance;
+}
+
+// The future of a unit and, for the thread that is to make it, the promise behind it.
+struct Claim {
+  UnitFuture future;
+  std::optional<std::promise<std::shared_ptr<const Unit>>> promise;
+};
+
+Claim claim(Shard& shard, const core::Hash128& content) {
+  const std::lock_guard lock(shard.mutex);
+  if (auto found = shard.units.find(content); found != shard.units.end()) {
+    return {found->second, std::nullopt};
+  }
+  Claim claim{{}, std::promise<std::shared_ptr<const Unit>>{}};
+  claim.future = claim.promise->get_future().share();
+  shard.units.emplace(content, claim.future);
+  return claim;
+}
+
+void abandon(Shard& shard, const core::Hash128& content) {
+  const std::lock_guard lock(shard.mutex);
+  shard.units.erase(content);
+}
+
+// The number before `unit` in a line such as "    400 bytes stack frame, 8 bytes spill stores".
+int number_before(std::string_view text, std::string_view unit) {
+  const std::size_t at = text.find(unit);
+  if (at == std::string_view::npos) return 0;
+  std::size_t end = at;
+  while (end > 0 && text[end - 1] == ' ') --end;
+  std::size_t begin = end;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;
+  int value = 0;
+  for (std::size_t i = begin; i < end; ++i) value = 10 * value + (text[i] - '0');
+  return value;
+}
+
+template <typename Visit>
+void for_each_line(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    visit(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const Unit> compile_unit(const UnitRequest& request, const CompilePolicy& policy,
+                                         UnitOrigin* origin) {
+  UnitOrigin ignored{};
+  UnitOrigin& from = origin != nullptr ? *origin : ignored;
+  const core::Hash128 content = content_key(request);
+  if (!policy.use_memory) return from_disk_or_compiler(request, content, policy, from);
+  Shard& shard = shards()[content.high % kShards];
+  Claim claimed = claim(shard, content);
+  if (!claimed.promise) {
+    from = UnitOrigin::memory;
+    return claimed.future.get();
+  }
+  try {
+    claimed.promise->set_value(from_disk_or_compiler(request, content, policy, from));
+  } catch (...) {
+    abandon(shard, content);
+    claimed.promise->set_exception(std::current_exception());
+  }
+  return claimed.future.get();
+}
+
+std::string compile_to_ptx(const UnitRequest& request) {
+  require_known(request.target);
+  const std::string file_name = request.name + ".cu";
+  NvrtcJob job = job_for(request, file_name);
+  job.want_ptx = true;
+  return nvrtc_compile(job).ptx;
+}
+
+void clear_unit_memory() {
+  for (Shard& shard : shards()) {
+    const std::lock_guard lock(shard.mutex);
+    shard.units.clear();
+  }
+}
+
+const DiskCache* disk_cache() {
+  static const DiskCache* instance = []() -> const DiskCache* {
+    const auto folder = DiskCache::default_folder();
+    return folder ? new DiskCache(*folder) : nullptr;
+  }();
+  return instance;
+}
+
+Resources parse_resources(std::string_view log) {
+  Resources most;
+  for_each_line(log, [&](std::string_view line) {
+    auto raise = [&](int& figure, std::string_view unit) {
+      figure = std::max(figure, number_before(line, unit));
+    };
+    raise(most.registers, " registers");
+    raise(most.barriers, " barriers");
+    raise(most.shared_bytes, " bytes smem");
+    raise(most.stack_bytes, " bytes stack frame");
+    raise(most.spill_store_bytes, " bytes spill stores");
+    raise(most.spill_load_bytes, " bytes spill loads");
+  });
+  return most;
+}
+
+std::vector<std::string> performance_warnings(std::string_view log) {
+  std::vector<std::string> warnings;
+  for_each_line(log, [&](std::string_view line) {
+    if (line.find("(C75") != std::string_view::npos || line.find("(C76") != std::string_view::npos) {
+      warnings.emplace_back(line);
+    }
+  });
+  return warnings;
+}
+
+}  // namespace estoc::jit

@@ -1,0 +1,273 @@
+// Compiled kernels on disk: shared by processes, bounded in size, able to heal itself.
+#include "jit/disk_cache.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <unordered_set>
+
+#include "core/atomic_file.h"
+#include "core/env.h"
+#include "core/log.h"
+#include "core/mapped_file.h"
+#include "estoc/status.hpp"
+
+namespace estoc::jit {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr int kSchema = 1;
+constexpr std::string_view kCode = ".cubin";
+constexpr std::string_view kRecord = ".json";
+// A temporary older than this belongs to a process that is gone.
+constexpr std::chrono::hours kStale{1};
+// Use is recorded in the file's time, at most this often.
+constexpr std::chrono::minutes kTouchInterval{10};
+
+bool make_private_folder(const fs::path& folder) {
+  std::error_code error;
+  if (folder.has_parent_path()) fs::create_directories(folder.parent_path(), error);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    core::log(LogLevel::warning, "kernel cache {}: {}", folder.string(),
+              std::system_category().message(errno));
+    return false;
+  }
+  struct stat info {};
+  if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
+    core::log(LogLevel::warning, "kernel cache {}: is not a folder", folder.string());
+    return false;
+  }
+  if (info.st_uid != ::geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    core::log(LogLevel::warning,
+              "kernel cache {}: not used, because others than this user can write to it",
+              folder.string());
+    return false;
+  }
+  return true;
+}
+
+std::string checksum(std::string_view bytes) { return core::hash(bytes).hex(); }
+
+std::string record_text(const CacheEntry& entry) {
+  const Resources& r = entry.resources;
+  return Json{{"schema", kSchema},
+              {"kernel", entry.kernel},
+              {"target", entry.target},
+              {"compiler", entry.compiler},
+              {"registers", r.registers},
+              {"shared_bytes", r.shared_bytes},
+              {"stack_bytes", r.stack_bytes},
+              {"spill_store_bytes", r.spill_store_bytes},
+              {"spill_load_bytes", r.spill_load_bytes},
+              {"barriers", r.barriers},
+              {"log", entry.log},
+              {"cubin_bytes", entry.cubin.size()},
+              {"cubin_hash", checksum(entry.cubin)}}
+      .dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Throws what nlohmann throws when a field is missing or of another type.
+CacheEntry parse_record(const Json& json) {
+  CacheEntry entry;
+  entry.kernel = json.at("kernel").get<std::string>();
+  entry.target = json.at("target").get<std::string>();
+  entry.compiler = json.at("compiler").get<std::string>();
+  entry.log = json.at("log").get<std::string>();
+  Resources& r = entry.resources;
+  r.registers = json.at("registers").get<int>();
+  r.shared_bytes = json.at("shared_bytes").get<int>();
+  r.stack_bytes = json.at("stack_bytes").get<int>();
+  r.spill_store_bytes = json.at("spill_store_bytes").get<int>();
+  r.spill_load_bytes = json.at("spill_load_bytes").get<int>();
+  r.barriers = json.at("barriers").get<int>();
+  return entry;
+}
+
+void touch(const fs::path& path) {
+  std::error_code error;
+  const auto now = fs::file_time_type::clock::now();
+  const auto last = fs::last_write_time(path, error);
+  if (!error && now - last > kTouchInterval) fs::last_write_time(path, now, error);
+}
+
+std::int64_t seconds_of(const fs::path& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_mtime) : 0;
+}
+
+std::int64_t size_of(const fs::path& path) {
+  std::error_code error;
+  const auto bytes = fs::file_size(path, error);
+  return error ? 0 : static_cast<std::int64_t>(bytes);
+}
+
+}  // namespace
+
+DiskCache::DiskCache(fs::path folder, std::int64_t limit_bytes)
+    : folder_(std::move(folder)), limit_bytes_(limit_bytes) {
+  usable_ = make_private_folder(folder_);
+}
+
+std::optional<fs::path> DiskCache::default_folder() {
+  if (auto folder = core::env("ESTOC_CACHE_DIR")) return fs::path(*folder);
+  if (auto caches = core::env("XDG_CACHE_HOME")) return fs::path(*caches) / "estoc";
+  if (auto home = core::env("HOME")) return fs::path(*home) / ".cache" / "estoc";
+  return std::nullopt;
+}
+
+fs::path DiskCache::file(const std::string& key, std::string_view suffix) const {
+  return folder_ / (key + std::string(suffix));
+}
+
+std::optional<CacheEntry> DiskCache::read(const std::string& key) const {
+  try {
+    const core::MappedFile record(file(key, kRecord));
+    const Json json = Json::parse(record.text());
+    if (json.at("schema").get<int>() != kSchema) return std::nullopt;
+    CacheEntry entry = parse_record(json);
+    const core::MappedFile code(file(key, kCode));
+    if (checksum(code.text()) != json.at("cubin_hash").get<std::string>()) return std::nullopt;
+    entry.cubin = std::string(code.text());
+    return entry;
+  } catch (const std::exception& error) {
+    core::log(LogLevel::debug, "kernel cache: entry {}: {}", key, error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<CacheEntry> DiskCache::find(const core::Hash128& content,
+                                          std::string_view compiler) const {
+  if (!usable_) return std::nullopt;
+  const std::string stem = content.hex();
+  std::vector<std::string> keys;
+  if (!compiler.empty()) {
+    keys.push_back(fmt::format("{}-{}", stem, compiler));
+  } else {
+    std::error_code error;
+    for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+      const fs::path& path = it->path();
+      if (path.extension() == kRecord && path.filename().string().starts_with(stem)) {
+        keys.push_back(path.stem().string());
+      }
+    }
+    std::sort(keys.begin(), keys.end(), std::greater<>());
+  }
+  for (const std::string& key : keys) {
+    if (auto entry = read(key)) {
+      touch(file(key, kRecord));
+      return entry;
+    }
+  }
+  return std::nullopt;
+}
+
+void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) const {
+  if (!usable_) return;
+  const std::string key = fmt::format("{}-{}", content.hex(), entry.compiler);
+  try {
+    core::AtomicFile code(file(key, kCode), core::FileAccess::owner);
+    code.write(entry.cubin);
+    code.commit();
+    core::AtomicFile record(file(key, kRecord), core::FileAccess::owner);
+    record.write(record_text(entry));
+    record.commit();
+  } catch (const Error& error) {
+    core::log(LogLevel::warning, "kernel cache: {}", error.what());
+    return;
+  }
+  prune(limit_bytes_);
+}
+
+std::vector<CacheListing> DiskCache::list() const {
+  std::vector<CacheListing> entries;
+  if (!usable_) return entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != kRecord) continue;
+    CacheListing listing;
+    listing.key = it->path().stem().string();
+    listing.bytes = size_of(it->path()) + size_of(file(listing.key, kCode));
+    listing.last_used = seconds_of(it->path());
+    if (auto entry = read(listing.key)) {
+      listing.kernel = entry->kernel;
+      listing.target = entry->target;
+      listing.compiler = entry->compiler;
+    } else {
+      listing.intact = false;
+    }
+    entries.push_back(std::move(listing));
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return a.last_used != b.last_used ? a.last_used > b.last_used : a.key < b.key;
+  });
+  return entries;
+}
+
+int DiskCache::verify() const {
+  if (!usable_) return 0;
+  std::unordered_set<std::string> intact;
+  for (const CacheListing& entry : list()) {
+    if (entry.intact) intact.insert(entry.key);
+  }
+  int removed = 0;
+  std::error_code error;
+  const auto oldest_live = fs::file_time_type::clock::now() - kStale;
+  std::vector<fs::path> doomed;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& path = it->path();
+    const bool entry_file = path.extension() == kCode || path.extension() == kRecord;
+    std::error_code ignored;
+    // Another process may be between the two renames of a new entry.
+    const bool fresh = fs::last_write_time(path, ignored) > oldest_live;
+    if (entry_file && intact.contains(path.stem().string())) continue;
+    if (fresh && path.extension() != kRecord) continue;
+    doomed.push_back(path);
+  }
+  for (const fs::path& path : doomed) {
+    if (fs::remove(path, error)) ++removed;
+  }
+  return removed;
+}
+
+int DiskCache::clear() const { return prune(0); }
+
+int DiskCache::prune(std::int64_t limit_bytes) const {
+  if (!usable_) return 0;
+  struct Aged {
+    std::string key;
+    std::int64_t bytes;
+    std::int64_t last_used;
+  };
+  std::vector<Aged> entries;
+  std::int64_t total = 0;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() != kRecord) continue;
+    const std::string key = it->path().stem().string();
+    entries.push_back({key, size_of(it->path()) + size_of(file(key, kCode)),
+                       seconds_of(it->path())});
+    total += entries.back().bytes;
+  }
+  if (total <= limit_bytes) return 0;
+  std::sort(entries.begin(), entries.end(),
+            [](const Aged& a, const Aged& b) { return a.last_used < b.last_used; });
+  int removed = 0;
+  for (const Aged& entry : entries) {
+    if (total <= limit_bytes) break;
+    fs::remove(file(entry.key, kRecord), error);
+    fs::remove(file(entry.key, kCode), error);
+    total -= entry.bytes;
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace estoc::jit

@@ -1,0 +1,94 @@
+// Compiled kernels on disk: shared by processes, bounded in size, able to heal itself.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/hash.h"
+
+namespace estoc::jit {
+
+/// What ptxas said a kernel takes of the machine.
+struct Resources {
+  int registers = 0;       ///< of a thread
+  int shared_bytes = 0;    ///< static shared memory of a CTA
+  int stack_bytes = 0;     ///< local memory of a thread
+  int spill_store_bytes = 0;
+  int spill_load_bytes = 0;
+  int barriers = 0;
+
+  bool operator==(const Resources&) const = default;
+};
+
+/// One compiled kernel as it lies in the cache.
+struct CacheEntry {
+  std::string kernel;    ///< name, for people
+  std::string target;    ///< "sm_90a"
+  std::string compiler;  ///< "nvrtc-13.0"
+  Resources resources;
+  std::string log;
+  std::string cubin;
+};
+
+/// An entry in a listing.
+struct CacheListing {
+  std::string key;
+  std::string kernel;
+  std::string target;
+  std::string compiler;
+  std::int64_t bytes = 0;
+  std::int64_t last_used = 0;  ///< seconds since 1970
+  bool intact = true;          ///< false: the files do not belong together; a read is a miss
+};
+
+/// A folder of entries, two files each: KEY.cubin, which cuobjdump reads, and KEY.json.
+///
+/// KEY is the hash of everything the code depends on but the compiler, then the compiler's name.
+/// Every file is written to a temporary, synced and renamed; the json carries the cubin's hash, so
+/// that a torn, truncated or altered entry is a miss and is written anew. No function throws for
+/// the state of the folder: a cache that cannot be read or written is an empty one, with a log
+/// message saying why.
+class DiskCache {
+ public:
+  explicit DiskCache(std::filesystem::path folder, std::int64_t limit_bytes = kDefaultLimit);
+
+  /// 2 GiB; some ten thousand kernels.
+  static constexpr std::int64_t kDefaultLimit = std::int64_t{2} << 30;
+
+  /// ESTOC_CACHE_DIR, else estoc/ in XDG_CACHE_HOME or ~/.cache; nullopt when none is known.
+  static std::optional<std::filesystem::path> default_folder();
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+  /// The entry of that content, compiled by `compiler`, or by any when that is empty.
+  std::optional<CacheEntry> find(const core::Hash128& content, std::string_view compiler) const;
+
+  /// Adds an entry; where the folder then exceeds the limit, entries not used for longest go.
+  void store(const core::Hash128& content, const CacheEntry& entry) const;
+
+  /// Every entry, the one used last first.
+  std::vector<CacheListing> list() const;
+
+  /// Removes entries that are not intact, and temporaries left behind; returns how many.
+  int verify() const;
+
+  /// Removes everything; returns how many entries there were.
+  int clear() const;
+
+  /// Removes the entries used longest ago until at most `limit_bytes` are left; returns how many.
+  int prune(std::int64_t limit_bytes) const;
+
+ private:
+  std::optional<CacheEntry> read(const std::string& key) const;
+  std::filesystem::path file(const std::string& key, std::string_view suffix) const;
+
+  std::filesystem::path folder_;
+  std::int64_t limit_bytes_;
+  bool usable_ = false;
+};
+
+}  // namespace estoc::jit

@@ -1,0 +1,272 @@
+// The CUDA driver, opened at run time: its function table, error texts and device list.
+#include "jit/driver.h"
+
+#include <fmt/core.h>
+#include <pthread.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "jit/shared_library.h"
+
+namespace estoc::jit {
+namespace {
+
+constexpr int kOldestDriver = 12000;
+
+std::atomic<bool> forked{false};
+
+bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& missing) {
+  auto get = [&](auto*& function, const char* name) {
+    if (!library.load(function, name) && missing.empty()) missing = name;
+  };
+  get(t.init, "cuInit");
+  get(t.driver_get_version, "cuDriverGetVersion");
+  get(t.get_error_name, "cuGetErrorName");
+  get(t.get_error_string, "cuGetErrorString");
+  get(t.device_get_count, "cuDeviceGetCount");
+  get(t.device_get, "cuDeviceGet");
+  get(t.device_get_name, "cuDeviceGetName");
+  get(t.device_get_attribute, "cuDeviceGetAttribute");
+  get(t.device_total_mem, "cuDeviceTotalMem_v2");
+  get(t.device_get_uuid, "cuDeviceGetUuid_v2");
+  get(t.device_primary_ctx_retain, "cuDevicePrimaryCtxRetain");
+  get(t.device_primary_ctx_release, "cuDevicePrimaryCtxRelease_v2");
+  get(t.ctx_get_current, "cuCtxGetCurrent");
+  get(t.ctx_push_current, "cuCtxPushCurrent_v2");
+  get(t.ctx_pop_current, "cuCtxPopCurrent_v2");
+  get(t.ctx_get_device, "cuCtxGetDevice");
+  get(t.ctx_synchronize, "cuCtxSynchronize");
+  get(t.library_load_data, "cuLibraryLoadData");
+  get(t.library_unload, "cuLibraryUnload");
+  get(t.library_get_kernel, "cuLibraryGetKernel");
+  get(t.kernel_get_function, "cuKernelGetFunction");
+  get(t.kernel_set_attribute, "cuKernelSetAttribute");
+  get(t.func_load, "cuFuncLoad");
+  get(t.func_get_attribute, "cuFuncGetAttribute");
+  get(t.launch_kernel_ex, "cuLaunchKernelEx");
+  get(t.mem_alloc, "cuMemAlloc_v2");
+  get(t.mem_free, "cuMemFree_v2");
+  get(t.mem_get_info, "cuMemGetInfo_v2");
+  get(t.memcpy_htod, "cuMemcpyHtoD_v2");
+  get(t.memcpy_dtoh, "cuMemcpyDtoH_v2");
+  get(t.memcpy_dtod_async, "cuMemcpyDtoDAsync_v2");
+  get(t.memset_d8_async, "cuMemsetD8Async");
+  get(t.memset_d32_async, "cuMemsetD32Async");
+  get(t.pointer_get_attribute, "cuPointerGetAttribute");
+  get(t.stream_create, "cuStreamCreate");
+  get(t.stream_destroy, "cuStreamDestroy_v2");
+  get(t.stream_synchronize, "cuStreamSynchronize");
+  get(t.stream_get_ctx, "cuStreamGetCtx");
+  get(t.stream_is_capturing, "cuStreamIsCapturing");
+  get(t.stream_begin_capture, "cuStreamBeginCapture_v2");
+  get(t.stream_end_capture, "cuStreamEndCapture");
+  get(t.graph_instantiate, "cuGraphInstantiateWithFlags");
+  get(t.graph_launch, "cuGraphLaunch");
+  get(t.graph_exec_destroy, "cuGraphExecDestroy");
+  get(t.graph_destroy, "cuGraphDestroy");
+  get(t.event_create, "cuEventCreate");
+  get(t.event_destroy, "cuEventDestroy_v2");
+  get(t.event_record, "cuEventRecord");
+  get(t.event_synchronize, "cuEventSynchronize");
+  get(t.event_elapsed_time, "cuEventElapsedTime");
+  get(t.tensor_map_encode_tiled, "cuTensorMapEncodeTiled");
+  return missing.empty();
+}
+
+std::string describe(const DriverTable& table, CUresult result) {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  table.get_error_name(result, &name);
+  table.get_error_string(result, &text);
+  return fmt::format("{} ({})", name != nullptr ? name : "unknown error",
+                     text != nullptr ? text : std::to_string(result));
+}
+
+struct Opened {
+  DriverTable table;
+  std::string problem;
+};
+
+// Never destroyed: the driver may be called while static objects go away.
+const Opened& opened() {
+  static const Opened* instance = [] {
+    auto* result = new Opened;
+    DriverTable& table = result->table;
+    const LibrarySpec spec{.what = "CUDA driver",
+                           .file_names = {"libcuda.so.1"},
+                           .explicit_variable = {},
+                           .pip_package = {},
+                           .part_of_toolkit = false};
+    const auto library = SharedLibrary::find(spec);
+    std::string missing;
+    if (!library) {
+      result->problem = "the CUDA driver (libcuda.so.1) is not installed";
+      return result;
+    }
+    table.path = library->path();
+    if (library->load(table.driver_get_version, "cuDriverGetVersion")) {
+      table.driver_get_version(&table.version);
+    }
+    if (!load_symbols(*library, table, missing)) {
+      result->problem =
+          fmt::format("the CUDA driver {} is for CUDA {}.{} and has no {}; expected 12.0 or newer",
+                      table.path, table.version / 1000, table.version % 1000 / 10, missing);
+    } else if (table.version < kOldestDriver) {
+      result->problem = fmt::format("the CUDA driver is for CUDA {}.{}; expected 12.0 or newer",
+                                    table.version / 1000, table.version % 1000 / 10);
+    } else if (const CUresult code = table.init(0); code != kCudaSuccess) {
+      result->problem = fmt::format("the CUDA driver does not start: {}", describe(table, code));
+    }
+    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+    return result;
+  }();
+  return *instance;
+}
+
+std::string uuid_text(const CUuuid& uuid) {
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", uuid.bytes[i]);
+  }
+  return text;
+}
+
+DeviceInfo read_device(const DriverTable& table, int index) {
+  DeviceInfo info;
+  info.index = index;
+  CUdevice device = 0;
+  table.check(table.device_get(&device, index), "cuDeviceGet");
+  std::array<char, 256> name{};
+  table.check(table.device_get_name(name.data(), static_cast<int>(name.size()), device),
+              "cuDeviceGetName");
+  info.name = name.data();
+  CUuuid uuid{};
+  table.check(table.device_get_uuid(&uuid, device), "cuDeviceGetUuid");
+  info.uuid = uuid_text(uuid);
+  auto attribute = [&](DeviceAttribute which) {
+    int value = 0;
+    table.check(table.device_get_attribute(&value, which, device), "cuDeviceGetAttribute");
+    return value;
+  };
+  const int cc = 10 * attribute(kComputeCapabilityMajor) + attribute(kComputeCapabilityMinor);
+  info.target = Target::sm(cc, cc >= 90);
+  info.multiprocessors = attribute(kMultiprocessorCount);
+  info.l2_bytes = attribute(kL2CacheSize);
+  info.shared_bytes_per_block = attribute(kMaxSharedMemoryPerBlockOptin);
+  info.clock_khz = attribute(kClockRate);
+  info.memory_clock_khz = attribute(kMemoryClockRate);
+  info.memory_bus_bits = attribute(kGlobalMemoryBusWidth);
+  std::size_t bytes = 0;
+  table.check(table.device_total_mem(&bytes, device), "cuDeviceTotalMem");
+  info.memory_bytes = static_cast<std::int64_t>(bytes);
+  return info;
+}
+
+std::vector<DeviceInfo> read_devices() {
+  std::vector<DeviceInfo> found;
+  const DriverState state = driver_state();
+  if (state.table == nullptr) return found;
+  int count = 0;
+  if (state.table->device_get_count(&count) != kCudaSuccess) return found;
+  for (int index = 0; index < count; ++index) found.push_back(read_device(*state.table, index));
+  return found;
+}
+
+// Retained once for the life of the process; released by the driver at exit.
+CUcontext primary_context(int device) {
+  static std::mutex mutex;
+  static std::vector<CUcontext> contexts;
+  const std::lock_guard lock(mutex);
+  const auto slot = static_cast<std::size_t>(device);
+  if (contexts.size() <= slot) contexts.resize(slot + 1, nullptr);
+  if (contexts[slot] == nullptr) {
+    const DriverTable& table = driver();
+    CUdevice handle = 0;
+    table.check(table.device_get(&handle, device), "cuDeviceGet");
+    table.check(table.device_primary_ctx_retain(&contexts[slot], handle),
+                "cuDevicePrimaryCtxRetain");
+  }
+  return contexts[slot];
+}
+
+CUcontext current_context_of(const DriverTable& table, int device) {
+  CUcontext current = nullptr;
+  CUdevice current_device = -1;
+  CUdevice wanted = -2;
+  if (table.ctx_get_current(&current) != kCudaSuccess || current == nullptr) return nullptr;
+  if (table.ctx_get_device(&current_device) != kCudaSuccess) return nullptr;
+  if (table.device_get(&wanted, device) != kCudaSuccess) return nullptr;
+  return current_device == wanted ? current : nullptr;
+}
+
+}  // namespace
+
+void DriverTable::check(CUresult result, std::string_view call) const {
+  if (result == kCudaSuccess) return;
+  const ErrorKind kind =
+      result == kCudaErrorOutOfMemory ? ErrorKind::memory : ErrorKind::driver;
+  throw DriverError(kind, result, fmt::format("{}: {}", call, describe(*this, result)));
+}
+
+DriverState driver_state() {
+  const Opened& driver = opened();
+  if (!driver.problem.empty()) return {nullptr, driver.problem};
+  if (forked.load(std::memory_order_relaxed)) {
+    return {nullptr,
+            "this process was forked after CUDA was started in its parent, and CUDA does not "
+            "survive a fork; start a new process instead"};
+  }
+  return {&driver.table, {}};
+}
+
+const DriverTable& driver() {
+  const DriverState state = driver_state();
+  if (state.table == nullptr) throw Error(ErrorKind::driver, state.problem);
+  return *state.table;
+}
+
+const std::vector<DeviceInfo>& devices() {
+  static const auto* found = new std::vector<DeviceInfo>(read_devices());
+  return *found;
+}
+
+Target device_target(int index) {
+  const auto& all = devices();
+  if (index < 0 || static_cast<std::size_t>(index) >= all.size()) {
+    const DriverState state = driver_state();
+    const std::string reason = state.table == nullptr
+                                   ? state.problem
+                                   : fmt::format("there are {} CUDA devices", all.size());
+    throw Error(ErrorKind::driver, fmt::format("device cuda:{}: {}", index, reason));
+  }
+  return all[static_cast<std::size_t>(index)].target;
+}
+
+ContextScope::ContextScope(int device) {
+  const DriverTable& table = driver();
+  context_ = current_context_of(table, device);
+  if (context_ != nullptr) return;
+  context_ = primary_context(device);
+  table.check(table.ctx_push_current(context_), "cuCtxPushCurrent");
+  pushed_ = true;
+}
+
+ContextScope::ContextScope(CUcontext context) : context_(context) {
+  const DriverTable& table = driver();
+  CUcontext current = nullptr;
+  table.check(table.ctx_get_current(&current), "cuCtxGetCurrent");
+  if (current == context) return;
+  table.check(table.ctx_push_current(context), "cuCtxPushCurrent");
+  pushed_ = true;
+}
+
+ContextScope::~ContextScope() {
+  if (!pushed_) return;
+  CUcontext popped = nullptr;
+  opened().table.ctx_pop_current(&popped);
+}
+
+}  // namespace estoc::jit

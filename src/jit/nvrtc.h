@@ -1,0 +1,70 @@
+// NVRTC, opened at run time: CUDA C++ text in, cubin and PTX out.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "estoc/status.hpp"
+#include "estoc/target.hpp"
+
+namespace estoc::jit {
+
+/// A kernel did not compile, or compiled to something that must not run.
+class CompileError : public Error {
+ public:
+  CompileError(const std::string& message, std::string log, std::string source)
+      : Error(ErrorKind::compile, message), log_(std::move(log)), source_(std::move(source)) {}
+
+  /// What the compiler said.
+  const std::string& log() const { return log_; }
+  /// The text that was compiled.
+  const std::string& source() const { return source_; }
+
+ private:
+  std::string log_;
+  std::string source_;
+};
+
+/// A header a source may include by `name`, from memory.
+struct HeaderText {
+  std::string_view name;
+  std::string_view text;
+};
+
+/// What NVRTC is asked to compile.
+struct NvrtcJob {
+  std::string_view file_name;  ///< in diagnostics
+  std::string_view source;
+  std::span<const HeaderText> headers;
+  std::vector<std::string> options;
+  bool want_ptx = false;
+};
+
+/// What it gave.
+struct NvrtcResult {
+  std::string cubin;
+  std::string ptx;
+  std::string log;
+};
+
+/// Where NVRTC is and what it is.
+struct NvrtcInfo {
+  std::string path;
+  int major = 0;
+  int minor = 0;
+};
+
+/// The library, or nullptr with one sentence in `problem`. Opened at the first call.
+const NvrtcInfo* nvrtc_info(std::string* problem = nullptr);
+
+/// Compiles. Throws CompileError with the log, Error{not_found} where there is no NVRTC,
+/// Error{memory}.
+NvrtcResult nvrtc_compile(const NvrtcJob& job);
+
+/// True when this NVRTC compiles for `target`.
+bool nvrtc_knows(Target target);
+
+}  // namespace estoc::jit

@@ -1,0 +1,160 @@
+// Checks the operands of a GEMM and brings them into the form (batch, row, column).
+#include "estoc/arguments.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "model/checked.h"
+#include "model/fail.h"
+#include "model/operand_checks.h"
+
+namespace estoc {
+namespace {
+
+using model::fail;
+using model::fail_value;
+using model::NamedView;
+
+constexpr std::array<std::string_view, 2> kOperationNames{"gemm", "elementwise"};
+
+std::int64_t extent_from_end(const TensorView& view, int position) {
+  return view.shape(view.rank() - position);
+}
+
+void check_rank(NamedView operand, NamedView out) {
+  const int rank = operand.view->rank();
+  if (rank < 2 || rank > 3) {
+    fail_value("{}.shape: expected 2 or 3 modes, got {}", operand.name, rank);
+  }
+  if (rank == 3 && out.view->rank() == 2) {
+    fail_value("{}.shape: expected 2 modes like out, got 3", operand.name);
+  }
+}
+
+void check_extent(const char* operand, char mode, std::int64_t expected, std::int64_t got) {
+  if (expected == got) return;
+  fail_value("{}.shape: expected {} = {}, got {}", operand, mode, expected, got);
+}
+
+void check_batch(NamedView operand, std::int64_t batches) {
+  if (operand.view->rank() == 2) return;
+  const std::int64_t got = operand.view->shape(0);
+  if (got == batches || got == 1) return;
+  fail_value("{}.shape: expected L = {}{}, got {}", operand.name, batches,
+             batches == 1 ? "" : " or 1", got);
+}
+
+void check_work(const GemmExtents& extents) {
+  const auto& [m, n, k, l] = extents;
+  if (m == 0 || n == 0 || k == 0 || l == 0) return;
+  std::int64_t work = m;
+  if (!model::multiply_by(work, n) || !model::multiply_by(work, k) ||
+      !model::multiply_by(work, l)) {
+    fail_value("M * N * K * L: expected at most 2^63 - 1, got {} * {} * {} * {}", m, n, k, l);
+  }
+}
+
+GemmExtents find_extents(NamedView a, NamedView b, NamedView out) {
+  const GemmExtents extents{extent_from_end(*a.view, 2), extent_from_end(*b.view, 1),
+                            extent_from_end(*a.view, 1),
+                            out.view->rank() == 3 ? out.view->shape(0) : 1};
+  check_extent(b.name, 'K', extents.k, extent_from_end(*b.view, 2));
+  check_extent(out.name, 'M', extents.m, extent_from_end(*out.view, 2));
+  check_extent(out.name, 'N', extents.n, extent_from_end(*out.view, 1));
+  check_batch(a, extents.l);
+  check_batch(b, extents.l);
+  check_work(extents);
+  return extents;
+}
+
+MatrixView as_matrix(const TensorView& view, std::int64_t batches) {
+  const int rank = view.rank();
+  MatrixView matrix;
+  matrix.data = view.data();
+  matrix.dtype = view.dtype();
+  matrix.rows = view.shape(rank - 2);
+  matrix.columns = view.shape(rank - 1);
+  matrix.batches = batches;
+  matrix.row_stride = view.stride(rank - 2);
+  matrix.column_stride = view.stride(rank - 1);
+  matrix.batch_stride = rank == 3 && view.shape(0) != 1 ? view.stride(0) : 0;
+  matrix.alignment = view.alignment();
+  return matrix;
+}
+
+void check_accumulator(Dtype dtype) {
+  if (dtype == Dtype::f64 || dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::i32) {
+    return;
+  }
+  fail(ErrorKind::type, "accumulator_type: expected f64, f32, f16 or i32, got {}",
+       dtype_name(dtype));
+}
+
+void check_scale(const Operand& operand, const char* name, int k_from_end) {
+  if (operand.is_scaled()) operand.scaled()->validate(name, operand.tensor().rank() - k_from_end);
+}
+
+void check_scale_memory(const Operand& operand, const char* name, NamedView out) {
+  if (!operand.is_scaled()) return;
+  const NamedView scale{&operand.scaled()->scale, name};
+  check_pointer(scale);
+  check_overlap(out, scale);
+}
+
+bool lacks_data(const Operand& operand) {
+  return operand.tensor().described() ||
+         (operand.is_scaled() && operand.scaled()->scale.described());
+}
+
+}  // namespace
+
+std::string_view operation_name(Operation operation) {
+  return kOperationNames[static_cast<std::size_t>(operation)];
+}
+
+std::optional<Operation> parse_operation(std::string_view name) {
+  const auto found = std::find(kOperationNames.begin(), kOperationNames.end(), name);
+  if (found == kOperationNames.end()) return std::nullopt;
+  return static_cast<Operation>(found - kOperationNames.begin());
+}
+
+Operand::Operand(const ScaledTensor& scaled)
+    : data_(scaled.data), scaled_(std::make_shared<const ScaledTensor>(scaled)) {}
+
+GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorView& out,
+                             Dtype accumulator_type, PerformanceControls controls,
+                             EpilogueArguments epilogue)
+    : RuntimeArguments(Operation::gemm, controls, std::move(epilogue)),
+      a_(a),
+      b_(b),
+      out_(out),
+      accumulator_type_(accumulator_type) {
+  const NamedView named_a{&a_.tensor(), "A"};
+  const NamedView named_b{&b_.tensor(), "B"};
+  const NamedView named_out{&out_, "out"};
+  check_rank(named_out, named_out);
+  check_rank(named_a, named_out);
+  check_rank(named_b, named_out);
+  extents_ = find_extents(named_a, named_b, named_out);
+  for (const NamedView operand : {named_a, named_b, named_out})
+    check_packed(operand);
+  check_accumulator(accumulator_type);
+  check_scale(a_, "A", 1);
+  check_scale(b_, "B", 2);
+  check_device(named_b, named_a);
+  check_device(named_out, named_a);
+  device_ = out_.device();
+  for (const NamedView operand : {named_a, named_b, named_out})
+    check_pointer(operand);
+  check_self_overlap(named_out);
+  check_overlap(named_out, named_a);
+  check_overlap(named_out, named_b);
+  check_scale_memory(a_, "A.scale", named_out);
+  check_scale_memory(b_, "B.scale", named_out);
+  has_data_ = !lacks_data(a_) && !lacks_data(b_) && !out_.described();
+  a_matrix_ = as_matrix(a_.tensor(), extents_.l);
+  b_matrix_ = as_matrix(b_.tensor(), extents_.l);
+  out_matrix_ = as_matrix(out_, extents_.l);
+}
+
+}  // namespace estoc

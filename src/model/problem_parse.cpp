@@ -1,0 +1,250 @@
+// Reads problem text; docs/problem_text.md has the grammar.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+
+#include "estoc/problem.hpp"
+#include "model/checked.h"
+#include "model/text_cursor.h"
+
+namespace estoc {
+namespace {
+
+using model::TextCursor;
+
+constexpr int kLargestAlignment = 256;
+constexpr std::size_t kMostKeys = 12;
+
+class ProblemParser {
+ public:
+  explicit ProblemParser(std::string_view text) : cursor_(text, "problem") {}
+
+  Problem parse() {
+    read_operation();
+    for (cursor_.skip_blanks(); !cursor_.at_end(); cursor_.skip_blanks())
+      read_pair();
+    return std::move(problem_);
+  }
+
+ private:
+  using Reader = void (ProblemParser::*)();
+  struct Key {
+    std::string_view name;
+    Reader read;
+  };
+
+  template <std::optional<std::int64_t> Problem::*extent>
+  void read_extent() {
+    problem_.*extent = read_number("an extent, a whole number of 0 or more");
+  }
+  template <OperandSpec Problem::*operand>
+  void read_operand() {
+    read_spec(problem_.*operand);
+  }
+  void read_accumulator() { problem_.accumulator_type = read_dtype(); }
+  void read_epilogue() { problem_.epilogue = cursor_.take_quoted(); }
+  void read_allow_tf32() { problem_.controls.allow_tf32 = read_flag(); }
+  void read_deterministic() { problem_.controls.deterministic = read_flag(); }
+
+  /// The keys of the problem's operation, in the order in which they are printed.
+  std::span<const Key> keys() const {
+    using Self = ProblemParser;
+    static constexpr std::array<Key, kMostKeys> kGemm{{
+        {"m", &Self::read_extent<&Problem::m>},
+        {"n", &Self::read_extent<&Problem::n>},
+        {"k", &Self::read_extent<&Problem::k>},
+        {"l", &Self::read_extent<&Problem::l>},
+        {"a", &Self::read_operand<&Problem::a>},
+        {"b", &Self::read_operand<&Problem::b>},
+        {"out", &Self::read_operand<&Problem::out>},
+        {"acc", &Self::read_accumulator},
+        {"epi", &Self::read_epilogue},
+        {"allow_tf32", &Self::read_allow_tf32},
+        {"deterministic", &Self::read_deterministic},
+        {"workspace", &Self::read_workspace},
+    }};
+    static constexpr std::array<Key, 8> kElementwise{{
+        {"op", &Self::read_op},
+        {"shape", &Self::read_shape},
+        {"a", &Self::read_operand<&Problem::a>},
+        {"b", &Self::read_operand<&Problem::b>},
+        {"out", &Self::read_operand<&Problem::out>},
+        {"allow_tf32", &Self::read_allow_tf32},
+        {"deterministic", &Self::read_deterministic},
+        {"workspace", &Self::read_workspace},
+    }};
+    if (problem_.operation == Operation::gemm) return kGemm;
+    return kElementwise;
+  }
+
+  void read_operation() {
+    cursor_.skip_blanks();
+    const std::size_t start = cursor_.position();
+    const std::string_view name = cursor_.take_until("");
+    const auto operation = parse_operation(name);
+    if (!operation) {
+      constexpr std::array<std::string_view, 2> kNames{"gemm", "elementwise"};
+      cursor_.fail_word(start, "an operation, gemm or elementwise", name, kNames);
+    }
+    problem_.operation = *operation;
+  }
+
+  void read_pair() {
+    const std::size_t start = cursor_.position();
+    const std::string_view name = cursor_.take_until("=");
+    const auto key = std::ranges::find(keys(), name, &Key::name);
+    if (key == keys().end()) fail_key(start, name);
+    const auto index = static_cast<std::size_t>(key - keys().begin());
+    if (columns_[index] != 0) {
+      cursor_.fail_at(
+          start, fmt::format("key {} is given twice, first in column {}", name, columns_[index]));
+    }
+    columns_[index] = start + 1;
+    if (!cursor_.accept('=')) {
+      cursor_.fail_expected(cursor_.position(), fmt::format("= after {}", name));
+    }
+    (this->*key->read)();
+    const std::size_t end = cursor_.position();
+    if (cursor_.take_until("").empty()) return;
+    cursor_.fail_expected(end, fmt::format("a blank after the value of {}", name));
+  }
+
+  [[noreturn]] void fail_key(std::size_t start, std::string_view name) const {
+    std::vector<std::string_view> names;
+    std::string list;
+    for (const Key& key : keys()) {
+      names.push_back(key.name);
+      list += fmt::format("{}{}", list.empty() ? "" : " ", key.name);
+    }
+    cursor_.fail_word(start,
+                      fmt::format("a key of {} ({})", operation_name(problem_.operation), list),
+                      name, names);
+  }
+
+  /// Digits here; what does not fit an int64 is an error of its own.
+  std::int64_t read_number(std::string_view expected) {
+    const std::size_t start = cursor_.position();
+    std::int64_t value = 0;
+    bool fits = true;
+    while (cursor_.peek() >= '0' && cursor_.peek() <= '9') {
+      fits = fits && model::multiply_by(value, 10) && model::add_to(value, cursor_.peek() - '0');
+      cursor_.accept(cursor_.peek());
+    }
+    if (cursor_.position() == start) cursor_.fail_expected(start, expected);
+    if (!fits) cursor_.fail_expected(start, "a number up to 9223372036854775807");
+    return value;
+  }
+
+  bool read_flag() {
+    if (cursor_.accept('0')) return false;
+    if (cursor_.accept('1')) return true;
+    cursor_.fail_expected(cursor_.position(), "0 or 1");
+  }
+
+  Dtype read_dtype() {
+    const std::size_t start = cursor_.position();
+    const std::string_view name = cursor_.take_until(":@");
+    if (const auto dtype = parse_dtype(name)) return *dtype;
+    std::array<std::string_view, kDtypeCount> names;
+    std::ranges::transform(all_dtypes(), names.begin(), dtype_name);
+    cursor_.fail_word(start, "a dtype", name, names);
+  }
+
+  void read_op() {
+    const std::size_t start = cursor_.position();
+    const std::string_view name = cursor_.take_until("");
+    problem_.op = parse_elementwise_op(name);
+    if (problem_.op) return;
+    std::vector<std::string_view> names;
+    for (int op = 0; op <= static_cast<int>(ElementwiseOp::tanh); ++op) {
+      names.push_back(elementwise_op_name(static_cast<ElementwiseOp>(op)));
+    }
+    cursor_.fail_word(start, "an elementwise operation such as add or relu", name, names);
+  }
+
+  void read_shape() {
+    problem_.has_shape = true;
+    if (cursor_.accept('(')) {
+      if (!cursor_.accept(')')) cursor_.fail_expected(cursor_.position(), ")");
+      return;
+    }
+    do {
+      check_modes(problem_.shape);
+      problem_.shape.push_back(read_number("extents such as 2x64x64, or ()"));
+    } while (cursor_.accept('x'));
+  }
+
+  void read_spec(OperandSpec& spec) {
+    const std::size_t start = cursor_.position();
+    if (cursor_.peek() != ':' && cursor_.peek() != '@') spec.dtype = read_dtype();
+    if (cursor_.accept(':')) read_layout(spec);
+    if (cursor_.accept('@')) spec.alignment = read_alignment();
+    if (spec == OperandSpec{}) cursor_.fail_expected(start, "an operand such as bf16:t");
+  }
+
+  void read_layout(OperandSpec& spec) {
+    if (cursor_.accept('t')) {
+      spec.layout = Layout::t;
+    } else if (cursor_.accept('n')) {
+      spec.layout = Layout::n;
+    } else if (cursor_.accept('[')) {
+      read_strides(spec.strides);
+    } else {
+      cursor_.fail_expected(cursor_.position(), "a layout, t, n or strides such as [128,1]");
+    }
+  }
+
+  void read_strides(std::vector<std::int64_t>& strides) {
+    do {
+      check_modes(strides);
+      strides.push_back(read_number("a stride, a whole number of 0 or more"));
+    } while (cursor_.accept(','));
+    if (!cursor_.accept(']')) cursor_.fail_expected(cursor_.position(), ", or ] after a stride");
+  }
+
+  void check_modes(const std::vector<std::int64_t>& values) const {
+    if (values.size() == kMaxRank) {
+      cursor_.fail_expected(cursor_.position(), fmt::format("at most {} modes", kMaxRank));
+    }
+  }
+
+  int read_alignment() {
+    const std::size_t start = cursor_.position();
+    constexpr std::string_view kExpected = "an alignment, a power of two up to 256";
+    const std::int64_t value = read_number(kExpected);
+    if (value < 1 || value > kLargestAlignment ||
+        !std::has_single_bit(static_cast<unsigned>(value))) {
+      cursor_.fail_expected(start, kExpected);
+    }
+    return static_cast<int>(value);
+  }
+
+  void read_workspace() {
+    const std::size_t start = cursor_.position();
+    std::int64_t bytes = read_number("bytes such as 1048576 or 64MiB");
+    const std::size_t unit_start = cursor_.position();
+    const std::string_view unit = cursor_.take_until("");
+    constexpr std::array<std::string_view, 4> kUnits{"", "KiB", "MiB", "GiB"};
+    const auto found = std::ranges::find(kUnits, unit);
+    if (found == kUnits.end()) cursor_.fail_word(unit_start, "KiB, MiB or GiB", unit, kUnits);
+    if (!model::multiply_by(bytes, std::int64_t{1} << (10 * (found - kUnits.begin())))) {
+      cursor_.fail_expected(start, "at most 9223372036854775807 bytes");
+    }
+    problem_.controls.workspace_limit = bytes;
+  }
+
+  TextCursor cursor_;
+  Problem problem_;
+  std::array<std::size_t, kMostKeys> columns_{};  ///< where each key was given, from 1
+};
+
+}  // namespace
+
+Problem Problem::parse(std::string_view text) {
+  return ProblemParser(text).parse();
+}
+
+}  // namespace estoc

@@ -1,0 +1,349 @@
+// A GEMM cut into tasks for threads and blocks for caches, around the products of one variant.
+#include "providers/cpu/blocked_gemm.h"
+
+#include <algorithm>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+
+#include "providers/cpu/thread_pool.h"
+
+namespace estoc::cpu {
+namespace {
+
+/// Rows, columns and depth of the panels that operands are widened into: with the tile about 3 MB,
+/// most of which stays in the second-level cache.
+constexpr std::int64_t kPanelM = 512;
+constexpr std::int64_t kPanelN = 512;
+constexpr std::int64_t kPanelK = 512;
+constexpr std::int64_t kPanelWholeK = 1024;
+/// Panels of a product with a vector, along and across the mode that memory goes along: used once,
+/// so they are long and small.
+constexpr std::int64_t kVectorPanelLong = 2048;
+constexpr std::int64_t kVectorPanelShort = 16;
+/// A thread gets at least this many multiplications, or elements of operands times kElementCost.
+constexpr std::int64_t kWorkPerThread = std::int64_t{1} << 19;
+constexpr std::int64_t kElementCost = 16;
+/// Rectangles of tasks begin at multiples of this, to not share cache lines of out.
+constexpr std::int64_t kTaskStep = 16;
+
+std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
+  return (value + divisor - 1) / divisor;
+}
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+MatrixView transposed(MatrixView matrix) {
+  std::swap(matrix.rows, matrix.columns);
+  std::swap(matrix.row_stride, matrix.column_stride);
+  return matrix;
+}
+
+/// True when the columns of `out` are the mode to go along: the mode of stride 1, else the tighter.
+bool goes_along_columns(const MatrixView& out) {
+  if (out.columns <= 1) return false;
+  if (out.rows <= 1) return true;
+  return out.column_stride < out.row_stride;
+}
+
+bool has_unit_row_stride(const MatrixView& matrix) {
+  return matrix.row_stride == 1 || (matrix.rows <= 1 && matrix.column_stride != 1);
+}
+
+/// True when Eigen can read `matrix`, of numbers of `dtype`, where it lies.
+bool can_be_direct(const MatrixView& matrix, Dtype dtype) {
+  return matrix.dtype == dtype && (has_unit_row_stride(matrix) || matrix.column_stride == 1);
+}
+
+/// Element (l, row, column) of the matrix.
+void* address(const MatrixView& matrix, std::int64_t l, std::int64_t row, std::int64_t column) {
+  const std::int64_t offset =
+      l * matrix.batch_stride + row * matrix.row_stride + column * matrix.column_stride;
+  return static_cast<std::byte*>(matrix.data) + offset * (dtype_bits(matrix.dtype) / 8);
+}
+
+/// The most products that add up to at most 2^24, so that every sum is exact in f32, less what
+/// makes it a power of two.
+std::int64_t exact_depth(Dtype a, Dtype b) {
+  if (a == Dtype::i8 && b == Dtype::i8) return 1024;  // 2^24 / (128 * 128)
+  if (a == Dtype::u8 && b == Dtype::u8) return 256;   // 2^24 / (255 * 255) = 258
+  return 512;                                         // 2^24 / (255 * 128) = 514
+}
+
+/// Splits `parts` into rows and columns of rectangles that are as close to squares as can be.
+std::pair<std::int64_t, std::int64_t> split(std::int64_t parts, std::int64_t m, std::int64_t n) {
+  std::pair<std::int64_t, std::int64_t> best{1, parts};
+  double least = 0;
+  for (std::int64_t rows = 1; rows <= parts; ++rows) {
+    if (parts % rows != 0) continue;
+    const std::int64_t columns = parts / rows;
+    const double border =
+        static_cast<double>(divide_up(m, rows)) + static_cast<double>(divide_up(n, columns));
+    if (rows == 1 || border < least) {
+      least = border;
+      best = {rows, columns};
+    }
+  }
+  return best;
+}
+
+void multiply(const ProductTable& products, const Product<float>& product) {
+  products.multiply_f32(product);
+}
+
+void multiply(const ProductTable& products, const Product<double>& product) {
+  products.multiply_f64(product);
+}
+
+}  // namespace
+
+BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
+                         const ProductTable& products, int threads)
+    : products_(products),
+      a_(arguments.a_matrix()),
+      b_(arguments.b_matrix()),
+      c_(arguments.out_matrix()),
+      m_(arguments.extents().m),
+      n_(arguments.extents().n),
+      k_(arguments.extents().k),
+      l_(arguments.extents().l),
+      sum_(Sum::f32) {
+  if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
+  if (arguments.accumulator_type() == Dtype::f64) sum_ = Sum::f64;
+  if (arguments.accumulator_type() == Dtype::i32) sum_ = Sum::i32;
+  if (goes_along_columns(c_)) {
+    const MatrixView a = a_;
+    a_ = transposed(b_);
+    b_ = transposed(a);
+    c_ = transposed(c_);
+    std::swap(m_, n_);
+  }
+  if (m_ == 0 || n_ == 0 || l_ == 0) l_ = 0;
+  choose_blocks();
+  choose_tasks(threads);
+  if (l_ > 0) allocate_scratch();
+}
+
+void BlockedGemm::choose_blocks() {
+  const Dtype number = sum_ == Sum::f64 ? Dtype::f64 : Dtype::f32;
+  const bool whole = sum_ == Sum::i32;
+  direct_a_ = !whole && can_be_direct(a_, number);
+  // A vector must have stride 1 for the product with a vector.
+  direct_b_ = !whole && can_be_direct(b_, number) && (n_ > 1 || b_.row_stride == 1);
+  direct_c_ = !whole && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
+
+  block_m_ = kPanelM;
+  block_n_ = kPanelN;
+  block_k_ = whole ? kPanelWholeK : kPanelK;
+  if (n_ == 1) {
+    const bool along_k = goes_along_columns(a_);
+    block_m_ = along_k ? kVectorPanelShort : kVectorPanelLong;
+    block_k_ = along_k ? kVectorPanelLong : kVectorPanelShort;
+  }
+  if (whole) block_k_ = std::min(block_k_, exact_depth(a_.dtype, b_.dtype));
+  if (direct_a_ && direct_b_) {
+    block_k_ = k_;
+    block_m_ = direct_c_ ? m_ : kPanelM;
+    block_n_ = direct_c_ ? n_ : kPanelN;
+  }
+  block_k_ = std::max<std::int64_t>(1, std::min(block_k_, k_));
+}
+
+void BlockedGemm::choose_tasks(int threads) {
+  const double products = static_cast<double>(m_) * static_cast<double>(n_) *
+                          static_cast<double>(k_) * static_cast<double>(l_);
+  const double elements = static_cast<double>(m_) * static_cast<double>(k_) +
+                          static_cast<double>(k_) * static_cast<double>(n_) +
+                          static_cast<double>(m_) * static_cast<double>(n_);
+  const double work =
+      std::max(products, elements * static_cast<double>(l_) * static_cast<double>(kElementCost));
+  const double worth = work / static_cast<double>(kWorkPerThread) + 1;
+  const std::int64_t useful =
+      worth < static_cast<double>(threads) ? static_cast<std::int64_t>(worth) : threads;
+  slots_ = static_cast<int>(std::max<std::int64_t>(1, useful));
+  if (l_ == 0) return;
+
+  // Enough rectangles in each batch that every thread gets the same number of them.
+  const std::int64_t parts = l_ >= 4 * useful ? 1 : useful / std::gcd(l_, useful);
+  const auto [rows, columns] = split(parts, m_, n_);
+  task_m_ = divide_up(divide_up(m_, rows), kTaskStep) * kTaskStep;
+  task_n_ = parts == 1 ? n_ : divide_up(divide_up(n_, columns), kTaskStep) * kTaskStep;
+  task_m_ = std::min(task_m_, m_);
+  task_n_ = std::min(task_n_, n_);
+  tasks_m_ = divide_up(m_, task_m_);
+  tasks_n_ = divide_up(n_, task_n_);
+  const double batch_work = work / static_cast<double>(l_);
+  const double batches = static_cast<double>(kWorkPerThread) / (4 * batch_work);
+  task_l_ = parts > 1 ? 1 : std::clamp<std::int64_t>(static_cast<std::int64_t>(batches), 1, l_);
+  tasks_l_ = divide_up(l_, task_l_);
+  slots_ = static_cast<int>(std::min<std::int64_t>(slots_, tasks_m_ * tasks_n_ * tasks_l_));
+  block_m_ = std::min(block_m_, task_m_);
+  block_n_ = std::min(block_n_, task_n_);
+}
+
+void BlockedGemm::allocate_scratch() {
+  const std::size_t size = sum_ == Sum::f64 ? sizeof(double) : sizeof(float);
+  const auto bytes = [&](std::int64_t elements) {
+    return round_up(static_cast<std::size_t>(elements) * size, kAlignment);
+  };
+  const double packed = (static_cast<double>(block_m_) + static_cast<double>(block_n_)) *
+                        static_cast<double>(block_k_) * static_cast<double>(size);
+  packing_bytes_ = n_ == 1 && direct_b_ && direct_a_ ? 0
+                   : packed < static_cast<double>(kPackingBytes)
+                       ? round_up(static_cast<std::size_t>(packed), kAlignment) + kAlignment
+                       : static_cast<std::size_t>(kPackingBytes);
+  a_bytes_ = direct_a_ ? 0 : bytes(block_m_ * block_k_);
+  b_bytes_ = direct_b_ ? 0 : bytes(block_n_ * block_k_);
+  tile_bytes_ = direct_c_ ? 0 : bytes(block_m_ * block_n_);
+  slot_bytes_ = packing_bytes_ + a_bytes_ + b_bytes_ + tile_bytes_;
+  if (sum_ == Sum::i32) slot_bytes_ += tile_bytes_;
+  const std::size_t total = slot_bytes_ * static_cast<std::size_t>(slots_);
+  if (total > 0) {
+    scratch_.reset(static_cast<std::byte*>(::operator new (total, std::align_val_t{kAlignment})));
+  }
+}
+
+template <class T>
+BlockedGemm::Scratch<T> BlockedGemm::scratch(int slot) const {
+  std::byte* memory = scratch_.get() + slot_bytes_ * static_cast<std::size_t>(slot);
+  const auto take = [&](std::size_t bytes) { return std::exchange(memory, memory + bytes); };
+  Scratch<T> parts{};
+  parts.packing = take(packing_bytes_);
+  parts.a = reinterpret_cast<T*>(take(a_bytes_));
+  parts.b = reinterpret_cast<T*>(take(b_bytes_));
+  parts.tile = reinterpret_cast<T*>(take(tile_bytes_));
+  parts.whole_tile = reinterpret_cast<std::int32_t*>(memory);
+  return parts;
+}
+
+BlockedGemm::Task BlockedGemm::task(std::int64_t index) const {
+  const std::int64_t i = index % tasks_m_;
+  const std::int64_t j = index / tasks_m_ % tasks_n_;
+  const std::int64_t group = index / (tasks_m_ * tasks_n_);
+  return {group * task_l_, std::min(l_, (group + 1) * task_l_),
+          i * task_m_,     std::min(m_, (i + 1) * task_m_),
+          j * task_n_,     std::min(n_, (j + 1) * task_n_)};
+}
+
+void BlockedGemm::run() const {
+  if (l_ == 0) return;
+  const auto body = [this](std::int64_t index, int slot) {
+    if (sum_ == Sum::f64) {
+      run_task(task(index), scratch<double>(slot));
+    } else {
+      run_task(task(index), scratch<float>(slot));
+    }
+  };
+  const std::int64_t tasks = tasks_m_ * tasks_n_ * tasks_l_;
+  if (slots_ == 1) {
+    for (std::int64_t index = 0; index < tasks; ++index)
+      body(index, 0);
+  } else {
+    ThreadPool::shared().run(slots_, tasks, body);
+  }
+}
+
+template <class T>
+void BlockedGemm::run_task(const Task& task, const Scratch<T>& scratch) const {
+  for (std::int64_t l = task.l0; l < task.l1; ++l)
+    run_batch(task, l, scratch);
+}
+
+template <class T>
+void BlockedGemm::run_batch(const Task& task, std::int64_t l, const Scratch<T>& scratch) const {
+  for (std::int64_t j = task.n0; j < task.n1; j += block_n_) {
+    for (std::int64_t i = task.m0; i < task.m1; i += block_m_) {
+      const Tile tile{l, i, j, std::min(block_m_, task.m1 - i), std::min(block_n_, task.n1 - j)};
+      sum_tile(tile, i == task.m0, scratch);
+      if (!direct_c_) store_tile(tile, scratch);
+    }
+  }
+}
+
+template <class T>
+void BlockedGemm::sum_tile(const Tile& tile, bool first_of_columns,
+                           const Scratch<T>& scratch) const {
+  Product<T> product;
+  product.m = tile.m;
+  product.n = tile.n;
+  product.c = direct_c_ ? static_cast<T*>(address(c_, tile.l, tile.i, tile.j)) : scratch.tile;
+  product.c_stride = direct_c_ ? c_.column_stride : block_m_;
+  product.packing = scratch.packing;
+  const bool whole = sum_ == Sum::i32;
+  if (whole) std::fill_n(scratch.whole_tile, block_m_ * tile.n, 0);
+  std::int64_t p = 0;
+  do {
+    product.k = std::min(block_k_, k_ - p);
+    const Region a{tile.l, tile.i, p, tile.m, product.k};
+    const Region b{tile.l, p, tile.j, product.k, tile.n};
+    const Reading<T> read_a = read(a_, direct_a_, a, true, scratch.a);
+    // A panel of B as deep as K serves every tile of its columns.
+    const Reading<T> read_b = read(b_, direct_b_, b, first_of_columns || k_ > block_k_, scratch.b);
+    product.a = read_a.data;
+    product.a_stride = read_a.stride;
+    product.a_row_major = read_a.row_major;
+    product.b = read_b.data;
+    product.b_stride = read_b.stride;
+    product.b_row_major = read_b.row_major;
+    product.accumulate = p > 0 && !whole;
+    multiply(products_, product);
+    if constexpr (std::is_same_v<T, float>) {
+      if (whole) add_whole_numbers(tile, scratch);
+    }
+    p += block_k_;
+  } while (p < k_);
+}
+
+template <class T>
+BlockedGemm::Reading<T> BlockedGemm::read(const MatrixView& matrix, bool direct,
+                                          const Region& region, bool refresh, T* panel) const {
+  void* const data = address(matrix, region.l, region.row, region.column);
+  if (direct) {
+    const bool row_major = !has_unit_row_stride(matrix);
+    return {static_cast<const T*>(data), row_major ? matrix.row_stride : matrix.column_stride,
+            row_major};
+  }
+  const bool row_major = goes_along_columns(matrix);
+  const Block block = row_major ? Block{data,        matrix.dtype,         region.columns,
+                                        region.rows, matrix.column_stride, matrix.row_stride}
+                                : Block{data,           matrix.dtype,      region.rows,
+                                        region.columns, matrix.row_stride, matrix.column_stride};
+  if (refresh) load(block, panel);
+  return {panel, block.inner, row_major};
+}
+
+void BlockedGemm::load(const Block& block, float* panel) const {
+  products_.load_f32(block, panel, block.inner);
+}
+
+void BlockedGemm::load(const Block& block, double* panel) const {
+  products_.load_f64(block, panel, block.inner);
+}
+
+void BlockedGemm::add_whole_numbers(const Tile& tile, const Scratch<float>& scratch) const {
+  for (std::int64_t j = 0; j < tile.n; ++j) {
+    products_.add_whole(scratch.whole_tile + j * block_m_, scratch.tile + j * block_m_, tile.m);
+  }
+}
+
+/// Writes a finished tile to out, each sum rounded once: where an epilogue has its place.
+template <class T>
+void BlockedGemm::store_tile(const Tile& tile, const Scratch<T>& scratch) const {
+  const Block target{address(c_, tile.l, tile.i, tile.j),
+                     c_.dtype,
+                     tile.m,
+                     tile.n,
+                     c_.row_stride,
+                     c_.column_stride};
+  if (sum_ == Sum::i32) {
+    products_.store_i32(target, scratch.whole_tile, block_m_);
+  } else if constexpr (std::is_same_v<T, float>) {
+    products_.store_f32(target, scratch.tile, block_m_);
+  } else {
+    products_.store_f64(target, scratch.tile, block_m_);
+  }
+}
+
+}  // namespace estoc::cpu

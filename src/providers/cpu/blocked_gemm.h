@@ -1,0 +1,114 @@
+// A GEMM cut into tasks for threads and blocks for caches, around the products of one variant.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "estoc/arguments.hpp"
+#include "providers/cpu/product.h"
+
+namespace estoc::cpu {
+
+/// Everything a launch of one GEMM needs, scratch memory included.
+///
+/// The product is seen so that out's mode of stride 1 (else its tighter one) is the rows:
+/// out^T = B^T A^T where it was the columns. Each task computes a rectangle of out in one or
+/// several batches. Operands that Eigen can read as they lie are read there; the others are widened
+/// a panel at a time. Sums are kept in out itself where it has the accumulator's type, else in a
+/// tile that store_tile converts once.
+class BlockedGemm {
+ public:
+  /// `arguments` must have data, and a combination of dtypes that cpu_gemm describes. With
+  /// `round_to_tf32`, f32 operands are read as tf32. `threads` is the most that take part. Throws
+  /// std::bad_alloc.
+  BlockedGemm(const GemmArguments& arguments, bool round_to_tf32, const ProductTable& products,
+              int threads);
+
+  /// Computes out, on the calling thread and the pool's. One thread at a time may call it.
+  void run() const;
+
+ private:
+  /// What products are computed in and what sums are kept in.
+  enum class Sum : std::uint8_t { f32, f64, i32 };
+
+  /// A rectangle of out in the batches from l0 to l1.
+  struct Task {
+    std::int64_t l0, l1, m0, m1, n0, n1;
+  };
+
+  /// The part of out that is summed at a time: m rows from i, n columns from j.
+  struct Tile {
+    std::int64_t l, i, j, m, n;
+  };
+
+  /// A part of an operand.
+  struct Region {
+    std::int64_t l, row, column, rows, columns;
+  };
+
+  /// Where a part of an operand can be read as numbers, and how they lie.
+  template <class T>
+  struct Reading {
+    const T* data;
+    std::int64_t stride;
+    bool row_major;
+  };
+
+  /// Panels and tiles of one thread.
+  template <class T>
+  struct Scratch {
+    void* packing;
+    T* a;
+    T* b;
+    T* tile;
+    std::int32_t* whole_tile;
+  };
+
+  struct FreeScratch {
+    void operator()(std::byte* memory) const {
+      ::operator delete (memory, std::align_val_t{kAlignment});
+    }
+  };
+  static constexpr std::size_t kAlignment = 64;
+
+  void choose_blocks();
+  void choose_tasks(int threads);
+  void allocate_scratch();
+
+  Task task(std::int64_t index) const;
+  template <class T>
+  Scratch<T> scratch(int slot) const;
+  template <class T>
+  void run_task(const Task& task, const Scratch<T>& scratch) const;
+  template <class T>
+  void run_batch(const Task& task, std::int64_t l, const Scratch<T>& scratch) const;
+  template <class T>
+  void sum_tile(const Tile& tile, bool first_of_columns, const Scratch<T>& scratch) const;
+  template <class T>
+  Reading<T> read(const MatrixView& matrix, bool direct, const Region& region, bool refresh,
+                  T* panel) const;
+  void load(const Block& block, float* panel) const;
+  void load(const Block& block, double* panel) const;
+  void add_whole_numbers(const Tile& tile, const Scratch<float>& scratch) const;
+  template <class T>
+  void store_tile(const Tile& tile, const Scratch<T>& scratch) const;
+
+  const ProductTable& products_;
+  MatrixView a_;
+  MatrixView b_;
+  MatrixView c_;
+  std::int64_t m_, n_, k_, l_;
+  Sum sum_;
+  bool direct_a_ = false, direct_b_ = false, direct_c_ = false;
+  std::int64_t block_m_ = 1, block_n_ = 1, block_k_ = 1;
+
+  std::int64_t task_m_ = 1, task_n_ = 1, task_l_ = 1;
+  std::int64_t tasks_m_ = 1, tasks_n_ = 1, tasks_l_ = 1;
+  int slots_ = 1;
+  std::size_t packing_bytes_ = 0, a_bytes_ = 0, b_bytes_ = 0, tile_bytes_ = 0, slot_bytes_ = 0;
+  std::unique_ptr<std::byte, FreeScratch> scratch_;
+};
+
+}  // namespace estoc::cpu

@@ -1,0 +1,123 @@
+// The kernel class cpu_gemm: dense and batched GEMM on the host processor.
+#include "providers/cpu/cpu_gemm.h"
+
+#include "providers/cpu/blocked_gemm.h"
+#include "providers/cpu/cost_model.h"
+#include "providers/cpu/host_kernel.h"
+#include "providers/cpu/isa.h"
+
+namespace estoc::cpu {
+namespace {
+
+bool is_narrow_float(Dtype dtype) {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::e4m3 ||
+         dtype == Dtype::e5m2;
+}
+
+bool is_byte_integer(Dtype dtype) {
+  return dtype == Dtype::i8 || dtype == Dtype::u8;
+}
+
+/// Operands that may be multiplied with each other.
+bool are_factors(Dtype a, Dtype b) {
+  if (is_narrow_float(a)) return is_narrow_float(b);
+  if (is_byte_integer(a)) return is_byte_integer(b);
+  return a == b;
+}
+
+/// The type in which products of `a` are summed.
+Dtype sum_type(Dtype a) {
+  if (a == Dtype::f64) return Dtype::f64;
+  return is_byte_integer(a) ? Dtype::i32 : Dtype::f32;
+}
+
+/// Types that a sum can be stored as.
+bool is_output(Dtype sum, Dtype out) {
+  switch (sum) {
+    case Dtype::f64:
+      return out == Dtype::f64 || out == Dtype::f32;
+    case Dtype::i32:
+      return out == Dtype::i32 || out == Dtype::f32 || is_byte_integer(out);
+    default:
+      return is_narrow_float(out) || out == Dtype::f32 || out == Dtype::f64;
+  }
+}
+
+std::shared_ptr<const DesignSpace> make_space() {
+  constexpr Dtype kFactors[] = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
+                                Dtype::e4m3, Dtype::e5m2, Dtype::i8,   Dtype::u8};
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, kFactors)
+      .dtypes(Role::b_dtype, kFactors)
+      .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32})
+      .dtypes(Role::out_dtype, {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
+                                Dtype::e5m2, Dtype::i32, Dtype::i8, Dtype::u8})
+      .require({"a", "b"},
+               [](const DesignPoint& point) {
+                 return are_factors(point.dtype(Role::a_dtype), point.dtype(Role::b_dtype));
+               })
+      .require({"a", "acc"},
+               [](const DesignPoint& point) {
+                 return point.dtype(Role::accumulator_type) == sum_type(point.dtype(Role::a_dtype));
+               })
+      .require({"acc", "out"}, [](const DesignPoint& point) {
+        return is_output(point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype));
+      });
+  return builder.build();
+}
+
+class GemmLaunch final : public Launch {
+ public:
+  GemmLaunch(const GemmArguments& arguments, bool round_to_tf32, const ProductTable& products,
+             int threads)
+      : gemm_(arguments, round_to_tf32, products, threads) {}
+  void launch(void* /*stream*/) override { gemm_.run(); }
+
+ private:
+  BlockedGemm gemm_;
+};
+
+double bytes_of(const MatrixView& matrix) {
+  return static_cast<double>(matrix.rows) * static_cast<double>(matrix.columns) *
+         static_cast<double>(matrix.batches) * dtype_bits(matrix.dtype) / 8;
+}
+
+}  // namespace
+
+CpuGemm::CpuGemm() : space_(make_space()) {}
+
+std::span<const Target> CpuGemm::targets() const {
+  return host_targets();
+}
+
+Status CpuGemm::supports(const DesignPoint& /*point*/, const RuntimeArguments& /*arguments*/,
+                         Target /*target*/) const {
+  return processor_status();
+}
+
+std::optional<Prediction> CpuGemm::predict(const DesignPoint& point,
+                                           const RuntimeArguments& arguments,
+                                           Target /*target*/) const {
+  const auto& gemm = static_cast<const GemmArguments&>(arguments);
+  const GemmExtents& extents = gemm.extents();
+  const double products = static_cast<double>(extents.m) * static_cast<double>(extents.n) *
+                          static_cast<double>(extents.k) * static_cast<double>(extents.l);
+  const double bytes =
+      bytes_of(gemm.a_matrix()) + bytes_of(gemm.b_matrix()) + bytes_of(gemm.out_matrix());
+  return Prediction{.seconds = predict_product_seconds(point.dtype(Role::a_dtype), products, bytes),
+                    .knobs = {}};
+}
+
+std::unique_ptr<Launch> CpuGemm::bind(const DesignPoint& point, const Knobs& /*knobs*/,
+                                      const RuntimeArguments& arguments,
+                                      std::shared_ptr<const CompiledObject> /*object*/,
+                                      const BindOptions& options) const {
+  const ProductTable* const products = active_products();
+  if (products == nullptr) throw Error(ErrorKind::unsupported, processor_status().error());
+  // Where the user allows tf32, a kernel for tf32 may be given f32 operands.
+  const bool round_to_tf32 = point.dtype(Role::a_dtype) == Dtype::tf32;
+  return std::make_unique<GemmLaunch>(static_cast<const GemmArguments&>(arguments), round_to_tf32,
+                                      *products, launch_threads(options));
+}
+
+}  // namespace estoc::cpu

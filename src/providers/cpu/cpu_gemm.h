@@ -1,0 +1,32 @@
+// The kernel class cpu_gemm: dense and batched GEMM on the host processor.
+#pragma once
+
+#include "estoc/kernel_class.hpp"
+
+namespace estoc::cpu {
+
+/// One kernel for each combination of dtypes; any strides, any size. docs/cpu_provider.md lists the
+/// combinations and says how sums are made.
+class CpuGemm final : public KernelClass {
+ public:
+  CpuGemm();
+
+  std::string_view name() const override { return "cpu_gemm"; }
+  Operation operation() const override { return Operation::gemm; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  std::span<const Target> targets() const override;
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target target) const override;
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const override;
+  /// Throws std::bad_alloc when there is no memory for the panels.
+  std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& knobs,
+                               const RuntimeArguments& arguments,
+                               std::shared_ptr<const CompiledObject> object,
+                               const BindOptions& options) const override;
+
+ private:
+  std::shared_ptr<const DesignSpace> space_;
+};
+
+}  // namespace estoc::cpu

@@ -1,0 +1,28 @@
+// The provider "cpu": kernels for the host processor.
+#include "providers/cpu/cpu_provider.h"
+
+#include "providers/cpu/cpu_elementwise.h"
+#include "providers/cpu/cpu_gemm.h"
+
+namespace estoc::cpu {
+namespace {
+
+class CpuProvider final : public Provider {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  std::vector<std::shared_ptr<const KernelClass>> classes() const override {
+    return {gemm_, elementwise_};
+  }
+
+ private:
+  std::shared_ptr<const KernelClass> gemm_ = std::make_shared<CpuGemm>();
+  std::shared_ptr<const KernelClass> elementwise_ = std::make_shared<CpuElementwise>();
+};
+
+}  // namespace
+
+std::shared_ptr<const Provider> make_cpu_provider() {
+  return std::make_shared<CpuProvider>();
+}
+
+}  // namespace estoc::cpu

@@ -1,0 +1,35 @@
+# Compiles the product file once for each instruction set, each copy with Eigen's namespace and its
+# own renamed, so that the linker cannot put one copy's inline functions in another's place.
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(ESTOC_CPU_VARIANTS v2 v3 v4)
+else()
+  set(ESTOC_CPU_VARIANTS generic)
+endif()
+
+foreach(variant IN LISTS ESTOC_CPU_VARIANTS)
+  set(target estoc_cpu_${variant})
+  add_library(${target} OBJECT ${CMAKE_CURRENT_LIST_DIR}/variants/product.cpp)
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PRIVATE estoc_build Eigen3::Eigen)
+  # Always optimised: unoptimised, functions meant to be inlined would become symbols.
+  # GCC 12 takes its own _mm512_undefined_pd for a use of an uninitialised variable.
+  target_compile_options(${target} PRIVATE -O3 -fno-math-errno
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  if(NOT variant STREQUAL "generic")
+    target_compile_options(${target} PRIVATE -march=x86-64-${variant})
+  endif()
+  target_compile_definitions(${target} PRIVATE
+    Eigen=Eigen_${variant} ESTOC_VARIANT=${variant}
+    EIGEN_MPL2_ONLY EIGEN_DONT_PARALLELIZE EIGEN_NO_DEBUG)
+  set_property(GLOBAL APPEND PROPERTY ESTOC_FOLDERS ${target})
+  target_sources(estoc_providers_cpu PRIVATE $<TARGET_OBJECTS:${target}>)
+  list(APPEND estoc_cpu_objects "${variant}=$<TARGET_OBJECTS:${target}>")
+endforeach()
+
+# For the test of the symbols.
+list(JOIN estoc_cpu_objects ":" estoc_cpu_objects)
+target_compile_definitions(estoc_providers_cpu INTERFACE
+  ESTOC_CPU_OBJECTS="${estoc_cpu_objects}")

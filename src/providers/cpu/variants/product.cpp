@@ -1,0 +1,406 @@
+// Products and conversions of blocks, compiled once for each instruction set (variants.cmake).
+//
+// Each copy is told its namespace, ESTOC_VARIANT, and renames Eigen's. It must define no other
+// symbol that the linker could share between copies: no inline function of std or estoc that the
+// compiler might emit out of line. tests/unit/cpu/symbols_test.cpp looks.
+#include <Eigen/Core>
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+#include "core/float_formats.h"
+#include "providers/cpu/product.h"
+
+#define ESTOC_TEXT_OF(name) #name
+#define ESTOC_TEXT(name) ESTOC_TEXT_OF(name)
+
+namespace estoc::cpu::ESTOC_VARIANT {
+namespace {
+
+using Eigen::Index;
+
+// ---------------------------------------------------------------------------- products
+
+/// Eigen's block sizes for a product, with the packed blocks in memory that the caller owns.
+template <class T>
+class Blocking : public Eigen::internal::level3_blocking<T, T> {
+ public:
+  Blocking(const Product<T>& product) {
+    this->m_mc = product.m;
+    this->m_nc = product.n;
+    this->m_kc = product.k;
+    Eigen::internal::computeProductBlockingSizes<T, T, 1>(this->m_kc, this->m_mc, this->m_nc,
+                                                          Index{1});
+    constexpr Index kCapacity = kPackingBytes / static_cast<Index>(sizeof(T));
+    constexpr Index kLine = 64 / static_cast<Index>(sizeof(T));
+    shrink(kCapacity - kLine);
+    const Index size_a = (this->m_mc * this->m_kc + kLine - 1) / kLine * kLine;
+    this->m_blockA = static_cast<T*>(product.packing);
+    this->m_blockB = this->m_blockA + size_a;
+  }
+
+ private:
+  void shrink(Index capacity) {
+    while ((this->m_mc + this->m_nc) * this->m_kc > capacity) {
+      Index& largest = this->m_nc >= this->m_mc && this->m_nc >= this->m_kc ? this->m_nc
+                       : this->m_mc >= this->m_kc                           ? this->m_mc
+                                                                            : this->m_kc;
+      largest = (largest + 1) / 2;
+    }
+  }
+};
+
+template <class T, int kOrderA, int kOrderB>
+void multiply_matrices(const Product<T>& product) {
+  Blocking<T> blocking(product);
+  Eigen::internal::general_matrix_matrix_product<Index, T, kOrderA, false, T, kOrderB, false,
+                                                 Eigen::ColMajor, 1>::run(product.m, product.n,
+                                                                          product.k, product.a,
+                                                                          product.a_stride,
+                                                                          product.b,
+                                                                          product.b_stride,
+                                                                          product.c, 1,
+                                                                          product.c_stride, T{1},
+                                                                          blocking);
+}
+
+template <class T, int kOrder>
+void multiply_vector(const Product<T>& product) {
+  using Matrix = Eigen::internal::const_blas_data_mapper<T, Index, kOrder>;
+  using Vector = Eigen::internal::const_blas_data_mapper<T, Index, Eigen::RowMajor>;
+  Eigen::internal::general_matrix_vector_product<Index, T, Matrix, kOrder, false, T, Vector,
+                                                 false>::run(product.m, product.k,
+                                                             Matrix(product.a, product.a_stride),
+                                                             Vector(product.b, 1), product.c, 1,
+                                                             T{1});
+}
+
+template <class T>
+void clear(const Product<T>& product) {
+  for (std::int64_t j = 0; j < product.n; ++j) {
+    T* const column = product.c + j * product.c_stride;
+    for (std::int64_t i = 0; i < product.m; ++i)
+      column[i] = T{0};
+  }
+}
+
+template <class T>
+void multiply(const Product<T>& product) {
+  constexpr int kColumns = Eigen::ColMajor;
+  constexpr int kRows = Eigen::RowMajor;
+  if (!product.accumulate) clear(product);
+  if (product.k == 0) return;
+  const bool vector = product.n == 1 && !product.b_row_major;
+  if (vector && product.a_row_major) return multiply_vector<T, kRows>(product);
+  if (vector) return multiply_vector<T, kColumns>(product);
+  if (product.a_row_major) {
+    if (product.b_row_major) return multiply_matrices<T, kRows, kRows>(product);
+    return multiply_matrices<T, kRows, kColumns>(product);
+  }
+  if (product.b_row_major) return multiply_matrices<T, kColumns, kRows>(product);
+  return multiply_matrices<T, kColumns, kColumns>(product);
+}
+
+// ---------------------------------------------------------------------------- elements
+
+template <class T>
+ESTOC_FORCE_INLINE T round_even(T value) {
+  if constexpr (sizeof(T) == sizeof(float)) return __builtin_nearbyintf(value);
+  return static_cast<T>(__builtin_nearbyint(value));
+}
+
+/// `value` rounded to a whole number and saturated; kLow and kHigh + 1 are exact in float.
+template <class Stored, std::int64_t kLow, std::int64_t kHigh, class T>
+ESTOC_FORCE_INLINE Stored saturate(T value) {
+  if constexpr (static_cast<T>(0.5F) == T{0}) {
+    const T low = value < kLow ? static_cast<T>(kLow) : value;
+    return static_cast<Stored>(low > kHigh ? static_cast<T>(kHigh) : low);
+  } else {
+    const T whole = round_even(value);
+    const T limited = whole > static_cast<T>(kLow) ? whole : static_cast<T>(kLow);
+    const Stored inside = limited < static_cast<T>(kHigh + 1) ? static_cast<Stored>(limited)
+                                                              : static_cast<Stored>(kHigh);
+    return value == value ? inside : Stored{0};
+  }
+}
+
+/// How elements of a dtype are stored, read as T and written from T.
+template <Dtype dtype>
+struct Element;
+
+template <>
+struct Element<Dtype::f64> {
+  using Stored = double;
+  template <class T>
+  ESTOC_FORCE_INLINE T read(Stored stored) {
+    return static_cast<T>(stored);
+  }
+  template <class T>
+  ESTOC_FORCE_INLINE Stored write(T value) {
+    return static_cast<Stored>(value);
+  }
+};
+
+template <>
+struct Element<Dtype::f32> {
+  using Stored = float;
+  template <class T>
+  ESTOC_FORCE_INLINE T read(Stored stored) {
+    return static_cast<T>(stored);
+  }
+  template <class T>
+  ESTOC_FORCE_INLINE Stored write(T value) {
+    return static_cast<Stored>(value);
+  }
+};
+
+template <>
+struct Element<Dtype::tf32> {
+  using Stored = float;
+  template <class T>
+  ESTOC_FORCE_INLINE T read(Stored stored) {
+    return static_cast<T>(core::f32_to_tf32(stored));
+  }
+  template <class T>
+  ESTOC_FORCE_INLINE Stored write(T value) {
+    return core::tf32_code_to_f32(core::encode<core::kTf32Format>(value));
+  }
+};
+
+template <class Code, core::FloatFormat kFormat>
+struct NarrowFloat {
+  using Stored = Code;
+  template <class T>
+  ESTOC_FORCE_INLINE T read(Stored stored) {
+    return static_cast<T>(core::decode<kFormat, float>(stored));
+  }
+  template <class T>
+  ESTOC_FORCE_INLINE Stored write(T value) {
+    return static_cast<Stored>(core::encode<kFormat>(value));
+  }
+};
+
+template <>
+struct Element<Dtype::f16> : NarrowFloat<std::uint16_t, core::kF16Format> {};
+template <>
+struct Element<Dtype::bf16> : NarrowFloat<std::uint16_t, core::kBf16Format> {};
+template <>
+struct Element<Dtype::e4m3> : NarrowFloat<std::uint8_t, core::kE4m3Format> {};
+template <>
+struct Element<Dtype::e5m2> : NarrowFloat<std::uint8_t, core::kE5m2Format> {};
+
+template <class Whole, std::int64_t kLow, std::int64_t kHigh>
+struct Integer {
+  using Stored = Whole;
+  template <class T>
+  ESTOC_FORCE_INLINE T read(Stored stored) {
+    return static_cast<T>(stored);
+  }
+  template <class T>
+  ESTOC_FORCE_INLINE Stored write(T value) {
+    return saturate<Stored, kLow, kHigh>(value);
+  }
+};
+
+template <>
+struct Element<Dtype::i32> : Integer<std::int32_t, -2147483648LL, 2147483647LL> {};
+template <>
+struct Element<Dtype::i8> : Integer<std::int8_t, -128, 127> {};
+template <>
+struct Element<Dtype::u8> : Integer<std::uint8_t, 0, 255> {};
+
+template <>
+struct Element<Dtype::boolean> {
+  using Stored = std::uint8_t;
+  template <class T>
+  ESTOC_FORCE_INLINE T read(Stored stored) {
+    return static_cast<T>(stored != 0 ? 1 : 0);
+  }
+  template <class T>
+  ESTOC_FORCE_INLINE Stored write(T value) {
+    return value != T{0} ? 1 : 0;
+  }
+};
+
+// ---------------------------------------------------------------------------- blocks
+
+/// Reads `count` consecutive elements.
+template <class Source, class T>
+ESTOC_FORCE_INLINE void read_run(const typename Source::Stored* source, T* buffer,
+                                 std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    buffer[i] = Source::template read<T>(source[i]);
+  }
+}
+
+#if defined(__F16C__)
+/// The same for f16, by the processor's own conversion.
+ESTOC_FORCE_INLINE void read_f16_run(const std::uint16_t* source, float* buffer,
+                                     std::int64_t count) {
+  std::int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m128i codes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + i));
+    _mm256_storeu_ps(buffer + i, _mm256_cvtph_ps(codes));
+  }
+  read_run<Element<Dtype::f16>>(source + i, buffer + i, count - i);
+}
+#endif
+
+template <class Source, class T>
+void load_as(const Block& block, T* buffer, std::int64_t stride) {
+  using Stored = typename Source::Stored;
+  const Stored* const data = static_cast<const Stored*>(block.data);
+  if (block.inner_stride == 1) {
+    for (std::int64_t o = 0; o < block.outer; ++o) {
+#if defined(__F16C__)
+      if constexpr (__is_same(Source, Element<Dtype::f16>) && __is_same(T, float)) {
+        read_f16_run(data + o * block.outer_stride, buffer + o * stride, block.inner);
+        continue;
+      }
+#endif
+      read_run<Source>(data + o * block.outer_stride, buffer + o * stride, block.inner);
+    }
+    return;
+  }
+  if (block.outer_stride == 1) {
+    for (std::int64_t i = 0; i < block.inner; ++i) {
+      for (std::int64_t o = 0; o < block.outer; ++o) {
+        buffer[i + o * stride] = Source::template read<T>(data[i * block.inner_stride + o]);
+      }
+    }
+    return;
+  }
+  for (std::int64_t o = 0; o < block.outer; ++o) {
+    for (std::int64_t i = 0; i < block.inner; ++i) {
+      buffer[i + o * stride] =
+          Source::template read<T>(data[i * block.inner_stride + o * block.outer_stride]);
+    }
+  }
+}
+
+template <class Target, class T>
+void store_as(const Block& block, const T* buffer, std::int64_t stride) {
+  using Stored = typename Target::Stored;
+  Stored* const data = static_cast<Stored*>(block.data);
+  if (block.inner_stride == 1) {
+    for (std::int64_t o = 0; o < block.outer; ++o) {
+      Stored* const run = data + o * block.outer_stride;
+      const T* const values = buffer + o * stride;
+      for (std::int64_t i = 0; i < block.inner; ++i) {
+        run[i] = Target::template write<T>(values[i]);
+      }
+    }
+    return;
+  }
+  for (std::int64_t o = 0; o < block.outer; ++o) {
+    for (std::int64_t i = 0; i < block.inner; ++i) {
+      data[i * block.inner_stride + o * block.outer_stride] =
+          Target::template write<T>(buffer[i + o * stride]);
+    }
+  }
+}
+
+template <class T>
+void load_integers(const Block& block, T* buffer, std::int64_t stride) {
+  switch (block.dtype) {
+    case Dtype::i32:
+      return load_as<Element<Dtype::i32>>(block, buffer, stride);
+    case Dtype::i8:
+      return load_as<Element<Dtype::i8>>(block, buffer, stride);
+    case Dtype::u8:
+      return load_as<Element<Dtype::u8>>(block, buffer, stride);
+    case Dtype::boolean:
+      return load_as<Element<Dtype::boolean>>(block, buffer, stride);
+    default:
+      return;
+  }
+}
+
+template <class T>
+void load(const Block& block, T* buffer, std::int64_t stride) {
+  switch (block.dtype) {
+    case Dtype::f64:
+      return load_as<Element<Dtype::f64>>(block, buffer, stride);
+    case Dtype::f32:
+      return load_as<Element<Dtype::f32>>(block, buffer, stride);
+    case Dtype::tf32:
+      return load_as<Element<Dtype::tf32>>(block, buffer, stride);
+    case Dtype::f16:
+      return load_as<Element<Dtype::f16>>(block, buffer, stride);
+    case Dtype::bf16:
+      return load_as<Element<Dtype::bf16>>(block, buffer, stride);
+    case Dtype::e4m3:
+      return load_as<Element<Dtype::e4m3>>(block, buffer, stride);
+    case Dtype::e5m2:
+      return load_as<Element<Dtype::e5m2>>(block, buffer, stride);
+    default:
+      return load_integers(block, buffer, stride);
+  }
+}
+
+template <class T>
+void store_wide(const Block& block, const T* buffer, std::int64_t stride) {
+  switch (block.dtype) {
+    case Dtype::f64:
+      return store_as<Element<Dtype::f64>>(block, buffer, stride);
+    case Dtype::f32:
+      return store_as<Element<Dtype::f32>>(block, buffer, stride);
+    case Dtype::i32:
+      return store_as<Element<Dtype::i32>>(block, buffer, stride);
+    case Dtype::i8:
+      return store_as<Element<Dtype::i8>>(block, buffer, stride);
+    case Dtype::u8:
+      return store_as<Element<Dtype::u8>>(block, buffer, stride);
+    case Dtype::boolean:
+      return store_as<Element<Dtype::boolean>>(block, buffer, stride);
+    default:
+      return;
+  }
+}
+
+template <class T>
+void store(const Block& block, const T* buffer, std::int64_t stride) {
+  switch (block.dtype) {
+    case Dtype::tf32:
+      return store_as<Element<Dtype::tf32>>(block, buffer, stride);
+    case Dtype::f16:
+      return store_as<Element<Dtype::f16>>(block, buffer, stride);
+    case Dtype::bf16:
+      return store_as<Element<Dtype::bf16>>(block, buffer, stride);
+    case Dtype::e4m3:
+      return store_as<Element<Dtype::e4m3>>(block, buffer, stride);
+    case Dtype::e5m2:
+      return store_as<Element<Dtype::e5m2>>(block, buffer, stride);
+    default:
+      return store_wide(block, buffer, stride);
+  }
+}
+
+void add_whole(std::int32_t* sums, const float* products, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto product = static_cast<std::int32_t>(products[i]);
+    sums[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(sums[i]) +
+                                        static_cast<std::uint32_t>(product));
+  }
+}
+
+}  // namespace
+
+extern const ProductTable table;
+const ProductTable table = {
+    .name = ESTOC_TEXT(ESTOC_VARIANT),
+    .multiply_f32 = multiply<float>,
+    .multiply_f64 = multiply<double>,
+    .load_f32 = load<float>,
+    .load_f64 = load<double>,
+    .load_i32 = load_integers<std::int32_t>,
+    .store_f32 = store<float>,
+    .store_f64 = store<double>,
+    .store_i32 = store_wide<std::int32_t>,
+    .add_whole = add_whole,
+};
+
+}  // namespace estoc::cpu::ESTOC_VARIANT

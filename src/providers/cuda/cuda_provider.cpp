@@ -1,0 +1,24 @@
+// The cuda provider: our own kernels, written in CUDA C++ and compiled at run time.
+#include "providers/cuda/cuda_provider.h"
+
+#include "providers/cuda/simt_elementwise.h"
+#include "providers/cuda/simt_gemm.h"
+
+namespace estoc::cuda {
+namespace {
+
+class CudaProvider final : public Provider {
+ public:
+  std::string_view name() const override { return "cuda"; }
+  std::vector<std::shared_ptr<const KernelClass>> classes() const override { return classes_; }
+
+ private:
+  std::vector<std::shared_ptr<const KernelClass>> classes_{make_simt_gemm(),
+                                                           make_simt_elementwise()};
+};
+
+}  // namespace
+
+std::shared_ptr<const Provider> make_cuda_provider() { return std::make_shared<CudaProvider>(); }
+
+}  // namespace estoc::cuda

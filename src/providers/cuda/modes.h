@@ -1,0 +1,41 @@
+// The modes of an elementwise operation, ordered and merged so that a kernel has few to walk.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "estoc/abi.cuh"
+#include "estoc/arguments.hpp"
+#include "estoc/status.hpp"
+
+namespace estoc::cuda {
+
+/// Modes from the innermost (smallest stride of out); modes of extent 1 are dropped, neighbours
+/// that all three operands walk in one go are merged. At least one mode.
+class Modes {
+ public:
+  explicit Modes(const ElementwiseArguments& arguments);
+
+  int rank() const { return rank_; }
+
+  /// Whether `vector` elements at a time may be moved along the innermost mode: its stride is 1 in
+  /// out and 0 or 1 in the inputs, and addresses and other strides are multiples of the vector.
+  Status fits_vectors(const ElementwiseArguments& arguments, int vector) const;
+
+  /// What the kernel is given.
+  abi::SimtElementwiseParameters parameters(const ElementwiseArguments& arguments,
+                                            int vector) const;
+
+ private:
+  struct Mode {
+    std::int64_t extent = 1;
+    std::int64_t a = 0;
+    std::int64_t b = 0;
+    std::int64_t out = 0;
+  };
+
+  std::array<Mode, abi::kElementwiseRank> modes_{};
+  int rank_ = 0;
+};
+
+}  // namespace estoc::cuda

@@ -1,0 +1,172 @@
+// Kernel class simt_elementwise: out = op(A, B), any dtypes of a byte or more, any strides.
+#include "providers/cuda/simt_elementwise.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "providers/cuda/modes.h"
+
+namespace estoc::cuda {
+namespace {
+
+constexpr std::array kTypes{Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16,
+                            Dtype::bf16, Dtype::e4m3, Dtype::e5m2, Dtype::i32,
+                            Dtype::i8,   Dtype::u8,   Dtype::boolean};
+
+constexpr std::array kOps{
+    ElementwiseOp::add,      ElementwiseOp::sub,   ElementwiseOp::mul,     ElementwiseOp::div,
+    ElementwiseOp::maximum,  ElementwiseOp::minimum, ElementwiseOp::identity, ElementwiseOp::neg,
+    ElementwiseOp::abs,      ElementwiseOp::sqrt,  ElementwiseOp::rsqrt,   ElementwiseOp::exp,
+    ElementwiseOp::log,      ElementwiseOp::reciprocal, ElementwiseOp::relu, ElementwiseOp::gelu,
+    ElementwiseOp::silu,     ElementwiseOp::sigmoid, ElementwiseOp::tanh};
+
+bool has_integer_form(ElementwiseOp op) {
+  switch (op) {
+    case ElementwiseOp::add:
+    case ElementwiseOp::sub:
+    case ElementwiseOp::mul:
+    case ElementwiseOp::maximum:
+    case ElementwiseOp::minimum:
+    case ElementwiseOp::identity:
+    case ElementwiseOp::neg:
+    case ElementwiseOp::abs:
+    case ElementwiseOp::relu:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// As documented at ElementwiseArguments.
+Dtype compute_type(ElementwiseOp op, Dtype a, Dtype b, Dtype out) {
+  const std::array types{a, b, out};
+  if (std::find(types.begin(), types.end(), Dtype::f64) != types.end()) return Dtype::f64;
+  const bool floats = std::any_of(types.begin(), types.end(), is_float);
+  return !floats && has_integer_form(op) ? Dtype::i32 : Dtype::f32;
+}
+
+std::shared_ptr<const DesignSpace> make_space() {
+  return DesignSpace::Builder{}
+      .ops(kOps)
+      .dtypes(Role::a_dtype, kTypes)
+      .dtypes(Role::b_dtype, kTypes)
+      .dtypes(Role::out_dtype, kTypes)
+      .choices("access", {"flat", "vector", "single"})
+      .require({"op", "a", "b"},
+               [](const DesignPoint& p) {
+                 return is_binary(static_cast<ElementwiseOp>(p.integer(Role::op))) ||
+                        p.dtype(Role::a_dtype) == p.dtype(Role::b_dtype);
+               })
+      .build();
+}
+
+int bytes_of(Dtype dtype) { return dtype_bits(dtype) / 8; }
+
+// Elements of which the widest operand has 16 bytes.
+int vector_of(const DesignPoint& point) {
+  if (point.value("access").text == "single") return 1;
+  return 16 / std::max({bytes_of(point.dtype(Role::a_dtype)), bytes_of(point.dtype(Role::b_dtype)),
+                        bytes_of(point.dtype(Role::out_dtype))});
+}
+
+class SimtElementwise final : public CudaKernelClass {
+ public:
+  std::string_view name() const override { return "simt_elementwise"; }
+  Operation operation() const override { return Operation::elementwise; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target /*target*/) const override {
+    const std::string& access = point.value("access").text;
+    if (access == "single") return Status::success();
+    const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
+    const Modes modes(elementwise);
+    if (access == "flat" && modes.rank() > 1) {
+      return Status::fail(Reason::layout,
+                          "out.strides: expected operands that form one contiguous run, got a view "
+                          "of several modes");
+    }
+    return modes.fits_vectors(elementwise, vector_of(point));
+  }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const override {
+    const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
+    const DeviceModel device = device_model(target);
+    const double bytes = static_cast<double>(elementwise.a().span_bytes()) +
+                         static_cast<double>(is_binary(elementwise.op())
+                                                 ? elementwise.b().span_bytes()
+                                                 : 0) +
+                         static_cast<double>(elementwise.out().span_bytes());
+    const std::string& access = point.value("access").text;
+    const double reached = access == "flat" ? 1.0 : access == "vector" ? 0.9 : 0.5;
+    return Prediction{device.launch_seconds + bytes / (reached * device.memory_bytes_per_s), {}};
+  }
+
+  std::string source(const DesignPoint& point) const override {
+    const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
+    const Dtype a = point.dtype(Role::a_dtype);
+    const Dtype b = point.dtype(Role::b_dtype);
+    const Dtype out = point.dtype(Role::out_dtype);
+    return fmt::format(R"(#include <estoc/kernels/simt_elementwise.cuh>
+
+using namespace estoc::abi;
+namespace {{
+constexpr SimtElementwiseConfig kConfig{{
+    .op = Op::{},
+    .a = {},
+    .b = {},
+    .out = {},
+    .compute = {},
+    .vector = {},
+    .flat = {},
+}};
+static_assert(sizeof(SimtElementwiseParameters) == {});
+}}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kConfig.threads())
+{}(const __grid_constant__ SimtElementwiseParameters parameters) {{
+  estoc::simt_elementwise<kConfig>(parameters);
+}}
+)",
+                       elementwise_op_name(op), type_text(a), type_text(b), type_text(out),
+                       type_text(compute_type(op, a, b, out)), vector_of(point),
+                       point.value("access").text == "flat",
+                       sizeof(abi::SimtElementwiseParameters), jit::kEntryName);
+  }
+
+ protected:
+  std::vector<jit::LaunchNode> nodes(const DesignPoint& point, const Knobs& /*knobs*/,
+                                     const RuntimeArguments& arguments,
+                                     std::shared_ptr<jit::LoadedKernel> kernel,
+                                     const BindOptions& /*options*/) const override {
+    const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
+    std::vector<jit::LaunchNode> nodes;
+    if (elementwise.out().elements() == 0) return nodes;
+    const Modes modes(elementwise);
+    const abi::SimtElementwiseParameters parameters =
+        modes.parameters(elementwise, vector_of(point));
+    constexpr std::int64_t kBlock = 256 * 4;
+    constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+    const std::int64_t blocks = (parameters.vectors + kBlock - 1) / kBlock;
+    const jit::Geometry geometry{
+        .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1}, .threads = 256};
+    nodes.emplace_back(jit::KernelNode{std::move(kernel), geometry,
+                                       jit::ParameterBlock(parameters)});
+    return nodes;
+  }
+
+ private:
+  std::shared_ptr<const DesignSpace> space_ = make_space();
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelClass> make_simt_elementwise() {
+  return std::make_shared<SimtElementwise>();
+}
+
+}  // namespace estoc::cuda

@@ -1,0 +1,10 @@
+// Kernel class simt_elementwise: out = op(A, B), any dtypes of a byte or more, any strides.
+#pragma once
+
+#include "providers/cuda/cuda_class.h"
+
+namespace estoc::cuda {
+
+std::shared_ptr<const KernelClass> make_simt_elementwise();
+
+}  // namespace estoc::cuda

@@ -1,0 +1,251 @@
+// Kernel class simt_gemm: every dtype, strides, alignment and size, on the ordinary units.
+#include "providers/cuda/simt_gemm.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace estoc::cuda {
+namespace {
+
+constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostBatchCtas = 65535;
+
+bool is_narrow_float(Dtype dtype) {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::e4m3 ||
+         dtype == Dtype::e5m2;
+}
+
+bool is_byte(Dtype dtype) { return dtype == Dtype::i8 || dtype == Dtype::u8; }
+
+// The accumulator of a pair of operand types; boolean stands for "no such product".
+Dtype accumulator_of(Dtype a, Dtype b) {
+  if (is_narrow_float(a) && is_narrow_float(b)) return Dtype::f32;
+  if (is_byte(a) && is_byte(b)) return Dtype::i32;
+  if (a != b) return Dtype::boolean;
+  if (a == Dtype::f32 || a == Dtype::tf32) return Dtype::f32;
+  return a == Dtype::f64 ? Dtype::f64 : Dtype::boolean;
+}
+
+bool stores(Dtype accumulator, Dtype out) {
+  switch (accumulator) {
+    case Dtype::f64:
+      return out == Dtype::f64 || out == Dtype::f32;
+    case Dtype::i32:
+      return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
+    default:
+      return out == Dtype::f64 || out == Dtype::f32 || is_narrow_float(out);
+  }
+}
+
+int alignment_for(char layout) { return layout == 'x' ? 1 : 16; }
+
+bool alignments_follow_layouts(const DesignPoint& p) {
+  const std::string& letters = p.value(Role::layouts).text;
+  return p.integer(Role::a_alignment) == alignment_for(letters[0]) &&
+         p.integer(Role::b_alignment) == alignment_for(letters[1]) &&
+         p.integer(Role::out_alignment) == (letters[2] == 't' ? 16 : 1);
+}
+
+std::shared_ptr<const DesignSpace> make_space() {
+  const auto operands = {Dtype::f64, Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
+                         Dtype::e4m3, Dtype::e5m2, Dtype::i8,   Dtype::u8};
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32})
+      .dtypes(Role::out_dtype, {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
+                                Dtype::e5m2, Dtype::i32, Dtype::i8, Dtype::u8})
+      .layouts({"ttt", "tnt", "ntt", "nnt", "ttn", "tnn", "ntn", "nnn", "xxx"})
+      .alignments(Role::a_alignment, {16, 1})
+      .alignments(Role::b_alignment, {16, 1})
+      .alignments(Role::out_alignment, {16, 1})
+      .shapes(Role::tile, {{128, 128, 16}, {64, 64, 16}, {32, 32, 16}})
+      .require({"a", "b", "acc"},
+               [](const DesignPoint& p) {
+                 return accumulator_of(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) ==
+                        p.dtype(Role::accumulator_type);
+               })
+      .require({"acc", "out"},
+               [](const DesignPoint& p) {
+                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
+               })
+      .require({"layouts", "align_a", "align_b", "align_out"}, alignments_follow_layouts)
+      // A thread holds 4 x 4 sums in f64, so the largest tile would need too many threads.
+      .require({"acc", "tile"},
+               [](const DesignPoint& p) {
+                 return p.dtype(Role::accumulator_type) != Dtype::f64 ||
+                        p.shape(Role::tile).m <= 64;
+               })
+      .build();
+}
+
+abi::SimtGemmConfig config_of(const DesignPoint& point) {
+  const std::string& layouts = point.value(Role::layouts).text;
+  const Shape3 tile = point.shape(Role::tile);
+  const Dtype accumulator = point.dtype(Role::accumulator_type);
+  const int thread = accumulator == Dtype::f64 || tile.m < 64 ? 4 : 8;
+  auto vectors = [](char letter) {
+    return letter == 't'   ? abi::Vectors::last
+           : letter == 'n' ? abi::Vectors::next_to_last
+                           : abi::Vectors::none;
+  };
+  return {.a = abi_type(point.dtype(Role::a_dtype)),
+          .b = abi_type(point.dtype(Role::b_dtype)),
+          .accumulator = abi_type(accumulator),
+          .out = abi_type(point.dtype(Role::out_dtype)),
+          .a_vectors = vectors(layouts[0]),
+          .b_vectors = vectors(layouts[1]),
+          .out_vectors = layouts[2] == 't',
+          .tile_m = tile.m,
+          .tile_n = tile.n,
+          .tile_k = tile.k,
+          .thread_m = thread,
+          .thread_n = thread};
+}
+
+std::string_view vectors_text(abi::Vectors vectors) {
+  switch (vectors) {
+    case abi::Vectors::last:
+      return "Vectors::last";
+    case abi::Vectors::next_to_last:
+      return "Vectors::next_to_last";
+    case abi::Vectors::none:
+      break;
+  }
+  return "Vectors::none";
+}
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+
+abi::Matrix matrix_of(const MatrixView& view) {
+  return {.address = reinterpret_cast<std::uintptr_t>(view.data),
+          .row_stride = view.row_stride,
+          .column_stride = view.column_stride,
+          .batch_stride = view.batch_stride};
+}
+
+// Sustained multiply-adds of a multiprocessor in one clock, read off the H200.
+double products_per_clock(Dtype accumulator, int tile) {
+  const double full = accumulator == Dtype::f64 ? 64 : accumulator == Dtype::i32 ? 64 : 128;
+  const double reached = tile == 128 ? 0.65 : tile == 64 ? 0.5 : 0.3;
+  return full * reached;
+}
+
+class SimtGemm final : public CudaKernelClass {
+ public:
+  std::string_view name() const override { return "simt_gemm"; }
+  Operation operation() const override { return Operation::gemm; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target /*target*/) const override {
+    const auto& extents = static_cast<const GemmArguments&>(arguments).extents();
+    const Shape3 tile = point.shape(Role::tile);
+    if (ceil_div(extents.m, tile.m) <= kMostTiles / std::max<std::int64_t>(
+                                                        ceil_div(extents.n, tile.n), 1)) {
+      return Status::success();
+    }
+    return Status::fail(Reason::shape,
+                        fmt::format("out.shape: expected at most {} tiles of {} x {}, got {} x {}",
+                                    kMostTiles, tile.m, tile.n, extents.m, extents.n));
+  }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const auto& e = gemm.extents();
+    const DeviceModel device = device_model(target);
+    const Shape3 tile = point.shape(Role::tile);
+    const double tiles = static_cast<double>(ceil_div(e.m, tile.m)) *
+                         static_cast<double>(ceil_div(e.n, tile.n)) * static_cast<double>(e.l);
+    const double waves = std::ceil(tiles / device.multiprocessors);
+    const double products = static_cast<double>(tile.m) * tile.n * static_cast<double>(e.k);
+    double clocks =
+        waves * products / products_per_clock(point.dtype(Role::accumulator_type), tile.m);
+    if (point.value(Role::layouts).text == "xxx") clocks *= 1.5;
+    const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
+                         static_cast<double>(gemm.b().tensor().span_bytes()) +
+                         static_cast<double>(gemm.out().span_bytes());
+    const double seconds = std::max(clocks / device.clock_hz, bytes / device.memory_bytes_per_s);
+    return Prediction{device.launch_seconds + seconds, {}};
+  }
+
+  std::string source(const DesignPoint& point) const override {
+    const abi::SimtGemmConfig c = config_of(point);
+    return fmt::format(
+        R"(#include <estoc/kernels/simt_gemm.cuh>
+
+using namespace estoc::abi;
+namespace {{
+constexpr SimtGemmConfig kConfig{{
+    .a = {},
+    .b = {},
+    .accumulator = {},
+    .out = {},
+    .a_vectors = {},
+    .b_vectors = {},
+    .out_vectors = {},
+    .tile_m = {},
+    .tile_n = {},
+    .tile_k = {},
+    .thread_m = {},
+    .thread_n = {},
+}};
+static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
+static_assert(sizeof(SimtGemmParameters) == {});
+}}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kConfig.threads(), kConfig.ctas())
+{}(const __grid_constant__ SimtGemmParameters parameters) {{
+  estoc::simt_gemm<kConfig>(parameters, estoc::epilogue::Identity{{}});
+}}
+)",
+        type_text(point.dtype(Role::a_dtype)), type_text(point.dtype(Role::b_dtype)),
+        type_text(point.dtype(Role::accumulator_type)), type_text(point.dtype(Role::out_dtype)),
+        vectors_text(c.a_vectors), vectors_text(c.b_vectors), c.out_vectors, c.tile_m, c.tile_n,
+        c.tile_k, c.thread_m, c.thread_n, c.threads(), c.shared_bytes(),
+        sizeof(abi::SimtGemmParameters), jit::kEntryName);
+  }
+
+ protected:
+  std::vector<jit::LaunchNode> nodes(const DesignPoint& point, const Knobs& /*knobs*/,
+                                     const RuntimeArguments& arguments,
+                                     std::shared_ptr<jit::LoadedKernel> kernel,
+                                     const BindOptions& /*options*/) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmExtents& e = gemm.extents();
+    std::vector<jit::LaunchNode> nodes;
+    if (e.m == 0 || e.n == 0 || e.l == 0) return nodes;
+    const abi::SimtGemmConfig config = config_of(point);
+    const auto tiles_m = static_cast<unsigned>(ceil_div(e.m, config.tile_m));
+    const auto tiles_n = static_cast<unsigned>(ceil_div(e.n, config.tile_n));
+    const abi::SimtGemmParameters parameters{.a = matrix_of(gemm.a_matrix()),
+                                             .b = matrix_of(gemm.b_matrix()),
+                                             .out = matrix_of(gemm.out_matrix()),
+                                             .m = e.m,
+                                             .n = e.n,
+                                             .k = e.k,
+                                             .l = e.l,
+                                             .tiles_m = tiles_m,
+                                             .tiles_n = tiles_n,
+                                             .group = 8};
+    const jit::Geometry geometry{
+        .grid = {tiles_m * tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
+        .threads = static_cast<unsigned>(config.threads()),
+        .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
+    nodes.emplace_back(jit::KernelNode{std::move(kernel), geometry,
+                                       jit::ParameterBlock(parameters)});
+    return nodes;
+  }
+
+ private:
+  std::shared_ptr<const DesignSpace> space_ = make_space();
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelClass> make_simt_gemm() { return std::make_shared<SimtGemm>(); }
+
+}  // namespace estoc::cuda

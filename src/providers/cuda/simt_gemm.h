@@ -1,0 +1,10 @@
+// Kernel class simt_gemm: every dtype, strides, alignment and size, on the ordinary units.
+#pragma once
+
+#include "providers/cuda/cuda_class.h"
+
+namespace estoc::cuda {
+
+std::shared_ptr<const KernelClass> make_simt_gemm();
+
+}  // namespace estoc::cuda

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""Checks the rules of docs/architecture.md that a compiler does not: which folder may include
+which, which file alone may do what, and how a source file opens.
+
+Usage: check_architecture.py [ROOT]; prints the violations, one a line, and exits 1 if there are any.
+"""
+
+import pathlib
+import re
+import sys
+
+# What each folder of src/ may include, besides itself, the public headers and what those may
+# include in turn. A folder that is not here may not exist.
+MAY_INCLUDE = {
+    "core": [],
+    "model": ["core"],
+    "io": ["model"],
+    "check": ["model"],
+    "epilogue": ["model"],
+    "jit": ["core"],
+    "discovery": ["model", "epilogue"],
+    "tune": ["discovery", "jit"],
+    "providers": ["model", "epilogue", "jit"],
+}
+
+# Single files that may include more: the list of providers tells discovery what is built in, and
+# the host side of a kernel shares one header with its device side.
+EXTRA_INCLUDES = {
+    r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
+    r"src/providers/\w+/.*": [r"device/estoc/abi\.cuh"],
+}
+
+# Headers of other projects, and the only places that may include them.
+THIRD_PARTY = {
+    r"fmt/.*": r"(src|cli|tests|bench|python)/.*",
+    r"nlohmann/.*": r"(src/io|src/jit|src/tune|cli|bench|tests)/.*",
+    r"xxhash\.h": r"(src/core|tests)/.*",
+    r"Eigen/.*|unsupported/Eigen/.*": r"(src/providers/cpu|bench|tests)/.*",
+    r"CLI/.*": r"cli/.*",
+    r"nanobind/.*": r"python/.*",
+    r"(cuda|nvrtc|cublasLt)\.h": r"src/jit/.*|src/providers/cublaslt/.*",
+}
+
+# Code that only the files on the right may hold.
+SINGLE_OWNER = [
+    ("getenv", r"\b(secure_)?getenv\b", r"src/core/env\.cpp|tests/.*"),
+    ("asm", r"\basm\b|\b__asm__\b", r"device/estoc/ptx/.*"),
+    ("printing", r"\b(v?f?printf|f?puts|putchar)\s*\(|\bstd::(cout|cerr|clog)\b|\bfmt::print\b",
+     r"(cli|examples|tests|bench|python)/.*"),
+    ("ending the process", r"\b(abort|exit|_exit|quick_exit|terminate)\s*\(",
+     r"(cli|examples|tests|bench|emulator)/.*"),
+    ("using namespace", r"\busing\s+namespace\b", r"(cli|examples|tests|bench)/.*\.cpp"),
+]
+
+# Lines a file may have.
+LIMIT = 700
+WARN = 600
+CODE = {".cpp", ".h", ".hpp", ".cuh", ".cu"}
+TREES = ["include", "src", "device", "emulator", "cli", "python", "examples", "bench", "tests"]
+
+
+def sources(root):
+    """The files with code in them, as paths relative to root, sorted."""
+    for tree in TREES:
+        for path in sorted((root / tree).rglob("*")):
+            if path.is_file() and path.suffix in CODE | {".py"}:
+                yield path.relative_to(root).as_posix()
+    for path in sorted((root / "scripts").glob("*")):
+        if path.suffix in {".py", ".sh"}:
+            yield path.relative_to(root).as_posix()
+
+
+def code_only(text):
+    """The text with comments and string literals blanked, line by line the same."""
+    pattern = re.compile(
+        r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
+    return pattern.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+
+
+def folder_of(path):
+    """The first folder below src/ of "src/core/hash.h" or "core/hash.h"."""
+    return path.removeprefix("src/").split("/")[0]
+
+
+def reachable(folder):
+    """What a folder may include, directly or by way of those it may include."""
+    seen = set()
+    waiting = list(MAY_INCLUDE.get(folder, []))
+    while waiting:
+        other = waiting.pop()
+        if other not in seen:
+            seen.add(other)
+            waiting += MAY_INCLUDE[other]
+    return seen
+
+
+def allowed_by(table, path, header):
+    return any(re.fullmatch(key, path) and any(re.fullmatch(value, header) for value in values)
+               for key, values in table.items())
+
+
+def check_include(root, path, header, quoted):
+    """Why the file at `path` may not include `header`; None when it may."""
+    for pattern, owners in THIRD_PARTY.items():
+        if re.fullmatch(pattern, header):
+            return None if re.fullmatch(owners, path) else f"may not include <{header}>"
+    public = header.startswith("estoc/")
+    if path.startswith("include/"):
+        if public or not quoted and re.fullmatch(r"\w+", header):
+            return None
+        return f"a public header includes public headers and C++'s own, not {header}"
+    if not quoted or public or path.startswith(("tests/", "bench/", "emulator/", "device/")):
+        return None
+    same_folder = (root / path).parent / header
+    if path.startswith("src/"):
+        if same_folder.is_file() or allowed_by(EXTRA_INCLUDES, path, header):
+            return None
+        own = folder_of(path)
+        to = folder_of(header)
+        if own == to == "providers":
+            same_provider = path.split("/")[2] == header.split("/")[1] or header.count("/") == 1
+            return None if same_provider else f"a provider may not include another: {header}"
+        if own == to or to in reachable(own):
+            return None
+        return f"{own} may not include {header}"
+    if same_folder.is_file() or header.startswith(path.split("/")[0] + "/"):
+        return None
+    return f"only public headers may be included here, not {header}"
+
+
+def check_opening(path, text):
+    """Why the file does not open with a sentence on what it is for; None when it does."""
+    lines = [line for line in text.splitlines() if not line.startswith("#!")]
+    first = lines[0] if lines else ""
+    opening = r'"""[A-Z].*' if path.endswith(".py") else r"(//|#) \W?\w.*"
+    if re.match(opening, first):
+        return None
+    return "does not open with a sentence that says what the file is for"
+
+
+def check_file(root, path):
+    """Yields the violations in one file as (line or 0, message)."""
+    text = (root / path).read_text(encoding="utf-8")
+    if problem := check_opening(path, text):
+        yield 1, problem
+    length = text.count("\n")
+    if length > LIMIT:
+        yield 0, f"has {length} lines, more than {LIMIT}: split it"
+    if pathlib.PurePath(path).suffix not in CODE:
+        return
+    if path.startswith("src/") and folder_of(path) not in MAY_INCLUDE:
+        yield 0, f"the folder src/{folder_of(path)} is not in the list of folders"
+        return
+    code = code_only(text).splitlines()
+    for number, (line, bare) in enumerate(zip(text.splitlines(), code), 1):
+        match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+        if match and bare.lstrip().startswith("#"):
+            if problem := check_include(root, path, match[2], match[1] == '"'):
+                yield number, problem
+        for what, pattern, owners in SINGLE_OWNER:
+            if re.search(pattern, bare) and not re.fullmatch(owners, path):
+                yield number, f"{what} is not allowed here: {line.strip()}"
+
+
+def check_umbrella(root):
+    """Yields a violation for each public header that estoc.hpp leaves out."""
+    umbrella = root / "include/estoc/estoc.hpp"
+    included = set(re.findall(r'#include "(.*)"', umbrella.read_text(encoding="utf-8")))
+    for header in sorted(umbrella.parent.glob("*.hpp")):
+        if header != umbrella and f"estoc/{header.name}" not in included:
+            yield f"include/estoc/estoc.hpp: does not include estoc/{header.name}"
+
+
+def check_tree(root):
+    """The violations in the tree, as "path:line: message"."""
+    found = [f"{path}:{line}: {message}" if line else f"{path}: {message}"
+             for path in sources(root) for line, message in check_file(root, path)]
+    return found + list(check_umbrella(root))
+
+
+def main():
+    default = pathlib.Path(__file__).resolve().parents[2]
+    root = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    count = 0
+    for path in sources(root):
+        count += 1
+        length = (root / path).read_text(encoding="utf-8").count("\n")
+        if WARN < length <= LIMIT:
+            print(f"warning: {path} has {length} lines; split it before it reaches {LIMIT}")
+    violations = check_tree(root)
+    print("\n".join(violations + [f"{count} files, {len(violations)} violations"]))
+    return 1 if violations or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Plants a violation of each rule in an otherwise clean tree and expects it to be caught."""
+
+import pathlib
+import tempfile
+import unittest
+
+from check_architecture import LIMIT, check_tree
+
+CLEAN = {
+    "include/estoc/a.hpp": "// A.\n#pragma once\n#include <vector>\n#include \"estoc/dtype.hpp\"\n",
+    "include/estoc/estoc.hpp": "// All.\n#include \"estoc/a.hpp\"\n#include \"estoc/x.hpp\"\n",
+    "src/core/env.cpp": "// Env.\n#include \"core/env.h\"\nauto x = std::getenv(\"HOME\");\n",
+    "src/model/a.cpp": "// A.\n#include \"core/hash.h\"\n#include \"model/b.h\"\n",
+    "src/io/a.cpp": "// A.\n#include <nlohmann/json.hpp>\n#include \"core/hash.h\"\n",
+    "src/discovery/a.cpp": "// A.\n#include \"epilogue/dag.h\"\n#include \"core/hash.h\"\n",
+    "src/providers/providers.cpp":
+        "// The list.\n#include \"discovery/builtin.h\"\n#include \"providers/cpu/gemm.h\"\n",
+    "src/providers/cpu/a.cpp": "// A.\n#include <Eigen/Core>\n#include \"providers/cpu/b.h\"\n",
+    "src/model/text.cpp":
+        "// Speaks of getenv and printf(\"x\").\nauto s = \"abort()\"; int n = snprintf(b, 1, f);\n",
+    "device/estoc/ptx/mma.cuh": "// Mma.\ninline void f() { asm volatile(\"\"); }\n",
+    "cli/main.cpp": "// Main.\n#include \"cli/table.h\"\n#include <CLI/CLI.hpp>\nstd::cout;\n",
+    "examples/digits.cpp": "// Digits.\n#include \"estoc/estoc.hpp\"\n#include <cstdio>\n",
+    "tests/unit/core/a.cpp": "// A.\n#include \"core/hash.h\"\nint main() { std::exit(1); }\n",
+    "scripts/build.sh": "#!/usr/bin/env bash\n# Builds.\n",
+    "tests/x.py": "#!/usr/bin/env python3\n\"\"\"X.\"\"\"\n",
+}
+
+# Name of the rule -> a file that breaks it, and a part of the message.
+PLANTED = {
+    "core may not include model": ("src/core/x.cpp", '#include "model/a.h"', "may not include"),
+    "model may not include discovery":
+        ("src/model/x.cpp", '#include "discovery/a.h"', "may not include"),
+    "io may not include check": ("src/io/x.cpp", '#include "check/a.h"', "may not include"),
+    "jit knows no GEMM": ("src/jit/x.cpp", '#include "model/a.h"', "may not include"),
+    "a provider may not include discovery":
+        ("src/providers/cpu/x.cpp", '#include "discovery/registry.h"', "may not include"),
+    "the list includes builtin.h alone":
+        ("src/providers/providers.cpp", '#include "discovery/registry.h"', "may not include"),
+    "a provider may not include another":
+        ("src/providers/cpu/x.cpp", '#include "providers/cuda/a.h"', "may not include another"),
+    "an unknown folder": ("src/helpers/x.cpp", "", "not in the list of folders"),
+    "a public header may not include a private one":
+        ("include/estoc/x.hpp", '#include "core/hash.h"', "public header"),
+    "a public header may not include fmt":
+        ("include/estoc/x.hpp", "#include <fmt/format.h>", "may not include"),
+    "a public header names no POSIX header":
+        ("include/estoc/x.hpp", "#include <sys/mman.h>", "public header"),
+    "a public header does not name cuda.h":
+        ("include/estoc/x.hpp", "#include <cuda.h>", "may not include"),
+    "the command line uses public headers":
+        ("cli/x.cpp", '#include "core/hash.h"', "only public headers"),
+    "examples use public headers":
+        ("examples/x.cpp", '#include "model/a.h"', "only public headers"),
+    "nanobind is python's":
+        ("src/model/x.cpp", "#include <nanobind/nanobind.h>", "may not include"),
+    "Eigen is the cpu provider's":
+        ("src/check/x.cpp", "#include <Eigen/Core>", "may not include"),
+    "getenv is env.cpp's": ("src/core/x.cpp", 'auto x = getenv("A");', "getenv"),
+    "asm is ptx's": ("src/core/x.cpp", 'void f() { asm volatile("nop"); }', "asm"),
+    "the library does not print": ("src/core/x.cpp", 'void f() { printf("x"); }', "printing"),
+    "nor by streams": ("include/estoc/x.hpp", "auto& x = std::cerr;", "printing"),
+    "the library does not exit": ("src/io/x.cpp", "void f() { std::exit(1); }", "ending"),
+    "nor abort": ("src/io/x.cpp", "void f() { abort(); }", "ending"),
+    "no using namespace": ("src/io/x.cpp", "using namespace std;", "using namespace"),
+}
+
+
+class CheckArchitecture(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for path, text in CLEAN.items():
+            self.write(path, text)
+
+    def write(self, path, text):
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text)
+
+    def test_clean_tree_passes(self):
+        self.assertEqual(check_tree(self.root), [])
+
+    def test_planted_violations_are_caught(self):
+        for name, (path, line, message) in PLANTED.items():
+            with self.subTest(name):
+                before = CLEAN.get(path)
+                self.write(path, f"// X.\n{line}\n")
+                found = check_tree(self.root)
+                self.assertEqual(len(found), 1, found)
+                self.assertTrue(found[0].startswith(path), found[0])
+                self.assertIn(message, found[0])
+                self.write(path, before) if before else (self.root / path).unlink()
+
+    def test_opening_sentence_is_required(self):
+        for path, text in [("src/io/x.cpp", "#include <vector>\n"),
+                           ("scripts/x.sh", "#!/bin/sh\nset -e\n"),
+                           ("tests/y.py", "import os\n")]:
+            with self.subTest(path):
+                self.write(path, text)
+                self.assertIn("does not open", "".join(check_tree(self.root)))
+                (self.root / path).unlink()
+
+    def test_umbrella_is_complete(self):
+        self.write("include/estoc/y.hpp", "// Y.\n#pragma once\n")
+        self.assertIn("does not include estoc/y.hpp", "".join(check_tree(self.root)))
+
+    def test_long_file_is_reported(self):
+        self.write("src/io/x.cpp", "// X.\n" * (LIMIT + 1))
+        self.assertEqual(len(check_tree(self.root)), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,23 @@
+"""Runs the tests of the command: cli_test.py EXECUTABLE [TOPIC...], topics as in test_TOPIC.py."""
+
+import pathlib
+import sys
+import unittest
+
+import harness
+
+TOPICS = ["commands", "run", "bad_input", "process"]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    harness.EXECUTABLE = str(pathlib.Path(sys.argv[1]).resolve())
+    topics = sys.argv[2:] or TOPICS
+    suite = unittest.defaultTestLoader.loadTestsFromNames([f"test_{topic}" for topic in topics])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    sys.exit(0 if result.wasSuccessful() and result.testsRun > 0 else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""Commands devices, list, find, explain, bench, completion, help: what they print, and where."""
+
+import csv
+import json
+import subprocess
+
+import harness
+from harness import NOT_FOUND, OK, USAGE, CliTest
+
+GEMM = "gemm m=33 n=17 k=64 a=bf16:t b=bf16:n"
+
+
+class Help(CliTest):
+    def test_version(self):
+        self.assertRegex(self.ok("--version"), r"^estoc \d+\.\d+\.\d+\n$")
+
+    def test_help_names_every_command_and_exit_status(self):
+        text = self.ok("--help")
+        for word in ["devices", "list", "find", "explain", "run", "bench", "completion"]:
+            self.assertIn(word, text)
+        for status in range(8):
+            self.assertIn(f"{status} ", text[text.index("Exit status") :])
+
+    def test_every_command_has_examples(self):
+        for command in ["devices", "list", "find", "explain", "run", "bench", "completion"]:
+            text = self.ok(command, "--help")
+            self.assertIn("Examples:", text)
+            self.assertIn(f"estoc {command}", text[text.index("Examples:") :])
+
+    def test_usage_errors(self):
+        self.fails(USAGE, hint=["estoc --help"])
+        self.fails(USAGE, "fnid", says=["fnid"], hint=["find"])
+        self.fails(USAGE, "list", "--nonsense", says=["--nonsense"], hint=["estoc list --help"])
+        self.fails(USAGE, "find", says=["problem"], hint=["estoc find --help"])
+        self.fails(USAGE, "run", GEMM, "--repeat", "0", says=["--repeat"])
+        self.fails(USAGE, "run", GEMM, "--seed", "x", says=["--seed"])
+        self.fails(USAGE, "list", "--limit", "-1", says=["--limit"])
+
+
+class Devices(CliTest):
+    def test_text(self):
+        text = self.ok("devices")
+        self.assertIn("cpu", text)
+        self.assertIn("sm_90a", text)
+
+    def test_json(self):
+        answer = self.json("devices")
+        host = answer["devices"][0]
+        self.assertEqual(host["target"], "cpu")
+        self.assertGreaterEqual(host["cores"], 1)
+        self.assertGreater(host["memory_bytes"], 2**28)
+        self.assertEqual(answer["targets"][0], "cpu")
+        self.assertIn("sm_80", answer["targets"])
+        self.assertIn("cpu", answer["providers"])
+
+
+class List(CliTest):
+    def count(self, *arguments):
+        return int(self.ok("list", "--count", *arguments))
+
+    def test_count_is_what_json_lists(self):
+        kernels = self.json("list")
+        self.assertEqual(self.count(), len(kernels))
+        self.assertEqual(self.json("list", "--count"), {"count": len(kernels)})
+        names = [kernel["name"] for kernel in kernels]
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_json_describes_a_kernel(self):
+        kernel = self.json("list", "--filter", "operation=gemm a=f32 b=f32", "--limit", "1")[0]
+        self.assertEqual(kernel["operation"], "gemm")
+        self.assertEqual(kernel["operands"]["a"]["dtype"], "f32")
+        self.assertEqual(
+            list(kernel),
+            "name class provider operation min_cc targets operands design epilogue".split(),
+        )
+
+    def test_filters(self):
+        gemm = self.count("--filter", "operation=gemm")
+        elementwise = self.count("--filter", "operation=elementwise")
+        self.assertGreater(gemm, 0)
+        self.assertGreater(elementwise, 0)
+        self.assertEqual(gemm + elementwise, self.count())
+        self.assertEqual(self.count("--provider", "cpu", "--target", "cpu"), self.count("--target", "cpu"))
+        for kernel in self.json("list", "--filter", "a=i8 out=i32"):
+            self.assertEqual(kernel["operands"]["a"]["dtype"], "i8")
+            self.assertEqual(kernel["operands"]["out"]["dtype"], "i32")
+
+    def test_target_keeps_hosts_and_devices_apart(self):
+        for kernel in self.json("list", "--target", "cpu"):
+            self.assertIn("cpu", kernel["targets"])
+        result = self.estoc("list", "--target", "sm_90a", "--json")
+        for kernel in json.loads(result.stdout):
+            self.assertNotIn("cpu", kernel["targets"])
+
+    def test_table_is_aligned_and_limited(self):
+        total = self.count()
+        lines = self.ok("list", "--limit", "3").splitlines()
+        self.assertEqual(len(lines), 1 + 3 + (total > 3))
+        column = lines[0].index("class")
+        for line in lines[1:4]:
+            self.assertEqual(line[column - 1], " ")
+            self.assertNotEqual(line[column], " ")
+        if total > 3:
+            self.assertEqual(lines[-1], f"... and {total - 3} more (--limit 0 prints all)")
+        self.assertEqual(len(self.ok("list", "--limit", "0").splitlines()), 1 + total)
+
+    def test_nothing_passes(self):
+        self.fails(NOT_FOUND, "list", "--filter", "name=nothing*", says=["no kernel"])
+        result = self.estoc("list", "--filter", "name=nothing*", "--json")
+        self.assertEqual((result.returncode, json.loads(result.stdout)), (NOT_FOUND, []))
+        self.assertEqual(self.ok("list", "--filter", "name=nothing*", "--count"), "0\n")
+
+
+class Find(CliTest):
+    def test_json_is_ranked(self):
+        kernels = self.json("find", GEMM)
+        self.assertGreaterEqual(len(kernels), 1)
+        self.assertEqual([kernel["rank"] for kernel in kernels], list(range(1, len(kernels) + 1)))
+        for kernel in kernels:
+            self.assertEqual(kernel["operands"]["a"]["dtype"], "bf16")
+        known = [k["predicted_seconds"] for k in kernels if k["predicted_seconds"] is not None]
+        self.assertEqual(known, sorted(known))
+
+    def test_table_and_top(self):
+        lines = self.ok("find", GEMM, "--top", "1").splitlines()
+        self.assertEqual(lines[0].split(), ["rank", "name", "provider", "predicted"])
+        self.assertIn(self.json("find", GEMM)[0]["name"], lines[1])
+        self.assertEqual(len(self.json("find", GEMM, "--top", "1")), 1)
+
+    def test_nothing_found(self):
+        problem = "gemm m=8 n=8 k=8 a=e8m0 b=e8m0 acc=f32 out=f32"
+        result = self.estoc("find", problem, "--json")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (NOT_FOUND, "[]\n", ""))
+        self.fails(NOT_FOUND, "find", problem, says=["no kernel", "cpu"], hint=["estoc explain"])
+
+    def test_a_query_for_a_gpu_never_returns_a_host_kernel(self):
+        result = self.estoc("find", GEMM, "--target", "sm_90a", "--json")
+        for kernel in json.loads(result.stdout):
+            self.assertNotIn("cpu", kernel["targets"])
+
+    def test_filter_and_provider(self):
+        name = self.json("find", GEMM)[0]["name"]
+        self.assertEqual(self.json("find", GEMM, "--filter", f"name={name}")[0]["name"], name)
+        self.assertEqual(self.json("find", GEMM, "--provider", "cpu")[0]["provider"], "cpu")
+
+    def test_extents_from_files(self):
+        kernels = self.json(
+            "find",
+            "gemm b=bf16:n",
+            "--a",
+            harness.DATA / "digits_images.npy",
+            "--b",
+            str(harness.DATA / "digits_classifier.safetensors") + ":fc1.weight",
+        )
+        self.assertEqual(kernels[0]["operands"]["a"]["dtype"], "f16")
+        self.assertEqual(kernels[0]["operands"]["b"]["dtype"], "bf16")
+
+
+class Explain(CliTest):
+    def test_every_class_answers(self):
+        answers = self.json("explain", GEMM)
+        classes = {kernel["class"] for kernel in self.json("list")}
+        self.assertEqual({answer["class"] for answer in answers}, classes)
+        for answer in answers:
+            self.assertEqual(answer["applies"], answer["supported"] > 0)
+            self.assertEqual(answer["applies"], answer["reason"] == "")
+            self.assertLessEqual(answer["supported"], answer["described"])
+        self.assertTrue(any(answer["applies"] for answer in answers))
+        self.assertFalse(all(answer["applies"] for answer in answers))
+
+    def test_reason_names_operand_expected_and_got(self):
+        answers = self.json("explain", "gemm m=8 n=8 k=8 a=e8m0 b=f32 acc=f32 out=f32")
+        reasons = " ".join(answer["reason"] for answer in answers)
+        self.assertRegex(reasons, r"A.*dtype.*expected .*got e8m0")
+
+    def test_text(self):
+        text = self.ok("explain", GEMM)
+        self.assertIn("gemm m=33 n=17 k=64", text)
+        self.assertRegex(text, r"applies: \d+ of \d+ kernels")
+
+    def test_one_kernel(self):
+        name = self.json("find", GEMM)[0]["name"]
+        answer = self.json("explain", GEMM, "--kernel", name)
+        self.assertTrue(answer["applies"])
+        answer = self.json("explain", "gemm m=8 n=8 k=8 a=f64", "--kernel", name)
+        self.assertFalse(answer["applies"])
+        self.assertIn("f64", answer["reason"])
+        self.assertIn("no: ", self.ok("explain", "gemm m=8 n=8 k=8 a=f64", "--kernel", name))
+
+
+class Bench(CliTest):
+    def test_table(self):
+        text = self.ok("bench", "gemm m=65 n=33 k=17 a=f32", "--rounds", "3")
+        self.assertRegex(text, r"problem +gemm m=65 n=33 k=17")
+        self.assertIn("GFLOP/s", text)
+        self.assertRegex(text, r"(?m)ok$")
+
+    def test_json(self):
+        (answer,) = self.json("bench", "elementwise op=add shape=31x7 a=f32", "--rounds", "5")
+        self.assertEqual(answer["rounds"], 5)
+        self.assertGreaterEqual(len(answer["kernels"]), 1)
+        for kernel in answer["kernels"]:
+            self.assertTrue(kernel["check"]["passed"])
+            seconds = kernel["seconds"]
+            self.assertLessEqual(0, seconds["min"])
+            self.assertLessEqual(seconds["min"], seconds["median"])
+            self.assertLessEqual(seconds["median"], seconds["max"])
+            self.assertGreater(kernel["gbytes_per_second"], 0)
+
+    def test_named_kernel(self):
+        name = self.json("find", GEMM)[0]["name"]
+        (answer,) = self.json("bench", GEMM, "--kernel", name, "--rounds", "2", "--threads", "1")
+        self.assertEqual([kernel["kernel"] for kernel in answer["kernels"]], [name])
+
+    def test_problem_file_and_csv(self):
+        (self.folder / "problems.txt").write_text(
+            "# two problems\n\n"
+            "gemm m=16 n=16 k=16 a=f32   # small\n"
+            "  gemm m=5 n=6 k=7 a=i8\r\n"
+        )
+        answers = self.json("bench", "@problems.txt", "--rounds", "2", "--csv", "times.csv")
+        self.assertEqual(len(answers), 2)
+        with open(self.folder / "times.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual({row["problem"] for row in rows}, {a["problem"] for a in answers})
+        for row in rows:
+            self.assertEqual(row["passed"], "true")
+            self.assertGreater(float(row["median_seconds"]), 0)
+        self.assertEqual(self.files(), ["problems.txt", "times.csv"])
+
+    def test_problem_file_names_the_line(self):
+        (self.folder / "problems.txt").write_text("gemm m=1 n=1 k=1 a=f32\ngemm m=x\n")
+        self.fails(USAGE, "bench", "@problems.txt", says=["problems.txt:2:"])
+
+
+class Completion(CliTest):
+    def complete(self, *words):
+        """What bash offers for the last word."""
+        script = (
+            'source <("$0" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _estoc; '
+            'printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        result = subprocess.run(
+            ["bash", "-c", script, harness.EXECUTABLE, "estoc", *words],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.assertEqual(result.stderr, "")
+        return result.stdout.split()
+
+    def test_commands(self):
+        self.assertEqual(self.complete("fi"), ["find"])
+        self.assertIn("explain", self.complete(""))
+
+    def test_options_of_a_command(self):
+        self.assertEqual(self.complete("run", "gemm", "--ch"), ["--check"])
+        self.assertEqual(self.complete("list", "--co"), ["--count"])
+        self.assertEqual(self.complete("completion", "ba"), ["bash"])
+
+    def test_values(self):
+        self.assertIn("sm_90a", self.complete("find", "--target", "sm_9"))
+        self.assertEqual(self.complete("list", "--filter", "lay"), ["layouts="])
+
+    def test_shell_is_required(self):
+        self.fails(USAGE, "completion", hint=["estoc completion --help"])
+
+
+class Colour(CliTest):
+    def test_none_in_a_pipe(self):
+        for arguments in (["list", "--limit", "2"], ["devices"], ["explain", GEMM]):
+            self.assertNotIn("\x1b", self.ok(*arguments))

@@ -1,0 +1,134 @@
+"""The command among others: signals, pipes, terminals, several processes on one output."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import time
+
+import harness
+from harness import CANCELLED, OK, CliTest
+from tensor_files import read_npy
+
+LARGE = "gemm m=8192 n=8192 k=2048 a=f32"
+
+
+def read_terminal(master):
+    """All that is written to the other end, until it closes."""
+    data = b""
+    while True:
+        try:
+            block = os.read(master, 4096)
+        except OSError:
+            return data
+        if not block:
+            return data
+        data += block
+
+
+class Interrupts(CliTest):
+    def interrupt(self, number, delay):
+        process = self.start("run", LARGE, "--out", "out.npy", "--check", "--threads", "1")
+        time.sleep(delay)
+        process.send_signal(number)
+        output, error = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, output), (CANCELLED, b""), error)
+        self.assertEqual(error, b"error: cancelled\n")
+        self.assertEqual(self.files(), [])
+
+    def test_while_it_works(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self.interrupt(number, 0.3)
+
+    def test_while_it_saves(self):
+        """Catches the process with its temporary on the disk; nothing of it may stay."""
+        caught = 0
+        for _ in range(5):
+            process = self.start("run", "gemm m=8192 n=8192 k=1 a=f32", "--out", "out.npy")
+            while process.poll() is None and not self.files():
+                time.sleep(0.0005)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+            if process.returncode == CANCELLED:
+                caught += 1
+                self.assertEqual(self.files(), [])
+            for name in self.files():
+                self.assertEqual(name, "out.npy")
+                os.remove(self.path(name))
+        self.assertGreater(caught, 0, "no process was caught while it saved")
+
+
+class Pipes(CliTest):
+    def test_reader_that_leaves(self):
+        for arguments in (["list", "--limit", "0"], ["list", "--json"]):
+            process = self.start(*arguments)
+            process.stdout.read(10)
+            process.stdout.close()
+            self.assertEqual(process.stderr.read(), b"")
+            self.assertEqual(process.wait(timeout=60), OK)
+            process.stderr.close()
+
+    def test_nothing_but_results(self):
+        self.ok("run", "gemm m=512 n=512 k=512 a=f32", "--check", "--out", "x.npy")
+        self.ok("bench", "gemm m=64 n=64 k=64 a=f32", "--rounds", "2")
+
+
+class Terminals(CliTest):
+    def on_terminal(self, *arguments, **environment):
+        """(stdout and stderr on a terminal, exit status)"""
+        variables = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | environment
+        master, slave = pty.openpty()
+        process = self.start(*arguments, stdout=slave, stderr=slave, env=variables)
+        os.close(slave)
+        text = read_terminal(master).decode()
+        os.close(master)
+        return text, process.wait(timeout=60)
+
+    def test_colour(self):
+        text, status = self.on_terminal("devices")
+        self.assertEqual(status, OK)
+        self.assertIn("\x1b[1m", text)
+
+    def test_no_color(self):
+        for arguments, environment in [
+            (["devices"], {"NO_COLOR": "1"}),
+            (["devices"], {"NO_COLOR": "anything at all"}),
+            (["devices", "--no-color"], {}),
+            (["--no-color", "devices"], {}),
+        ]:
+            text, status = self.on_terminal(*arguments, **environment)
+            self.assertEqual(status, OK)
+            self.assertNotIn("\x1b", text)
+        self.assertIn("\x1b", self.on_terminal("devices", NO_COLOR="")[0])
+
+    def test_progress(self):
+        text, status = self.on_terminal("run", "gemm m=64 n=64 k=64 a=f32", "--check")
+        self.assertEqual(status, OK)
+        self.assertIn("checking", text)
+        visible = re.sub(r"[^\n]*\r\x1b\[K", "", text)  # what is overwritten is gone
+        self.assertNotIn("checking", visible)
+
+
+class SeveralProcesses(CliTest):
+    def test_one_output(self):
+        """Whoever is last wins; at no moment is the file a mixture or incomplete."""
+        outputs = {}
+        for seed in (1, 2):
+            self.ok("run", "gemm m=300 n=300 k=8 a=f32", "--seed", seed, "--out", f"{seed}.npy")
+            outputs[seed] = (self.folder / f"{seed}.npy").read_bytes()
+            os.remove(self.path(f"{seed}.npy"))
+        self.assertNotEqual(outputs[1], outputs[2])
+        for _ in range(10):
+            processes = [
+                self.start("run", "gemm m=300 n=300 k=8 a=f32", "--seed", seed, "--out", "x.npy")
+                for seed in (1, 2)
+            ]
+            while any(process.poll() is None for process in processes):
+                if self.files().count("x.npy"):
+                    self.assertIn((self.folder / "x.npy").read_bytes(), outputs.values())
+            for process in processes:
+                process.communicate()
+                self.assertEqual(process.returncode, OK)
+            self.assertEqual(self.files(), ["x.npy"])
+            self.assertIn((self.folder / "x.npy").read_bytes(), outputs.values())

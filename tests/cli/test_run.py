@@ -1,0 +1,281 @@
+"""The command run: files of either format and order, what they fill in, checks, outputs."""
+
+import os
+import unittest
+
+import harness
+from harness import OK, CliTest
+from tensor_files import (
+    matmul,
+    read_npy,
+    read_safetensors,
+    small_integers,
+    transpose,
+    write_npy,
+    write_safetensors,
+)
+
+M, N, K = 5, 7, 6
+
+
+class Run(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.a = small_integers(M * K, 1)
+        self.b = small_integers(K * N, 2)
+        self.expected = [float(value) for value in matmul(self.a, self.b, M, N, K)]
+
+    def write_operands(self, dtype="f32"):
+        write_npy(self.path("a.npy"), dtype, (M, K), self.a)
+        write_npy(self.path("b.npy"), dtype, (K, N), self.b)
+
+    def run_gemm(self, problem, *arguments, a="a.npy", b="b.npy"):
+        """Runs with --check and returns the problem as it was understood."""
+        answer = self.json("run", problem, "--a", a, "--b", b, "--check", "--out", "out.npy", *arguments)
+        self.assertTrue(answer["check"]["passed"], answer)
+        dtype, shape, values = read_npy(self.path("out.npy"))
+        self.assertEqual((shape, values), ((M, N), self.expected), answer["problem"])
+        return answer["problem"]
+
+
+class Files(Run):
+    def test_everything_from_files(self):
+        self.write_operands()
+        problem = self.run_gemm("gemm")
+        self.assertEqual(problem, self.run_gemm(problem), "the printed problem runs again")
+        for part in ["m=5", "n=7", "k=6", "a=f32:t", "b=f32:t", "out=f32:t", "acc=f32"]:
+            self.assertIn(part, problem.split())
+
+    def test_partial_text(self):
+        self.write_operands()
+        self.run_gemm("gemm m=5 b=f32")
+        self.run_gemm("gemm n=7 k=6 a=f32:t out=f32:n")
+
+    def test_fortran_order(self):
+        write_npy(self.path("a.npy"), "f32", (M, K), self.a, fortran=True)
+        write_npy(self.path("b.npy"), "f32", (K, N), self.b, fortran=True)
+        problem = self.run_gemm("gemm")
+        self.assertIn("a=f32:n", problem)
+        self.assertIn("b=f32:n", problem)
+        # A Fortran-order file has the operand's own shape; the letter n agrees with it.
+        self.assertEqual(self.run_gemm("gemm a=f32:n b=f32:n"), problem)
+
+    def test_letter_n_reads_a_c_order_file_transposed(self):
+        write_npy(self.path("a.npy"), "f32", (K, M), transpose(self.a, M, K))
+        write_npy(self.path("b.npy"), "f32", (N, K), transpose(self.b, K, N))
+        problem = self.run_gemm("gemm a=f32:n b=f32:n")
+        self.assertIn("a=f32:n", problem)
+        self.assertIn("b=f32:n", problem)
+
+    def test_letter_n_on_square_files(self):
+        values = small_integers(K * K, 3)
+        write_npy(self.path("b.npy"), "f32", (K, K), values)
+        write_npy(self.path("a.npy"), "f32", (K, K), small_integers(K * K, 4))
+        a = small_integers(K * K, 4)
+        for problem, b in [("gemm", values), ("gemm b=f32:n", transpose(values, K, K))]:
+            self.ok("run", problem, "--a", "a.npy", "--b", "b.npy", "--out", "out.npy")
+            _, _, out = read_npy(self.path("out.npy"))
+            self.assertEqual(out, [float(v) for v in matmul(a, b, K, K, K)])
+
+    def test_letter_n_on_a_column(self):
+        # (n, k) = (7, 1): C and Fortran order look alike but for the rule.
+        write_npy(self.path("a.npy"), "f32", (M, 1), self.a[:M])
+        write_npy(self.path("b.npy"), "f32", (N, 1), self.b[:N])
+        self.ok("run", "gemm b=f32:n", "--a", "a.npy", "--b", "b.npy", "--out", "out.npy")
+        _, shape, values = read_npy(self.path("out.npy"))
+        self.assertEqual(shape, (M, N))
+        self.assertEqual(values, [float(v) for v in matmul(self.a[:M], self.b[:N], M, N, 1)])
+
+    def test_weights_of_a_safetensors_file(self):
+        write_npy(self.path("x.npy"), "f16", (M, K), self.a)
+        write_safetensors(
+            self.path("model.safetensors"),
+            {
+                "bias": ("f32", (3,), [0.0] * 3),
+                "w.weight": ("bf16", (N, K), transpose(self.b, K, N)),
+            },
+        )
+        problem = self.run_gemm("gemm b=bf16:n", a="x.npy", b="model.safetensors:w.weight")
+        self.assertIn("a=f16:t", problem)
+        self.assertIn("acc=f32", problem)
+
+    def test_tensor_name_may_be_left_out(self):
+        self.write_operands()
+        write_safetensors(self.path("b.safetensors"), {"only": ("f32", (K, N), self.b)})
+        self.run_gemm("gemm", b="b.safetensors")
+
+    def test_tf32_accepts_f32_files(self):
+        self.write_operands()
+        problem = self.run_gemm("gemm a=tf32 b=tf32")
+        self.assertIn("a=tf32:t", problem)
+        self.assertIn("out=f32:t", problem)
+
+    def test_defaults_of_accumulator_and_output(self):
+        for dtype, accumulator in [("f64", "f64"), ("f16", "f32"), ("i8", "i32"), ("u8", "i32")]:
+            if dtype == "u8":
+                self.a, self.b = [abs(v) for v in self.a], [abs(v) for v in self.b]
+                self.expected = matmul(self.a, self.b, M, N, K)
+            self.write_operands(dtype)
+            problem = self.run_gemm("gemm").split()
+            self.assertIn(f"acc={accumulator}", problem)
+            self.assertIn(f"out={accumulator}:t", problem)
+
+    def test_batches(self):
+        a, b = small_integers(3 * M * K, 5), small_integers(K * N, 6)
+        write_npy(self.path("a.npy"), "f32", (3, M, K), a)
+        write_npy(self.path("b.npy"), "f32", (K, N), b)
+        answer = self.json("run", "gemm", "--a", "a.npy", "--b", "b.npy", "--out", "o.npy", "--check")
+        self.assertTrue(answer["check"]["passed"])
+        _, shape, values = read_npy(self.path("o.npy"))
+        self.assertEqual(shape, (3, M, N))
+        expected = []
+        for batch in range(3):
+            expected += matmul(a[batch * M * K : (batch + 1) * M * K], b, M, N, K)
+        self.assertEqual(values, [float(v) for v in expected])
+
+    def test_nan_and_infinity_propagate(self):
+        self.a[0], self.a[K] = float("nan"), float("inf")
+        self.write_operands()
+        answer = self.json("run", "gemm", "--a", "a.npy", "--b", "b.npy", "--check")
+        self.assertTrue(answer["check"]["passed"], answer)
+
+    def test_digits(self):
+        weights = str(harness.DATA / "digits_classifier.safetensors")
+        hidden = self.json(
+            "run", "gemm b=bf16:n", "--a", harness.DATA / "digits_images.npy",
+            "--b", weights + ":fc1.weight", "--check", "--out", "hidden.npy",
+        )  # fmt: skip
+        self.assertTrue(hidden["check"]["passed"])
+        self.assertEqual(hidden["output"]["shape"], [360, 128])
+        self.ok("run", "elementwise op=relu out=bf16", "--a", "hidden.npy", "--out", "relu.safetensors")
+        self.ok(
+            "run", "gemm b=bf16:n", "--a", "relu.safetensors", "--b", weights + ":fc2.weight",
+            "--out", "logits.npy",
+        )  # fmt: skip
+        _, shape, logits = read_npy(self.path("logits.npy"))
+        _, _, labels = read_npy(harness.DATA / "digits_labels.npy")
+        self.assertEqual(shape, (360, 10))
+        rows = [logits[i * 10 : i * 10 + 10] for i in range(360)]
+        right = sum(row.index(max(row)) == label for row, label in zip(rows, labels))
+        self.assertGreaterEqual(right, 350)
+
+
+class Outputs(Run):
+    def test_safetensors(self):
+        self.write_operands()
+        self.ok("run", "gemm out=bf16", "--a", "a.npy", "--b", "b.npy", "--out", "o.safetensors:y")
+        dtype, shape, values = read_safetensors(self.path("o.safetensors"))["y"]
+        self.assertEqual((dtype, shape, values), ("bf16", [M, N], self.expected))
+
+    def test_output_layout_does_not_change_the_file(self):
+        self.write_operands()
+        self.run_gemm("gemm out=f32:n")
+
+    def test_an_output_replaces_what_was_there(self):
+        self.write_operands()
+        (self.folder / "out.npy").write_text("something else")
+        self.run_gemm("gemm")
+
+    def test_output_may_be_an_input(self):
+        square = small_integers(K * K, 7)
+        write_npy(self.path("a.npy"), "f32", (K, K), square)
+        self.ok("run", "gemm", "--a", "a.npy", "--b", "a.npy", "--out", "a.npy")
+        _, _, values = read_npy(self.path("a.npy"))
+        self.assertEqual(values, [float(v) for v in matmul(square, square, K, K, K)])
+
+    def test_empty_and_zero_k(self):
+        self.ok("run", "gemm m=3 n=2 k=0 a=f32", "--check", "--out", "zeros.npy")
+        self.assertEqual(read_npy(self.path("zeros.npy"))[1:], ((3, 2), [0.0] * 6))
+        self.ok("run", "gemm m=0 n=2 k=4 a=f32", "--check", "--out", "empty.npy")
+        self.assertEqual(read_npy(self.path("empty.npy"))[1:], ((0, 2), []))
+
+    def test_human_output(self):
+        self.write_operands()
+        text = self.ok("run", "gemm", "--a", "a.npy", "--b", "b.npy", "--check", "--out", "o.npy", "--repeat", "3")
+        labels = [line.split()[0] for line in text.splitlines()]
+        self.assertEqual(labels, ["problem", "kernel", "time", "rate", "check", "output"])
+        starts = {len(line) - len(line.split(maxsplit=1)[1]) for line in text.splitlines()}
+        self.assertEqual(len(starts), 1, "values begin in one column")
+        self.assertIn("best of 3", text)
+        self.assertRegex(text, r"check +ok: error .*, bound .*, 5 of 5 rows")
+
+    def test_json_without_check_and_output(self):
+        answer = self.json("run", "gemm m=4 n=4 k=4 a=f32", "--repeat", "4")
+        self.assertEqual((answer["check"], answer["output"], answer["runs"]), (None, None, 4))
+        self.assertLessEqual(answer["seconds"]["min"], answer["seconds"]["median"])
+
+
+class RandomData(Run):
+    def values(self, name, *arguments):
+        self.ok("run", "gemm m=9 n=8 k=7 a=f32", "--out", name, *arguments)
+        return read_npy(self.path(name))[2]
+
+    def test_seed(self):
+        self.assertEqual(self.values("x.npy"), self.values("y.npy"))
+        self.assertEqual(self.values("x.npy", "--seed", "5"), self.values("y.npy", "--seed", "5"))
+        self.assertNotEqual(self.values("x.npy"), self.values("y.npy", "--seed", "5"))
+        self.assertTrue(any(self.values("x.npy")))
+
+    def test_one_operand_from_a_file(self):
+        self.write_operands()
+        answer = self.json("run", "gemm n=4", "--a", "a.npy", "--check")
+        self.assertTrue(answer["check"]["passed"])
+        self.assertIn("n=4", answer["problem"])
+
+    def test_strides_and_alignment(self):
+        for problem in [
+            "gemm m=6 n=5 k=4 a=f32:[9,2] b=f32:[0,1] out=f32:[1,11]",
+            "gemm m=6 n=5 k=8 a=bf16:t@2 b=bf16:n@4",
+            "gemm m=6 n=5 k=4 l=3 a=f16:n b=f16:t",
+        ]:
+            self.assertTrue(self.json("run", problem, "--check")["check"]["passed"], problem)
+
+    def test_threads_and_kernel(self):
+        problem = "gemm m=64 n=64 k=64 a=bf16 b=bf16"
+        name = self.json("find", problem)[-1]["name"]
+        answer = self.json("run", problem, "--kernel", name, "--threads", "1", "--check")
+        self.assertEqual(answer["kernel"], name)
+        self.assertTrue(answer["check"]["passed"])
+
+    def test_random_rows_of_a_large_problem(self):
+        answer = self.json("run", "gemm m=1100 n=1024 k=1024 a=f32", "--check")
+        check = answer["check"]
+        self.assertTrue(check["passed"])
+        self.assertEqual(check["rows_total"], 1100)
+        self.assertLess(check["rows_checked"], 1100)
+
+
+class Elementwise(Run):
+    def test_relu(self):
+        write_npy(self.path("x.npy"), "f32", (M, K), self.a)
+        answer = self.json("run", "elementwise op=relu", "--a", "x.npy", "--out", "y.npy", "--check")
+        self.assertTrue(answer["check"]["passed"])
+        self.assertIn("shape=5x6", answer["problem"])
+        self.assertGreater(answer["gbytes_per_second"], 0)
+        self.assertEqual(read_npy(self.path("y.npy"))[2], [float(max(v, 0)) for v in self.a])
+
+    def test_broadcast(self):
+        write_npy(self.path("x.npy"), "f32", (M, K), self.a)
+        write_npy(self.path("row.npy"), "f32", (K,), self.b[:K])
+        self.ok("run", "elementwise op=add", "--a", "x.npy", "--b", "row.npy", "--out", "y.npy")
+        expected = [float(v + self.b[i % K]) for i, v in enumerate(self.a)]
+        self.assertEqual(read_npy(self.path("y.npy"))[1:], ((M, K), expected))
+        self.ok("run", "elementwise op=sub", "--a", "row.npy", "--b", "x.npy", "--out", "z.npy")
+        self.assertEqual(read_npy(self.path("z.npy"))[1], (M, K))
+
+    def test_conversion(self):
+        write_npy(self.path("x.npy"), "f64", (4,), [1.5, -2.0, 70000.0, 0.0])
+        self.ok("run", "elementwise op=identity out=f32", "--a", "x.npy", "--out", "y.npy")
+        self.assertEqual(read_npy(self.path("y.npy"))[2], [1.5, -2.0, 70000.0, 0.0])
+
+
+class Memory(CliTest):
+    @unittest.skipIf(harness.SANITIZED, "a sanitizer needs memory of its own")
+    def test_peak_of_a_large_run(self):
+        process = self.start("run", "gemm m=4096 n=4096 k=4096 a=bf16 b=bf16 out=bf16")
+        _, error = process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = status
+        self.assertEqual((status, error), (OK, b""))
+        operands_and_output = 3 * 4096 * 4096 * 2
+        self.assertLess(usage.ru_maxrss * 1024, operands_and_output + 64 * 2**20)

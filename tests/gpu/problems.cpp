@@ -1,0 +1,150 @@
+// Random problems that between them meet every dtype combination and layout.
+#include "problems.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+namespace estoc::gpu_test {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
+
+bool one_in(Random& random, int n) { return draw(random, 1, n) == 1; }
+
+struct Combination {
+  Dtype a;
+  Dtype b;
+  Dtype accumulator;
+  std::vector<Dtype> outs;
+};
+
+std::vector<Combination> combinations() {
+  const std::vector<Dtype> narrow{Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2};
+  const std::vector<Dtype> floats{Dtype::f64,  Dtype::f32,  Dtype::f16,
+                                  Dtype::bf16, Dtype::e4m3, Dtype::e5m2};
+  std::vector<Combination> all;
+  for (Dtype a : narrow) {
+    for (Dtype b : narrow) all.push_back({a, b, Dtype::f32, floats});
+  }
+  all.push_back({Dtype::f32, Dtype::f32, Dtype::f32, floats});
+  all.push_back({Dtype::tf32, Dtype::tf32, Dtype::f32, floats});
+  all.push_back({Dtype::f64, Dtype::f64, Dtype::f64, {Dtype::f64, Dtype::f32}});
+  for (Dtype a : {Dtype::i8, Dtype::u8}) {
+    for (Dtype b : {Dtype::i8, Dtype::u8}) {
+      all.push_back({a, b, Dtype::i32, {Dtype::i32, Dtype::f32, Dtype::i8, Dtype::u8}});
+    }
+  }
+  return all;
+}
+
+std::int64_t draw_extent(Random& random, int largest) {
+  switch (draw(random, 0, 5)) {
+    case 0:
+      return draw(random, 1, 20);
+    case 1:
+      return 16 * draw(random, 1, std::max(largest / 16, 1));
+    default:
+      return draw(random, 1, largest);
+  }
+}
+
+// Strides of a (l, rows, columns) operand with gaps of `pad` elements after each line.
+std::vector<std::int64_t> padded_strides(Layout layout, std::int64_t rows, std::int64_t columns,
+                                         bool batched, std::int64_t pad) {
+  const bool row_major = layout == Layout::t;
+  const std::int64_t line = (row_major ? columns : rows) + pad;
+  const std::int64_t lines = row_major ? rows : columns;
+  std::vector<std::int64_t> strides;
+  if (batched) strides.push_back(line * lines + 3 * pad);
+  strides.push_back(row_major ? line : 1);
+  strides.push_back(row_major ? 1 : line);
+  return strides;
+}
+
+void add_strides(Random& random, Problem& problem) {
+  const bool batched = problem.l > 1;
+  const std::int64_t pad = one_in(random, 2) ? 16 : draw(random, 1, 9);
+  auto give = [&](OperandSpec& spec, std::int64_t rows, std::int64_t columns) {
+    spec.strides = padded_strides(*spec.layout, rows, columns, batched, pad);
+    spec.layout.reset();
+  };
+  give(problem.a, *problem.m, *problem.k);
+  give(problem.b, *problem.k, *problem.n);
+  give(problem.out, *problem.m, *problem.n);
+}
+
+Problem gemm_problem(Random& random, const Combination& types, Dtype out, int layouts,
+                     int largest) {
+  Problem problem;
+  problem.operation = Operation::gemm;
+  problem.m = draw_extent(random, largest);
+  problem.n = draw_extent(random, largest);
+  problem.k = one_in(random, 40) ? 0 : draw_extent(random, largest);
+  problem.l = one_in(random, 4) ? draw(random, 2, 5) : 1;
+  auto letter = [&](int bit) { return (layouts >> bit & 1) != 0 ? Layout::n : Layout::t; };
+  problem.a.dtype = types.a;
+  problem.b.dtype = types.b;
+  problem.out.dtype = out;
+  problem.a.layout = letter(2);
+  problem.b.layout = letter(1);
+  problem.out.layout = letter(0);
+  problem.accumulator_type = types.accumulator;
+  if (one_in(random, 4)) add_strides(random, problem);
+  return problem;
+}
+
+}  // namespace
+
+std::vector<Problem> gemm_problems(std::uint64_t seed, int largest) {
+  Random random(seed);
+  std::vector<Problem> problems;
+  for (const Combination& types : combinations()) {
+    for (Dtype out : types.outs) {
+      for (int layouts = 0; layouts < 8; ++layouts) {
+        problems.push_back(gemm_problem(random, types, out, layouts, largest));
+      }
+    }
+  }
+  return problems;
+}
+
+std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest) {
+  constexpr std::array kTypes{Dtype::f64,  Dtype::f32, Dtype::tf32, Dtype::f16, Dtype::bf16,
+                              Dtype::e4m3, Dtype::e5m2, Dtype::i32, Dtype::i8,  Dtype::u8,
+                              Dtype::boolean};
+  Random random(seed);
+  auto any_type = [&] { return kTypes[static_cast<std::size_t>(draw(random, 0, 10))]; };
+  std::vector<Problem> problems;
+  for (int op = 0; op <= static_cast<int>(ElementwiseOp::tanh); ++op) {
+    for (Dtype type : kTypes) {
+      Problem problem;
+      problem.operation = Operation::elementwise;
+      problem.op = static_cast<ElementwiseOp>(op);
+      problem.has_shape = true;
+      const std::int64_t rank = draw(random, 0, 4);
+      for (std::int64_t mode = 0; mode < rank; ++mode) {
+        const std::int64_t most = rank > 2 ? 24 : largest;
+        problem.shape.push_back(one_in(random, 3) ? 16 * draw(random, 1, std::max<std::int64_t>(
+                                                                             most / 16, 1))
+                                                  : draw(random, 1, most));
+      }
+      problem.a.dtype = type;
+      problem.b.dtype = is_binary(*problem.op) ? any_type() : type;
+      problem.out.dtype = any_type();
+      problem.a.layout = one_in(random, 3) ? Layout::n : Layout::t;
+      problem.out.layout = one_in(random, 4) ? Layout::n : Layout::t;
+      if (is_binary(*problem.op)) problem.b.layout = Layout::t;
+      if (rank < 2) problem.a.layout = problem.out.layout = problem.b.layout = Layout::t;
+      if (!is_binary(*problem.op)) problem.b = {};
+      problems.push_back(problem);
+    }
+  }
+  return problems;
+}
+
+}  // namespace estoc::gpu_test

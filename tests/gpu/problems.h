@@ -1,0 +1,19 @@
+// Random problems that between them meet every dtype combination and layout.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "estoc/problem.hpp"
+
+namespace estoc::gpu_test {
+
+/// One problem for each combination of operand dtypes, output dtype and layouts, sizes 1..`largest`
+/// mostly ragged, some batched, strided, broadcast or with k = 0; reproducible from the seed.
+std::vector<Problem> gemm_problems(std::uint64_t seed, int largest);
+
+/// The same over the elementwise operations.
+std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest);
+
+}  // namespace estoc::gpu_test

@@ -1,0 +1,74 @@
+// The cpu provider: its name, its classes, and the variant it chooses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "discovery/builtin.h"
+#include "providers/cpu/cpu_provider.h"
+#include "support.h"
+
+namespace estoc::cpu::testing {
+namespace {
+
+TEST(CpuProvider, IsBuiltIn) {
+  const auto providers = builtin_providers();
+  EXPECT_TRUE(std::any_of(providers.begin(), providers.end(),
+                          [](const auto& provider) { return provider->name() == "cpu"; }));
+}
+
+TEST(CpuProvider, HasTheTwoClasses) {
+  const auto classes = make_cpu_provider()->classes();
+  ASSERT_EQ(classes.size(), 2U);
+  EXPECT_EQ(classes[0]->name(), "cpu_gemm");
+  EXPECT_EQ(classes[1]->name(), "cpu_elementwise");
+  for (const auto& kernel_class : classes) {
+    ASSERT_EQ(kernel_class->targets().size(), 1U);
+    EXPECT_EQ(kernel_class->targets()[0], Target::cpu());
+  }
+}
+
+TEST(CpuProvider, KernelsSayWhatTheyAre) {
+  const Kernel kernel = kernel_by_name("cpu_gemm-bf16-e4m3-f32-f16");
+  EXPECT_EQ(kernel.metadata().provider, "cpu");
+  EXPECT_EQ(kernel.metadata().min_cc, 0);
+  const GemmOperandsMetadata* const operands = kernel.metadata().gemm();
+  ASSERT_NE(operands, nullptr);
+  EXPECT_EQ(operands->a.dtype, Dtype::bf16);
+  EXPECT_EQ(operands->b.dtype, Dtype::e4m3);
+  EXPECT_EQ(operands->out.dtype, Dtype::f16);
+  EXPECT_EQ(operands->accumulator_type, Dtype::f32);
+}
+
+TEST(CpuProvider, OffersNothingForOtherAccumulators) {
+  const Tensor a = matrix(Dtype::f16, 4, 4);
+  const Tensor out = matrix(Dtype::f16, 4, 4);
+  EXPECT_TRUE(get_kernels(GemmArguments(a.view(), a.view(), out.view(), Dtype::f16)).empty());
+}
+
+TEST(CpuProvider, PredictsLongerTimesForMoreWork) {
+  const auto seconds = [](std::int64_t size) {
+    const auto shape = {size, size};
+    const auto strides = {size, std::int64_t{1}};
+    const TensorView view = TensorView::describe(Dtype::f32, shape, strides);
+    return get_kernels(GemmArguments(view, view, view, Dtype::f32))
+        .front()
+        .predicted_seconds()
+        .value_or(-1);
+  };
+  EXPECT_GT(seconds(64), 0);
+  EXPECT_GT(seconds(4096), 10 * seconds(1024));
+}
+
+TEST(CpuProvider, UsesTheBestVariantUnlessForced) {
+  ASSERT_FALSE(usable_products().empty());
+  EXPECT_EQ(active_products(), usable_products().back());
+  {
+    const ForcedVariant forced(usable_products().front()->name);
+    EXPECT_EQ(active_products(), usable_products().front());
+  }
+  EXPECT_EQ(active_products(), usable_products().back());
+  EXPECT_FALSE(set_variant_for_testing("v9"));
+}
+
+}  // namespace
+}  // namespace estoc::cpu::testing
