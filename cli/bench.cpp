@@ -1,10 +1,14 @@
 // `estoc bench`: times kernels against each other on random data, interleaved round by round.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "commands.h"
@@ -263,9 +267,21 @@ std::string csv_text(const std::vector<ProblemReport>& reports) {
   return text;
 }
 
+constexpr const char* kCsvHint = "--csv takes a file in a folder that can be written";
+
+/// Finds out before the work, not after, that the figures cannot be saved.
+void check_csv(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
+  throw Failure(Exit::file,
+                fmt::format("cannot write '{}': {}", path, std::generic_category().message(errno)),
+                kCsvHint);
+}
+
 Exit bench(const BenchOptions& options, Context& context) {
   const Target target = choose_target(options.query.target);
   require_runnable(target);
+  if (!options.csv.empty()) check_csv(options.csv);
   std::vector<FilledProblem> problems = read_problems(options.problem);
   Progress progress;
   std::vector<ProblemReport> reports;
@@ -278,8 +294,7 @@ Exit bench(const BenchOptions& options, Context& context) {
     context.output.finish();
   }
   if (!options.csv.empty()) {
-    about_file("--csv names a file in a folder that can be written",
-               [&] { save_text(options.csv, csv_text(reports)); });
+    about_file(kCsvHint, [&] { save_text(options.csv, csv_text(reports)); });
   }
   if (options.json) context.output.print(dump(to_json(reports, target, options.rounds)));
   context.output.finish();
@@ -307,6 +322,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
           ->allow_extra_args(false);
   command->add_option("--top", options->top, "time the first N found, 0 for all (default: 3)")
       ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
       ->excludes(kernels);
   add_query_options(*command, options->query);
   command->add_option("--rounds", options->rounds, "how often each kernel runs (default: 10)")
@@ -314,7 +330,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->check(CLI::Range(1, 1000000));
   add_threads_option(*command, options->threads);
   command->add_option("--seed", options->seed, "seed of the random operands (default: 0)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   add_json_option(*command, options->json);
   command->add_option("--csv", options->csv, "also write the figures to FILE")->type_name("FILE");
   command->footer(kFooter);

@@ -50,11 +50,11 @@ void print_json(Output& output, const std::vector<Explanation>& explanations) {
 
 std::string verdict(const Explanation& explanation) {
   if (!explanation.status) return reason_of(explanation.status);
-  return fmt::format("applies: {} of {} kernels", explanation.supported, explanation.described);
+  return fmt::format("{} of {}", explanation.supported, explanation.described);
 }
 
 void print_table(Output& output, const std::vector<Explanation>& explanations) {
-  Table table(output, {{"class"}, {"provider"}, {""}, {"verdict"}});
+  Table table(output, {{"class"}, {"provider"}, {"applies"}, {"kernels, or why not"}});
   for (const Explanation& explanation : explanations) {
     table.add_row({explanation.kernel_class, explanation.provider,
                    explanation.status ? "yes" : "no", verdict(explanation)});

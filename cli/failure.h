@@ -48,7 +48,8 @@ decltype(auto) with_hint(const std::string& hint, Action&& action) {
   }
 }
 
-/// Calls `action`; the library's errors that come out of it are about a file (Exit::file).
+/// Calls `action`, which reads or writes a file: what is not there, or not as it should be, is then
+/// a failure of the file.
 template <class Action>
 decltype(auto) about_file(const std::string& hint, Action&& action) {
   try {

@@ -93,7 +93,9 @@ void add_find(CLI::App& app, Invocation& invocation) {
   add_problem_argument(*command, options->problem);
   add_operand_options(*command, options->a, options->b);
   add_query_options(*command, options->query);
-  command->add_option("--top", options->top, "print at most N, 0 for all")->type_name("N");
+  command->add_option("--top", options->top, "print at most N, 0 for all")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   add_json_option(*command, options->json);
   command->footer(kFooter);
   command->callback([&invocation, options] {

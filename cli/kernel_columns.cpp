@@ -38,10 +38,10 @@ std::string tile_cell(const KernelMetadata& metadata) {
 }
 
 std::string targets_cell(const KernelMetadata& metadata) {
-  std::string cell;
-  for (const Target target : metadata.targets)
-    cell += (cell.empty() ? "" : " ") + target.name();
-  return cell;
+  const auto& targets = metadata.targets;
+  if (targets.empty()) return "-";
+  if (targets.size() == 1) return targets.front().name();
+  return fmt::format("{} .. {}", targets.front().name(), targets.back().name());
 }
 
 }  // namespace estoc::cli

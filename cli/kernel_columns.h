@@ -13,7 +13,7 @@ std::string dtypes_cell(const KernelMetadata& metadata);
 std::string layouts_cell(const KernelMetadata& metadata);
 /// "128x256x64", or "-".
 std::string tile_cell(const KernelMetadata& metadata);
-/// "cpu", "sm_90a".
+/// "cpu", or the first and the last of several: "sm_80 .. sm_120a".
 std::string targets_cell(const KernelMetadata& metadata);
 
 }  // namespace estoc::cli

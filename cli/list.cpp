@@ -97,7 +97,9 @@ void add_list(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
   add_query_options(*command, options->query);
   command->add_flag("--count", options->count, "print only how many there are");
-  command->add_option("--limit", options->limit, "print at most N, 0 for all")->type_name("N");
+  command->add_option("--limit", options->limit, "print at most N, 0 for all")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   add_json_option(*command, options->json);
   command->footer(kFooter);
   command->callback([&invocation, options] {

@@ -138,6 +138,18 @@ void print_json(const RunCommandOptions& options, const RunReport& report, const
   output.print(dump(json));
 }
 
+/// Before any work: a name or dtype that cannot be saved is bad input, the rest is the file's
+/// fault.
+void check_destination(const std::string& path, Dtype dtype) {
+  try {
+    check_save(path, dtype);
+  } catch (const Error& error) {
+    const bool bad_input = error.kind() == ErrorKind::value || error.kind() == ErrorKind::type;
+    throw Failure(bad_input ? Exit::usage : Exit::file, error.what(),
+                  "--out takes FILE.npy or FILE.safetensors:NAME in a folder that can be written");
+  }
+}
+
 Failure wrong_output(const CheckResult& result) {
   return {Exit::wrong,
           fmt::format("the output is wrong: error {:.2e} exceeds the bound {:.2e}; {}",
@@ -149,7 +161,7 @@ Exit run(const RunCommandOptions& options, Context& context) {
   const Target target = choose_target(options.query.target);
   require_runnable(target);
   FilledProblem filled = fill_problem(parse_problem(options.problem), options.a, options.b);
-  if (!options.out.empty()) check_save(options.out, *filled.problem.out.dtype);
+  if (!options.out.empty()) check_destination(options.out, *filled.problem.out.dtype);
 
   // On described operands: for what cannot run, nothing need be allocated.
   const Kernel kernel =
@@ -172,7 +184,7 @@ Exit run(const RunCommandOptions& options, Context& context) {
   const bool saved = !options.out.empty() && !wrong;
   if (saved) {
     progress.stage("saving");
-    save_tensor(options.out, host.out());
+    about_file("", [&] { save_tensor(options.out, host.out()); });
   }
   progress.clear();
   options.json ? print_json(options, report, host.out(), saved, context.output)
@@ -196,7 +208,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
   add_query_options(*command, options->query);
   command->add_flag("--check", options->check, "compare the output with a float64 reference");
   command->add_option("--seed", options->seed, "seed of random operands and rows (default: 0)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
   add_threads_option(*command, options->threads);
   command->add_option("--repeat", options->repeat, "run N times; print the best and the median")
       ->type_name("N")

@@ -71,8 +71,8 @@ struct MatrixView {
 /// An operand of a GEMM: a tensor, or quantised data with its scale.
 class Operand {
  public:
-  Operand(const TensorView& tensor) : data_(tensor) {}          // NOLINT: conversion is the point
-  Operand(const ScaledTensor& scaled);                          // NOLINT: conversion is the point
+  Operand(const TensorView& tensor) : data_(tensor) {}  // NOLINT: conversion is the point
+  Operand(const ScaledTensor& scaled);                  // NOLINT: conversion is the point
 
   const TensorView& tensor() const { return data_; }
   bool is_scaled() const { return scaled_ != nullptr; }
@@ -176,7 +176,9 @@ enum class ElementwiseOp : std::uint8_t {
 /// "add", "relu"; identity converts from one dtype to another.
 std::string_view elementwise_op_name(ElementwiseOp op);
 std::optional<ElementwiseOp> parse_elementwise_op(std::string_view name);
-constexpr bool is_binary(ElementwiseOp op) { return op <= ElementwiseOp::minimum; }
+constexpr bool is_binary(ElementwiseOp op) {
+  return op <= ElementwiseOp::minimum;
+}
 
 /// out = op(A) or out = op(A, B), element by element; A and B broadcast to out's shape as in NumPy
 /// (modes align at the last one, extent 1 or stride 0 repeats).

@@ -62,8 +62,8 @@ KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& que
 /// All kernels of the described spaces that pass a query: a sequence made as it is read.
 ///
 /// Without a filter, size() and operator[] take time independent of the number of kernels; with
-/// one, the first call of size() or operator[] goes through the space once, about a microsecond a
-/// kernel.
+/// one, the first call of size() or operator[] goes through the space once and takes less than
+/// a microsecond for each kernel of it.
 class KernelSequence {
  public:
   std::uint64_t size() const;

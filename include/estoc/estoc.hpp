@@ -19,3 +19,4 @@
 #include "estoc/text_file.hpp"
 #include "estoc/interrupt.hpp"
 #include "estoc/check.hpp"
+#include "estoc/measure.hpp"

@@ -53,7 +53,8 @@ class Launch {
 /// What bind is given besides the kernel.
 struct BindOptions {
   Workspace workspace;
-  int threads = 0;  ///< host threads of a cpu kernel; 0: as many as there are cores
+  void* stream = nullptr;  ///< where the first launch will go
+  int threads = 0;         ///< host threads of a cpu kernel; 0: as many as there are cores
 };
 
 /// Generates kernels of one kind and knows how to compile and run them.
@@ -81,6 +82,11 @@ class KernelClass {
   /// Smallest compute capability times ten; by default that of the first target.
   virtual int min_cc() const;
 
+  /// True for a class whose kernels are known only where their device is, such as a library's. It
+  /// is left out of get_kernels() without arguments, and asked only for a target of which the
+  /// machine has a CUDA device. False by default.
+  virtual bool needs_device() const;
+
   /// Conditions beyond the design space: sizes, strides, resources. Must not throw; on failure the
   /// message names operand, expected and got.
   virtual Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
@@ -88,8 +94,7 @@ class KernelClass {
 
   /// Predicted time; nullopt when the class cannot tell: such kernels rank last, in order.
   virtual std::optional<Prediction> predict(const DesignPoint& point,
-                                            const RuntimeArguments& arguments,
-                                            Target target) const;
+                                            const RuntimeArguments& arguments, Target target) const;
 
   /// Bytes of workspace that run needs for these arguments.
   virtual std::size_t workspace_size(const DesignPoint& point, const Knobs& knobs,

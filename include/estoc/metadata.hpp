@@ -67,11 +67,11 @@ struct KernelMetadata {
   std::string kernel_class;
   std::string provider;
   Operation operation = Operation::gemm;
-  int min_cc = 0;                ///< ten times the compute capability; 0 for the host
-  std::vector<Target> targets;   ///< what it can be compiled for
+  int min_cc = 0;               ///< ten times the compute capability; 0 for the host
+  std::vector<Target> targets;  ///< what it can be compiled for
   OperandsMetadata operands;
   DesignMetadata design;
-  std::string epilogue;          ///< canonical text; empty for out = accumulator
+  std::string epilogue;  ///< canonical text; empty for out = accumulator
 
   /// Null when the kernel is of another operation.
   const GemmOperandsMetadata* gemm() const { return std::get_if<GemmOperandsMetadata>(&operands); }
@@ -92,7 +92,8 @@ class MetadataFilter {
   /// a value may list alternatives, `a=bf16,f16`, and end in `*`, `name=sm90*`. Keys: name class
   /// provider operation target min_cc a b out acc layouts op tile cluster instruction stages
   /// schedule split align_a align_b align_out epilogue. Throws Error{value} with the column for an
-  /// unknown key, a key or value that is missing. Grammar: docs/kernels_and_filters.md.
+  /// unknown key, a key or value that is missing, a value that its key cannot have ("a=bf17").
+  /// Grammar: docs/kernels_and_filters.md.
   static MetadataFilter parse(std::string_view text);
 
   bool accepts_all() const { return !predicate_; }

@@ -17,8 +17,8 @@ namespace estoc {
 enum class Layout : std::uint8_t { t, n };
 
 /// One operand of a problem: `bf16:t`, `bf16:n@4` (aligned to 4 bytes), `f32:[0,128,1]` (strides
-/// in elements, outermost first), or any part of it. What is absent is filled from files or by
-/// `Problem::complete`.
+/// in elements, outermost first), or any part of it; a letter or strides, not both. What is absent
+/// is filled from files or by `Problem::complete`.
 struct OperandSpec {
   std::optional<Dtype> dtype;
   std::optional<Layout> layout;
@@ -33,14 +33,14 @@ struct OperandSpec {
 /// `elementwise op=add shape=2x64x64 a=f32:t b=f32:t out=f16:t`. Grammar: docs/problem_text.md.
 struct Problem {
   Operation operation = Operation::gemm;
-  std::optional<std::int64_t> m, n, k, l;   ///< gemm
-  std::optional<ElementwiseOp> op;          ///< elementwise
-  std::vector<std::int64_t> shape;          ///< elementwise, of out
-  bool has_shape = false;                   ///< an empty shape is a legal rank-0 tensor
+  std::optional<std::int64_t> m, n, k, l;  ///< gemm
+  std::optional<ElementwiseOp> op;         ///< elementwise
+  std::vector<std::int64_t> shape;         ///< elementwise, of out
+  bool has_shape = false;                  ///< an empty shape is a legal rank-0 tensor
   OperandSpec a, b, out;
   std::optional<Dtype> accumulator_type;
   PerformanceControls controls;
-  std::string epilogue;                     ///< epi="..."
+  std::string epilogue;  ///< epi="..."
 
   /// Throws Error{value} with the column (from 1) and what was expected there: unknown operation
   /// or key, a key given twice, a malformed or overflowing number, text over 64 KiB.
@@ -50,22 +50,27 @@ struct Problem {
   std::string to_string() const;
 
   /// Fills what is absent: l = 1, layouts t, acc f64 for f64, i32 for integer operands, else f32;
-  /// b's dtype from a (and the reverse); out of the accumulator's type. Throws Error{value} naming
-  /// what is missing when m, n, k, a dtype, op or shape cannot be known.
+  /// b's dtype from a (and the reverse); out of the accumulator's type, for elementwise of a's.
+  /// Throws Error{value} naming what is missing when m, n, k, a dtype, op or shape cannot be known,
+  /// and for an operand with both a letter and strides or a second operand of a unary operation.
   void complete();
 
-  /// The arguments it describes, without data, on `device`. The problem must be complete.
+  /// The arguments it describes once complete, without data, on `device`. Operands of a gemm have
+  /// three modes when l is not 1 or an operand has three strides, else two. Throws what complete()
+  /// and the arguments throw.
   std::unique_ptr<RuntimeArguments> arguments(Device device = Device::cpu()) const;
 
   /// The problem that `arguments` is an instance of: extents, dtypes, layouts (strides where no
-  /// letter fits), alignments below the dtype's natural 16 bytes, controls, epilogue.
+  /// letter fits), alignments below 16 bytes that the strides do not imply, controls, epilogue.
+  /// Throws Error{unsupported} for scaled operands.
   static Problem of(const RuntimeArguments& arguments);
 
   bool operator==(const Problem&) const = default;
 };
 
-/// Shape and strides of a GEMM operand or elementwise tensor of `spec`: row-major for t, last two
-/// modes exchanged for n, or the strides given.
+/// Strides of a GEMM operand or elementwise tensor of `spec` with that shape: row-major for t (and
+/// where nothing is said), last two modes exchanged for n, or the strides given. Throws
+/// Error{value} when these are not one for each mode.
 std::vector<std::int64_t> operand_strides(const OperandSpec& spec,
                                           const std::vector<std::int64_t>& shape);
 

@@ -64,11 +64,11 @@ class TensorView {
   /// A contiguous view whose next-to-last mode has stride 1 (each matrix column-major).
   static TensorView column_major(void* data, Dtype dtype, std::span<const std::int64_t> shape,
                                  Device device = Device::cpu());
-  static TensorView column_major(void* data, Dtype dtype,
-                                 std::initializer_list<std::int64_t> shape,
+  static TensorView column_major(void* data, Dtype dtype, std::initializer_list<std::int64_t> shape,
                                  Device device = Device::cpu());
 
-  /// A view without data, for discovery and compilation; `alignment` in bytes, a power of two.
+  /// A view without data, for discovery and compilation; `alignment` in bytes, a power of two from
+  /// the size of an element to 256, is what its address would have. Throws Error{value}.
   static TensorView describe(Dtype dtype, std::span<const std::int64_t> shape,
                              std::span<const std::int64_t> strides, Device device = Device::cpu(),
                              std::int64_t alignment = 256, const char* what = "tensor");
@@ -97,13 +97,16 @@ class TensorView {
 
   /// The largest power of two, at most 256, that divides the address of the first element and the
   /// distance in bytes of every mode with more than one element and a stride other than 1.
-  /// (Modes of stride 1 are the contiguous ones; their extent does not count.)
+  /// (Modes of stride 1 are the contiguous ones; their extent does not count.) At least 1, also for
+  /// packed types whose rows start in the middle of a byte.
   int alignment() const { return alignment_; }
 
-  /// A view of the same memory seen with another dtype of the same width (f32 as tf32).
+  /// A view of the same memory seen with another dtype of the same width (f32 as tf32). Throws
+  /// Error{type} for another width.
   TensorView with_dtype(Dtype dtype) const;
 
-  /// A view of the same memory with the last two modes exchanged.
+  /// A view of the same memory with the last two modes exchanged. Throws Error{value} when there
+  /// are fewer.
   TensorView transposed() const;
 
   /// "bf16 (128, 64) strides (64, 1) on cpu".
@@ -136,7 +139,7 @@ enum class ScaleMode : std::uint8_t {
 
 /// How the scale factors are arranged in memory.
 enum class ScaleSwizzle : std::uint8_t {
-  none,         ///< row-major
+  none,           ///< row-major
   swizzle_32x4x4  ///< the blocked order of Blackwell's tensor cores (32 x 4 x 4 tiles)
 };
 
@@ -144,6 +147,11 @@ std::string_view scale_mode_name(ScaleMode mode);
 std::string_view scale_swizzle_name(ScaleSwizzle swizzle);
 
 /// Quantised data with its scale factors: value = data * scale.
+///
+/// The scale has the shape of the data with K, and for blockwise_128x128 the other mode, divided by
+/// the block and rounded up; one element for tensorwise. swizzle_32x4x4 goes with blocks of 16 or
+/// 32: the other mode is then filled up to a multiple of 128 and the scales along K to one of 4, in
+/// contiguous memory.
 struct ScaledTensor {
   TensorView data;
   TensorView scale;

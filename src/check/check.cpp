@@ -235,10 +235,8 @@ CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& optio
     throw Error(ErrorKind::unsupported,
                 "check_output: an i32 accumulator of floating-point operands cannot be checked");
   }
-  const std::int64_t row_cost =
-      std::max<std::int64_t>(1, extents.n) * std::max<std::int64_t>(1, extents.k);
-  const RowSample sample =
-      check::sample_rows(extents.l * extents.m, row_cost, options.max_products, options.seed);
+  const RowSample sample = check::sample_rows(extents.l * extents.m, extents.n, extents.k,
+                                              options.max_products, options.seed);
   const GemmRounding rounding = integers ? GemmRounding{} : check::gemm_rounding(arguments);
   Judge judge(arguments.out().dtype(), Dtype::f64);
   check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, judge,
@@ -255,9 +253,8 @@ CheckResult check_elementwise(const ElementwiseArguments& arguments, const Check
     throw Error(ErrorKind::unsupported,
                 "check_output: an operation in place cannot be checked, its input is gone");
   }
-  const RowSample sample =
-      check::sample_rows(columns == 0 ? 0 : elements / columns, std::max<std::int64_t>(1, columns),
-                         options.max_products, options.seed);
+  const RowSample sample = check::sample_rows(columns == 0 ? 0 : elements / columns, columns, 1,
+                                              options.max_products, options.seed);
   const Dtype compute_type = check::elementwise_compute_type(arguments);
   Judge judge(out.dtype(), Dtype::f64);
   constexpr std::int64_t kBlockElements = 1 << 14;

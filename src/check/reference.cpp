@@ -31,10 +31,10 @@ Number to_number(double element) {
 
 /// sums[j] += a * b[j], and the same of magnitudes.
 void add_products(double a, const double* b, int columns, double* sums, double* magnitudes) {
-  const double magnitude = std::abs(a);
   for (int j = 0; j < columns; ++j) {
-    sums[j] += a * b[j];
-    magnitudes[j] += magnitude * std::abs(b[j]);
+    const double product = a * b[j];
+    sums[j] += product;
+    magnitudes[j] += std::abs(product);
   }
 }
 
@@ -208,9 +208,10 @@ void GemmReference::add_block(std::size_t row, int depth, int columns, Blocks<do
   double* const partials = &partials_[row * kColumns];
   for (int first = 0; first < depth; first += kStripe) {
     const int end = std::min(first + kStripe, depth);
-    for (int p = first; p < end; ++p)
+    for (int p = first; p < end; ++p) {
       add_products(a[p], &blocks.b[static_cast<std::size_t>(p) * kColumns], columns, sums,
                    magnitudes);
+    }
     for (int j = 0; j < columns; ++j)
       partials[j] += (end - first) * std::abs(sums[j]);
   }
@@ -251,7 +252,8 @@ void GemmReference::compute(std::span<const std::int64_t> rows, std::int64_t fir
 }
 
 ReferenceElement GemmReference::element(int row, int column) const {
-  const auto at = static_cast<std::size_t>(row * kColumns + column);
+  const std::size_t at =
+      static_cast<std::size_t>(row) * kColumns + static_cast<std::size_t>(column);
   if (integers_) return {static_cast<double>(wrap(static_cast<std::int64_t>(wrapping_.sums[at])))};
   return {floats_.sums[at], magnitudes_[at], partials_[at]};
 }

@@ -22,10 +22,14 @@ std::int64_t RowSample::row(std::int64_t i) const {
   return begin + static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(rows));
 }
 
-RowSample sample_rows(std::int64_t total, std::int64_t row_cost, std::int64_t budget,
+RowSample sample_rows(std::int64_t total, std::int64_t columns, std::int64_t k, std::int64_t budget,
                       std::uint64_t seed) {
-  const std::int64_t affordable = std::max<std::int64_t>(1, budget / row_cost);
-  return {total, std::min(total, affordable), seed};
+  constexpr std::int64_t kElementCost = 16;
+  // Divided one after the other, as the product may overflow.
+  const std::int64_t affordable =
+      budget / std::max<std::int64_t>(k, kElementCost) / std::max<std::int64_t>(columns, 1);
+  return {total, std::clamp<std::int64_t>(affordable, std::min<std::int64_t>(total, 1), total),
+          seed};
 }
 
 }  // namespace estoc::check

@@ -25,8 +25,9 @@ class RowSample {
   std::uint64_t seed_;
 };
 
-/// The sample whose rows cost at most `budget` together, `row_cost` > 0 each; at least one row.
-RowSample sample_rows(std::int64_t total, std::int64_t row_cost, std::int64_t budget,
+/// The sample of rows of `columns` elements that takes at most `budget` products, `k` for each
+/// element but no less than 16, about what an element costs by itself; at least one row.
+RowSample sample_rows(std::int64_t total, std::int64_t columns, std::int64_t k, std::int64_t budget,
                       std::uint64_t seed);
 
 }  // namespace estoc::check

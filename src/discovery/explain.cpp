@@ -21,6 +21,10 @@ Status join(const Status& first, const Status& second) {
 /// What can be said without asking the class about its kernels.
 Status check_description(const ClassEntry& entry, const Question& question,
                          Explanation& explanation) {
+  if (Status status = discovery::check_presence(entry.kernel_class(), question.target);
+      !status.ok()) {
+    return status;
+  }
   const auto info = entry.info();
   explanation.described = info->space->size();
   Status status = check_class(*info, question.arguments, question.signature);

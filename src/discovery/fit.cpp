@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "estoc/device.hpp"
+
 namespace estoc::discovery {
 namespace {
 
@@ -278,6 +280,16 @@ Status check_target(const ClassInfo& info, Target target) {
     names.push_back(known.name());
   return Status::fail(Reason::target, fmt::format("target: expected one of {}, got {}",
                                                   fmt::join(names, ", "), target.name()));
+}
+
+Status check_presence(const KernelClass& kernel_class, Target target) {
+  if (!kernel_class.needs_device()) return Status::success();
+  for (const DeviceInfo& device : cuda_devices()) {
+    if (device.target == target) return Status::success();
+  }
+  return Status::fail(
+      Reason::device,
+      fmt::format("device: expected a CUDA device of {} on this machine, got none", target.name()));
 }
 
 Status check_class(const ClassInfo& info, const RuntimeArguments& arguments,

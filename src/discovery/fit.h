@@ -25,6 +25,9 @@ Status check_point(const ClassInfo& info, const DesignPoint& point,
 /// Fails unless the class can be compiled for `target`.
 Status check_target(const ClassInfo& info, Target target);
 
+/// Fails for a class that needs a device of `target` on a machine that has none.
+Status check_presence(const KernelClass& kernel_class, Target target);
+
 /// Why no kernel of the class has fitting values: all mismatches, joined by "; ". Success when some
 /// kernel has. Counts in the design space, so it is not for hot paths.
 Status check_class(const ClassInfo& info, const RuntimeArguments& arguments,

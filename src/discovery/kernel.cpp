@@ -101,16 +101,18 @@ void require_workspace(const Workspace& workspace, std::size_t bytes) {
   }
 }
 
-/// The caller's workspace, or host memory made for a cpu kernel that came without.
+/// The caller's workspace, or host memory made for a cpu kernel that came without; for a kernel
+/// on a device its class provides.
 std::pair<Workspace, OwnedWorkspace> provide_workspace(const Workspace& given, std::size_t bytes,
                                                        Target target) {
-  if (bytes > 0 && given.data == nullptr && target.is_cpu()) {
-    OwnedWorkspace owned(::operator new (bytes, std::align_val_t{kWorkspaceAlignment}));
-    const Workspace workspace{owned.get(), bytes};
-    return {workspace, std::move(owned)};
+  if (given.data != nullptr || bytes == 0) {
+    require_workspace(given, bytes);
+    return {given, nullptr};
   }
-  require_workspace(given, bytes);
-  return {given, nullptr};
+  if (!target.is_cpu()) return {given, nullptr};
+  OwnedWorkspace owned(::operator new (bytes, std::align_val_t{kWorkspaceAlignment}));
+  const Workspace workspace{owned.get(), bytes};
+  return {workspace, std::move(owned)};
 }
 
 }  // namespace
@@ -151,10 +153,7 @@ Kernel::Kernel(std::shared_ptr<const KernelClass> kernel_class, std::string prov
     throw Error(ErrorKind::value, "kernel_class: expected a kernel class, got null");
   }
   auto info = discovery::describe_class(std::move(kernel_class), std::move(provider));
-  DesignPoint own(info->space.get());
-  for (int i = 0; i < kMaxDimensions; ++i)
-    own.set_index(i, point.index(i));
-  if (!(own == point) || !info->space->contains(point)) {
+  if (!info->space->contains(point)) {
     throw Error(ErrorKind::value,
                 fmt::format("point: expected one of the design space of kernel class {}, got "
                             "another",
@@ -247,7 +246,7 @@ BoundKernel Kernel::bind_supported(const RuntimeArguments& arguments, const Arti
       provide_workspace(options.workspace, workspace_size(arguments), artifact.target());
   std::unique_ptr<Launch> launch =
       kernel_class().bind(point(), knobs_, arguments, artifact.compiled_object(),
-                          BindOptions{workspace, options.threads});
+                          BindOptions{workspace, options.stream, options.threads});
   if (launch == nullptr) {
     throw Error(ErrorKind::value,
                 fmt::format("kernel class {}: expected bind to give a launch, got null",

@@ -7,6 +7,10 @@ int KernelClass::min_cc() const {
   return targets().empty() ? 0 : targets().front().cc();
 }
 
+bool KernelClass::needs_device() const {
+  return false;
+}
+
 Status KernelClass::supports(const DesignPoint& /*point*/, const RuntimeArguments& /*arguments*/,
                              Target /*target*/) const {
   return Status::success();

@@ -116,7 +116,9 @@ KernelSequence get_kernels(const KernelQuery& query) {
   state->filter = query.filter;
   const auto snapshot = discovery::Registry::instance().snapshot();
   for (const auto& entry : snapshot->classes(query.providers)) {
-    ask_guarded(*entry, state->failures, [&] { state->append(entry->info()); });
+    ask_guarded(*entry, state->failures, [&] {
+      if (!entry->kernel_class().needs_device()) state->append(entry->info());
+    });
   }
   KernelSequence sequence;
   sequence.state_ = std::move(state);

@@ -56,7 +56,8 @@ class HeaderParser {
   }
 
   void skip_space() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != text_.npos)
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
       ++at_;
   }
 
@@ -84,9 +85,9 @@ class HeaderParser {
     if (quote != '\'' && quote != '"') fail("expected a string");
     const std::size_t begin = at_ + 1;
     const std::size_t end = text_.find(quote, begin);
-    if (end == text_.npos) fail("expected the string to end");
+    if (end == std::string_view::npos) fail("expected the string to end");
     const std::string_view content = text_.substr(begin, end - begin);
-    if (content.find('\\') != content.npos) fail("expected a string without escapes");
+    if (content.find('\\') != std::string_view::npos) fail("expected a string without escapes");
     at_ = end + 1;
     return content;
   }
@@ -126,7 +127,8 @@ class HeaderParser {
       if (entry.descr == descr) return entry.dtype;
       // Byte order means nothing for single bytes, so any mark will do.
       const bool byte_sized = entry.descr.starts_with('|') && descr.size() == 3;
-      const bool marked = !descr.empty() && std::string_view("<>=|").find(descr[0]) != descr.npos;
+      const bool marked =
+          !descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos;
       if (byte_sized && marked && descr.substr(1) == entry.descr.substr(1)) return entry.dtype;
     }
     return std::nullopt;

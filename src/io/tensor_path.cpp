@@ -12,7 +12,7 @@ namespace estoc::io {
 TensorPath parse_tensor_path(const std::string& path) {
   constexpr std::string_view kSuffix = ".safetensors";
   const std::size_t split = path.find(".safetensors:");
-  if (split != path.npos) {
+  if (split != std::string::npos) {
     std::string tensor = path.substr(split + kSuffix.size() + 1);
     if (tensor.empty()) {
       throw Error(ErrorKind::value, fmt::format("'{}': expected a tensor's name after ':'", path));

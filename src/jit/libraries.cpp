@@ -32,12 +32,7 @@ LibraryInfo nvrtc_report() {
 }
 
 LibraryInfo cublaslt_report() {
-  const auto library = jit::SharedLibrary::find({.what = "cuBLASLt",
-                                                 .file_names = {"libcublasLt.so.13",
-                                                                "libcublasLt.so.12"},
-                                                 .explicit_variable = "ESTOC_CUBLASLT",
-                                                 .pip_package = "nvidia-cublas",
-                                                 .part_of_toolkit = true});
+  const auto library = jit::SharedLibrary::find(jit::cublaslt_spec());
   std::size_t (*get_version)() = nullptr;
   if (!library || !library->load(get_version, "cublasLtGetVersion")) {
     return {.name = "cuBLASLt",

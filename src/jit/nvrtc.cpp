@@ -59,14 +59,6 @@ struct Opened {
   std::string problem;
 };
 
-LibrarySpec nvrtc_spec() {
-  return {.what = "NVRTC",
-          .file_names = {"libnvrtc.so.13", "libnvrtc.so.12"},
-          .explicit_variable = "ESTOC_NVRTC",
-          .pip_package = "nvidia-cuda-nvrtc",
-          .part_of_toolkit = true};
-}
-
 void open_into(Opened& result) {
   const auto library = SharedLibrary::find(nvrtc_spec());
   if (!library) {

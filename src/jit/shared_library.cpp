@@ -147,6 +147,22 @@ std::optional<SharedLibrary> SharedLibrary::find(const LibrarySpec& spec,
   return SharedLibrary(handle);
 }
 
+LibrarySpec nvrtc_spec() {
+  return {.what = "NVRTC",
+          .file_names = {"libnvrtc.so.13", "libnvrtc.so.12"},
+          .explicit_variable = "ESTOC_NVRTC",
+          .pip_package = "nvidia-cuda-nvrtc",
+          .part_of_toolkit = true};
+}
+
+LibrarySpec cublaslt_spec() {
+  return {.what = "cuBLASLt",
+          .file_names = {"libcublasLt.so.13", "libcublasLt.so.12"},
+          .explicit_variable = "ESTOC_CUBLASLT",
+          .pip_package = "nvidia-cublas",
+          .part_of_toolkit = true};
+}
+
 void* SharedLibrary::symbol(const char* name) const { return dlsym(handle_, name); }
 
 }  // namespace estoc::jit

@@ -48,4 +48,8 @@ class SharedLibrary {
   std::string path_;
 };
 
+/// Where NVRTC and cuBLASLt are looked for.
+LibrarySpec nvrtc_spec();
+LibrarySpec cublaslt_spec();
+
 }  // namespace estoc::jit

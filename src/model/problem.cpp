@@ -144,12 +144,15 @@ bool fits_letter(Layout letter, const Extents& shape, const Extents& strides) {
 OperandSpec spec_of(Dtype dtype, const Extents& shape, const Extents& strides, int alignment) {
   OperandSpec spec;
   spec.dtype = dtype;
-  if (std::ranges::find(shape, 0) != shape.end() || fits_letter(Layout::t, shape, strides)) {
-    spec.layout = Layout::t;
-  } else if (fits_letter(Layout::n, shape, strides)) {
+  spec.layout = Layout::t;
+  const bool empty = std::ranges::find(shape, 0) != shape.end();
+  if (empty) return spec;
+  if (!fits_letter(Layout::t, shape, strides)) {
     spec.layout = Layout::n;
-  } else {
-    spec.strides = strides;
+    if (!fits_letter(Layout::n, shape, strides)) {
+      spec.layout.reset();
+      spec.strides = strides;
+    }
   }
   const int implied = TensorView::describe(dtype, shape, strides).alignment();
   if (alignment < std::min(implied, kNaturalAlignment)) spec.alignment = alignment;

@@ -1,4 +1,4 @@
-"""Runs the tests of the command: cli_test.py EXECUTABLE [TOPIC...], topics as in test_TOPIC.py."""
+"""Runs the tests of the command: cli_test.py EXECUTABLE TOPIC..., the topics as in test_TOPIC.py."""
 
 import pathlib
 import sys
@@ -6,15 +6,14 @@ import unittest
 
 import harness
 
-TOPICS = ["commands", "run", "bad_input", "process"]
-
 
 def main():
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 3:
         sys.exit(__doc__)
     harness.EXECUTABLE = str(pathlib.Path(sys.argv[1]).resolve())
-    topics = sys.argv[2:] or TOPICS
-    suite = unittest.defaultTestLoader.loadTestsFromNames([f"test_{topic}" for topic in topics])
+    suite = unittest.defaultTestLoader.loadTestsFromNames(
+        [f"test_{topic}" for topic in sys.argv[2:]]
+    )
     result = unittest.TextTestRunner(verbosity=2).run(suite)
     sys.exit(0 if result.wasSuccessful() and result.testsRun > 0 else 1)
 

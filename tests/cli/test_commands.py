@@ -176,7 +176,7 @@ class Explain(CliTest):
     def test_text(self):
         text = self.ok("explain", GEMM)
         self.assertIn("gemm m=33 n=17 k=64", text)
-        self.assertRegex(text, r"applies: \d+ of \d+ kernels")
+        self.assertRegex(text, r"(?m)cpu_gemm +cpu +yes +\d+ of \d+$")
 
     def test_one_kernel(self):
         name = self.json("find", GEMM)[0]["name"]

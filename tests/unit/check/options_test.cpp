@@ -32,7 +32,7 @@ TEST(Sampling, as_many_rows_are_checked_as_the_limit_allows) {
 }
 
 TEST(Sampling, only_sampled_rows_count_and_edges_are_always_sampled) {
-  Problem2d problem(1000, 8, 8, Dtype::i8, Dtype::i8, Dtype::i32, Dtype::i32);
+  Problem2d problem(1000, 4, 16, Dtype::i8, Dtype::i8, Dtype::i32, Dtype::i32);
   problem.compute();
   for (const std::int64_t row : {0, 999}) {
     const double right = problem.out.get(row, 3);
@@ -84,7 +84,7 @@ TEST(Sampling, batches_are_sampled_with_their_own_matrices) {
   b.randomise(2);
   const GemmArguments arguments(a.view(), b.view(), out.view(), Dtype::f32);
   PlainGemm{plain_step(Dtype::f32)}.run(arguments);
-  const CheckResult result = check_output(arguments, limited(40 * 32));
+  const CheckResult result = check_output(arguments, limited(40 * 4 * 16));
   EXPECT_TRUE(result.passed) << to_string(result);
   EXPECT_EQ(result.rows_checked, 40);
   EXPECT_EQ(result.rows_total, 150);

@@ -66,6 +66,9 @@ TEST(CpuGemm, SizesBeyondOnePanel) {
     expect_gemm_of({Dtype::u8, Dtype::i8, Dtype::i32}, layouts, 521, 257, 1100);
     expect_gemm_of({Dtype::f32, Dtype::f32, Dtype::f32}, layouts, 257, 521, 700);
     expect_gemm_of({Dtype::f64, Dtype::f64, Dtype::f64}, layouts, 257, 300, 600);
+    expect_gemm_of({Dtype::f16, Dtype::f16, Dtype::f32}, layouts, 1100, 30, 600, 0, 1);
+    expect_gemm_of({Dtype::f16, Dtype::f16, Dtype::f32}, layouts, 30, 1100, 600, 0, 1);
+    expect_gemm_of({Dtype::f16, Dtype::f16, Dtype::f32}, layouts, 550, 530, 40, 0, 1);
   }
 }
 

@@ -143,10 +143,11 @@ TEST(CpuGemmValues, IntegerSumsOfExtremesAreExact) {
 TEST(CpuGemmValues, IntegerSumsOfOddExtremesAreExact) {
   // An odd product each: a partial sum past 2^24 in f32 would lose its last bit.
   constexpr std::int64_t kDepth = 4099;
-  const Tensor a = matrix(Dtype::u8, 20, kDepth).fill([](std::int64_t) { return 255; });
-  const Tensor b = matrix(Dtype::u8, kDepth, 30, 'n').fill([](std::int64_t i) {
-    return i % 30 % 2 == 0 ? 255 : 253;
-  });
+  const auto odd = [](std::int64_t number) {
+    return 255 - 2 * static_cast<double>(number * 7919 % 11);
+  };
+  const Tensor a = matrix(Dtype::u8, 20, kDepth).fill(odd);
+  const Tensor b = matrix(Dtype::u8, kDepth, 30, 'n').fill(odd);
   Tensor out = matrix(Dtype::i32, 20, 30);
   expect_gemm(a, b, out, Dtype::i32);
 }

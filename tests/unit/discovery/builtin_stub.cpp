@@ -1,7 +1,8 @@
-// What the tests of discovery put in place of other folders: no built-in provider, no CUDA device.
+// What the tests of discovery put in place of other folders: no built-in provider, and the CUDA
+// devices that a test says there are.
 #include "core/pointer_device.h"
 #include "discovery/builtin.h"
-#include "estoc/device.hpp"
+#include "fake_devices.h"
 
 namespace estoc {
 
@@ -10,8 +11,7 @@ std::vector<std::shared_ptr<const Provider>> builtin_providers() {
 }
 
 const std::vector<DeviceInfo>& cuda_devices() {
-  static const std::vector<DeviceInfo> none;
-  return none;
+  return testing::fake_devices();
 }
 
 namespace core {
@@ -21,4 +21,13 @@ Status check_pointer_device(const void* /*data*/, Device device) {
 }
 
 }  // namespace core
+
+namespace testing {
+
+std::vector<DeviceInfo>& fake_devices() {
+  static std::vector<DeviceInfo> devices;
+  return devices;
+}
+
+}  // namespace testing
 }  // namespace estoc

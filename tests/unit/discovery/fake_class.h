@@ -42,6 +42,7 @@ class FakeClass final : public KernelClass {
   Operation operation() const override { return kind; }
   Space space() const override { return on_space ? on_space() : design_space; }
   std::span<const Target> targets() const override { return target_list_; }
+  bool needs_device() const override { return only_with_device; }
 
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override {
@@ -80,6 +81,7 @@ class FakeClass final : public KernelClass {
   std::string label;
   Space design_space;
   Operation kind = Operation::gemm;
+  bool only_with_device = false;
   std::size_t workspace_bytes = 0;
   std::shared_ptr<Bound> bound = std::make_shared<Bound>();
   std::function<Space()> on_space;

@@ -10,6 +10,9 @@ namespace {
 
 using rc::gen::arbitrary;
 
+/// rapidcheck does 100 rounds; each tries this many problems.
+constexpr int kProblemsPerRound = 20;
+
 /// Small most of the time, anything an int64 holds otherwise.
 std::int64_t random_number() {
   if (flip()) return uniform<std::int64_t>(0, 5);
@@ -73,12 +76,14 @@ Problem random_problem() {
 
 TEST(ProblemProperty, ParsingWhatWasPrintedGivesAnEqualProblem) {
   EXPECT_TRUE(rc::check([] {
-    const Problem problem = random_problem();
-    const std::string text = problem.to_string();
-    const Problem again = Problem::parse(text);
-    RC_LOG() << text << "\n";
-    RC_ASSERT(again == problem);
-    RC_ASSERT(again.to_string() == text);
+    for (int i = 0; i < kProblemsPerRound; ++i) {
+      const Problem problem = random_problem();
+      const std::string text = problem.to_string();
+      const Problem again = Problem::parse(text);
+      RC_LOG() << text << "\n";
+      RC_ASSERT(again == problem);
+      RC_ASSERT(again.to_string() == text);
+    }
   }));
 }
 
@@ -197,15 +202,17 @@ std::unique_ptr<RuntimeArguments> random_elementwise() {
 
 TEST(ProblemProperty, ArgumentsOfAProblemHaveThatProblem) {
   EXPECT_TRUE(rc::check([] {
-    const auto arguments = flip() ? random_gemm() : random_elementwise();
-    const Problem problem = Problem::of(*arguments);
-    RC_LOG() << problem.to_string() << "\n";
-    RC_ASSERT(Problem::parse(problem.to_string()) == problem);
-    const auto again = problem.arguments();
-    RC_ASSERT(Problem::of(*again) == problem);
-    Problem completed = problem;
-    completed.complete();
-    RC_ASSERT(completed == problem);
+    for (int i = 0; i < kProblemsPerRound; ++i) {
+      const auto arguments = flip() ? random_gemm() : random_elementwise();
+      const Problem problem = Problem::of(*arguments);
+      RC_LOG() << problem.to_string() << "\n";
+      RC_ASSERT(Problem::parse(problem.to_string()) == problem);
+      const auto again = problem.arguments();
+      RC_ASSERT(Problem::of(*again) == problem);
+      Problem completed = problem;
+      completed.complete();
+      RC_ASSERT(completed == problem);
+    }
   }));
 }
 
@@ -225,17 +232,19 @@ bool same_matrix(const MatrixView& left, const MatrixView& right) {
 
 TEST(ProblemProperty, ArgumentsOfAProblemHaveTheSameMatrices) {
   EXPECT_TRUE(rc::check([] {
-    const auto arguments = random_gemm();
-    const Problem problem = Problem::of(*arguments);
-    RC_LOG() << problem.to_string() << "\n";
-    const auto again = problem.arguments();
-    const auto& left = dynamic_cast<const GemmArguments&>(*arguments);
-    const auto& right = dynamic_cast<const GemmArguments&>(*again);
-    RC_ASSERT(left.extents() == right.extents());
-    RC_ASSERT(same_matrix(left.a_matrix(), right.a_matrix()));
-    RC_ASSERT(same_matrix(left.b_matrix(), right.b_matrix()));
-    RC_ASSERT(same_matrix(left.out_matrix(), right.out_matrix()));
-    RC_ASSERT(left.controls() == right.controls());
+    for (int i = 0; i < kProblemsPerRound; ++i) {
+      const auto arguments = random_gemm();
+      const Problem problem = Problem::of(*arguments);
+      RC_LOG() << problem.to_string() << "\n";
+      const auto again = problem.arguments();
+      const auto& left = dynamic_cast<const GemmArguments&>(*arguments);
+      const auto& right = dynamic_cast<const GemmArguments&>(*again);
+      RC_ASSERT(left.extents() == right.extents());
+      RC_ASSERT(same_matrix(left.a_matrix(), right.a_matrix()));
+      RC_ASSERT(same_matrix(left.b_matrix(), right.b_matrix()));
+      RC_ASSERT(same_matrix(left.out_matrix(), right.out_matrix()));
+      RC_ASSERT(left.controls() == right.controls());
+    }
   }));
 }
 

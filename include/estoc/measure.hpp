@@ -1,0 +1,63 @@
+// Timing kernels against each other on a CUDA device: interleaved, on rotated random operands.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "estoc/kernel.hpp"
+#include "estoc/problem.hpp"
+
+namespace estoc {
+
+/// How measure() goes about it. docs/performance.md has the method and its reasons.
+struct MeasureOptions {
+  Device device = Device::cuda(0);
+  /// Times every kernel is visited; each visit is one time slice.
+  int rounds = 20;
+  /// Length of a slice. Slices shorter than 0.2 s mislead where the card is at its power limit.
+  double slice_seconds = 0.004;
+  /// Work done before the first slice, so that clocks settle; 3 s for sustained figures.
+  double warm_seconds = 0.1;
+  /// Idle time before each slice, so that the card stays cool; 0 for sustained figures.
+  double pause_seconds = 0.02;
+  std::uint64_t seed = 1;
+  /// Called after each round with the part done; returning false ends with Error{cancelled}.
+  std::function<bool(double)> progress;
+
+  static MeasureOptions burst() { return {}; }
+  static MeasureOptions sustained();
+};
+
+/// What the card was doing while it was timed; 0 where NVML does not tell.
+struct CardState {
+  double sm_clock_mhz = 0;
+  double watts = 0;
+  double celsius = 0;
+};
+
+/// Time of one launch of a kernel.
+struct KernelTiming {
+  std::string kernel;
+  std::string provider;
+  std::vector<double> slices;  ///< seconds a launch, one figure a round
+  double median = 0;
+  double low = 0;   ///< quartiles
+  double high = 0;
+  std::string problem;  ///< why it could not be timed; empty when it was
+};
+
+struct Measurement {
+  std::vector<KernelTiming> timings;  ///< in the order of the kernels given
+  CardState card;                     ///< median over the rounds
+  int operand_sets = 1;               ///< copies of the operands that launches rotate through
+};
+
+/// Times kernels on one problem. Operands are random (normal for floats), in as many copies as
+/// exceed twice the L2 cache; launches are replayed from a graph; every round visits every kernel,
+/// in an order that changes. Results are not checked here. Throws Error{memory, driver, cancelled}.
+Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
+                    const MeasureOptions& options = {});
+
+}  // namespace estoc

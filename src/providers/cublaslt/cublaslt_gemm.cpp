@@ -1,0 +1,271 @@
+// Kernel class cublaslt_gemm: what cuBLASLt's heuristics answer to a problem, one kernel an answer.
+#include "providers/cublaslt/cublaslt_gemm.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <list>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "estoc/device.hpp"
+#include "jit/driver.h"
+#include "jit/workspace.h"
+#include "providers/cublaslt/lt_matmul.h"
+
+namespace estoc::cublaslt {
+namespace {
+
+constexpr int kAnswers = 16;
+
+constexpr std::array kTargets{
+    Target::sm(80),        Target::sm(86),        Target::sm(87),        Target::sm(89),
+    Target::sm(90),        Target::sm(90, true),  Target::sm(100),       Target::sm(100, true),
+    Target::sm(103),       Target::sm(103, true), Target::sm(110, true), Target::sm(120),
+    Target::sm(120, true),
+};
+
+bool is_fp8(Dtype dtype) { return dtype == Dtype::e4m3 || dtype == Dtype::e5m2; }
+
+// Products that the library documents (cublasLtMatmul, table of supported types).
+bool multiplies(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
+  const bool float_out = out == Dtype::f32 || out == Dtype::bf16 || out == Dtype::f16;
+  if (is_fp8(a) && is_fp8(b)) {
+    return accumulator == Dtype::f32 && (float_out || is_fp8(out));
+  }
+  if (a != b) return false;
+  switch (a) {
+    case Dtype::f64:
+      return accumulator == Dtype::f64 && out == Dtype::f64;
+    case Dtype::f32:
+    case Dtype::tf32:
+      return accumulator == Dtype::f32 && out == Dtype::f32;
+    case Dtype::f16:
+    case Dtype::bf16:
+      return accumulator == Dtype::f32 && (out == a || out == Dtype::f32);
+    case Dtype::i8:
+      return accumulator == Dtype::i32 && (out == Dtype::i32 || out == Dtype::i8);
+    default:
+      return false;
+  }
+}
+
+std::shared_ptr<const DesignSpace> make_space() {
+  const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16,
+                         Dtype::bf16, Dtype::e4m3, Dtype::e5m2, Dtype::i8};
+  std::array<int, kAnswers> answers{};
+  for (int i = 0; i < kAnswers; ++i) answers[static_cast<std::size_t>(i)] = i;
+  const std::string version = lt_version();
+  return DesignSpace::Builder{}
+      .choices("version", {version.empty() ? "none" : version})
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32})
+      .dtypes(Role::out_dtype, {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
+                                Dtype::e5m2, Dtype::i32, Dtype::i8})
+      .choices("formulation", {"column", "row"})
+      .integers("answer", answers)
+      .require({"a", "b", "acc", "out"},
+               [](const DesignPoint& p) {
+                 return multiplies(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype),
+                                   p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
+               })
+      .build();
+}
+
+Formulation formulation_of(const DesignPoint& point) {
+  return point.value("formulation").text == "row" ? Formulation::row : Formulation::column;
+}
+
+int answer_of(const DesignPoint& point) { return point.value("answer").numbers[0]; }
+
+// Everything of a problem that the heuristics look at.
+struct ProblemKey {
+  std::array<std::int64_t, 13> numbers;
+  std::array<Dtype, 4> dtypes;
+  std::array<int, 3> alignments;
+  int device;
+  bool tf32;
+  Formulation formulation;
+
+  auto operator<=>(const ProblemKey&) const = default;
+};
+
+ProblemKey key_of(const GemmArguments& arguments, Formulation formulation, int device) {
+  const GemmExtents& e = arguments.extents();
+  const MatrixView& a = arguments.a_matrix();
+  const MatrixView& b = arguments.b_matrix();
+  const MatrixView& out = arguments.out_matrix();
+  return {{e.m, e.n, e.k, e.l, a.row_stride, a.column_stride, a.batch_stride, b.row_stride,
+           b.column_stride, b.batch_stride, out.row_stride, out.column_stride, out.batch_stride},
+          {a.dtype, b.dtype, out.dtype, arguments.accumulator_type()},
+          {a.alignment, b.alignment, out.alignment},
+          device,
+          arguments.controls().allow_tf32,
+          formulation};
+}
+
+using Answers = std::shared_ptr<const std::vector<Answer>>;
+
+// The answers to problems met lately; asking the library takes tens of microseconds.
+class AnswerCache {
+ public:
+  Answers find(const GemmArguments& arguments, Formulation formulation, int device) {
+    const ProblemKey key = key_of(arguments, formulation, device);
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = answers_.find(key); found != answers_.end()) return found->second;
+    }
+    const jit::ContextScope scope(device);
+    auto asked = std::make_shared<const std::vector<Answer>>(
+        LtMatmul(arguments, formulation).heuristics(device, kAnswers));
+    const std::lock_guard lock(mutex_);
+    if (answers_.size() >= kMost) answers_.clear();
+    return answers_.emplace(key, std::move(asked)).first->second;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+  std::mutex mutex_;
+  std::map<ProblemKey, Answers> answers_;
+};
+
+// The device that arguments live on; for described ones on the host, the first of the target.
+int device_for(const RuntimeArguments& arguments, Target target) {
+  if (arguments.device().is_cuda()) return arguments.device().index;
+  for (const DeviceInfo& device : cuda_devices()) {
+    if (device.target == target) return device.index;
+  }
+  return -1;
+}
+
+class LtLaunch final : public Launch {
+ public:
+  LtLaunch(int device, const GemmArguments& arguments, Formulation formulation,
+           const Answer& answer, const Workspace& workspace)
+      : device_(device),
+        context_(jit::ContextScope(device).context()),
+        arguments_(arguments),
+        matmul_(arguments, formulation),
+        answer_(answer),
+        workspace_(workspace) {}
+
+  void launch(void* stream) override {
+    const jit::ContextScope scope(context_);
+    matmul_.start(device_, arguments_, answer_.algorithm, workspace_.data,
+                  answer_.workspace_bytes, static_cast<jit::CUstream>(stream));
+  }
+
+ private:
+  int device_;
+  jit::CUcontext context_;
+  GemmArguments arguments_;
+  LtMatmul matmul_;
+  Answer answer_;
+  Workspace workspace_;
+};
+
+// Dense peak of the H200 in operations a second, as a rough guide for other devices.
+double peak(Dtype a) {
+  switch (a) {
+    case Dtype::f64:
+    case Dtype::f32:
+      return 5.5e13;
+    case Dtype::tf32:
+      return 4.5e14;
+    case Dtype::f16:
+    case Dtype::bf16:
+      return 8e14;
+    default:
+      return 1.6e15;
+  }
+}
+
+class CublasltGemm final : public KernelClass {
+ public:
+  std::string_view name() const override { return "cublaslt_gemm"; }
+  Operation operation() const override { return Operation::gemm; }
+  std::span<const Target> targets() const override { return kTargets; }
+  bool needs_device() const override { return true; }
+
+  std::shared_ptr<const DesignSpace> space() const override {
+    std::call_once(space_once_, [this] { space_ = make_space(); });
+    return space_;
+  }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target target) const override {
+    std::string problem;
+    if (lt_table(&problem) == nullptr) return Status::fail(Reason::resource, problem);
+    const int device = device_for(arguments, target);
+    if (device < 0) {
+      return Status::fail(Reason::device, fmt::format("device: expected a CUDA device of {}, which "
+                                                      "cuBLASLt must be asked on, got none",
+                                                      target.name()));
+    }
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (Status status = LtMatmul::expressible(gemm); !status) return status;
+    const Answers answers = answers_.find(gemm, formulation_of(point), device);
+    if (answer_of(point) < static_cast<int>(answers->size())) return Status::success();
+    return Status::fail(Reason::resource,
+                        fmt::format("answer: expected one of the {} that cuBLASLt gives, got {}",
+                                    answers->size(), answer_of(point)));
+  }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target /*target*/) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmExtents& e = gemm.extents();
+    const double operations = 2.0 * static_cast<double>(e.m) * static_cast<double>(e.n) *
+                              static_cast<double>(e.k) * static_cast<double>(e.l);
+    const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
+                         static_cast<double>(gemm.b().tensor().span_bytes()) +
+                         static_cast<double>(gemm.out().span_bytes());
+    const double seconds = std::max(operations / peak(point.dtype(Role::a_dtype)), bytes / 4e12);
+    // Later answers are the library's lesser choices.
+    const double rank = 1.0 + 0.02 * answer_of(point) +
+                        (formulation_of(point) == Formulation::row ? 0.01 : 0.0);
+    return Prediction{4e-6 + 1.1 * seconds * rank, {}};
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const override {
+    const int device = arguments.device().is_cuda() ? arguments.device().index : 0;
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    return chosen(point, gemm, device).workspace_bytes;
+  }
+
+  std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
+                               const RuntimeArguments& arguments,
+                               std::shared_ptr<const CompiledObject> /*none*/,
+                               const BindOptions& options) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const int device = arguments.device().index;
+    const Answer answer = chosen(point, gemm, device);
+    const Workspace workspace =
+        jit::provide_workspace(options.workspace, answer.workspace_bytes, device, options.stream);
+    return std::make_unique<LtLaunch>(device, gemm, formulation_of(point), answer, workspace);
+  }
+
+ private:
+  Answer chosen(const DesignPoint& point, const GemmArguments& gemm, int device) const {
+    const Answers answers = answers_.find(gemm, formulation_of(point), device);
+    const auto index = static_cast<std::size_t>(answer_of(point));
+    if (index < answers->size()) return (*answers)[index];
+    throw Error(ErrorKind::unsupported,
+                fmt::format("cuBLASLt gives {} answers to the problem, got number {}",
+                            answers->size(), index));
+  }
+
+  mutable std::once_flag space_once_;
+  mutable std::shared_ptr<const DesignSpace> space_;
+  mutable AnswerCache answers_;
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelClass> make_cublaslt_gemm() { return std::make_shared<CublasltGemm>(); }
+
+}  // namespace estoc::cublaslt

@@ -1,0 +1,219 @@
+// A GEMM in cuBLASLt's terms: descriptors, layouts, and the algorithms it offers for them.
+#include "providers/cublaslt/lt_matmul.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace estoc::cublaslt {
+namespace {
+
+std::optional<DataType> data_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f64:
+      return DataType::f64;
+    case Dtype::f32:
+    case Dtype::tf32:
+      return DataType::f32;
+    case Dtype::f16:
+      return DataType::f16;
+    case Dtype::bf16:
+      return DataType::bf16;
+    case Dtype::e4m3:
+      return DataType::e4m3;
+    case Dtype::e5m2:
+      return DataType::e5m2;
+    case Dtype::i8:
+      return DataType::i8;
+    case Dtype::i32:
+      return DataType::i32;
+    default:
+      return std::nullopt;
+  }
+}
+
+ComputeType compute_type(const GemmArguments& arguments) {
+  const bool tf32 = arguments.a_matrix().dtype == Dtype::tf32 ||
+                    (arguments.a_matrix().dtype == Dtype::f32 && arguments.controls().allow_tf32);
+  switch (arguments.accumulator_type()) {
+    case Dtype::f64:
+      return ComputeType::f64;
+    case Dtype::i32:
+      return ComputeType::i32;
+    default:
+      return tf32 ? ComputeType::f32_fast_tf32 : ComputeType::f32;
+  }
+}
+
+// An integer product is scaled in i32 where out is i32, else in f32.
+DataType scale_type(const GemmArguments& arguments) {
+  if (arguments.accumulator_type() == Dtype::f64) return DataType::f64;
+  return arguments.out_matrix().dtype == Dtype::i32 ? DataType::i32 : DataType::f32;
+}
+
+// A matrix as cuBLAS stores one: column-major with a leading dimension.
+struct Stored {
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t leading_dimension;
+  bool transposed;  ///< what is stored is the transpose of the view
+};
+
+Stored stored(const MatrixView& view) {
+  if (view.is_column_major() && (view.columns <= 1 || view.column_stride >= view.rows)) {
+    return {view.rows, view.columns, std::max(view.columns <= 1 ? view.rows : view.column_stride,
+                                              std::max<std::int64_t>(view.rows, 1)),
+            false};
+  }
+  return {view.columns, view.rows,
+          std::max(view.rows <= 1 ? view.columns : view.row_stride,
+                   std::max<std::int64_t>(view.columns, 1)),
+          true};
+}
+
+bool has_leading_dimension(const MatrixView& view) {
+  const bool column =
+      view.is_column_major() && (view.columns <= 1 || view.column_stride >= view.rows);
+  const bool row = view.is_row_major() && (view.rows <= 1 || view.row_stride >= view.columns);
+  return column || row;
+}
+
+MatrixLayout make_layout(const LtTable& table, const MatrixView& view, const Stored& matrix,
+                         Order order, std::int64_t batches) {
+  LayoutHandle* handle = nullptr;
+  const bool rows_first = order == Order::row;
+  table.check(table.layout_create(&handle, *data_type(view.dtype),
+                                  static_cast<std::uint64_t>(rows_first ? matrix.columns
+                                                                        : matrix.rows),
+                                  static_cast<std::uint64_t>(rows_first ? matrix.rows
+                                                                        : matrix.columns),
+                                  matrix.leading_dimension),
+              "cublasLtMatrixLayoutCreate");
+  MatrixLayout layout(handle);
+  auto set = [&](LayoutAttribute attribute, const auto& value) {
+    table.check(table.layout_set(handle, attribute, &value, sizeof(value)),
+                "cublasLtMatrixLayoutSetAttribute");
+  };
+  if (rows_first) set(LayoutAttribute::order, order);
+  if (batches > 1) {
+    set(LayoutAttribute::batch_count, static_cast<std::int32_t>(batches));
+    set(LayoutAttribute::batch_stride, view.batch_stride);
+  }
+  return layout;
+}
+
+}  // namespace
+
+Status LtMatmul::expressible(const GemmArguments& arguments) {
+  const std::array views{std::pair{"A", &arguments.a_matrix()},
+                         std::pair{"B", &arguments.b_matrix()},
+                         std::pair{"out", &arguments.out_matrix()}};
+  for (const auto& [what, view] : views) {
+    if (!data_type(view->dtype)) {
+      return Status::fail(Reason::dtype, fmt::format("{}.dtype: expected one cuBLASLt has, got {}",
+                                                     what, dtype_name(view->dtype)));
+    }
+    if (!has_leading_dimension(*view)) {
+      return Status::fail(Reason::layout,
+                          fmt::format("{}.strides: expected one mode contiguous and the other's "
+                                      "stride no smaller than its extent, got ({}, {})",
+                                      what, view->row_stride, view->column_stride));
+    }
+  }
+  const GemmExtents& e = arguments.extents();
+  if (e.m == 0 || e.n == 0 || e.k == 0 || e.l == 0) {
+    return Status::fail(Reason::shape, "out.shape: expected extents of 1 or more, got a 0");
+  }
+  if (e.l > 65535 * std::int64_t{32768}) {
+    return Status::fail(Reason::shape, fmt::format("out.shape: expected at most 2^31 - 1 batches, "
+                                                   "got {}",
+                                                   e.l));
+  }
+  return Status::success();
+}
+
+LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation)
+    : table_(*lt_table()) {
+  const Stored out = stored(arguments.out_matrix());
+  // A row-major out is a column-major out^T = B^T A^T, unless it is declared row-major.
+  transposed_ = out.transposed && formulation == Formulation::column;
+  const Order order = out.transposed && formulation == Formulation::row ? Order::row : Order::column;
+  const MatrixView& first = transposed_ ? arguments.b_matrix() : arguments.a_matrix();
+  const MatrixView& second = transposed_ ? arguments.a_matrix() : arguments.b_matrix();
+  const Stored first_stored = stored(first);
+  const Stored second_stored = stored(second);
+  const std::int64_t batches = arguments.extents().l;
+
+  MatmulDescHandle* desc = nullptr;
+  table_.check(table_.desc_create(&desc, compute_type(arguments), scale_type(arguments)),
+               "cublasLtMatmulDescCreate");
+  desc_.reset(desc);
+  auto set = [&](DescAttribute attribute, Transpose value) {
+    table_.check(table_.desc_set(desc, attribute, &value, sizeof(value)),
+                 "cublasLtMatmulDescSetAttribute");
+  };
+  auto transpose = [&](const Stored& matrix) {
+    return matrix.transposed != transposed_ ? Transpose::yes : Transpose::no;
+  };
+  set(DescAttribute::transpose_a, transpose(first_stored));
+  set(DescAttribute::transpose_b, transpose(second_stored));
+  first_ = make_layout(table_, first, first_stored, Order::column, batches);
+  second_ = make_layout(table_, second, second_stored, Order::column, batches);
+  out_ = make_layout(table_, arguments.out_matrix(), out, order, batches);
+  alignments_[0] = first.alignment;
+  alignments_[1] = second.alignment;
+  alignments_[2] = arguments.out_matrix().alignment;
+  switch (scale_type(arguments)) {
+    case DataType::f64:
+      factors_ = {1.0, 0.0};
+      break;
+    case DataType::i32:
+      factors_ = {std::int32_t{1}, std::int32_t{0}};
+      break;
+    default:
+      factors_ = {1.0F, 0.0F};
+  }
+}
+
+std::vector<Answer> LtMatmul::heuristics(int device, int most) const {
+  PreferenceHandle* handle = nullptr;
+  table_.check(table_.preference_create(&handle), "cublasLtMatmulPreferenceCreate");
+  const Preference preference(handle);
+  auto set = [&](PreferenceAttribute attribute, const auto& value) {
+    table_.check(table_.preference_set(handle, attribute, &value, sizeof(value)),
+                 "cublasLtMatmulPreferenceSetAttribute");
+  };
+  set(PreferenceAttribute::max_workspace, kWorkspaceLimit);
+  set(PreferenceAttribute::alignment_a, static_cast<std::uint32_t>(alignments_[0]));
+  set(PreferenceAttribute::alignment_b, static_cast<std::uint32_t>(alignments_[1]));
+  set(PreferenceAttribute::alignment_c, static_cast<std::uint32_t>(alignments_[2]));
+  set(PreferenceAttribute::alignment_d, static_cast<std::uint32_t>(alignments_[2]));
+  std::vector<Answer> answers(static_cast<std::size_t>(most));
+  int count = 0;
+  const auto status =
+      table_.get_heuristic(lt_context(device), desc_.get(), first_.get(), second_.get(), out_.get(),
+                           out_.get(), handle, most, answers.data(), &count);
+  // "Not supported" is an answer: no algorithm.
+  answers.resize(status == kLtSuccess ? static_cast<std::size_t>(count) : 0);
+  std::erase_if(answers, [](const Answer& answer) { return answer.state != kLtSuccess; });
+  return answers;
+}
+
+void LtMatmul::start(int device, const GemmArguments& arguments, const Algorithm& algorithm,
+                     void* workspace, std::size_t workspace_bytes, jit::CUstream stream) const {
+  const void* a = arguments.a_matrix().data;
+  const void* b = arguments.b_matrix().data;
+  void* out = arguments.out_matrix().data;
+  auto address = [](const auto& factor) {
+    return std::visit([](const auto& value) { return static_cast<const void*>(&value); }, factor);
+  };
+  table_.check(table_.matmul(lt_context(device), desc_.get(), address(factors_.one),
+                             transposed_ ? b : a, first_.get(), transposed_ ? a : b, second_.get(),
+                             address(factors_.zero), out, out_.get(), out, out_.get(), &algorithm,
+                             workspace, workspace_bytes, stream),
+               "cublasLtMatmul");
+}
+
+}  // namespace estoc::cublaslt

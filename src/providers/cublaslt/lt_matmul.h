@@ -1,0 +1,54 @@
+// A GEMM in cuBLASLt's terms: descriptors, layouts, and the algorithms it offers for them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "estoc/arguments.hpp"
+#include "estoc/status.hpp"
+#include "providers/cublaslt/lt_library.h"
+
+namespace estoc::cublaslt {
+
+/// The two ways to state one product: out as cuBLAS sees its own (column-major, so that a row-major
+/// out is computed as its transpose), or with out declared row-major.
+enum class Formulation { column, row };
+
+/// Most workspace that an algorithm may ask for.
+inline constexpr std::size_t kWorkspaceLimit = std::size_t{64} << 20;
+
+/// Descriptors of a product and the factors it is scaled by.
+class LtMatmul {
+ public:
+  /// Why the library cannot be asked at all: a dtype it does not have, strides it cannot express.
+  static Status expressible(const GemmArguments& arguments);
+
+  LtMatmul(const GemmArguments& arguments, Formulation formulation);
+
+  /// The algorithms the library offers, its favourite first; at most `most`.
+  std::vector<Answer> heuristics(int device, int most) const;
+
+  /// Starts the product of the arguments' data.
+  void start(int device, const GemmArguments& arguments, const Algorithm& algorithm,
+             void* workspace, std::size_t workspace_bytes, jit::CUstream stream) const;
+
+ private:
+  // 1 and 0 in the type that the library scales by.
+  struct Factors {
+    std::variant<float, double, std::int32_t> one;
+    std::variant<float, double, std::int32_t> zero;
+  };
+
+  const LtTable& table_;
+  bool transposed_;
+  MatmulDesc desc_;
+  MatrixLayout first_;
+  MatrixLayout second_;
+  MatrixLayout out_;
+  int alignments_[3];
+  Factors factors_;
+};
+
+}  // namespace estoc::cublaslt

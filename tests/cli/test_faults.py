@@ -1,0 +1,73 @@
+"""What the command says and leaves behind when kernels misbehave (see faulty_kernels.cpp)."""
+
+import json
+
+from harness import EXECUTION, MEMORY, OK, WRONG, CliTest
+
+GEMM = "gemm m=20 n=10 k=30 a=f32"
+
+
+class Faults(CliTest):
+    def kernel(self, fault):
+        result = self.estoc("list", "--filter", f"class=faulty_gemm fault={fault}", "--json")
+        if result.returncode != OK:  # the filter has no keys but the library's
+            result = self.estoc("list", "--filter", f"name=faulty_gemm*{fault}*", "--json")
+        return json.loads(result.stdout)[0]["name"]
+
+    def run_faulty(self, fault, *arguments):
+        return self.estoc("run", GEMM, "--kernel", self.kernel(fault), "--out", "o.npy", *arguments)
+
+    def test_wrong_output(self):
+        for fault in ("zeros", "nothing"):
+            result = self.run_faulty(fault, "--check")
+            self.assertEqual(result.returncode, WRONG)
+            self.assertRegex(result.stdout, r"check +WRONG: error .*, 20 of 20 rows")
+            self.assertRegex(result.stderr, r"^error: the output is wrong.*out\[.*expected .*got")
+            self.assertEqual(self.files(), [], "a wrong output is not saved")
+
+    def test_wrong_output_in_json(self):
+        result = self.run_faulty("zeros", "--check", "--json")
+        self.assertEqual(result.returncode, WRONG)
+        answer = json.loads(result.stdout)
+        self.assertFalse(answer["check"]["passed"])
+        self.assertGreater(answer["check"]["error"], answer["check"]["bound"])
+        self.assertIsNone(answer["output"])
+
+    def test_without_check_it_is_saved(self):
+        self.assertEqual(self.run_faulty("zeros").returncode, OK)
+        self.assertEqual(self.files(), ["o.npy"])
+
+    def test_failures(self):
+        for fault, status, words in [
+            ("compile", EXECUTION, "it does not compile"),
+            ("driver", EXECUTION, "the driver says no"),
+            ("memory", MEMORY, "memory"),
+            ("defect", EXECUTION, "a defect"),
+        ]:
+            result = self.run_faulty(fault)
+            self.assertEqual((result.returncode, result.stdout), (status, ""))
+            self.assertIn(words, result.stderr.splitlines()[0])
+            self.assertEqual(self.files(), [])
+
+    def test_bench_does_not_time_what_is_wrong(self):
+        names = [self.kernel("zeros"), json.loads(self.estoc("find", GEMM, "--json").stdout)[0]["name"]]
+        options = [word for name in names for word in ("--kernel", name)]
+        result = self.estoc("bench", GEMM, *options, "--rounds", "2", "--json")
+        self.assertEqual(result.returncode, WRONG)
+        (answer,) = json.loads(result.stdout)
+        self.assertEqual([kernel["check"]["passed"] for kernel in answer["kernels"]], [False, True])
+        self.assertIsNone(answer["kernels"][0]["seconds"])
+        self.assertIn(names[0], result.stderr)
+        text = self.estoc("bench", GEMM, *options, "--rounds", "2").stdout
+        self.assertIn("WRONG: out[", text)
+
+    def test_a_class_that_throws_is_a_warning(self):
+        for arguments in (["list", "--count"], ["find", GEMM], ["run", GEMM]):
+            result = self.estoc(*arguments)
+            self.assertEqual(result.returncode, OK)
+            self.assertIn("warning: faulty.broken: ", result.stderr)
+            self.assertIn("the space is missing", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1)
+        answers = json.loads(self.estoc("explain", GEMM, "--json").stdout)
+        reasons = {answer["class"]: answer["reason"] for answer in answers}
+        self.assertIn("the space is missing", reasons["broken"])

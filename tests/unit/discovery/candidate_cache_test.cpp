@@ -1,0 +1,63 @@
+// The memory of which kernels fit a signature: found again, bounded, the oldest forgotten first.
+#include "discovery/candidate_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "fake_class.h"
+
+namespace estoc::testing {
+namespace {
+
+using discovery::CandidateCache;
+using discovery::Candidates;
+using discovery::KernelStates;
+
+/// A list that stands for `kernels` kernels.
+Candidates make_list(std::size_t kernels) {
+  return std::make_shared<const KernelStates>(kernels, nullptr);
+}
+
+TEST(CandidateCache, GivesBackWhatCameFirst) {
+  CandidateCache cache;
+  EXPECT_EQ(cache.find(1), nullptr);
+  const Candidates first = make_list(3);
+  EXPECT_EQ(cache.insert(1, first), first);
+  EXPECT_EQ(cache.insert(1, make_list(3)), first);
+  EXPECT_EQ(cache.find(1), first);
+  cache.clear();
+  EXPECT_EQ(cache.find(1), nullptr);
+}
+
+TEST(CandidateCache, ForgetsTheSignatureUsedLongestAgo) {
+  CandidateCache cache;
+  for (std::uint64_t key = 0; key < CandidateCache::kMaxSignatures; ++key) {
+    cache.insert(key, make_list(1));
+  }
+  EXPECT_NE(cache.find(0), nullptr);
+  cache.insert(1000, make_list(1));
+  EXPECT_NE(cache.find(0), nullptr);
+  EXPECT_EQ(cache.find(1), nullptr);
+  EXPECT_NE(cache.find(1000), nullptr);
+}
+
+TEST(CandidateCache, BoundsTheKernelsItHolds) {
+  CandidateCache cache;
+  constexpr std::size_t kHalf = CandidateCache::kMaxKernels / 2;
+  for (std::uint64_t key = 0; key < 10; ++key)
+    cache.insert(key, make_list(kHalf));
+  EXPECT_EQ(cache.find(7), nullptr);
+  EXPECT_NE(cache.find(8), nullptr);
+  EXPECT_NE(cache.find(9), nullptr);
+}
+
+TEST(CandidateCache, DoesNotRememberAListThatIsTooLong) {
+  CandidateCache cache;
+  cache.insert(1, make_list(1));
+  const Candidates huge = make_list(CandidateCache::kMaxKernels + 1);
+  EXPECT_EQ(cache.insert(2, huge), huge);
+  EXPECT_EQ(cache.find(2), nullptr);
+  EXPECT_NE(cache.find(1), nullptr);
+}
+
+}  // namespace
+}  // namespace estoc::testing
