@@ -13,10 +13,12 @@
 
 #include "commands.h"
 #include "estoc/check.hpp"
+#include "estoc/measure.hpp"
 #include "estoc/text_file.hpp"
 #include "json.h"
 #include "kernel_choice.h"
 #include "operands.h"
+#include "placed_problem.h"
 #include "problem_files.h"
 #include "progress.h"
 #include "table.h"
@@ -47,6 +49,8 @@ struct BenchOptions {
   int rounds = 10;
   int threads = 0;
   std::uint64_t seed = 0;
+  bool sustained = false;
+  std::string against;
   bool json = false;
 };
 
@@ -61,6 +65,7 @@ struct ProblemReport {
   std::string problem;
   Work work;
   std::vector<Entry> entries;
+  CardState card;
 };
 
 bool is_blank(char c) {
@@ -108,6 +113,20 @@ std::vector<FilledProblem> read_problems(const std::string& argument) {
   return problems;
 }
 
+/// All that the provider to compare with has to offer.
+void add_baseline(const BenchOptions& options, const RuntimeArguments& arguments, Target target,
+                  std::vector<Kernel>& kernels) {
+  if (options.against.empty()) return;
+  KernelQuery query;
+  query.target = target;
+  query.providers = {options.against};
+  for (const Kernel& kernel : get_kernels(arguments, query)) {
+    if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) {
+      kernels.push_back(kernel);
+    }
+  }
+}
+
 std::vector<Kernel> choose_kernels(const BenchOptions& options, const RuntimeArguments& arguments,
                                    Target target) {
   std::vector<Kernel> kernels;
@@ -121,14 +140,16 @@ std::vector<Kernel> choose_kernels(const BenchOptions& options, const RuntimeArg
   const std::size_t count = options.top == 0 ? found.size() : std::min(options.top, found.size());
   for (std::size_t i = 0; i < count; ++i)
     kernels.push_back(found[i]);
+  add_baseline(options, arguments, target, kernels);
   return kernels;
 }
 
 /// Runs the kernel once on a poisoned output and judges what it wrote.
-CheckResult check_kernel(const BenchOptions& options, HostProblem& host, PreparedKernel& kernel,
-                         Progress& progress) {
-  host.poison();
+CheckResult check_kernel(const BenchOptions& options, HostProblem& host, PlacedProblem& placed,
+                         PreparedKernel& kernel, Progress& progress) {
+  placed.poison();
   kernel.run();
+  placed.fetch_output();
   CheckOptions check_options;
   check_options.seed = options.seed;
   check_options.threads = options.threads;
@@ -156,23 +177,51 @@ std::vector<Times> time_kernels(std::vector<PreparedKernel>& kernels, int rounds
   return times;
 }
 
+/// On a device: graphs of launches over rotated operands, as docs/performance.md says.
+std::vector<Times> measure_kernels(const BenchOptions& options, const Problem& problem,
+                                   const std::vector<Kernel>& kernels, Target target,
+                                   ProblemReport& report, Progress& progress) {
+  MeasureOptions measuring =
+      options.sustained ? MeasureOptions::sustained() : MeasureOptions::burst();
+  measuring.device = device_for(target);
+  measuring.seed = options.seed;
+  if (!options.sustained) measuring.rounds = options.rounds;
+  measuring.progress = [&](double fraction) {
+    progress.update(fraction);
+    return true;
+  };
+  const Measurement measurement = measure(problem, kernels, measuring);
+  report.card = measurement.card;
+  std::vector<Times> times;
+  for (const KernelTiming& timing : measurement.timings)
+    times.push_back(summarize(timing.slices));
+  return times;
+}
+
 ProblemReport bench_problem(const BenchOptions& options, FilledProblem filled, Target target,
                             Progress& progress) {
   const std::vector<Kernel> kernels =
       choose_kernels(options, *describe_arguments(filled, device_for(target)), target);
   progress.stage("preparing operands");
   HostProblem host(std::move(filled), options.seed);
-  ProblemReport report{Problem::of(host.arguments()).to_string(), work_of(host.arguments()), {}};
+  ProblemReport report{
+      Problem::of(host.arguments()).to_string(), work_of(host.arguments()), {}, {}};
 
-  std::vector<PreparedKernel> correct;
+  PlacedProblem placed(host, target);
+  std::vector<PreparedKernel> prepared;
+  std::vector<Kernel> correct;
   for (const Kernel& kernel : kernels) {
     progress.stage("checking " + kernel.name());
-    PreparedKernel prepared(kernel, host.arguments(), target, options.threads);
-    report.entries.push_back({kernel, check_kernel(options, host, prepared, progress), {}});
-    if (report.entries.back().check.passed) correct.push_back(std::move(prepared));
+    PreparedKernel next(kernel, placed.arguments(), target, options.threads);
+    report.entries.push_back({kernel, check_kernel(options, host, placed, next, progress), {}});
+    if (!report.entries.back().check.passed) continue;
+    prepared.push_back(std::move(next));
+    correct.push_back(kernel);
   }
   progress.stage("timing");
-  const std::vector<Times> times = time_kernels(correct, options.rounds, progress);
+  const std::vector<Times> times =
+      target.is_cpu() ? time_kernels(prepared, options.rounds, progress)
+                      : measure_kernels(options, host.problem(), correct, target, report, progress);
   std::size_t next = 0;
   for (Entry& entry : report.entries) {
     if (entry.check.passed) entry.times = times[next++];
@@ -212,6 +261,12 @@ void print_table(Output& output, const ProblemReport& report) {
                    best > 0 ? fmt::format("{:.2f}", times.median / best) : "-", "ok"});
   }
   output.print(table.take());
+  if (report.card.watts > 0) {
+    output.print(labelled_line(
+        output, "card",
+        fmt::format("{:.0f} MHz, {:.0f} W, {:.0f} degrees Celsius", report.card.sm_clock_mhz,
+                    report.card.watts, report.card.celsius)));
+  }
 }
 
 Json to_json(const Entry& entry, const ProblemReport& report) {
@@ -239,6 +294,8 @@ Json to_json(const std::vector<ProblemReport>& reports, Target target, int round
     json.push_back({{"problem", report.problem},
                     {"target", target.name()},
                     {"rounds", rounds},
+                    {"sm_clock_mhz", report.card.sm_clock_mhz},
+                    {"watts", report.card.watts},
                     {"kernels", std::move(kernels)}});
   }
   return json;
@@ -328,6 +385,12 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   command->add_option("--rounds", options->rounds, "how often each kernel runs (default: 10)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
+  command->add_flag("--sustained", options->sustained,
+                    "on a GPU: warm for 3 s, then slices of 0.25 s without a pause");
+  command
+      ->add_option("--against", options->against,
+                   "also time every kernel of this provider, such as cublaslt")
+      ->type_name("PROVIDER");
   add_threads_option(*command, options->threads);
   command->add_option("--seed", options->seed, "seed of the random operands (default: 0)")
       ->type_name("N")

@@ -1,4 +1,5 @@
 // `estoc devices`: what kernels can run on here, and which targets they can be found for.
+#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "estoc/device.hpp"
 #include "json.h"
 #include "table.h"
 #include "text.h"
@@ -20,7 +22,7 @@ constexpr const char* kFooter =
     "  estoc devices\n"
     "  estoc devices --json";
 
-struct DeviceInfo {
+struct ListedDevice {
   Target target = Target::cpu();
   std::string name;
   std::string instruction_set;
@@ -64,8 +66,8 @@ std::string instruction_set() {
 #endif
 }
 
-DeviceInfo host_device() {
-  DeviceInfo host;
+ListedDevice host_device() {
+  ListedDevice host;
   host.name = processor_name();
   host.instruction_set = instruction_set();
   host.cores = usable_cores();
@@ -74,9 +76,25 @@ DeviceInfo host_device() {
   return host;
 }
 
-/// The place where CUDA devices join in.
-std::vector<DeviceInfo> list_devices() {
-  return {host_device()};
+/// The host, then the CUDA devices.
+std::vector<ListedDevice> list_devices() {
+  std::vector<ListedDevice> devices{host_device()};
+  for (const DeviceInfo& cuda : cuda_devices()) {
+    devices.push_back(
+        {cuda.target, cuda.name, cuda.target.name(), cuda.multiprocessors, cuda.memory_bytes});
+  }
+  return devices;
+}
+
+Json libraries_json() {
+  Json json = Json::array();
+  for (const LibraryInfo& library : cuda_libraries()) {
+    json.push_back({{"name", library.name},
+                    {"path", library.path},
+                    {"version", library.version},
+                    {"problem", library.problem}});
+  }
+  return json;
 }
 
 std::vector<std::string> target_names() {
@@ -86,33 +104,41 @@ std::vector<std::string> target_names() {
   return names;
 }
 
-void print_json(Output& output, const std::vector<DeviceInfo>& devices) {
+void print_json(Output& output, const std::vector<ListedDevice>& devices) {
   Json json;
   json["devices"] = Json::array();
-  for (const DeviceInfo& device : devices) {
+  for (const ListedDevice& device : devices) {
     json["devices"].push_back({{"target", device.target.name()},
                                {"name", device.name},
                                {"instruction_set", device.instruction_set},
                                {"cores", device.cores},
                                {"memory_bytes", device.memory_bytes}});
   }
+  json["libraries"] = libraries_json();
   json["targets"] = target_names();
   json["providers"] = available_providers();
   output.print(dump(json));
 }
 
-void print_text(Output& output, const std::vector<DeviceInfo>& devices) {
+void print_text(Output& output, const std::vector<ListedDevice>& devices) {
   Table table(output, {{"target"},
                        {"device"},
                        {"instructions"},
                        {"cores", Table::Align::right},
                        {"memory", Table::Align::right}});
-  for (const DeviceInfo& device : devices) {
+  for (const ListedDevice& device : devices) {
     table.add_row({device.target.name(), device.name, device.instruction_set,
                    std::to_string(device.cores), format_bytes(device.memory_bytes)});
   }
   output.print(table.take());
   output.print("\n");
+  for (const LibraryInfo& library : cuda_libraries()) {
+    const std::string text =
+        library.path.empty() ? library.problem
+                             : fmt::format("{}  {}{}{}", library.version, library.path,
+                                           library.problem.empty() ? "" : "; ", library.problem);
+    output.print(labelled_line(output, library.name, text));
+  }
   output.print(labelled_line(output, "targets", join(target_names())));
   output.print(labelled_line(output, "providers", join(available_providers())));
 }
@@ -127,7 +153,7 @@ void add_devices(CLI::App& app, Invocation& invocation) {
   command->footer(kFooter);
   command->callback([&invocation, json] {
     invocation.run = [json](Context& context) {
-      const std::vector<DeviceInfo> devices = list_devices();
+      const std::vector<ListedDevice> devices = list_devices();
       *json ? print_json(context.output, devices) : print_text(context.output, devices);
       return Exit::ok;
     };

@@ -45,12 +45,12 @@ HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
 HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std::move(filled)) {
   const Problem& problem = filled_.problem;
   const bool unary = problem.operation == Operation::elementwise && !is_binary(*problem.op);
-  const TensorView a = operand(problem.a, filled_.a_shape, filled_.a, a_buffer_, "A");
-  const TensorView b = unary ? a : operand(problem.b, filled_.b_shape, filled_.b, b_buffer_, "B");
+  a_ = operand(problem.a, filled_.a_shape, filled_.a, a_buffer_, "A");
+  b_ = unary ? a_ : operand(problem.b, filled_.b_shape, filled_.b, b_buffer_, "B");
   out_ = operand(problem.out, filled_.out_shape, std::nullopt, out_buffer_, "out");
-  arguments_ = make_arguments(problem, a, b, out_);
-  if (!filled_.a) fill_random(a, seed);
-  if (!filled_.b && !unary) fill_random(b, seed + 1);
+  arguments_ = make_arguments(problem, a_, b_, out_);
+  if (!filled_.a) fill_random(a_, seed);
+  if (!filled_.b && !unary) fill_random(b_, seed + 1);
 }
 
 void HostProblem::poison() {

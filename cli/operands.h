@@ -36,6 +36,10 @@ class HostProblem {
   HostProblem(FilledProblem filled, std::uint64_t seed);
 
   const RuntimeArguments& arguments() const { return *arguments_; }
+  const Problem& problem() const { return filled_.problem; }
+  const TensorView& a() const { return a_; }
+  /// Equal to A where there is one operand.
+  const TensorView& b() const { return b_; }
   const TensorView& out() const { return out_; }
 
   /// Fills the output with NaN, or 0xCD bytes where the dtype has no NaN: what a kernel forgets to
@@ -48,7 +52,7 @@ class HostProblem {
 
   FilledProblem filled_;
   HostBuffer a_buffer_, b_buffer_, out_buffer_;
-  TensorView out_;
+  TensorView a_, b_, out_;
   std::unique_ptr<RuntimeArguments> arguments_;
 };
 

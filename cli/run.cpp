@@ -13,6 +13,7 @@
 #include "json.h"
 #include "kernel_choice.h"
 #include "operands.h"
+#include "placed_problem.h"
 #include "problem_files.h"
 #include "progress.h"
 #include "table.h"
@@ -170,8 +171,9 @@ Exit run(const RunCommandOptions& options, Context& context) {
   Progress progress;
   progress.stage("preparing operands");
   HostProblem host(std::move(filled), options.seed);
-  host.poison();
-  PreparedKernel prepared(kernel, host.arguments(), target, options.threads);
+  PlacedProblem placed(host, target);
+  placed.poison();
+  PreparedKernel prepared(kernel, placed.arguments(), target, options.threads);
   progress.stage("running");
   RunReport report{Problem::of(host.arguments()).to_string(),
                    kernel,
@@ -179,6 +181,7 @@ Exit run(const RunCommandOptions& options, Context& context) {
                    run_repeatedly(prepared, options.repeat, progress),
                    work_of(host.arguments()),
                    {}};
+  placed.fetch_output();
   if (options.check) report.check = check(options, host.arguments(), progress);
   const bool wrong = report.check && !report.check->passed;
   const bool saved = !options.out.empty() && !wrong;

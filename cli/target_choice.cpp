@@ -1,10 +1,11 @@
-// Chooses targets; the host is the only one that kernels run on so far.
+// Chooses targets: the one named, else the machine's first CUDA device, else the host.
 #include "target_choice.h"
 
 #include <fmt/format.h>
 
 #include <vector>
 
+#include "estoc/device.hpp"
 #include "failure.h"
 #include "text.h"
 
@@ -22,15 +23,23 @@ Target parse_target(const std::string& name) {
 }
 
 Target choose_target(const std::string& name) {
-  return name.empty() ? Target::cpu() : parse_target(name);
+  if (!name.empty()) return parse_target(name);
+  return cuda_devices().empty() ? Target::cpu() : cuda_devices().front().target;
 }
 
 Device device_for(Target target) {
-  return target.is_cpu() ? Device::cpu() : Device::cuda(0);
+  if (target.is_cpu()) return Device::cpu();
+  for (const DeviceInfo& device : cuda_devices()) {
+    if (device.target == target) return Device::cuda(device.index);
+  }
+  return Device::cuda(0);
 }
 
 void require_runnable(Target target) {
   if (target.is_cpu()) return;
+  for (const DeviceInfo& device : cuda_devices()) {
+    if (device.target == target) return;
+  }
   throw Failure(Exit::not_found,
                 fmt::format("--target: this machine cannot run kernels for {}", target.name()),
                 "'estoc find' and 'estoc explain' answer for every target; 'estoc devices' lists "

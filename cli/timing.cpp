@@ -6,6 +6,8 @@
 #include <cmath>
 #include <new>
 
+#include "estoc/device.hpp"
+
 namespace estoc::cli {
 namespace {
 
@@ -43,11 +45,25 @@ double quantile(const std::vector<double>& sorted, double part) {
 
 PreparedKernel::PreparedKernel(const Kernel& kernel, const RuntimeArguments& arguments,
                                Target target, int threads)
-    : workspace_(allocate(kernel.workspace_size(arguments))),
+    : device_(arguments.device()),
+      // On a device the library provides.
+      workspace_(allocate(target.is_cpu() ? kernel.workspace_size(arguments) : 0)),
       bound_(bind(kernel, arguments, target, threads,
-                  Workspace{workspace_.get(), kernel.workspace_size(arguments)})) {}
+                  Workspace{workspace_.get(), workspace_ ? kernel.workspace_size(arguments) : 0})) {
+}
+
+double PreparedKernel::run_on_device() {
+  DeviceEvent begin(device_);
+  DeviceEvent end(device_);
+  begin.record(nullptr);
+  bound_.launch();
+  end.record(nullptr);
+  end.synchronize();
+  return end.seconds_since(begin);
+}
 
 double PreparedKernel::run() {
+  if (device_.is_cuda()) return run_on_device();
   const auto start = std::chrono::steady_clock::now();
   bound_.launch();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -15,10 +15,13 @@ class PreparedKernel {
   PreparedKernel(const Kernel& kernel, const RuntimeArguments& arguments, Target target,
                  int threads);
 
-  /// Runs once; returns the seconds it took.
+  /// Runs once and waits; returns the seconds it took, on a device by its own clock.
   double run();
 
  private:
+  double run_on_device();
+
+  Device device_;
   std::unique_ptr<std::byte, void (*)(std::byte*)> workspace_;
   BoundKernel bound_;
 };

@@ -208,7 +208,8 @@ __device__ __forceinline__ void store_element(u64 address, Value value) {
 template <Type compute, Type type, int count>
 __device__ __forceinline__ Compute<compute> element_of(const Words<count>& words, int index) {
   if constexpr (type == Type::f64) {
-    const double value = bit_cast<double>(Words<2>{words.word[2 * index], words.word[2 * index + 1]});
+    const double value =
+        bit_cast<double>(Words<2>{words.word[2 * index], words.word[2 * index + 1]});
     if constexpr (compute == Type::f64) return value;
     if constexpr (compute == Type::f32) return ptx::cvt_rn_f32_f64(value);
   } else {

@@ -114,8 +114,9 @@ class DeviceTensor {
   static DeviceTensor copy_of(const TensorView& host, Device device);
 
   const TensorView& view() const { return view_; }
-  /// Copies back to a host tensor of the same dtype, shape and strides.
+  /// Copies to and from a host tensor of the same dtype, shape and strides.
   void copy_to(const TensorView& host) const;
+  void copy_from(const TensorView& host);
 
  private:
   DeviceMemory memory_;

@@ -43,7 +43,7 @@ struct KernelTiming {
   std::string provider;
   std::vector<double> slices;  ///< seconds a launch, one figure a round
   double median = 0;
-  double low = 0;   ///< quartiles
+  double low = 0;  ///< quartiles
   double high = 0;
   std::string problem;  ///< why it could not be timed; empty when it was
 };

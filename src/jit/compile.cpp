@@ -33,7 +33,8 @@ std::vector<std::string> options_for(const UnitRequest& request) {
 core::Hash128 content_key(const UnitRequest& request) {
   core::Hasher hasher;
   hasher.field(kKeySchema).field(request.source).field(device_sources().hash.hex());
-  for (const std::string& option : options_for(request)) hasher.field(option);
+  for (const std::string& option : options_for(request))
+    hasher.field(option);
   return hasher.digest();
 }
 
@@ -75,8 +76,7 @@ CacheEntry compile_now(const UnitRequest& request) {
 
 std::shared_ptr<const Unit> from_disk_or_compiler(const UnitRequest& request,
                                                   const core::Hash128& content,
-                                                  const CompilePolicy& policy,
-                                                  UnitOrigin& origin) {
+                                                  const CompilePolicy& policy, UnitOrigin& origin) {
   const DiskCache* cache = policy.use_disk ? disk_cache() : nullptr;
   if (cache != nullptr) {
     if (auto entry = cache->find(content, known_compiler(*cache))) {
@@ -139,11 +139,14 @@ int number_before(std::string_view text, std::string_view unit) {
   const std::size_t at = text.find(unit);
   if (at == std::string_view::npos) return 0;
   std::size_t end = at;
-  while (end > 0 && text[end - 1] == ' ') --end;
+  while (end > 0 && text[end - 1] == ' ')
+    --end;
   std::size_t begin = end;
-  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1])) != 0) --begin;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1])) != 0)
+    --begin;
   int value = 0;
-  for (std::size_t i = begin; i < end; ++i) value = 10 * value + (text[i] - '0');
+  for (std::size_t i = begin; i < end; ++i)
+    value = 10 * value + (text[i] - '0');
   return value;
 }
 
@@ -221,7 +224,8 @@ Resources parse_resources(std::string_view log) {
 std::vector<std::string> performance_warnings(std::string_view log) {
   std::vector<std::string> warnings;
   for_each_line(log, [&](std::string_view line) {
-    if (line.find("(C75") != std::string_view::npos || line.find("(C76") != std::string_view::npos) {
+    if (line.find("(C75") != std::string_view::npos ||
+        line.find("(C76") != std::string_view::npos) {
       warnings.emplace_back(line);
     }
   });

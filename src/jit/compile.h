@@ -19,7 +19,7 @@ inline constexpr const char* kEntryName = "estoc_kernel";
 
 /// What to compile. The source may include the library's device headers with angle brackets.
 struct UnitRequest {
-  std::string name;    ///< the kernel's, for diagnostics
+  std::string name;  ///< the kernel's, for diagnostics
   std::string source;
   Target target = Target::cpu();
   bool lineinfo = false;

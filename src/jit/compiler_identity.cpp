@@ -79,12 +79,12 @@ std::string known_compiler(const DiskCache& cache) {
 }
 
 void remember_compiler(const DiskCache& cache, const NvrtcInfo& info) {
-  const std::string wanted =
-      Json{{"compiler", compiler_name(info)},
-           {"path", info.path},
-           {"state", file_state(info.path)},
-           {"settings", search_settings()}}
-          .dump();
+  const std::string wanted = Json{
+      {"compiler", compiler_name(info)},
+      {"path", info.path},
+      {"state", file_state(info.path)},
+      {"settings",
+       search_settings()}}.dump();
   try {
     if (read_record(cache) == compiler_name(info)) return;
     core::AtomicFile file(record_path(cache), core::FileAccess::owner);

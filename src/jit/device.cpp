@@ -26,13 +26,16 @@ jit::CUdeviceptr address(const void* data, std::size_t offset = 0) {
 
 void require_room(std::size_t bytes, std::size_t offset, std::size_t room) {
   if (offset <= room && bytes <= room - offset) return;
-  throw Error(ErrorKind::value, fmt::format("device memory: expected at most {} bytes at {}, got {}",
-                                            room - std::min(offset, room), offset, bytes));
+  throw Error(ErrorKind::value,
+              fmt::format("device memory: expected at most {} bytes at {}, got {}",
+                          room - std::min(offset, room), offset, bytes));
 }
 
 }  // namespace
 
-const std::vector<DeviceInfo>& cuda_devices() { return jit::devices(); }
+const std::vector<DeviceInfo>& cuda_devices() {
+  return jit::devices();
+}
 
 void synchronize(Device device) {
   const ContextScope scope(index_of(device));
@@ -89,9 +92,9 @@ DeviceEvent& DeviceEvent::operator=(DeviceEvent&& other) noexcept {
 
 void DeviceEvent::record(void* stream) {
   const ContextScope scope(device_);
-  driver().check(driver().event_record(static_cast<jit::CUevent>(handle_),
-                                       static_cast<jit::CUstream>(stream)),
-                 "cuEventRecord");
+  driver().check(
+      driver().event_record(static_cast<jit::CUevent>(handle_), static_cast<jit::CUstream>(stream)),
+      "cuEventRecord");
 }
 
 void DeviceEvent::synchronize() const {
@@ -101,10 +104,10 @@ void DeviceEvent::synchronize() const {
 
 double DeviceEvent::seconds_since(const DeviceEvent& start) const {
   float milliseconds = 0;
-  driver().check(driver().event_elapsed_time(&milliseconds,
-                                             static_cast<jit::CUevent>(start.handle_),
-                                             static_cast<jit::CUevent>(handle_)),
-                 "cuEventElapsedTime");
+  driver().check(
+      driver().event_elapsed_time(&milliseconds, static_cast<jit::CUevent>(start.handle_),
+                                  static_cast<jit::CUevent>(handle_)),
+      "cuEventElapsedTime");
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
@@ -159,9 +162,9 @@ void DeviceMemory::download(void* host, std::size_t bytes, std::size_t offset) c
 void DeviceMemory::fill(std::uint8_t value, void* stream) {
   if (bytes_ == 0) return;
   const ContextScope scope(device_.index);
-  driver().check(driver().memset_d8_async(address(data_), value, bytes_,
-                                          static_cast<jit::CUstream>(stream)),
-                 "cuMemsetD8Async");
+  driver().check(
+      driver().memset_d8_async(address(data_), value, bytes_, static_cast<jit::CUstream>(stream)),
+      "cuMemsetD8Async");
 }
 
 DeviceTensor DeviceTensor::copy_of(const TensorView& host, Device device) {
@@ -176,6 +179,10 @@ DeviceTensor DeviceTensor::copy_of(const TensorView& host, Device device) {
 
 void DeviceTensor::copy_to(const TensorView& host) const {
   memory_.download(host.data(), static_cast<std::size_t>(host.span_bytes()));
+}
+
+void DeviceTensor::copy_from(const TensorView& host) {
+  memory_.upload(host.data(), static_cast<std::size_t>(host.span_bytes()));
 }
 
 }  // namespace estoc

@@ -21,7 +21,8 @@ namespace fs = std::filesystem;
 
 core::Hash128 hash_of(std::span<const HeaderText> headers) {
   core::Hasher hasher;
-  for (const HeaderText& header : headers) hasher.field(header.name).field(header.text);
+  for (const HeaderText& header : headers)
+    hasher.field(header.name).field(header.text);
   return hasher.digest();
 }
 

@@ -54,7 +54,9 @@ bool make_private_folder(const fs::path& folder) {
   return true;
 }
 
-std::string checksum(std::string_view bytes) { return core::hash(bytes).hex(); }
+std::string checksum(std::string_view bytes) {
+  return core::hash(bytes).hex();
+}
 
 std::string record_text(const CacheEntry& entry) {
   const Resources& r = entry.resources;
@@ -237,7 +239,9 @@ int DiskCache::verify() const {
   return removed;
 }
 
-int DiskCache::clear() const { return prune(0); }
+int DiskCache::clear() const {
+  return prune(0);
+}
 
 int DiskCache::prune(std::int64_t limit_bytes) const {
   if (!usable_) return 0;
@@ -252,8 +256,8 @@ int DiskCache::prune(std::int64_t limit_bytes) const {
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     if (it->path().extension() != kRecord) continue;
     const std::string key = it->path().stem().string();
-    entries.push_back({key, size_of(it->path()) + size_of(file(key, kCode)),
-                       seconds_of(it->path())});
+    entries.push_back(
+        {key, size_of(it->path()) + size_of(file(key, kCode)), seconds_of(it->path())});
     total += entries.back().bytes;
   }
   if (total <= limit_bytes) return 0;

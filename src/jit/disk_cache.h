@@ -14,9 +14,9 @@ namespace estoc::jit {
 
 /// What ptxas said a kernel takes of the machine.
 struct Resources {
-  int registers = 0;       ///< of a thread
-  int shared_bytes = 0;    ///< static shared memory of a CTA
-  int stack_bytes = 0;     ///< local memory of a thread
+  int registers = 0;     ///< of a thread
+  int shared_bytes = 0;  ///< static shared memory of a CTA
+  int stack_bytes = 0;   ///< local memory of a thread
   int spill_store_bytes = 0;
   int spill_load_bytes = 0;
   int barriers = 0;

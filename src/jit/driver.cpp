@@ -171,7 +171,8 @@ std::vector<DeviceInfo> read_devices() {
   if (state.table == nullptr) return found;
   int count = 0;
   if (state.table->device_get_count(&count) != kCudaSuccess) return found;
-  for (int index = 0; index < count; ++index) found.push_back(read_device(*state.table, index));
+  for (int index = 0; index < count; ++index)
+    found.push_back(read_device(*state.table, index));
   return found;
 }
 
@@ -206,8 +207,7 @@ CUcontext current_context_of(const DriverTable& table, int device) {
 
 void DriverTable::check(CUresult result, std::string_view call) const {
   if (result == kCudaSuccess) return;
-  const ErrorKind kind =
-      result == kCudaErrorOutOfMemory ? ErrorKind::memory : ErrorKind::driver;
+  const ErrorKind kind = result == kCudaErrorOutOfMemory ? ErrorKind::memory : ErrorKind::driver;
   throw DriverError(kind, result, fmt::format("{}: {}", call, describe(*this, result)));
 }
 

@@ -77,8 +77,9 @@ struct DriverTable {
 
   CUresult (*tensor_map_encode_tiled)(void* map, int dtype, unsigned rank, void* address,
                                       const std::uint64_t* extents, const std::uint64_t* strides,
-                                      const std::uint32_t* box, const std::uint32_t* element_strides,
-                                      int interleave, int swizzle, int l2_promotion, int fill);
+                                      const std::uint32_t* box,
+                                      const std::uint32_t* element_strides, int interleave,
+                                      int swizzle, int l2_promotion, int fill);
 
   /// Where the table came from.
   std::string path;

@@ -38,8 +38,9 @@ LibraryInfo cublaslt_report() {
     return {.name = "cuBLASLt",
             .path = {},
             .version = {},
-            .problem = "cuBLASLt (libcublasLt.so.13 or .12) was not found; `pip install "
-                       "nvidia-cublas` brings it"};
+            .problem =
+                "cuBLASLt (libcublasLt.so.13 or .12) was not found; `pip install "
+                "nvidia-cublas` brings it"};
   }
   // Major * 10000 + minor * 100 + patch since version 12.
   const std::size_t version = get_version();

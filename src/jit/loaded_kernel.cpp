@@ -31,8 +31,8 @@ void LoadedKernel::prepare(int device, int dynamic_shared_bytes) {
   table.check(table.device_get(&handle, device), "cuDeviceGet");
   // 48 KiB need no permission.
   if (dynamic_shared_bytes > 48 * 1024) {
-    table.check(table.kernel_set_attribute(kFunctionMaxDynamicSharedSizeBytes,
-                                           dynamic_shared_bytes, kernel_, handle),
+    table.check(table.kernel_set_attribute(kFunctionMaxDynamicSharedSizeBytes, dynamic_shared_bytes,
+                                           kernel_, handle),
                 fmt::format("cuKernelSetAttribute({}, {} bytes of shared memory)", name_,
                             dynamic_shared_bytes));
   }

@@ -118,7 +118,8 @@ class ProgramOwner {
   Result compile(const std::vector<std::string>& options) {
     std::vector<const char*> pointers;
     pointers.reserve(options.size());
-    for (const std::string& option : options) pointers.push_back(option.c_str());
+    for (const std::string& option : options)
+      pointers.push_back(option.c_str());
     return table_.compile_program(program_, static_cast<int>(pointers.size()), pointers.data());
   }
 
@@ -180,9 +181,9 @@ NvrtcResult nvrtc_compile(const NvrtcJob& job) {
   NvrtcResult output;
   output.log = program.log();
   if (result == kCompilation) {
-    throw CompileError(fmt::format("{} does not compile: {}", job.file_name,
-                                   first_error(output.log)),
-                       output.log, std::string(job.source));
+    throw CompileError(
+        fmt::format("{} does not compile: {}", job.file_name, first_error(output.log)), output.log,
+        std::string(job.source));
   }
   program.check(result, fmt::format("nvrtcCompileProgram with {}", fmt::join(job.options, " ")));
   output.cubin = program.cubin();

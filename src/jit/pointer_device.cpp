@@ -13,16 +13,16 @@ using jit::DriverTable;
 Status check_pointer_device(const void* data, Device device) {
   const DriverState state = jit::driver_state();
   if (state.table == nullptr) {
-    return Status::fail(Reason::device, fmt::format("expected memory of {}, but {}", device.name(),
-                                                    state.problem));
+    return Status::fail(Reason::device,
+                        fmt::format("expected memory of {}, but {}", device.name(), state.problem));
   }
   const DriverTable& table = *state.table;
   const auto address = reinterpret_cast<jit::CUdeviceptr>(data);
   unsigned type = 0;
   if (table.pointer_get_attribute(&type, jit::kPointerMemoryType, address) != jit::kCudaSuccess ||
       type == 0) {
-    return Status::fail(Reason::device, fmt::format("expected memory of {}, got a host pointer",
-                                                    device.name()));
+    return Status::fail(Reason::device,
+                        fmt::format("expected memory of {}, got a host pointer", device.name()));
   }
   int managed = 0;
   table.pointer_get_attribute(&managed, jit::kPointerIsManaged, address);

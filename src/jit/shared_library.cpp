@@ -63,7 +63,8 @@ std::vector<fs::path> toolkit_folders() {
     if (auto value = core::env(name)) roots.emplace_back(*value);
   }
   for (const char* parent : {"/usr/local", "/opt"}) {
-    for (const fs::path& root : subfolders(parent, "cuda")) roots.push_back(root);
+    for (const fs::path& root : subfolders(parent, "cuda"))
+      roots.push_back(root);
   }
   std::vector<fs::path> folders;
   for (const fs::path& root : roots) {
@@ -163,6 +164,8 @@ LibrarySpec cublaslt_spec() {
           .part_of_toolkit = true};
 }
 
-void* SharedLibrary::symbol(const char* name) const { return dlsym(handle_, name); }
+void* SharedLibrary::symbol(const char* name) const {
+  return dlsym(handle_, name);
+}
 
 }  // namespace estoc::jit

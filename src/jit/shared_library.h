@@ -10,11 +10,11 @@ namespace estoc::jit {
 
 /// Where one library may be.
 struct LibrarySpec {
-  std::string_view what;                  ///< "NVRTC", for messages
-  std::vector<std::string> file_names;    ///< sonames, the preferred first
-  std::string_view explicit_variable;     ///< environment variable that names the file
-  std::string_view pip_package;           ///< what `pip install` brings it; empty: none
-  bool part_of_toolkit = true;            ///< look under CUDA_PATH and the usual prefixes
+  std::string_view what;                ///< "NVRTC", for messages
+  std::vector<std::string> file_names;  ///< sonames, the preferred first
+  std::string_view explicit_variable;   ///< environment variable that names the file
+  std::string_view pip_package;         ///< what `pip install` brings it; empty: none
+  bool part_of_toolkit = true;          ///< look under CUDA_PATH and the usual prefixes
 };
 
 /// An open library. It stays mapped until the process ends: kernels and handles may outlive any

@@ -116,8 +116,8 @@ Contender prepare(const Kernel& kernel, const OperandSets& sets, const MeasureOp
 
 void warm_up(std::vector<Contender>& contenders, const MeasureOptions& options,
              const DeviceStream& stream) {
-  const auto end = std::chrono::steady_clock::now() +
-                   std::chrono::duration<double>(options.warm_seconds);
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(options.warm_seconds);
   while (std::chrono::steady_clock::now() < end) {
     for (Contender& contender : contenders) {
       if (contender.graph) contender.graph->run(stream, contender.repeats);
@@ -155,14 +155,16 @@ Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
     }
     result.timings.push_back(std::move(timing));
   }
-  const bool any = std::any_of(contenders.begin(), contenders.end(),
-                               [](const Contender& contender) { return contender.graph != nullptr; });
+  const bool any =
+      std::any_of(contenders.begin(), contenders.end(),
+                  [](const Contender& contender) { return contender.graph != nullptr; });
   if (any) warm_up(contenders, options, stream);
 
   std::vector<double> clocks, watts, temperatures;
   std::mt19937_64 random(options.seed);
   std::vector<std::size_t> order(contenders.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  for (std::size_t i = 0; i < order.size(); ++i)
+    order[i] = i;
   for (int round = 0; any && round < options.rounds; ++round) {
     std::shuffle(order.begin(), order.end(), random);
     for (const std::size_t i : order) {

@@ -52,7 +52,8 @@ std::vector<std::byte> random_elements(Dtype dtype, std::int64_t elements, std::
     store_element(dtype, bytes.data(), i, is_float(dtype) ? normal(random) : integer(random));
   }
   const std::size_t whole = static_cast<std::size_t>(storage_bytes(dtype, period));
-  for (std::size_t i = whole; i < bytes.size(); ++i) bytes[i] = bytes[i - whole];
+  for (std::size_t i = whole; i < bytes.size(); ++i)
+    bytes[i] = bytes[i - whole];
   return bytes;
 }
 
@@ -87,7 +88,8 @@ OperandSets::OperandSets(const Problem& problem, Device device, std::uint64_t se
     out.fill(0xff);
     arguments_.push_back(with_views(
         *described, {placed(shapes.a, a), placed(shapes.b, b), placed(shapes.out, out)}));
-    for (DeviceMemory* memory : {&a, &b, &out}) memory_.push_back(std::move(*memory));
+    for (DeviceMemory* memory : {&a, &b, &out})
+      memory_.push_back(std::move(*memory));
   }
 }
 

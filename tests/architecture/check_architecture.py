@@ -27,7 +27,8 @@ MAY_INCLUDE = {
 # the host side of a kernel shares one header with its device side.
 EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
-    r"src/providers/\w+/.*": [r"device/estoc/abi\.cuh"],
+    r"(src/providers|emulator|tests)/.*": [r"estoc/abi\.cuh"],
+    r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
 }
 
 # Headers of other projects, and the only places that may include them.
@@ -104,6 +105,9 @@ def check_include(root, path, header, quoted):
     for pattern, owners in THIRD_PARTY.items():
         if re.fullmatch(pattern, header):
             return None if re.fullmatch(owners, path) else f"may not include <{header}>"
+    if path.startswith("device/") or header.endswith(".cuh"):
+        allowed = allowed_by(EXTRA_INCLUDES, path, header)
+        return None if allowed else f"device code and the host share abi.cuh alone, not {header}"
     public = header.startswith("estoc/")
     if path.startswith("include/"):
         if public or not quoted and re.fullmatch(r"\w+", header):

@@ -17,9 +17,10 @@ CLEAN = {
     "src/providers/providers.cpp":
         "// The list.\n#include \"discovery/builtin.h\"\n#include \"providers/cpu/gemm.h\"\n",
     "src/providers/cpu/a.cpp": "// A.\n#include <Eigen/Core>\n#include \"providers/cpu/b.h\"\n",
+    "src/providers/cuda/a.cpp": "// A.\n#include <estoc/abi.cuh>\n#include \"jit/compile.h\"\n",
     "src/model/text.cpp":
         "// Speaks of getenv and printf(\"x\").\nauto s = \"abort()\"; int n = snprintf(b, 1, f);\n",
-    "device/estoc/ptx/mma.cuh": "// Mma.\ninline void f() { asm volatile(\"\"); }\n",
+    "device/estoc/ptx/mma.cuh": "// Mma.\n#include <estoc/abi.cuh>\ninline void f() { asm volatile(\"\"); }\n",
     "cli/main.cpp": "// Main.\n#include \"cli/table.h\"\n#include <CLI/CLI.hpp>\nstd::cout;\n",
     "examples/digits.cpp": "// Digits.\n#include \"estoc/estoc.hpp\"\n#include <cstdio>\n",
     "tests/unit/core/a.cpp": "// A.\n#include \"core/hash.h\"\nint main() { std::exit(1); }\n",
@@ -53,6 +54,12 @@ PLANTED = {
         ("cli/x.cpp", '#include "core/hash.h"', "only public headers"),
     "examples use public headers":
         ("examples/x.cpp", '#include "model/a.h"', "only public headers"),
+    "device code includes device code":
+        ("device/estoc/x.cuh", "#include <cuda_fp16.h>", "device code"),
+    "the host includes abi.cuh alone":
+        ("src/providers/cuda/x.cpp", "#include <estoc/numeric.cuh>", "device code"),
+    "only providers know of kernels":
+        ("src/jit/x.cpp", "#include <estoc/abi.cuh>", "device code"),
     "nanobind is python's":
         ("src/model/x.cpp", "#include <nanobind/nanobind.h>", "may not include"),
     "Eigen is the cpu provider's":

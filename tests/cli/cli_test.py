@@ -1,4 +1,4 @@
-"""Runs the tests of the command: cli_test.py EXECUTABLE TOPIC..., the topics as in test_TOPIC.py."""
+"""Runs tests of the command: cli_test.py EXECUTABLE TOPIC..., topics as in test_TOPIC.py."""
 
 import pathlib
 import sys

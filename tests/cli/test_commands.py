@@ -80,7 +80,8 @@ class List(CliTest):
         self.assertGreater(gemm, 0)
         self.assertGreater(elementwise, 0)
         self.assertEqual(gemm + elementwise, self.count())
-        self.assertEqual(self.count("--provider", "cpu", "--target", "cpu"), self.count("--target", "cpu"))
+        on_cpu = self.count("--target", "cpu")
+        self.assertEqual(self.count("--provider", "cpu", "--target", "cpu"), on_cpu)
         for kernel in self.json("list", "--filter", "a=i8 out=i32"):
             self.assertEqual(kernel["operands"]["a"]["dtype"], "i8")
             self.assertEqual(kernel["operands"]["out"]["dtype"], "i32")
@@ -129,9 +130,12 @@ class Find(CliTest):
 
     def test_nothing_found(self):
         problem = "gemm m=8 n=8 k=8 a=e8m0 b=e8m0 acc=f32 out=f32"
-        result = self.estoc("find", problem, "--json")
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (NOT_FOUND, "[]\n", ""))
-        self.fails(NOT_FOUND, "find", problem, says=["no kernel", "cpu"], hint=["estoc explain"])
+        result = self.estoc("find", problem, "--target", "cpu", "--json")
+        answer = (result.returncode, result.stdout, result.stderr)
+        self.assertEqual(answer, (NOT_FOUND, "[]\n", ""))
+        self.fails(
+            NOT_FOUND, "find", problem, "--target", "cpu", says=["no kernel", "cpu"], hint=["explain"]
+        )
 
     def test_a_query_for_a_gpu_never_returns_a_host_kernel(self):
         result = self.estoc("find", GEMM, "--target", "sm_90a", "--json")
@@ -141,7 +145,7 @@ class Find(CliTest):
     def test_filter_and_provider(self):
         name = self.json("find", GEMM)[0]["name"]
         self.assertEqual(self.json("find", GEMM, "--filter", f"name={name}")[0]["name"], name)
-        self.assertEqual(self.json("find", GEMM, "--provider", "cpu")[0]["provider"], "cpu")
+        self.assertEqual(self.json("find", GEMM, "--target", "cpu")[0]["provider"], "cpu")
 
     def test_extents_from_files(self):
         kernels = self.json(
@@ -160,7 +164,8 @@ class Explain(CliTest):
     def test_every_class_answers(self):
         answers = self.json("explain", GEMM)
         classes = {kernel["class"] for kernel in self.json("list")}
-        self.assertEqual({answer["class"] for answer in answers}, classes)
+        # A class that depends on the machine's libraries is explained, but not listed.
+        self.assertLessEqual(classes, {answer["class"] for answer in answers})
         for answer in answers:
             self.assertEqual(answer["applies"], answer["supported"] > 0)
             self.assertEqual(answer["applies"], answer["reason"] == "")
@@ -174,7 +179,7 @@ class Explain(CliTest):
         self.assertRegex(reasons, r"A.*dtype.*expected .*got e8m0")
 
     def test_text(self):
-        text = self.ok("explain", GEMM)
+        text = self.ok("explain", GEMM, "--target", "cpu")
         self.assertIn("gemm m=33 n=17 k=64", text)
         self.assertRegex(text, r"(?m)cpu_gemm +cpu +yes +\d+ of \d+$")
 

@@ -9,13 +9,12 @@ GEMM = "gemm m=20 n=10 k=30 a=f32"
 
 class Faults(CliTest):
     def kernel(self, fault):
-        result = self.estoc("list", "--filter", f"class=faulty_gemm fault={fault}", "--json")
-        if result.returncode != OK:  # the filter has no keys but the library's
-            result = self.estoc("list", "--filter", f"name=faulty_gemm*{fault}*", "--json")
-        return json.loads(result.stdout)[0]["name"]
+        answer = self.estoc("list", "--filter", "class=faulty_gemm", "--json").stdout
+        return next(k["name"] for k in json.loads(answer) if fault in k["name"])
 
     def run_faulty(self, fault, *arguments):
-        return self.estoc("run", GEMM, "--kernel", self.kernel(fault), "--out", "o.npy", *arguments)
+        kernel = ["--target", "cpu", "--kernel", self.kernel(fault)]
+        return self.estoc("run", GEMM, *kernel, "--out", "o.npy", *arguments)
 
     def test_wrong_output(self):
         for fault in ("zeros", "nothing"):
@@ -50,24 +49,26 @@ class Faults(CliTest):
             self.assertEqual(self.files(), [])
 
     def test_bench_does_not_time_what_is_wrong(self):
-        names = [self.kernel("zeros"), json.loads(self.estoc("find", GEMM, "--json").stdout)[0]["name"]]
+        found = json.loads(self.estoc("find", GEMM, "--target", "cpu", "--json").stdout)
+        names = [self.kernel("zeros"), found[0]["name"]]
         options = [word for name in names for word in ("--kernel", name)]
-        result = self.estoc("bench", GEMM, *options, "--rounds", "2", "--json")
+        bench = ["bench", GEMM, "--target", "cpu", *options, "--rounds", "2"]
+        result = self.estoc(*bench, "--json")
         self.assertEqual(result.returncode, WRONG)
         (answer,) = json.loads(result.stdout)
         self.assertEqual([kernel["check"]["passed"] for kernel in answer["kernels"]], [False, True])
         self.assertIsNone(answer["kernels"][0]["seconds"])
         self.assertIn(names[0], result.stderr)
-        text = self.estoc("bench", GEMM, *options, "--rounds", "2").stdout
+        text = self.estoc(*bench).stdout
         self.assertIn("WRONG: out[", text)
 
     def test_a_class_that_throws_is_a_warning(self):
-        for arguments in (["list", "--count"], ["find", GEMM], ["run", GEMM]):
+        for arguments in (["list", "--count"], ["find", GEMM, "--target", "cpu"], ["run", GEMM, "--target", "cpu"]):
             result = self.estoc(*arguments)
             self.assertEqual(result.returncode, OK)
             self.assertIn("warning: faulty.broken: ", result.stderr)
             self.assertIn("the space is missing", result.stderr)
             self.assertEqual(len(result.stderr.splitlines()), 1)
-        answers = json.loads(self.estoc("explain", GEMM, "--json").stdout)
+        answers = json.loads(self.estoc("explain", GEMM, "--target", "cpu", "--json").stdout)
         reasons = {answer["class"]: answer["reason"] for answer in answers}
         self.assertIn("the space is missing", reasons["broken"])

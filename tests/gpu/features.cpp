@@ -56,8 +56,8 @@ struct Gemm {
     device_out.copy_to(host_out());
     const GemmArguments on_host(host_a(), host_b(), host_out(), Dtype::f32);
     const CheckResult result = check_output(on_host);
-    require(result.passed, fmt::format("error {:.3g} over {:.3g}; {}", result.error, result.bound,
-                                       result.worst));
+    require(result.passed,
+            fmt::format("error {:.3g} over {:.3g}; {}", result.error, result.bound, result.worst));
   }
 };
 
@@ -128,7 +128,8 @@ void from_sixteen_threads(Device device) {
       });
     }
   }
-  for (const std::string& problem : problems) require(problem.empty(), problem);
+  for (const std::string& problem : problems)
+    require(problem.empty(), problem);
 }
 
 void leaves_the_current_context_alone(Device device) {
@@ -175,7 +176,8 @@ void large_operand(Device device) {
   synchronize(device);
   std::vector<std::int32_t> host(static_cast<std::size_t>(rows * 8));
   out.download(host.data(), host.size() * 4);
-  for (std::int32_t value : host) require(value == 2 * k, fmt::format("got {}", value));
+  for (std::int32_t value : host)
+    require(value == 2 * k, fmt::format("got {}", value));
 }
 
 void other_device(Device) {

@@ -71,8 +71,10 @@ std::vector<Problem> problems_for(const Settings& settings) {
   std::vector<Problem> all;
   for (int round = 0; round < settings.rounds; ++round) {
     const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
-    for (Problem& problem : gemm_problems(seed, settings.largest)) all.push_back(problem);
-    for (Problem& problem : elementwise_problems(seed, settings.largest)) all.push_back(problem);
+    for (Problem& problem : gemm_problems(seed, settings.largest))
+      all.push_back(problem);
+    for (Problem& problem : elementwise_problems(seed, settings.largest))
+      all.push_back(problem);
   }
   if (settings.limit == 0 || settings.limit >= all.size()) return all;
   // Every n-th, so that a short list still meets every kind.
@@ -95,14 +97,10 @@ nlohmann::json to_json(const Summary& summary, const std::vector<FeatureResult>&
     checks.push_back({{"name", feature.name}, {"problem", feature.problem}});
   }
   const DeviceInfo& device = cuda_devices()[0];
-  return {{"gpu", device.name},
-          {"target", device.target.name()},
-          {"problems", summary.problems},
-          {"kernels", summary.kernels.size()},
-          {"runs", summary.runs},
-          {"failures", failures},
-          {"features", checks},
-          {"seconds", seconds}};
+  return {{"gpu", device.name},           {"target", device.target.name()},
+          {"problems", summary.problems}, {"kernels", summary.kernels.size()},
+          {"runs", summary.runs},         {"failures", failures},
+          {"features", checks},           {"seconds", seconds}};
 }
 
 int run(const Settings& settings) {

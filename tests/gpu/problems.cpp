@@ -14,7 +14,9 @@ std::int64_t draw(Random& random, std::int64_t low, std::int64_t high) {
   return std::uniform_int_distribution<std::int64_t>(low, high)(random);
 }
 
-bool one_in(Random& random, int n) { return draw(random, 1, n) == 1; }
+bool one_in(Random& random, int n) {
+  return draw(random, 1, n) == 1;
+}
 
 struct Combination {
   Dtype a;
@@ -29,7 +31,8 @@ std::vector<Combination> combinations() {
                                   Dtype::bf16, Dtype::e4m3, Dtype::e5m2};
   std::vector<Combination> all;
   for (Dtype a : narrow) {
-    for (Dtype b : narrow) all.push_back({a, b, Dtype::f32, floats});
+    for (Dtype b : narrow)
+      all.push_back({a, b, Dtype::f32, floats});
   }
   all.push_back({Dtype::f32, Dtype::f32, Dtype::f32, floats});
   all.push_back({Dtype::tf32, Dtype::tf32, Dtype::f32, floats});
@@ -114,9 +117,9 @@ std::vector<Problem> gemm_problems(std::uint64_t seed, int largest) {
 }
 
 std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest) {
-  constexpr std::array kTypes{Dtype::f64,  Dtype::f32, Dtype::tf32, Dtype::f16, Dtype::bf16,
-                              Dtype::e4m3, Dtype::e5m2, Dtype::i32, Dtype::i8,  Dtype::u8,
-                              Dtype::boolean};
+  constexpr std::array kTypes{Dtype::f64,  Dtype::f32,  Dtype::tf32,   Dtype::f16,
+                              Dtype::bf16, Dtype::e4m3, Dtype::e5m2,   Dtype::i32,
+                              Dtype::i8,   Dtype::u8,   Dtype::boolean};
   Random random(seed);
   auto any_type = [&] { return kTypes[static_cast<std::size_t>(draw(random, 0, 10))]; };
   std::vector<Problem> problems;
@@ -129,9 +132,9 @@ std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest) {
       const std::int64_t rank = draw(random, 0, 4);
       for (std::int64_t mode = 0; mode < rank; ++mode) {
         const std::int64_t most = rank > 2 ? 24 : largest;
-        problem.shape.push_back(one_in(random, 3) ? 16 * draw(random, 1, std::max<std::int64_t>(
-                                                                             most / 16, 1))
-                                                  : draw(random, 1, most));
+        problem.shape.push_back(one_in(random, 3)
+                                    ? 16 * draw(random, 1, std::max<std::int64_t>(most / 16, 1))
+                                    : draw(random, 1, most));
       }
       problem.a.dtype = type;
       problem.b.dtype = is_binary(*problem.op) ? any_type() : type;

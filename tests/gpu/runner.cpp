@@ -82,7 +82,7 @@ class Worker {
     KernelQuery query;
     query.providers = options_.providers;
     const KernelList found = get_kernels(*on_device, query);
-    if (found.empty()) report("", problem, "no kernel supports it");
+    if (found.empty() && options_.providers.empty()) report("", problem, "no kernel supports it");
     for (const DiscoveryFailure& failure : found.failures()) {
       report(failure.kernel_class, problem, failure.message);
     }
@@ -97,8 +97,8 @@ class Worker {
     if (options_.kernels_per_problem == 0) return;
     std::shuffle(kernels.begin(), kernels.end(), std::mt19937_64(seed));
     const auto most = static_cast<std::size_t>(options_.kernels_per_problem);
-    if (kernels.size() > most) kernels.erase(kernels.begin() + options_.kernels_per_problem,
-                                             kernels.end());
+    if (kernels.size() > most)
+      kernels.erase(kernels.begin() + options_.kernels_per_problem, kernels.end());
   }
 
   void run_kernel(const Kernel& kernel, const Problem& problem, const RuntimeArguments& on_device,

@@ -147,7 +147,8 @@ __device__ __forceinline__ void whole_vectors(i64 block, const SimtElementwisePa
     if (whole[u]) {
       Run<config.out, config.vector> out{};
 #pragma unroll
-      for (int i = 0; i < config.vector; ++i) out.set(i, apply<config.op>(a[u][i], b[u][i]));
+      for (int i = 0; i < config.vector; ++i)
+        out.set(i, apply<config.op>(a[u][i], b[u][i]));
       out.store(p.out + static_cast<u64>(out_offset[u] * abi::type_bytes(config.out)));
     }
   }

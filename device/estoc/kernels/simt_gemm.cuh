@@ -37,7 +37,8 @@ class OperandTile {
     const i64 outer = outer_begin + outer_of_first();
     const i64 left = outer_extent - outer;
     outer_left_ = left < outer_tile ? static_cast<int>(left) : outer_tile;
-    address_ = address + static_cast<u64>((outer * outer_stride + k_of_first() * k_stride) * kBytes);
+    address_ =
+        address + static_cast<u64>((outer * outer_stride + k_of_first() * k_stride) * kBytes);
   }
 
   /// Starts reading the next tile along K; what lies outside the operand is zero.
@@ -126,7 +127,8 @@ class OperandTile {
   // Word `index` |= bits, without an index into registers known only at run time.
   __device__ static __forceinline__ void set_word(Words<kWords>& words, int index, u32 bits) {
 #pragma unroll
-    for (int w = 0; w < kWords; ++w) words.word[w] |= w == index ? bits : 0;
+    for (int w = 0; w < kWords; ++w)
+      words.word[w] |= w == index ? bits : 0;
   }
 
   u64 address_;
@@ -167,7 +169,9 @@ __device__ __forceinline__ float multiply_add(float a, float b, float c) {
 __device__ __forceinline__ double multiply_add(double a, double b, double c) {
   return ptx::fma_rn(a, b, c);
 }
-__device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) { return ptx::mad_lo(a, b, c); }
+__device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
+  return ptx::mad_lo(a, b, c);
+}
 
 // Four consecutive values from shared memory.
 template <typename Value>
@@ -268,8 +272,8 @@ __device__ __forceinline__ void store_tile(const Value (&acc)[config.thread_m][c
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         if (n + j >= p.n) continue;
-        store_element<config.out>(
-            address + static_cast<u64>(j * p.out.column_stride * kBytes), values[j]);
+        store_element<config.out>(address + static_cast<u64>(j * p.out.column_stride * kBytes),
+                                  values[j]);
       }
     }
   }
@@ -296,14 +300,12 @@ __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epi
   constexpr int kThreads = config.threads();
   constexpr u32 kABytes = static_cast<u32>(config.tile_k * config.a_pitch() * sizeof(Value));
   constexpr u32 kBBytes = static_cast<u32>(config.tile_k * config.b_pitch() * sizeof(Value));
-  using ATile =
-      OperandTile<config.a, config.accumulator, config.a_vectors != Vectors::none,
-                  config.a_vectors != Vectors::next_to_last, config.tile_m, config.tile_k,
-                  config.a_pitch(), kThreads>;
-  using BTile =
-      OperandTile<config.b, config.accumulator, config.b_vectors != Vectors::none,
-                  config.b_vectors == Vectors::next_to_last, config.tile_n, config.tile_k,
-                  config.b_pitch(), kThreads>;
+  using ATile = OperandTile<config.a, config.accumulator, config.a_vectors != Vectors::none,
+                            config.a_vectors != Vectors::next_to_last, config.tile_m, config.tile_k,
+                            config.a_pitch(), kThreads>;
+  using BTile = OperandTile<config.b, config.accumulator, config.b_vectors != Vectors::none,
+                            config.b_vectors == Vectors::next_to_last, config.tile_n, config.tile_k,
+                            config.b_pitch(), kThreads>;
 
   const TileIndex tile = TileIndex::of(ptx::ctaid_x(), p);
   const i64 m_begin = static_cast<i64>(tile.m) * config.tile_m;

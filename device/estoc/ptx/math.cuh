@@ -27,15 +27,35 @@ __device__ __forceinline__ i32 mad_lo(i32 a, i32 b, i32 c) {
   return d;
 }
 
-__device__ __forceinline__ float square_root(float x) { return sqrtf(x); }
-__device__ __forceinline__ double square_root(double x) { return sqrt(x); }
-__device__ __forceinline__ float exponential(float x) { return expf(x); }
-__device__ __forceinline__ double exponential(double x) { return exp(x); }
-__device__ __forceinline__ float logarithm(float x) { return logf(x); }
-__device__ __forceinline__ double logarithm(double x) { return log(x); }
-__device__ __forceinline__ float hyperbolic_tangent(float x) { return tanhf(x); }
-__device__ __forceinline__ double hyperbolic_tangent(double x) { return tanh(x); }
-__device__ __forceinline__ float error_function(float x) { return erff(x); }
-__device__ __forceinline__ double error_function(double x) { return erf(x); }
+__device__ __forceinline__ float square_root(float x) {
+  return sqrtf(x);
+}
+__device__ __forceinline__ double square_root(double x) {
+  return sqrt(x);
+}
+__device__ __forceinline__ float exponential(float x) {
+  return expf(x);
+}
+__device__ __forceinline__ double exponential(double x) {
+  return exp(x);
+}
+__device__ __forceinline__ float logarithm(float x) {
+  return logf(x);
+}
+__device__ __forceinline__ double logarithm(double x) {
+  return log(x);
+}
+__device__ __forceinline__ float hyperbolic_tangent(float x) {
+  return tanhf(x);
+}
+__device__ __forceinline__ double hyperbolic_tangent(double x) {
+  return tanh(x);
+}
+__device__ __forceinline__ float error_function(float x) {
+  return erff(x);
+}
+__device__ __forceinline__ double error_function(double x) {
+  return erf(x);
+}
 
 }  // namespace estoc::ptx

@@ -59,7 +59,8 @@ bool can_be_direct(const MatrixView& matrix, Dtype dtype) {
 
 /// Element (l, row, column) of the matrix.
 void* address(const MatrixView& matrix, std::int64_t l, std::int64_t row, std::int64_t column) {
-  const std::int64_t offset = 0 * l + row * matrix.row_stride + column * matrix.column_stride;
+  const std::int64_t offset =
+      l * matrix.batch_stride + row * matrix.row_stride + column * matrix.column_stride;
   return static_cast<std::byte*>(matrix.data) + offset * (dtype_bits(matrix.dtype) / 8);
 }
 

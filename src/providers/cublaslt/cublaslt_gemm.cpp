@@ -27,7 +27,9 @@ constexpr std::array kTargets{
     Target::sm(120, true),
 };
 
-bool is_fp8(Dtype dtype) { return dtype == Dtype::e4m3 || dtype == Dtype::e5m2; }
+bool is_fp8(Dtype dtype) {
+  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
+}
 
 // Products that the library documents (cublasLtMatmul, table of supported types).
 bool multiplies(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
@@ -56,7 +58,8 @@ std::shared_ptr<const DesignSpace> make_space() {
   const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16,
                          Dtype::bf16, Dtype::e4m3, Dtype::e5m2, Dtype::i8};
   std::array<int, kAnswers> answers{};
-  for (int i = 0; i < kAnswers; ++i) answers[static_cast<std::size_t>(i)] = i;
+  for (int i = 0; i < kAnswers; ++i)
+    answers[static_cast<std::size_t>(i)] = i;
   const std::string version = lt_version();
   return DesignSpace::Builder{}
       .choices("version", {version.empty() ? "none" : version})
@@ -79,7 +82,9 @@ Formulation formulation_of(const DesignPoint& point) {
   return point.value("formulation").text == "row" ? Formulation::row : Formulation::column;
 }
 
-int answer_of(const DesignPoint& point) { return point.value("answer").numbers[0]; }
+int answer_of(const DesignPoint& point) {
+  return point.value("answer").numbers[0];
+}
 
 // Everything of a problem that the heuristics look at.
 struct ProblemKey {
@@ -154,8 +159,8 @@ class LtLaunch final : public Launch {
 
   void launch(void* stream) override {
     const jit::ContextScope scope(context_);
-    matmul_.start(device_, arguments_, answer_.algorithm, workspace_.data,
-                  answer_.workspace_bytes, static_cast<jit::CUstream>(stream));
+    matmul_.start(device_, arguments_, answer_.algorithm, workspace_.data, answer_.workspace_bytes,
+                  static_cast<jit::CUstream>(stream));
   }
 
  private:
@@ -225,8 +230,8 @@ class CublasltGemm final : public KernelClass {
                          static_cast<double>(gemm.out().span_bytes());
     const double seconds = std::max(operations / peak(point.dtype(Role::a_dtype)), bytes / 4e12);
     // Later answers are the library's lesser choices.
-    const double rank = 1.0 + 0.02 * answer_of(point) +
-                        (formulation_of(point) == Formulation::row ? 0.01 : 0.0);
+    const double rank =
+        1.0 + 0.02 * answer_of(point) + (formulation_of(point) == Formulation::row ? 0.01 : 0.0);
     return Prediction{4e-6 + 1.1 * seconds * rank, {}};
   }
 
@@ -266,6 +271,8 @@ class CublasltGemm final : public KernelClass {
 
 }  // namespace
 
-std::shared_ptr<const KernelClass> make_cublaslt_gemm() { return std::make_shared<CublasltGemm>(); }
+std::shared_ptr<const KernelClass> make_cublaslt_gemm() {
+  return std::make_shared<CublasltGemm>();
+}
 
 }  // namespace estoc::cublaslt

@@ -40,7 +40,8 @@ const Opened& opened() {
     const auto library = jit::SharedLibrary::find(jit::cublaslt_spec());
     if (!library) {
       result->problem =
-          "cuBLASLt (libcublasLt.so.13 or .12) was not found; `pip install nvidia-cublas` brings it";
+          "cuBLASLt (libcublasLt.so.13 or .12) was not found; `pip install nvidia-cublas` brings "
+          "it";
     } else if (!load_symbols(*library, result->table)) {
       result->problem = fmt::format("{} lacks functions of cuBLASLt 12.0", library->path());
     } else {

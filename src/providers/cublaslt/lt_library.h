@@ -118,7 +118,8 @@ struct LtDeleter {
 };
 using MatmulDesc =
     std::unique_ptr<MatmulDescHandle, LtDeleter<MatmulDescHandle, &LtTable::desc_destroy>>;
-using MatrixLayout = std::unique_ptr<LayoutHandle, LtDeleter<LayoutHandle, &LtTable::layout_destroy>>;
+using MatrixLayout =
+    std::unique_ptr<LayoutHandle, LtDeleter<LayoutHandle, &LtTable::layout_destroy>>;
 using Preference =
     std::unique_ptr<PreferenceHandle, LtDeleter<PreferenceHandle, &LtTable::preference_destroy>>;
 

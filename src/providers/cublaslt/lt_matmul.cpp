@@ -63,8 +63,9 @@ struct Stored {
 
 Stored stored(const MatrixView& view) {
   if (view.is_column_major() && (view.columns <= 1 || view.column_stride >= view.rows)) {
-    return {view.rows, view.columns, std::max(view.columns <= 1 ? view.rows : view.column_stride,
-                                              std::max<std::int64_t>(view.rows, 1)),
+    return {view.rows, view.columns,
+            std::max(view.columns <= 1 ? view.rows : view.column_stride,
+                     std::max<std::int64_t>(view.rows, 1)),
             false};
   }
   return {view.columns, view.rows,
@@ -84,13 +85,12 @@ MatrixLayout make_layout(const LtTable& table, const MatrixView& view, const Sto
                          Order order, std::int64_t batches) {
   LayoutHandle* handle = nullptr;
   const bool rows_first = order == Order::row;
-  table.check(table.layout_create(&handle, *data_type(view.dtype),
-                                  static_cast<std::uint64_t>(rows_first ? matrix.columns
-                                                                        : matrix.rows),
-                                  static_cast<std::uint64_t>(rows_first ? matrix.rows
-                                                                        : matrix.columns),
-                                  matrix.leading_dimension),
-              "cublasLtMatrixLayoutCreate");
+  table.check(
+      table.layout_create(&handle, *data_type(view.dtype),
+                          static_cast<std::uint64_t>(rows_first ? matrix.columns : matrix.rows),
+                          static_cast<std::uint64_t>(rows_first ? matrix.rows : matrix.columns),
+                          matrix.leading_dimension),
+      "cublasLtMatrixLayoutCreate");
   MatrixLayout layout(handle);
   auto set = [&](LayoutAttribute attribute, const auto& value) {
     table.check(table.layout_set(handle, attribute, &value, sizeof(value)),
@@ -134,12 +134,12 @@ Status LtMatmul::expressible(const GemmArguments& arguments) {
   return Status::success();
 }
 
-LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation)
-    : table_(*lt_table()) {
+LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : table_(*lt_table()) {
   const Stored out = stored(arguments.out_matrix());
   // A row-major out is a column-major out^T = B^T A^T, unless it is declared row-major.
   transposed_ = out.transposed && formulation == Formulation::column;
-  const Order order = out.transposed && formulation == Formulation::row ? Order::row : Order::column;
+  const Order order =
+      out.transposed && formulation == Formulation::row ? Order::row : Order::column;
   const MatrixView& first = transposed_ ? arguments.b_matrix() : arguments.a_matrix();
   const MatrixView& second = transposed_ ? arguments.a_matrix() : arguments.b_matrix();
   const Stored first_stored = stored(first);
@@ -209,11 +209,11 @@ void LtMatmul::start(int device, const GemmArguments& arguments, const Algorithm
   auto address = [](const auto& factor) {
     return std::visit([](const auto& value) { return static_cast<const void*>(&value); }, factor);
   };
-  table_.check(table_.matmul(lt_context(device), desc_.get(), address(factors_.one),
-                             transposed_ ? b : a, first_.get(), transposed_ ? a : b, second_.get(),
-                             address(factors_.zero), out, out_.get(), out, out_.get(), &algorithm,
-                             workspace, workspace_bytes, stream),
-               "cublasLtMatmul");
+  table_.check(
+      table_.matmul(lt_context(device), desc_.get(), address(factors_.one), transposed_ ? b : a,
+                    first_.get(), transposed_ ? a : b, second_.get(), address(factors_.zero), out,
+                    out_.get(), out, out_.get(), &algorithm, workspace, workspace_bytes, stream),
+      "cublasLtMatmul");
 }
 
 }  // namespace estoc::cublaslt

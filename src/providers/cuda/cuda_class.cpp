@@ -34,13 +34,14 @@ const CudaObject& as_cuda(const CompiledObject* object) {
 }  // namespace
 
 std::shared_ptr<jit::LoadedKernel> CudaObject::loaded() const {
-  std::call_once(once_, [this] {
-    loaded_ = std::make_shared<jit::LoadedKernel>(unit_->name, unit_);
-  });
+  std::call_once(once_,
+                 [this] { loaded_ = std::make_shared<jit::LoadedKernel>(unit_->name, unit_); });
   return loaded_;
 }
 
-std::span<const Target> CudaKernelClass::targets() const { return kTargets; }
+std::span<const Target> CudaKernelClass::targets() const {
+  return kTargets;
+}
 
 std::shared_ptr<const CompiledObject> CudaKernelClass::compile(const DesignPoint& point,
                                                                const RuntimeArguments& /*any*/,
@@ -80,8 +81,7 @@ DeviceModel device_model(Target target) {
     model.multiprocessors = device.multiprocessors;
     model.clock_hz = 0.85e3 * device.clock_khz;
     // Two transfers a clock, eight bits a byte; nine tenths of that is reached.
-    model.memory_bytes_per_s =
-        0.9 * 2e3 * device.memory_clock_khz * device.memory_bus_bits / 8;
+    model.memory_bytes_per_s = 0.9 * 2e3 * device.memory_clock_khz * device.memory_bus_bits / 8;
     return model;
   }
   if (target.cc() < 90) {
@@ -92,8 +92,10 @@ DeviceModel device_model(Target target) {
   return model;
 }
 
-std::string type_text(Dtype dtype) { return fmt::format("Type::{}", [&] {
+std::string type_text(Dtype dtype) {
+  return fmt::format("Type::{}", [&] {
     return dtype == Dtype::boolean ? std::string_view("boolean") : dtype_name(dtype);
-  }()); }
+  }());
+}
 
 }  // namespace estoc::cuda

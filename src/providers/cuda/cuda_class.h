@@ -54,7 +54,7 @@ class CudaKernelClass : public KernelClass {
 /// Rates that the cost models reckon with.
 struct DeviceModel {
   int multiprocessors = 132;
-  double clock_hz = 1.6e9;         ///< under load
+  double clock_hz = 1.6e9;  ///< under load
   double memory_bytes_per_s = 4e12;
   double launch_seconds = 3e-6;
 };
@@ -65,6 +65,8 @@ DeviceModel device_model(Target target);
 /// "Type::bf16", for generated text.
 std::string type_text(Dtype dtype);
 
-constexpr abi::Type abi_type(Dtype dtype) { return static_cast<abi::Type>(dtype); }
+constexpr abi::Type abi_type(Dtype dtype) {
+  return static_cast<abi::Type>(dtype);
+}
 
 }  // namespace estoc::cuda

@@ -19,6 +19,8 @@ class CudaProvider final : public Provider {
 
 }  // namespace
 
-std::shared_ptr<const Provider> make_cuda_provider() { return std::make_shared<CudaProvider>(); }
+std::shared_ptr<const Provider> make_cuda_provider() {
+  return std::make_shared<CudaProvider>();
+}
 
 }  // namespace estoc::cuda

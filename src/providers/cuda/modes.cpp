@@ -31,7 +31,8 @@ Modes::Modes(const ElementwiseArguments& arguments) {
     }
   }
   if (rank_ > 0) rank_ = kept + 1;
-  for (std::size_t i = static_cast<std::size_t>(rank_); i < modes_.size(); ++i) modes_[i] = {};
+  for (std::size_t i = static_cast<std::size_t>(rank_); i < modes_.size(); ++i)
+    modes_[i] = {};
   if (rank_ == 0) {
     modes_[0] = {1, 1, 1, 1};
     rank_ = 1;
@@ -67,8 +68,8 @@ Status Modes::fits_vectors(const ElementwiseArguments& arguments, int vector) co
     }
     if (!fits) {
       return Status::fail(Reason::alignment,
-                          fmt::format("{}.alignment: expected a multiple of {} bytes, got {}",
-                                      what, bytes, view.alignment()));
+                          fmt::format("{}.alignment: expected a multiple of {} bytes, got {}", what,
+                                      bytes, view.alignment()));
     }
   }
   return Status::success();

@@ -12,16 +12,16 @@
 namespace estoc::cuda {
 namespace {
 
-constexpr std::array kTypes{Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16,
-                            Dtype::bf16, Dtype::e4m3, Dtype::e5m2, Dtype::i32,
+constexpr std::array kTypes{Dtype::f64,  Dtype::f32,  Dtype::tf32,   Dtype::f16,
+                            Dtype::bf16, Dtype::e4m3, Dtype::e5m2,   Dtype::i32,
                             Dtype::i8,   Dtype::u8,   Dtype::boolean};
 
 constexpr std::array kOps{
-    ElementwiseOp::add,      ElementwiseOp::sub,   ElementwiseOp::mul,     ElementwiseOp::div,
-    ElementwiseOp::maximum,  ElementwiseOp::minimum, ElementwiseOp::identity, ElementwiseOp::neg,
-    ElementwiseOp::abs,      ElementwiseOp::sqrt,  ElementwiseOp::rsqrt,   ElementwiseOp::exp,
-    ElementwiseOp::log,      ElementwiseOp::reciprocal, ElementwiseOp::relu, ElementwiseOp::gelu,
-    ElementwiseOp::silu,     ElementwiseOp::sigmoid, ElementwiseOp::tanh};
+    ElementwiseOp::add,     ElementwiseOp::sub,        ElementwiseOp::mul,      ElementwiseOp::div,
+    ElementwiseOp::maximum, ElementwiseOp::minimum,    ElementwiseOp::identity, ElementwiseOp::neg,
+    ElementwiseOp::abs,     ElementwiseOp::sqrt,       ElementwiseOp::rsqrt,    ElementwiseOp::exp,
+    ElementwiseOp::log,     ElementwiseOp::reciprocal, ElementwiseOp::relu,     ElementwiseOp::gelu,
+    ElementwiseOp::silu,    ElementwiseOp::sigmoid,    ElementwiseOp::tanh};
 
 bool has_integer_form(ElementwiseOp op) {
   switch (op) {
@@ -63,7 +63,9 @@ std::shared_ptr<const DesignSpace> make_space() {
       .build();
 }
 
-int bytes_of(Dtype dtype) { return dtype_bits(dtype) / 8; }
+int bytes_of(Dtype dtype) {
+  return dtype_bits(dtype) / 8;
+}
 
 // Elements of which the widest operand has 16 bytes.
 int vector_of(const DesignPoint& point) {
@@ -96,11 +98,10 @@ class SimtElementwise final : public CudaKernelClass {
                                     Target target) const override {
     const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
     const DeviceModel device = device_model(target);
-    const double bytes = static_cast<double>(elementwise.a().span_bytes()) +
-                         static_cast<double>(is_binary(elementwise.op())
-                                                 ? elementwise.b().span_bytes()
-                                                 : 0) +
-                         static_cast<double>(elementwise.out().span_bytes());
+    const double bytes =
+        static_cast<double>(elementwise.a().span_bytes()) +
+        static_cast<double>(is_binary(elementwise.op()) ? elementwise.b().span_bytes() : 0) +
+        static_cast<double>(elementwise.out().span_bytes());
     const std::string& access = point.value("access").text;
     const double reached = access == "flat" ? 1.0 : access == "vector" ? 0.9 : 0.5;
     return Prediction{device.launch_seconds + bytes / (reached * device.memory_bytes_per_s), {}};
@@ -134,8 +135,8 @@ extern "C" __global__ void __launch_bounds__(kConfig.threads())
 )",
                        elementwise_op_name(op), type_text(a), type_text(b), type_text(out),
                        type_text(compute_type(op, a, b, out)), vector_of(point),
-                       point.value("access").text == "flat",
-                       sizeof(abi::SimtElementwiseParameters), jit::kEntryName);
+                       point.value("access").text == "flat", sizeof(abi::SimtElementwiseParameters),
+                       jit::kEntryName);
   }
 
  protected:
@@ -154,8 +155,8 @@ extern "C" __global__ void __launch_bounds__(kConfig.threads())
     const std::int64_t blocks = (parameters.vectors + kBlock - 1) / kBlock;
     const jit::Geometry geometry{
         .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1}, .threads = 256};
-    nodes.emplace_back(jit::KernelNode{std::move(kernel), geometry,
-                                       jit::ParameterBlock(parameters)});
+    nodes.emplace_back(
+        jit::KernelNode{std::move(kernel), geometry, jit::ParameterBlock(parameters)});
     return nodes;
   }
 

@@ -17,7 +17,9 @@ bool is_narrow_float(Dtype dtype) {
          dtype == Dtype::e5m2;
 }
 
-bool is_byte(Dtype dtype) { return dtype == Dtype::i8 || dtype == Dtype::u8; }
+bool is_byte(Dtype dtype) {
+  return dtype == Dtype::i8 || dtype == Dtype::u8;
+}
 
 // The accumulator of a pair of operand types; boolean stands for "no such product".
 Dtype accumulator_of(Dtype a, Dtype b) {
@@ -39,7 +41,9 @@ bool stores(Dtype accumulator, Dtype out) {
   }
 }
 
-int alignment_for(char layout) { return layout == 'x' ? 1 : 16; }
+int alignment_for(char layout) {
+  return layout == 'x' ? 1 : 16;
+}
 
 bool alignments_follow_layouts(const DesignPoint& p) {
   const std::string& letters = p.value(Role::layouts).text;
@@ -49,7 +53,7 @@ bool alignments_follow_layouts(const DesignPoint& p) {
 }
 
 std::shared_ptr<const DesignSpace> make_space() {
-  const auto operands = {Dtype::f64, Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
+  const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
                          Dtype::e4m3, Dtype::e5m2, Dtype::i8,   Dtype::u8};
   return DesignSpace::Builder{}
       .dtypes(Role::a_dtype, operands)
@@ -117,7 +121,9 @@ std::string_view vectors_text(abi::Vectors vectors) {
   return "Vectors::none";
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
 
 abi::Matrix matrix_of(const MatrixView& view) {
   return {.address = reinterpret_cast<std::uintptr_t>(view.data),
@@ -143,8 +149,8 @@ class SimtGemm final : public CudaKernelClass {
                   Target /*target*/) const override {
     const auto& extents = static_cast<const GemmArguments&>(arguments).extents();
     const Shape3 tile = point.shape(Role::tile);
-    if (ceil_div(extents.m, tile.m) <= kMostTiles / std::max<std::int64_t>(
-                                                        ceil_div(extents.n, tile.n), 1)) {
+    if (ceil_div(extents.m, tile.m) <=
+        kMostTiles / std::max<std::int64_t>(ceil_div(extents.n, tile.n), 1)) {
       return Status::success();
     }
     return Status::fail(Reason::shape,
@@ -235,8 +241,8 @@ extern "C" __global__ void __launch_bounds__(kConfig.threads(), kConfig.ctas())
         .grid = {tiles_m * tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
         .threads = static_cast<unsigned>(config.threads()),
         .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
-    nodes.emplace_back(jit::KernelNode{std::move(kernel), geometry,
-                                       jit::ParameterBlock(parameters)});
+    nodes.emplace_back(
+        jit::KernelNode{std::move(kernel), geometry, jit::ParameterBlock(parameters)});
     return nodes;
   }
 
@@ -246,6 +252,8 @@ extern "C" __global__ void __launch_bounds__(kConfig.threads(), kConfig.ctas())
 
 }  // namespace
 
-std::shared_ptr<const KernelClass> make_simt_gemm() { return std::make_shared<SimtGemm>(); }
+std::shared_ptr<const KernelClass> make_simt_gemm() {
+  return std::make_shared<SimtGemm>();
+}
 
 }  // namespace estoc::cuda

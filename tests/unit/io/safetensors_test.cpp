@@ -210,6 +210,16 @@ TEST_F(Safetensors, shapes_that_lie_are_refused) {
   EXPECT_THAT(with_shape(many + "]"), HasSubstr("over 64 modes"));
 }
 
+TEST_F(Safetensors, sizes_of_dtypes_estoc_lacks_are_checked_too) {
+  const auto with_f4 = [&](std::string_view shape) {
+    return refusal(
+        R"({"x":{"dtype":"F4","data_offsets":[0,2],"shape":)" + std::string(shape) + "}}", 2);
+  };
+  EXPECT_EQ(with_f4("[2,2]"), "accepted");
+  EXPECT_THAT(with_f4("[5]"), HasSubstr("has 2 bytes of data, expected 3 for F4 (5)"));
+  EXPECT_THAT(with_f4("[3]"), HasSubstr("expected 2 for F4 (3)"));
+}
+
 TEST_F(Safetensors, a_rank_beyond_a_view_spoils_only_its_own_tensor) {
   const std::string name =
       file(R"({"x":{"dtype":"U8","shape":[1,1,1,1,1,1,1],"data_offsets":[0,1]}})", 1);

@@ -30,7 +30,9 @@ TEST(ParseResources, ReadsEveryFigure) {
   EXPECT_EQ(resources.shared_bytes, 4096);
 }
 
-TEST(ParseResources, OfAnEmptyLogIsNothing) { EXPECT_EQ(parse_resources(""), Resources{}); }
+TEST(ParseResources, OfAnEmptyLogIsNothing) {
+  EXPECT_EQ(parse_resources(""), Resources{});
+}
 
 TEST(PerformanceWarnings, AreTheLinesOfTheSeventyFiveHundreds) {
   EXPECT_EQ(performance_warnings(kLog).size(), 1u);
@@ -62,8 +64,9 @@ TEST_F(Nvrtc, CompilesAndRemembers) {
   UnitOrigin origin{};
   const auto first = compile_unit(request("x[0] = 1;"), kMemoryOnly, &origin);
   EXPECT_EQ(origin, UnitOrigin::compiler);
-  EXPECT_EQ(first->cubin.substr(0, 4), "\x7f"
-                                       "ELF");
+  EXPECT_EQ(first->cubin.substr(0, 4),
+            "\x7f"
+            "ELF");
   EXPECT_GT(first->resources.registers, 0);
   EXPECT_EQ(compile_unit(request("x[0] = 1;"), kMemoryOnly, &origin), first);
   EXPECT_EQ(origin, UnitOrigin::memory);
@@ -107,7 +110,8 @@ TEST_F(Nvrtc, ThreadsThatAskForOneUnitShareIt) {
     }
   }
   EXPECT_EQ(compiled, 1);
-  for (const auto& unit : units) EXPECT_EQ(unit, units[0]);
+  for (const auto& unit : units)
+    EXPECT_EQ(unit, units[0]);
 }
 
 TEST_F(Nvrtc, AnUnknownArchitectureIsASentence) {

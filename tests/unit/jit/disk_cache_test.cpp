@@ -166,9 +166,11 @@ TEST_F(DiskCacheTest, AHitCountsAsUse) {
 
 TEST_F(DiskCacheTest, StoringPastTheLimitEvicts) {
   const DiskCache cache(folder_, 50'000);
-  for (int i = 0; i < 20; ++i) cache.store(key(std::to_string(i)), entry("k", 10'000));
+  for (int i = 0; i < 20; ++i)
+    cache.store(key(std::to_string(i)), entry("k", 10'000));
   std::int64_t total = 0;
-  for (const CacheListing& listing : cache.list()) total += listing.bytes;
+  for (const CacheListing& listing : cache.list())
+    total += listing.bytes;
   EXPECT_LE(total, 50'000);
   EXPECT_GE(cache.list().size(), 3u);
 }

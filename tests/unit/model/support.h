@@ -41,7 +41,7 @@ void expect_error(const Action& action, const std::string& message,
 
 /// Memory at an address that nobody has; the model looks at addresses only.
 inline void* at_address(std::uintptr_t address) {
-  return reinterpret_cast<void*>(address);
+  return reinterpret_cast<void*>(address);  // NOLINT: the point
 }
 
 /// Addresses that the stand-in for the driver takes for memory of cuda:0.

@@ -1,0 +1,36 @@
+// The operands of a problem where a kernel wants them: on the host, or copied to a CUDA device.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "estoc/device.hpp"
+#include "operands.h"
+
+namespace estoc::cli {
+
+/// A host problem placed on the device of a target. On the host nothing is copied.
+class PlacedProblem {
+ public:
+  PlacedProblem(HostProblem& host, Target target);
+
+  /// Over the operands where the kernel reads and writes them.
+  const RuntimeArguments& arguments() const;
+
+  /// Fills the output, so that what a kernel forgets to write does not pass for a result.
+  void poison();
+
+  /// Makes the host's output what the kernel wrote.
+  void fetch_output();
+
+ private:
+  struct Copies {
+    DeviceTensor a, b, out;
+    std::unique_ptr<RuntimeArguments> arguments;
+  };
+
+  HostProblem& host_;
+  std::optional<Copies> copies_;
+};
+
+}  // namespace estoc::cli
