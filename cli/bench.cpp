@@ -379,12 +379,12 @@ void add_bench(CLI::App& app, Invocation& invocation) {
           ->allow_extra_args(false);
   command->add_option("--top", options->top, "time the first N found, 0 for all (default: 3)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number())
       ->excludes(kernels);
   add_query_options(*command, options->query);
   command->add_option("--rounds", options->rounds, "how often each kernel runs (default: 10)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(whole_number(1, 1000000));
   command->add_flag("--sustained", options->sustained,
                     "on a GPU: warm for 3 s, then slices of 0.25 s without a pause");
   command
@@ -394,7 +394,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   add_threads_option(*command, options->threads);
   command->add_option("--seed", options->seed, "seed of the random operands (default: 0)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number());
   add_json_option(*command, options->json);
   command->add_option("--csv", options->csv, "also write the figures to FILE")->type_name("FILE");
   command->footer(kFooter);

@@ -22,6 +22,9 @@ constexpr const char* kFooter =
     "  estoc devices\n"
     "  estoc devices --json";
 
+/// Of "CUDA driver".
+constexpr std::size_t kLabelWidth = 11;
+
 struct ListedDevice {
   Target target = Target::cpu();
   std::string name;
@@ -137,10 +140,10 @@ void print_text(Output& output, const std::vector<ListedDevice>& devices) {
         library.path.empty() ? library.problem
                              : fmt::format("{}  {}{}{}", library.version, library.path,
                                            library.problem.empty() ? "" : "; ", library.problem);
-    output.print(labelled_line(output, library.name, text));
+    output.print(labelled_line(output, library.name, text, kLabelWidth));
   }
-  output.print(labelled_line(output, "targets", join(target_names())));
-  output.print(labelled_line(output, "providers", join(available_providers())));
+  output.print(labelled_line(output, "targets", join(target_names()), kLabelWidth));
+  output.print(labelled_line(output, "providers", join(available_providers()), kLabelWidth));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void add_find(CLI::App& app, Invocation& invocation) {
   add_query_options(*command, options->query);
   command->add_option("--top", options->top, "print at most N, 0 for all")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number());
   add_json_option(*command, options->json);
   command->footer(kFooter);
   command->callback([&invocation, options] {

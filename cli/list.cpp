@@ -99,7 +99,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
   command->add_flag("--count", options->count, "print only how many there are");
   command->add_option("--limit", options->limit, "print at most N, 0 for all")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number());
   add_json_option(*command, options->json);
   command->footer(kFooter);
   command->callback([&invocation, options] {

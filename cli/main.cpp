@@ -68,7 +68,8 @@ int run(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   app.fallthrough();
-  app.set_version_flag("--version", "estoc " ESTOC_VERSION);
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("--version", "estoc " ESTOC_VERSION, "print the version");
   const std::string no_color_text = "print without colours";
   const CLI::Option* no_color = app.add_flag("--no-color", no_color_text)->envname("NO_COLOR");
   Invocation invocation;

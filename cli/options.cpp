@@ -1,7 +1,10 @@
 // Declares the shared options and reads their values.
 #include "options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 
 #include "target_choice.h"
 #include "text.h"
@@ -12,9 +15,25 @@ namespace {
 constexpr const char* kProblemHint =
     "a problem reads: gemm m=512 n=512 k=512 a=bf16:t b=bf16:n (docs/problem_text.md)";
 constexpr const char* kFilterHint =
-    "a filter reads: class=cpu_gemm a=bf16,f16 name!=*x* (docs/kernels_and_filters.md)";
+    "a filter reads: class=cpu_gemm a=bf16,f16 tile!=64x64x16 (docs/kernels_and_filters.md)";
 
 }  // namespace
+
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        if (error == std::errc() && stop == end && value >= least && value <= most) return {};
+        const bool open = most == std::numeric_limits<std::uint64_t>::max();
+        return fmt::format(
+            "expected a whole number {}, got '{}'",
+            open ? fmt::format("from {} on", least) : fmt::format("from {} to {}", least, most),
+            text);
+      },
+      "");
+}
 
 void add_target_option(CLI::App& command, std::string& target) {
   command.add_option("--target", target, "cpu, or a CUDA architecture such as sm_90a")
@@ -49,7 +68,7 @@ void add_operand_options(CLI::App& command, std::string& a, std::string& b) {
 void add_threads_option(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "host threads (default: one for each core)")
       ->type_name("N")
-      ->check(CLI::Range(0, 4096));
+      ->check(whole_number(0, 4096));
 }
 
 KernelQuery make_query(const QueryOptions& options) {

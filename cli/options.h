@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ struct QueryOptions {
   std::vector<std::string> providers;
   std::string filter;
 };
+
+/// Accepts whole numbers in the range.
+CLI::Validator whole_number(std::uint64_t least = 0,
+                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
 void add_target_option(CLI::App& command, std::string& target);
 void add_query_options(CLI::App& command, QueryOptions& options);

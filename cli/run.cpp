@@ -212,11 +212,11 @@ void add_run(CLI::App& app, Invocation& invocation) {
   command->add_flag("--check", options->check, "compare the output with a float64 reference");
   command->add_option("--seed", options->seed, "seed of random operands and rows (default: 0)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number());
   add_threads_option(*command, options->threads);
   command->add_option("--repeat", options->repeat, "run N times; print the best and the median")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(whole_number(1, 1000000));
   add_json_option(*command, options->json);
   command->footer(kFooter);
   command->callback([&invocation, options] {

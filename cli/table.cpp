@@ -10,7 +10,6 @@ namespace estoc::cli {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-constexpr std::size_t kLabelWidth = 8;
 
 /// Characters, not bytes, of UTF-8 text.
 std::size_t display_width(std::string_view text) {
@@ -69,8 +68,9 @@ std::string Table::line(const std::vector<std::string>& cells, Style style) cons
   return text + '\n';
 }
 
-std::string labelled_line(const Output& output, std::string_view label, std::string_view value) {
-  return fmt::format("{}{} {}\n", output.styled(label, Style::bold), padding(label, kLabelWidth),
+std::string labelled_line(const Output& output, std::string_view label, std::string_view value,
+                          std::size_t width) {
+  return fmt::format("{}{}{}{}\n", output.styled(label, Style::bold), padding(label, width), kGap,
                      value);
 }
 

@@ -39,6 +39,8 @@ class Table {
 };
 
 /// "problem  gemm m=4 ...": a label in a column of its own, then its value.
-std::string labelled_line(const Output& output, std::string_view label, std::string_view value);
+/// `width` is that of the longest label.
+std::string labelled_line(const Output& output, std::string_view label, std::string_view value,
+                          std::size_t width = 7);
 
 }  // namespace estoc::cli

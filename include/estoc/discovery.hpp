@@ -116,8 +116,8 @@ Kernel kernel_by_name(std::string_view name);
 struct Explanation {
   std::string provider;
   std::string kernel_class;
-  std::uint64_t described = 0;  ///< kernels the class describes
-  std::uint64_t supported = 0;  ///< of those, how many carry out the arguments
+  std::uint64_t described = 0;        ///< kernels the class describes
+  std::uint64_t supported = 0;        ///< of those, how many carry out the arguments
   Status status = Status::success();  ///< success when supported > 0
 };
 

@@ -51,7 +51,7 @@ template <TensorAttributes GemmOperandsMetadata::*gemm,
           TensorAttributes ElementwiseOperandsMetadata::*elementwise>
 const TensorAttributes& attributes(const KernelMetadata& metadata) {
   if (const auto* operands = metadata.gemm()) return operands->*gemm;
-  return metadata.elementwise()->*elementwise;
+  return std::get<ElementwiseOperandsMetadata>(metadata.operands).*elementwise;
 }
 
 constexpr auto kA = attributes<&GemmOperandsMetadata::a, &ElementwiseOperandsMetadata::a>;

@@ -134,7 +134,10 @@ class Find(CliTest):
         answer = (result.returncode, result.stdout, result.stderr)
         self.assertEqual(answer, (NOT_FOUND, "[]\n", ""))
         self.fails(
-            NOT_FOUND, "find", problem, "--target", "cpu", says=["no kernel", "cpu"], hint=["explain"]
+            NOT_FOUND,
+            *["find", problem, "--target", "cpu"],
+            says=["no kernel", "cpu"],
+            hint=["estoc explain"],
         )
 
     def test_a_query_for_a_gpu_never_returns_a_host_kernel(self):

@@ -87,6 +87,18 @@ TEST(AcceptOrder, accumulators_that_truncate_pass_for_narrow_operands) {
   }
 }
 
+TEST(AcceptOrder, a_truncated_sum_may_lose_a_unit_with_each_product_of_narrow_operands_alone) {
+  const double small = (1 - 0x1p-8) * 0x1p-23;
+  for (const Dtype dtype : {Dtype::bf16, Dtype::f32}) {
+    Problem2d problem(1, 1, 4, dtype, dtype, Dtype::f32, Dtype::f32);
+    problem.a.fill(small);
+    problem.a.set(0, 0, 1);
+    problem.b.fill(1);
+    problem.out.set(0, 0, 1);  // 1 + 3 * small, each addition truncated
+    EXPECT_EQ(problem.check().passed, dtype == Dtype::bf16);
+  }
+}
+
 /// A sum in eight lanes that are added at the end, with fused products, as processors do it.
 float lane_sum(const std::vector<float>& a, const std::vector<float>& b) {
   std::array<float, 8> lanes{};
@@ -139,7 +151,7 @@ TEST(AcceptData, equal_and_positive_and_cancelling_numbers_pass) {
 }
 
 TEST(AcceptData, tiny_and_huge_numbers_pass) {
-  for (const double scale : {1e-38, 1e-30, 1e-20, 1e15, 1e18}) {
+  for (const double scale : {1e-38, 1e-30, 1e-22, 3e-23, 1e-20, 1e15, 1e18}) {
     Problem2d problem(5, 7, 300, Dtype::bf16, Dtype::bf16, Dtype::f32, Dtype::f32);
     for (std::int64_t row = 0; row < 5; ++row) {
       for (std::int64_t k = 0; k < 300; ++k)
@@ -153,6 +165,20 @@ TEST(AcceptData, tiny_and_huge_numbers_pass) {
     const CheckResult result = problem.check();
     EXPECT_TRUE(result.passed) << scale << ": " << to_string(result);
   }
+}
+
+TEST(AcceptData, a_boolean_of_a_sum_that_rounding_may_make_zero_is_either) {
+  Problem2d problem(1, 1, 2, Dtype::f32, Dtype::f32, Dtype::boolean, Dtype::f32);
+  problem.a.set(0, 0, 0.1);
+  problem.a.set(0, 1, static_cast<double>(-std::nextafterf(0.1F, 1.0F)));
+  problem.b.fill(0.7);
+  for (const double possible : {0.0, 1.0}) {
+    problem.out.set(0, 0, possible);
+    EXPECT_TRUE(problem.check().passed) << possible;
+  }
+  problem.a.set(0, 1, 0.1);
+  problem.out.set(0, 0, 0);
+  EXPECT_FALSE(problem.check().passed);
 }
 
 TEST(AcceptControls, tf32_needs_permission) {
@@ -173,6 +199,20 @@ TEST(AcceptControls, tf32_needs_permission) {
   Problem2d exact(20, 30, 500, Dtype::f32, Dtype::f32, Dtype::f32, Dtype::f32, allowed);
   exact.compute();
   EXPECT_TRUE(exact.check().passed);
+}
+
+TEST(AcceptControls, tf32_rounds_integers_that_f32_would_add_exactly) {
+  PerformanceControls controls;
+  controls.allow_tf32 = true;
+  Problem2d problem(1, 1, 2, Dtype::f32, Dtype::f32, Dtype::f32, Dtype::f32, controls);
+  problem.a.fill(2049);
+  problem.b.fill(1);
+  for (const double possible : {4098.0, 4096.0}) {
+    problem.out.set(0, 0, possible);
+    EXPECT_TRUE(problem.check().passed) << possible;
+  }
+  problem.controls.allow_tf32 = false;
+  EXPECT_FALSE(problem.check().passed);
 }
 
 TEST(AcceptLayout, batches_strides_and_broadcasts_pass) {

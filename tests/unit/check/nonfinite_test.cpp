@@ -71,6 +71,7 @@ TEST(Overflow, outputs_saturate_where_the_dtype_has_no_infinity) {
   problem.compute();
   EXPECT_EQ(problem.out.get(0, 0), -448);
   EXPECT_TRUE(problem.check().passed);
+  EXPECT_EQ(problem.check().error, 0);  // saturation is no error
   for (const double wrong : {448.0, -416.0, kNan}) {
     problem.out.set(1, 1, wrong);
     EXPECT_FALSE(problem.check().passed) << wrong;

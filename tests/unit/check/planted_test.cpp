@@ -52,9 +52,10 @@ TEST(Planted, one_wrong_element_among_a_million) {
 
 TEST(Planted, one_unit_in_the_last_place_where_sums_are_exact) {
   // 32 products of bf16 from the generator's grid of 1/256 add up exactly in f32.
-  Problem2d problem = typical(kTypical[1], 200, 200, 32);
-  const double right = problem.out.get(100, 100);
-  problem.out.set(100, 100, right * (1 + epsilon(Dtype::bf16)));
+  Problem2d problem(200, 200, 32, Dtype::bf16, Dtype::bf16, Dtype::f32, Dtype::f32);
+  problem.compute();
+  ASSERT_TRUE(problem.check().passed);
+  problem.out.set(100, 100, problem.out.get(100, 100) * (1 + epsilon(Dtype::f32)));
   EXPECT_FALSE(problem.check().passed);
 }
 

@@ -94,6 +94,9 @@ TEST(FillRandomValues, fill_repeated_elements_once_and_scalars_and_nothing) {
   std::vector<float> memory(8, 77);
   fill_random(TensorView(memory.data(), Dtype::f32, {5, 3}, {0, 1}), 3);
   EXPECT_EQ(std::ranges::count(memory, 77.0F), 5);
+  std::vector<float> row(3);
+  fill_random(TensorView(row.data(), Dtype::f32, {3}, {1}), 3);
+  EXPECT_TRUE(std::equal(row.begin(), row.end(), memory.begin()));
   fill_random(TensorView(memory.data(), Dtype::f32, {}, {}), 3);
   fill_random(TensorView(nullptr, Dtype::f32, {0, 3}, {3, 1}), 3);
 }

@@ -55,14 +55,21 @@ TEST(Reference, rectangles_agree_with_single_elements) {
 
 TEST(Reference, a_rectangle_forgets_the_one_before) {
   Problem2d problem(8, 8, 50, Dtype::f16, Dtype::f16, Dtype::f32, Dtype::f32);
+  problem.a.set(4, 0, 1 + 0x1p-10);  // a lower bit than any other
+  problem.b.set(0, 7, std::nan(""));
   const GemmArguments arguments = problem.arguments();
-  GemmReference reference(arguments);
   const std::vector<std::int64_t> rows{0, 1};
-  reference.compute(rows, 0, 4);
-  const double first = reference.element(1, 3).value;
-  reference.compute(rows, 4, 4);
-  reference.compute(rows, 0, 4);
-  EXPECT_EQ(reference.element(1, 3).value, first);
+  GemmReference fresh(arguments);
+  fresh.compute(rows, 0, 4);
+  GemmReference used(arguments);
+  const std::vector<std::int64_t> others{4, 5};
+  used.compute(others, 4, 4);
+  used.compute(rows, 0, 4);
+  EXPECT_EQ(used.element(1, 3).value, fresh.element(1, 3).value);
+  EXPECT_EQ(used.element(1, 3).magnitude, fresh.element(1, 3).magnitude);
+  EXPECT_EQ(used.element(1, 3).partials, fresh.element(1, 3).partials);
+  EXPECT_EQ(used.row_facts(0).lowest_bit, fresh.row_facts(0).lowest_bit);
+  EXPECT_TRUE(used.column_facts(3).finite);
 }
 
 TEST(Reference, integers_wrap_around_at_32_bits) {

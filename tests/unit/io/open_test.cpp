@@ -44,6 +44,14 @@ TEST_F(Open, colons_elsewhere_belong_to_the_name) {
   EXPECT_EQ(FileTensor::open(one + ":x").view().elements(), 2);
 }
 
+TEST_F(Open, the_first_suffix_with_a_colon_ends_the_name_of_the_file) {
+  const std::string file =
+      write("m.safetensors",
+            safetensors_bytes(
+                R"({"a.safetensors:b":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})", "\1\2"));
+  EXPECT_EQ(FileTensor::open(file + ":a.safetensors:b").view().elements(), 2);
+}
+
 TEST_F(Open, a_missing_file_is_not_found) {
   for (const std::string name : {"x.npy", "x.safetensors", "x.safetensors:w", "no/x.npy"}) {
     const Error error = failure(path(name));
