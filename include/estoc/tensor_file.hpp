@@ -16,7 +16,8 @@ namespace estoc {
 class FileTensor {
  public:
   /// Opens `FILE.npy` or `FILE.safetensors:TENSOR` (the tensor's name may be left out where the
-  /// file holds one). Reads nothing but the header.
+  /// file holds one). Reads nothing but the header, unless the file does not align the data to
+  /// their element size: then they are copied.
   ///
   /// .npy: versions 1 to 3, little-endian, C or Fortran order, f2 f4 f8 i1 u1 i4 b1.
   /// .safetensors: F64 F32 F16 BF16 F8_E4M3 F8_E5M2 F8_E8M0 I32 I8 U8 BOOL.

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,9 +77,13 @@ std::filesystem::path resolve_target(const std::filesystem::path& path) {
   return target;
 }
 
+/// A name that nobody else has: a signal handler may remove a file of that name at any time.
 std::filesystem::path next_temporary(const std::filesystem::path& folder) {
   static constinit std::atomic<std::uint64_t> counter{0};
-  return folder / fmt::format(".estoc-{}-{}.tmp", ::getpid(), counter.fetch_add(1));
+  std::uint64_t salt = 0;
+  [[maybe_unused]] const ssize_t got = ::getrandom(&salt, sizeof(salt), 0);
+  return folder /
+         fmt::format(".estoc-{}-{}-{:016x}.tmp", ::getpid(), counter.fetch_add(1), salt);
 }
 
 void sync_folder(const std::filesystem::path& folder, const std::filesystem::path& path) {
@@ -97,11 +102,17 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, FileAccess access)
     : path_(resolve_target(path)) {
   const unsigned mode = access == FileAccess::owner ? 0600 : 0644;
   do {
+    // Known before it exists: a signal in between must find it.
+    forget_pending(std::exchange(pending_slot_, -1));
     temporary_ = next_temporary(path_.parent_path());
+    pending_slot_ = remember_pending(temporary_);
     file_ = open_file(temporary_, O_WRONLY | O_CREAT | O_EXCL, mode);
   } while (!file_ && errno == EEXIST);
-  if (!file_) throw_file_error("write", path_, errno);
-  pending_slot_ = remember_pending(temporary_);
+  if (!file_) {
+    const int error = errno;
+    forget_pending(std::exchange(pending_slot_, -1));
+    throw_file_error("write", path_, error);
+  }
 }
 
 AtomicFile::~AtomicFile() {
