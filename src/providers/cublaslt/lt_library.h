@@ -48,6 +48,7 @@ enum class LayoutAttribute : int { order = 1, batch_count = 5, batch_stride = 6 
 /// cublasLtMatmulPreferenceAttributes_t
 enum class PreferenceAttribute : int {
   max_workspace = 1,
+  reduction_schemes = 3,
   alignment_a = 5,
   alignment_b = 6,
   alignment_c = 7,

@@ -53,6 +53,16 @@ DataType scale_type(const GemmArguments& arguments) {
   return arguments.out_matrix().dtype == Dtype::i32 ? DataType::i32 : DataType::f32;
 }
 
+// How parts of K may be added up (cublasLtReductionScheme_t): in place, or in the compute type.
+// What is left out rounds the parts to out's type first, so that the accumulator is not what it
+// says.
+std::uint32_t reduction_schemes(const GemmArguments& arguments) {
+  constexpr std::uint32_t kInPlace = 1;
+  constexpr std::uint32_t kComputeType = 2;
+  const bool wide_out = dtype_bits(arguments.out_matrix().dtype) >= 32;
+  return wide_out ? kInPlace | kComputeType : kComputeType;
+}
+
 // A matrix as cuBLAS stores one: column-major with a leading dimension.
 struct Stored {
   std::int64_t rows;
@@ -165,6 +175,7 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : ta
   alignments_[0] = first.alignment;
   alignments_[1] = second.alignment;
   alignments_[2] = arguments.out_matrix().alignment;
+  reduction_schemes_ = reduction_schemes(arguments);
   switch (scale_type(arguments)) {
     case DataType::f64:
       factors_ = {1.0, 0.0};
@@ -186,6 +197,7 @@ std::vector<Answer> LtMatmul::heuristics(int device, int most) const {
                  "cublasLtMatmulPreferenceSetAttribute");
   };
   set(PreferenceAttribute::max_workspace, kWorkspaceLimit);
+  set(PreferenceAttribute::reduction_schemes, reduction_schemes_);
   set(PreferenceAttribute::alignment_a, static_cast<std::uint32_t>(alignments_[0]));
   set(PreferenceAttribute::alignment_b, static_cast<std::uint32_t>(alignments_[1]));
   set(PreferenceAttribute::alignment_c, static_cast<std::uint32_t>(alignments_[2]));

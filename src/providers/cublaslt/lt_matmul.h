@@ -48,6 +48,7 @@ class LtMatmul {
   MatrixLayout second_;
   MatrixLayout out_;
   int alignments_[3];
+  std::uint32_t reduction_schemes_;
   Factors factors_;
 };
 

@@ -42,8 +42,8 @@ bool has_integer_form(ElementwiseOp op) {
 
 // As documented at ElementwiseArguments.
 Dtype compute_type(ElementwiseOp op, Dtype a, Dtype b, Dtype out) {
+  if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
   const std::array types{a, b, out};
-  if (std::find(types.begin(), types.end(), Dtype::f64) != types.end()) return Dtype::f64;
   const bool floats = std::any_of(types.begin(), types.end(), is_float);
   return !floats && has_integer_form(op) ? Dtype::i32 : Dtype::f32;
 }
