@@ -56,13 +56,19 @@ constexpr int dtype_bits(Dtype dtype) {
 }
 
 /// True for the types stored two to a byte: e2m1, i4, u4.
-constexpr bool is_packed(Dtype dtype) { return dtype_bits(dtype) == 4; }
+constexpr bool is_packed(Dtype dtype) {
+  return dtype_bits(dtype) == 4;
+}
 
 /// True for every floating-point type, e8m0 included.
-constexpr bool is_float(Dtype dtype) { return dtype <= Dtype::e2m1; }
+constexpr bool is_float(Dtype dtype) {
+  return dtype <= Dtype::e2m1;
+}
 
 /// True for i32 i8 u8 i4 u4; boolean is neither float nor integer.
-constexpr bool is_integer(Dtype dtype) { return dtype >= Dtype::i32 && dtype <= Dtype::u4; }
+constexpr bool is_integer(Dtype dtype) {
+  return dtype >= Dtype::i32 && dtype <= Dtype::u4;
+}
 
 /// Bytes that `elements` consecutive elements take; packed types round up to a whole byte.
 constexpr std::int64_t storage_bytes(Dtype dtype, std::int64_t elements) {

@@ -1,6 +1,7 @@
 // Everything of Estoc in one include, in the order in which a problem passes through it.
 #pragma once
 
+// clang-format off
 #include "estoc/dtype.hpp"
 #include "estoc/numeric.hpp"
 #include "estoc/status.hpp"
@@ -20,3 +21,4 @@
 #include "estoc/interrupt.hpp"
 #include "estoc/check.hpp"
 #include "estoc/measure.hpp"
+// clang-format on

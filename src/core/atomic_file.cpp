@@ -82,8 +82,7 @@ std::filesystem::path next_temporary(const std::filesystem::path& folder) {
   static constinit std::atomic<std::uint64_t> counter{0};
   std::uint64_t salt = 0;
   [[maybe_unused]] const ssize_t got = ::getrandom(&salt, sizeof(salt), 0);
-  return folder /
-         fmt::format(".estoc-{}-{}-{:016x}.tmp", ::getpid(), counter.fetch_add(1), salt);
+  return folder / fmt::format(".estoc-{}-{}-{:016x}.tmp", ::getpid(), counter.fetch_add(1), salt);
 }
 
 void sync_folder(const std::filesystem::path& folder, const std::filesystem::path& path) {

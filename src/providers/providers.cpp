@@ -7,8 +7,7 @@
 namespace estoc {
 
 std::vector<std::shared_ptr<const Provider>> builtin_providers() {
-  return {cuda::make_cuda_provider(), cublaslt::make_cublaslt_provider(),
-          cpu::make_cpu_provider()};
+  return {cuda::make_cuda_provider(), cublaslt::make_cublaslt_provider(), cpu::make_cpu_provider()};
 }
 
 }  // namespace estoc
