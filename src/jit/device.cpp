@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <bit>
 #include <utility>
 
 #include "core/text.h"
@@ -127,7 +128,7 @@ DeviceMemory::DeviceMemory(std::size_t bytes, Device device) : bytes_(bytes), de
                             core::format_bytes(static_cast<std::int64_t>(total))));
   }
   driver().check(result, "cuMemAlloc");
-  data_ = reinterpret_cast<void*>(memory);
+  data_ = std::bit_cast<void*>(memory);
 }
 
 DeviceMemory::~DeviceMemory() {

@@ -25,13 +25,14 @@ struct Gemm {
   std::vector<float> out;
   DeviceTensor device_a, device_b, device_out;
 
-  Gemm(std::int64_t m_, std::int64_t n_, std::int64_t k_, std::uint64_t seed, Device device)
-      : m(m_),
-        n(n_),
-        k(k_),
-        a(static_cast<std::size_t>(m_ * k_)),
-        b(static_cast<std::size_t>(k_ * n_)),
-        out(static_cast<std::size_t>(m_ * n_)) {
+  Gemm(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::uint64_t seed,
+       Device device)
+      : m(rows),
+        n(columns),
+        k(inner),
+        a(static_cast<std::size_t>(rows * inner)),
+        b(static_cast<std::size_t>(inner * columns)),
+        out(static_cast<std::size_t>(rows * columns)) {
     fill_random(host_a(), seed);
     fill_random(host_b(), seed + 1);
     device_a = DeviceTensor::copy_of(host_a(), device);

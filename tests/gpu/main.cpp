@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -146,10 +147,10 @@ int main(int argc, char** argv) {
   try {
     return run(parse(argc, argv));
   } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "{}: unknown or incomplete option\n{}", error.what(), kUsage);
+    std::fprintf(stderr, "%s: unknown or incomplete option\n%s", error.what(), kUsage);
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
+    std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }
 }
