@@ -1,4 +1,4 @@
-// Predicted times of the cpu kernels: rates measured on one processor (docs/cpu_provider.md).
+// Predicted times of the cpu kernels, from estimated rates (docs/cpu_provider.md).
 #include "providers/cpu/cost_model.h"
 
 #include <algorithm>
