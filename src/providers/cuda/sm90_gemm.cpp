@@ -14,6 +14,7 @@
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/device_model.h"
+#include "providers/cuda/operand_plane.h"
 #include "providers/cuda/sm90_cost.h"
 #include "providers/cuda/sm90_space.h"
 #include "providers/cuda/tensor_map.h"
@@ -33,31 +34,9 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-/// An operand as rows of elements that are contiguous along `inner`.
-struct Plane {
-  std::string_view name;
-  const MatrixView* view;
-  bool rows_inner;  ///< the next-to-last mode is the contiguous one
-
-  std::int64_t inner() const { return rows_inner ? view->rows : view->columns; }
-  std::int64_t outer() const { return rows_inner ? view->columns : view->rows; }
-  std::int64_t outer_stride() const { return rows_inner ? view->column_stride : view->row_stride; }
-};
-
-struct Planes {
-  Plane a, b, out;
-};
-
-Planes planes_of(const DesignPoint& point, const GemmArguments& gemm) {
-  const std::string& layouts = point.value(Role::layouts).text;
-  return {{"A", &gemm.a_matrix(), layouts[0] == 'n'},
-          {"B", &gemm.b_matrix(), layouts[1] == 'n'},
-          {"out", &gemm.out_matrix(), layouts[2] == 'n'}};
-}
-
 /// TMA steps from row to row and from batch to batch by positive strides; a mode of one element
 /// may have any.
-Status check_strides(const Plane& plane) {
+Status check_strides(const OperandPlane& plane) {
   const std::int64_t bytes = dtype_bits(plane.view->dtype) / 8;
   if (plane.outer() > 1 && plane.outer_stride() * bytes >= kMostStride) {
     return Status::fail(Reason::layout, fmt::format("{}.strides: expected less than 2^40 bytes, "
@@ -70,7 +49,7 @@ Status check_strides(const Plane& plane) {
                                     "got {}",
                                     plane.name, plane.inner(), plane.outer_stride()));
   }
-  return Status::success();
+  return check_row_alignment(plane, 16);
 }
 
 bool is_batched(const MatrixView& view) {
@@ -82,7 +61,7 @@ std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_
   return static_cast<std::uint64_t>(extent > 1 ? stride * bytes : 16);
 }
 
-TensorMapSpec map_spec(const Plane& plane, abi::Type type, std::uint32_t box_inner,
+TensorMapSpec map_spec(const OperandPlane& plane, abi::Type type, std::uint32_t box_inner,
                        std::uint32_t box_outer, int swizzle_bytes) {
   const MatrixView& view = *plane.view;
   const std::int64_t bytes = dtype_bits(view.dtype) / 8;
@@ -101,8 +80,8 @@ TensorMapSpec map_spec(const Plane& plane, abi::Type type, std::uint32_t box_inn
 
 /// The box of an operand's loads: 128 bytes of the contiguous mode; K-major, a sharer's part of
 /// the tile's rows, MN-major, the tile's K.
-TensorMapSpec load_spec(const Plane& plane, abi::Type type, bool mn_major, int tile, int sharers,
-                        int tile_k) {
+TensorMapSpec load_spec(const OperandPlane& plane, abi::Type type, bool mn_major, int tile,
+                        int sharers, int tile_k) {
   const int inner = 128 / abi::type_bytes(type);
   return map_spec(plane, type, static_cast<std::uint32_t>(inner),
                   static_cast<std::uint32_t>(mn_major ? tile_k : tile / sharers), 128);
@@ -147,7 +126,7 @@ class Sm90Gemm final : public BuiltInClass {
                                       "m={} n={} k={} l={}",
                                       e.m, e.n, e.k, e.l));
     }
-    const Planes planes = planes_of(point, gemm);
+    const OperandPlanes planes = operand_planes(point, gemm);
     Status status = check_strides(planes.a);
     if (status.ok()) status = check_strides(planes.b);
     if (status.ok() && point.integer(Role::out_alignment) == 16) status = check_strides(planes.out);
@@ -227,7 +206,7 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {{
   static Sm90GemmParameters parameters_of(const DesignPoint& point, const Sm90GemmConfig& config,
                                           const Knobs& knobs, const GemmArguments& gemm) {
     const bool transposed = sm90_transposed(point);
-    Planes planes = planes_of(point, gemm);
+    OperandPlanes planes = operand_planes(point, gemm);
     if (transposed) std::swap(planes.a, planes.b);
     const GemmExtents& e = gemm.extents();
     Sm90GemmParameters p{};
