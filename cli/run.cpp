@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "estoc/bundle.hpp"
 #include "estoc/check.hpp"
 #include "estoc/tensor_file.hpp"
 #include "json.h"
@@ -42,6 +43,7 @@ struct RunCommandOptions {
   std::string problem;
   std::string a, b, out;
   std::string kernel;
+  std::string artifact;
   bool check = false;
   bool json = false;
   std::uint64_t seed = 0;
@@ -66,6 +68,32 @@ Kernel choose_kernel(const RunCommandOptions& options, const RuntimeArguments& a
   KernelQuery query = make_query(options.query);
   query.target = target;
   return find_kernels(arguments, query).front();
+}
+
+/// The artifact of the file that is meant for the arguments; of the kernel named, if one is.
+Artifact choose_from_file(const RunCommandOptions& options, const RuntimeArguments& arguments,
+                          Target target) {
+  const Bundle bundle = about_file("--artifact takes a file that 'estoc compile' wrote",
+                                   [&] { return Bundle::open(options.artifact); });
+  if (options.kernel.empty()) {
+    return with_hint("'estoc compile' makes a file for a problem",
+                     [&] { return bundle.find(arguments, target); });
+  }
+  for (std::size_t i = 0; i < bundle.size(); ++i) {
+    const Artifact& artifact = bundle.artifact(i);
+    if (artifact.kernel().name() == options.kernel && artifact.target() == target) return artifact;
+  }
+  throw Failure(
+      Exit::not_found,
+      fmt::format("{} has no kernel {} for {}", options.artifact, options.kernel, target.name()),
+      "without --kernel the file's table of rules chooses");
+}
+
+/// What is to run: from a file, or compiled for the arguments.
+Artifact choose_artifact(const RunCommandOptions& options, const RuntimeArguments& arguments,
+                         Target target) {
+  if (!options.artifact.empty()) return choose_from_file(options, arguments, target);
+  return choose_kernel(options, arguments, target).compile(arguments, target);
 }
 
 CheckResult check(const RunCommandOptions& options, const RuntimeArguments& arguments,
@@ -165,22 +193,19 @@ Exit run(const RunCommandOptions& options, Context& context) {
   if (!options.out.empty()) check_destination(options.out, *filled.problem.out.dtype);
 
   // On described operands: for what cannot run, nothing need be allocated.
-  const Kernel kernel =
-      choose_kernel(options, *describe_arguments(filled, device_for(target)), target);
+  const Artifact artifact =
+      choose_artifact(options, *describe_arguments(filled, device_for(target)), target);
 
   Progress progress;
   progress.stage("preparing operands");
   HostProblem host(std::move(filled), options.seed);
   PlacedProblem placed(host, target);
   placed.poison();
-  PreparedKernel prepared(kernel, placed.arguments(), target, options.threads);
+  PreparedKernel prepared(artifact, placed.arguments(), options.threads);
   progress.stage("running");
-  RunReport report{Problem::of(host.arguments()).to_string(),
-                   kernel,
-                   target,
-                   run_repeatedly(prepared, options.repeat, progress),
-                   work_of(host.arguments()),
-                   {}};
+  RunReport report{
+      Problem::of(host.arguments()).to_string(),          artifact.kernel(),         target,
+      run_repeatedly(prepared, options.repeat, progress), work_of(host.arguments()), {}};
   placed.fetch_output();
   if (options.check) report.check = check(options, host.arguments(), progress);
   const bool wrong = report.check && !report.check->passed;
@@ -208,6 +233,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   command->add_option("--kernel", options->kernel, "use this kernel, not the first one found")
       ->type_name("NAME");
+  command
+      ->add_option("--artifact", options->artifact,
+                   "take the kernel from a file that 'estoc compile' wrote; nothing is compiled")
+      ->type_name("FILE");
   add_query_options(*command, options->query);
   command->add_flag("--check", options->check, "compare the output with a float64 reference");
   command->add_option("--seed", options->seed, "seed of random operands and rows (default: 0)")

@@ -21,12 +21,12 @@ WorkspacePointer allocate(std::size_t bytes) {
   return {data, [](std::byte* pointer) { ::operator delete(pointer, kAlignment); }};
 }
 
-BoundKernel bind(const Kernel& kernel, const RuntimeArguments& arguments, Target target,
-                 int threads, Workspace workspace) {
+BoundKernel bind(const Artifact& artifact, const RuntimeArguments& arguments, int threads,
+                 Workspace workspace) {
   RunOptions options;
   options.workspace = workspace;
   options.threads = threads;
-  return kernel.bind(arguments, kernel.compile(arguments, target), options);
+  return artifact.kernel().bind(arguments, artifact, options);
 }
 
 double elements_bytes(const TensorView& view) {
@@ -45,12 +45,16 @@ double quantile(const std::vector<double>& sorted, double part) {
 
 PreparedKernel::PreparedKernel(const Kernel& kernel, const RuntimeArguments& arguments,
                                Target target, int threads)
+    : PreparedKernel(kernel.compile(arguments, target), arguments, threads) {}
+
+PreparedKernel::PreparedKernel(const Artifact& artifact, const RuntimeArguments& arguments,
+                               int threads)
     : device_(arguments.device()),
       // On a device the library provides.
-      workspace_(allocate(target.is_cpu() ? kernel.workspace_size(arguments) : 0)),
-      bound_(bind(kernel, arguments, target, threads,
-                  Workspace{workspace_.get(), workspace_ ? kernel.workspace_size(arguments) : 0})) {
-}
+      workspace_(allocate(device_.is_cpu() ? artifact.kernel().workspace_size(arguments) : 0)),
+      bound_(bind(artifact, arguments, threads,
+                  Workspace{workspace_.get(),
+                            workspace_ ? artifact.kernel().workspace_size(arguments) : 0})) {}
 
 double PreparedKernel::run_on_device() {
   DeviceEvent begin(device_);

@@ -14,6 +14,7 @@ class PreparedKernel {
  public:
   PreparedKernel(const Kernel& kernel, const RuntimeArguments& arguments, Target target,
                  int threads);
+  PreparedKernel(const Artifact& artifact, const RuntimeArguments& arguments, int threads);
 
   /// Runs once and waits; returns the seconds it took, on a device by its own clock.
   double run();

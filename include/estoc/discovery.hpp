@@ -21,6 +21,9 @@ struct KernelQuery {
   /// With arguments, defaults to the device of the operands (`cpu` for host tensors); without, to
   /// every target. A query for an sm_ target never returns a cpu kernel.
   std::optional<Target> target{};
+  /// Leave out kernels that exist only beside their device (a library of the machine's), which
+  /// cannot be saved; no such library is then opened. Of use with arguments; without, it is so.
+  bool portable = false;
   /// Names of providers; empty means all. Throws Error{not_found} for a name that does not exist.
   std::vector<std::string> providers{};
 };

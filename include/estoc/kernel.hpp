@@ -19,6 +19,9 @@ struct RunOptions {
   Workspace workspace{};               ///< of workspace_size() bytes; a cpu kernel can do without
   int threads = 0;                     ///< host threads of a cpu kernel; 0: one for each core
   bool assume_supported_args = false;  ///< skip supports()
+  /// On a GPU: the launch may begin before the kernel ahead of it on the stream has ended, and
+  /// waits for its results itself (programmatic dependent launch). Of use between short kernels.
+  bool programmatic = false;
 };
 
 /// One kernel: compiled-or-compilable, with metadata. A cheap handle; copies share everything.
@@ -49,10 +52,22 @@ class Kernel {
   /// Bytes of workspace that run needs.
   std::size_t workspace_size(const RuntimeArguments& arguments) const;
 
+  /// Bytes that are enough for every problem of the same dtypes and layouts whose extents are at
+  /// most those of `largest`, so that one allocation serves a range of shapes.
+  std::size_t workspace_bound(const RuntimeArguments& largest) const;
+
   /// Compiles; needs no device. Throws Error{unsupported} with the reason when the arguments do
   /// not fit, Error{compile}.
-  Artifact compile(const RuntimeArguments& arguments,
-                   std::optional<Target> target = std::nullopt) const;
+  Artifact compile(const RuntimeArguments& arguments, std::optional<Target> target = std::nullopt,
+                   const CompileOptions& options = {}) const;
+
+  /// Compiles for one of metadata().targets, for all arguments that the kernel supports. Throws
+  /// Error{unsupported} for another target, Error{compile}.
+  Artifact compile(Target target, const CompileOptions& options = {}) const;
+
+  /// The text the kernel is compiled from, or its PTX. Throws Error{unsupported} for a kernel that
+  /// is not compiled from text, and for a target that is not one of metadata().targets.
+  std::string emit(Emission what, Target target, const CompileOptions& options = {}) const;
 
   /// Compiles where that has not been done, launches, and returns; on a cpu target the output is
   /// complete then. Throws Error{unsupported} with supports()'s reason.
@@ -71,9 +86,11 @@ class Kernel {
   friend struct KernelAccess;
   struct State;
   explicit Kernel(std::shared_ptr<const State> state);
-  Artifact compile_supported(const RuntimeArguments& arguments, Target target) const;
-  BoundKernel bind_supported(const RuntimeArguments& arguments, const Artifact& artifact,
-                             const RunOptions& options) const;
+  Artifact compile_supported(Target target, const CompileOptions& options = {}) const;
+  void check_run(const RuntimeArguments& arguments, const Artifact& artifact,
+                 const RunOptions& options) const;
+  void run_supported(const RuntimeArguments& arguments, const Artifact& artifact,
+                     const RunOptions& options) const;
 
   std::shared_ptr<const State> state_;
   Knobs knobs_;
@@ -90,6 +107,8 @@ class Artifact {
   const Kernel& kernel() const { return kernel_; }
   Target target() const { return target_; }
   const std::shared_ptr<const CompiledObject>& compiled_object() const { return object_; }
+  /// The compiled code; null when the kernel's class compiles nothing.
+  const CompiledCode* code() const { return object_ != nullptr ? object_->code() : nullptr; }
 
  private:
   Kernel kernel_;

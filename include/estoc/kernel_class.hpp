@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,11 +30,51 @@ struct Prediction {
   Knobs knobs;
 };
 
+/// What compiled code takes of the machine, as the compiler reports it.
+struct KernelResources {
+  int registers = 0;     ///< of a thread
+  int shared_bytes = 0;  ///< static shared memory of a CTA
+  int stack_bytes = 0;   ///< local memory of a thread
+  int spill_store_bytes = 0;
+  int spill_load_bytes = 0;
+  int barriers = 0;
+
+  bool operator==(const KernelResources&) const = default;
+};
+
+/// Compiled code as files hold it.
+struct CompiledCode {
+  std::string format;    ///< "cubin", "fatbin", "ptx"
+  std::string compiler;  ///< "nvrtc-13.0"; empty for code that came ready-made
+  std::string bytes;
+  KernelResources resources;
+  std::string log;  ///< what the compiler said; not saved with artifacts
+};
+
 /// What compiling a kernel gave; kernel classes derive their own. Immutable, shared by threads.
 class CompiledObject {
  public:
   virtual ~CompiledObject() = default;
+  /// The code; null for a class that compiles nothing.
+  virtual const CompiledCode* code() const { return nullptr; }
 };
+
+/// Wishes about compiling.
+struct CompileOptions {
+  bool lineinfo = false;   ///< relate instructions to lines of the source, for profilers
+  bool use_caches = true;  ///< false: compile anew, whatever memory and disk hold
+  bool operator==(const CompileOptions&) const = default;
+};
+
+/// What a kernel class is asked to compile.
+struct CompileRequest {
+  const DesignPoint& point;
+  Target target;
+  CompileOptions options{};
+};
+
+/// Texts that KernelClass::emit can give.
+enum class Emission : std::uint8_t { source, ptx };
 
 /// Scratch memory of the caller: on the operands' device, aligned to 256 bytes, any content.
 struct Workspace {
@@ -55,6 +96,9 @@ struct BindOptions {
   Workspace workspace;
   void* stream = nullptr;  ///< where the first launch will go
   int threads = 0;         ///< host threads of a cpu kernel; 0: as many as there are cores
+  /// The launch may begin before the kernel ahead of it on the stream has ended (programmatic
+  /// dependent launch); classes whose device code does not wait for it ignore the wish.
+  bool programmatic = false;
 };
 
 /// Generates kernels of one kind and knows how to compile and run them.
@@ -100,18 +144,40 @@ class KernelClass {
   virtual std::size_t workspace_size(const DesignPoint& point, const Knobs& knobs,
                                      const RuntimeArguments& arguments) const;
 
-  /// Compiles for `target`, which is one of targets(); needs no device. What it gives serves all
+  /// Bytes that are enough for every problem of the same dtypes and layouts whose extents are at
+  /// most those of `largest`; by default workspace_size() of that one.
+  virtual std::size_t workspace_bound(const DesignPoint& point, const Knobs& knobs,
+                                      const RuntimeArguments& largest) const;
+
+  /// Compiles for a target, which is one of targets(); needs no device. What it gives serves all
   /// arguments that the kernel supports. By default there is nothing to compile. Throws
   /// Error{compile}.
-  virtual std::shared_ptr<const CompiledObject> compile(const DesignPoint& point,
-                                                        const RuntimeArguments& arguments,
-                                                        Target target) const;
+  virtual std::shared_ptr<const CompiledObject> compile(const CompileRequest& request) const;
+
+  /// Makes a compiled object of code read from a file, which compile() once gave. By default only
+  /// of no code. Throws Error{value} for code that is not of this class's kind.
+  virtual std::shared_ptr<const CompiledObject> load(const CompileRequest& request,
+                                                     CompiledCode code) const;
+
+  /// Names what compiled code expects of its caller (parameters, their meaning). It is saved with
+  /// an artifact, and one with another name is refused. Empty by default.
+  virtual std::string abi() const;
+
+  /// The text a kernel is compiled from, or a stage of its compilation. By default Error
+  /// {unsupported}.
+  virtual std::string emit(const CompileRequest& request, Emission what) const;
 
   /// Everything a launch needs, from supported arguments that have data.
   virtual std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& knobs,
                                        const RuntimeArguments& arguments,
                                        std::shared_ptr<const CompiledObject> object,
                                        const BindOptions& options) const = 0;
+
+  /// One launch on options.stream without keeping what was bound; by default bind() and launch.
+  /// A class that can do so without allocating memory overrides it.
+  virtual void run(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
+                   const std::shared_ptr<const CompiledObject>& object,
+                   const BindOptions& options) const;
 };
 
 /// A source of kernel classes: a DSL or a library.

@@ -81,4 +81,20 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+/// A kernel did not compile, or compiled to something that must not run.
+class CompileError : public Error {
+ public:
+  CompileError(const std::string& message, std::string log, std::string source)
+      : Error(ErrorKind::compile, message), log_(std::move(log)), source_(std::move(source)) {}
+
+  /// What the compiler said.
+  const std::string& log() const { return log_; }
+  /// The text that was compiled.
+  const std::string& source() const { return source_; }
+
+ private:
+  std::string log_;
+  std::string source_;
+};
+
 }  // namespace estoc

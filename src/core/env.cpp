@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::array kVariables{
     EnvVariable{"ESTOC_CACHE_DIR", "folder of the cache of compiled kernels"},
+    EnvVariable{"ESTOC_CACHE_LIMIT", "size it may reach, such as 512M or 8G; 2G when not set"},
     EnvVariable{"XDG_CACHE_HOME", "folder of all caches, when ESTOC_CACHE_DIR is not set"},
     EnvVariable{"HOME", "its .cache is the folder of all caches, when XDG_CACHE_HOME is not set"},
     EnvVariable{"ESTOC_NVRTC", "file of the NVRTC library to use"},

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <vector>
 
 namespace estoc::core {
@@ -86,6 +88,25 @@ std::string format_bytes(std::int64_t bytes) {
   std::string number = fmt::format("{:.1f}", size);
   if (number.ends_with(".0")) number.resize(number.size() - 2);
   return fmt::format("{} {}", number, kUnits[unit]);
+}
+
+std::optional<std::int64_t> parse_bytes(std::string_view text) {
+  std::string suffix;
+  while (!text.empty() && (text.back() < '0' || text.back() > '9')) {
+    suffix.insert(suffix.begin(), static_cast<char>(std::toupper(text.back())));
+    text.remove_suffix(1);
+  }
+  const auto number = parse_int64(text);
+  if (!number || *number <= 0) return std::nullopt;
+  constexpr std::string_view kUnits = "BKMGT";
+  const std::size_t unit = suffix.empty() ? 0 : kUnits.find(suffix.front());
+  const std::string_view rest =
+      suffix.empty() ? std::string_view{} : std::string_view(suffix).substr(1);
+  const bool known = unit != std::string_view::npos &&
+                     (rest.empty() || (unit > 0 && (rest == "B" || rest == "IB")));
+  const std::int64_t factor = known ? std::int64_t{1} << (10 * unit) : 0;
+  if (!known || *number > std::numeric_limits<std::int64_t>::max() / factor) return std::nullopt;
+  return *number * factor;
 }
 
 std::optional<std::string_view> nearest_name(std::string_view name,

@@ -21,6 +21,10 @@ std::optional<double> parse_double(std::string_view text);
 /// "64 MiB".
 std::string format_bytes(std::int64_t bytes);
 
+/// A size as users write it: digits, then nothing or one of B K M G T (powers of 1024), which KiB,
+/// KB and so on also stand for; case does not matter. nullopt for anything else, 0 and above 2^63.
+std::optional<std::int64_t> parse_bytes(std::string_view text);
+
 /// The candidate that `name` was probably meant to be, for "did you mean"; the first of equally
 /// near ones, nullopt when none is near. Upper and lower case count as the same.
 std::optional<std::string_view> nearest_name(std::string_view name,

@@ -14,6 +14,7 @@ KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& que
   std::vector<discovery::Candidate> candidates;
   std::vector<DiscoveryFailure> failures;
   for (const auto& entry : snapshot->classes(query.providers)) {
+    if (query.portable && entry->kernel_class().needs_device()) continue;
     auto offer = ask_class(*entry, question, query.filter, failures);
     candidates.insert(candidates.end(), std::make_move_iterator(offer.candidates.begin()),
                       std::make_move_iterator(offer.candidates.end()));

@@ -115,6 +115,13 @@ std::pair<Workspace, OwnedWorkspace> provide_workspace(const Workspace& given, s
   return {workspace, std::move(owned)};
 }
 
+BindOptions bind_options(const RunOptions& options, const Workspace& workspace) {
+  return {.workspace = workspace,
+          .stream = options.stream,
+          .threads = options.threads,
+          .programmatic = options.programmatic};
+}
+
 }  // namespace
 
 namespace discovery {
@@ -203,50 +210,75 @@ std::size_t Kernel::workspace_size(const RuntimeArguments& arguments) const {
   return kernel_class().workspace_size(point(), knobs_, arguments);
 }
 
-Artifact Kernel::compile(const RuntimeArguments& arguments, std::optional<Target> target) const {
-  require(supports(arguments, target), name());
-  return compile_supported(arguments, resolve_target(arguments, target ? target : target_));
+std::size_t Kernel::workspace_bound(const RuntimeArguments& largest) const {
+  return kernel_class().workspace_bound(point(), knobs_, largest);
 }
 
-Artifact Kernel::compile_supported(const RuntimeArguments& arguments, Target target) const {
-  auto object = state_->compiled.get_or_compile(
-      target, [&] { return kernel_class().compile(point(), arguments, target); });
-  return {*this, target, std::move(object)};
+Artifact Kernel::compile(const RuntimeArguments& arguments, std::optional<Target> target,
+                         const CompileOptions& options) const {
+  require(supports(arguments, target), name());
+  return compile_supported(resolve_target(arguments, target ? target : target_), options);
+}
+
+Artifact Kernel::compile(Target target, const CompileOptions& options) const {
+  require(discovery::check_target(*state_->info, target), name());
+  return compile_supported(target, options);
+}
+
+Artifact Kernel::compile_supported(Target target, const CompileOptions& options) const {
+  const CompileRequest request{point(), target, options};
+  auto compile = [&] { return kernel_class().compile(request); };
+  if (!(options == CompileOptions{})) return {*this, target, compile()};
+  return {*this, target, state_->compiled.get_or_compile(target, compile)};
+}
+
+std::string Kernel::emit(Emission what, Target target, const CompileOptions& options) const {
+  require(discovery::check_target(*state_->info, target), name());
+  return kernel_class().emit({point(), target, options}, what);
 }
 
 void Kernel::run(const RuntimeArguments& arguments, const RunOptions& options) const {
   if (!options.assume_supported_args) require(supports(arguments), name());
   require_data(arguments);
-  const Artifact artifact = compile_supported(arguments, resolve_target(arguments, target_));
-  bind_supported(arguments, artifact, options).launch(options.stream);
+  run_supported(arguments, compile_supported(resolve_target(arguments, target_)), options);
 }
 
 void Kernel::run(const RuntimeArguments& arguments, const Artifact& artifact,
                  const RunOptions& options) const {
-  bind(arguments, artifact, options).launch(options.stream);
+  check_run(arguments, artifact, options);
+  run_supported(arguments, artifact, options);
+}
+
+void Kernel::run_supported(const RuntimeArguments& arguments, const Artifact& artifact,
+                           const RunOptions& options) const {
+  require_device(arguments, artifact.target());
+  const auto [workspace, owned] =
+      provide_workspace(options.workspace, workspace_size(arguments), artifact.target());
+  kernel_class().run(point(), knobs_, arguments, artifact.compiled_object(),
+                     bind_options(options, workspace));
+}
+
+void Kernel::check_run(const RuntimeArguments& arguments, const Artifact& artifact,
+                       const RunOptions& options) const {
+  const Kernel& compiled = artifact.kernel();
+  const bool same = compiled.state_ == state_ ||
+                    (&compiled.kernel_class() == &kernel_class() && compiled.point() == point());
+  if (!same) {
+    throw Error(ErrorKind::value, fmt::format("artifact: expected one of kernel {}, got one of {}",
+                                              name(), compiled.name()));
+  }
+  if (!options.assume_supported_args) require(supports(arguments, artifact.target()), name());
+  require_data(arguments);
 }
 
 BoundKernel Kernel::bind(const RuntimeArguments& arguments, const Artifact& artifact,
                          const RunOptions& options) const {
-  const State& compiled = *artifact.kernel().state_;
-  if (compiled.info->kernel_class != state_->info->kernel_class ||
-      !(compiled.point == state_->point)) {
-    throw Error(ErrorKind::value, fmt::format("artifact: expected one of kernel {}, got one of {}",
-                                              name(), artifact.kernel().name()));
-  }
-  if (!options.assume_supported_args) require(supports(arguments, artifact.target()), name());
-  require_data(arguments);
-  return bind_supported(arguments, artifact, options);
-}
-
-BoundKernel Kernel::bind_supported(const RuntimeArguments& arguments, const Artifact& artifact,
-                                   const RunOptions& options) const {
+  check_run(arguments, artifact, options);
   require_device(arguments, artifact.target());
   auto [workspace, owned] =
       provide_workspace(options.workspace, workspace_size(arguments), artifact.target());
-  std::unique_ptr<Launch> launch =
-      kernel_class().bind(point(), knobs_, arguments, artifact.compiled_object(),
-                          BindOptions{workspace, options.stream, options.threads});
+  std::unique_ptr<Launch> launch = kernel_class().bind(
+      point(), knobs_, arguments, artifact.compiled_object(), bind_options(options, workspace));
   if (launch == nullptr) {
     throw Error(ErrorKind::value,
                 fmt::format("kernel class {}: expected bind to give a launch, got null",

@@ -27,10 +27,42 @@ std::size_t KernelClass::workspace_size(const DesignPoint& /*point*/, const Knob
   return 0;
 }
 
-std::shared_ptr<const CompiledObject> KernelClass::compile(const DesignPoint& /*point*/,
-                                                           const RuntimeArguments& /*arguments*/,
-                                                           Target /*target*/) const {
+std::size_t KernelClass::workspace_bound(const DesignPoint& point, const Knobs& knobs,
+                                         const RuntimeArguments& largest) const {
+  return workspace_size(point, knobs, largest);
+}
+
+std::shared_ptr<const CompiledObject> KernelClass::compile(
+    const CompileRequest& /*request*/) const {
   return std::make_shared<const CompiledObject>();
+}
+
+std::shared_ptr<const CompiledObject> KernelClass::load(const CompileRequest& /*request*/,
+                                                        CompiledCode code) const {
+  if (code.bytes.empty()) return std::make_shared<const CompiledObject>();
+  throw Error(ErrorKind::value,
+              std::string(name()) + ": expected no compiled code, got " + code.format);
+}
+
+std::string KernelClass::abi() const {
+  return {};
+}
+
+std::string KernelClass::emit(const CompileRequest& /*request*/, Emission /*what*/) const {
+  throw Error(ErrorKind::unsupported,
+              "kernel class " + std::string(name()) + " is not compiled from text");
+}
+
+void KernelClass::run(const DesignPoint& point, const Knobs& knobs,
+                      const RuntimeArguments& arguments,
+                      const std::shared_ptr<const CompiledObject>& object,
+                      const BindOptions& options) const {
+  const std::unique_ptr<Launch> launch = bind(point, knobs, arguments, object, options);
+  if (launch == nullptr) {
+    throw Error(ErrorKind::value, "kernel class " + std::string(name()) +
+                                      ": expected bind to give a launch, got null");
+  }
+  launch->launch(options.stream);
 }
 
 }  // namespace estoc

@@ -56,10 +56,11 @@ void require_known(Target target) {
 Unit to_unit(const UnitRequest& request, CacheEntry entry) {
   return {.name = request.name,
           .target = request.target,
-          .compiler = std::move(entry.compiler),
-          .cubin = std::move(entry.cubin),
-          .log = std::move(entry.log),
-          .resources = entry.resources};
+          .code = {.format = "cubin",
+                   .compiler = std::move(entry.compiler),
+                   .bytes = std::move(entry.cubin),
+                   .resources = entry.resources,
+                   .log = std::move(entry.log)}};
 }
 
 CacheEntry compile_now(const UnitRequest& request) {
@@ -200,13 +201,13 @@ void clear_unit_memory() {
 const DiskCache* disk_cache() {
   static const DiskCache* instance = []() -> const DiskCache* {
     const auto folder = DiskCache::default_folder();
-    return folder ? new DiskCache(*folder) : nullptr;
+    return folder ? new DiskCache(*folder, DiskCache::default_limit()) : nullptr;
   }();
   return instance;
 }
 
-Resources parse_resources(std::string_view log) {
-  Resources most;
+KernelResources parse_resources(std::string_view log) {
+  KernelResources most;
   for_each_line(log, [&](std::string_view line) {
     auto raise = [&](int& figure, std::string_view unit) {
       figure = std::max(figure, number_before(line, unit));

@@ -14,7 +14,7 @@
 
 namespace estoc::jit {
 
-/// Name of the one entry every generated unit exports.
+/// Name of the entry every generated unit exports.
 inline constexpr const char* kEntryName = "estoc_kernel";
 
 /// What to compile. The source may include the library's device headers with angle brackets.
@@ -29,10 +29,7 @@ struct UnitRequest {
 struct Unit {
   std::string name;
   Target target = Target::cpu();
-  std::string compiler;
-  std::string cubin;
-  std::string log;
-  Resources resources;
+  CompiledCode code;
 };
 
 /// Where a unit came from, for reports.
@@ -63,7 +60,7 @@ const DiskCache* disk_cache();
 
 /// Reads registers, spills and stack from the log that `--ptxas-options=-v` gives. Of several
 /// functions, the largest figures count.
-Resources parse_resources(std::string_view log);
+KernelResources parse_resources(std::string_view log);
 
 /// Lines of a log that mean slow code: serialised wgmma, ignored setmaxnreg and others of ptxas'
 /// C75xx and C76xx family.

@@ -16,6 +16,7 @@
 #include "core/env.h"
 #include "core/log.h"
 #include "core/mapped_file.h"
+#include "core/text.h"
 #include "estoc/status.hpp"
 
 namespace estoc::jit {
@@ -59,7 +60,7 @@ std::string checksum(std::string_view bytes) {
 }
 
 std::string record_text(const CacheEntry& entry) {
-  const Resources& r = entry.resources;
+  const KernelResources& r = entry.resources;
   return Json{{"schema", kSchema},
               {"kernel", entry.kernel},
               {"target", entry.target},
@@ -83,7 +84,7 @@ CacheEntry parse_record(const Json& json) {
   entry.target = json.at("target").get<std::string>();
   entry.compiler = json.at("compiler").get<std::string>();
   entry.log = json.at("log").get<std::string>();
-  Resources& r = entry.resources;
+  KernelResources& r = entry.resources;
   r.registers = json.at("registers").get<int>();
   r.shared_bytes = json.at("shared_bytes").get<int>();
   r.stack_bytes = json.at("stack_bytes").get<int>();
@@ -116,6 +117,15 @@ std::int64_t size_of(const fs::path& path) {
 DiskCache::DiskCache(fs::path folder, std::int64_t limit_bytes)
     : folder_(std::move(folder)), limit_bytes_(limit_bytes) {
   usable_ = make_private_folder(folder_);
+}
+
+std::int64_t DiskCache::default_limit() {
+  const auto text = core::env("ESTOC_CACHE_LIMIT");
+  if (!text) return kDefaultLimit;
+  if (const auto bytes = core::parse_bytes(*text)) return *bytes;
+  core::log(LogLevel::warning, "ESTOC_CACHE_LIMIT: expected a size such as 512M or 8G, got '{}'",
+            *text);
+  return kDefaultLimit;
 }
 
 std::optional<fs::path> DiskCache::default_folder() {

@@ -9,27 +9,16 @@
 #include <vector>
 
 #include "core/hash.h"
+#include "estoc/kernel_class.hpp"
 
 namespace estoc::jit {
-
-/// What ptxas said a kernel takes of the machine.
-struct Resources {
-  int registers = 0;     ///< of a thread
-  int shared_bytes = 0;  ///< static shared memory of a CTA
-  int stack_bytes = 0;   ///< local memory of a thread
-  int spill_store_bytes = 0;
-  int spill_load_bytes = 0;
-  int barriers = 0;
-
-  bool operator==(const Resources&) const = default;
-};
 
 /// One compiled kernel as it lies in the cache.
 struct CacheEntry {
   std::string kernel;    ///< name, for people
   std::string target;    ///< "sm_90a"
   std::string compiler;  ///< "nvrtc-13.0"
-  Resources resources;
+  KernelResources resources;
   std::string log;
   std::string cubin;
 };
@@ -58,6 +47,9 @@ class DiskCache {
 
   /// 2 GiB; some ten thousand kernels.
   static constexpr std::int64_t kDefaultLimit = std::int64_t{2} << 30;
+
+  /// ESTOC_CACHE_LIMIT where it is set and makes sense, else kDefaultLimit.
+  static std::int64_t default_limit();
 
   /// ESTOC_CACHE_DIR, else estoc/ in XDG_CACHE_HOME or ~/.cache; nullopt when none is known.
   static std::optional<std::filesystem::path> default_folder();

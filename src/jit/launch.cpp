@@ -1,87 +1,86 @@
-// What a launch consists of: driver nodes, started in order on a stream and nothing else.
+// Starting the steps of a plan on a stream.
 #include "jit/launch.h"
-
-#include <cstring>
-#include <new>
 
 namespace estoc::jit {
 namespace {
 
-constexpr std::align_val_t kParameterAlignment{64};
+using Step = LaunchPlan::Step;
 
-CUresult start_kernel(const DriverTable& table, const KernelNode& node, CUstream stream) {
-  const Geometry& g = node.geometry;
+CUresult start_kernel(const DriverTable& table, const LaunchPlan& plan, const Step& step,
+                      CUkernel kernel, CUstream stream, bool programmatic) {
+  const CudaGeometry& g = step.geometry;
   std::array<CUlaunchAttribute, 2> attributes;
   unsigned count = 0;
   if (g.cluster != std::array<unsigned, 3>{1, 1, 1}) {
     attributes[count].id = kLaunchAttributeClusterDimension;
     attributes[count++].value.cluster = {g.cluster[0], g.cluster[1], g.cluster[2]};
   }
-  if (g.programmatic) {
+  if (programmatic) {
     attributes[count].id = kLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].value.programmatic_serialization = 1;
   }
   const CUlaunchConfig config{.grid_x = g.grid[0],
                               .grid_y = g.grid[1],
                               .grid_z = g.grid[2],
-                              .block_x = g.threads,
-                              .block_y = 1,
-                              .block_z = 1,
+                              .block_x = g.block[0],
+                              .block_y = g.block[1],
+                              .block_z = g.block[2],
                               .shared_bytes = g.shared_bytes,
                               .stream = stream,
                               .attributes = attributes.data(),
                               .attribute_count = count};
-  void* parameters[] = {node.parameters.data()};
-  return table.launch_kernel_ex(&config, node.kernel->handle(), parameters, nullptr);
+  std::array<void*, LaunchPlan::kMostParameters> parameters;
+  plan.parameters_of(step, parameters.data());
+  return table.launch_kernel_ex(&config, kernel, parameters.data(), nullptr);
 }
 
-CUresult start_fill(const DriverTable& table, const FillNode& node, CUstream stream) {
-  if (node.bytes == 0) return kCudaSuccess;
-  return table.memset_d8_async(node.address, node.value, node.bytes, stream);
+CUresult start_fill(const DriverTable& table, const Step& step, CUstream stream) {
+  const auto address = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(step.address));
+  return table.memset_d8_async(address, step.value, step.bytes, stream);
 }
 
 }  // namespace
 
-ParameterBlock::ParameterBlock(std::span<const std::byte> bytes)
-    : storage_(static_cast<std::byte*>(::operator new(bytes.size(), kParameterAlignment))) {
-  std::memcpy(storage_.get(), bytes.data(), bytes.size());
-}
-
-void ParameterBlock::Free::operator()(std::byte* memory) const {
-  ::operator delete(memory, kParameterAlignment);
-}
-
-DeviceLaunch::DeviceLaunch(int device, std::vector<LaunchNode> nodes)
-    : table_(driver()), nodes_(std::move(nodes)) {
-  const ContextScope scope(device);
-  context_ = scope.context();
-  for (const LaunchNode& node : nodes_) {
-    if (const auto* kernel = std::get_if<KernelNode>(&node)) {
-      kernel->kernel->prepare(device, static_cast<int>(kernel->geometry.shared_bytes));
+void prepare_plan(const LaunchPlan& plan, LoadedUnit& unit, int device, CUcontext context) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Step& step = plan.step(i);
+    if (step.address == nullptr) {
+      unit.prepare(step.entry, device, context, step.geometry.shared_bytes);
     }
   }
 }
 
-void DeviceLaunch::launch(void* stream) {
+void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUnit& unit,
+                CUstream stream, bool programmatic) {
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Step& step = plan.step(i);
+    if (step.address == nullptr) {
+      table.check(start_kernel(table, plan, step, unit.entry(step.entry), stream, programmatic),
+                  "cuLaunchKernelEx");
+    } else {
+      table.check(start_fill(table, step, stream), "cuMemsetD8Async");
+    }
+  }
+}
+
+BoundPlan::BoundPlan(const LaunchPlan& plan, std::shared_ptr<LoadedUnit> unit, CUcontext context,
+                     bool programmatic)
+    : table_(driver()),
+      unit_(std::move(unit)),
+      context_(context),
+      programmatic_(programmatic),
+      plan_(plan) {}
+
+void BoundPlan::launch(void* stream) {
   const auto target = static_cast<CUstream>(stream);
   CUcontext current = nullptr;
   table_.check(table_.ctx_get_current(&current), "cuCtxGetCurrent");
   if (current == context_) {
-    start(target);
+    start_plan(table_, plan_, *unit_, target, programmatic_);
     return;
   }
   const ContextScope scope(context_);
-  start(target);
-}
-
-void DeviceLaunch::start(CUstream stream) const {
-  for (const LaunchNode& node : nodes_) {
-    if (const auto* kernel = std::get_if<KernelNode>(&node)) {
-      table_.check(start_kernel(table_, *kernel, stream), "cuLaunchKernelEx");
-    } else {
-      table_.check(start_fill(table_, std::get<FillNode>(node), stream), "cuMemsetD8Async");
-    }
-  }
+  start_plan(table_, plan_, *unit_, target, programmatic_);
 }
 
 }  // namespace estoc::jit

@@ -12,22 +12,6 @@
 
 namespace estoc::jit {
 
-/// A kernel did not compile, or compiled to something that must not run.
-class CompileError : public Error {
- public:
-  CompileError(const std::string& message, std::string log, std::string source)
-      : Error(ErrorKind::compile, message), log_(std::move(log)), source_(std::move(source)) {}
-
-  /// What the compiler said.
-  const std::string& log() const { return log_; }
-  /// The text that was compiled.
-  const std::string& source() const { return source_; }
-
- private:
-  std::string log_;
-  std::string source_;
-};
-
 /// A header a source may include by `name`, from memory.
 struct HeaderText {
   std::string_view name;

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "estoc/arguments.hpp"
+#include "estoc/command.hpp"
 #include "estoc/kernel_class.hpp"
 
 namespace estoc {
@@ -49,11 +50,9 @@ class FaultyGemm final : public KernelClass {
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
 
-  std::shared_ptr<const CompiledObject> compile(const DesignPoint& point,
-                                                const RuntimeArguments& arguments,
-                                                Target target) const override {
-    if (fault(point) == "compile") throw Error(ErrorKind::compile, "it does not compile");
-    return KernelClass::compile(point, arguments, target);
+  std::shared_ptr<const CompiledObject> compile(const CompileRequest& request) const override {
+    if (fault(request.point) == "compile") throw Error(ErrorKind::compile, "it does not compile");
+    return KernelClass::compile(request);
   }
 
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
@@ -87,11 +86,11 @@ class BrokenClass final : public KernelClass {
   }
 };
 
-[[maybe_unused]] const bool kRegistered = [] {
-  register_kernel_class("faulty", std::make_shared<const FaultyGemm>());
-  register_kernel_class("faulty", std::make_shared<const BrokenClass>());
-  return true;
-}();
-
 }  // namespace
 }  // namespace estoc
+
+int main(int argc, char** argv) {
+  estoc::register_kernel_class("faulty", std::make_shared<const estoc::FaultyGemm>());
+  estoc::register_kernel_class("faulty", std::make_shared<const estoc::BrokenClass>());
+  return estoc::run_command(argc, argv);
+}

@@ -18,17 +18,17 @@ constexpr long kStep = 8;
 Verdict judge(const jit::Unit& unit, const std::vector<KnownSpill>& known) {
   Verdict verdict;
   std::vector<std::string>& defects = verdict.defects;
-  const jit::Resources& taken = unit.resources;
+  const KernelResources& taken = unit.code.resources;
   const bool spills = taken.spill_store_bytes > 0 || taken.spill_load_bytes > 0;
   verdict.known_spill = spills && is_known(known, unit.name, taken);
   if (spills && !verdict.known_spill) {
     defects.push_back(fmt::format("spills: stores {} bytes, loads {}", taken.spill_store_bytes,
                                   taken.spill_load_bytes));
   }
-  for (const std::string& warning : jit::performance_warnings(unit.log))
+  for (const std::string& warning : jit::performance_warnings(unit.code.log))
     defects.push_back(warning);
   if (taken.registers == 0) defects.emplace_back("ptxas reported no registers");
-  const auto bounds = read_bounds(unit.cubin);
+  const auto bounds = read_bounds(unit.code.bytes);
   if (!bounds) {
     defects.emplace_back("it states no __launch_bounds__");
     return verdict;

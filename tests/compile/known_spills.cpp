@@ -27,7 +27,7 @@ std::vector<KnownSpill> read_known_spills(const std::string& path) {
 }
 
 bool is_known(const std::vector<KnownSpill>& known, const std::string& name,
-              const jit::Resources& taken) {
+              const KernelResources& taken) {
   const int bytes = std::max(taken.spill_store_bytes, taken.spill_load_bytes);
   return std::any_of(known.begin(), known.end(), [&](const KnownSpill& spill) {
     return name.starts_with(spill.kernel_class + "-") &&

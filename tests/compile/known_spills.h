@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/compile.h"
+#include "estoc/kernel_class.hpp"
 
 namespace estoc::compile_test {
 
@@ -19,6 +19,6 @@ std::vector<KnownSpill> read_known_spills(const std::string& path);
 
 /// Whether a kernel of that name may spill as much as it does.
 bool is_known(const std::vector<KnownSpill>& known, const std::string& name,
-              const jit::Resources& taken);
+              const KernelResources& taken);
 
 }  // namespace estoc::compile_test

@@ -17,7 +17,6 @@
 #include "judge.h"
 #include "known_spills.h"
 #include "sample.h"
-#include "source_of.h"
 
 namespace {
 
@@ -120,7 +119,8 @@ void compile_all(const std::vector<Case>& cases, std::size_t threads, Counts& co
     workers.emplace_back([&] {
       for (std::size_t j = next++; j < cases.size(); j = next++) {
         const auto& [kernel, target] = cases[j];
-        const Verdict verdict = judge_source(kernel.name(), source_of(kernel), target, known);
+        const Verdict verdict =
+            judge_source(kernel.name(), kernel.emit(Emission::source, target), target, known);
         if (verdict.known_spill) ++counts.known;
         if (verdict.defects.empty()) continue;
         ++counts.bad;
@@ -169,9 +169,9 @@ std::vector<std::string> defects_with(int registers, int spilled, std::string lo
   jit::Unit unit =
       *jit::compile_unit({.name = "bounds-f32-tile1", .source = source, .target = Target::sm(80)},
                          {.use_memory = false, .use_disk = false});
-  unit.resources.registers = registers;
-  unit.resources.spill_load_bytes = spilled;
-  unit.log += std::move(log);
+  unit.code.resources.registers = registers;
+  unit.code.resources.spill_load_bytes = spilled;
+  unit.code.log += std::move(log);
   return judge(unit, {{"bounds", "tile1", 8}}).defects;
 }
 

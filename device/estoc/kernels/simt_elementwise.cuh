@@ -2,6 +2,7 @@
 #pragma once
 
 #include <estoc/elementwise.cuh>
+#include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/special.cuh>
 
 namespace estoc {
@@ -171,6 +172,8 @@ __device__ __forceinline__ void ragged_vectors(i64 block, const SimtElementwiseP
 /// The entry: every CTA takes threads x unroll vectors at a time, then the next such block.
 template <SimtElementwiseConfig config>
 __device__ __forceinline__ void simt_elementwise(const SimtElementwiseParameters& p) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
   constexpr i64 kBlock = config.threads() * config.unroll();
   const bool ragged = p.extent[0] % config.vector != 0;
   for (i64 block = ptx::ctaid_x() * kBlock; block < p.vectors; block += ptx::nctaid_x() * kBlock) {

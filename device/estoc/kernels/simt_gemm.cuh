@@ -8,6 +8,7 @@
 #include <estoc/epilogue.cuh>
 #include <estoc/numeric.cuh>
 #include <estoc/ptx/barrier.cuh>
+#include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/math.cuh>
 #include <estoc/ptx/special.cuh>
 
@@ -296,6 +297,8 @@ struct TileIndex {
 /// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
 template <SimtGemmConfig config, typename Epilogue>
 __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epilogue& epilogue) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
   using Value = Compute<config.accumulator>;
   constexpr int kThreads = config.threads();
   constexpr u32 kABytes = static_cast<u32>(config.tile_k * config.a_pitch() * sizeof(Value));

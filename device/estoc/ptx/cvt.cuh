@@ -54,4 +54,54 @@ __device__ __forceinline__ i32 cvt_rni_s32_f64(double value) {
   return value == value ? result : 0;
 }
 
+/// cvt.rn.bf16x2.f32 (sm_80): two roundings to nearest even, `low` in the low half.
+__device__ __forceinline__ u32 cvt_rn_bf16x2_f32(float low, float high) {
+  u32 bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
+/// cvt.rn.f16x2.f32 (sm_80)
+__device__ __forceinline__ u32 cvt_rn_f16x2_f32(float low, float high) {
+  u32 bits;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
+/// cvt.rn.satfinite.e4m3x2.f32 (sm_89): beyond the range the largest finite value, `low` in the low
+/// byte.
+__device__ __forceinline__ u32 cvt_rn_satfinite_e4m3x2_f32(float low, float high) {
+  u16 bits;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
+/// cvt.rn.satfinite.e5m2x2.f32 (sm_89)
+__device__ __forceinline__ u32 cvt_rn_satfinite_e5m2x2_f32(float low, float high) {
+  u16 bits;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(bits) : "f"(high), "f"(low));
+  return bits;
+}
+
+/// cvt.rn.f16x2.e4m3x2 (sm_89): exact.
+__device__ __forceinline__ u32 cvt_rn_f16x2_e4m3x2(u32 bits) {
+  u32 result;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(result) : "h"(static_cast<u16>(bits)));
+  return result;
+}
+
+/// cvt.rn.f16x2.e5m2x2 (sm_89): exact.
+__device__ __forceinline__ u32 cvt_rn_f16x2_e5m2x2(u32 bits) {
+  u32 result;
+  asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(result) : "h"(static_cast<u16>(bits)));
+  return result;
+}
+
+/// cvt.rna.tf32.f32 (sm_80): to nearest, ties away from zero.
+__device__ __forceinline__ u32 cvt_rna_tf32_f32(float value) {
+  u32 bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
+  return bits;
+}
+
 }  // namespace estoc::ptx

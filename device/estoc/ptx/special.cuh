@@ -12,6 +12,20 @@ __device__ __forceinline__ u32 tid() {
   return value;
 }
 
+/// %ntid.x
+__device__ __forceinline__ u32 ntid() {
+  u32 value;
+  asm("mov.u32 %0, %%ntid.x;" : "=r"(value));
+  return value;
+}
+
+/// %laneid
+__device__ __forceinline__ u32 laneid() {
+  u32 value;
+  asm("mov.u32 %0, %%laneid;" : "=r"(value));
+  return value;
+}
+
 /// %ctaid.x
 __device__ __forceinline__ u32 ctaid_x() {
   u32 value;
@@ -40,10 +54,38 @@ __device__ __forceinline__ u32 nctaid_x() {
   return value;
 }
 
+/// %nctaid.y
+__device__ __forceinline__ u32 nctaid_y() {
+  u32 value;
+  asm("mov.u32 %0, %%nctaid.y;" : "=r"(value));
+  return value;
+}
+
 /// %nctaid.z
 __device__ __forceinline__ u32 nctaid_z() {
   u32 value;
   asm("mov.u32 %0, %%nctaid.z;" : "=r"(value));
+  return value;
+}
+
+/// %smid
+__device__ __forceinline__ u32 smid() {
+  u32 value;
+  asm("mov.u32 %0, %%smid;" : "=r"(value));
+  return value;
+}
+
+/// %clock64
+__device__ __forceinline__ u64 clock64() {
+  u64 value;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(value));
+  return value;
+}
+
+/// %globaltimer
+__device__ __forceinline__ u64 globaltimer() {
+  u64 value;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value));
   return value;
 }
 

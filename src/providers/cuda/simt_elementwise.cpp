@@ -7,10 +7,16 @@
 #include <array>
 #include <numeric>
 
+#include "estoc/arguments.hpp"
+#include "providers/cuda/built_in_class.h"
+#include "providers/cuda/config_text.h"
+#include "providers/cuda/device_model.h"
 #include "providers/cuda/modes.h"
 
 namespace estoc::cuda {
 namespace {
+
+static_assert(static_cast<int>(abi::Op::tanh) == static_cast<int>(ElementwiseOp::tanh));
 
 constexpr std::array kTypes{Dtype::f64,  Dtype::f32,  Dtype::tf32,   Dtype::f16,
                             Dtype::bf16, Dtype::e4m3, Dtype::e5m2,   Dtype::i32,
@@ -74,7 +80,7 @@ int vector_of(const DesignPoint& point) {
                         bytes_of(point.dtype(Role::out_dtype))});
 }
 
-class SimtElementwise final : public CudaKernelClass {
+class SimtElementwise final : public BuiltInClass {
  public:
   std::string_view name() const override { return "simt_elementwise"; }
   Operation operation() const override { return Operation::elementwise; }
@@ -107,6 +113,22 @@ class SimtElementwise final : public CudaKernelClass {
     return Prediction{device.launch_seconds + bytes / (reached * device.memory_bytes_per_s), {}};
   }
 
+  void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
+            const Workspace& /*workspace*/, LaunchPlan& plan) const override {
+    const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
+    if (elementwise.out().elements() == 0) return;
+    const Modes modes(elementwise);
+    const abi::SimtElementwiseParameters parameters =
+        modes.parameters(elementwise, vector_of(point));
+    constexpr std::int64_t kBlock = 256 * 4;
+    constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+    const std::int64_t blocks = (parameters.vectors + kBlock - 1) / kBlock;
+    const CudaGeometry geometry{
+        .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1}, .block = {256, 1, 1}};
+    plan.kernel(geometry, parameters);
+  }
+
+ protected:
   std::string source(const DesignPoint& point) const override {
     const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
     const Dtype a = point.dtype(Role::a_dtype);
@@ -129,35 +151,14 @@ static_assert(sizeof(SimtElementwiseParameters) == {});
 }}  // namespace
 
 extern "C" __global__ void __launch_bounds__(kConfig.threads())
-{}(const __grid_constant__ SimtElementwiseParameters parameters) {{
+estoc_kernel(const __grid_constant__ SimtElementwiseParameters parameters) {{
   estoc::simt_elementwise<kConfig>(parameters);
 }}
 )",
                        elementwise_op_name(op), type_text(a), type_text(b), type_text(out),
                        type_text(compute_type(op, a, b, out)), vector_of(point),
-                       point.value("access").text == "flat", sizeof(abi::SimtElementwiseParameters),
-                       jit::kEntryName);
-  }
-
- protected:
-  std::vector<jit::LaunchNode> nodes(const DesignPoint& point, const Knobs& /*knobs*/,
-                                     const RuntimeArguments& arguments,
-                                     std::shared_ptr<jit::LoadedKernel> kernel,
-                                     const BindOptions& /*options*/) const override {
-    const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
-    std::vector<jit::LaunchNode> nodes;
-    if (elementwise.out().elements() == 0) return nodes;
-    const Modes modes(elementwise);
-    const abi::SimtElementwiseParameters parameters =
-        modes.parameters(elementwise, vector_of(point));
-    constexpr std::int64_t kBlock = 256 * 4;
-    constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
-    const std::int64_t blocks = (parameters.vectors + kBlock - 1) / kBlock;
-    const jit::Geometry geometry{
-        .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1}, .threads = 256};
-    nodes.emplace_back(
-        jit::KernelNode{std::move(kernel), geometry, jit::ParameterBlock(parameters)});
-    return nodes;
+                       point.value("access").text == "flat",
+                       sizeof(abi::SimtElementwiseParameters));
   }
 
  private:

@@ -1,7 +1,9 @@
 // Kernel class simt_elementwise: out = op(A, B), any dtypes of a byte or more, any strides.
 #pragma once
 
-#include "providers/cuda/cuda_class.h"
+#include <memory>
+
+#include "estoc/kernel_class.hpp"
 
 namespace estoc::cuda {
 

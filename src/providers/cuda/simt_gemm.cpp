@@ -4,7 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "estoc/arguments.hpp"
+#include "providers/cuda/built_in_class.h"
+#include "providers/cuda/config_text.h"
+#include "providers/cuda/device_model.h"
 
 namespace estoc::cuda {
 namespace {
@@ -139,7 +145,7 @@ double products_per_clock(Dtype accumulator, int tile) {
   return full * reached;
 }
 
-class SimtGemm final : public CudaKernelClass {
+class SimtGemm final : public BuiltInClass {
  public:
   std::string_view name() const override { return "simt_gemm"; }
   Operation operation() const override { return Operation::gemm; }
@@ -178,6 +184,32 @@ class SimtGemm final : public CudaKernelClass {
     return Prediction{device.launch_seconds + seconds, {}};
   }
 
+  void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
+            const Workspace& /*workspace*/, LaunchPlan& plan) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmExtents& e = gemm.extents();
+    if (e.m == 0 || e.n == 0 || e.l == 0) return;
+    const abi::SimtGemmConfig config = config_of(point);
+    const auto tiles_m = static_cast<unsigned>(ceil_div(e.m, config.tile_m));
+    const auto tiles_n = static_cast<unsigned>(ceil_div(e.n, config.tile_n));
+    const abi::SimtGemmParameters parameters{.a = matrix_of(gemm.a_matrix()),
+                                             .b = matrix_of(gemm.b_matrix()),
+                                             .out = matrix_of(gemm.out_matrix()),
+                                             .m = e.m,
+                                             .n = e.n,
+                                             .k = e.k,
+                                             .l = e.l,
+                                             .tiles_m = tiles_m,
+                                             .tiles_n = tiles_n,
+                                             .group = 8};
+    const CudaGeometry geometry{
+        .grid = {tiles_m * tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
+        .block = {static_cast<unsigned>(config.threads()), 1, 1},
+        .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
+    plan.kernel(geometry, parameters);
+  }
+
+ protected:
   std::string source(const DesignPoint& point) const override {
     const abi::SimtGemmConfig c = config_of(point);
     return fmt::format(
@@ -204,7 +236,7 @@ static_assert(sizeof(SimtGemmParameters) == {});
 }}  // namespace
 
 extern "C" __global__ void __launch_bounds__(kConfig.threads(), kConfig.ctas())
-{}(const __grid_constant__ SimtGemmParameters parameters) {{
+estoc_kernel(const __grid_constant__ SimtGemmParameters parameters) {{
   estoc::simt_gemm<kConfig>(parameters, estoc::epilogue::Identity{{}});
 }}
 )",
@@ -212,38 +244,7 @@ extern "C" __global__ void __launch_bounds__(kConfig.threads(), kConfig.ctas())
         type_text(point.dtype(Role::accumulator_type)), type_text(point.dtype(Role::out_dtype)),
         vectors_text(c.a_vectors), vectors_text(c.b_vectors), c.out_vectors, c.tile_m, c.tile_n,
         c.tile_k, c.thread_m, c.thread_n, c.threads(), c.shared_bytes(),
-        sizeof(abi::SimtGemmParameters), jit::kEntryName);
-  }
-
- protected:
-  std::vector<jit::LaunchNode> nodes(const DesignPoint& point, const Knobs& /*knobs*/,
-                                     const RuntimeArguments& arguments,
-                                     std::shared_ptr<jit::LoadedKernel> kernel,
-                                     const BindOptions& /*options*/) const override {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const GemmExtents& e = gemm.extents();
-    std::vector<jit::LaunchNode> nodes;
-    if (e.m == 0 || e.n == 0 || e.l == 0) return nodes;
-    const abi::SimtGemmConfig config = config_of(point);
-    const auto tiles_m = static_cast<unsigned>(ceil_div(e.m, config.tile_m));
-    const auto tiles_n = static_cast<unsigned>(ceil_div(e.n, config.tile_n));
-    const abi::SimtGemmParameters parameters{.a = matrix_of(gemm.a_matrix()),
-                                             .b = matrix_of(gemm.b_matrix()),
-                                             .out = matrix_of(gemm.out_matrix()),
-                                             .m = e.m,
-                                             .n = e.n,
-                                             .k = e.k,
-                                             .l = e.l,
-                                             .tiles_m = tiles_m,
-                                             .tiles_n = tiles_n,
-                                             .group = 8};
-    const jit::Geometry geometry{
-        .grid = {tiles_m * tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
-        .threads = static_cast<unsigned>(config.threads()),
-        .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
-    nodes.emplace_back(
-        jit::KernelNode{std::move(kernel), geometry, jit::ParameterBlock(parameters)});
-    return nodes;
+        sizeof(abi::SimtGemmParameters));
   }
 
  private:

@@ -1,7 +1,9 @@
 // Kernel class simt_gemm: every dtype, strides, alignment and size, on the ordinary units.
 #pragma once
 
-#include "providers/cuda/cuda_class.h"
+#include <memory>
+
+#include "estoc/kernel_class.hpp"
 
 namespace estoc::cuda {
 

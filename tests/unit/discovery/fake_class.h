@@ -60,12 +60,10 @@ class FakeClass final : public KernelClass {
     return workspace_bytes * static_cast<std::size_t>(knobs.split);
   }
 
-  std::shared_ptr<const CompiledObject> compile(const DesignPoint& point,
-                                                const RuntimeArguments& /*arguments*/,
-                                                Target /*target*/) const override {
+  std::shared_ptr<const CompiledObject> compile(const CompileRequest& request) const override {
     ++compilations;
     if (on_compile) on_compile();
-    return std::make_shared<FakeObject>(point.space().suffix(point));
+    return std::make_shared<FakeObject>(request.point.space().suffix(request.point));
   }
 
   std::unique_ptr<Launch> bind(const DesignPoint& /*point*/, const Knobs& /*knobs*/,

@@ -21,7 +21,7 @@ constexpr const char* kLog =
     "to (C7510) in function\n";
 
 TEST(ParseResources, ReadsEveryFigure) {
-  const Resources resources = parse_resources(kLog);
+  const KernelResources resources = parse_resources(kLog);
   EXPECT_EQ(resources.registers, 255);
   EXPECT_EQ(resources.stack_bytes, 624);
   EXPECT_EQ(resources.spill_store_bytes, 1232);
@@ -31,7 +31,7 @@ TEST(ParseResources, ReadsEveryFigure) {
 }
 
 TEST(ParseResources, OfAnEmptyLogIsNothing) {
-  EXPECT_EQ(parse_resources(""), Resources{});
+  EXPECT_EQ(parse_resources(""), KernelResources{});
 }
 
 TEST(PerformanceWarnings, AreTheLinesOfTheSeventyFiveHundreds) {
@@ -64,18 +64,18 @@ TEST_F(Nvrtc, CompilesAndRemembers) {
   UnitOrigin origin{};
   const auto first = compile_unit(request("x[0] = 1;"), kMemoryOnly, &origin);
   EXPECT_EQ(origin, UnitOrigin::compiler);
-  EXPECT_EQ(first->cubin.substr(0, 4),
+  EXPECT_EQ(first->code.bytes.substr(0, 4),
             "\x7f"
             "ELF");
-  EXPECT_GT(first->resources.registers, 0);
+  EXPECT_GT(first->code.resources.registers, 0);
   EXPECT_EQ(compile_unit(request("x[0] = 1;"), kMemoryOnly, &origin), first);
   EXPECT_EQ(origin, UnitOrigin::memory);
 }
 
 TEST_F(Nvrtc, GivesTheSameBytesAgain) {
   const CompilePolicy anew{.use_memory = false, .use_disk = false};
-  EXPECT_EQ(compile_unit(request("x[1] = 2;"), anew)->cubin,
-            compile_unit(request("x[1] = 2;"), anew)->cubin);
+  EXPECT_EQ(compile_unit(request("x[1] = 2;"), anew)->code.bytes,
+            compile_unit(request("x[1] = 2;"), anew)->code.bytes);
 }
 
 TEST_F(Nvrtc, AnErrorCarriesLogAndSource) {

@@ -1,0 +1,126 @@
+// `estoc cache`: what the disk keeps of compiled kernels.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "commands.h"
+#include "estoc/kernel_cache.hpp"
+#include "json.h"
+#include "table.h"
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "The folder is ESTOC_CACHE_DIR, else estoc/ in XDG_CACHE_HOME or ~/.cache; its size limit\n"
+    "ESTOC_CACHE_LIMIT, else 2G. Processes share it; what is damaged is compiled anew.\n"
+    "\n"
+    "Examples:\n"
+    "  estoc cache path\n"
+    "  estoc cache list --json\n"
+    "  estoc cache prune --to 500M";
+
+/// Hours since a kernel was used, in words.
+std::string age_of(const CachedKernel& kernel) {
+  const auto seconds = std::max<std::int64_t>(std::time(nullptr) - kernel.last_used, 0);
+  if (seconds < 3600) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} days", seconds / 86400);
+}
+
+Exit print_path(Context& context) {
+  const std::string path = kernel_cache_path();
+  if (path.empty()) {
+    throw Failure(Exit::not_found,
+                  "there is no cache: neither ESTOC_CACHE_DIR, XDG_CACHE_HOME nor "
+                  "HOME is set",
+                  "");
+  }
+  context.output.print(path + '\n');
+  return Exit::ok;
+}
+
+Exit print_list(bool as_json, Context& context) {
+  const std::vector<CachedKernel> kernels = list_kernel_cache();
+  std::int64_t bytes = 0;
+  Json json = Json::array();
+  using enum Table::Align;
+  Table table(
+      context.output,
+      {{"kernel"}, {"target"}, {"compiler"}, {"size", right}, {"unused for", right}, {"state"}});
+  for (const CachedKernel& kernel : kernels) {
+    bytes += kernel.bytes;
+    if (as_json) {
+      json.push_back({{"key", kernel.key},
+                      {"kernel", kernel.kernel},
+                      {"target", kernel.target},
+                      {"compiler", kernel.compiler},
+                      {"bytes", kernel.bytes},
+                      {"last_used", kernel.last_used},
+                      {"intact", kernel.intact}});
+    } else {
+      table.add_row({kernel.intact ? kernel.kernel : kernel.key, kernel.target, kernel.compiler,
+                     format_bytes(kernel.bytes), age_of(kernel), kernel.intact ? "ok" : "damaged"});
+    }
+  }
+  if (as_json) {
+    context.output.print(dump(json));
+    return Exit::ok;
+  }
+  if (!kernels.empty()) context.output.print(table.take());
+  context.output.print(fmt::format("{} kernels, {} of {}\n", kernels.size(), format_bytes(bytes),
+                                   format_bytes(kernel_cache_limit())));
+  return Exit::ok;
+}
+
+Exit print_count(Context& context, int count, const char* what) {
+  context.output.print(fmt::format("{} {} removed\n", count, what));
+  return Exit::ok;
+}
+
+std::int64_t size_of(const std::string& text) {
+  if (text.empty()) return kernel_cache_limit();
+  if (const auto bytes = parse_cache_size(text)) return *bytes;
+  throw Failure(Exit::usage, "--to: expected a size, got '" + text + "'", "such as 500M or 2G");
+}
+
+/// Adds a subcommand that does one thing.
+template <class Action>
+CLI::App* add_action(CLI::App& parent, Invocation& invocation, const char* name, const char* text,
+                     Action action) {
+  CLI::App* command = parent.add_subcommand(name, text);
+  command->callback([&invocation, action] { invocation.run = action; });
+  return command;
+}
+
+}  // namespace
+
+void add_cache(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("cache", "show or clean the cache of compiled kernels");
+  command->require_subcommand(1);
+  command->footer(kFooter);
+  add_action(*command, invocation, "path", "print the folder", print_path);
+  auto json = std::make_shared<bool>(false);
+  CLI::App* list = add_action(*command, invocation, "list", "list the kernels in it",
+                              [json](Context& context) { return print_list(*json, context); });
+  add_json_option(*list, *json);
+  add_action(*command, invocation, "verify", "remove what is damaged or left over",
+             [](Context& context) { return print_count(context, verify_kernel_cache(), "files"); });
+  add_action(*command, invocation, "clear", "remove every kernel", [](Context& context) {
+    return print_count(context, clear_kernel_cache(), "kernels");
+  });
+  auto to = std::make_shared<std::string>();
+  CLI::App* prune = add_action(
+      *command, invocation, "prune", "remove the kernels used longest ago", [to](Context& context) {
+        return print_count(context, prune_kernel_cache(size_of(*to)), "kernels");
+      });
+  prune->add_option("--to", *to, "until at most SIZE are left (default: the limit)")
+      ->type_name("SIZE");
+}
+
+}  // namespace estoc::cli

@@ -1,0 +1,264 @@
+// `estoc check`: one kernel on random ragged problems against a float64 reference.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "estoc/check.hpp"
+#include "json.h"
+#include "kernel_choice.h"
+#include "operands.h"
+#include "placed_problem.h"
+#include "progress.h"
+#include "table.h"
+#include "target_choice.h"
+#include "text.h"
+#include "timing.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Compiles the kernel, prints what it takes of the machine, and runs it on problems that it\n"
+    "supports, with sizes that seldom divide its tile; outputs are poisoned first. Where its\n"
+    "target is not here, it is only compiled. Wrong results: exit status 1.\n"
+    "\n"
+    "Examples:\n"
+    "  estoc check NAME\n"
+    "  estoc check NAME --target sm_90a --problems 100 --largest 2000";
+
+struct CheckCommandOptions {
+  std::string kernel;
+  std::string target;
+  int problems = 20;
+  std::int64_t largest = 600;
+  std::uint64_t seed = 0;
+  int threads = 0;
+  bool json = false;
+};
+
+struct Finding {
+  std::string problem;
+  CheckResult result;
+};
+
+/// Draws problems of a kernel's dtypes and layouts.
+class ProblemSource {
+ public:
+  ProblemSource(const Kernel& kernel, const CheckCommandOptions& options)
+      : metadata_(kernel.metadata()), largest_(options.largest), random_(options.seed) {}
+
+  Problem next() {
+    Problem problem;
+    problem.operation = metadata_.operation;
+    metadata_.gemm() != nullptr ? fill(*metadata_.gemm(), problem)
+                                : fill(*metadata_.elementwise(), problem);
+    return problem;
+  }
+
+ private:
+  /// Half of them multiples of what vectors need, so that kernels with aligned operands get some.
+  std::int64_t extent() {
+    const auto value = std::uniform_int_distribution<std::int64_t>(1, largest_)(random_);
+    return coin() ? std::max<std::int64_t>(value / 16 * 16, 16) : value;
+  }
+  bool coin() { return std::uniform_int_distribution<int>(0, 1)(random_) == 1; }
+
+  OperandSpec spec(const TensorAttributes& attributes) {
+    OperandSpec spec;
+    spec.dtype = attributes.dtype;
+    const bool transposed = attributes.layout == LayoutConstraint::n ||
+                            (attributes.layout == LayoutConstraint::any && coin());
+    spec.layout = transposed ? Layout::n : Layout::t;
+    return spec;
+  }
+
+  void fill(const GemmOperandsMetadata& operands, Problem& problem) {
+    problem.m = extent();
+    problem.n = extent();
+    problem.k = extent();
+    problem.l = coin() ? 1 : std::uniform_int_distribution<std::int64_t>(2, 4)(random_);
+    problem.a = spec(operands.a);
+    problem.b = spec(operands.b);
+    problem.out = spec(operands.out);
+    problem.accumulator_type = operands.accumulator_type;
+  }
+
+  void fill(const ElementwiseOperandsMetadata& operands, Problem& problem) {
+    problem.op = operands.op;
+    problem.has_shape = true;
+    problem.shape = {extent(), extent()};
+    problem.a = spec(operands.a);
+    if (is_binary(operands.op)) problem.b = spec(operands.b);
+    problem.out = spec(operands.out);
+  }
+
+  const KernelMetadata& metadata_;
+  std::int64_t largest_;
+  std::mt19937_64 random_;
+};
+
+/// A problem that the kernel supports; nullopt when luck does not find one.
+std::optional<FilledProblem> draw(ProblemSource& source, const Kernel& kernel, Target target) {
+  constexpr int kTries = 400;
+  for (int i = 0; i < kTries; ++i) {
+    FilledProblem filled = fill_problem(source.next(), "", "");
+    if (kernel.supports(*describe_arguments(filled, device_for(target)), target)) return filled;
+  }
+  return std::nullopt;
+}
+
+Finding check_one(const Kernel& kernel, FilledProblem filled, Target target,
+                  const CheckCommandOptions& options, std::uint64_t seed) {
+  HostProblem host(std::move(filled), seed);
+  PlacedProblem placed(host, target);
+  placed.poison();
+  PreparedKernel prepared(kernel, placed.arguments(), target, options.threads);
+  prepared.run();
+  placed.fetch_output();
+  CheckOptions check_options;
+  check_options.seed = seed;
+  check_options.threads = options.threads;
+  return {Problem::of(host.arguments()).to_string(), check_output(host.arguments(), check_options)};
+}
+
+bool can_run(Target target) {
+  const auto& devices = cuda_devices();
+  return target.is_cpu() || std::any_of(devices.begin(), devices.end(), [&](const auto& device) {
+           return device.target == target;
+         });
+}
+
+std::vector<Finding> check_problems(const Kernel& kernel, Target target,
+                                    const CheckCommandOptions& options) {
+  Progress progress;
+  progress.stage("checking");
+  ProblemSource source(kernel, options);
+  std::vector<Finding> findings;
+  for (int i = 0; i < options.problems; ++i) {
+    auto filled = draw(source, kernel, target);
+    if (!filled) break;
+    findings.push_back(check_one(kernel, *std::move(filled), target, options,
+                                 options.seed + static_cast<std::uint64_t>(i)));
+    progress.update(static_cast<double>(i + 1) / options.problems);
+  }
+  return findings;
+}
+
+std::string resources_text(const Artifact& artifact) {
+  const CompiledCode* code = artifact.code();
+  if (code == nullptr) return "nothing to compile";
+  const KernelResources& r = code->resources;
+  const std::string size = format_bytes(static_cast<std::int64_t>(code->bytes.size()));
+  if (code->compiler.empty()) return fmt::format("not known, {} of {}", size, code->format);
+  return fmt::format("{} registers, {} of spills, {} of code", r.registers,
+                     format_bytes(r.spill_store_bytes + r.spill_load_bytes), size);
+}
+
+std::string sanitizer_command(const Kernel& kernel, const std::string& problem) {
+  return fmt::format("compute-sanitizer --tool racecheck estoc run '{}' --kernel {}", problem,
+                     kernel.name());
+}
+
+void print_text(Output& output, const Kernel& kernel, const Artifact& artifact,
+                const std::vector<Finding>& findings, std::size_t wrong, bool ran) {
+  constexpr std::size_t kWidth = 9;
+  auto line = [&](const char* label, const std::string& text) {
+    output.print(labelled_line(output, label, text, kWidth));
+  };
+  line("kernel", kernel.name());
+  line("target", artifact.target().name());
+  line("resources", resources_text(artifact));
+  if (!ran) {
+    line("problems", "none run: this machine has no device of that target");
+    return;
+  }
+  line("problems", fmt::format("{}, {} wrong", findings.size(), wrong));
+  for (const Finding& finding : findings) {
+    if (finding.result.passed) continue;
+    line("wrong", finding.problem);
+    line("", finding.result.worst);
+  }
+  if (artifact.target().is_cuda() && !findings.empty()) {
+    line("sanitizer", sanitizer_command(kernel, findings.front().problem));
+  }
+}
+
+void print_json(Output& output, const Kernel& kernel, const Artifact& artifact,
+                const std::vector<Finding>& findings, std::size_t wrong, bool ran) {
+  Json problems = Json::array();
+  for (const Finding& finding : findings) {
+    problems.push_back({{"problem", finding.problem}, {"check", to_json(finding.result)}});
+  }
+  Json json{{"kernel", kernel.name()},
+            {"target", artifact.target().name()},
+            {"ran", ran},
+            {"wrong", wrong},
+            {"problems", std::move(problems)}};
+  json["registers"] = nullptr;
+  if (const CompiledCode* code = artifact.code()) {
+    json["registers"] = code->resources.registers;
+    json["spill_bytes"] = code->resources.spill_store_bytes + code->resources.spill_load_bytes;
+    json["code_bytes"] = code->bytes.size();
+  }
+  output.print(dump(json));
+}
+
+/// The target named, else the machine's where the kernel is for it, else the kernel's first.
+Target target_of(const Kernel& kernel, const std::string& name) {
+  if (!name.empty()) return parse_target(name);
+  const auto& targets = kernel.metadata().targets;
+  const Target here = choose_target("");
+  return std::find(targets.begin(), targets.end(), here) != targets.end() ? here : targets.front();
+}
+
+Exit check(const CheckCommandOptions& options, Context& context) {
+  const Kernel kernel = kernel_named(options.kernel);
+  const Target target = target_of(kernel, options.target);
+  const Artifact artifact = kernel.compile(target);
+  const bool ran = can_run(target);
+  std::vector<Finding> findings;
+  if (ran) findings = check_problems(kernel, target, options);
+  const auto wrong = static_cast<std::size_t>(std::count_if(
+      findings.begin(), findings.end(), [](const Finding& f) { return !f.result.passed; }));
+  options.json ? print_json(context.output, kernel, artifact, findings, wrong, ran)
+               : print_text(context.output, kernel, artifact, findings, wrong, ran);
+  if (ran && findings.empty()) {
+    throw Failure(Exit::not_found, kernel.name() + ": no random problem was found that it supports",
+                  "'estoc run' with a problem of your own and --check does the same for one");
+  }
+  return wrong == 0 ? Exit::ok : Exit::wrong;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("check", "check one kernel on random problems");
+  auto options = std::make_shared<CheckCommandOptions>();
+  command->add_option("kernel", options->kernel, "name of the kernel")
+      ->type_name("NAME")
+      ->required();
+  add_target_option(*command, options->target);
+  command->add_option("--problems", options->problems, "how many (default: 20)")
+      ->type_name("N")
+      ->check(whole_number(1, 100000));
+  command->add_option("--largest", options->largest, "largest extent (default: 600)")
+      ->type_name("N")
+      ->check(whole_number(1, 100000));
+  command->add_option("--seed", options->seed, "seed of problems and operands (default: 0)")
+      ->type_name("N")
+      ->check(whole_number());
+  add_threads_option(*command, options->threads);
+  add_json_option(*command, options->json);
+  command->footer(kFooter);
+  command->callback([&invocation, options] {
+    invocation.run = [options](Context& context) { return check(*options, context); };
+  });
+}
+
+}  // namespace estoc::cli

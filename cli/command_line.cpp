@@ -1,0 +1,107 @@
+// The command `estoc` as a function: reads the command line, runs one command, and turns errors
+// into exit statuses.
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "estoc/command.hpp"
+#include "interrupt.h"
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr const char* kDescription =
+    "Finds, explains, runs and checks GEMM kernels.\n"
+    "A problem is a text such as 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n'.";
+
+constexpr const char* kFooter =
+    "Exit status: 0 done, 1 the output is wrong (--check), 2 bad input, 3 nothing found or not\n"
+    "supported, 4 a file cannot be read or written, 5 a kernel failed to compile or run,\n"
+    "6 out of memory, 7 cancelled.\n"
+    "'estoc COMMAND --help' shows examples.";
+
+void add_commands(CLI::App& app, Invocation& invocation) {
+  add_devices(app, invocation);
+  add_list(app, invocation);
+  add_find(app, invocation);
+  add_explain(app, invocation);
+  add_run(app, invocation);
+  add_check(app, invocation);
+  add_bench(app, invocation);
+  add_compile(app, invocation);
+  add_cache(app, invocation);
+  add_completion(app, invocation);
+}
+
+/// CLI11 would only say that an argument was not expected.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == argv[1]) return;
+    names.push_back(command->get_name());
+  }
+  const std::string like = nearest(argv[1], names);
+  throw Failure(Exit::usage, "there is no command '" + std::string(argv[1]) + "'",
+                like.empty() ? "the commands are: " + join(names) : "did you mean " + like + "?");
+}
+
+/// Parses; true when a command is to be run, false when help or the version was printed.
+bool parse(CLI::App& app, Output& output, int argc, char** argv) {
+  try {
+    refuse_unknown_command(app, argc, argv);
+    app.parse(argc, argv);
+    return true;
+  } catch (const CLI::CallForHelp&) {
+    output.print(app.help());
+  } catch (const CLI::CallForVersion&) {
+    output.print("estoc " ESTOC_VERSION "\n");
+  } catch (const CLI::ParseError& error) {
+    const auto chosen = app.get_subcommands();
+    const std::string command = chosen.empty() ? "" : chosen.front()->get_name() + ' ';
+    throw Failure(Exit::usage, error.what(), "'estoc " + command + "--help' shows the usage");
+  }
+  return false;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(kDescription, "estoc");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("--version", "estoc " ESTOC_VERSION, "print the version");
+  const std::string no_color_text = "print without colours";
+  const CLI::Option* no_color = app.add_flag("--no-color", no_color_text)->envname("NO_COLOR");
+  Invocation invocation;
+  add_commands(app, invocation);
+
+  Output plain(true);
+  if (!parse(app, plain, argc, argv)) {
+    plain.finish();
+    return 0;
+  }
+  Output output(no_color->count() > 0);
+  Context context{output};
+  const Exit exit = invocation.run(context);
+  output.finish();
+  return static_cast<int>(exit);
+}
+
+}  // namespace
+}  // namespace estoc::cli
+
+int estoc::run_command(int argc, char** argv) {
+  using namespace estoc::cli;
+  install_signal_handlers();
+  try {
+    return estoc::cli::run(argc, argv);
+  } catch (const BrokenPipe&) {
+    return static_cast<int>(Exit::ok);
+  } catch (const std::exception& exception) {
+    return report(exception);
+  }
+}

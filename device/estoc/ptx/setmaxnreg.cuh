@@ -1,0 +1,22 @@
+// Registers that a warpgroup gives back or takes (PTX ISA 9.7.19.5, setmaxnreg).
+#pragma once
+
+#include <estoc/ptx/types.cuh>
+
+namespace estoc::ptx {
+
+/// setmaxnreg.inc: waits until the CTA has that many to give.
+template <int registers>
+__device__ __forceinline__ void reg_inc(int = __builtin_LINE()) {
+  static_assert(registers >= 24 && registers <= 256 && registers % 8 == 0);
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
+/// setmaxnreg.dec
+template <int registers>
+__device__ __forceinline__ void reg_dec(int = __builtin_LINE()) {
+  static_assert(registers >= 24 && registers <= 256 && registers % 8 == 0);
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
+}
+
+}  // namespace estoc::ptx

@@ -1,0 +1,12 @@
+// The command `estoc` as a function, for programs that add kernels of their own to it.
+#pragma once
+
+namespace estoc {
+
+/// Runs the command line of `estoc` and returns its exit status. A program that registers kernel
+/// classes and then calls this from main is an `estoc` that has them: find, explain, run, check,
+/// bench and compile treat them as they treat the built-in ones. Link with estoc::command.
+/// Installs handlers for SIGINT, SIGTERM and SIGHUP, which remove unfinished files.
+int run_command(int argc, char** argv);
+
+}  // namespace estoc

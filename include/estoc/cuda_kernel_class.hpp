@@ -1,0 +1,127 @@
+// Base of kernel classes that are CUDA code: text for the JIT, or code that is compiled already.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "estoc/kernel_class.hpp"
+
+namespace estoc {
+
+/// The code of one kernel: CUDA C++ text, or a cubin, fatbin or PTX.
+struct CudaCode {
+  /// Compiled by NVRTC as C++20 without any header path but Estoc's own device headers.
+  std::string source;
+  /// Ready-made code, when `source` is empty; handed to the driver as it is.
+  std::string image;
+  /// Names of the __global__ functions that a launch starts, as the driver sees them
+  /// (extern "C", or mangled).
+  std::vector<std::string> entries{"estoc_kernel"};
+};
+
+/// Sizes of one kernel launch.
+struct CudaGeometry {
+  std::array<unsigned, 3> grid{1, 1, 1};
+  std::array<unsigned, 3> block{32, 1, 1};
+  unsigned shared_bytes = 0;  ///< dynamic shared memory of a CTA
+  std::array<unsigned, 3> cluster{1, 1, 1};
+};
+
+/// What a launch consists of: kernels and fills, started in order on one stream. It holds
+/// everything itself, so that making one allocates nothing.
+class LaunchPlan {
+ public:
+  static constexpr std::size_t kMostSteps = 6;
+  static constexpr std::size_t kMostParameters = 32;
+  static constexpr std::size_t kMostParameterBytes = 2048;
+
+  /// Starts entry number `entry` of the class's code with these parameters, each passed by value
+  /// as the kernel declares it. Throws Error{value} when the plan is full.
+  template <typename... Parameters>
+  void kernel(std::size_t entry, const CudaGeometry& geometry, const Parameters&... parameters) {
+    begin_kernel(entry, geometry);
+    (add_parameter(parameters), ...);
+  }
+  template <typename... Parameters>
+  void kernel(const CudaGeometry& geometry, const Parameters&... parameters) {
+    kernel(std::size_t{0}, geometry, parameters...);
+  }
+
+  /// Sets `bytes` bytes of device memory to `value`.
+  void fill(void* address, std::uint8_t value, std::size_t bytes);
+
+  /// A kernel when `address` is null.
+  struct Step {
+    CudaGeometry geometry;
+    std::size_t entry = 0;
+    std::size_t first_parameter = 0;
+    std::size_t parameters = 0;
+    void* address = nullptr;
+    std::uint8_t value = 0;
+    std::size_t bytes = 0;
+  };
+  std::size_t size() const { return steps_used_; }
+  const Step& step(std::size_t index) const { return steps_[index]; }
+  /// Writes the addresses of a step's parameters, which stay valid as long as this plan does.
+  void parameters_of(const Step& step, void** addresses) const;
+
+ private:
+  template <typename Parameter>
+  void add_parameter(const Parameter& parameter) {
+    static_assert(std::is_trivially_copyable_v<Parameter> && alignof(Parameter) <= 128);
+    std::memcpy(room_for_parameter(sizeof(Parameter), alignof(Parameter)), &parameter,
+                sizeof(Parameter));
+  }
+  Step& next_step();
+  void begin_kernel(std::size_t entry, const CudaGeometry& geometry);
+  std::byte* room_for_parameter(std::size_t bytes, std::size_t alignment);
+
+  // Not initialised as a whole: a plan is made for every run.
+  alignas(128) std::array<std::byte, kMostParameterBytes> bytes_;
+  std::array<std::uint16_t, kMostParameters> offsets_;
+  std::array<Step, kMostSteps> steps_;
+  std::size_t bytes_used_ = 0;
+  std::size_t parameters_used_ = 0;
+  std::size_t steps_used_ = 0;
+};
+
+/// A kernel class that is CUDA code. A derived class describes its kernels (name, operation, space,
+/// supports, predict), gives the code of one, and plans a launch; compiling, caching, artifacts,
+/// contexts and launching come from here.
+class CudaKernelClass : public KernelClass {
+ public:
+  /// Every target from sm_80 on that NVRTC 13.0 compiles for.
+  std::span<const Target> targets() const override;
+
+  /// The code of a kernel. Equal text and target mean equal code: that is the key of the caches.
+  virtual CudaCode code(const DesignPoint& point, Target target) const = 0;
+
+  /// Adds the steps of a launch on arguments that have data to `plan`. None are legal, as for an
+  /// empty output. The workspace has at least workspace_size() bytes.
+  virtual void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
+                    const Workspace& workspace, LaunchPlan& plan) const = 0;
+
+  /// True when every kernel of the code executes griddepcontrol.wait before it touches memory, so
+  /// that programmatic dependent launch is safe. False by default.
+  virtual bool waits_for_dependencies() const;
+
+  std::shared_ptr<const CompiledObject> compile(const CompileRequest& request) const final;
+  std::shared_ptr<const CompiledObject> load(const CompileRequest& request,
+                                             CompiledCode code) const final;
+  std::string emit(const CompileRequest& request, Emission what) const final;
+  std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& knobs,
+                               const RuntimeArguments& arguments,
+                               std::shared_ptr<const CompiledObject> object,
+                               const BindOptions& options) const final;
+  void run(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
+           const std::shared_ptr<const CompiledObject>& object,
+           const BindOptions& options) const final;
+};
+
+}  // namespace estoc

@@ -1,0 +1,23 @@
+// What the kernel classes of Estoc's own device sources share.
+#pragma once
+
+#include <string>
+
+#include "estoc/cuda_kernel_class.hpp"
+
+namespace estoc::cuda {
+
+/// A class whose code is made of the sources in device/: one entry with one parameter struct of
+/// abi.cuh, which waits for the kernel ahead of it where the target can.
+class BuiltInClass : public CudaKernelClass {
+ public:
+  CudaCode code(const DesignPoint& point, Target target) const final;
+  std::string abi() const final;
+  bool waits_for_dependencies() const final { return true; }
+
+ protected:
+  /// The text of a unit; its entry is named "estoc_kernel".
+  virtual std::string source(const DesignPoint& point) const = 0;
+};
+
+}  // namespace estoc::cuda

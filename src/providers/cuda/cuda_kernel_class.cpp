@@ -1,0 +1,179 @@
+// Compiles, loads and launches the kernels of classes that are CUDA code.
+#include "estoc/cuda_kernel_class.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <mutex>
+
+#include "estoc/arguments.hpp"
+#include "jit/compile.h"
+#include "jit/launch.h"
+#include "jit/workspace.h"
+
+namespace estoc {
+namespace {
+
+// Everything from Ampere on that NVRTC 13.0 compiles for.
+constexpr std::array kTargets{
+    Target::sm(80),        Target::sm(86),        Target::sm(87),        Target::sm(89),
+    Target::sm(90),        Target::sm(90, true),  Target::sm(100),       Target::sm(100, true),
+    Target::sm(103),       Target::sm(103, true), Target::sm(110, true), Target::sm(120),
+    Target::sm(120, true),
+};
+
+/// A compiled unit; handed to the driver when it is first bound.
+class CudaObject final : public CompiledObject {
+ public:
+  CudaObject(std::shared_ptr<const jit::Unit> unit, std::vector<std::string> entries)
+      : unit_(std::move(unit)), entries_(std::move(entries)) {}
+
+  const CompiledCode* code() const override { return &unit_->code; }
+  Target target() const { return unit_->target; }
+
+  const std::shared_ptr<jit::LoadedUnit>& loaded() const {
+    std::call_once(once_, [this] { loaded_ = std::make_shared<jit::LoadedUnit>(unit_, entries_); });
+    return loaded_;
+  }
+
+ private:
+  std::shared_ptr<const jit::Unit> unit_;
+  std::vector<std::string> entries_;
+  mutable std::once_flag once_;
+  mutable std::shared_ptr<jit::LoadedUnit> loaded_;
+};
+
+std::string kernel_name(const KernelClass& kernel_class, const DesignPoint& point) {
+  return std::string(kernel_class.name()) + point.space().suffix(point);
+}
+
+jit::UnitRequest unit_request(const CudaKernelClass& kernel_class, const CompileRequest& request,
+                              std::string source) {
+  return {.name = kernel_name(kernel_class, request.point),
+          .source = std::move(source),
+          .target = request.target,
+          .lineinfo = request.options.lineinfo};
+}
+
+std::string_view format_of(std::string_view image) {
+  constexpr std::string_view kFatbin = "\x50\xed\x55\xba";
+  if (image.starts_with("\x7f"
+                        "ELF")) {
+    return "cubin";
+  }
+  return image.starts_with(kFatbin) ? "fatbin" : "ptx";
+}
+
+const CudaObject& as_cuda(const CompiledObject* object) {
+  if (const auto* cuda = dynamic_cast<const CudaObject*>(object)) return *cuda;
+  throw Error(ErrorKind::type, "artifact: expected one of a CUDA kernel class, got another's");
+}
+
+void require_device(const RuntimeArguments& arguments, Target built) {
+  const Device device = arguments.device();
+  if (!device.is_cuda()) {
+    throw Error(ErrorKind::value,
+                fmt::format("operands: expected memory of a CUDA device, got {}", device.name()));
+  }
+  const Target actual = jit::device_target(device.index);
+  if (actual.cc() == built.cc()) return;
+  throw Error(ErrorKind::value,
+              fmt::format("artifact: expected one for {}, which {} is, got one for {}",
+                          actual.name(), device.name(), built.name()));
+}
+
+/// Plans a launch in the current context and prepares its entries.
+void make_plan(const CudaKernelClass& kernel_class, const DesignPoint& point, const Knobs& knobs,
+               const RuntimeArguments& arguments, const CudaObject& object,
+               const BindOptions& options, jit::CUcontext context, LaunchPlan& plan) {
+  const int device = arguments.device().index;
+  Workspace workspace = options.workspace;
+  if (workspace.data == nullptr) {
+    const std::size_t bytes = kernel_class.workspace_size(point, knobs, arguments);
+    workspace = jit::provide_workspace(workspace, bytes, device, options.stream);
+  }
+  kernel_class.plan(point, knobs, arguments, workspace, plan);
+  jit::prepare_plan(plan, *object.loaded(), device, context);
+}
+
+}  // namespace
+
+std::span<const Target> CudaKernelClass::targets() const {
+  return kTargets;
+}
+
+bool CudaKernelClass::waits_for_dependencies() const {
+  return false;
+}
+
+std::shared_ptr<const CompiledObject> CudaKernelClass::compile(
+    const CompileRequest& request) const {
+  CudaCode made = code(request.point, request.target);
+  if (made.source.empty()) {
+    jit::Unit unit{.name = kernel_name(*this, request.point), .target = request.target, .code = {}};
+    unit.code.format = format_of(made.image);
+    unit.code.bytes = std::move(made.image);
+    return std::make_shared<const CudaObject>(std::make_shared<const jit::Unit>(std::move(unit)),
+                                              std::move(made.entries));
+  }
+  const bool caches = request.options.use_caches;
+  auto unit = jit::compile_unit(unit_request(*this, request, std::move(made.source)),
+                                {.use_memory = caches, .use_disk = caches});
+  return std::make_shared<const CudaObject>(std::move(unit), std::move(made.entries));
+}
+
+std::shared_ptr<const CompiledObject> CudaKernelClass::load(const CompileRequest& request,
+                                                            CompiledCode code) const {
+  const std::string_view format = format_of(code.bytes);
+  if (code.bytes.empty() || code.format != format) {
+    throw Error(ErrorKind::value, fmt::format("kernel {}: expected code that is a {}, got {}",
+                                              kernel_name(*this, request.point),
+                                              code.format.empty() ? "cubin" : code.format,
+                                              code.bytes.empty() ? "none" : format));
+  }
+  auto unit = std::make_shared<const jit::Unit>(jit::Unit{.name = kernel_name(*this, request.point),
+                                                          .target = request.target,
+                                                          .code = std::move(code)});
+  return std::make_shared<const CudaObject>(std::move(unit),
+                                            this->code(request.point, request.target).entries);
+}
+
+std::string CudaKernelClass::emit(const CompileRequest& request, Emission what) const {
+  CudaCode made = code(request.point, request.target);
+  if (made.source.empty()) {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("kernel {} came as ready-made code, without a source",
+                            kernel_name(*this, request.point)));
+  }
+  if (what == Emission::source) return made.source;
+  return jit::compile_to_ptx(unit_request(*this, request, std::move(made.source)));
+}
+
+std::unique_ptr<Launch> CudaKernelClass::bind(const DesignPoint& point, const Knobs& knobs,
+                                              const RuntimeArguments& arguments,
+                                              std::shared_ptr<const CompiledObject> object,
+                                              const BindOptions& options) const {
+  const CudaObject& compiled = as_cuda(object.get());
+  require_device(arguments, compiled.target());
+  const jit::ContextScope scope(arguments.device().index);
+  LaunchPlan plan;
+  make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
+  return std::make_unique<jit::BoundPlan>(plan, compiled.loaded(), scope.context(),
+                                          options.programmatic && waits_for_dependencies());
+}
+
+void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
+                          const RuntimeArguments& arguments,
+                          const std::shared_ptr<const CompiledObject>& object,
+                          const BindOptions& options) const {
+  const CudaObject& compiled = as_cuda(object.get());
+  require_device(arguments, compiled.target());
+  const jit::ContextScope scope(arguments.device().index);
+  LaunchPlan plan;
+  make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
+  jit::start_plan(jit::driver(), plan, *compiled.loaded(),
+                  static_cast<jit::CUstream>(options.stream),
+                  options.programmatic && waits_for_dependencies());
+}
+
+}  // namespace estoc

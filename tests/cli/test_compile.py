@@ -1,0 +1,158 @@
+"""The commands compile, cache and check, and run --artifact."""
+
+import os
+import unittest
+
+from harness import FILE, NOT_FOUND, USAGE, CliTest
+from tensor_files import matmul, read_npy, small_integers, write_npy
+
+CPU = "cpu_gemm-f32-f32-f32-f32"
+PROBLEM = "gemm m=5 n=7 k=6 a=f32"
+CUDA = "gemm m=512 n=512 k=512 a=bf16:t b=bf16:n"
+
+
+class Compile(CliTest):
+    def setUp(self):
+        super().setUp()
+        os.environ["ESTOC_CACHE_DIR"] = self.path("cache")
+        self.addCleanup(os.environ.pop, "ESTOC_CACHE_DIR")
+
+    def needs_nvrtc(self):
+        libraries = {each["name"]: each for each in self.json("devices")["libraries"]}
+        if libraries["NVRTC"]["problem"]:
+            self.skipTest("this machine has no NVRTC")
+
+    def bytes_of(self, name):
+        return (self.folder / name).read_bytes()
+
+
+class Artifacts(Compile):
+    def test_a_cpu_kernel_runs_from_its_file(self):
+        a, b = small_integers(30, 1), small_integers(42, 2)
+        write_npy(self.path("a.npy"), "f32", (5, 6), a)
+        write_npy(self.path("b.npy"), "f32", (6, 7), b)
+        report = self.json("compile", PROBLEM, "--target", "cpu", "-o", "k.estoc")
+        self.assertEqual([each["kernel"] for each in report["kernels"]], [CPU])
+        self.assertEqual(report["files"], ["k.estoc"])
+        answer = self.json("run", "gemm", "--a", "a.npy", "--b", "b.npy", "--out", "out.npy",
+                           "--artifact", "k.estoc", "--target", "cpu", "--check")
+        self.assertEqual(answer["kernel"], CPU)
+        self.assertEqual(read_npy(self.path("out.npy"))[2],
+                         [float(x) for x in matmul(a, b, 5, 7, 6)])
+
+    def test_the_default_file_is_named_after_kernel_and_target(self):
+        self.ok("compile", CPU, "--target", "cpu")
+        self.assertIn(f"{CPU}.cpu.estoc", self.files())
+
+    def test_a_range_of_m_becomes_rules(self):
+        report = self.json("compile", "gemm n=7 k=6 a=f32", "--m", "1:100", "--target", "cpu",
+                           "-o", "k.estoc")
+        self.assertEqual([rule["m"] for rule in report["rules"]], [[1, 100]])
+        for m in (1, 50, 100):
+            self.ok("run", f"gemm m={m} n=7 k=6 a=f32", "--artifact", "k.estoc", "--target", "cpu")
+
+    def test_what_the_file_does_not_hold_is_refused(self):
+        self.ok("compile", PROBLEM, "--target", "cpu", "-o", "k.estoc")
+        self.fails(NOT_FOUND, "run", "gemm m=5 n=7 k=6 a=f64", "--artifact", "k.estoc",
+                   "--target", "cpu", says=["a=f64"])
+        self.fails(NOT_FOUND, "run", PROBLEM, "--kernel", "nope", "--artifact", "k.estoc",
+                   "--target", "cpu", says=["nope"])
+
+    def test_files_that_are_no_artifacts_are_refused(self):
+        self.ok("compile", PROBLEM, "--target", "cpu", "-o", "k.estoc")
+        whole = self.bytes_of("k.estoc")
+        (self.folder / "short.estoc").write_bytes(whole[:-9])
+        (self.folder / "text.estoc").write_text("hello")
+        (self.folder / "newer.estoc").write_bytes(whole[:8] + b"\x09" + whole[9:])
+        run = ["run", PROBLEM, "--target", "cpu", "--artifact"]
+        self.fails(FILE, *run, "none.estoc", says=["none.estoc"])
+        self.fails(FILE, *run, "short.estoc", says=["damaged"])
+        self.fails(FILE, *run, "text.estoc", says=["expected a file that 'estoc compile' wrote"])
+        self.fails(FILE, *run, "newer.estoc", says=["schema"])
+
+    def test_bad_input(self):
+        self.fails(NOT_FOUND, "compile", "cpu_gemm-f33", "--target", "cpu", says=["cpu_gemm-f33"])
+        self.fails(NOT_FOUND, "compile", CPU, "--target", "sm_90a", says=["target"])
+        self.fails(USAGE, "compile", PROBLEM, "--m", "1:9", "--target", "cpu", says=["--m"])
+        self.fails(USAGE, "compile", "gemm n=7 k=6 a=f32", "--m", "9:1", "--target", "cpu",
+                   says=["LOW:HIGH"])
+        self.fails(USAGE, "compile", PROBLEM, "--target", "sm_1", says=["sm_1"])
+        self.fails(FILE, "compile", PROBLEM, "--target", "cpu", "-o", "none/k.estoc",
+                   says=["none/k.estoc"])
+        self.fails(NOT_FOUND, "compile", PROBLEM, "--target", "cpu", "--no-file", "--emit", "cu",
+                   says=["not compiled from text"])
+
+
+class Cuda(Compile):
+    def test_bytes_do_not_depend_on_the_cache__needs_nvrtc(self):
+        self.needs_nvrtc()
+        for name in ("cold.estoc", "cached.estoc"):
+            self.ok("compile", CUDA, "--target", "sm_90a", "-o", name)
+        self.ok("cache", "clear")
+        self.ok("compile", CUDA, "--target", "sm_90a", "-o", "again.estoc")
+        self.assertEqual(self.bytes_of("cold.estoc"), self.bytes_of("cached.estoc"))
+        self.assertEqual(self.bytes_of("cold.estoc"), self.bytes_of("again.estoc"))
+        self.assertLess(len(self.bytes_of("cold.estoc")), 120 * 1024)
+
+    def test_texts_lie_beside_the_file__needs_nvrtc(self):
+        self.needs_nvrtc()
+        report = self.json("compile", CUDA, "--target", "sm_80", "-o", "k.estoc", "--emit",
+                           "cu,ptx", "--lineinfo")
+        self.assertEqual(len(report["files"]), 3)
+        self.assertIn("estoc_kernel", (self.folder / report["files"][1]).read_text())
+        ptx = (self.folder / report["files"][2]).read_text()
+        self.assertIn(".target sm_80", ptx)
+        self.assertIn(".loc", ptx)
+
+    def test_check_compiles_where_the_target_is_not_here__needs_nvrtc(self):
+        self.needs_nvrtc()
+        name = self.json("find", CUDA, "--target", "sm_80", "--top", "1")[0]["name"]
+        report = self.json("check", name, "--target", "sm_80")
+        self.assertGreater(report["registers"], 0)
+        self.assertEqual(report["spill_bytes"], 0)
+
+    def test_the_cache_is_listed_and_pruned__needs_nvrtc(self):
+        self.needs_nvrtc()
+        self.ok("compile", CUDA, "--target", "sm_90a", "--top", "2", "--no-file")
+        entries = self.json("cache", "list")
+        self.assertEqual(len(entries), 2)
+        self.assertTrue(all(each["intact"] and each["target"] == "sm_90a" for each in entries))
+        (self.folder / "cache" / (entries[0]["key"] + ".cubin")).write_bytes(b"junk")
+        self.assertIn("damaged", self.ok("cache", "list"))
+        self.ok("cache", "verify")
+        self.assertEqual(len(self.json("cache", "list")), 1)
+        self.assertEqual(self.ok("cache", "prune", "--to", "1K"), "1 kernels removed\n")
+
+
+class Cache(Compile):
+    def test_path(self):
+        self.assertEqual(self.ok("cache", "path").strip(), self.path("cache"))
+
+    def test_an_empty_cache(self):
+        self.assertEqual(self.json("cache", "list"), [])
+        for command in ("verify", "clear", "prune"):
+            self.assertIn("0 ", self.ok("cache", command))
+
+    def test_bad_input(self):
+        self.ok("cache", "list")
+        self.fails(USAGE, "cache", says=["subcommand"])
+        self.fails(USAGE, "cache", "prune", "--to", "lots", says=["lots"])
+
+
+class Check(Compile):
+    def test_a_kernel_of_the_host(self):
+        report = self.json("check", CPU, "--problems", "8", "--largest", "80")
+        self.assertEqual((len(report["problems"]), report["wrong"]), (8, 0))
+        self.assertEqual(len({each["problem"] for each in report["problems"]}), 8)
+
+    def test_an_elementwise_kernel(self):
+        name = self.json("find", "elementwise op=add shape=5x6 a=f16", "--target", "cpu",
+                         "--top", "1")[0]["name"]
+        self.assertEqual(self.json("check", name, "--problems", "5", "--largest", "90")["wrong"], 0)
+
+    def test_names_that_do_not_exist(self):
+        self.fails(NOT_FOUND, "check", "nope", says=["nope"])
+
+
+if __name__ == "__main__":
+    unittest.main()
