@@ -97,7 +97,7 @@ Verdict judge_source(const std::string& name, const std::string& source, Target 
     const jit::UnitRequest request{
         .name = name, .source = with_bounds(source), .target = target, .lineinfo = false};
     return judge(*jit::compile_unit(request, {.use_memory = false, .use_disk = false}), known);
-  } catch (const jit::CompileError& error) {
+  } catch (const CompileError& error) {
     return {{std::string(error.what()) + "\n" + error.log()}, false};
   } catch (const std::exception& error) {
     return {{error.what()}, false};
