@@ -20,42 +20,35 @@ class TileScheduler {
   /// `cluster` of `clusters` starts with the tile of its own number.
   __device__ __forceinline__ TileScheduler(const abi::Sm90GemmParameters& p, u32 cluster,
                                            u32 clusters)
-      : tiles_m_(static_cast<u32>(p.along_n ? p.tiles_n : p.tiles_m)),
-        tiles_n_(static_cast<u32>(p.along_n ? p.tiles_m : p.tiles_n)),
-        group_(static_cast<u32>(p.group)),
-        along_n_(p.along_n),
-        next_(cluster),
-        step_(clusters),
-        end_(tiles_m_ * tiles_n_ * static_cast<u32>(p.l)) {}
+      : p_(p), next_(cluster), step_(clusters) {}
 
-  __device__ __forceinline__ bool done() const { return next_ >= end_; }
+  __device__ __forceinline__ bool done() const { return next_ >= plane() * static_cast<u32>(p_.l); }
   __device__ __forceinline__ void advance() { next_ += step_; }
 
   /// The cluster's tile, in units of tiles.
   __device__ __forceinline__ Tile tile() const {
-    const u32 plane = tiles_m_ * tiles_n_;
-    const u32 l = next_ / plane;
-    const u32 index = next_ - l * plane;
-    const u32 band = group_ * tiles_n_;
-    const u32 first = index / band * group_;
-    const u32 rows = min_of(tiles_m_ - first, group_);
-    const u32 within = index - index / band * band;
-    const u32 column = within / rows;
-    const u32 row = first + within - column * rows;
-    return {static_cast<i32>(l), static_cast<i32>(along_n_ ? column : row),
-            static_cast<i32>(along_n_ ? row : column)};
+    const u32 rows = static_cast<u32>(p_.along_n ? p_.tiles_n : p_.tiles_m);
+    const u32 columns = static_cast<u32>(p_.along_n ? p_.tiles_m : p_.tiles_n);
+    const u32 group = static_cast<u32>(p_.group);
+    const u32 l = next_ / plane();
+    const u32 index = next_ - l * plane();
+    const u32 band = index / (group * columns);
+    const u32 first = band * group;
+    const u32 height = rows - first < group ? rows - first : group;
+    const u32 within = index - band * group * columns;
+    const u32 column = within / height;
+    const u32 row = first + within - column * height;
+    return {static_cast<i32>(l), static_cast<i32>(p_.along_n ? column : row),
+            static_cast<i32>(p_.along_n ? row : column)};
   }
 
  private:
-  __device__ __forceinline__ static u32 min_of(u32 a, u32 b) { return a < b ? a : b; }
+  __device__ __forceinline__ u32 plane() const { return static_cast<u32>(p_.tiles_m * p_.tiles_n); }
 
-  u32 tiles_m_;
-  u32 tiles_n_;
-  u32 group_;
-  bool along_n_;
+  // The rest is read from the parameters when it is needed: consumers have no register to spare.
+  const abi::Sm90GemmParameters& p_;
   u32 next_;
   u32 step_;
-  u32 end_;
 };
 
 }  // namespace estoc

@@ -7,6 +7,7 @@
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
 #include <estoc/ptx/tma.cuh>
+#include <estoc/ptx/wgmma.cuh>
 #include <estoc/scheduler.cuh>
 #include <estoc/swizzle.cuh>
 
@@ -83,7 +84,7 @@ class TmaTileStore {
     auto value = [&](int j, int h, int e) __attribute__((always_inline)) {
       const epilogue::Position position{at.l, at.m + static_cast<i32>(place.row) + 8 * h,
                                         at.n + 8 * j + static_cast<i32>(place.column) + e};
-      return transform(acc[4 * j + 2 * h + e], position);
+      return transform(ptx::acc_value(acc[4 * j + 2 * h + e]), position);
     };
     if constexpr (kBytes == 2) {
       // Matrices in the order rows 0-7, rows 8-15, then the same of the next eight columns.
@@ -152,7 +153,7 @@ class DirectTileStore {
           const epilogue::Position position{at.l, m, n};
           store_element<config.out>(
               row + static_cast<u64>(n * out_.column_stride * abi::type_bytes(config.out)),
-              transform(acc[4 * j + 2 * h + e], position));
+              transform(ptx::acc_value(acc[4 * j + 2 * h + e]), position));
         }
       }
     }

@@ -206,11 +206,12 @@ __device__ __forceinline__ void multiply_tile(Accumulators<config>& acc, i32 k_t
                                               const ClusterPlace<config>& place, u32 row_offset,
                                               u32 thread) {
   const Ring<config.stages> ring = shared.ring();
-  if (k_tiles == 0) acc.clear();
+  acc.clear();
   u32 last = at.stage;
+#pragma unroll 1
   for (i32 k = 0; k < k_tiles; ++k, at.advance()) {
     ring.wait_full(at);
-    multiply_stage<config>(acc, shared.a(at.stage) + row_offset, shared.b(at.stage), k > 0);
+    multiply_stage<config>(acc, shared.a(at.stage) + row_offset, shared.b(at.stage), true);
     if (k > 0) {
       ptx::wgmma_wait_group<1>();
       release<config>(ring, last, place, thread);

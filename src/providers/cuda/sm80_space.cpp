@@ -85,6 +85,18 @@ bool tile_fits(const DesignPoint& point) {
   return menu_tile(point) != nullptr;
 }
 
+// What leaves the kernel without registers: large tiles whose fragments are put together byte by
+// byte, or whose results are converted to fp8.
+bool registers_fit(const DesignPoint& point) {
+  const Shape3 tile = point.shape(Role::tile);
+  const std::string& layouts = point.value(Role::layouts).text;
+  const bool gathered =
+      dtype_bits(point.dtype(Role::a_dtype)) == 8 && (layouts[0] == 'n' || layouts[1] == 't');
+  const int area = tile.m * tile.n;
+  if (gathered && area > 64 * 128) return false;
+  return area <= 128 * 128 || !is_fp8(point.dtype(Role::out_dtype));
+}
+
 bool stages_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
   const int row_bytes = tile.k * dtype_bits(point.dtype(Role::a_dtype)) / 8;
@@ -171,6 +183,7 @@ std::shared_ptr<const DesignSpace> make_sm80_space() {
                })
       .require({"a", "layouts", "tile"}, tile_fits)
       .require({"a", "tile", "stages"}, stages_fit)
+      .require({"a", "layouts", "out", "tile"}, registers_fit)
       .build();
 }
 

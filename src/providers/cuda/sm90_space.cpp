@@ -114,6 +114,34 @@ bool tile_fits_types(const DesignPoint& point) {
   return !is_byte(a) || tile.n % 32 == 0;
 }
 
+Sm90GemmConfig config_without_stages(const DesignPoint& point) {
+  const Dtype a = point.dtype(Role::a_dtype);
+  const Dtype b = point.dtype(Role::b_dtype);
+  const MenuTile tile = code_tile(point);
+  return {.a = abi_type(a),
+          .b = abi_type(b),
+          .accumulator = abi::Type::f32,
+          .out = abi_type(point.dtype(Role::out_dtype)),
+          .a_m_major = false,
+          .b_n_major = false,
+          .tile_m = tile.m,
+          .tile_n = tile.n,
+          .stages = 0,
+          .cluster_m = 1,
+          .cluster_n = 1,
+          .schedule = schedule_of(point),
+          .promote = is_fp8(a),
+          .tma_store = point.integer(Role::out_alignment) == 16};
+}
+
+// With so many sums there are no registers for a place in a cluster, nor for converting to fp8.
+bool registers_fit(const DesignPoint& point) {
+  if (schedule_of(point) == Schedule::single) return true;
+  const Shape3 cluster = point.shape(Role::cluster);
+  const bool plain = cluster.m * cluster.n == 1 && !is_fp8(point.dtype(Role::out_dtype));
+  return plain || config_without_stages(point).sums() <= 160;
+}
+
 bool cluster_fits(const DesignPoint& point) {
   const Shape3 cluster = point.shape(Role::cluster);
   const bool transposed = sm90_transposed(point);
@@ -133,26 +161,6 @@ int stages_that_fit(Sm90GemmConfig config) {
     if (config.shared_bytes() <= kSharedBytes) return config.stages;
   }
   return 0;
-}
-
-Sm90GemmConfig config_without_stages(const DesignPoint& point) {
-  const Dtype a = point.dtype(Role::a_dtype);
-  const Dtype b = point.dtype(Role::b_dtype);
-  const MenuTile tile = code_tile(point);
-  return {.a = abi_type(a),
-          .b = abi_type(b),
-          .accumulator = abi::Type::f32,
-          .out = abi_type(point.dtype(Role::out_dtype)),
-          .a_m_major = false,
-          .b_n_major = false,
-          .tile_m = tile.m,
-          .tile_n = tile.n,
-          .stages = 0,
-          .cluster_m = 1,
-          .cluster_n = 1,
-          .schedule = schedule_of(point),
-          .promote = is_fp8(a),
-          .tma_store = point.integer(Role::out_alignment) == 16};
 }
 
 // As many stages as fit: fewer were never faster.
@@ -221,6 +229,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space() {
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"layouts", "tile", "cluster"}, cluster_fits)
+      .require({"a", "b", "out", "layouts", "align_out", "tile", "cluster", "schedule"},
+               registers_fit)
       .require({"layouts", "out", "tile"}, store_rows_fit)
       .require({"a", "b", "out", "layouts", "align_out", "tile", "stages", "schedule"},
                has_the_stages_that_fit)
