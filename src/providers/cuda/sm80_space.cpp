@@ -85,16 +85,16 @@ bool tile_fits(const DesignPoint& point) {
   return menu_tile(point) != nullptr;
 }
 
-// What leaves the kernel without registers: large tiles whose fragments are put together byte by
-// byte, or whose results are converted to fp8.
+// What leaves a kernel without registers on some target: large tiles of bytes whose fragments are
+// put together one by one, converted, or fetched far ahead, and conversion of the results to fp8.
 bool registers_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
   const std::string& layouts = point.value(Role::layouts).text;
-  const bool gathered =
-      dtype_bits(point.dtype(Role::a_dtype)) == 8 && (layouts[0] == 'n' || layouts[1] == 't');
+  const Dtype a = point.dtype(Role::a_dtype);
+  const bool gathered = layouts[0] == 'n' || layouts[1] == 't';
   const int area = tile.m * tile.n;
-  if (gathered && area > 64 * 128) return false;
-  return area <= 128 * 128 || !is_fp8(point.dtype(Role::out_dtype));
+  if (dtype_bits(a) == 8 && (gathered || tile.k == 128)) return area <= 64 * 128;
+  return area <= 128 * 128 || !(is_fp8(a) || is_fp8(point.dtype(Role::out_dtype)));
 }
 
 bool stages_fit(const DesignPoint& point) {
