@@ -6,7 +6,7 @@ if(Git_FOUND)
   execute_process(COMMAND ${GIT_EXECUTABLE} rev-parse --show-prefix WORKING_DIRECTORY ${SOURCE}
     OUTPUT_VARIABLE prefix RESULT_VARIABLE status ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(status EQUAL 0 AND prefix STREQUAL "")
-    execute_process(COMMAND ${GIT_EXECUTABLE} describe --always --dirty --exclude=* --abbrev=12
+    execute_process(COMMAND ${GIT_EXECUTABLE} --no-optional-locks describe --always --dirty --exclude=* --abbrev=12
       WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE commit ERROR_QUIET
       OUTPUT_STRIP_TRAILING_WHITESPACE)
   endif()

@@ -10,6 +10,7 @@ library() {
 }
 
 if [[ -z $(library) ]]; then
+  "$root/scripts/install_packages.sh" nvrtc >&2
   mkdir -p "$folder"
   python3 -m venv "$folder"
   "$folder/bin/pip" install --quiet --disable-pip-version-check 'nvidia-cuda-nvrtc==13.0.*'

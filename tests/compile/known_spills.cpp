@@ -1,6 +1,8 @@
 // Spills that are known, from the file known_spills.txt.
 #include "known_spills.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -18,8 +20,8 @@ std::vector<KnownSpill> read_known_spills(const std::string& path) {
     std::istringstream words(line);
     KnownSpill spill;
     if (!(words >> spill.kernel_class >> spill.part >> spill.most_bytes)) {
-      throw std::runtime_error(path + ": expected a class, a part of a name and bytes, got " +
-                               line);
+      throw std::runtime_error(
+          fmt::format("{}: expected a class, a part of a name and bytes, got {}", path, line));
     }
     known.push_back(std::move(spill));
   }

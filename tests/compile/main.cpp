@@ -55,32 +55,37 @@ std::uint64_t number(std::string_view text) {
   return value;
 }
 
+bool read_flag(Settings& settings, std::string_view option) {
+  if (option == "--all") return settings.all = true;
+  if (option == "--list") return settings.list = true;
+  return option == "--bad" && (settings.bad = true);
+}
+
+bool read_value(Settings& settings, std::string_view option, const char* value) {
+  if (option == "--count") {
+    settings.count = number(value);
+  } else if (option == "--seed") {
+    settings.seed = number(value);
+  } else if (option == "--threads") {
+    settings.threads = number(value);
+  } else if (option == "--filter") {
+    settings.filter = value;
+  } else if (const auto target = Target::parse(value); option == "--target" && target) {
+    settings.targets.push_back(*target);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 Settings parse(int argc, char** argv) {
   Settings settings;
   for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    if (option == "--all") {
-      settings.all = true;
-    } else if (option == "--list") {
-      settings.list = true;
-    } else if (option == "--bad") {
-      settings.bad = true;
-    } else if (i + 1 == argc) {
-      throw std::invalid_argument(std::string(option));
-    } else if (option == "--count") {
-      settings.count = number(argv[++i]);
-    } else if (option == "--seed") {
-      settings.seed = number(argv[++i]);
-    } else if (option == "--threads") {
-      settings.threads = number(argv[++i]);
-    } else if (option == "--filter") {
-      settings.filter = argv[++i];
-    } else if (option == "--target") {
-      const auto target = Target::parse(argv[++i]);
-      if (!target) throw std::invalid_argument(argv[i]);
-      settings.targets.push_back(*target);
+    if (read_flag(settings, argv[i])) continue;
+    if (i + 1 < argc && read_value(settings, argv[i], argv[i + 1])) {
+      ++i;
     } else {
-      throw std::invalid_argument(std::string(option));
+      throw std::invalid_argument(argv[i]);
     }
   }
   if (settings.targets.empty()) {
@@ -162,7 +167,7 @@ bool contains(const std::vector<std::string>& texts, std::string_view word) {
 }
 
 /// A unit with the bounds of 256 threads and 2 CTAs, and other figures than it really has.
-std::vector<std::string> defects_with(int registers, int spilled, std::string log) {
+std::vector<std::string> defects_with(int registers, int spilled, const std::string& log) {
   const std::string source = with_bounds(
       "extern \"C\" __global__ void __launch_bounds__(2 * (100 + 28), 2)\n"
       "estoc_kernel(float* x) { x[threadIdx.x] = 1; }\n");
@@ -171,7 +176,7 @@ std::vector<std::string> defects_with(int registers, int spilled, std::string lo
                          {.use_memory = false, .use_disk = false});
   unit.code.resources.registers = registers;
   unit.code.resources.spill_load_bytes = spilled;
-  unit.code.log += std::move(log);
+  unit.code.log += log;
   return judge(unit, {{"bounds", "tile1", 8}}).defects;
 }
 

@@ -93,7 +93,7 @@ std::vector<DeviceMemory> take_all_memory(Device device) {
 
 void survives_running_out_of_memory(Device device) {
   refuses(ErrorKind::memory, {"cuda:0", "free of"},
-          [&] { const DeviceMemory memory(std::size_t{1} << 50, device); });
+          [&] { const DeviceMemory memory(std::size_t{1} << 44, device); });
   Gemm gemm(96, 72, 4096, 10, device);
   const GemmArguments arguments = gemm.arguments();
   std::vector<DeviceMemory> taken = take_all_memory(device);
@@ -168,6 +168,7 @@ void names_a_sticky_error(Device device) {
   const std::array<std::int64_t, 2> strides{stride, 1};
   const TensorView a(memory.data(), Dtype::f32, shape, strides, device);
   Gemm other(64, 64, 64, 12, device);
+  const GemmArguments innocent = other.arguments();
   const DeviceMemory b(64 * 64 * 4, device);
   const GemmArguments arguments(a, TensorView::row_major(b.data(), Dtype::f32, {64, 64}, device),
                                 other.out().view(), Dtype::f32);
@@ -176,7 +177,6 @@ void names_a_sticky_error(Device device) {
     synchronize(device);
   };
   refuses(ErrorKind::driver, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, fault);
-  const GemmArguments innocent = other.arguments();
   refuses(ErrorKind::driver, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] {
     get_kernels(innocent)[0].run(innocent);
     synchronize(device);
