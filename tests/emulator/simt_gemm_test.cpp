@@ -146,7 +146,8 @@ TEST(SimtGemm, OutOfBoundsIsReported) {
   parameters.group = 8;
   constexpr SimtGemmConfig kConfig = config_for(Type::f32, Type::f32, Type::f32, 32, true);
   emulator::Options options;
-  options.memory = {{a.data(), a.size() * 4, "A", false}, {b.data(), b.size() * 4, "B", false},
+  options.memory = {{a.data(), a.size() * 4, "A", false},
+                    {b.data(), b.size() * 4, "B", false},
                     {out.data(), out.size() * 4, "out"}};
   void* arguments[] = {&parameters};
   const emulator::Report report =
