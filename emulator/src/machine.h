@@ -96,6 +96,8 @@ struct Thread {
   std::unordered_map<u32, VectorClock> foreign;  ///< of other clusters
   std::vector<Mbarrier*> initialised;            ///< by this thread, and not fenced yet
   u32 cluster_phase = 0;
+  bool at_barrier = false;  ///< it has arrived at a named barrier that is not complete
+  bool asleep = false;      ///< and is blocked there
   bool memory_fence = false;       ///< it has executed one, so relaxed atomics release
   std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
   CopyState bulk;
@@ -119,6 +121,8 @@ struct Mbarrier {
   u32 init_agent = 0;
   u32 init_time = 0;
   bool init_fenced = false;
+  bool overrun = false;  ///< the latest phase ended before that
+  bool observed = true;  ///< somebody has seen the latest phase complete
   Site init_site{};
   Knowledge known;
   std::vector<Thread*> waiting;
@@ -126,10 +130,12 @@ struct Mbarrier {
 
 struct NamedBarrier {
   u32 threads = 0;
-  u32 arrived = 0;
+  std::vector<Thread*> arrived;    ///< in this phase
+  std::vector<Thread*> syncing;    ///< those of them that wait for its end
+  std::vector<bool> present;       ///< by thread
+  std::vector<std::pair<u32, u32>> next_before;
+  std::vector<std::pair<u32, u32>> before;  ///< agent and time of each warp in the last phase
   Knowledge known;
-  std::vector<Thread*> waiting;
-  std::vector<bool> present;
   Site site{};
 };
 

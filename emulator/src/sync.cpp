@@ -6,12 +6,41 @@
 namespace estoc::emulator {
 namespace {
 
-// Counts the caller in; answers whether the barrier's phase is complete now.
-bool arrive_at(Thread& thread, u32 id, u32 threads, const char* what, Site site) {
+// A thread that takes part in a phase has seen the one before it end, or else two uses of the barrier
+// are under way at once.
+void check_order(const NamedBarrier& barrier, Thread& thread, u32 id, const char* what, Site site) {
+  Machine& m = Machine::current();
+  if (!m.checks()) return;
+  for (const auto& [agent, time] : barrier.before) {
+    if (thread.known.seen[agent] >= time) continue;
+    m.report(Fault::named_barrier_clash, thread, site, id,
+             fmt::format("{} {}: the barrier's phase before had threads that this one is not "
+                         "ordered after, so the two may mix: give each use an id of its own",
+                         what, id));
+    return;
+  }
+}
+
+void complete(NamedBarrier& barrier) {
+  Machine& m = Machine::current();
+  ++m.statistics().barriers;
+  for (Thread* thread : barrier.syncing) {
+    acquire(*thread, barrier.known);
+    thread->at_barrier = false;
+    if (thread->asleep) m.wake(*thread);
+    thread->asleep = false;
+  }
+  barrier.arrived.clear();
+  barrier.syncing.clear();
+  barrier.known = {};
+}
+
+// Counts the thread in.
+void arrive_at(Thread& thread, u32 id, u32 threads, bool waits, const char* what, Site site) {
   Machine& m = Machine::current();
   Cta& cta = *thread.cta;
   NamedBarrier& barrier = cta.barriers[id];
-  if (barrier.arrived == 0) {
+  if (barrier.arrived.empty()) {
     barrier.threads = threads;
     barrier.site = site;
     barrier.present.assign(cta.threads.size(), false);
@@ -32,14 +61,18 @@ bool arrive_at(Thread& thread, u32 id, u32 threads, const char* what, Site site)
                          "{}:{}; another use has the same id, or too few threads take part",
                          what, id, barrier.site.file, barrier.site.line));
   }
+  check_order(barrier, thread, id, what, site);
   barrier.present[thread.place.tid] = true;
+  const u32 time = thread.time();
   release(thread, barrier.known);
-  if (++barrier.arrived < barrier.threads) return false;
-  barrier.arrived = 0;
-  ++m.statistics().barriers;
-  for (Thread* other : barrier.waiting)
-    acquire(*other, barrier.known);
-  return true;
+  if (barrier.arrived.empty()) barrier.next_before.clear();
+  if (thread.lane == 0) barrier.next_before.emplace_back(thread.agent, time);
+  barrier.arrived.push_back(&thread);
+  thread.at_barrier = waits;
+  if (waits) barrier.syncing.push_back(&thread);
+  if (barrier.arrived.size() < barrier.threads) return;
+  barrier.before = barrier.next_before;
+  complete(barrier);
 }
 
 }  // namespace
@@ -48,26 +81,27 @@ void barrier_sync(u32 id, u32 threads, const char* what, Site site) {
   Thread& thread = Machine::self();
   Machine& m = Machine::current();
   m.maybe_yield(thread);
-  const u32 expected = threads == 0 ? static_cast<u32>(thread.cta->threads.size()) : threads;
-  NamedBarrier& barrier = thread.cta->barriers[id];
-  if (!arrive_at(thread, id, expected, what, site)) {
-    barrier.waiting.push_back(&thread);
-    m.block(thread, {.what = what, .site = site, .object = id});
-    return;
+  if (threads == 0) {
+    arrive_at(thread, id, static_cast<u32>(thread.cta->threads.size()), true, what, site);
+  } else {
+    together(*thread.warp, thread, what, site, nullptr, [=](Team& team) {
+      for (Thread* member : team.members)
+        arrive_at(*member, id, threads, true, what, site);
+    });
   }
-  acquire(thread, barrier.known);
-  barrier.known = {};
-  m.wake_all(barrier.waiting);
+  while (thread.at_barrier) {
+    thread.asleep = true;
+    m.block(thread, {.what = what, .site = site, .object = id});
+  }
 }
 
 void barrier_arrive(u32 id, u32 threads, Site site) {
   Thread& thread = Machine::self();
-  Machine& m = Machine::current();
-  m.maybe_yield(thread);
-  NamedBarrier& barrier = thread.cta->barriers[id];
-  if (!arrive_at(thread, id, threads, "bar.arrive", site)) return;
-  barrier.known = {};
-  m.wake_all(barrier.waiting);
+  Machine::current().maybe_yield(thread);
+  together(*thread.warp, thread, "bar.arrive", site, nullptr, [=](Team& team) {
+    for (Thread* member : team.members)
+      arrive_at(*member, id, threads, false, "bar.arrive", site);
+  });
 }
 
 void cluster_arrive(bool releases, Site site) {
@@ -173,6 +207,8 @@ void check_complete(Mbarrier& barrier) {
   ++barrier.phase;
   ++m.statistics().barriers;
   barrier.pending = barrier.count;
+  barrier.overrun = !barrier.observed;
+  barrier.observed = !barrier.waiting.empty();
   m.wake_all(barrier.waiting);
 }
 
@@ -189,6 +225,12 @@ void arrive(Thread& thread, Mbarrier& barrier, u32 address, Site site) {
   }
   --barrier.pending;
   check_complete(barrier);
+  if (!barrier.overrun) return;
+  barrier.overrun = false;
+  m.report(Fault::arrival_overflow, thread, site, address,
+           fmt::format("phase {} of the mbarrier ends before anybody has waited for the one before: "
+                       "someone arrives twice, or the count of {} is too small",
+                       barrier.phase - 1, barrier.count));
 }
 
 }  // namespace
@@ -242,6 +284,7 @@ bool mbarrier_try(u32 address, u32 parity, Site site) {
   Cta* cta = nullptr;
   Mbarrier* barrier = find_mbarrier(thread, address, "mbarrier.try_wait", site, cta);
   if (barrier == nullptr || (barrier->phase & 1) == parity) return false;
+  barrier->observed = true;
   acquire(thread, barrier->known);
   return true;
 }
@@ -261,6 +304,7 @@ void mbarrier_wait(u32 address, u32 parity, Site site) {
                      .parity = parity,
                      .cta = cta});
   }
+  barrier->observed = true;
   acquire(thread, barrier->known);
 }
 
