@@ -13,6 +13,16 @@ namespace {
 constinit thread_local Machine* machine = nullptr;
 constinit thread_local Thread* running = nullptr;
 
+const Thread* thread_of(const Cluster& cluster, u32 agent) {
+  for (const auto& cta : cluster.ctas) {
+    const u32 first = cta->threads[0]->agent;
+    if (agent >= first && agent < first + cta->threads.size()) {
+      return cta->threads[agent - first].get();
+    }
+  }
+  return nullptr;
+}
+
 void fiber_main() {
   enter_fiber();
   machine->thread_main();
@@ -220,8 +230,26 @@ void Machine::finish_thread(Thread& thread) {
            "the warpgroup ends while its wgmma instructions are under way: call "
            "wgmma_wait_group<0>()");
   }
-  --cta.running;
+  if (--cta.running == 0) check_visits(cta);
   if (--cluster.running == 0) finish_cluster(cluster);
+}
+
+// Some thread of a CTA that ends must know that the visitors from other CTAs are through.
+void Machine::check_visits(Cta& cta) {
+  for (const auto& [agent, visit] : cta.visits) {
+    const bool known = std::any_of(cta.threads.begin(), cta.threads.end(),
+                                   [&, visitor = agent, time = visit.first](const auto& thread) {
+                                     return thread->known.seen[visitor] >= time;
+                                   });
+    if (known) continue;
+    const Place& from = thread_of(*cta.cluster, agent)->place;
+    report(Fault::leaked_async, *thread_of(*cta.cluster, agent), visit.second, 0,
+           fmt::format("the access from CTA {} of the cluster may come after CTA {}, whose shared "
+                       "memory it is, has ended: let the CTA wait for it, or end with a barrier of "
+                       "the cluster",
+                       from.cluster_ctarank, cta.rank));
+    return;
+  }
 }
 
 void Machine::finish_cluster(Cluster& cluster) {
@@ -315,6 +343,18 @@ GlobalAllocation* Machine::find_allocation(u64 address, u64 bytes) {
   if (after == allocations_.begin()) return nullptr;
   GlobalAllocation& allocation = *(after - 1);
   return address + bytes <= allocation.address + allocation.bytes ? &allocation : nullptr;
+}
+
+void visit(Thread& thread, Cta& cta, u32 address, Site site) {
+  if (&cta == thread.cta) return;
+  Machine& m = Machine::current();
+  if (cta.running == 0) {
+    m.report(Fault::leaked_async, thread, site, address,
+             fmt::format("an access to CTA {} of the cluster, which has ended: let it wait, or end "
+                         "with a barrier of the cluster",
+                         cta.rank));
+  }
+  if (m.checks()) cta.visits[thread.agent] = {thread.time(), site};
 }
 
 void together(Team& team, Thread& thread, const char* what, Site site, void* operands,

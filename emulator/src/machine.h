@@ -96,8 +96,8 @@ struct Thread {
   std::unordered_map<u32, VectorClock> foreign;  ///< of other clusters
   std::vector<Mbarrier*> initialised;            ///< by this thread, and not fenced yet
   u32 cluster_phase = 0;
-  bool at_barrier = false;  ///< it has arrived at a named barrier that is not complete
-  bool asleep = false;      ///< and is blocked there
+  bool at_barrier = false;         ///< it has arrived at a named barrier that is not complete
+  bool asleep = false;             ///< and is blocked there
   bool memory_fence = false;       ///< it has executed one, so relaxed atomics release
   std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
   CopyState bulk;
@@ -130,9 +130,9 @@ struct Mbarrier {
 
 struct NamedBarrier {
   u32 threads = 0;
-  std::vector<Thread*> arrived;    ///< in this phase
-  std::vector<Thread*> syncing;    ///< those of them that wait for its end
-  std::vector<bool> present;       ///< by thread
+  std::vector<Thread*> arrived;  ///< in this phase
+  std::vector<Thread*> syncing;  ///< those of them that wait for its end
+  std::vector<bool> present;     ///< by thread
   std::vector<std::pair<u32, u32>> next_before;
   std::vector<std::pair<u32, u32>> before;  ///< agent and time of each warp in the last phase
   Knowledge known;
@@ -153,6 +153,7 @@ struct Cta {
   std::vector<Team> groups;
   std::vector<WgmmaState> wgmma;
   u32 running = 0;
+  std::unordered_map<u32, std::pair<u32, Site>> visits;  ///< latest, by threads of other CTAs
   u32 free_registers = 0;
   std::vector<u32> group_registers;
   std::vector<Thread*> register_waiters;
@@ -235,6 +236,7 @@ class Machine {
   void start_cluster();
   void start_threads(Cta& cta);
   void finish_cluster(Cluster& cluster);
+  void check_visits(Cta& cta);
   void finish_thread(Thread& thread);
   Thread* next();
   bool run_pending();
@@ -288,6 +290,9 @@ struct SharedPlace {
 
 /// Where a shared address of `thread` points; reports and answers false when `bytes` do not fit.
 bool locate_shared(Thread& thread, u32 address, u32 bytes, Site site, SharedPlace& place);
+
+/// Notes that a thread touches the shared memory of another CTA, which has to be there still.
+void visit(Thread& thread, Cta& cta, u32 address, Site site);
 
 /// Checks and enters accesses of [offset, offset + bytes).
 struct Accessor {

@@ -208,6 +208,8 @@ void load_shared(u32 address, void* to, u32 bytes, Site site) {
   SharedPlace place{};
   std::memset(to, 0xff, bytes);
   if (!locate_shared(thread, address, bytes, site, place)) return;
+  visit(thread, *place.cta, address, site);
+  if (place.cta->running == 0) return;
   touch_shared(Accessor::generic(thread, site, false), *place.cta, place.offset, bytes);
   std::memcpy(to, place.cta->shared + place.offset, bytes);
 }
@@ -217,6 +219,8 @@ void store_shared(u32 address, const void* from, u32 bytes, Site site) {
   check_alignment(thread, address, bytes, site);
   SharedPlace place{};
   if (!locate_shared(thread, address, bytes, site, place)) return;
+  visit(thread, *place.cta, address, site);
+  if (place.cta->running == 0) return;
   touch_shared(Accessor::generic(thread, site, true), *place.cta, place.offset, bytes);
   std::memcpy(place.cta->shared + place.offset, from, bytes);
 }

@@ -6,8 +6,8 @@
 namespace estoc::emulator {
 namespace {
 
-// A thread that takes part in a phase has seen the one before it end, or else two uses of the barrier
-// are under way at once.
+// A thread that takes part in a phase has seen the one before it end, or else two uses of the
+// barrier are under way at once.
 void check_order(const NamedBarrier& barrier, Thread& thread, u32 id, const char* what, Site site) {
   Machine& m = Machine::current();
   if (!m.checks()) return;
@@ -227,10 +227,11 @@ void arrive(Thread& thread, Mbarrier& barrier, u32 address, Site site) {
   check_complete(barrier);
   if (!barrier.overrun) return;
   barrier.overrun = false;
-  m.report(Fault::arrival_overflow, thread, site, address,
-           fmt::format("phase {} of the mbarrier ends before anybody has waited for the one before: "
-                       "someone arrives twice, or the count of {} is too small",
-                       barrier.phase - 1, barrier.count));
+  m.report(
+      Fault::arrival_overflow, thread, site, address,
+      fmt::format("phase {} of the mbarrier ends before anybody has waited for the one before: "
+                  "someone arrives twice, or the count of {} is too small",
+                  barrier.phase - 1, barrier.count));
 }
 
 }  // namespace
@@ -258,13 +259,8 @@ void mbarrier_arrive_remote(u32 address, u32 rank, Site site) {
   Cta* cta = nullptr;
   Mbarrier* barrier = find_mbarrier(thread, remote, "mbarrier.arrive", site, cta);
   if (barrier == nullptr) return;
-  if (cta->running == 0) {
-    m.report(Fault::leaked_async, thread, site, remote,
-             fmt::format("an arrival at CTA {} of the cluster, which has ended: end with a barrier "
-                         "of the cluster",
-                         rank));
-    return;
-  }
+  visit(thread, *cta, remote, site);
+  if (cta->running == 0) return;
   arrive(thread, *barrier, remote, site);
 }
 

@@ -125,7 +125,7 @@ struct Kernel {
         at.next();
       }
     }
-    if (cluster_m > 1) {
+    if (cluster_m > 1 && mistake != Mistake::no_cluster_end) {
       // No CTA may end while another still sends to it.
       for (u32 s = 0; s < stages; ++s) {
         ptx::mbarrier_wait(empty(at.stage), at.phase ^ 1);

@@ -181,6 +181,7 @@ std::vector<Planted> table() {
       {"store_not_drained", planted<M::store_not_drained>, {Fault::leaked_async}},
       {"divergent_fence", planted<M::divergent_fence>, {Fault::divergent}},
       {"k_not_counted", planted<M::k_not_counted>, {Fault::transaction_mismatch}},
+      {"no_cluster_end", planted<M::no_cluster_end, 2>, {Fault::leaked_async}},
       {"no_commit", planted<M::no_commit>, {Fault::accumulator_in_flight}},
   };
 }
