@@ -45,7 +45,8 @@ typedef struct estoc_launch estoc_launch;
 /* "0.1.0" */
 ESTOC_API const char* estoc_version(void);
 
-/* What went wrong in this thread's last call that failed; empty before any did. */
+/* What went wrong in this thread's last call that failed; empty before any did. The text stays
+ * until this thread's next call that fails. */
 ESTOC_API const char* estoc_last_error(void);
 
 /* A tensor of up to 6 modes. Data may be NULL where it is only described: then nothing runs. */

@@ -121,7 +121,22 @@ std::optional<estoc::Target> target_of(const char* name) {
 }
 
 estoc::Device device_of(int device) {
-  return device < 0 ? estoc::Device::cpu() : estoc::Device::cuda(device);
+  if (device >= 0) return estoc::Device::cuda(device);
+  if (device == -1) return estoc::Device::cpu();
+  throw Error(ErrorKind::value,
+              "device: expected -1 or a CUDA device's number, got " + std::to_string(device));
+}
+
+std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape,
+                                            const std::string& name) {
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t i = shape.size(); i-- > 1;) {
+    const std::int64_t extent = std::max<std::int64_t>(shape[i], 1);
+    if (__builtin_mul_overflow(strides[i], extent, &strides[i - 1])) {
+      throw Error(ErrorKind::value, name + ".shape: expected fewer than 2^63 elements");
+    }
+  }
+  return strides;
 }
 
 estoc::TensorView view_of(const estoc_tensor* tensor, const std::string& name) {
@@ -132,10 +147,9 @@ estoc::TensorView view_of(const estoc_tensor* tensor, const std::string& name) {
   const auto rank = static_cast<std::size_t>(t.rank);
   if (rank > 0) (void)required(t.shape, (name + ".shape").c_str());
   const std::vector<std::int64_t> shape(t.shape, t.shape + rank);
-  std::vector<std::int64_t> strides(rank, 1);
-  for (std::size_t i = rank; i-- > 1 && t.strides == nullptr;)
-    strides[i - 1] = strides[i] * std::max<std::int64_t>(shape[i], 1);
-  if (t.strides != nullptr) strides.assign(t.strides, t.strides + rank);
+  const std::vector<std::int64_t> strides = t.strides != nullptr
+                                                ? std::vector(t.strides, t.strides + rank)
+                                                : row_major_strides(shape, name);
   const estoc::Dtype dtype = dtype_of(t.dtype, (name + ".dtype").c_str());
   const estoc::Device device = device_of(t.device);
   if (t.data == nullptr) return estoc::TensorView::describe(dtype, shape, strides, device);

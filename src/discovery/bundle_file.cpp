@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/hash.h"
 #include "estoc/status.hpp"
@@ -41,6 +42,18 @@ Number get(std::string_view bytes, std::size_t at) {
   return value;
 }
 
+/// Unlike nlohmann's own, takes no other type for a number and loses none of its digits.
+template <typename Number, typename Place>
+Number integer(const Json& json, Place place) {
+  const Json& value = json.at(place);
+  const bool fits =
+      value.is_number_unsigned()
+          ? std::in_range<Number>(value.get<std::uint64_t>())
+          : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
+  if (!fits) fail(fmt::format("expected a whole number that fits as {}", place));
+  return value.get<Number>();
+}
+
 Json to_json(const KernelResources& r) {
   return {{"registers", r.registers},
           {"shared_bytes", r.shared_bytes},
@@ -51,12 +64,12 @@ Json to_json(const KernelResources& r) {
 }
 
 KernelResources resources_of(const Json& json) {
-  return {.registers = json.at("registers").get<int>(),
-          .shared_bytes = json.at("shared_bytes").get<int>(),
-          .stack_bytes = json.at("stack_bytes").get<int>(),
-          .spill_store_bytes = json.at("spill_store_bytes").get<int>(),
-          .spill_load_bytes = json.at("spill_load_bytes").get<int>(),
-          .barriers = json.at("barriers").get<int>()};
+  return {.registers = integer<int>(json, "registers"),
+          .shared_bytes = integer<int>(json, "shared_bytes"),
+          .stack_bytes = integer<int>(json, "stack_bytes"),
+          .spill_store_bytes = integer<int>(json, "spill_store_bytes"),
+          .spill_load_bytes = integer<int>(json, "spill_load_bytes"),
+          .barriers = integer<int>(json, "barriers")};
 }
 
 Json to_json(const Knobs& knobs) {
@@ -68,9 +81,11 @@ Json to_json(const Knobs& knobs) {
 Knobs knobs_of(const Json& json) {
   const auto raster = json.at("raster").get<std::string>();
   if (raster != "m" && raster != "n") fail("expected a raster m or n, got '" + raster + "'");
-  return {.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
-          .swizzle = json.at("swizzle").get<std::int16_t>(),
-          .split = json.at("split").get<std::int16_t>()};
+  const Knobs knobs{.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
+                    .swizzle = integer<std::int16_t>(json, "swizzle"),
+                    .split = integer<std::int16_t>(json, "split")};
+  if (knobs.swizzle < 1 || knobs.split < 1) fail("expected swizzle and split to be at least 1");
+  return knobs;
 }
 
 std::size_t aligned(std::size_t offset) {
@@ -129,8 +144,8 @@ StoredArtifact artifact_of(const Json& json, std::string_view code) {
                                    .bytes = {},
                                    .resources = resources_of(json.at("resources")),
                                    .log = {}}};
-  const auto offset = json.at("offset").get<std::uint64_t>();
-  const auto bytes = json.at("bytes").get<std::uint64_t>();
+  const auto offset = integer<std::uint64_t>(json, "offset");
+  const auto bytes = integer<std::uint64_t>(json, "bytes");
   if (offset > code.size() || bytes > code.size() - offset) {
     fail(fmt::format("the code of {} passes the end of the file", artifact.kernel));
   }
@@ -140,9 +155,9 @@ StoredArtifact artifact_of(const Json& json, std::string_view code) {
 
 StoredRule rule_of(const Json& json, std::size_t artifacts) {
   StoredRule rule{.problem = json.at("problem").get<std::string>(),
-                  .m_low = json.at("m").at(0).get<std::int64_t>(),
-                  .m_high = json.at("m").at(1).get<std::int64_t>(),
-                  .artifact = json.at("artifact").get<std::uint64_t>()};
+                  .m_low = integer<std::int64_t>(json.at("m"), std::size_t{0}),
+                  .m_high = integer<std::int64_t>(json.at("m"), std::size_t{1}),
+                  .artifact = integer<std::uint64_t>(json, "artifact")};
   if (rule.artifact >= artifacts) {
     fail(fmt::format("a rule names artifact {} of {}", rule.artifact, artifacts));
   }
@@ -166,6 +181,10 @@ void check_header(std::string_view bytes) {
 std::string encode(const StoredBundle& bundle) {
   const Placement placement = place(bundle.artifacts);
   const std::string manifest = manifest_of(bundle, placement);
+  if (manifest.size() > kMostManifest) {
+    fail(fmt::format("its manifest would have {} bytes, more than the {} that are read back",
+                     manifest.size(), kMostManifest));
+  }
   std::string bytes(kHeaderBytes, '\0');
   bytes += manifest;
   bytes.resize(aligned(bytes.size()));

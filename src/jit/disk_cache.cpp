@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,12 +11,14 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <thread>
 #include <unordered_set>
 
 #include "core/atomic_file.h"
 #include "core/env.h"
 #include "core/log.h"
 #include "core/mapped_file.h"
+#include "core/posix.h"
 #include "core/text.h"
 #include "estoc/status.hpp"
 
@@ -28,10 +31,68 @@ using Json = nlohmann::json;
 constexpr int kSchema = 1;
 constexpr std::string_view kCode = ".cubin";
 constexpr std::string_view kRecord = ".json";
-// A temporary older than this belongs to a process that is gone.
+// Half an entry or a temporary older than this belongs to a process that is gone.
 constexpr std::chrono::hours kStale{1};
+// Writers hold the folder's lock for a few milliseconds.
+constexpr std::chrono::milliseconds kLockPatience{2000};
 // Use is recorded in the file's time, at most this often.
 constexpr std::chrono::minutes kTouchInterval{10};
+
+// The folder may hold files of others, where somebody chose one that has another use.
+bool is_entry_file(const fs::path& path) {
+  constexpr std::size_t kHash = 32;
+  const std::string name = path.filename().string();
+  const bool hash = name.size() > kHash && name[kHash] == '-' &&
+                    name.find_first_not_of("0123456789abcdef") == kHash;
+  return hash && (path.extension() == kCode || path.extension() == kRecord);
+}
+
+bool is_record(const fs::path& path) {
+  return path.extension() == kRecord && is_entry_file(path);
+}
+
+bool is_temporary(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with(".estoc-") && path.extension() == ".tmp";
+}
+
+bool is_stale(const fs::path& path) {
+  std::error_code error;
+  const auto time = fs::last_write_time(path, error);
+  return !error && fs::file_time_type::clock::now() - time > kStale;
+}
+
+template <typename Visit>
+void for_each_file(const fs::path& folder, const Visit& visit) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    visit(it->path());
+}
+
+bool remove_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::remove(path, ignored);
+}
+
+/// A lock on the folder, which ends with the process that holds it: shared by those that write an
+/// entry, exclusive for one that clears up after writers that died.
+class FolderLock {
+ public:
+  FolderLock(const fs::path& folder, int kind, std::chrono::milliseconds patience)
+      : file_(core::open_file(folder, O_RDONLY | O_DIRECTORY)) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (file_ && ::flock(file_.get(), kind | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > end) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    held_ = static_cast<bool>(file_);
+  }
+  bool held() const { return held_; }
+
+ private:
+  core::FileDescriptor file_;
+  bool held_ = false;
+};
 
 bool make_private_folder(const fs::path& folder) {
   std::error_code error;
@@ -163,13 +224,11 @@ std::optional<CacheEntry> DiskCache::find(const core::Hash128& content,
   if (!compiler.empty()) {
     keys.push_back(fmt::format("{}-{}", stem, compiler));
   } else {
-    std::error_code error;
-    for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-      const fs::path& path = it->path();
-      if (path.extension() == kRecord && path.filename().string().starts_with(stem)) {
+    for_each_file(folder_, [&](const fs::path& path) {
+      if (is_record(path) && path.filename().string().starts_with(stem)) {
         keys.push_back(path.stem().string());
       }
-    }
+    });
     std::sort(keys.begin(), keys.end(), std::greater<>());
   }
   for (const std::string& key : keys) {
@@ -185,6 +244,8 @@ void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) con
   if (!usable_) return;
   const std::string key = fmt::format("{}-{}", content.hex(), entry.compiler);
   try {
+    // Without it, on a file system that has no locks, cleaning spares what is young.
+    const FolderLock lock(folder_, LOCK_SH, kLockPatience);
     core::AtomicFile code(file(key, kCode), core::FileAccess::owner);
     code.write(entry.cubin);
     code.commit();
@@ -193,6 +254,9 @@ void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) con
     record.commit();
   } catch (const Error& error) {
     core::log(LogLevel::warning, "kernel cache: {}", error.what());
+    // A full disk should not keep half an entry.
+    std::error_code ignored;
+    if (!fs::exists(file(key, kRecord), ignored)) remove_file(file(key, kCode));
     return;
   }
   prune(limit_bytes_);
@@ -201,13 +265,12 @@ void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) con
 std::vector<CacheListing> DiskCache::list() const {
   std::vector<CacheListing> entries;
   if (!usable_) return entries;
-  std::error_code error;
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != kRecord) continue;
+  for_each_file(folder_, [&](const fs::path& path) {
+    if (!is_record(path)) return;
     CacheListing listing;
-    listing.key = it->path().stem().string();
-    listing.bytes = size_of(it->path()) + size_of(file(listing.key, kCode));
-    listing.last_used = seconds_of(it->path());
+    listing.key = path.stem().string();
+    listing.bytes = size_of(path) + size_of(file(listing.key, kCode));
+    listing.last_used = seconds_of(path);
     if (auto entry = read(listing.key)) {
       listing.kernel = entry->kernel;
       listing.target = entry->target;
@@ -216,7 +279,7 @@ std::vector<CacheListing> DiskCache::list() const {
       listing.intact = false;
     }
     entries.push_back(std::move(listing));
-  }
+  });
   std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
     return a.last_used != b.last_used ? a.last_used > b.last_used : a.key < b.key;
   });
@@ -229,28 +292,35 @@ int DiskCache::verify() const {
   for (const CacheListing& entry : list()) {
     if (entry.intact) intact.insert(entry.key);
   }
-  int removed = 0;
-  std::error_code error;
-  const auto oldest_live = fs::file_time_type::clock::now() - kStale;
+  // While nobody writes, whatever is not whole was left by a process that died.
+  const FolderLock lock(folder_, LOCK_EX, kLockPatience);
   std::vector<fs::path> doomed;
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    const fs::path& path = it->path();
-    const bool entry_file = path.extension() == kCode || path.extension() == kRecord;
-    std::error_code ignored;
-    // Another process may be between the two renames of a new entry.
-    const bool fresh = fs::last_write_time(path, ignored) > oldest_live;
-    if (entry_file && intact.contains(path.stem().string())) continue;
-    if (fresh && path.extension() != kRecord) continue;
-    doomed.push_back(path);
-  }
-  for (const fs::path& path : doomed) {
-    if (fs::remove(path, error)) ++removed;
-  }
-  return removed;
+  for_each_file(folder_, [&](const fs::path& path) {
+    if (is_temporary(path)) {
+      if (lock.held() || is_stale(path)) doomed.push_back(path);
+    } else if (is_entry_file(path)) {
+      const std::string key = path.stem().string();
+      // It may have been written since the listing.
+      if (intact.contains(key) || read(key)) return;
+      if (lock.held() || is_stale(path) || is_record(path)) doomed.push_back(path);
+    }
+  });
+  return static_cast<int>(std::count_if(doomed.begin(), doomed.end(), remove_file));
 }
 
 int DiskCache::clear() const {
-  return prune(0);
+  if (!usable_) return 0;
+  const FolderLock lock(folder_, LOCK_EX, kLockPatience);
+  std::vector<fs::path> doomed;
+  for_each_file(folder_, [&](const fs::path& path) {
+    const bool left_behind = is_temporary(path) && (lock.held() || is_stale(path));
+    if (is_entry_file(path) || left_behind) doomed.push_back(path);
+  });
+  int removed = 0;
+  for (const fs::path& path : doomed) {
+    if (remove_file(path) && is_record(path)) ++removed;
+  }
+  return removed;
 }
 
 int DiskCache::prune(std::int64_t limit_bytes) const {
@@ -261,23 +331,29 @@ int DiskCache::prune(std::int64_t limit_bytes) const {
     std::int64_t last_used;
   };
   std::vector<Aged> entries;
+  std::vector<fs::path> old_files;
+  std::unordered_set<std::string> keys;
   std::int64_t total = 0;
-  std::error_code error;
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() != kRecord) continue;
-    const std::string key = it->path().stem().string();
-    entries.push_back(
-        {key, size_of(it->path()) + size_of(file(key, kCode)), seconds_of(it->path())});
-    total += entries.back().bytes;
+  for_each_file(folder_, [&](const fs::path& path) {
+    if (is_record(path)) {
+      const std::string key = path.stem().string();
+      entries.push_back({key, size_of(path) + size_of(file(key, kCode)), seconds_of(path)});
+      total += entries.back().bytes;
+      keys.insert(key);
+    } else if ((is_temporary(path) || is_entry_file(path)) && is_stale(path)) {
+      old_files.push_back(path);
+    }
+  });
+  for (const fs::path& path : old_files) {
+    if (!keys.contains(path.stem().string())) remove_file(path);
   }
-  if (total <= limit_bytes) return 0;
   std::sort(entries.begin(), entries.end(),
             [](const Aged& a, const Aged& b) { return a.last_used < b.last_used; });
   int removed = 0;
   for (const Aged& entry : entries) {
     if (total <= limit_bytes) break;
-    fs::remove(file(entry.key, kRecord), error);
-    fs::remove(file(entry.key, kCode), error);
+    remove_file(file(entry.key, kRecord));
+    remove_file(file(entry.key, kCode));
     total -= entry.bytes;
     ++removed;
   }

@@ -38,9 +38,9 @@ struct CacheListing {
 ///
 /// KEY is the hash of everything the code depends on but the compiler, then the compiler's name.
 /// Every file is written to a temporary, synced and renamed; the json carries the cubin's hash, so
-/// that a torn, truncated or altered entry is a miss and is written anew. No function throws for
-/// the state of the folder: a cache that cannot be read or written is an empty one, with a log
-/// message saying why.
+/// that a torn, truncated or altered entry is a miss and is written anew. Files that the cache did
+/// not write are never touched. No function throws for the state of the folder: a cache that cannot
+/// be read or written is an empty one, with a log message saying why.
 class DiskCache {
  public:
   explicit DiskCache(std::filesystem::path folder, std::int64_t limit_bytes = kDefaultLimit);
@@ -65,13 +65,15 @@ class DiskCache {
   /// Every entry, the one used last first.
   std::vector<CacheListing> list() const;
 
-  /// Removes entries that are not intact, and temporaries left behind; returns how many.
+  /// Removes entries that are not intact, and what processes that died left; returns how many
+  /// files.
   int verify() const;
 
-  /// Removes everything; returns how many entries there were.
+  /// Removes every entry and what was left behind; returns how many entries there were.
   int clear() const;
 
-  /// Removes the entries used longest ago until at most `limit_bytes` are left; returns how many.
+  /// Removes the entries used longest ago until at most `limit_bytes` are left, and leftovers older
+  /// than an hour; returns how many entries.
   int prune(std::int64_t limit_bytes) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -82,6 +83,25 @@ std::string describe(const DriverTable& table, CUresult result) {
   table.get_error_string(result, &text);
   return fmt::format("{} ({})", name != nullptr ? name : "unknown error",
                      text != nullptr ? text : std::to_string(result));
+}
+
+// After one of these every call in the context gives it again, whatever that call was.
+constexpr std::array kStickyErrors{
+    214,  // CUDA_ERROR_ECC_UNCORRECTABLE
+    700,  // CUDA_ERROR_ILLEGAL_ADDRESS
+    702,  // CUDA_ERROR_LAUNCH_TIMEOUT
+    710,  // CUDA_ERROR_ASSERT
+    714,  // CUDA_ERROR_HARDWARE_STACK_ERROR
+    715,  // CUDA_ERROR_ILLEGAL_INSTRUCTION
+    716,  // CUDA_ERROR_MISALIGNED_ADDRESS
+    717,  // CUDA_ERROR_INVALID_ADDRESS_SPACE
+    718,  // CUDA_ERROR_INVALID_PC
+    719,  // CUDA_ERROR_LAUNCH_FAILED
+    721,  // CUDA_ERROR_TENSOR_MEMORY_LEAK
+};
+
+bool is_sticky(CUresult result) {
+  return std::find(kStickyErrors.begin(), kStickyErrors.end(), result) != kStickyErrors.end();
 }
 
 struct Opened {
@@ -208,7 +228,12 @@ CUcontext current_context_of(const DriverTable& table, int device) {
 void DriverTable::check(CUresult result, std::string_view call) const {
   if (result == kCudaSuccess) return;
   const ErrorKind kind = result == kCudaErrorOutOfMemory ? ErrorKind::memory : ErrorKind::driver;
-  throw DriverError(kind, result, fmt::format("{}: {}", call, describe(*this, result)));
+  const std::string_view sticky =
+      is_sticky(result)
+          ? "; a kernel that ran earlier in this process failed, not necessarily one of Estoc's, "
+            "and its context can no longer be used"
+          : "";
+  throw DriverError(kind, result, fmt::format("{}: {}{}", call, describe(*this, result), sticky));
 }
 
 DriverState driver_state() {

@@ -86,7 +86,8 @@ struct DriverTable {
   int version = 0;  ///< 1000 * major + 10 * minor
 
   /// Throws DriverError when `result` is not success: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out
-  /// of memory)".
+  /// of memory)". An error that stays with its context is named as such: it says nothing about the
+  /// call that reports it.
   void check(CUresult result, std::string_view call) const;
 };
 

@@ -1,6 +1,10 @@
 // What was found of the CUDA libraries, for reports to people.
 #include <fmt/core.h>
 
+#include <string>
+#include <utility>
+
+#include "core/env.h"
 #include "estoc/device.hpp"
 #include "jit/driver.h"
 #include "jit/nvrtc.h"
@@ -31,16 +35,18 @@ LibraryInfo nvrtc_report() {
           .problem = {}};
 }
 
+LibraryInfo no_cublaslt(std::string problem) {
+  return {.name = "cuBLASLt", .path = {}, .version = {}, .problem = std::move(problem)};
+}
+
 LibraryInfo cublaslt_report() {
-  const auto library = jit::SharedLibrary::find(jit::cublaslt_spec());
+  if (core::env("ESTOC_CUBLASLT") == "off") return no_cublaslt("switched off: ESTOC_CUBLASLT=off");
+  std::string problem;
+  const auto library = jit::find_library(jit::cublaslt_spec(), problem);
+  if (!library) return no_cublaslt(std::move(problem));
   std::size_t (*get_version)() = nullptr;
-  if (!library || !library->load(get_version, "cublasLtGetVersion")) {
-    return {.name = "cuBLASLt",
-            .path = {},
-            .version = {},
-            .problem =
-                "cuBLASLt (libcublasLt.so.13 or .12) was not found; `pip install "
-                "nvidia-cublas` brings it"};
+  if (!library->load(get_version, "cublasLtGetVersion")) {
+    return no_cublaslt(library->path() + " lacks functions of cuBLASLt 12.0");
   }
   // Major * 10000 + minor * 100 + patch since version 12.
   const std::size_t version = get_version();

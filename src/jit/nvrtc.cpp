@@ -60,12 +60,8 @@ struct Opened {
 };
 
 void open_into(Opened& result) {
-  const auto library = SharedLibrary::find(nvrtc_spec());
-  if (!library) {
-    result.problem =
-        "NVRTC (libnvrtc.so.13 or .12) was not found; `pip install nvidia-cuda-nvrtc` brings it";
-    return;
-  }
+  const auto library = find_library(nvrtc_spec(), result.problem);
+  if (!library) return;
   result.info.path = library->path();
   if (!load_symbols(*library, result.table)) {
     result.problem = fmt::format("{} lacks functions of NVRTC 12.0", result.info.path);

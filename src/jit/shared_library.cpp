@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <link.h>
 
 #include <algorithm>
@@ -146,6 +147,20 @@ std::optional<SharedLibrary> SharedLibrary::find(const LibrarySpec& spec,
   void* handle = Search(spec, tried).run();
   if (handle == nullptr) return std::nullopt;
   return SharedLibrary(handle);
+}
+
+std::optional<SharedLibrary> find_library(const LibrarySpec& spec, std::string& problem) {
+  try {
+    if (auto library = SharedLibrary::find(spec)) return library;
+  } catch (const Error& error) {
+    problem = error.what();
+    return std::nullopt;
+  }
+  problem = fmt::format("{} ({}) was not found", spec.what, fmt::join(spec.file_names, " or "));
+  if (!spec.pip_package.empty()) {
+    problem += fmt::format("; `pip install {}` brings it", spec.pip_package);
+  }
+  return std::nullopt;
 }
 
 LibrarySpec nvrtc_spec() {

@@ -48,6 +48,10 @@ class SharedLibrary {
   std::string path_;
 };
 
+/// SharedLibrary::find for a library that one can do without: where there is none, or the one named
+/// explicitly does not open, `problem` is the sentence that says so.
+std::optional<SharedLibrary> find_library(const LibrarySpec& spec, std::string& problem);
+
 /// Where NVRTC and cuBLASLt are looked for.
 LibrarySpec nvrtc_spec();
 LibrarySpec cublaslt_spec();

@@ -1,4 +1,5 @@
 // The ordered list of built-in providers: earlier ones are listed first and win equal ranks.
+#include "core/env.h"
 #include "discovery/builtin.h"
 #include "providers/cpu/cpu_provider.h"
 #include "providers/cublaslt/cublaslt_provider.h"
@@ -7,7 +8,10 @@
 namespace estoc {
 
 std::vector<std::shared_ptr<const Provider>> builtin_providers() {
-  return {cuda::make_cuda_provider(), cublaslt::make_cublaslt_provider(), cpu::make_cpu_provider()};
+  std::vector<std::shared_ptr<const Provider>> providers{cuda::make_cuda_provider()};
+  if (core::env("ESTOC_CUBLASLT") != "off") providers.push_back(cublaslt::make_cublaslt_provider());
+  providers.push_back(cpu::make_cpu_provider());
+  return providers;
 }
 
 }  // namespace estoc

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Finds the snippets of the documents that are marked to be run, and runs them.
 
-A fenced block whose first line is ```cpp run or ```sh run is a snippet: a whole C++ program, or a
-shell script. A block ```text output right after it is what it must print; a line `...` in it stands
+A fenced block whose first line is ```cpp run, ```c run or ```sh run is a snippet: a whole C++ or C
+program, or a shell script. A block ```text output right after it is what it must print; a line `...` in it stands
 for any lines, and ... within a line for any text.
 
     snippets.py extract OUT FILE...            writes each snippet to OUT, and OUT/snippets.cmake
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 FENCE = re.compile(r"^```(?P<info>.*)\n(?P<body>(?:.*\n)*?)^```[ ]*$", re.MULTILINE)
-SUFFIX = {"cpp run": ".cpp", "sh run": ".sh"}
+SUFFIX = {"cpp run": ".cpp", "c run": ".c", "sh run": ".sh"}
 
 
 def find(text):
@@ -55,10 +55,12 @@ def extract(out, documents):
     for document in documents:
         for number, (suffix, code, expected) in enumerate(find(document.read_text()), 1):
             name = f"{document.stem}_{number}"
-            comment = "//" if suffix == ".cpp" else "#"
-            code = code if suffix == ".cpp" else f"set -eu\n{code}"
-            write_if_changed(out / (name + suffix),
-                             f"{comment} Snippet {number} of {document.name}.\n{code}")
+            title = f"Snippet {number} of {document.name}."
+            if suffix == ".sh":
+                code = f"# {title}\nset -eu\n{code}"
+            else:
+                code = f"/* {title} */\n{code}"
+            write_if_changed(out / (name + suffix), code)
             write_if_changed(out / (name + ".expected"), expected or "")
             calls.append(f"estoc_snippet({name} {suffix} {out / name})")
     write_if_changed(out / "snippets.cmake", "\n".join(calls) + "\n")

@@ -1,5 +1,6 @@
 # Installs the build to a folder, then configures, builds and runs the consumer project against it.
-# cmake -DBUILD=... -DCONSUMER=... -DSCRATCH=... -DCXX=... -DBUILD_TYPE=... -P test_install.cmake
+# cmake -DBUILD=... -DCONSUMER=... -DSCRATCH=... -DCC=... -DCXX=... -DBUILD_TYPE=...
+#   -P test_install.cmake
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
@@ -9,7 +10,14 @@ run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${SCRATCH}/prefix)
 # The installed tree must not need the one it was built from.
 file(RENAME ${SCRATCH}/prefix ${SCRATCH}/moved)
 run(${CMAKE_COMMAND} -G Ninja -S ${CONSUMER} -B ${SCRATCH}/build -DCMAKE_CXX_COMPILER=${CXX}
+  -DCMAKE_C_COMPILER=${CC}
   -DCMAKE_BUILD_TYPE=${BUILD_TYPE} -DCMAKE_PREFIX_PATH=${SCRATCH}/moved
   -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF)
 run(${CMAKE_COMMAND} --build ${SCRATCH}/build)
 run(${SCRATCH}/build/consumer)
+run(${SCRATCH}/build/consumer_c)
+execute_process(COMMAND ${SCRATCH}/build/consumer_command list --filter class=one_gemm
+  OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
+if(NOT listed MATCHES "one_gemm-f32")
+  message(FATAL_ERROR "the command does not list the kernel of its program: ${listed}")
+endif()

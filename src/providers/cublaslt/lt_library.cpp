@@ -37,12 +37,9 @@ struct Opened {
 const Opened& opened() {
   static const Opened* instance = [] {
     auto* result = new Opened;
-    const auto library = jit::SharedLibrary::find(jit::cublaslt_spec());
-    if (!library) {
-      result->problem =
-          "cuBLASLt (libcublasLt.so.13 or .12) was not found; `pip install nvidia-cublas` brings "
-          "it";
-    } else if (!load_symbols(*library, result->table)) {
+    const auto library = jit::find_library(jit::cublaslt_spec(), result->problem);
+    if (!library) return result;
+    if (!load_symbols(*library, result->table)) {
       result->problem = fmt::format("{} lacks functions of cuBLASLt 12.0", library->path());
     } else {
       result->table.path = library->path();

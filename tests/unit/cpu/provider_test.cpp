@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "discovery/builtin.h"
 #include "providers/cpu/cpu_provider.h"
@@ -14,6 +17,22 @@ TEST(CpuProvider, IsBuiltIn) {
   const auto providers = builtin_providers();
   EXPECT_TRUE(std::any_of(providers.begin(), providers.end(),
                           [](const auto& provider) { return provider->name() == "cpu"; }));
+}
+
+std::vector<std::string> builtin_names() {
+  std::vector<std::string> names;
+  for (const auto& provider : builtin_providers())
+    names.emplace_back(provider->name());
+  return names;
+}
+
+TEST(BuiltinProviders, CublasltHasAnOffSwitch) {
+  EXPECT_EQ(builtin_names(), (std::vector<std::string>{"cuda", "cublaslt", "cpu"}));
+  ::setenv("ESTOC_CUBLASLT", "off", 1);
+  EXPECT_EQ(builtin_names(), (std::vector<std::string>{"cuda", "cpu"}));
+  ::setenv("ESTOC_CUBLASLT", "/some/libcublasLt.so", 1);
+  EXPECT_EQ(builtin_names(), (std::vector<std::string>{"cuda", "cublaslt", "cpu"}));
+  ::unsetenv("ESTOC_CUBLASLT");
 }
 
 TEST(CpuProvider, HasTheTwoClasses) {

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <utility>
 
+#include "core/hash.h"
 #include "discovery/bundle_file.h"
 #include "fake_class.h"
 
@@ -145,6 +147,31 @@ TEST_F(BundleTest, WithoutARuleTheFirstThatSupportsIsUsed) {
   EXPECT_NE(std::string(error.what()).find("a=f16"), std::string::npos) << error.what();
 }
 
+TEST_F(BundleTest, AnArtifactForAnotherArchitectureIsNotFound) {
+  const Registered registered(std::make_shared<CodeClass>());
+  save_bundle(path_, std::vector{artifact(0, Target::sm(90, true))},
+              std::vector<DispatchRule>{{problem(), 1, 1000, 0}});
+  const Bundle bundle = Bundle::open(path_);
+  EXPECT_EQ(bundle.find(f32_gemm(), Target::sm(90, true)).target(), Target::sm(90, true));
+  for (const Target other : {Target::cpu(), Target::sm(80), Target::sm(90)}) {
+    const Error error = error_of([&] { (void)bundle.find(f32_gemm(), other); });
+    EXPECT_EQ(error.kind(), ErrorKind::not_found);
+    EXPECT_NE(std::string(error.what()).find(other.name()), std::string::npos) << error.what();
+    EXPECT_TRUE(bundle.dispatch(f32_gemm(), other).empty());
+  }
+}
+
+TEST_F(BundleTest, RefusesATargetThatTheKernelIsNotFor) {
+  const Registered registered(std::make_shared<CodeClass>());
+  for (const char* target : {"sm_80", "sm_35", "gpu", ""}) {
+    discovery::StoredBundle bundle;
+    bundle.artifacts.push_back(
+        {.kernel = "coded-f32-v0", .target = target, .abi = "one", .knobs = {}, .code = {}});
+    write(discovery::encode(bundle));
+    EXPECT_EQ(error_of([&] { (void)Bundle::open(path_); }).kind(), ErrorKind::value) << target;
+  }
+}
+
 TEST_F(BundleTest, RefusesAnotherAbi) {
   {
     const Registered registered(std::make_shared<CodeClass>("one"));
@@ -202,6 +229,49 @@ TEST_F(BundleTest, EveryFlippedBitIsRefused) {
     // The header's length of the manifest is not under the hash; a wrong one breaks the JSON.
     write(damaged);
     EXPECT_EQ(error_of([&] { (void)Bundle::open(path_); }).kind(), ErrorKind::value) << at;
+  }
+}
+
+TEST(BundleFile, RefusesKnobsThatNoKernelHas) {
+  for (const auto& [swizzle, split] : {std::pair(0, 1), std::pair(1, 0), std::pair(-3, 2)}) {
+    discovery::StoredBundle bundle;
+    bundle.artifacts.push_back(
+        {.kernel = "k", .target = "cpu", .abi = "", .knobs = {}, .code = {}});
+    bundle.artifacts[0].knobs.swizzle = static_cast<std::int16_t>(swizzle);
+    bundle.artifacts[0].knobs.split = static_cast<std::int16_t>(split);
+    EXPECT_EQ(error_of([&] { (void)discovery::decode(discovery::encode(bundle)); }).kind(),
+              ErrorKind::value);
+  }
+}
+
+// A file with this manifest, its length and hash as they should be.
+std::string file_with(const std::string& manifest) {
+  std::string bytes = discovery::encode({}).substr(0, 32) + manifest;
+  auto put = [&](std::size_t at, std::uint64_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      bytes[at + static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * i));
+  };
+  put(12, manifest.size(), 4);
+  const core::Hash128 hash = core::hash(std::string_view(bytes).substr(32));
+  put(16, hash.high, 8);
+  put(24, hash.low, 8);
+  return bytes;
+}
+
+TEST(BundleFile, RefusesNumbersThatAreNone) {
+  auto manifest = [](const std::string& number) {
+    return R"({"artifacts":[{"kernel":"k","target":"cpu","abi":"","format":"","compiler":"",)"
+           R"("knobs":{"raster":"m","swizzle":1,"split":1},"offset":)" +
+           number +
+           R"(,"bytes":0,"resources":{"registers":0,"shared_bytes":0,"stack_bytes":0,)"
+           R"("spill_store_bytes":0,"spill_load_bytes":0,"barriers":0}}],"rules":[]})";
+  };
+  EXPECT_EQ(discovery::decode(file_with(manifest("0"))).artifacts.size(), 1U);
+  for (const char* wrong :
+       {"-1", "0.5", "1e300", "true", "\"0\"", "null", "18446744073709551616"}) {
+    EXPECT_EQ(error_of([&] { (void)discovery::decode(file_with(manifest(wrong))); }).kind(),
+              ErrorKind::value)
+        << wrong;
   }
 }
 

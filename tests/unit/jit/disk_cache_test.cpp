@@ -1,14 +1,18 @@
 // The disk cache under every fault that a file system and other processes can bring about.
 #include "jit/disk_cache.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 namespace estoc::jit {
 namespace {
@@ -181,12 +185,105 @@ TEST_F(DiskCacheTest, VerifyRemovesWhatIsBrokenAndNothingElse) {
   cache.store(key("b"), entry("b"));
   fs::resize_file(file_of("b", ".cubin"), 5);
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(48);
-  std::ofstream(folder_ / "left-behind.tmp") << "x";
-  fs::last_write_time(folder_ / "left-behind.tmp", old);
+  std::ofstream(folder_ / ".estoc-1-2-3.tmp") << "x";
+  fs::last_write_time(folder_ / ".estoc-1-2-3.tmp", old);
   fs::last_write_time(file_of("b", ".cubin"), old);
   EXPECT_EQ(cache.verify(), 3);
   EXPECT_TRUE(cache.find(key("a"), ""));
   EXPECT_EQ(cache.list().size(), 1u);
+}
+
+TEST_F(DiskCacheTest, FilesOfOthersAreLeftAlone) {
+  const DiskCache cache(folder_, 1000);
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(48);
+  for (const char* name : {"package.json", "mine.cubin", "notes", "compiler.record", "a.tmp"}) {
+    std::ofstream(folder_ / name) << "not the cache's";
+    fs::last_write_time(folder_ / name, old);
+  }
+  cache.store(key("a"), entry("a", 5000));
+  cache.store(key("b"), entry("b", 5000));
+  EXPECT_EQ(cache.verify(), 0);
+  EXPECT_TRUE(cache.list().empty()) << "the limit is smaller than one";
+  EXPECT_EQ(cache.clear(), 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 5);
+}
+
+// What a process leaves that is killed between its writes.
+void leave_behind(const fs::path& cubin, const fs::path& temporary) {
+  std::ofstream(cubin) << "half an entry";
+  std::ofstream(temporary) << "less";
+}
+
+TEST_F(DiskCacheTest, VerifyAndClearRemoveWhatDeadProcessesLeftAtOnce) {
+  const DiskCache cache(folder_);
+  const fs::path temporary = folder_ / ".estoc-1-2-3.tmp";
+  cache.store(key("b"), entry("b"));
+  leave_behind(file_of("a", ".cubin"), temporary);
+  EXPECT_EQ(cache.verify(), 2);
+  EXPECT_TRUE(cache.find(key("b"), ""));
+  leave_behind(file_of("a", ".cubin"), temporary);
+  EXPECT_EQ(cache.clear(), 1);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(DiskCacheTest, VerifySparesWhatALivingProcessWrites) {
+  const DiskCache cache(folder_);
+  const int writer = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(writer, LOCK_SH), 0);
+  leave_behind(file_of("a", ".cubin"), folder_ / ".estoc-1-2-3.tmp");
+  EXPECT_EQ(cache.verify(), 0);
+  ::close(writer);
+  EXPECT_EQ(cache.verify(), 2);
+}
+
+TEST_F(DiskCacheTest, StoringRemovesOldLeftovers) {
+  const DiskCache cache(folder_);
+  const fs::path temporary = folder_ / ".estoc-1-2-3.tmp";
+  leave_behind(file_of("a", ".cubin"), temporary);
+  cache.store(key("b"), entry("b"));
+  EXPECT_TRUE(fs::exists(temporary)) << "it may still be written";
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(2);
+  for (const fs::path& path : {file_of("a", ".cubin"), file_of("b", ".cubin"), temporary})
+    fs::last_write_time(path, old);
+  cache.store(key("c"), entry("c"));
+  EXPECT_FALSE(fs::exists(temporary));
+  EXPECT_FALSE(fs::exists(file_of("a", ".cubin")));
+  EXPECT_TRUE(cache.find(key("b"), ""));
+}
+
+TEST_F(DiskCacheTest, ProcessesKilledAtAnyMomentLeaveNothingWrong) {
+  std::mt19937 random(7);  // NOLINT: the same moments in every run
+  const DiskCache cache(folder_);
+  for (int round = 0; round < 30; ++round) {
+    std::vector<pid_t> children;
+    for (int process = 0; process < 4; ++process) {
+      const pid_t child = ::fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        for (int i = process;; ++i) {
+          const std::string name = std::to_string(i % 4);
+          DiskCache(folder_).store(key(name), entry(name, 300'000));
+        }
+      }
+      children.push_back(child);
+    }
+    ::usleep(static_cast<useconds_t>(random() % 12'000));
+    for (const pid_t child : children) {
+      ::kill(child, SIGKILL);
+      ::waitpid(child, nullptr, 0);
+    }
+    for (int i = 0; i < 4; ++i) {
+      const std::string name = std::to_string(i);
+      const auto found = cache.find(key(name), "nvrtc-13.0");
+      EXPECT_TRUE(!found || found->cubin == entry(name, 300'000).cubin) << name;
+    }
+  }
+  cache.verify();
+  const auto files = std::distance(fs::directory_iterator(folder_), {});
+  EXPECT_EQ(static_cast<std::size_t>(files), 2 * cache.list().size())
+      << "only whole entries are left";
+  for (const CacheListing& listing : cache.list())
+    EXPECT_TRUE(listing.intact);
 }
 
 TEST_F(DiskCacheTest, ThirtyTwoProcessesWriteAndReadAtOnce) {

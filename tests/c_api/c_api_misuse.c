@@ -1,0 +1,220 @@
+/* The C interface misused: NULL everywhere, tensors that cannot be, and errors in many threads. */
+#include <limits.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "estoc/estoc.h"
+
+static int failures = 0;
+
+static void expect(int holds, const char* what) {
+  if (holds) return;
+  ++failures;
+  fprintf(stderr, "expected: %s (last error: %s)\n", what, estoc_last_error());
+}
+
+/* The call must be refused as a wrong value, in words that hold `word`. */
+static void refused(estoc_status status, const char* word) {
+  if (status == ESTOC_ERROR_VALUE && strstr(estoc_last_error(), word) != NULL) return;
+  ++failures;
+  fprintf(stderr, "expected: an error about %s, got status %d (%s)\n", word, (int)status,
+          estoc_last_error());
+}
+
+static const int64_t kShape[] = {4, 4, 4, 4, 4, 4, 4};
+
+static estoc_tensor tensor(void* data) {
+  const estoc_tensor t = {data, "f32", 2, kShape, NULL, -1};
+  return t;
+}
+
+/* Objects to hand to calls of which another argument is missing. */
+typedef struct {
+  estoc_arguments* arguments;
+  estoc_kernel* kernel;
+  estoc_artifact* artifact;
+  estoc_bundle* bundle;
+  estoc_launch* launch;
+} objects;
+
+static float a[16], b[16], out[16];
+
+static objects make_objects(const char* path) {
+  objects made;
+  size_t found = 0;
+  memset(&made, 0, sizeof(made));
+  const estoc_tensor ta = tensor(a), tb = tensor(b), tout = tensor(out);
+  expect(estoc_gemm(&ta, &tb, &tout, "f32", &made.arguments) == ESTOC_OK, "arguments");
+  expect(estoc_find(made.arguments, NULL, NULL, 1, &made.kernel, &found) == ESTOC_OK, "a kernel");
+  expect(estoc_compile(made.kernel, "cpu", &made.artifact) == ESTOC_OK, "an artifact");
+  const estoc_artifact* const saved[] = {made.artifact};
+  expect(estoc_save(path, saved, 1) == ESTOC_OK, "a file");
+  expect(estoc_bundle_open(path, &made.bundle) == ESTOC_OK, "a bundle");
+  expect(estoc_bind(made.artifact, made.arguments, NULL, NULL, 0, &made.launch) == ESTOC_OK,
+         "a bound kernel");
+  return made;
+}
+
+static void free_objects(const objects* made) {
+  estoc_launch_free(made->launch);
+  estoc_bundle_free(made->bundle);
+  estoc_artifact_free(made->artifact);
+  estoc_kernel_free(made->kernel);
+  estoc_arguments_free(made->arguments);
+}
+
+static void test_null(const objects* o, const char* path) {
+  const estoc_tensor t = tensor(a);
+  estoc_arguments* arguments = NULL;
+  estoc_kernel* kernel = NULL;
+  estoc_artifact* artifact = NULL;
+  estoc_bundle* bundle = NULL;
+  estoc_launch* launch = NULL;
+  const estoc_artifact* const nothing[] = {NULL};
+  size_t n = 77;
+  refused(estoc_gemm(NULL, &t, &t, "f32", &arguments), "A");
+  refused(estoc_gemm(&t, NULL, &t, "f32", &arguments), "B");
+  refused(estoc_gemm(&t, &t, NULL, "f32", &arguments), "out");
+  refused(estoc_gemm(&t, &t, &t, NULL, &arguments), "accumulator");
+  refused(estoc_gemm(&t, &t, &t, "f32", NULL), "arguments");
+  refused(estoc_problem(NULL, -1, &arguments), "text");
+  refused(estoc_problem("gemm m=4 n=4 k=4 a=f32", -1, NULL), "arguments");
+  refused(estoc_find(NULL, NULL, NULL, 1, &kernel, &n), "arguments");
+  refused(estoc_find(o->arguments, NULL, NULL, 1, NULL, &n), "kernels");
+  refused(estoc_find(o->arguments, NULL, NULL, 1, &kernel, NULL), "written");
+  refused(estoc_kernel_by_name(NULL, &kernel), "name");
+  refused(estoc_kernel_by_name(estoc_kernel_name(o->kernel), NULL), "kernel");
+  refused(estoc_kernel_supports(NULL, o->arguments, NULL), "kernel");
+  refused(estoc_kernel_supports(o->kernel, NULL, NULL), "arguments");
+  refused(estoc_compile(NULL, "cpu", &artifact), "kernel");
+  refused(estoc_compile(o->kernel, NULL, &artifact), "target");
+  refused(estoc_compile(o->kernel, "cpu", NULL), "artifact");
+  refused(estoc_save(NULL, nothing, 0), "path");
+  refused(estoc_save(path, NULL, 1), "artifacts");
+  refused(estoc_save(path, nothing, 1), "artifacts");
+  refused(estoc_bundle_open(NULL, &bundle), "path");
+  refused(estoc_bundle_open(path, NULL), "bundle");
+  refused(estoc_bundle_find(NULL, o->arguments, NULL, &artifact), "bundle");
+  refused(estoc_bundle_find(o->bundle, NULL, NULL, &artifact), "arguments");
+  refused(estoc_bundle_find(o->bundle, o->arguments, NULL, NULL), "artifact");
+  refused(estoc_workspace_size(NULL, o->arguments, &n), "artifact");
+  refused(estoc_workspace_size(o->artifact, NULL, &n), "arguments");
+  refused(estoc_workspace_size(o->artifact, o->arguments, NULL), "bytes");
+  refused(estoc_run(NULL, o->arguments, NULL, NULL, 0), "artifact");
+  refused(estoc_run(o->artifact, NULL, NULL, NULL, 0), "arguments");
+  refused(estoc_bind(NULL, o->arguments, NULL, NULL, 0, &launch), "artifact");
+  refused(estoc_bind(o->artifact, NULL, NULL, NULL, 0, &launch), "arguments");
+  refused(estoc_bind(o->artifact, o->arguments, NULL, NULL, 0, NULL), "launch");
+  refused(estoc_launch_on(NULL, NULL), "launch");
+  expect(n == 77, "no number where a call fails");
+  expect(!arguments && !kernel && !artifact && !bundle && !launch, "no object where a call fails");
+  expect(strcmp(estoc_kernel_name(NULL), "") == 0, "no name of no kernel");
+  expect(strcmp(estoc_artifact_kernel_name(NULL), "") == 0, "no name of no artifact");
+  estoc_arguments_free(NULL);
+  estoc_kernel_free(NULL);
+  estoc_artifact_free(NULL);
+  estoc_bundle_free(NULL);
+  estoc_launch_free(NULL);
+}
+
+static void test_tensors(void) {
+  const estoc_tensor good = tensor(a), fine = tensor(out);
+  const int64_t huge[] = {INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2};
+  const int64_t negative[] = {-4, 4};
+  estoc_arguments* none = NULL;
+  estoc_tensor bad = good;
+  bad.rank = 7;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.rank");
+  bad.rank = -1;
+  refused(estoc_gemm(&good, &bad, &fine, "f32", &none), "B.rank");
+  bad.rank = 6;
+  expect(estoc_gemm(&bad, &good, &fine, "f32", &none) == ESTOC_ERROR_VALUE, "too many modes");
+  bad.rank = 0;
+  expect(estoc_gemm(&bad, &good, &fine, "f32", &none) == ESTOC_ERROR_VALUE, "too few modes");
+  bad = good;
+  bad.shape = NULL;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.shape");
+  bad.shape = huge;
+  bad.rank = 3;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.shape");
+  bad.rank = 2;
+  bad.shape = negative;
+  expect(estoc_gemm(&bad, &good, &fine, "f32", &none) == ESTOC_ERROR_VALUE, "a negative extent");
+  bad = good;
+  bad.device = -2;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "device");
+  bad.device = 100000;
+  expect(estoc_gemm(&bad, &good, &fine, "f32", &none) != ESTOC_OK, "operands on two devices");
+  bad = good;
+  bad.dtype = NULL;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.dtype");
+  expect(none == NULL, "no arguments from bad tensors");
+}
+
+static void test_described(void) {
+  estoc_arguments* described = NULL;
+  estoc_kernel* kernels[3] = {NULL, NULL, NULL};
+  estoc_artifact* artifact = NULL;
+  size_t found = 0;
+  expect(estoc_problem("gemm m=4 n=4 k=4 a=f32", -1, &described) == ESTOC_OK, "a problem");
+  expect(estoc_find(described, NULL, NULL, 0, NULL, &found) == ESTOC_OK && found == 0, "no room");
+  expect(estoc_find(described, "class=nope*", NULL, 3, kernels, &found) == ESTOC_OK && found == 0,
+         "a filter that nothing passes");
+  expect(estoc_find(described, "clas=x", NULL, 3, kernels, &found) == ESTOC_ERROR_VALUE,
+         "a filter that is none");
+  expect(estoc_find(described, NULL, "sm_1", 3, kernels, &found) == ESTOC_ERROR_VALUE,
+         "a target that is none");
+  expect(estoc_find(described, NULL, NULL, 1, kernels, &found) == ESTOC_OK && found == 1, "one");
+  expect(estoc_compile(kernels[0], "cpu", &artifact) == ESTOC_OK, "compiling needs no data");
+  expect(estoc_run(artifact, described, NULL, NULL, 0) != ESTOC_OK, "running does");
+  estoc_artifact_free(artifact);
+  estoc_kernel_free(kernels[0]);
+  estoc_arguments_free(described);
+}
+
+/* Each thread must see its own error, whatever the others do. */
+static void* fail_in_a_thread(void* number) {
+  char name[32];
+  estoc_kernel* kernel = NULL;
+  intptr_t wrong = strcmp(estoc_last_error(), "") != 0;
+  snprintf(name, sizeof(name), "nope_%d", *(const int*)number);
+  for (int i = 0; i < 300; ++i) {
+    wrong += estoc_kernel_by_name(name, &kernel) != ESTOC_ERROR_NOT_FOUND;
+    wrong += strstr(estoc_last_error(), name) == NULL;
+  }
+  return (void*)wrong;
+}
+
+static void test_threads(void) {
+  enum { kThreads = 8 };
+  pthread_t threads[kThreads];
+  int numbers[kThreads];
+  estoc_kernel* kernel = NULL;
+  expect(estoc_kernel_by_name("mine", &kernel) == ESTOC_ERROR_NOT_FOUND, "an error");
+  for (int i = 0; i < kThreads; ++i) {
+    numbers[i] = 1000 + i;
+    if (pthread_create(&threads[i], NULL, fail_in_a_thread, &numbers[i]) != 0) abort();
+  }
+  for (int i = 0; i < kThreads; ++i) {
+    void* wrong = NULL;
+    pthread_join(threads[i], &wrong);
+    expect(wrong == NULL, "the thread's own error");
+  }
+  expect(strstr(estoc_last_error(), "mine") != NULL, "this thread's error is still there");
+}
+
+int main(int argc, char** argv) {
+  const char* path = argc > 1 ? argv[1] : "c_api_misuse.estoc";
+  expect(strcmp(estoc_last_error(), "") == 0, "no error before any");
+  const objects made = make_objects(path);
+  test_null(&made, path);
+  test_tensors();
+  test_described();
+  test_threads();
+  free_objects(&made);
+  remove(path);
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
