@@ -32,7 +32,7 @@ void expect_compiles(const std::string& source, const std::string& target,
                               .headers = jit::device_sources().headers,
                               .options = options})
               .log;
-  } catch (const jit::CompileError& error) {
+  } catch (const CompileError& error) {
     FAIL() << target << "\n" << error.log();
   }
   for (const char* bad : {"warning", "error", "C75"}) {
