@@ -37,6 +37,13 @@ inline void wgmma_wait_group(int line = __builtin_LINE(), const char* file = __b
   emulator::wgmma_wait(groups, {file, line});
 }
 
+inline float acc_value(float value) {
+  return value;
+}
+inline i32 acc_value(i32 value) {
+  return value;
+}
+
 template <int count>
 inline void acc_use(float (&acc)[count], int line = __builtin_LINE(),
                     const char* file = __builtin_FILE()) {
