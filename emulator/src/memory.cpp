@@ -26,33 +26,6 @@ struct ThreadView {
   }
 };
 
-// What all threads of a team know. The answers for the last agent asked for are kept.
-struct TeamView {
-  const std::vector<Thread*>& threads;
-  mutable u32 agent = ~0u;
-  mutable u32 least_seen = 0;
-  mutable u32 least_fenced = 0;
-
-  void look(u32 which) const {
-    if (agent == which) return;
-    agent = which;
-    least_seen = least_fenced = ~0u;
-    for (const Thread* thread : threads) {
-      least_seen = std::min(least_seen, thread->known.seen[which]);
-      least_fenced = std::min(least_fenced, thread->known.fenced[which]);
-    }
-  }
-  bool seen(const Access& before, u32 lane) const {
-    look(before.agent + lane);
-    return least_seen >= before.time;
-  }
-  bool fenced(const Access& before, u32 lane) const {
-    // Who knows of a fenced write has it in both clocks; only some thread needs to have fenced.
-    look(before.agent + lane);
-    return least_fenced >= before.time;
-  }
-};
-
 std::string_view kind_of(bool write) {
   return write ? "write" : "read";
 }
@@ -146,7 +119,7 @@ void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {
   if (!Machine::current().checks() || bytes == 0) return;
   const u64 address = kSharedBase + offset;
   if (accessor.all != nullptr) {
-    touch_cells(accessor, TeamView{*accessor.all}, cta.cells.data(), offset, bytes, address, true);
+    touch_cells(accessor, *accessor.all, cta.cells.data(), offset, bytes, address, true);
   } else {
     touch_cells(accessor, ThreadView{accessor.thread}, cta.cells.data(), offset, bytes, address,
                 true);
