@@ -21,6 +21,12 @@ inline constexpr u32 kSharedBase = 1024;
 inline constexpr u32 kWarpLanes = 32;
 inline constexpr u32 kGroupThreads = 128;
 
+/// Global memory is the host's own.
+template <typename Type = std::byte>
+Type* host_pointer(u64 address) {
+  return reinterpret_cast<Type*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 struct Thread;
 struct Mbarrier;
 struct Cta;

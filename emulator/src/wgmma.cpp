@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "machine.h"
@@ -267,12 +268,13 @@ Accumulators& take_registers(WgmmaState& state, Team& team, const WgmmaOperands&
   acc.integers = first.integers;
   for (void* operands : team.operands)
     acc.registers.push_back(static_cast<WgmmaOperands*>(operands)->acc);
-  acc.values.resize(static_cast<std::size_t>(kRows * first.columns));
+  acc.values.resize(static_cast<unsigned>(kRows * first.columns));
   for_registers(acc, [](float& value, float& slot) { std::memcpy(&value, &slot, 4); });
   const auto before = state.last_written.find(first.acc);
   const bool untouched =
-      before != state.last_written.end() && before->second.size() == acc.values.size() &&
-      std::memcmp(before->second.data(), acc.values.data(), 4 * acc.values.size()) == 0;
+      before != state.last_written.end() &&
+      std::equal(before->second.begin(), before->second.end(), acc.values.begin(), acc.values.end(),
+                 [](float x, float y) { return std::bit_cast<u32>(x) == std::bit_cast<u32>(y); });
   if (!state.fenced && (needs_fence || !untouched)) {
     m.report(Fault::missing_wgmma_fence, *team.members[0], site, 0,
              "registers of this wgmma were accessed since the last wgmma_fence(): call it before "
