@@ -134,15 +134,18 @@ struct FragmentReader {
   }
 
   /// The same of f64: rows first + lane / 4 and eight more, K element 4 * step + lane % 4.
-  __device__ __forceinline__ static void read_f64(double (&values)[2], u32 shared, u32 first,
-                                                  u32 step, u32 lane) {
+  __device__ __forceinline__ static Words<4> read_f64(u32 shared, u32 first, u32 step, u32 lane) {
+    Words<4> words;
 #pragma unroll
     for (u32 r = 0; r < 2; ++r) {
       const u32 at = first + lane / 4 + 8 * r;
       const u32 k = 4 * step + lane % 4;
       const u32 offset = mn_major ? Layout::offset(k, at * 8) : Layout::offset(at, k * 8);
-      values[r] = bit_cast<double>(ptx::ld_shared<2>(shared + offset));
+      const Words<2> value = ptx::ld_shared<2>(shared + offset);
+      words.word[2 * r] = value.word[0];
+      words.word[2 * r + 1] = value.word[1];
     }
+    return words;
   }
 
  private:

@@ -76,11 +76,9 @@ Machine::Machine(Entry entry, Dimensions grid, unsigned threads, unsigned shared
         fmt::format("{} bytes of shared memory, of {}", shared_bytes, kSharedLimit));
   }
   cluster_count_ = grid[0] / c[0] * (grid[1] / c[1]) * (grid[2] / c[2]);
-  u64 cells = 0;
   for (const Allocation& a : options.memory) {
     const auto address = reinterpret_cast<u64>(a.address);
     allocations_.push_back({address, a.bytes, &a, address / 16, {}});
-    cells += a.bytes / 16 + 2;
   }
   std::sort(allocations_.begin(), allocations_.end(),
             [](const auto& x, const auto& y) { return x.address < y.address; });

@@ -21,6 +21,12 @@ inline constexpr u32 kSharedBase = 1024;
 inline constexpr u32 kWarpLanes = 32;
 inline constexpr u32 kGroupThreads = 128;
 
+/// Global memory is the host's own.
+template <typename Type = std::byte>
+Type* host_pointer(u64 address) {
+  return reinterpret_cast<Type*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 struct Thread;
 struct Mbarrier;
 struct Cta;
@@ -294,6 +300,33 @@ bool locate_shared(Thread& thread, u32 address, u32 bytes, Site site, SharedPlac
 /// Notes that a thread touches the shared memory of another CTA, which has to be there still.
 void visit(Thread& thread, Cta& cta, u32 address, Site site);
 
+/// What all threads of a team know. The answers for the last agent asked for are kept, so it is of
+/// one instruction.
+struct TeamView {
+  const std::vector<Thread*>& threads;
+  mutable u32 agent = ~0u;
+  mutable u32 least_seen = 0;
+  mutable u32 least_fenced = 0;
+
+  void look(u32 which) const {
+    if (agent == which) return;
+    agent = which;
+    least_seen = least_fenced = ~0u;
+    for (const Thread* thread : threads) {
+      least_seen = std::min(least_seen, thread->known.seen[which]);
+      least_fenced = std::min(least_fenced, thread->known.fenced[which]);
+    }
+  }
+  bool seen(const Access& before, u32 lane) const {
+    look(before.agent + lane);
+    return least_seen >= before.time;
+  }
+  bool fenced(const Access& before, u32 lane) const {
+    look(before.agent + lane);
+    return least_fenced >= before.time;
+  }
+};
+
 /// Checks and enters accesses of [offset, offset + bytes).
 struct Accessor {
   Thread& thread;  ///< whose knowledge counts, and whom a report names
@@ -303,7 +336,7 @@ struct Accessor {
   u32 time;
   bool write;
   bool async_proxy;
-  const std::vector<Thread*>* all = nullptr;  ///< where what all of these know counts
+  const TeamView* all = nullptr;  ///< where what all of these know counts
 
   static Accessor generic(Thread& thread, Site site, bool write);
   static Accessor asynchronous(Thread& thread, Site site, bool write, u32 agent, u64 time,

@@ -26,33 +26,6 @@ struct ThreadView {
   }
 };
 
-// What all threads of a team know. The answers for the last agent asked for are kept.
-struct TeamView {
-  const std::vector<Thread*>& threads;
-  mutable u32 agent = ~0u;
-  mutable u32 least_seen = 0;
-  mutable u32 least_fenced = 0;
-
-  void look(u32 which) const {
-    if (agent == which) return;
-    agent = which;
-    least_seen = least_fenced = ~0u;
-    for (const Thread* thread : threads) {
-      least_seen = std::min(least_seen, thread->known.seen[which]);
-      least_fenced = std::min(least_fenced, thread->known.fenced[which]);
-    }
-  }
-  bool seen(const Access& before, u32 lane) const {
-    look(before.agent + lane);
-    return least_seen >= before.time;
-  }
-  bool fenced(const Access& before, u32 lane) const {
-    // Who knows of a fenced write has it in both clocks; only some thread needs to have fenced.
-    look(before.agent + lane);
-    return least_fenced >= before.time;
-  }
-};
-
 std::string_view kind_of(bool write) {
   return write ? "write" : "read";
 }
@@ -146,7 +119,7 @@ void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {
   if (!Machine::current().checks() || bytes == 0) return;
   const u64 address = kSharedBase + offset;
   if (accessor.all != nullptr) {
-    touch_cells(accessor, TeamView{*accessor.all}, cta.cells.data(), offset, bytes, address, true);
+    touch_cells(accessor, *accessor.all, cta.cells.data(), offset, bytes, address, true);
   } else {
     touch_cells(accessor, ThreadView{accessor.thread}, cta.cells.data(), offset, bytes, address,
                 true);
@@ -188,7 +161,7 @@ void load_global(u64 address, void* to, u32 bytes, Site site) {
   Thread& thread = Machine::self();
   check_alignment(thread, address, bytes, site);
   if (touch_global(Accessor::generic(thread, site, false), address, bytes)) {
-    std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
+    std::memcpy(to, host_pointer(address), bytes);
   } else {
     std::memset(to, 0xff, bytes);
   }
@@ -198,7 +171,7 @@ void store_global(u64 address, const void* from, u32 bytes, Site site) {
   Thread& thread = Machine::self();
   check_alignment(thread, address, bytes, site);
   if (touch_global(Accessor::generic(thread, site, true), address, bytes)) {
-    std::memcpy(reinterpret_cast<void*>(address), from, bytes);
+    std::memcpy(host_pointer(address), from, bytes);
   }
 }
 
@@ -268,11 +241,6 @@ bool may_touch(Thread& thread, u64 address, bool write, Site site) {
   return false;
 }
 
-template <typename Value>
-Value* word_at(u64 address) {
-  return reinterpret_cast<Value*>(address);
-}
-
 }  // namespace
 
 u32 atomic_add(u64 address, u32 value, Order order, Site site) {
@@ -280,8 +248,8 @@ u32 atomic_add(u64 address, u32 value, Order order, Site site) {
   Machine& m = Machine::current();
   m.maybe_yield(thread);
   if (!may_touch(thread, address, true, site)) return 0;
-  const u32 old = *word_at<u32>(address);
-  *word_at<u32>(address) = old + value;
+  const u32 old = *host_pointer<u32>(address);
+  *host_pointer<u32>(address) = old + value;
   SyncWord& word = m.sync_word(address);
   // A relaxed access releases what a fence before it covers, and acquires for a fence after it.
   const bool releases = order == Order::release || order == Order::both || thread.memory_fence;
@@ -296,8 +264,8 @@ float atomic_add(u64 address, float value, Site site) {
   Thread& thread = Machine::self();
   Machine::current().maybe_yield(thread);
   if (!may_touch(thread, address, true, site)) return 0;
-  const float old = *word_at<float>(address);
-  *word_at<float>(address) = old + value;
+  const float old = *host_pointer<float>(address);
+  *host_pointer<float>(address) = old + value;
   return old;
 }
 
@@ -307,7 +275,7 @@ u32 load_acquire(u64 address, Site site) {
   m.maybe_yield(thread);
   if (!may_touch(thread, address, false, site)) return 0;
   acquire_word(thread, m.sync_word(address));
-  return *word_at<u32>(address);
+  return *host_pointer<u32>(address);
 }
 
 void store_release(u64 address, u32 value, Site site) {
@@ -316,7 +284,7 @@ void store_release(u64 address, u32 value, Site site) {
   if (!may_touch(thread, address, true, site)) return;
   SyncWord& word = m.sync_word(address);
   release_word(thread, word);
-  *word_at<u32>(address) = value;
+  *host_pointer<u32>(address) = value;
   m.wake_all(word.waiting);
 }
 

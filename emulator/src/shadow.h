@@ -1,6 +1,7 @@
 // Who touched a piece of memory last: enough to see that two accesses are not ordered.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "clock.h"
@@ -22,10 +23,39 @@ struct Access {
 
 enum class Conflict { none, race, proxy };
 
+/// A few accesses; more than three go to a vector.
+class AccessList {
+ public:
+  std::size_t size() const { return size_; }
+  Access& operator[](std::size_t i) { return i < kInline ? near_[i] : far_[i - kInline]; }
+
+  void push_back(const Access& access) {
+    if (size_ < kInline) {
+      near_[size_] = access;
+    } else {
+      far_.push_back(access);
+    }
+    ++size_;
+  }
+
+  /// Keeps the first `count`.
+  void truncate(std::size_t count) {
+    if (size_ > kInline) far_.resize(count > kInline ? count - kInline : 0);
+    size_ = static_cast<u32>(count);
+  }
+
+ private:
+  static constexpr std::size_t kInline = 3;
+
+  std::array<Access, kInline> near_;
+  u32 size_ = 0;
+  std::vector<Access> far_;
+};
+
 /// What 16 bytes of memory remember.
 struct Cell {
   u16 initialised = 0;
-  std::vector<Access> accesses;
+  AccessList accesses;
 
   /// Enters an access, of which `View` says what it knows: seen(access, lane), fenced(access,
   /// lane). Answers how it conflicts with an earlier one, which goes to `other`.
@@ -61,7 +91,8 @@ Conflict Cell::enter(const Access& now, const View& view, Access& other) {
   Conflict worst = Conflict::none;
   bool merged = false;
   std::size_t kept = 0;
-  for (Access& before : accesses) {
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    Access& before = accesses[i];
     if (detail::same_warp_read(before, now)) {
       before.lanes |= now.lanes;
       merged = true;
@@ -80,7 +111,7 @@ Conflict Cell::enter(const Access& now, const View& view, Access& other) {
     }
     if (before.bytes != 0) accesses[kept++] = before;
   }
-  accesses.resize(kept);
+  accesses.truncate(kept);
   if (!merged) accesses.push_back(now);
   return worst;
 }

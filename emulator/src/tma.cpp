@@ -222,7 +222,7 @@ void tma_load(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
                 Machine::current().find_allocation(address, bytes) == nullptr) {
               return;
             }
-            std::memcpy(into.data() + offset, reinterpret_cast<const void*>(address), bytes);
+            std::memcpy(into.data() + offset, host_pointer(address), bytes);
             if (box.map.type == MapType::tf32 || box.map.type == MapType::tf32_ftz) {
               round_to_tf32(into.data() + offset, bytes);
             }
@@ -269,7 +269,7 @@ void bulk_load(u32 shared, u64 global, u32 bytes, u32 barrier, Site site) {
                                           thread.bulk.committed + 1, true),
                    global, bytes);
   const auto fetch = [=](std::vector<std::byte>& into) {
-    if (exists) std::memcpy(into.data(), reinterpret_cast<const void*>(global), bytes);
+    if (exists) std::memcpy(into.data(), host_pointer(global), bytes);
   };
   load_into(thread, *to.cta, to.offset, bytes, kSharedBase + signal.offset, site,
             std::make_shared<std::vector<std::byte>>(), fetch, 0);
@@ -328,7 +328,7 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
                     Machine::current().find_allocation(address, bytes) == nullptr) {
                   return;
                 }
-                auto* there = reinterpret_cast<std::byte*>(address);
+                std::byte* there = host_pointer(address);
                 if (adds) {
                   add_elements(box.map.type, there, data->data() + offset, bytes);
                 } else {
@@ -363,7 +363,7 @@ void bulk_store(u64 global, u32 shared, u32 bytes, Site site) {
   Cta* cta = from.cta;
   open_store(
       thread, [=] { std::memcpy(data->data(), cta->shared + from.offset, bytes); },
-      [=] { std::memcpy(reinterpret_cast<void*>(global), data->data(), bytes); });
+      [=] { std::memcpy(host_pointer(global), data->data(), bytes); });
 }
 
 namespace {
@@ -454,7 +454,7 @@ void cp_async(u32 shared, u64 global, u32 bytes, u32 source_bytes, Site site) {
   auto copy = [=, cta = to.cta] {
     std::byte* there = cta->shared + to.offset;
     std::memset(there, 0, bytes);
-    if (exists) std::memcpy(there, reinterpret_cast<const void*>(global), source_bytes);
+    if (exists) std::memcpy(there, host_pointer(global), source_bytes);
   };
   if (m.options().schedule == Schedule::eager) {
     copy();

@@ -110,7 +110,7 @@ struct MatrixOperands {
 
 // Moves row `row` of matrix `matrix`, which thread 8 * matrix + row points to.
 void move_row(Team& team, int matrix, int row, bool transpose, bool load, Site site) {
-  const auto pointer = static_cast<std::size_t>(8 * matrix + row);
+  const auto pointer = static_cast<unsigned>(8 * matrix + row);
   Thread& thread = *team.members[pointer];
   const u32 address = static_cast<MatrixOperands*>(team.operands[pointer])->address;
   if (address % 16 != 0) {
@@ -124,7 +124,7 @@ void move_row(Team& team, int matrix, int row, bool transpose, bool load, Site s
   for (int column = 0; column < 8; ++column) {
     const int major = transpose ? column : row;
     const int minor = transpose ? row : column;
-    const auto lane = static_cast<std::size_t>(4 * major + minor / 2);
+    const auto lane = static_cast<unsigned>(4 * major + minor / 2);
     u32& word = static_cast<MatrixOperands*>(team.operands[lane])->words[matrix];
     const int shift = 16 * (minor % 2);
     u16 element = 0;

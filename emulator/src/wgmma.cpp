@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "machine.h"
@@ -90,12 +91,6 @@ void for_chunks(const Product& p, bool of_a, int outer, const Action& action) {
   }
 }
 
-u32 bits_at(const std::byte* memory, u32 index, u32 bytes) {
-  u32 bits = 0;
-  std::memcpy(&bits, memory + index * bytes, bytes);
-  return bits;
-}
-
 template <typename Value>
 Value to_value(Type type, u32 bits) {
   if constexpr (std::is_same_v<Value, float>) {
@@ -106,19 +101,41 @@ Value to_value(Type type, u32 bits) {
   }
 }
 
-// The operand as numbers: put(outer, k, value).
-template <typename Value, typename Put>
-void read_operand(const Product& p, bool of_a, int outer, const Put& put) {
-  const Type type = of_a ? p.a_type : p.b_type;
+// The elements of 16 bytes.
+template <typename Value>
+void convert(Type type, const std::byte* memory, Value (&values)[16]) {
   const auto bytes = static_cast<u32>(abi::type_bytes(type));
+  u16 halves[8];
+  std::memcpy(halves, memory, 16);
+  if constexpr (std::is_same_v<Value, float>) {
+    if (type == Type::bf16) {
+      for (int i = 0; i < 8; ++i)
+        values[i] = bfloat_to_float(halves[i]);
+      return;
+    }
+  }
+  for (u32 i = 0; i < 16 / bytes; ++i) {
+    u32 bits = 0;
+    std::memcpy(&bits, memory + i * bytes, bytes);
+    values[i] = to_value<Value>(type, bits);
+  }
+}
+
+// The operand as numbers, from `to` with one stride for M or N and one for K.
+template <typename Value>
+void read_operand(const Product& p, bool of_a, int outer, Value* to, std::size_t outer_stride,
+                  std::size_t k_stride) {
+  const Type type = of_a ? p.a_type : p.b_type;
+  const u32 count = 16 / static_cast<u32>(abi::type_bytes(type));
   const std::size_t size = p.cta->storage.size() - 1024;
   for_chunks(p, of_a, outer, [&](u32 address, u32 row, u32 k, bool along_rows) {
     if (address < kSharedBase || address + 16 - kSharedBase > size) return;
-    const std::byte* memory = p.cta->shared + (address - kSharedBase);
-    for (u32 i = 0; i < 16 / bytes; ++i) {
-      const Value value = to_value<Value>(type, bits_at(memory, i, bytes));
-      put(along_rows ? row + i : row, along_rows ? k : k + i, value);
-    }
+    Value values[16];
+    convert(type, p.cta->shared + (address - kSharedBase), values);
+    Value* place = to + row * outer_stride + k * k_stride;
+    const std::size_t step = along_rows ? outer_stride : k_stride;
+    for (u32 i = 0; i < count; ++i)
+      place[i * step] = values[i];
   });
 }
 
@@ -148,11 +165,9 @@ void execute_as(const Product& p, Value* sums) {
   if (p.a_in_registers) {
     read_registers(p, a);
   } else {
-    read_operand<Value>(p, true, kRows,
-                        [&](u32 row, u32 k, Value value) { a[row * depth + k] = value; });
+    read_operand(p, true, kRows, a.data(), depth, 1);
   }
-  read_operand<Value>(p, false, p.columns,
-                      [&](u32 n, u32 k, Value value) { b[k * columns + n] = value; });
+  read_operand(p, false, p.columns, b.data(), 1, columns);
   if (!p.add) std::fill_n(sums, kRows * columns, Value{});
   multiply(sums, a.data(), b.data(), kRows, p.columns, p.depth());
 }
@@ -193,7 +208,8 @@ void check_operand(Thread& thread, const Team& team, const Product& p, bool of_a
              "of 1024 bytes");
   }
   Accessor accessor = Accessor::asynchronous(thread, site, false, thread.wgmma->agent, epoch, true);
-  accessor.all = &team.members;
+  const TeamView view{team.members};
+  accessor.all = &view;
   for_chunks(p, of_a, outer, [&](u32 address, u32, u32, bool) {
     SharedPlace place{};
     if (locate_shared(thread, address, 16, site, place)) {
@@ -252,12 +268,13 @@ Accumulators& take_registers(WgmmaState& state, Team& team, const WgmmaOperands&
   acc.integers = first.integers;
   for (void* operands : team.operands)
     acc.registers.push_back(static_cast<WgmmaOperands*>(operands)->acc);
-  acc.values.resize(static_cast<std::size_t>(kRows * first.columns));
+  acc.values.resize(static_cast<unsigned>(kRows * first.columns));
   for_registers(acc, [](float& value, float& slot) { std::memcpy(&value, &slot, 4); });
   const auto before = state.last_written.find(first.acc);
   const bool untouched =
-      before != state.last_written.end() && before->second.size() == acc.values.size() &&
-      std::memcmp(before->second.data(), acc.values.data(), 4 * acc.values.size()) == 0;
+      before != state.last_written.end() &&
+      std::equal(before->second.begin(), before->second.end(), acc.values.begin(), acc.values.end(),
+                 [](float x, float y) { return std::bit_cast<u32>(x) == std::bit_cast<u32>(y); });
   if (!state.fenced && (needs_fence || !untouched)) {
     m.report(Fault::missing_wgmma_fence, *team.members[0], site, 0,
              "registers of this wgmma were accessed since the last wgmma_fence(): call it before "

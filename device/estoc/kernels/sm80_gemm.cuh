@@ -91,6 +91,23 @@ __device__ __forceinline__ void multiply(Value (&acc)[4], const u32 (&a)[4], con
   }
 }
 
+/// acc += a b for 16 rows, 8 columns and four elements of K.
+__device__ __forceinline__ void multiply_f64(double (&acc)[4], const double (&a)[2], double b) {
+#if __CUDA_ARCH__ >= 900
+  const double column[1] = {b};
+  ptx::mma_m16n8_f64<4>(acc, a, column);
+#else
+  double low[2] = {acc[0], acc[1]};
+  double high[2] = {acc[2], acc[3]};
+  ptx::mma_m8n8k4_f64(low, a[0], b);
+  ptx::mma_m8n8k4_f64(high, a[1], b);
+  acc[0] = low[0];
+  acc[1] = low[1];
+  acc[2] = high[0];
+  acc[3] = high[1];
+#endif
+}
+
 /// The sums of one warp: blocks of 16 rows and 8 columns, four a thread.
 template <Sm80GemmConfig config>
 struct Sums {
@@ -99,76 +116,71 @@ struct Sums {
   Compute<config.accumulator> block[kBlocksM][kBlocksN][4] = {};
 };
 
-/// Multiplies what one stage holds.
+/// The fragments of one K step of a warp's part of a stage.
 template <Sm80GemmConfig config>
-__device__ __forceinline__ void multiply_stage(Sums<config>& sums, u32 a, u32 b,
-                                               const WarpPlace<config>& place) {
+struct Fragments {
+  static constexpr bool kF64 = config.accumulator == Type::f64;
   using ReaderA = FragmentReader<config.a, config.a_m_major, config.tile_m, config.tile_k>;
   using ReaderB = FragmentReader<config.b, config.b_n_major, config.tile_n, config.tile_k>;
-  constexpr int kSteps = config.tile_k * abi::type_bytes(config.a) / 32;
-  using S = Sums<config>;
+  static constexpr int kPairsM = config.warp_rows() / 16;
+  static constexpr int kPairsN = config.warp_columns() / 16;
+  Words<4> a[kPairsM];
+  Words<4> b[kPairsN];
+
+  __device__ __forceinline__ void read(u32 shared_a, u32 shared_b, u32 step,
+                                       const WarpPlace<config>& place) {
 #pragma unroll
-  for (u32 step = 0; step < kSteps; ++step) {
-    Words<4> fragment_a[S::kBlocksM];
-    Words<4> fragment_b[S::kBlocksN / 2];
-#pragma unroll
-    for (u32 i = 0; i < S::kBlocksM; ++i) {
-      fragment_a[i] = ReaderA::read(a, place.m + 16 * i, step, place.lane);
-      round_operand<config.a>(fragment_a[i]);
+    for (u32 i = 0; i < kPairsM; ++i) {
+      a[i] = read_one<ReaderA>(shared_a, place.m + 16 * i, step, place.lane);
+      round_operand<config.a>(a[i]);
     }
 #pragma unroll
-    for (u32 j = 0; j < S::kBlocksN / 2; ++j) {
-      fragment_b[j] = ReaderB::read(b, place.n + 16 * j, step, place.lane);
-      round_operand<config.b>(fragment_b[j]);
+    for (u32 j = 0; j < kPairsN; ++j) {
+      b[j] = read_one<ReaderB>(shared_b, place.n + 16 * j, step, place.lane);
+      round_operand<config.b>(b[j]);
     }
+  }
+
+  __device__ __forceinline__ void multiply_into(Sums<config>& sums) const {
 #pragma unroll
-    for (int i = 0; i < S::kBlocksM; ++i) {
+    for (int i = 0; i < Sums<config>::kBlocksM; ++i) {
 #pragma unroll
-      for (int j = 0; j < S::kBlocksN; ++j) {
-        const Words<4>& pair = fragment_b[j / 2];
-        const u32 columns[2] = {pair.word[j % 2], pair.word[2 + j % 2]};
-        multiply<config.a, config.b>(sums.block[i][j], fragment_a[i].word, columns);
+      for (int j = 0; j < Sums<config>::kBlocksN; ++j) {
+        const Words<4>& pair = b[j / 2];
+        if constexpr (kF64) {
+          multiply_f64(sums.block[i][j], bit_cast<Doubles>(a[i]).value,
+                       bit_cast<Doubles>(pair).value[j % 2]);
+        } else {
+          const u32 columns[2] = {pair.word[j % 2], pair.word[2 + j % 2]};
+          multiply<config.a, config.b>(sums.block[i][j], a[i].word, columns);
+        }
       }
     }
   }
-}
 
-/// The same in f64, four elements of K at a time.
+ private:
+  struct alignas(16) Doubles {
+    double value[2];
+  };
+
+  template <typename Reader>
+  __device__ __forceinline__ static Words<4> read_one(u32 shared, u32 first, u32 step, u32 lane) {
+    if constexpr (kF64) return Reader::read_f64(shared, first, step, lane);
+    if constexpr (!kF64) return Reader::read(shared, first, step, lane);
+  }
+};
+
+/// Multiplies what one stage holds; the fragments of a step are fetched during the one before.
 template <Sm80GemmConfig config>
-__device__ __forceinline__ void multiply_stage_f64(Sums<config>& sums, u32 a, u32 b,
-                                                   const WarpPlace<config>& place) {
-  using ReaderA = FragmentReader<config.a, config.a_m_major, config.tile_m, config.tile_k>;
-  using ReaderB = FragmentReader<config.b, config.b_n_major, config.tile_n, config.tile_k>;
-  using S = Sums<config>;
+__device__ __forceinline__ void multiply_stage(Sums<config>& sums, u32 a, u32 b,
+                                               const WarpPlace<config>& place) {
+  constexpr int kSteps = config.tile_k * abi::type_bytes(config.a) / 32;
+  Fragments<config> fragments[2];
+  fragments[0].read(a, b, 0, place);
 #pragma unroll
-  for (u32 step = 0; step < config.tile_k / 4; ++step) {
-    double fragment_a[S::kBlocksM][2];
-    double fragment_b[S::kBlocksN / 2][2];
-#pragma unroll
-    for (u32 i = 0; i < S::kBlocksM; ++i)
-      ReaderA::read_f64(fragment_a[i], a, place.m + 16 * i, step, place.lane);
-#pragma unroll
-    for (u32 j = 0; j < S::kBlocksN / 2; ++j)
-      ReaderB::read_f64(fragment_b[j], b, place.n + 16 * j, step, place.lane);
-#pragma unroll
-    for (int i = 0; i < S::kBlocksM; ++i) {
-#pragma unroll
-      for (int j = 0; j < S::kBlocksN; ++j) {
-        const double column[1] = {fragment_b[j / 2][j % 2]};
-#if __CUDA_ARCH__ >= 900
-        ptx::mma_m16n8_f64<4>(sums.block[i][j], fragment_a[i], column);
-#else
-        double low[2] = {sums.block[i][j][0], sums.block[i][j][1]};
-        double high[2] = {sums.block[i][j][2], sums.block[i][j][3]};
-        ptx::mma_m8n8k4_f64(low, fragment_a[i][0], column[0]);
-        ptx::mma_m8n8k4_f64(high, fragment_a[i][1], column[0]);
-        sums.block[i][j][0] = low[0];
-        sums.block[i][j][1] = low[1];
-        sums.block[i][j][2] = high[0];
-        sums.block[i][j][3] = high[1];
-#endif
-      }
-    }
+  for (u32 step = 0; step < kSteps; ++step) {
+    if (step + 1 < kSteps) fragments[(step + 1) % 2].read(a, b, step + 1, place);
+    fragments[step % 2].multiply_into(sums);
   }
 }
 
@@ -290,11 +302,7 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l,
     ptx::barrier_sync();
     copy(k_tile + config.stages - 1);
     const u32 stage = shared + static_cast<u32>(k_tile % config.stages) * config.stage_bytes();
-    if constexpr (config.accumulator == Type::f64) {
-      multiply_stage_f64<config>(sums, stage, stage + config.a_bytes(), place);
-    } else {
-      multiply_stage<config>(sums, stage, stage + config.a_bytes(), place);
-    }
+    multiply_stage<config>(sums, stage, stage + config.a_bytes(), place);
   }
   ptx::cp_async_wait_all();
   ptx::barrier_sync();

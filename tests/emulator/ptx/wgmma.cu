@@ -47,13 +47,14 @@ __device__ __forceinline__ void products(u64 global, u64 a, u64 b) {
 }
 
 // An entry each, since one that holds all widths runs out of registers.
+// clang-format off
 #define ENTRY(n)                                       \
   extern "C" __global__ void __launch_bounds__(128, 1) \
       estoc_kernel_##n(u64 global, u64 a, u64 b) {     \
     products<n>(global, a, b);                         \
   }
-ENTRY(8)
-ENTRY(16) ENTRY(24) ENTRY(32) ENTRY(40) ENTRY(48) ENTRY(56) ENTRY(64) ENTRY(72) ENTRY(80) ENTRY(88)
-    ENTRY(96) ENTRY(104) ENTRY(112) ENTRY(120) ENTRY(128) ENTRY(136) ENTRY(144) ENTRY(152)
-        ENTRY(160) ENTRY(168) ENTRY(176) ENTRY(184) ENTRY(192) ENTRY(200) ENTRY(208) ENTRY(216)
-            ENTRY(224) ENTRY(232) ENTRY(240) ENTRY(248) ENTRY(256)
+ENTRY(8) ENTRY(16) ENTRY(24) ENTRY(32) ENTRY(40) ENTRY(48) ENTRY(56) ENTRY(64)
+ENTRY(72) ENTRY(80) ENTRY(88) ENTRY(96) ENTRY(104) ENTRY(112) ENTRY(120) ENTRY(128)
+ENTRY(136) ENTRY(144) ENTRY(152) ENTRY(160) ENTRY(168) ENTRY(176) ENTRY(184) ENTRY(192)
+ENTRY(200) ENTRY(208) ENTRY(216) ENTRY(224) ENTRY(232) ENTRY(240) ENTRY(248) ENTRY(256)
+    // clang-format on
