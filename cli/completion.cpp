@@ -33,7 +33,7 @@ _estoc() {{
     --target) COMPREPLY=($(compgen -W '{2}' -- "$word")); return ;;
     --filter) COMPREPLY=($(compgen -W '{3}' -- "$word"))
       compopt -o nospace 2>/dev/null; return ;;
-    --a|--b|--out|--csv) COMPREPLY=($(compgen -f -- "$word"))
+    --a|--b|--out|--csv|--plot|--roofline|--resume) COMPREPLY=($(compgen -f -- "$word"))
       compopt -o filenames 2>/dev/null; return ;;
   esac
   case $command in

@@ -3,13 +3,13 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "commands.h"
 #include "estoc/device.hpp"
+#include "host.h"
 #include "json.h"
 #include "table.h"
 #include "text.h"
@@ -32,17 +32,6 @@ struct ListedDevice {
   int cores = 1;
   std::int64_t memory_bytes = 0;
 };
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (!line.starts_with("model name")) continue;
-    const std::size_t colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "unknown processor";
-}
 
 int usable_cores() {
   cpu_set_t set;

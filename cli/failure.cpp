@@ -33,6 +33,11 @@ int report(Exit exit, std::string_view message, std::string_view hint) {
   return static_cast<int>(exit);
 }
 
+void print_line(const char* label, const std::string& message) {
+  const std::string text = label + printable(message) + '\n';
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 }  // namespace
 
 Exit exit_for(ErrorKind kind) {
@@ -71,8 +76,11 @@ int report(const std::exception& exception) {
 }
 
 void warn(const std::string& message) {
-  const std::string text = "warning: " + printable(message) + '\n';
-  std::fwrite(text.data(), 1, text.size(), stderr);
+  print_line("warning: ", message);
+}
+
+void note(const std::string& message) {
+  print_line("note: ", message);
 }
 
 }  // namespace estoc::cli

@@ -66,4 +66,7 @@ int report(const std::exception& exception);
 /// Prints "warning: ..." on stderr.
 void warn(const std::string& message);
 
+/// Prints "note: ..." on stderr: nothing is wrong, but it should not go unnoticed.
+void note(const std::string& message);
+
 }  // namespace estoc::cli

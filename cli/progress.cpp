@@ -16,7 +16,7 @@ constexpr auto kInterval = std::chrono::milliseconds(100);
 Progress::Progress() : terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::stage(std::string_view name) {
-  stage_ = name;
+  stage_ = prefix_ + std::string(name);
   if (terminal_) draw(fmt::format("{} ...", stage_));
 }
 

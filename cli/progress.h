@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace estoc::cli {
 
@@ -15,6 +16,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// What stands before the stages from now on, such as "3 of 40: ".
+  void prefix(std::string text) { prefix_ = std::move(text); }
   /// Begins a stage, such as "checking".
   void stage(std::string_view name);
   /// The part of the stage that is done, 0 to 1.
@@ -24,6 +27,7 @@ class Progress {
  private:
   void draw(std::string_view text);
 
+  std::string prefix_;
   std::string stage_;
   std::chrono::steady_clock::time_point last_{};
   bool terminal_;

@@ -88,10 +88,17 @@ Work work_of(const RuntimeArguments& arguments) {
                             static_cast<double>(e.k) * static_cast<double>(e.l);
     return {2 * products, "GFLOP/s", "gflops"};
   }
+  return {bytes_of(arguments), "GB/s", "gbytes_per_second"};
+}
+
+double bytes_of(const RuntimeArguments& arguments) {
+  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
+    return elements_bytes(gemm->a().tensor()) + elements_bytes(gemm->b().tensor()) +
+           elements_bytes(gemm->out());
+  }
   const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  double bytes = elements_bytes(elementwise.a()) + elements_bytes(elementwise.out());
-  if (is_binary(elementwise.op())) bytes += elements_bytes(elementwise.b());
-  return {bytes, "GB/s", "gbytes_per_second"};
+  const double bytes = elements_bytes(elementwise.a()) + elements_bytes(elementwise.out());
+  return is_binary(elementwise.op()) ? bytes + elements_bytes(elementwise.b()) : bytes;
 }
 
 }  // namespace estoc::cli

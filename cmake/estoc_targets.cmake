@@ -18,11 +18,36 @@ target_compile_options(estoc_build INTERFACE
 # Optimising, GCC 12 sees an overlap in its own operator+(const char*, std::string&&) (PR105651).
 target_compile_options(estoc_build INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>)
+
+# fmt, of which src/core/fmt.cpp compiles once what header-only use would compile into every object.
+# The namespace of its own keeps that apart from the fmt that a user's program may link.
+add_library(estoc_fmt INTERFACE)
+target_include_directories(estoc_fmt SYSTEM INTERFACE
+  $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+target_compile_definitions(estoc_fmt INTERFACE
+  "FMT_BEGIN_NAMESPACE=namespace fmt { inline namespace in_estoc {" "FMT_END_NAMESPACE=}}")
+
 if(ESTOC_SANITIZE)
   target_compile_options(estoc_build INTERFACE
     -fsanitize=${ESTOC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(estoc_build INTERFACE -fsanitize=${ESTOC_SANITIZE})
 endif()
+
+# estoc_seldom_run(TARGET) spares the optimiser on code in which no time is spent.
+function(estoc_seldom_run target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# estoc_precompile(TARGET ...) precompiles headers of third parties, never our own: those
+# must name what they use. clang-tidy and editors want a build folder without. GCC 12 forgets that
+# a precompiled std::string is the system's, and gives the warnings about it that are wrong.
+function(estoc_precompile target)
+  if(ESTOC_PRECOMPILE)
+    target_precompile_headers(${target} ${ARGN})
+    target_compile_options(${target} PRIVATE
+      $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow>)
+  endif()
+endfunction()
 
 # estoc_folder(NAME [DEPENDS folder...] [LIBRARIES library...]) declares the folder src/NAME.
 # Each folder is an archive of its own, so that a test links no more than it tests; the folders
@@ -39,7 +64,7 @@ function(estoc_folder name)
     string(REPLACE "/" "_" dependency ${dependency})
     target_link_libraries(${target} PUBLIC estoc_${dependency})
   endforeach()
-  target_link_libraries(${target} PRIVATE fmt::fmt-header-only ${ARG_LIBRARIES})
+  target_link_libraries(${target} PRIVATE estoc_fmt ${ARG_LIBRARIES})
   set_property(GLOBAL APPEND PROPERTY ESTOC_FOLDERS ${target})
 endfunction()
 
@@ -48,8 +73,10 @@ endfunction()
 function(estoc_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE estoc_build ${ARG_LIBRARIES} fmt::fmt-header-only
+  target_link_libraries(${name} PRIVATE estoc_build ${ARG_LIBRARIES} estoc_fmt
     GTest::gtest GTest::gmock GTest::gtest_main)
+  estoc_seldom_run(${name})
+  estoc_precompile(${name} REUSE_FROM estoc_test_headers)
   target_compile_definitions(${name} PRIVATE
     ESTOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)

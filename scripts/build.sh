@@ -13,7 +13,10 @@ shift
 
 "$root/scripts/install_packages.sh" build
 cd "$root"
-launcher=$(command -v ccache || true)
+launcher=
+if command -v ccache >/dev/null; then  # it takes precompiled headers only when told to
+  launcher="env;CCACHE_SLOPPINESS=pch_defines,time_macros;ccache"
+fi
 cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" >/dev/null
 if $build; then
   echo "Building build/$preset"

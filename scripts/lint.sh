@@ -100,8 +100,8 @@ files '*.sh' .ci/run | xargs -r shellcheck
 echo "clang-format"
 files '*.cpp' '*.h' '*.hpp' '*.cuh' | xargs -r clang-format --dry-run --Werror
 
-build=$root/build/release
-scripts/build.sh --configure release
+build=$root/build/lint
+scripts/build.sh --configure lint
 mapfile -t sources < <(changed | translation_units | compiled)
 echo "clang-tidy on ${#sources[@]} files"
 export BUILD=$build DEADLINE=$(($(date +%s) + seconds))

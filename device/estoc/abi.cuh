@@ -159,4 +159,140 @@ struct SimtElementwiseParameters {
 };
 static_assert(sizeof(SimtElementwiseParameters) == 24 + 4 * 48 + 16);
 
+/// A tensor map, encoded by the driver. Kernels take it in a `const __grid_constant__` parameter
+/// and hand it on by reference.
+struct alignas(64) TensorMap {
+  unsigned long long opaque[16];
+};
+static_assert(sizeof(TensorMap) == 128);
+
+/// Configuration of sm80_gemm. The output is row-major; for a column-major one the host states the
+/// transposed problem.
+struct Sm80GemmConfig {
+  Type a;
+  Type b;            ///< as wide as a
+  Type accumulator;  ///< f32, i32 or f64
+  Type out;
+  bool a_m_major;  ///< M is the contiguous mode of A, else K
+  bool b_n_major;  ///< likewise for B
+  int tile_m;
+  int tile_n;
+  int tile_k;
+  int warps_m;
+  int warps_n;
+  int stages;
+  int a_copy;  ///< bytes that one cp.async moves: 16, 8 or 4, as the alignment allows
+  int b_copy;
+  bool out_vectors;  ///< rows of out are aligned to 16 bytes
+
+  ESTOC_CONSTEXPR int threads() const { return 32 * warps_m * warps_n; }
+  ESTOC_CONSTEXPR int warp_rows() const { return tile_m / warps_m; }
+  ESTOC_CONSTEXPR int warp_columns() const { return tile_n / warps_n; }
+  ESTOC_CONSTEXPR int a_bytes() const { return tile_m * tile_k * type_bytes(a); }
+  ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k * type_bytes(b); }
+  ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
+  /// From one row of a warp's store to the next: 16 bytes more than the row, against conflicts.
+  ESTOC_CONSTEXPR int store_pitch() const { return warp_columns() * type_bytes(out) + 16; }
+  /// Sixteen rows of each warp; they take the place of the stages.
+  ESTOC_CONSTEXPR int store_bytes() const { return warps_m * warps_n * 16 * store_pitch(); }
+  ESTOC_CONSTEXPR int shared_bytes() const {
+    return stages * stage_bytes() > store_bytes() ? stages * stage_bytes() : store_bytes();
+  }
+};
+
+struct Sm80GemmParameters {
+  Matrix a;
+  Matrix b;
+  Matrix out;
+  int m;
+  int n;
+  int k;
+  int l;
+  unsigned tiles_m;
+  unsigned tiles_n;
+  unsigned group;  ///< rows of tiles that neighbouring CTAs share, for the L2 cache
+  unsigned pad;
+};
+static_assert(sizeof(Sm80GemmParameters) == 3 * 32 + 32);
+
+/// How the consumer warpgroups of sm90_gemm share the work of a CTA.
+enum class Schedule : unsigned char {
+  single,       ///< there is one
+  cooperative,  ///< two, each computing half the rows of a tile
+  pingpong,     ///< two, each with a tile of its own; one stores while the other multiplies
+};
+
+/// Configuration of sm90_gemm. The output is row-major; for a column-major one the host states the
+/// transposed problem.
+struct Sm90GemmConfig {
+  Type a;
+  Type b;  ///< as wide as a
+  Type accumulator;
+  Type out;
+  bool a_m_major;  ///< M is the contiguous mode of A, else K; 16-bit types only
+  bool b_n_major;  ///< likewise for B
+  int tile_m;
+  int tile_n;
+  int stages;
+  int cluster_m;
+  int cluster_n;
+  Schedule schedule;
+  bool promote;    ///< add what the tensor core accumulated to f32 registers after every tile_k
+  bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
+
+  /// Rows of 128 bytes, what one swizzle pattern spans.
+  ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
+  ESTOC_CONSTEXPR int consumers() const { return schedule == Schedule::single ? 1 : 2; }
+  ESTOC_CONSTEXPR int threads() const { return 128 * (1 + consumers()); }
+  /// Rows of a tile that one warpgroup computes: a multiple of 64.
+  ESTOC_CONSTEXPR int consumer_rows() const {
+    return schedule == Schedule::cooperative ? tile_m / 2 : tile_m;
+  }
+  ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
+  /// Sums that a thread of a consumer holds, the second set of a promoted product included.
+  ESTOC_CONSTEXPR int sums() const {
+    return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
+  }
+  /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
+  ESTOC_CONSTEXPR int producer_registers() const { return sums() > 176 ? 24 : 40; }
+  ESTOC_CONSTEXPR int consumer_registers() const { return sums() > 176 ? 240 : 232; }
+
+  ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
+  ESTOC_CONSTEXPR int b_bytes() const { return tile_n * 128; }
+  ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
+
+  /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
+  ESTOC_CONSTEXPR int store_row_bytes() const {
+    const int row = tile_n * type_bytes(out);
+    return row % 128 == 0 ? 128 : row % 64 == 0 ? 64 : 32;
+  }
+  ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
+  /// 64 rows, twice for each consumer, so that one is filled while the other is stored.
+  ESTOC_CONSTEXPR int store_bytes() const { return 64 * store_row_bytes(); }
+  ESTOC_CONSTEXPR int staging_bytes() const { return tma_store ? consumers() * 2 * 64 * 128 : 0; }
+
+  ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
+  ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
+  ESTOC_CONSTEXPR int shared_bytes() const { return barrier_offset() + 16 * stages; }
+};
+
+struct Sm90GemmParameters {
+  TensorMap a;
+  TensorMap b;
+  TensorMap out;   ///< when the configuration stores by TMA
+  Matrix out_raw;  ///< otherwise
+  int m;
+  int n;
+  int k;
+  int l;
+  int tiles_m;  ///< of clusters, which are cluster_m tiles high
+  int tiles_n;
+  int group;       ///< rows (columns) of cluster tiles taken together, for the L2 cache
+  bool along_n;    ///< group counts columns
+  bool a_batched;  ///< A has a batch mode of its own
+  bool b_batched;
+  unsigned char pad;
+};
+static_assert(sizeof(Sm90GemmParameters) == 3 * 128 + 64);
+
 }  // namespace estoc::abi

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct MeasureOptions {
   /// Idle time before each slice, so that the card stays cool; 0 for sustained figures.
   double pause_seconds = 0.02;
   std::uint64_t seed = 1;
+  /// Times the fastest kernel once more, as if it were another one; see Measurement::noise.
+  bool noise_floor = false;
   /// Called after each round with the part done; returning false ends with Error{cancelled}.
   std::function<bool(double)> progress;
 
@@ -52,6 +55,9 @@ struct Measurement {
   std::vector<KernelTiming> timings;  ///< in the order of the kernels given
   CardState card;                     ///< median over the rounds
   int operand_sets = 1;               ///< copies of the operands that launches rotate through
+  /// How far two timings of one and the same kernel were apart, as a part of the first: nothing
+  /// smaller is a difference between kernels. Absent unless asked for.
+  std::optional<double> noise;
 };
 
 /// Times kernels on one problem. Operands are random (normal for floats), in as many copies as

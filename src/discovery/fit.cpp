@@ -284,6 +284,9 @@ Status check_target(const ClassInfo& info, Target target) {
 
 Status check_presence(const KernelClass& kernel_class, Target target) {
   if (!kernel_class.needs_device()) return Status::success();
+  if (target.is_cpu()) {
+    return Status::fail(Reason::target, "target: expected a CUDA architecture, got cpu");
+  }
   for (const DeviceInfo& device : cuda_devices()) {
     if (device.target == target) return Status::success();
   }

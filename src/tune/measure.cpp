@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -114,15 +116,95 @@ Contender prepare(const Kernel& kernel, const OperandSets& sets, const MeasureOp
   return contender;
 }
 
-void warm_up(std::vector<Contender>& contenders, const MeasureOptions& options,
-             const DeviceStream& stream) {
-  const auto end =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(options.warm_seconds);
-  while (std::chrono::steady_clock::now() < end) {
-    for (Contender& contender : contenders) {
-      if (contender.graph) contender.graph->run(stream, contender.repeats);
+/// The kernels that could be prepared, and what their time slices gave.
+class Contest {
+ public:
+  Contest(const OperandSets& sets, const MeasureOptions& options)
+      : sets_(sets), options_(options), stream_(options.device), random_(options.seed) {}
+
+  /// An empty contender, which is passed over, when `problem` is given a reason.
+  void add(const Kernel& kernel, std::string& problem) {
+    slices_.emplace_back();
+    try {
+      contenders_.push_back(prepare(kernel, sets_, options_, stream_));
+    } catch (const Error& error) {
+      contenders_.emplace_back();
+      problem = error.what();
     }
   }
+
+  bool empty() const {
+    return std::none_of(contenders_.begin(), contenders_.end(),
+                        [](const Contender& contender) { return contender.graph != nullptr; });
+  }
+
+  void warm_up() {
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.warm_seconds);
+    while (std::chrono::steady_clock::now() < end) {
+      for (Contender& contender : contenders_) {
+        if (contender.graph) contender.graph->run(stream_, contender.repeats);
+      }
+    }
+  }
+
+  /// Which one is the fastest in a trial of one slice each.
+  std::size_t fastest() {
+    std::size_t best = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      if (!contenders_[i].graph) continue;
+      const double seconds = contenders_[i].graph->run(stream_, contenders_[i].repeats);
+      if (seconds < least) best = i;
+      least = std::min(least, seconds);
+    }
+    return best;
+  }
+
+  /// One slice of each, in an order of its own.
+  void round() {
+    std::vector<std::size_t> order(contenders_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::shuffle(order.begin(), order.end(), random_);
+    for (const std::size_t i : order) {
+      if (!contenders_[i].graph) continue;
+      std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_seconds));
+      slices_[i].push_back(contenders_[i].graph->run(stream_, contenders_[i].repeats));
+    }
+  }
+
+  const std::vector<double>& slices(std::size_t contender) const { return slices_[contender]; }
+
+ private:
+  const OperandSets& sets_;
+  const MeasureOptions& options_;
+  DeviceStream stream_;
+  std::mt19937_64 random_;
+  std::vector<Contender> contenders_;
+  std::vector<std::vector<double>> slices_;
+};
+
+/// All rounds; returns the card's median state over them.
+CardState run_rounds(Contest& contest, const MeasureOptions& options) {
+  std::vector<double> clocks, watts, temperatures;
+  for (int round = 0; round < options.rounds; ++round) {
+    contest.round();
+    const CardState card = tune::read_card(options.device.index);
+    clocks.push_back(card.sm_clock_mhz);
+    watts.push_back(card.watts);
+    temperatures.push_back(card.celsius);
+    if (options.progress && !options.progress(static_cast<double>(round + 1) / options.rounds)) {
+      throw Error(ErrorKind::cancelled, "the measurement was cancelled");
+    }
+  }
+  return {quantile(clocks, 0.5), quantile(watts, 0.5), quantile(temperatures, 0.5)};
+}
+
+std::optional<double> relative_difference(const std::vector<double>& first,
+                                          const std::vector<double>& second) {
+  const double base = quantile(first, 0.5);
+  if (base <= 0 || second.empty()) return std::nullopt;
+  return std::abs(quantile(second, 0.5) / base - 1);
 }
 
 }  // namespace
@@ -139,53 +221,35 @@ MeasureOptions MeasureOptions::sustained() {
 Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
                     const MeasureOptions& options) {
   const OperandSets sets(problem, options.device, options.seed);
-  const DeviceStream stream(options.device);
+  Contest contest(sets, options);
   Measurement result;
   result.operand_sets = sets.count();
-  std::vector<Contender> contenders;
   for (const Kernel& kernel : kernels) {
     KernelTiming timing;
     timing.kernel = kernel.name();
     timing.provider = kernel.metadata().provider;
-    try {
-      contenders.push_back(prepare(kernel, sets, options, stream));
-    } catch (const Error& error) {
-      contenders.emplace_back();
-      timing.problem = error.what();
-    }
+    contest.add(kernel, timing.problem);
     result.timings.push_back(std::move(timing));
   }
-  const bool any =
-      std::any_of(contenders.begin(), contenders.end(),
-                  [](const Contender& contender) { return contender.graph != nullptr; });
-  if (any) warm_up(contenders, options, stream);
+  if (contest.empty()) return result;
 
-  std::vector<double> clocks, watts, temperatures;
-  std::mt19937_64 random(options.seed);
-  std::vector<std::size_t> order(contenders.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    order[i] = i;
-  for (int round = 0; any && round < options.rounds; ++round) {
-    std::shuffle(order.begin(), order.end(), random);
-    for (const std::size_t i : order) {
-      if (!contenders[i].graph) continue;
-      std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_seconds));
-      result.timings[i].slices.push_back(contenders[i].graph->run(stream, contenders[i].repeats));
-    }
-    const CardState card = tune::read_card(options.device.index);
-    clocks.push_back(card.sm_clock_mhz);
-    watts.push_back(card.watts);
-    temperatures.push_back(card.celsius);
-    if (options.progress && !options.progress(static_cast<double>(round + 1) / options.rounds)) {
-      throw Error(ErrorKind::cancelled, "the measurement was cancelled");
-    }
+  contest.warm_up();
+  const std::size_t twin_of = options.noise_floor ? contest.fastest() : 0;
+  if (options.noise_floor) {
+    std::string ignored;
+    contest.add(kernels[twin_of], ignored);
   }
-  for (KernelTiming& timing : result.timings) {
+  result.card = run_rounds(contest, options);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    KernelTiming& timing = result.timings[i];
+    timing.slices = contest.slices(i);
     timing.median = quantile(timing.slices, 0.5);
     timing.low = quantile(timing.slices, 0.25);
     timing.high = quantile(timing.slices, 0.75);
   }
-  result.card = {quantile(clocks, 0.5), quantile(watts, 0.5), quantile(temperatures, 0.5)};
+  if (options.noise_floor) {
+    result.noise = relative_difference(contest.slices(twin_of), contest.slices(kernels.size()));
+  }
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "estoc/numeric.hpp"
+#include "model/views.h"
 
 namespace estoc::tune {
 namespace {
@@ -12,32 +13,6 @@ namespace {
 constexpr int kMostSets = 64;
 // Random values before they repeat; odd, so that rows of a power of two differ.
 constexpr std::int64_t kPeriod = (std::int64_t{1} << 22) + 7;
-
-struct Views {
-  TensorView a, b, out;
-};
-
-Views views_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    return {gemm->a().tensor(), gemm->b().tensor(), gemm->out()};
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  return {elementwise.a(), elementwise.b(), elementwise.out()};
-}
-
-std::unique_ptr<RuntimeArguments> with_views(const RuntimeArguments& like, const Views& views) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&like)) {
-    return std::make_unique<GemmArguments>(views.a, views.b, views.out, gemm->accumulator_type(),
-                                           like.controls(), like.epilogue());
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(like);
-  if (!is_binary(elementwise.op())) {
-    return std::make_unique<ElementwiseArguments>(elementwise.op(), views.a, views.out,
-                                                  like.controls());
-  }
-  return std::make_unique<ElementwiseArguments>(elementwise.op(), views.a, views.b, views.out,
-                                                like.controls());
-}
 
 // Normal for floats, uniform over the range for integers: what keeps the card as busy as real
 // data does.
@@ -74,7 +49,7 @@ TensorView placed(const TensorView& like, const DeviceMemory& memory) {
 
 OperandSets::OperandSets(const Problem& problem, Device device, std::uint64_t seed) {
   const auto described = problem.arguments(Device::cpu());
-  const Views shapes = views_of(*described);
+  const model::OperandViews shapes = model::views_of(*described);
   const std::int64_t one_set =
       shapes.a.span_bytes() + shapes.b.span_bytes() + shapes.out.span_bytes();
   const DeviceInfo& info = cuda_devices().at(static_cast<std::size_t>(device.index));
@@ -86,7 +61,7 @@ OperandSets::OperandSets(const Problem& problem, Device device, std::uint64_t se
     DeviceMemory b = random_memory(shapes.b, device, own + 1);
     DeviceMemory out(static_cast<std::size_t>(shapes.out.span_bytes()), device);
     out.fill(0xff);
-    arguments_.push_back(with_views(
+    arguments_.push_back(model::with_views(
         *described, {placed(shapes.a, a), placed(shapes.b, b), placed(shapes.out, out)}));
     for (DeviceMemory* memory : {&a, &b, &out})
       memory_.push_back(std::move(*memory));

@@ -29,12 +29,13 @@ MAY_INCLUDE = {
 EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
     r"(src/providers|emulator|tests)/.*": [r"estoc/abi\.cuh"],
-    r"(device|emulator|tests/emulator)/.*": [r"estoc/.*\.cuh"],
+    r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
+    r"tests/emulator/.*": [r"estoc/.*\.cuh", r"sm\d+_kernel\.cuh"],
 }
 
 # Headers of other projects, and the only places that may include them.
 THIRD_PARTY = {
-    r"fmt/.*": r"(src|cli|tests|bench|python)/.*",
+    r"fmt/.*": r"(src|emulator|cli|tests|bench|python)/.*",
     r"nlohmann/.*": r"(src/io|src/jit|src/tune|src/discovery|cli|bench|tests)/.*",
     r"xxhash\.h": r"(src/core|tests)/.*",
     r"Eigen/.*|unsupported/Eigen/.*": r"(src/providers/cpu|bench|tests)/.*",
@@ -46,7 +47,7 @@ THIRD_PARTY = {
 # Code that only the files on the right may hold.
 SINGLE_OWNER = [
     ("getenv", r"\b(secure_)?getenv\b", r"src/core/env\.cpp|tests/.*"),
-    ("asm", r"\basm\b|\b__asm__\b", r"device/estoc/ptx/.*"),
+    ("asm", r"\basm\b|\b__asm__\b", r"device/estoc/ptx/.*|emulator/src/fiber\.cpp"),
     ("printing", r"\b(v?f?printf|f?puts|putchar)\s*\(|\bstd::(cout|cerr|clog)\b|\bfmt::print\b",
      r"(cli|examples|tests|bench|python)/.*"),
     ("ending the process", r"\b(abort|exit|_exit|quick_exit|terminate)\s*\(",

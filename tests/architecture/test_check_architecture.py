@@ -21,6 +21,9 @@ CLEAN = {
     "src/model/text.cpp":
         "// Speaks of getenv and printf(\"x\").\nauto s = \"abort()\"; int n = snprintf(b, 1, f);\n",
     "device/estoc/ptx/mma.cuh": "// Mma.\n#include <estoc/abi.cuh>\ninline void f() { asm volatile(\"\"); }\n",
+    "emulator/include/estoc/ptx/mma.cuh": "// Mma.\n#include <emulator/runtime.h>\n",
+    "emulator/src/fiber.cpp": "// Fiber.\n#include <fmt/core.h>\nasm(\"nop\");\n",
+    "tests/emulator/a.cpp": "// A.\n#include <estoc/kernels/a.cuh>\n",
     "cli/main.cpp": "// Main.\n#include \"cli/table.h\"\n#include <CLI/CLI.hpp>\nstd::cout;\n",
     "examples/digits.cpp": "// Digits.\n#include \"estoc/estoc.hpp\"\n#include <cstdio>\n",
     "tests/unit/core/a.cpp": "// A.\n#include \"core/hash.h\"\nint main() { std::exit(1); }\n",
@@ -66,6 +69,10 @@ PLANTED = {
         ("src/check/x.cpp", "#include <Eigen/Core>", "may not include"),
     "getenv is env.cpp's": ("src/core/x.cpp", 'auto x = getenv("A");', "getenv"),
     "asm is ptx's": ("src/core/x.cpp", 'void f() { asm volatile("nop"); }', "asm"),
+    "the emulator has no asm but to switch stacks":
+        ("emulator/src/x.cpp", 'asm("nop");', "asm"),
+    "other tests see no device code":
+        ("tests/unit/x.cpp", "#include <estoc/numeric.cuh>", "device code"),
     "the library does not print": ("src/core/x.cpp", 'void f() { printf("x"); }', "printing"),
     "nor by streams": ("include/estoc/x.hpp", "auto& x = std::cerr;", "printing"),
     "the library does not exit": ("src/io/x.cpp", "void f() { std::exit(1); }", "ending"),

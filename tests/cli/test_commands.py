@@ -1,6 +1,5 @@
-"""Commands devices, list, find, explain, bench, completion, help: what they print, and where."""
+"""Commands devices, list, find, explain, completion, help: what they print, and where."""
 
-import csv
 import json
 import subprocess
 
@@ -194,51 +193,6 @@ class Explain(CliTest):
         self.assertFalse(answer["applies"])
         self.assertIn("f64", answer["reason"])
         self.assertIn("no: ", self.ok("explain", "gemm m=8 n=8 k=8 a=f64", "--kernel", name))
-
-
-class Bench(CliTest):
-    def test_table(self):
-        text = self.ok("bench", "gemm m=65 n=33 k=17 a=f32", "--rounds", "3")
-        self.assertRegex(text, r"problem +gemm m=65 n=33 k=17")
-        self.assertIn("GFLOP/s", text)
-        self.assertRegex(text, r"(?m)ok$")
-
-    def test_json(self):
-        (answer,) = self.json("bench", "elementwise op=add shape=31x7 a=f32", "--rounds", "5")
-        self.assertEqual(answer["rounds"], 5)
-        self.assertGreaterEqual(len(answer["kernels"]), 1)
-        for kernel in answer["kernels"]:
-            self.assertTrue(kernel["check"]["passed"])
-            seconds = kernel["seconds"]
-            self.assertLessEqual(0, seconds["min"])
-            self.assertLessEqual(seconds["min"], seconds["median"])
-            self.assertLessEqual(seconds["median"], seconds["max"])
-            self.assertGreater(kernel["gbytes_per_second"], 0)
-
-    def test_named_kernel(self):
-        name = self.json("find", GEMM)[0]["name"]
-        (answer,) = self.json("bench", GEMM, "--kernel", name, "--rounds", "2", "--threads", "1")
-        self.assertEqual([kernel["kernel"] for kernel in answer["kernels"]], [name])
-
-    def test_problem_file_and_csv(self):
-        (self.folder / "problems.txt").write_text(
-            "# two problems\n\n"
-            "gemm m=16 n=16 k=16 a=f32   # small\n"
-            "  gemm m=5 n=6 k=7 a=i8\r\n"
-        )
-        answers = self.json("bench", "@problems.txt", "--rounds", "2", "--csv", "times.csv")
-        self.assertEqual(len(answers), 2)
-        with open(self.folder / "times.csv", newline="") as file:
-            rows = list(csv.DictReader(file))
-        self.assertEqual({row["problem"] for row in rows}, {a["problem"] for a in answers})
-        for row in rows:
-            self.assertEqual(row["passed"], "true")
-            self.assertGreater(float(row["median_seconds"]), 0)
-        self.assertEqual(self.files(), ["problems.txt", "times.csv"])
-
-    def test_problem_file_names_the_line(self):
-        (self.folder / "problems.txt").write_text("gemm m=1 n=1 k=1 a=f32\ngemm m=x\n")
-        self.fails(USAGE, "bench", "@problems.txt", says=["problems.txt:2:"])
 
 
 class Completion(CliTest):

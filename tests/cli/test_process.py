@@ -110,6 +110,12 @@ class Terminals(CliTest):
         visible = re.sub(r"[^\n]*\r\x1b\[K", "", text)  # what is overwritten is gone
         self.assertNotIn("checking", visible)
 
+    def test_progress_counts_problems(self):
+        text, status = self.on_terminal("bench", "gemm m={1,2,3} n=4 k=4 a=f32", "--rounds", "1")
+        self.assertEqual(status, OK)
+        self.assertIn("2 of 3: checking", text)
+        self.assertNotIn("2 of 3", re.sub(r"[^\n]*\r\x1b\[K", "", text))
+
 
 class SeveralProcesses(CliTest):
     def test_one_output(self):

@@ -3,64 +3,16 @@
 
 #include <fmt/core.h>
 
-#include <functional>
 #include <memory>
 #include <thread>
 
-#include "estoc/check.hpp"
 #include "estoc/discovery.hpp"
+#include "estoc/measure.hpp"
+#include "gemm.h"
 #include "jit/driver.h"
 
 namespace estoc::gpu_test {
 namespace {
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error(what);
-}
-
-// A bf16 GEMM with its operands on host and device.
-struct Gemm {
-  std::int64_t m, n, k;
-  std::vector<std::uint16_t> a, b;
-  std::vector<float> out;
-  DeviceTensor device_a, device_b, device_out;
-
-  Gemm(std::int64_t rows, std::int64_t columns, std::int64_t inner, std::uint64_t seed,
-       Device device)
-      : m(rows),
-        n(columns),
-        k(inner),
-        a(static_cast<std::size_t>(rows * inner)),
-        b(static_cast<std::size_t>(inner * columns)),
-        out(static_cast<std::size_t>(rows * columns)) {
-    fill_random(host_a(), seed);
-    fill_random(host_b(), seed + 1);
-    device_a = DeviceTensor::copy_of(host_a(), device);
-    device_b = DeviceTensor::copy_of(host_b(), device);
-    poison(device);
-  }
-
-  TensorView host_a() { return TensorView::row_major(a.data(), Dtype::bf16, {m, k}); }
-  TensorView host_b() { return TensorView::column_major(b.data(), Dtype::bf16, {k, n}); }
-  TensorView host_out() { return TensorView::row_major(out.data(), Dtype::f32, {m, n}); }
-
-  void poison(Device device) {
-    out.assign(out.size(), std::numeric_limits<float>::quiet_NaN());
-    device_out = DeviceTensor::copy_of(host_out(), device);
-  }
-
-  GemmArguments arguments() const {
-    return {device_a.view(), device_b.view(), device_out.view(), Dtype::f32};
-  }
-
-  void verify() {
-    device_out.copy_to(host_out());
-    const GemmArguments on_host(host_a(), host_b(), host_out(), Dtype::f32);
-    const CheckResult result = check_output(on_host);
-    require(result.passed,
-            fmt::format("error {:.3g} over {:.3g}; {}", result.error, result.bound, result.worst));
-  }
-};
 
 // The first launch of a kernel ever is captured, then replayed on other data.
 void captured_in_a_graph(Device device) {
@@ -133,33 +85,6 @@ void from_sixteen_threads(Device device) {
     require(problem.empty(), problem);
 }
 
-void leaves_the_current_context_alone(Device device) {
-  Gemm gemm(33, 17, 65, 3, device);
-  const GemmArguments arguments = gemm.arguments();
-  const jit::DriverTable& table = jit::driver();
-  jit::CUcontext before = nullptr;
-  jit::CUcontext after = nullptr;
-  table.check(table.ctx_get_current(&before), "cuCtxGetCurrent");
-  get_kernels(arguments)[0].run(arguments);
-  table.check(table.ctx_get_current(&after), "cuCtxGetCurrent");
-  require(before == after, "the current context changed");
-  synchronize(device);
-  gemm.verify();
-}
-
-void refuses_host_memory(Device device) {
-  Gemm gemm(8, 8, 8, 4, device);
-  const TensorView claimed = TensorView::row_major(gemm.a.data(), Dtype::bf16, {8, 8}, device);
-  try {
-    const GemmArguments arguments(claimed, gemm.device_b.view(), gemm.device_out.view(),
-                                  Dtype::f32);
-  } catch (const Error& error) {
-    require(std::string(error.what()).find("host pointer") != std::string::npos, error.what());
-    return;
-  }
-  throw std::runtime_error("a host pointer was taken for device memory");
-}
-
 // More than 4 GiB in A: offsets need 64 bits.
 void large_operand(Device device) {
   const std::int64_t rows = 70'000;
@@ -181,38 +106,36 @@ void large_operand(Device device) {
     require(value == 2 * k, fmt::format("got {}", value));
 }
 
-void other_device(Device) {
-  const Device second = Device::cuda(1);
-  Gemm gemm(120, 60, 200, 5, second);
-  const GemmArguments arguments = gemm.arguments();
-  get_kernels(arguments)[0].run(arguments);
-  synchronize(second);
-  gemm.verify();
+// Twice what a kernel takes, and the fastest of them again.
+void is_measured(Device device) {
+  const Problem problem = Problem::parse("gemm m=512 n=512 k=512 a=bf16:t b=bf16:n");
+  const auto described = problem.arguments(device);
+  const KernelList found = get_kernels(*described);
+  MeasureOptions options;
+  options.device = device;
+  options.rounds = 3;
+  options.noise_floor = true;
+  const std::vector<Kernel> kernels(found.begin(), found.begin() + 1);
+  const Measurement measurement = measure(problem, kernels, options);
+  require(measurement.timings.size() == 1, "one kernel gives one timing");
+  const KernelTiming& timing = measurement.timings[0];
+  require(timing.problem.empty(), timing.problem);
+  require(timing.slices.size() == 3 && timing.low > 0 && timing.low <= timing.median &&
+              timing.median <= timing.high,
+          "three slices, ordered quartiles");
+  require(measurement.noise.has_value() && *measurement.noise < 0.5,
+          fmt::format("noise {}", measurement.noise.value_or(-1)));
+  require(measurement.operand_sets > 1, "several sets of operands");
 }
 
 }  // namespace
 
-std::vector<FeatureResult> check_features(Device device) {
-  std::vector<std::pair<std::string, std::function<void(Device)>>> checks{
-      {"captured_in_a_graph", captured_in_a_graph},
-      {"on_eight_streams", on_eight_streams},
-      {"from_sixteen_threads", from_sixteen_threads},
-      {"leaves_the_current_context_alone", leaves_the_current_context_alone},
-      {"refuses_host_memory", refuses_host_memory},
-      {"large_operand", large_operand},
-  };
-  if (cuda_devices().size() > 1) checks.emplace_back("other_device", other_device);
-  std::vector<FeatureResult> results;
-  for (const auto& [name, check] : checks) {
-    FeatureResult result{name, {}};
-    try {
-      check(device);
-    } catch (const std::exception& error) {
-      result.problem = error.what();
-    }
-    results.push_back(result);
-  }
-  return results;
+std::vector<Feature> launch_features() {
+  return {{"captured_in_a_graph", captured_in_a_graph},
+          {"on_eight_streams", on_eight_streams},
+          {"from_sixteen_threads", from_sixteen_threads},
+          {"large_operand", large_operand},
+          {"is_measured", is_measured}};
 }
 
 }  // namespace estoc::gpu_test

@@ -1,11 +1,16 @@
-// Tests every kernel of the library on this machine's GPU and writes a summary.
+// Tests every kernel of the library on this machine's GPUs and writes a summary.
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <stdexcept>
 #include <string_view>
 #include <thread>
 
@@ -20,20 +25,66 @@ using namespace estoc;
 using namespace estoc::gpu_test;
 
 constexpr const char* kUsage =
-    "usage: estoc_gpu_test [--out FOLDER] [--seed N] [--largest N] [--threads N] [--rounds N]\n"
-    "                      [--kernels-per-problem N] [--limit N] [--no-features] [--provider P]\n";
+    "usage: estoc_gpu_test [OPTION]...\n"
+    "  --report DIR            write the summary to DIR/gpu_test.json\n"
+    "  --seed N                of problems and data (default: 1)\n"
+    "  --largest N             extent of most problems (default: 600)\n"
+    "  --rounds N              as many different problems of each kind (default: 1)\n"
+    "  --limit N               N problems, spread over all kinds (default: all)\n"
+    "  --kernels-per-class N   on each problem, chosen at random (default: all)\n"
+    "  --provider P            kernels of this provider alone; may be repeated\n"
+    "  --threads N             host threads (default: one for each core)\n"
+    "  --no-features           problems alone\n"
+    "  --feature NAME          one feature alone, no problems; --list-features names them\n"
+    "exit status: 0 all is well, 1 not, 2 bad usage, 3 there is no GPU, 77 feature skipped\n";
+
+constexpr int kNoGpu = 3;
 
 struct Settings {
-  std::string out;
+  std::string report;
+  std::string feature;
+  std::vector<std::string> providers;
   std::uint64_t seed = 1;
-  int largest = 300;
-  int threads = static_cast<int>(std::thread::hardware_concurrency());
+  int largest = 600;
+  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   int rounds = 1;
-  int kernels_per_problem = 0;
+  int kernels_per_class = 0;
   std::size_t limit = 0;
   bool features = true;
-  std::vector<std::string> providers;
+  bool list_features = false;
 };
+
+template <class Number>
+void read_number(std::string_view text, Number& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+    throw std::invalid_argument(std::string(text));
+  }
+}
+
+void read_option(Settings& settings, std::string_view option, const char* value) {
+  if (option == "--report") {
+    settings.report = value;
+  } else if (option == "--feature") {
+    settings.feature = value;
+  } else if (option == "--provider") {
+    settings.providers.emplace_back(value);
+  } else if (option == "--seed") {
+    read_number(value, settings.seed);
+  } else if (option == "--largest") {
+    read_number(value, settings.largest);
+  } else if (option == "--threads") {
+    read_number(value, settings.threads);
+  } else if (option == "--rounds") {
+    read_number(value, settings.rounds);
+  } else if (option == "--kernels-per-class") {
+    read_number(value, settings.kernels_per_class);
+  } else if (option == "--limit") {
+    read_number(value, settings.limit);
+  } else {
+    throw std::invalid_argument(std::string(option));
+  }
+}
 
 Settings parse(int argc, char** argv) {
   Settings settings;
@@ -41,26 +92,10 @@ Settings parse(int argc, char** argv) {
     const std::string_view option = argv[i];
     if (option == "--no-features") {
       settings.features = false;
-      continue;
-    }
-    if (i + 1 == argc) throw std::invalid_argument(std::string(option));
-    const char* value = argv[++i];
-    if (option == "--out") {
-      settings.out = value;
-    } else if (option == "--provider") {
-      settings.providers.emplace_back(value);
-    } else if (option == "--seed") {
-      settings.seed = std::strtoull(value, nullptr, 10);
-    } else if (option == "--largest") {
-      settings.largest = std::atoi(value);
-    } else if (option == "--threads") {
-      settings.threads = std::atoi(value);
-    } else if (option == "--rounds") {
-      settings.rounds = std::atoi(value);
-    } else if (option == "--kernels-per-problem") {
-      settings.kernels_per_problem = std::atoi(value);
-    } else if (option == "--limit") {
-      settings.limit = std::strtoull(value, nullptr, 10);
+    } else if (option == "--list-features") {
+      settings.list_features = true;
+    } else if (i + 1 < argc) {
+      read_option(settings, option, argv[++i]);
     } else {
       throw std::invalid_argument(std::string(option));
     }
@@ -86,8 +121,57 @@ std::vector<Problem> problems_for(const Settings& settings) {
   return some;
 }
 
+/// The classes of the cuda provider that the first device can run and no problem has reached.
+std::vector<std::string> classes_left_out(const Summary& summary) {
+  KernelQuery query;
+  query.target = cuda_devices()[0].target;
+  query.providers = {"cuda"};
+  std::set<std::string> left_out;
+  for (const Kernel& kernel : get_kernels(query)) {
+    const std::string& name = kernel.metadata().kernel_class;
+    if (!summary.classes.contains(name)) left_out.insert(name);
+  }
+  return {left_out.begin(), left_out.end()};
+}
+
+Summary run_all(const Settings& settings) {
+  RunnerOptions options;
+  options.threads = settings.threads;
+  options.seed = settings.seed;
+  options.providers = settings.providers;
+  options.kernels_per_class = settings.kernels_per_class;
+  const std::vector<Problem> problems = problems_for(settings);
+  Summary summary = run_problems(problems, options);
+  // One problem of each kind and one kernel of each class will do on the others.
+  for (std::size_t device = 1; device < cuda_devices().size(); ++device) {
+    options.device = Device::cuda(static_cast<int>(device));
+    options.kernels_per_class = 1;
+    std::vector<Problem> some;
+    for (std::size_t i = 0; i < problems.size(); i += 8)
+      some.push_back(problems[i]);
+    summary.add(run_problems(some, options));
+  }
+  if (settings.providers.empty() || settings.providers == std::vector<std::string>{"cuda"}) {
+    for (const std::string& name : classes_left_out(summary))
+      summary.failures.push_back({name, "", "no problem reached a kernel of this class"});
+  }
+  return summary;
+}
+
+const char* outcome_name(FeatureResult::Outcome outcome) {
+  switch (outcome) {
+    case FeatureResult::Outcome::held:
+      return "ok";
+    case FeatureResult::Outcome::skipped:
+      return "skipped";
+    case FeatureResult::Outcome::broken:
+      break;
+  }
+  return "failed";
+}
+
 nlohmann::json to_json(const Summary& summary, const std::vector<FeatureResult>& features,
-                       double seconds) {
+                       std::size_t broken, double seconds) {
   nlohmann::json failures = nlohmann::json::array();
   for (const Failure& failure : summary.failures) {
     failures.push_back(
@@ -95,57 +179,102 @@ nlohmann::json to_json(const Summary& summary, const std::vector<FeatureResult>&
   }
   nlohmann::json checks = nlohmann::json::array();
   for (const FeatureResult& feature : features) {
-    checks.push_back({{"name", feature.name}, {"problem", feature.problem}});
+    checks.push_back({{"name", feature.name},
+                      {"outcome", outcome_name(feature.outcome)},
+                      {"reason", feature.reason}});
   }
-  const DeviceInfo& device = cuda_devices()[0];
-  return {{"gpu", device.name},           {"target", device.target.name()},
-          {"problems", summary.problems}, {"kernels", summary.kernels.size()},
-          {"runs", summary.runs},         {"failures", failures},
+  nlohmann::json classes = nlohmann::json::object();
+  for (const auto& [name, of_class] : summary.classes)
+    classes[name] = {{"kernels", of_class.kernels.size()}, {"runs", of_class.runs}};
+  nlohmann::json libraries = nlohmann::json::object();
+  for (const LibraryInfo& library : cuda_libraries())
+    libraries[library.name] = library.version;
+  nlohmann::json gpus = nlohmann::json::array();
+  for (const DeviceInfo& device : cuda_devices())
+    gpus.push_back({{"name", device.name}, {"target", device.target.name()}});
+  return {{"passed", broken == 0},        {"gpus", gpus},
+          {"libraries", libraries},       {"problems", summary.problems},
+          {"kernels", summary.kernels()}, {"runs", summary.runs},
+          {"classes", classes},           {"failures", failures},
           {"features", checks},           {"seconds", seconds}};
 }
 
-int run(const Settings& settings) {
-  if (cuda_devices().empty()) {
-    for (const LibraryInfo& library : cuda_libraries()) {
-      fmt::print(stderr, "{}: {}\n", library.name, library.problem);
-    }
-    return 3;
-  }
-  const auto start = std::chrono::steady_clock::now();
-  std::vector<FeatureResult> features;
-  if (settings.features) features = check_features(Device::cuda(0));
-  RunnerOptions options;
-  options.threads = settings.threads;
-  options.seed = settings.seed;
-  options.providers = settings.providers;
-  options.kernels_per_problem = settings.kernels_per_problem;
-  const Summary summary = run_problems(problems_for(settings), options);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-
+/// How many features and runs are broken; prints them.
+std::size_t print(const Summary& summary, const std::vector<FeatureResult>& features) {
+  constexpr std::size_t kMostPrinted = 30;
   std::size_t broken = summary.failures.size();
   for (const FeatureResult& feature : features) {
-    fmt::print("{:40} {}\n", feature.name, feature.problem.empty() ? "ok" : feature.problem);
-    if (!feature.problem.empty()) ++broken;
+    fmt::print("{:42} {}{}{}\n", feature.name, outcome_name(feature.outcome),
+               feature.reason.empty() ? "" : ": ", feature.reason);
+    if (feature.outcome == FeatureResult::Outcome::broken) ++broken;
   }
-  for (std::size_t i = 0; i < std::min<std::size_t>(summary.failures.size(), 30); ++i) {
+  for (std::size_t i = 0; i < std::min(summary.failures.size(), kMostPrinted); ++i) {
     const Failure& failure = summary.failures[i];
-    fmt::print("FAILED {}\n  estoc run '{}' --kernel {} --check\n", failure.what, failure.problem,
-               failure.kernel);
+    fmt::print("FAILED {}\n", failure.what);
+    if (failure.problem.empty()) {
+      fmt::print("  {}\n", failure.kernel);
+    } else {
+      fmt::print("  estoc run '{}'{}{} --check\n", failure.problem,
+                 failure.kernel.empty() ? "" : " --kernel ", failure.kernel);
+    }
   }
+  if (summary.failures.size() > kMostPrinted) {
+    fmt::print("... and {} more\n", summary.failures.size() - kMostPrinted);
+  }
+  for (const auto& [name, of_class] : summary.classes)
+    fmt::print("{:42} {} kernels, {} runs\n", name, of_class.kernels.size(), of_class.runs);
+  return broken;
+}
+
+int check_one_feature(const std::string& name) {
+  for (const Feature& feature : all_features()) {
+    if (feature.name != name) continue;
+    const FeatureResult result = check_here(feature, Device::cuda(0));
+    if (result.outcome == FeatureResult::Outcome::held) return kHeld;
+    fmt::print("{}\n", result.reason);
+    return result.outcome == FeatureResult::Outcome::skipped ? kSkipped : kBroken;
+  }
+  throw std::invalid_argument(name);
+}
+
+int run(const Settings& settings, const std::string& program) {
+  if (settings.list_features) {
+    for (const Feature& feature : all_features())
+      fmt::print("{}\n", feature.name);
+    return 0;
+  }
+  if (cuda_devices().empty()) {
+    for (const LibraryInfo& library : cuda_libraries()) {
+      if (!library.problem.empty()) fmt::print(stderr, "{}: {}\n", library.name, library.problem);
+    }
+    return kNoGpu;
+  }
+  if (!settings.feature.empty()) return check_one_feature(settings.feature);
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<FeatureResult> features;
+  if (settings.features) features = check_features(program, Device::cuda(0));
+  const Summary summary = run_all(settings);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const std::size_t broken = print(summary, features);
   fmt::print("{} problems, {} kernels, {} runs, {} failures, {:.1f} s\n", summary.problems,
-             summary.kernels.size(), summary.runs, broken, seconds.count());
-  if (!settings.out.empty()) {
-    std::ofstream(settings.out + "/gpu_test.json")
-        << to_json(summary, features, seconds.count()).dump(1) << '\n';
+             summary.kernels(), summary.runs, broken, seconds.count());
+  if (!settings.report.empty()) {
+    std::filesystem::create_directories(settings.report);
+    save_text(settings.report + "/gpu_test.json",
+              to_json(summary, features, broken, seconds.count()).dump(1) + '\n');
   }
-  return broken == 0 ? 0 : 1;
+  return broken == 0 && summary.runs > 0 ? 0 : 1;
+}
+
+std::string own_path() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    return run(parse(argc, argv));
+    return run(parse(argc, argv), own_path());
   } catch (const std::invalid_argument& error) {
     std::fprintf(stderr, "%s: unknown or incomplete option\n%s", error.what(), kUsage);
     return 2;

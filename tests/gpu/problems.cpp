@@ -81,6 +81,16 @@ void add_strides(Random& random, Problem& problem) {
   give(problem.out, *problem.m, *problem.n);
 }
 
+// One extent of several times the largest, the others small.
+void make_large(Random& random, Problem& problem, int largest) {
+  for (auto* extent : {&problem.m, &problem.n, &problem.k})
+    *extent = draw(random, 1, 200);
+  auto* const large =
+      std::array{&problem.m, &problem.n, &problem.k}[static_cast<std::size_t>(draw(random, 0, 2))];
+  *large = draw(random, 2 * largest, 20 * largest);
+  problem.l = 1;
+}
+
 Problem gemm_problem(Random& random, const Combination& types, Dtype out, int layouts,
                      int largest) {
   Problem problem;
@@ -89,6 +99,7 @@ Problem gemm_problem(Random& random, const Combination& types, Dtype out, int la
   problem.n = draw_extent(random, largest);
   problem.k = one_in(random, 40) ? 0 : draw_extent(random, largest);
   problem.l = one_in(random, 4) ? draw(random, 2, 5) : 1;
+  if (one_in(random, 50)) make_large(random, problem, largest);
   auto letter = [&](int bit) { return (layouts >> bit & 1) != 0 ? Layout::n : Layout::t; };
   problem.a.dtype = types.a;
   problem.b.dtype = types.b;

@@ -10,7 +10,7 @@
 namespace estoc::gpu_test {
 
 /// One problem for each combination of operand dtypes, output dtype and layouts, sizes 1..`largest`
-/// mostly ragged, some batched, strided, broadcast or with k = 0; reproducible from the seed.
+/// mostly ragged, a few larger, some batched, strided or with k = 0; reproducible from the seed.
 std::vector<Problem> gemm_problems(std::uint64_t seed, int largest);
 
 /// The same over the elementwise operations.

@@ -4,12 +4,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <thread>
+#include <tuple>
 
 #include "estoc/check.hpp"
 #include "guarded.h"
+#include "model/views.h"
 
 namespace estoc::gpu_test {
 namespace {
@@ -25,30 +29,6 @@ struct HostTensor {
     fill_random(view, seed);
   }
 };
-
-std::unique_ptr<RuntimeArguments> with_views(const RuntimeArguments& like, const TensorView& a,
-                                             const TensorView& b, const TensorView& out) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&like)) {
-    return std::make_unique<GemmArguments>(a, b, out, gemm->accumulator_type(), like.controls());
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(like);
-  if (is_binary(elementwise.op())) {
-    return std::make_unique<ElementwiseArguments>(elementwise.op(), a, b, out, like.controls());
-  }
-  return std::make_unique<ElementwiseArguments>(elementwise.op(), a, out, like.controls());
-}
-
-struct Views {
-  TensorView a, b, out;
-};
-
-Views views_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    return {gemm->a().tensor(), gemm->b().tensor(), gemm->out()};
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  return {elementwise.a(), elementwise.b(), elementwise.out()};
-}
 
 class Worker {
  public:
@@ -68,17 +48,16 @@ class Worker {
  private:
   void run_all_kernels(const Problem& problem, std::uint64_t seed) {
     const auto described = problem.arguments();
-    const Views shapes = views_of(*described);
+    const model::OperandViews shapes = model::views_of(*described);
     HostTensor a(shapes.a, seed);
     HostTensor b(shapes.b, seed + 1);
     HostTensor out(shapes.out, seed + 2);
-    const int skew = seed % 5 == 0 ? 1 : 0;
-    GuardedTensor device_a(a.view, options_.device, skew);
-    GuardedTensor device_b(b.view, options_.device, 0);
-    GuardedTensor device_out(out.view, options_.device, seed % 7 == 0 ? 1 : 0);
-    const auto on_host = with_views(*described, a.view, b.view, out.view);
+    Placed placed{GuardedTensor(a.view, options_.device, seed % 5 == 0 ? 1 : 0),
+                  GuardedTensor(b.view, options_.device, 0),
+                  GuardedTensor(out.view, options_.device, seed % 7 == 0 ? 1 : 0)};
+    const auto on_host = model::with_views(*described, {a.view, b.view, out.view});
     const auto on_device =
-        with_views(*described, device_a.view(), device_b.view(), device_out.view());
+        model::with_views(*described, {placed.a.view(), placed.b.view(), placed.out.view()});
     KernelQuery query;
     query.providers = options_.providers;
     const KernelList found = get_kernels(*on_device, query);
@@ -86,48 +65,83 @@ class Worker {
     for (const DiscoveryFailure& failure : found.failures()) {
       report(failure.kernel_class, problem, failure.message);
     }
-    std::vector<Kernel> kernels(found.begin(), found.end());
-    choose(kernels, seed);
-    for (const Kernel& kernel : kernels) {
-      run_kernel(kernel, problem, *on_device, *on_host, device_out, out.view);
+    for (const Kernel& kernel : choose(found, seed)) {
+      run_kernel(kernel, problem, {*on_device, *on_host, placed, out.view});
+    }
+    for (const auto& [what, tensor, host] :
+         {std::tuple("A", &placed.a, &a), std::tuple("B", &placed.b, &b)}) {
+      const std::string change = tensor->changed_from(host->view);
+      if (!change.empty()) report("", problem, std::string(what) + ": " + change);
     }
   }
 
-  void choose(std::vector<Kernel>& kernels, std::uint64_t seed) const {
-    if (options_.kernels_per_problem == 0) return;
+  std::vector<Kernel> choose(const KernelList& found, std::uint64_t seed) const {
+    std::vector<Kernel> kernels(found.begin(), found.end());
+    if (options_.kernels_per_class == 0) return kernels;
     std::shuffle(kernels.begin(), kernels.end(), std::mt19937_64(seed));
-    const auto most = static_cast<std::size_t>(options_.kernels_per_problem);
-    if (kernels.size() > most)
-      kernels.erase(kernels.begin() + options_.kernels_per_problem, kernels.end());
+    std::map<std::string, int> taken;
+    std::erase_if(kernels, [&](const Kernel& kernel) {
+      return ++taken[kernel.metadata().kernel_class] > options_.kernels_per_class;
+    });
+    return kernels;
   }
 
-  void run_kernel(const Kernel& kernel, const Problem& problem, const RuntimeArguments& on_device,
-                  const RuntimeArguments& on_host, GuardedTensor& device_out,
-                  const TensorView& out) {
+  struct Placed {
+    GuardedTensor a, b, out;
+  };
+
+  /// What a kernel is run on, and where its output is judged.
+  struct Ground {
+    const RuntimeArguments& on_device;
+    const RuntimeArguments& on_host;
+    Placed& placed;
+    const TensorView& out;
+  };
+
+  void run_kernel(const Kernel& kernel, const Problem& problem, const Ground& ground) {
     try {
-      device_out.poison();
+      const std::size_t bytes = kernel.workspace_size(ground.on_device);
+      GuardedMemory workspace(bytes, options_.device);
+      const std::vector<std::uint8_t> any_bytes(bytes, 0xff);
+      workspace.upload(any_bytes.data());
       RunOptions run;
       run.stream = stream_.handle();
-      const std::size_t bytes = kernel.workspace_size(on_device);
-      const DeviceMemory workspace(bytes, options_.device);
-      run.workspace = {workspace.data(), bytes};
-      kernel.run(on_device, run);
-      stream_.synchronize();
-      if (!device_out.read_back(out)) report(kernel.name(), problem, "wrote outside its output");
-      CheckOptions check;
-      check.threads = 1;
-      const CheckResult verdict = check_output(on_host, check);
-      if (!verdict.passed) {
-        report(kernel.name(), problem,
-               fmt::format("error {:.3g} over {:.3g}; {}", verdict.error, verdict.bound,
-                           verdict.worst));
+      if (bytes > 0) run.workspace = {workspace.data(), bytes};
+      // What the first run leaves in the workspace is what the second one finds.
+      for (int time = 0; time < (bytes > 0 ? 2 : 1); ++time) {
+        ground.placed.out.poison();
+        kernel.run(ground.on_device, run);
+        stream_.synchronize();
+        judge(kernel, problem, ground);
       }
+      require_guard(kernel, problem, "workspace", workspace.broken_guard());
+      require_guard(kernel, problem, "A", ground.placed.a.broken_guard());
+      require_guard(kernel, problem, "B", ground.placed.b.broken_guard());
     } catch (const std::exception& error) {
       report(kernel.name(), problem, error.what());
     }
     const std::lock_guard lock(mutex_);
     ++summary_.runs;
-    summary_.kernels.insert(kernel.name());
+    ClassSummary& of_class = summary_.classes[kernel.metadata().kernel_class];
+    ++of_class.runs;
+    of_class.kernels.insert(kernel.name());
+  }
+
+  void judge(const Kernel& kernel, const Problem& problem, const Ground& ground) {
+    require_guard(kernel, problem, "out", ground.placed.out.read_back(ground.out));
+    CheckOptions check;
+    check.threads = 1;
+    check.max_products = std::int64_t{1} << 27;
+    const CheckResult verdict = check_output(ground.on_host, check);
+    if (verdict.passed) return;
+    report(
+        kernel.name(), problem,
+        fmt::format("error {:.3g} over {:.3g}; {}", verdict.error, verdict.bound, verdict.worst));
+  }
+
+  void require_guard(const Kernel& kernel, const Problem& problem, const char* what,
+                     const std::string& change) {
+    if (!change.empty()) report(kernel.name(), problem, std::string(what) + ": " + change);
   }
 
   void report(const std::string& kernel, const Problem& problem, const std::string& what) {
@@ -142,6 +156,23 @@ class Worker {
 };
 
 }  // namespace
+
+std::size_t Summary::kernels() const {
+  std::size_t count = 0;
+  for (const auto& [name, of_class] : classes)
+    count += of_class.kernels.size();
+  return count;
+}
+
+void Summary::add(const Summary& other) {
+  problems += other.problems;
+  runs += other.runs;
+  for (const auto& [name, of_class] : other.classes) {
+    classes[name].runs += of_class.runs;
+    classes[name].kernels.insert(of_class.kernels.begin(), of_class.kernels.end());
+  }
+  failures.insert(failures.end(), other.failures.begin(), other.failures.end());
+}
 
 Summary run_problems(const std::vector<Problem>& problems, const RunnerOptions& options) {
   Summary summary;

@@ -1,9 +1,8 @@
 // Runs every kernel that supports a problem on the GPU and judges what it wrote.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,12 +20,21 @@ struct Failure {
   std::string what;
 };
 
+/// What was run of one kernel class.
+struct ClassSummary {
+  std::uint64_t runs = 0;
+  std::set<std::string> kernels;
+};
+
 /// What a run amounts to.
 struct Summary {
   std::uint64_t problems = 0;
   std::uint64_t runs = 0;
-  std::set<std::string> kernels;
+  std::map<std::string, ClassSummary> classes;
   std::vector<Failure> failures;
+
+  std::size_t kernels() const;
+  void add(const Summary& other);
 };
 
 struct RunnerOptions {
@@ -34,8 +42,8 @@ struct RunnerOptions {
   int threads = 1;
   std::uint64_t seed = 1;
   std::vector<std::string> providers;
-  /// At most this many kernels of a problem, chosen at random; 0: all.
-  int kernels_per_problem = 0;
+  /// At most this many kernels of each class on a problem, chosen at random; 0: all.
+  int kernels_per_class = 0;
 };
 
 /// Runs the problems on several host threads, each with its own stream.

@@ -5,15 +5,12 @@
 // number, 1 to 5, is the rank of the map.
 #pragma once
 
+#include <estoc/abi.cuh>
 #include <estoc/ptx/types.cuh>
 
 namespace estoc {
 
-/// A tensor map, encoded by the driver. Kernels take it as `const __grid_constant__ TensorMap` and
-/// hand it on by reference.
-struct alignas(64) TensorMap {
-  u64 opaque[16];
-};
+using abi::TensorMap;
 static_assert(sizeof(TensorMap) == 128);
 
 namespace ptx {

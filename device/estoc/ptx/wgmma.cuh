@@ -41,6 +41,17 @@ __device__ __forceinline__ void acc_use(i32 (&acc)[count], int = __builtin_LINE(
     asm volatile("" : "+r"(acc[i])::"memory");
 }
 
+/// An accumulator's value, apart from the accumulator: the compiler may otherwise keep those that
+/// are read as bits in registers of another type, and copies them between products.
+__device__ __forceinline__ float acc_value(float value) {
+  asm volatile("" : "+f"(value));
+  return value;
+}
+__device__ __forceinline__ i32 acc_value(i32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 namespace detail {
 
 // Operands 0 to n / 2 - 1 of an instruction with n columns: their places in the text, and the

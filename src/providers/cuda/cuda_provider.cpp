@@ -3,6 +3,8 @@
 
 #include "providers/cuda/simt_elementwise.h"
 #include "providers/cuda/simt_gemm.h"
+#include "providers/cuda/sm80_gemm.h"
+#include "providers/cuda/sm90_gemm.h"
 
 namespace estoc::cuda {
 namespace {
@@ -13,8 +15,8 @@ class CudaProvider final : public Provider {
   std::vector<std::shared_ptr<const KernelClass>> classes() const override { return classes_; }
 
  private:
-  std::vector<std::shared_ptr<const KernelClass>> classes_{make_simt_gemm(),
-                                                           make_simt_elementwise()};
+  std::vector<std::shared_ptr<const KernelClass>> classes_{
+      make_sm90_gemm(), make_sm80_gemm(), make_simt_gemm(), make_simt_elementwise()};
 };
 
 }  // namespace

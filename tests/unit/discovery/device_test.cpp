@@ -69,6 +69,15 @@ TEST(NeedsDevice, IsFoundOnlyWhereADeviceOfTheTargetIs) {
   EXPECT_EQ(explain(f32_gemm(), query)[0].supported, 1U);
 }
 
+TEST(NeedsDevice, ForTheCpuTheTargetIsTheMismatch) {
+  const Registered there(make_bound_to_device());
+  KernelQuery query;
+  query.target = Target::cpu();
+  const Status status = explain(f32_gemm(), query)[0].status;
+  EXPECT_EQ(status.reason(), Reason::target);
+  EXPECT_EQ(status.error(), "target: expected a CUDA architecture, got cpu");
+}
+
 TEST(NeedsDevice, IsLeftOutOfTheListWithoutArguments) {
   const OneDevice machine(kHopper);
   const Registered there(make_bound_to_device());

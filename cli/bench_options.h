@@ -1,0 +1,31 @@
+// The options of `estoc bench`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "options.h"
+
+namespace estoc::cli {
+
+struct BenchOptions {
+  QueryOptions query;
+  std::string problem;
+  std::string report;  ///< folder of result files to report on, in place of a problem
+  std::vector<std::string> kernels;
+  std::string against;
+  std::size_t top = 3;
+  int rounds = 0;  ///< 0: what suits the mode
+  int threads = 0;
+  std::uint64_t seed = 0;
+  bool sustained = false;
+  bool json = false;
+  std::string out;
+  std::string csv;
+  std::string plot;
+  std::string roofline;
+  std::string resume;
+};
+
+}  // namespace estoc::cli

@@ -1,0 +1,80 @@
+// Prints results.
+#include "bench_print.h"
+
+#include <fmt/format.h>
+
+#include "table.h"
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+void add_row(Table& table, const KernelRecord& kernel, const Work& work, double best) {
+  if (!kernel.times) {
+    const std::string verdict =
+        kernel.check.passed ? "ok; " + kernel.failure : "WRONG: " + kernel.check.worst;
+    table.add_row({kernel.kernel, "-", "-", "-", "-", "-", verdict});
+    return;
+  }
+  const Times& times = *kernel.times;
+  table.add_row({kernel.kernel, format_seconds(times.median),
+                 fmt::format("{:.1f}%", times.spread * 100), format_seconds(times.min),
+                 format_number(work.rate(times.median)),
+                 best > 0 ? fmt::format("{:.2f}", times.median / best) : "-", "ok"});
+}
+
+/// A CSV field in quotes, as problem texts hold blanks and may hold commas.
+std::string quoted(const std::string& text) {
+  std::string field = "\"";
+  for (const char c : text)
+    field += c == '"' ? "\"\"" : std::string(1, c);
+  return field + '"';
+}
+
+}  // namespace
+
+void print_record(Output& output, const BenchRecord& record) {
+  using enum Table::Align;
+  const Work work = work_of(record);
+  output.print(labelled_line(output, "problem", record.problem));
+  Table table(output, {{"kernel"},
+                       {"median", right},
+                       {"spread", right},
+                       {"best", right},
+                       {work.unit, right},
+                       {"to best", right},
+                       {"check"}});
+  const KernelRecord* best = fastest(record, [](const KernelRecord&) { return true; });
+  for (const KernelRecord& kernel : record.kernels)
+    add_row(table, kernel, work, best != nullptr ? best->times->median : 0);
+  output.print(table.take());
+  if (record.noise) {
+    output.print(labelled_line(
+        output, "noise",
+        fmt::format("{:.1f}% between two timings of one kernel", *record.noise * 100)));
+  }
+  if (record.card.watts > 0) {
+    output.print(labelled_line(
+        output, "card",
+        fmt::format("{:.0f} MHz, {:.0f} W, {:.0f} degrees Celsius", record.card.sm_clock_mhz,
+                    record.card.watts, record.card.celsius)));
+  }
+}
+
+std::string csv_text(std::span<const BenchRecord> records) {
+  std::string text =
+      "problem,kernel,median_seconds,min_seconds,max_seconds,spread,rate,unit,error,bound,passed\n";
+  for (const BenchRecord& record : records) {
+    const Work work = work_of(record);
+    for (const KernelRecord& kernel : record.kernels) {
+      const Times times = kernel.times.value_or(Times{});
+      text +=
+          fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", quoted(record.problem), kernel.kernel,
+                      times.median, times.min, times.max, times.spread, work.rate(times.median),
+                      work.unit, kernel.check.error, kernel.check.bound, kernel.check.passed);
+    }
+  }
+  return text;
+}
+
+}  // namespace estoc::cli

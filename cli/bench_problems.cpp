@@ -1,0 +1,163 @@
+// Reads problems from the command line and from files.
+#include "bench_problems.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <string_view>
+
+#include "failure.h"
+#include "options.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr std::size_t kMostTexts = 10'000;
+constexpr const char* kListHint = "a list reads: gemm m={1,16,64} n=512 k=512 a={f16,bf16}:t";
+
+bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+/// The line without its comment and the blanks around it. A '#' inside quotes is no comment.
+std::string strip(std::string line) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '"') quoted = !quoted;
+    if (line[i] == '#' && !quoted) line.resize(i);
+  }
+  while (!line.empty() && is_blank(line.back()))
+    line.pop_back();
+  const auto first = std::find_if_not(line.begin(), line.end(), is_blank);
+  return {first, line.end()};
+}
+
+/// Where the first of `wanted` stands outside quotes; npos when nowhere.
+std::size_t find_outside_quotes(std::string_view text, std::string_view wanted) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && quoted) {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (!quoted && wanted.find(text[i]) != std::string_view::npos) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+/// The alternatives of "1,16,[2,1]".
+std::vector<std::string> alternatives(std::string_view list) {
+  std::vector<std::string> items(1);
+  int depth = 0;
+  for (const char c : list) {
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c == ',' && depth == 0) {
+      items.emplace_back();
+    } else {
+      items.back() += c;
+    }
+  }
+  return items;
+}
+
+/// A text in parts: what stands outside lists has one alternative.
+std::vector<std::vector<std::string>> parts_of(std::string_view text) {
+  std::vector<std::vector<std::string>> parts;
+  std::string_view rest = text;
+  while (true) {
+    const std::size_t open = find_outside_quotes(rest, "{}");
+    parts.push_back({std::string(rest.substr(0, open))});
+    if (open == std::string_view::npos) return parts;
+    rest.remove_prefix(open);
+    const std::size_t close = rest.find_first_of("{}", 1);
+    if (rest[0] == '}' || close == std::string_view::npos || rest[close] == '{') {
+      const auto column = static_cast<std::size_t>(rest.data() - text.data()) + 1;
+      const char* what = rest[0] == '}' ? "expected no '}' without a '{' before it"
+                         : close == std::string_view::npos ? "expected a '}' after this '{'"
+                                                           : "expected no list within a list";
+      throw Failure(Exit::usage, fmt::format("problem, column {}: {}", column, what), kListHint);
+    }
+    parts.push_back(alternatives(rest.substr(1, close - 1)));
+    rest.remove_prefix(close + 1);
+  }
+}
+
+/// Adds problems as they come, each once.
+class Collection {
+ public:
+  void add(const std::string& text) {
+    for (const std::string& one : expand_lists(text)) {
+      FilledProblem filled = fill_problem(parse_problem(one), "", "");
+      std::string name = Problem::of(*describe_arguments(filled, Device::cpu())).to_string();
+      if (!names_.insert(name).second) continue;
+      problems_.push_back({std::move(filled), std::move(name)});
+    }
+  }
+
+  std::vector<NamedProblem> take() { return std::move(problems_); }
+
+ private:
+  std::set<std::string> names_;
+  std::vector<NamedProblem> problems_;
+};
+
+std::vector<NamedProblem> read_problem_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Failure(Exit::file, path + ": cannot be read");
+  Collection collection;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const std::string text = strip(line);
+    if (text.empty()) continue;
+    const auto place = [&](const char* what) {
+      return fmt::format("{}:{}: {}", path, number, what);
+    };
+    try {
+      collection.add(text);
+    } catch (const Failure& failure) {
+      throw Failure(failure.exit(), place(failure.what()), failure.hint());
+    } catch (const Error& error) {
+      throw Failure(exit_for(error.kind()), place(error.what()));
+    }
+  }
+  if (file.bad()) throw Failure(Exit::file, path + ": cannot be read");
+  std::vector<NamedProblem> problems = collection.take();
+  if (problems.empty()) throw Failure(Exit::usage, path + ": there is no problem in it");
+  return problems;
+}
+
+}  // namespace
+
+std::vector<std::string> expand_lists(const std::string& text) {
+  std::vector<std::string> texts{""};
+  for (const std::vector<std::string>& part : parts_of(text)) {
+    if (texts.size() * part.size() > kMostTexts) {
+      throw Failure(Exit::usage,
+                    fmt::format("problem: expected lists that stand for at most {} problems, got "
+                                "more",
+                                kMostTexts),
+                    kListHint);
+    }
+    std::vector<std::string> longer;
+    for (const std::string& begin : texts) {
+      for (const std::string& end : part)
+        longer.push_back(begin + end);
+    }
+    texts = std::move(longer);
+  }
+  return texts;
+}
+
+std::vector<NamedProblem> read_problems(const std::string& argument) {
+  if (argument.starts_with('@')) return read_problem_file(argument.substr(1));
+  Collection collection;
+  collection.add(argument);
+  return collection.take();
+}
+
+}  // namespace estoc::cli

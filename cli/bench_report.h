@@ -1,0 +1,20 @@
+// A report on result files: `estoc bench --report FOLDER`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench_record.h"
+
+namespace estoc::cli {
+
+/// The records of every .json file in the folder, by file name; of several of one problem on one
+/// device in one mode the last counts. Google Benchmark's files are passed over. Throws
+/// Failure{file}.
+std::vector<BenchRecord> read_results(const std::string& folder);
+
+/// Tables in Markdown, one for each device and mode: the fastest kernel beside the baseline, which
+/// is the fastest of the provider `against`.
+std::string markdown(const std::vector<BenchRecord>& records, const std::string& against);
+
+}  // namespace estoc::cli

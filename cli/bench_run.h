@@ -1,0 +1,18 @@
+// Checks and times the kernels of one problem.
+#pragma once
+
+#include "bench_options.h"
+#include "bench_problems.h"
+#include "bench_record.h"
+#include "estoc/target.hpp"
+#include "progress.h"
+
+namespace estoc::cli {
+
+/// Rounds that the options ask for, or as many as suit the mode.
+int rounds_of(const BenchOptions& options);
+
+BenchRecord bench_problem(const BenchOptions& options, NamedProblem problem, Target target,
+                          Progress& progress);
+
+}  // namespace estoc::cli

@@ -1,0 +1,321 @@
+// GEMM on the tensor cores by mma.sync, fed by cp.async: Ampere and later, every dtype and layout.
+//
+// A CTA computes one tile of out. Its threads copy tiles of A and B into a ring of stages, some
+// ahead of the products; each warp multiplies its part of the tile from fragments in registers,
+// and in the end stores it through shared memory, sixteen rows at a time.
+#pragma once
+
+#include <estoc/epilogue.cuh>
+#include <estoc/mma_operand.cuh>
+#include <estoc/ptx/barrier.cuh>
+#include <estoc/ptx/griddepcontrol.cuh>
+#include <estoc/ptx/mma.cuh>
+#include <estoc/ptx/special.cuh>
+#include <estoc/ptx/warp.cuh>
+
+namespace estoc {
+
+using abi::Sm80GemmConfig;
+using abi::Sm80GemmParameters;
+
+namespace sm80 {
+
+/// This thread's place: its lane, and its warp's part of the tile.
+template <Sm80GemmConfig config>
+struct WarpPlace {
+  u32 lane;
+  u32 warp;
+  u32 m;  // first row of the warp's part within the tile
+  u32 n;
+
+  __device__ __forceinline__ static WarpPlace here() {
+    const u32 warp = ptx::tid() / 32;
+    return {ptx::tid() % 32, warp, warp / config.warps_n * config.warp_rows(),
+            warp % config.warps_n * config.warp_columns()};
+  }
+};
+
+/// Row and column of the CTA's tile: groups of `group` rows of tiles are walked column by column.
+__device__ __forceinline__ void tile_of(u32 linear, const Sm80GemmParameters& p, u32& m, u32& n) {
+  const u32 band = p.group * p.tiles_n;
+  const u32 first = linear / band * p.group;
+  const u32 rows = p.tiles_m - first < p.group ? p.tiles_m - first : p.group;
+  const u32 within = linear % band;
+  m = first + within % rows;
+  n = within / rows;
+}
+
+/// tf32 operands are rounded where they enter a product.
+template <Type type>
+__device__ __forceinline__ void round_operand(Words<4>& words) {
+  if constexpr (type == Type::tf32) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      words.word[i] = bit_cast<u32>(detail::round_tf32(bit_cast<float>(words.word[i])));
+  }
+}
+
+/// Two of the four fp8 elements of a word as f16, exactly: elements 2 * half and the next.
+template <Type type>
+__device__ __forceinline__ u32 widen_fp8(u32 word, int half) {
+  const u32 pair = word >> (16 * half) & 0xffff;
+#if __CUDA_ARCH__ >= 890
+  if constexpr (type == Type::e4m3) return ptx::cvt_rn_f16x2_e4m3x2(pair);
+#else
+  if constexpr (type == Type::e4m3) {
+    return ptx::cvt_rn_f16x2_f32(decode_f32<type>(pair & 0xff), decode_f32<type>(pair >> 8));
+  }
+#endif
+  // An e5m2 is the upper half of an f16.
+  if constexpr (type == Type::e5m2) return (pair & 0xff) << 8 | (pair & 0xff00) << 16;
+}
+
+/// acc += a b for 16 rows, 8 columns and 32 bytes of K.
+template <Type a_type, Type b_type, typename Value>
+__device__ __forceinline__ void multiply(Value (&acc)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+  if constexpr (a_type == Type::f16 || a_type == Type::bf16) {
+    ptx::mma_m16n8k16<a_type>(acc, a, b);
+  } else if constexpr (a_type == Type::tf32) {
+    ptx::mma_m16n8k8_tf32(acc, a, b);
+  } else if constexpr (a_type == Type::i8 || a_type == Type::u8) {
+    ptx::mma_m16n8k32<a_type, b_type>(acc, a, b);
+  } else {
+    // As two products of f16: their order along K is the same for A and B, so it does not matter.
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const u32 wide_a[4] = {widen_fp8<a_type>(a[0], half), widen_fp8<a_type>(a[1], half),
+                             widen_fp8<a_type>(a[2], half), widen_fp8<a_type>(a[3], half)};
+      const u32 wide_b[2] = {widen_fp8<b_type>(b[0], half), widen_fp8<b_type>(b[1], half)};
+      ptx::mma_m16n8k16<Type::f16>(acc, wide_a, wide_b);
+    }
+  }
+}
+
+/// The sums of one warp: blocks of 16 rows and 8 columns, four a thread.
+template <Sm80GemmConfig config>
+struct Sums {
+  static constexpr int kBlocksM = config.warp_rows() / 16;
+  static constexpr int kBlocksN = config.warp_columns() / 8;
+  Compute<config.accumulator> block[kBlocksM][kBlocksN][4] = {};
+};
+
+/// Multiplies what one stage holds.
+template <Sm80GemmConfig config>
+__device__ __forceinline__ void multiply_stage(Sums<config>& sums, u32 a, u32 b,
+                                               const WarpPlace<config>& place) {
+  using ReaderA = FragmentReader<config.a, config.a_m_major, config.tile_m, config.tile_k>;
+  using ReaderB = FragmentReader<config.b, config.b_n_major, config.tile_n, config.tile_k>;
+  constexpr int kSteps = config.tile_k * abi::type_bytes(config.a) / 32;
+  using S = Sums<config>;
+#pragma unroll
+  for (u32 step = 0; step < kSteps; ++step) {
+    Words<4> fragment_a[S::kBlocksM];
+    Words<4> fragment_b[S::kBlocksN / 2];
+#pragma unroll
+    for (u32 i = 0; i < S::kBlocksM; ++i) {
+      fragment_a[i] = ReaderA::read(a, place.m + 16 * i, step, place.lane);
+      round_operand<config.a>(fragment_a[i]);
+    }
+#pragma unroll
+    for (u32 j = 0; j < S::kBlocksN / 2; ++j) {
+      fragment_b[j] = ReaderB::read(b, place.n + 16 * j, step, place.lane);
+      round_operand<config.b>(fragment_b[j]);
+    }
+#pragma unroll
+    for (int i = 0; i < S::kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < S::kBlocksN; ++j) {
+        const Words<4>& pair = fragment_b[j / 2];
+        const u32 columns[2] = {pair.word[j % 2], pair.word[2 + j % 2]};
+        multiply<config.a, config.b>(sums.block[i][j], fragment_a[i].word, columns);
+      }
+    }
+  }
+}
+
+/// The same in f64, four elements of K at a time.
+template <Sm80GemmConfig config>
+__device__ __forceinline__ void multiply_stage_f64(Sums<config>& sums, u32 a, u32 b,
+                                                   const WarpPlace<config>& place) {
+  using ReaderA = FragmentReader<config.a, config.a_m_major, config.tile_m, config.tile_k>;
+  using ReaderB = FragmentReader<config.b, config.b_n_major, config.tile_n, config.tile_k>;
+  using S = Sums<config>;
+#pragma unroll
+  for (u32 step = 0; step < config.tile_k / 4; ++step) {
+    double fragment_a[S::kBlocksM][2];
+    double fragment_b[S::kBlocksN / 2][2];
+#pragma unroll
+    for (u32 i = 0; i < S::kBlocksM; ++i)
+      ReaderA::read_f64(fragment_a[i], a, place.m + 16 * i, step, place.lane);
+#pragma unroll
+    for (u32 j = 0; j < S::kBlocksN / 2; ++j)
+      ReaderB::read_f64(fragment_b[j], b, place.n + 16 * j, step, place.lane);
+#pragma unroll
+    for (int i = 0; i < S::kBlocksM; ++i) {
+#pragma unroll
+      for (int j = 0; j < S::kBlocksN; ++j) {
+        const double column[1] = {fragment_b[j / 2][j % 2]};
+#if __CUDA_ARCH__ >= 900
+        ptx::mma_m16n8_f64<4>(sums.block[i][j], fragment_a[i], column);
+#else
+        double low[2] = {sums.block[i][j][0], sums.block[i][j][1]};
+        double high[2] = {sums.block[i][j][2], sums.block[i][j][3]};
+        ptx::mma_m8n8k4_f64(low, fragment_a[i][0], column[0]);
+        ptx::mma_m8n8k4_f64(high, fragment_a[i][1], column[0]);
+        sums.block[i][j][0] = low[0];
+        sums.block[i][j][1] = low[1];
+        sums.block[i][j][2] = high[0];
+        sums.block[i][j][3] = high[1];
+#endif
+      }
+    }
+  }
+}
+
+/// Writes two neighbouring elements to shared memory.
+template <Type type, typename Value>
+__device__ __forceinline__ void put_pair(u32 address, Value low, Value high) {
+  constexpr int kBytes = abi::type_bytes(type);
+  if constexpr (kBytes == 8) {
+    const Words<2> first = bit_cast<Words<2>>(static_cast<double>(low));
+    const Words<2> second = bit_cast<Words<2>>(static_cast<double>(high));
+    ptx::st_shared<4>(address,
+                      Words<4>{first.word[0], first.word[1], second.word[0], second.word[1]});
+  } else if constexpr (kBytes == 4) {
+    ptx::st_shared<2>(address, Words<2>{encode<type>(low), encode<type>(high)});
+  } else if constexpr (kBytes == 2) {
+    ptx::st_shared<1>(address, Words<1>{encode<type>(low) | encode<type>(high) << 16});
+  } else {
+    ptx::st_shared_u16(address, encode<type>(low) | encode<type>(high) << 8);
+  }
+}
+
+/// Copies 16 bytes that lie in shared memory to out, or as many of their elements as are inside.
+template <Type type, bool vectors>
+__device__ __forceinline__ void store_chunk(u64 address, u32 shared, i32 elements) {
+  constexpr int kBytes = abi::type_bytes(type);
+  if (vectors && elements >= 16 / kBytes) {
+    ptx::st_global<4>(address, ptx::ld_shared<4>(shared));
+    return;
+  }
+#pragma unroll
+  for (int e = 0; e < 16 / kBytes; ++e) {
+    if (e >= elements) return;
+    const u64 to = address + static_cast<u64>(e * kBytes);
+    const u32 from = shared + static_cast<u32>(e * kBytes);
+    if constexpr (kBytes >= 4) ptx::st_global<kBytes / 4>(to, ptx::ld_shared<kBytes / 4>(from));
+    if constexpr (kBytes == 2) ptx::st_global_u16(to, ptx::ld_shared_u16(from));
+    if constexpr (kBytes == 1) ptx::st_global_u8(to, ptx::ld_shared_u8(from));
+  }
+}
+
+/// Passes the warp's sums through the epilogue and stores what lies inside out.
+template <Sm80GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmParameters& p,
+                                      const WarpPlace<config>& place, i32 l, i32 tile_m, i32 tile_n,
+                                      const Epilogue& transform) {
+  using S = Sums<config>;
+  constexpr int kBytes = abi::type_bytes(config.out);
+  constexpr u32 kPitch = config.store_pitch();
+  constexpr u32 kChunks = config.warp_columns() * kBytes / 16;
+  const u32 shared = ptx::smem_base() + place.warp * 16 * kPitch;
+  const u32 row = place.lane / 4;
+  const u32 column = place.lane % 4 * 2;
+  const i32 first_n = tile_n + static_cast<i32>(place.n);
+#pragma unroll
+  for (int i = 0; i < S::kBlocksM; ++i) {
+    const i32 first_m = tile_m + static_cast<i32>(place.m) + 16 * i;
+    if (i > 0) ptx::bar_warp_sync();
+#pragma unroll
+    for (int j = 0; j < S::kBlocksN; ++j) {
+#pragma unroll
+      for (u32 h = 0; h < 2; ++h) {
+        const i32 m = first_m + static_cast<i32>(row + 8 * h);
+        const i32 n = first_n + 8 * j + static_cast<i32>(column);
+        const auto low = transform(sums.block[i][j][2 * h], epilogue::Position{l, m, n});
+        const auto high = transform(sums.block[i][j][2 * h + 1], epilogue::Position{l, m, n + 1});
+        put_pair<config.out>(shared + (row + 8 * h) * kPitch + (8 * j + column) * kBytes, low,
+                             high);
+      }
+    }
+    ptx::bar_warp_sync();
+    for (u32 chunk = place.lane; chunk < 16 * kChunks; chunk += 32) {
+      const u32 r = chunk / kChunks;
+      const u32 c = chunk % kChunks;
+      const i32 m = first_m + static_cast<i32>(r);
+      const i32 n = first_n + static_cast<i32>(c * (16 / kBytes));
+      if (m >= p.m || n >= p.n) continue;
+      const u64 address =
+          p.out.address +
+          static_cast<u64>((l * p.out.batch_stride + m * p.out.row_stride + n) * kBytes);
+      store_chunk<config.out, config.out_vectors>(address, shared + r * kPitch + c * 16, p.n - n);
+    }
+  }
+}
+
+/// Computes one tile of one batch.
+template <Sm80GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l, i32 m, i32 n,
+                                             const Epilogue& transform) {
+  using CopyA = OperandCopy<config.a, config.a_m_major, config.tile_m, config.tile_k, config.a_copy,
+                            config.threads()>;
+  using CopyB = OperandCopy<config.b, config.b_n_major, config.tile_n, config.tile_k, config.b_copy,
+                            config.threads()>;
+  const u32 shared = ptx::smem_base();
+  const WarpPlace<config> place = WarpPlace<config>::here();
+  auto batch = [l](const abi::Matrix& x, Type type) {
+    return x.address + static_cast<u64>(l * x.batch_stride * abi::type_bytes(type));
+  };
+  CopyA copy_a(batch(p.a, config.a), config.a_m_major ? p.a.column_stride : p.a.row_stride, m, p.m,
+               p.k, ptx::tid());
+  CopyB copy_b(batch(p.b, config.b), config.b_n_major ? p.b.row_stride : p.b.column_stride, n, p.n,
+               p.k, ptx::tid());
+  const i32 k_tiles = (p.k + config.tile_k - 1) / config.tile_k;
+  // A group for each K tile, empty beyond the last, so that their number tells what has arrived.
+  auto copy = [&](i32 k_tile) {
+    if (k_tile < k_tiles) {
+      const u32 stage = shared + static_cast<u32>(k_tile % config.stages) * config.stage_bytes();
+      copy_a.start(stage, k_tile * config.tile_k);
+      copy_b.start(stage + config.a_bytes(), k_tile * config.tile_k);
+    }
+    ptx::cp_async_commit_group();
+  };
+#pragma unroll
+  for (int k_tile = 0; k_tile < config.stages - 1; ++k_tile)
+    copy(k_tile);
+  Sums<config> sums;
+  for (i32 k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    ptx::cp_async_wait_group<config.stages - 2>();
+    // What arrived is now everyone's, and nobody reads the stage that is filled next.
+    ptx::barrier_sync();
+    copy(k_tile + config.stages - 1);
+    const u32 stage = shared + static_cast<u32>(k_tile % config.stages) * config.stage_bytes();
+    if constexpr (config.accumulator == Type::f64) {
+      multiply_stage_f64<config>(sums, stage, stage + config.a_bytes(), place);
+    } else {
+      multiply_stage<config>(sums, stage, stage + config.a_bytes(), place);
+    }
+  }
+  ptx::cp_async_wait_all();
+  ptx::barrier_sync();
+  store<config>(sums, p, place, l, m, n, transform);
+}
+
+}  // namespace sm80
+
+/// The kernel's body: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
+template <Sm80GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void sm80_gemm(const Sm80GemmParameters& p, const Epilogue& transform) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  u32 tile_m = 0;
+  u32 tile_n = 0;
+  sm80::tile_of(ptx::ctaid_x(), p, tile_m, tile_n);
+  for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {
+    sm80::compute_tile<config>(p, l, static_cast<i32>(tile_m) * config.tile_m,
+                               static_cast<i32>(tile_n) * config.tile_n, transform);
+    ptx::barrier_sync();
+  }
+}
+
+}  // namespace estoc

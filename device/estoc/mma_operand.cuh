@@ -1,0 +1,163 @@
+// Operand tiles of mma.sync kernels: brought to shared memory by cp.async, read as fragments.
+//
+// A tile lies in shared memory as it does in global memory: rows of K elements for each element of
+// M or N (K-major), or the reverse (MN-major). Its 16-byte chunks are permuted so that the reads of
+// a warp fall into different banks.
+#pragma once
+
+#include <estoc/numeric.cuh>
+#include <estoc/ptx/cp_async.cuh>
+#include <estoc/ptx/ldmatrix.cuh>
+#include <estoc/ptx/memory.cuh>
+
+namespace estoc {
+
+/// The tile of one operand: `outer` elements of M or N, `tile_k` of K.
+template <Type type, bool mn_major, int outer, int tile_k>
+struct OperandTileLayout {
+  static constexpr int kBytes = abi::type_bytes(type);
+  static constexpr int kRows = mn_major ? tile_k : outer;
+  static constexpr int kRowBytes = (mn_major ? outer : tile_k) * kBytes;
+  static constexpr int kChunks = kRowBytes / 16;
+  /// Fragments are read by ldmatrix, eight rows at a time; else element by element, four rows.
+  static constexpr bool kMatrices = kBytes < 8 && (!mn_major || kBytes == 2);
+
+  /// Offset of byte `byte` of row `row`.
+  __device__ __forceinline__ static u32 offset(u32 row, u32 byte) {
+    constexpr u32 kMask = kChunks >= 8 ? 7 : kChunks - 1;
+    const u32 lines = kChunks >= 8 ? row : row * kChunks / 8;
+    const u32 permutation = (kMatrices ? lines : lines << 1) & kMask;
+    return row * kRowBytes + (byte ^ permutation << 4);
+  }
+};
+
+/// Copies tiles of one operand, stage after stage, each thread its share of the 16-byte chunks.
+/// What lies outside the operand becomes zero.
+template <Type type, bool mn_major, int outer, int tile_k, int copy_bytes, int threads>
+class OperandCopy {
+ public:
+  using Layout = OperandTileLayout<type, mn_major, outer, tile_k>;
+  static constexpr int kOwn = Layout::kRows * Layout::kChunks / threads;
+  static_assert(kOwn * threads == Layout::kRows * Layout::kChunks);
+
+  /// `first` is the tile's first element of M or N, `extent` their number; `stride` counts elements
+  /// from one row of the operand to the next.
+  __device__ __forceinline__ OperandCopy(u64 address, i64 stride, i32 first, i32 extent, i32 k,
+                                         u32 thread)
+      : k_(k), thread_(thread) {
+    step_ = static_cast<u64>(mn_major ? tile_k * stride : tile_k) * Layout::kBytes;
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const i64 row = row_of(i);
+      const i64 byte = byte_of(i);
+      const i64 start = mn_major
+                            ? row * stride * Layout::kBytes + i64{first} * Layout::kBytes + byte
+                            : (first + row) * stride * Layout::kBytes + byte;
+      address_[i] = address + static_cast<u64>(start);
+      const i32 inside = mn_major ? (extent - first) * Layout::kBytes - byte_of(i)
+                                  : (first + row_of(i) < extent ? 16 : 0);
+      inside_[i] = clamp16(inside);
+    }
+  }
+
+  /// Starts the copies of the next K tile, whose first element is `k`, to `shared`.
+  __device__ __forceinline__ void start(u32 shared, i32 k) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const i32 bytes = mn_major
+                            ? (k + row_of(i) < k_ ? inside_[i] : 0)
+                            : min_of(inside_[i], clamp16((k_ - k) * Layout::kBytes - byte_of(i)));
+      const u32 to =
+          shared + Layout::offset(static_cast<u32>(row_of(i)), static_cast<u32>(byte_of(i)));
+#pragma unroll
+      for (int part = 0; part < 16; part += copy_bytes) {
+        const i32 left = bytes - part;
+        const u32 source = static_cast<u32>(left < 0 ? 0 : left < copy_bytes ? left : copy_bytes);
+        // Nothing is read where no byte is inside, but the address must be legal all the same.
+        ptx::cp_async<copy_bytes>(to + part,
+                                  source > 0 ? address_[i] + part : address_[0] & ~u64{15}, source);
+      }
+      address_[i] += step_;
+    }
+  }
+
+ private:
+  __device__ __forceinline__ static i32 clamp16(i32 bytes) {
+    return bytes < 0 ? 0 : bytes > 16 ? 16 : bytes;
+  }
+  __device__ __forceinline__ static i32 min_of(i32 a, i32 b) {
+    return a < b ? a : b;
+  }
+  __device__ __forceinline__ i32 row_of(int i) const {
+    return static_cast<i32>((thread_ + static_cast<u32>(i) * threads) / Layout::kChunks);
+  }
+  __device__ __forceinline__ i32 byte_of(int i) const {
+    return static_cast<i32>((thread_ + static_cast<u32>(i) * threads) % Layout::kChunks * 16);
+  }
+
+  u64 address_[kOwn];
+  i32 inside_[kOwn];
+  u64 step_;
+  i32 k_;
+  u32 thread_;
+};
+
+/// Fragments of 16 elements of M, or twice 8 of N, and 32 bytes of K, as mma.sync takes them. Words
+/// are those of ptx/mma.cuh: index 2 * h + r, h along K, r along the other mode. An f64 has two.
+template <Type type, bool mn_major, int outer, int tile_k>
+struct FragmentReader {
+  using Layout = OperandTileLayout<type, mn_major, outer, tile_k>;
+  static constexpr int kPerWord = 4 / Layout::kBytes;
+
+  /// Fragment of elements `first` to first + 15 at K step `step`.
+  __device__ __forceinline__ static Words<4> read(u32 shared, u32 first, u32 step, u32 lane) {
+    if constexpr (!mn_major) {
+      const u32 row = first + lane % 16;
+      return ptx::ldmatrix<4>(shared + Layout::offset(row, step * 32 + lane / 16 * 16));
+    } else if constexpr (Layout::kMatrices) {
+      const u32 row = step * 16 + lane / 16 * 8 + lane % 8;
+      const u32 column = first + lane / 8 % 2 * 8;
+      return ptx::ldmatrix<4, true>(shared + Layout::offset(row, column * 2));
+    } else {
+      Words<4> words;
+#pragma unroll
+      for (u32 h = 0; h < 2; ++h) {
+#pragma unroll
+        for (u32 r = 0; r < 2; ++r) {
+          words.word[2 * h + r] =
+              gather(shared, first + lane / 4 + 8 * r,
+                     step * (32 / Layout::kBytes) + kPerWord * (lane % 4 + 4 * h));
+        }
+      }
+      return words;
+    }
+  }
+
+  /// The same of f64: rows first + lane / 4 and eight more, K element 4 * step + lane % 4.
+  __device__ __forceinline__ static void read_f64(double (&values)[2], u32 shared, u32 first,
+                                                  u32 step, u32 lane) {
+#pragma unroll
+    for (u32 r = 0; r < 2; ++r) {
+      const u32 at = first + lane / 4 + 8 * r;
+      const u32 k = 4 * step + lane % 4;
+      const u32 offset = mn_major ? Layout::offset(k, at * 8) : Layout::offset(at, k * 8);
+      values[r] = bit_cast<double>(ptx::ld_shared<2>(shared + offset));
+    }
+  }
+
+ private:
+  /// The consecutive K elements of one word, from rows of their own.
+  __device__ __forceinline__ static u32 gather(u32 shared, u32 at, u32 k) {
+    if constexpr (Layout::kBytes == 4) {
+      return ptx::ld_shared<1>(shared + Layout::offset(k, at * 4)).word[0];
+    } else {
+      u32 word = 0;
+#pragma unroll
+      for (u32 i = 0; i < 4; ++i)
+        word |= ptx::ld_shared_u8(shared + Layout::offset(k + i, at)) << (8 * i);
+      return word;
+    }
+  }
+};
+
+}  // namespace estoc

@@ -1,0 +1,171 @@
+// From a warpgroup's accumulators to the output: through swizzled shared memory by TMA, or by each
+// thread's own stores.
+#pragma once
+
+#include <estoc/epilogue.cuh>
+#include <estoc/ptx/barrier.cuh>
+#include <estoc/ptx/fence.cuh>
+#include <estoc/ptx/ldmatrix.cuh>
+#include <estoc/ptx/tma.cuh>
+#include <estoc/ptx/wgmma.cuh>
+#include <estoc/scheduler.cuh>
+#include <estoc/swizzle.cuh>
+
+namespace estoc {
+
+/// A thread's place in its warpgroup's 64 x N accumulators: rows `row` and row + 8, columns 8 * j +
+/// `column` and the next.
+struct FragmentPlace {
+  u32 row;
+  u32 column;
+
+  __device__ __forceinline__ static FragmentPlace of(u32 thread) {
+    return {thread / 32 * 16 + thread % 32 / 4, thread % 4 * 2};
+  }
+};
+
+namespace detail {
+
+/// Two neighbouring elements, `low` first.
+template <Type type, typename Value>
+__device__ __forceinline__ u32 pack(Value low, Value high) {
+  if constexpr (type == Type::bf16) return ptx::cvt_rn_bf16x2_f32(low, high);
+  if constexpr (type == Type::f16) return ptx::cvt_rn_f16x2_f32(low, high);
+  if constexpr (type == Type::e4m3) return ptx::cvt_rn_satfinite_e4m3x2_f32(low, high);
+  if constexpr (abi::type_bytes(type) == 1 && type != Type::e4m3) {
+    return encode<type>(low) | encode<type>(high) << 8;
+  }
+}
+
+}  // namespace detail
+
+/// Stores 64 x N tiles of one warpgroup by TMA, a box of 64 rows at a time, from two buffers.
+template <abi::Sm90GemmConfig config, int barrier>
+class TmaTileStore {
+ public:
+  static constexpr int kColumns = config.store_columns();
+  static constexpr int kRowBytes = config.store_row_bytes();
+  static constexpr int kBytes = abi::type_bytes(config.out);
+
+  /// `buffers` is this warpgroup's staging memory, `thread` the number in the warpgroup.
+  __device__ __forceinline__ TmaTileStore(const abi::TensorMap& map, u32 buffers, u32 thread)
+      : map_(map), buffers_(buffers), thread_(thread) {}
+
+  /// `acc` are the accumulators of the 64 rows from `at` on.
+  template <typename Value, typename Epilogue>
+  __device__ __forceinline__ void store(const Value (&acc)[config.tile_n / 2], const Tile& at,
+                                        const Epilogue& transform) {
+#pragma unroll
+    for (int first = 0; first < config.tile_n; first += kColumns) {
+      const u32 buffer = buffers_ + turn_ * config.store_bytes();
+      turn_ ^= 1;
+      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();
+      ptx::bar_sync<barrier, 128>();
+      fill(acc, first, buffer, at, transform);
+      ptx::fence_proxy_async();
+      ptx::bar_sync<barrier, 128>();
+      if (thread_ == 0) {
+        ptx::cp_async_bulk_tensor_store<3>(map_, buffer, {at.n + first, at.m, at.l});
+        ptx::cp_async_bulk_commit_group();
+      }
+    }
+  }
+
+  /// Shared memory may not go before the stores have read it.
+  __device__ __forceinline__ void finish() const {
+    if (thread_ == 0) ptx::cp_async_bulk_wait_group<0>();
+  }
+
+ private:
+  template <typename Value, typename Epilogue>
+  __device__ __forceinline__ void fill(const Value (&acc)[config.tile_n / 2], int first, u32 buffer,
+                                       const Tile& at, const Epilogue& transform) const {
+    const FragmentPlace place = FragmentPlace::of(thread_);
+    auto value = [&](int j, int h, int e) __attribute__((always_inline)) {
+      const epilogue::Position position{at.l, at.m + static_cast<i32>(place.row) + 8 * h,
+                                        at.n + 8 * j + static_cast<i32>(place.column) + e};
+      return transform(ptx::acc_value(acc[4 * j + 2 * h + e]), position);
+    };
+    if constexpr (kBytes == 2) {
+      // Matrices in the order rows 0-7, rows 8-15, then the same of the next eight columns.
+      const u32 lane = thread_ % 32;
+      const u32 row = thread_ / 32 * 16 + lane % 16;
+#pragma unroll
+      for (int j = first / 8; j < (first + kColumns) / 8; j += 2) {
+        Words<4> words;
+#pragma unroll
+        for (int q = 0; q < 4; ++q) {
+          words.word[q] =
+              detail::pack<config.out>(value(j + q / 2, q % 2, 0), value(j + q / 2, q % 2, 1));
+        }
+        const u32 byte = (8 * static_cast<u32>(j) - static_cast<u32>(first) + lane / 16 * 8) * 2;
+        ptx::stmatrix<4>(buffer + swizzled<kRowBytes>(row, byte), words);
+      }
+    } else {
+#pragma unroll
+      for (int j = first / 8; j < (first + kColumns) / 8; ++j) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const u32 byte = (8 * static_cast<u32>(j) - static_cast<u32>(first) + place.column) *
+                           static_cast<u32>(kBytes);
+          const u32 address = buffer + swizzled<kRowBytes>(place.row + 8 * h, byte);
+          if constexpr (kBytes == 4) {
+            ptx::st_shared<2>(address, Words<2>{encode<config.out>(value(j, h, 0)),
+                                                encode<config.out>(value(j, h, 1))});
+          } else {
+            ptx::st_shared_u16(address, detail::pack<config.out>(value(j, h, 0), value(j, h, 1)));
+          }
+        }
+      }
+    }
+  }
+
+  const abi::TensorMap& map_;
+  u32 buffers_;
+  u32 thread_;
+  u32 turn_ = 0;
+};
+
+/// Stores element by element: any strides and alignment.
+template <abi::Sm90GemmConfig config>
+class DirectTileStore {
+ public:
+  __device__ __forceinline__ DirectTileStore(const abi::Matrix& out, i32 m, i32 n, u32 thread)
+      : out_(out), m_(m), n_(n), thread_(thread) {}
+
+  template <typename Value, typename Epilogue>
+  __device__ __forceinline__ void store(const Value (&acc)[config.tile_n / 2], const Tile& at,
+                                        const Epilogue& transform) const {
+    const FragmentPlace place = FragmentPlace::of(thread_);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const i32 m = at.m + static_cast<i32>(place.row) + 8 * h;
+      if (m >= m_) continue;
+      const u64 row =
+          out_.address + static_cast<u64>((at.l * out_.batch_stride + m * out_.row_stride) *
+                                          abi::type_bytes(config.out));
+#pragma unroll
+      for (int j = 0; j < config.tile_n / 8; ++j) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const i32 n = at.n + 8 * j + static_cast<i32>(place.column) + e;
+          if (n >= n_) continue;
+          const epilogue::Position position{at.l, m, n};
+          store_element<config.out>(
+              row + static_cast<u64>(n * out_.column_stride * abi::type_bytes(config.out)),
+              transform(ptx::acc_value(acc[4 * j + 2 * h + e]), position));
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void finish() const {}
+
+ private:
+  const abi::Matrix& out_;
+  i32 m_;
+  i32 n_;
+  u32 thread_;
+};
+
+}  // namespace estoc

@@ -1,0 +1,131 @@
+// Runs device code on the CPU and says what is wrong with it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace estoc::emulator {
+
+/// Kinds of findings.
+enum class Fault {
+  deadlock,
+  race,
+  missing_proxy_fence,
+  out_of_bounds,
+  misaligned,
+  uninitialised,
+  read_only,
+  barrier_misuse,        ///< an mbarrier that is not initialised, or again while it is in use
+  arrival_overflow,      ///< more arrivals than the phase of an mbarrier waits for
+  transaction_mismatch,  ///< bytes expected and bytes arriving differ
+  missing_init_fence,
+  named_barrier_clash,
+  divergent,
+  leaked_async,
+  accumulator_in_flight,
+  missing_wgmma_fence,
+  bad_descriptor,  ///< of wgmma, or a tensor map
+  register_pool,
+  shared_memory,
+};
+
+std::string_view fault_name(Fault fault);
+
+/// One thing that is wrong, and the first place where it was met.
+struct Finding {
+  Fault fault;
+  std::string kernel;
+  std::array<unsigned, 3> cta;
+  unsigned thread;
+  std::string file;
+  int line;
+  std::uint64_t address;  ///< 0 where there is none
+  std::string message;    ///< what happened, and what to mend
+  int count;              ///< how often
+
+  std::string text() const;
+};
+
+/// How many instructions ran, each of a warp or a warpgroup counted once.
+struct Statistics {
+  std::uint64_t wgmma = 0;
+  std::uint64_t mma = 0;
+  std::uint64_t tma_loads = 0;
+  std::uint64_t tma_stores = 0;
+  std::uint64_t cp_async = 0;
+  std::uint64_t barriers = 0;
+};
+
+struct Report {
+  std::vector<Finding> findings;
+  Statistics statistics;
+
+  bool clean() const { return findings.empty(); }
+  bool has(Fault fault) const;
+  std::string text() const;
+};
+
+/// A piece of global memory that the kernel may touch.
+struct Allocation {
+  const void* address;
+  std::size_t bytes;
+  std::string name;
+  bool writable = true;
+  bool initialised = true;
+};
+
+/// When asynchronous operations happen, and in which order threads run.
+enum class Schedule {
+  late,   ///< threads in turn; asynchronous operations when nothing else can go on
+  eager,  ///< threads in turn; asynchronous operations at once
+  random  ///< both drawn from `seed`
+};
+
+struct Options {
+  std::string kernel_name = "kernel";
+  Schedule schedule = Schedule::late;
+  std::uint64_t seed = 0;
+  bool checks = true;  ///< races and uninitialised memory; the cheaper checks are always made
+  std::array<unsigned, 3> cluster = {1, 1, 1};
+  std::vector<Allocation> memory;  ///< where empty, addresses are not checked
+  unsigned resident_clusters = 64;
+  int max_findings = 32;
+};
+
+using Dimensions = std::array<unsigned, 3>;
+
+/// Calls a kernel with arguments given as cuLaunchKernel takes them: a pointer to each.
+using Entry = void (*)(void** arguments);
+
+/// Runs `entry` in every thread of the grid. Throws std::invalid_argument where the driver would
+/// refuse the launch.
+Report launch(Entry entry, Dimensions grid, unsigned threads, unsigned shared_bytes,
+              void** arguments, const Options& options = {});
+
+namespace detail {
+
+template <typename... Arguments, std::size_t... index>
+void call(void (*kernel)(Arguments...), void** arguments, std::index_sequence<index...>) {
+  kernel(*static_cast<std::remove_cvref_t<Arguments>*>(arguments[index])...);
+}
+
+template <typename... Arguments>
+void call(void (*kernel)(Arguments...), void** arguments) {
+  call(kernel, arguments, std::index_sequence_for<Arguments...>{});
+}
+
+}  // namespace detail
+
+/// The Entry of a __global__ function.
+template <auto kernel>
+void entry(void** arguments) {
+  detail::call(kernel, arguments);
+}
+
+}  // namespace estoc::emulator

@@ -1,0 +1,48 @@
+// Host twin: arithmetic that is named after an instruction, and the elementary functions.
+#pragma once
+
+#include <emulator/runtime.h>
+
+namespace estoc::ptx {
+
+inline float fma_rn(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
+inline double fma_rn(double a, double b, double c) {
+  return std::fma(a, b, c);
+}
+inline i32 mad_lo(i32 a, i32 b, i32 c) {
+  return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
+}
+inline float square_root(float x) {
+  return std::sqrt(x);
+}
+inline double square_root(double x) {
+  return std::sqrt(x);
+}
+inline float exponential(float x) {
+  return std::exp(x);
+}
+inline double exponential(double x) {
+  return std::exp(x);
+}
+inline float logarithm(float x) {
+  return std::log(x);
+}
+inline double logarithm(double x) {
+  return std::log(x);
+}
+inline float hyperbolic_tangent(float x) {
+  return std::tanh(x);
+}
+inline double hyperbolic_tangent(double x) {
+  return std::tanh(x);
+}
+inline float error_function(float x) {
+  return std::erf(x);
+}
+inline double error_function(double x) {
+  return std::erf(x);
+}
+
+}  // namespace estoc::ptx

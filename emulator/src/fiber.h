@@ -1,0 +1,44 @@
+// A thread of execution with a stack of its own, which runs when it is switched to.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace estoc::emulator {
+
+/// Stacks are kept for the next launch: fresh ones cost page faults.
+class Stack {
+ public:
+  static constexpr std::size_t kBytes = 128 * 1024;
+
+  Stack();
+  ~Stack();
+  Stack(Stack&& other) noexcept;
+  Stack& operator=(Stack&&) = delete;
+
+  std::byte* top() const { return memory_ + kBytes; }
+  std::byte* bottom() const { return memory_; }
+
+ private:
+  std::byte* memory_;
+};
+
+/// What a switch saves, of a fiber or of the host thread that runs fibers.
+struct FiberContext {
+  void* stack_pointer = nullptr;
+  void* fake_stack = nullptr;
+  const void* stack_bottom = nullptr;
+  std::size_t stack_bytes = 0;
+};
+
+/// Prepares `context` so that the first switch to it calls function(), which never returns.
+void make_fiber(FiberContext& context, const Stack& stack, void (*function)());
+
+/// Goes on in `to`, and returns when something switches back to `from`.
+void switch_fiber(FiberContext& from, FiberContext& to);
+
+/// To be called first in a new fiber.
+void enter_fiber();
+
+}  // namespace estoc::emulator

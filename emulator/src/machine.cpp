@@ -1,0 +1,399 @@
+// Starting clusters, switching between threads, and ending: the scheduler of one launch.
+#include "machine.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace estoc::emulator {
+namespace {
+
+// Of the host thread that runs a launch.
+constinit thread_local Machine* machine = nullptr;
+constinit thread_local Thread* running = nullptr;
+
+const Thread* thread_of(const Cluster& cluster, u32 agent) {
+  for (const auto& cta : cluster.ctas) {
+    const u32 first = cta->threads[0]->agent;
+    if (agent >= first && agent < first + cta->threads.size()) {
+      return cta->threads[agent - first].get();
+    }
+  }
+  return nullptr;
+}
+
+void fiber_main() {
+  enter_fiber();
+  machine->thread_main();
+}
+
+constexpr u32 kRegisters = 65536;
+constexpr u32 kSharedLimit = 232448;
+
+}  // namespace
+
+Machine& Machine::current() {
+  return *machine;
+}
+
+Thread& Machine::self() {
+  return *running;
+}
+
+const Place& place() {
+  return running->place;
+}
+
+u64 clock() {
+  static thread_local u64 ticks = 0;
+  return ++ticks;
+}
+
+u32 smem_base() {
+  return kSharedBase;
+}
+
+Machine::Machine(Entry entry, Dimensions grid, unsigned threads, unsigned shared_bytes,
+                 void** arguments, const Options& options)
+    : entry_(entry),
+      grid_(grid),
+      threads_(threads),
+      shared_bytes_(shared_bytes),
+      arguments_(arguments),
+      options_(options),
+      random_(options.seed) {
+  const Dimensions& c = options.cluster;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (grid[i] == 0 || c[i] == 0 || grid[i] % c[i] != 0) {
+      throw std::invalid_argument("the grid is not a whole number of clusters");
+    }
+  }
+  if (c[0] * c[1] * c[2] > 16) throw std::invalid_argument("a cluster has at most 16 CTAs");
+  if (threads == 0 || threads > 1024) throw std::invalid_argument("a CTA has 1 to 1024 threads");
+  if (shared_bytes > kSharedLimit) {
+    throw std::invalid_argument(
+        fmt::format("{} bytes of shared memory, of {}", shared_bytes, kSharedLimit));
+  }
+  cluster_count_ = grid[0] / c[0] * (grid[1] / c[1]) * (grid[2] / c[2]);
+  u64 cells = 0;
+  for (const Allocation& a : options.memory) {
+    const auto address = reinterpret_cast<u64>(a.address);
+    allocations_.push_back({address, a.bytes, &a, address / 16, {}});
+    cells += a.bytes / 16 + 2;
+  }
+  std::sort(allocations_.begin(), allocations_.end(),
+            [](const auto& x, const auto& y) { return x.address < y.address; });
+}
+
+Report Machine::run() {
+  Machine* outer = machine;
+  Thread* outer_running = running;
+  machine = this;
+  while (!failed_) {
+    if (running_clusters_ == 0) {
+      if (next_cluster_ == cluster_count_) break;
+      start_cluster();
+    }
+    if (Thread* thread = next()) {
+      current_ = running = thread;
+      switch_fiber(host_, thread->context);
+      continue;
+    }
+    if (run_pending()) continue;
+    if (waits_for_global() && next_cluster_ < cluster_count_ &&
+        running_clusters_ < options_.resident_clusters) {
+      start_cluster();
+      continue;
+    }
+    report_deadlock();
+    break;
+  }
+  machine = outer;
+  running = outer_running;
+  return std::move(report_);
+}
+
+void Machine::start_cluster() {
+  const Dimensions& shape = options_.cluster;
+  const u32 id = next_cluster_++;
+  const std::array<u32, 3> clusters{grid_[0] / shape[0], grid_[1] / shape[1], grid_[2] / shape[2]};
+  const std::array<u32, 3> at{id % clusters[0], id / clusters[0] % clusters[1],
+                              id / clusters[0] / clusters[1]};
+  auto cluster = std::make_unique<Cluster>();
+  cluster->id = id;
+  const u32 count = shape[0] * shape[1] * shape[2];
+  const u32 padded = (threads_ + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
+  cluster->agents = count * padded;
+  cluster->threads = cluster->running = count * threads_;
+  for (u32 rank = 0; rank < count; ++rank) {
+    auto cta = std::make_unique<Cta>();
+    cta->cluster = cluster.get();
+    cta->rank = rank;
+    const std::array<u32, 3> within{rank % shape[0], rank / shape[0] % shape[1],
+                                    rank / shape[0] / shape[1]};
+    for (std::size_t i = 0; i < 3; ++i)
+      cta->index[i] = at[i] * shape[i] + within[i];
+    cta->storage.resize(shared_bytes_ + 1024);
+    const auto base = reinterpret_cast<std::uintptr_t>(cta->storage.data());
+    cta->shared = cta->storage.data() + (1024 - base % 1024) % 1024;
+    cta->cells.resize(options_.checks ? shared_bytes_ / 16 + 1 : 0);
+    cluster->ctas.push_back(std::move(cta));
+  }
+  clusters_.push_back(std::move(cluster));
+  ++running_clusters_;
+  for (auto& cta : clusters_.back()->ctas)
+    start_threads(*cta);
+}
+
+void Machine::start_threads(Cta& cta) {
+  Cluster& cluster = *cta.cluster;
+  const u32 padded = (threads_ + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
+  cta.running = threads_;
+  cta.warps.resize(padded / kWarpLanes);
+  cta.groups.resize((threads_ + kGroupThreads - 1) / kGroupThreads);
+  cta.wgmma.resize(cta.groups.size());
+  const u32 each = std::min<u32>(kRegisters / threads_ / 8 * 8, 248);
+  cta.group_registers.assign(cta.groups.size(), each);
+  cta.free_registers = kRegisters - each * padded;
+  for (WgmmaState& state : cta.wgmma)
+    state.agent = cluster.new_agent();
+  for (u32 t = 0; t < threads_; ++t) {
+    auto thread = std::make_unique<Thread>();
+    Place& place = thread->place;
+    place.tid = t;
+    place.ntid = threads_;
+    place.cluster_ctarank = cta.rank;
+    place.cluster_nctarank = static_cast<u32>(cluster.ctas.size());
+    for (std::size_t i = 0; i < 3; ++i) {
+      place.ctaid[i] = cta.index[i];
+      place.nctaid[i] = grid_[i];
+      place.cluster_ctaid[i] = cta.index[i] % options_.cluster[i];
+    }
+    place.clusterid = cluster.id;
+    place.nclusterid = cluster_count_;
+    thread->cta = &cta;
+    thread->warp = &cta.warps[t / kWarpLanes];
+    thread->group = &cta.groups[t / kGroupThreads];
+    thread->wgmma = &cta.wgmma[t / kGroupThreads];
+    thread->warp->members.push_back(thread.get());
+    thread->group->members.push_back(thread.get());
+    thread->lane = t % kWarpLanes;
+    thread->agent = cta.rank * padded + t;
+    thread->known.seen.raise(thread->agent, 1);
+    thread->stack = std::make_unique<Stack>();
+    make_fiber(thread->context, *thread->stack, fiber_main);
+    ready_.push_back(thread.get());
+    cta.threads.push_back(std::move(thread));
+  }
+}
+
+void Machine::thread_main() {
+  entry_(arguments_);
+  Thread& thread = *current_;
+  finish_thread(thread);
+  switch_fiber(thread.context, host_);
+}
+
+void Machine::finish_thread(Thread& thread) {
+  thread.finished = true;
+  const auto unread = [](const CopyState& state) {
+    return !state.open.read.empty() || state.read_complete < state.committed;
+  };
+  if (unread(thread.bulk)) {
+    report(Fault::leaked_async, thread, thread.wait.site, 0,
+           "the thread ends while its bulk stores may still read shared memory: commit the group "
+           "and call cp_async_bulk_wait_group_read<0>() before the end");
+  }
+  if (unread(thread.copies)) {
+    report(Fault::leaked_async, thread, thread.wait.site, 0,
+           "the thread ends while its cp.async copies are under way: call "
+           "cp_async_wait_group<0>()");
+  }
+  // Whatever is left happens now: the stores of a grid are complete at its end.
+  for (CopyState* state : {&thread.bulk, &thread.copies}) {
+    state->groups.push_back(std::move(state->open));
+    for (CopyGroup& group : state->groups) {
+      if (!group.read_done) {
+        for (auto& operation : group.read)
+          operation();
+      }
+      for (auto& operation : group.write)
+        operation();
+    }
+    state->groups.clear();
+  }
+  Cta& cta = *thread.cta;
+  Cluster& cluster = *cta.cluster;
+  if (!thread.wgmma->in_flight.empty() && thread.place.tid % kGroupThreads == 0) {
+    report(Fault::leaked_async, thread, thread.wait.site, 0,
+           "the warpgroup ends while its wgmma instructions are under way: call "
+           "wgmma_wait_group<0>()");
+  }
+  if (--cta.running == 0) check_visits(cta);
+  if (--cluster.running == 0) finish_cluster(cluster);
+}
+
+// Some thread of a CTA that ends must know that the visitors from other CTAs are through.
+void Machine::check_visits(Cta& cta) {
+  for (const auto& [agent, visit] : cta.visits) {
+    const bool known = std::any_of(cta.threads.begin(), cta.threads.end(),
+                                   [&, visitor = agent, time = visit.first](const auto& thread) {
+                                     return thread->known.seen[visitor] >= time;
+                                   });
+    if (known) continue;
+    const Place& from = thread_of(*cta.cluster, agent)->place;
+    report(Fault::leaked_async, *thread_of(*cta.cluster, agent), visit.second, 0,
+           fmt::format("the access from CTA {} of the cluster may come after CTA {}, whose shared "
+                       "memory it is, has ended: let the CTA wait for it, or end with a barrier of "
+                       "the cluster",
+                       from.cluster_ctarank, cta.rank));
+    return;
+  }
+}
+
+void Machine::finish_cluster(Cluster& cluster) {
+  if (cluster.pending_copies != 0) {
+    report(Fault::leaked_async, *cluster.ctas[0]->threads[0], {}, 0,
+           fmt::format("the CTA ends while {} bulk copies into its shared memory are under way: "
+                       "wait for their mbarrier first",
+                       cluster.pending_copies));
+  }
+  std::erase_if(pending_, [&](const Pending& p) { return p.cluster == &cluster; });
+  --running_clusters_;
+  // The last thread still runs on its stack; what else the cluster had is not needed any more.
+  for (auto& cta : cluster.ctas) {
+    cta->cells = {};
+    cta->storage = {};
+    cta->mbarriers.clear();
+    for (auto& thread : cta->threads) {
+      if (thread.get() != current_) thread->stack.reset();
+      thread->known = {};
+    }
+  }
+}
+
+bool Machine::draw(u32 one_in) {
+  return random_() % one_in == 0;
+}
+
+Thread* Machine::next() {
+  if (options_.schedule == Schedule::random && !pending_.empty() && draw(4)) run_pending();
+  if (ready_.empty()) return nullptr;
+  if (options_.schedule == Schedule::random && ready_.size() > 1) {
+    std::swap(ready_.front(), ready_[random_() % ready_.size()]);
+  }
+  Thread* thread = ready_.front();
+  ready_.pop_front();
+  return thread;
+}
+
+bool Machine::run_pending() {
+  if (pending_.empty()) return false;
+  std::size_t index = 0;
+  if (options_.schedule == Schedule::random) index = random_() % pending_.size();
+  Pending operation = std::move(pending_[index]);
+  pending_.erase(pending_.begin() + static_cast<std::ptrdiff_t>(index));
+  --operation.cluster->pending_copies;
+  operation.run();
+  return true;
+}
+
+void Machine::defer(Cluster& cluster, std::function<void()> operation) {
+  if (options_.schedule == Schedule::eager) {
+    operation();
+    return;
+  }
+  ++cluster.pending_copies;
+  pending_.push_back({&cluster, std::move(operation)});
+}
+
+void Machine::block(Thread& thread, const Wait& wait) {
+  thread.wait = wait;
+  switch_fiber(thread.context, host_);
+}
+
+void Machine::wake(Thread& thread) {
+  ready_.push_back(&thread);
+}
+
+void Machine::wake_all(std::vector<Thread*>& threads) {
+  ready_.insert(ready_.end(), threads.begin(), threads.end());
+  threads.clear();
+}
+
+void Machine::maybe_yield(Thread& thread) {
+  if (options_.schedule != Schedule::random || !draw(8)) return;
+  ready_.push_back(&thread);
+  switch_fiber(thread.context, host_);
+}
+
+bool Machine::waits_for_global() const {
+  return std::any_of(sync_words_.begin(), sync_words_.end(),
+                     [](const auto& word) { return !word.second.waiting.empty(); });
+}
+
+Cluster* Machine::cluster_by_id(u32 id) const {
+  return id < clusters_.size() ? clusters_[id].get() : nullptr;
+}
+
+GlobalAllocation* Machine::find_allocation(u64 address, u64 bytes) {
+  const auto after = std::upper_bound(allocations_.begin(), allocations_.end(), address,
+                                      [](u64 x, const auto& a) { return x < a.address; });
+  if (after == allocations_.begin()) return nullptr;
+  GlobalAllocation& allocation = *(after - 1);
+  return address + bytes <= allocation.address + allocation.bytes ? &allocation : nullptr;
+}
+
+void visit(Thread& thread, Cta& cta, u32 address, Site site) {
+  if (&cta == thread.cta) return;
+  Machine& m = Machine::current();
+  if (cta.running == 0) {
+    m.report(Fault::leaked_async, thread, site, address,
+             fmt::format("an access to CTA {} of the cluster, which has ended: let it wait, or end "
+                         "with a barrier of the cluster",
+                         cta.rank));
+  }
+  if (m.checks()) cta.visits[thread.agent] = {thread.time(), site};
+}
+
+void together(Team& team, Thread& thread, const char* what, Site site, void* operands,
+              const std::function<void(Team&)>& execute) {
+  Machine& m = Machine::current();
+  const auto size = static_cast<u32>(team.members.size());
+  if (team.arrived == 0) {
+    team.what = what;
+    team.site = site;
+    team.operands.assign(size, nullptr);
+  } else if (std::string_view(team.what) != what) {
+    m.fail(Fault::divergent, thread, site, 0,
+           fmt::format("{} while other threads of the {} are at {} ({}:{}): all of them must "
+                       "execute the same instruction",
+                       what, size > kWarpLanes ? "warpgroup" : "warp", team.what, team.site.file,
+                       team.site.line));
+  } else if (team.site.line != site.line || team.site.file != site.file) {
+    m.report(Fault::divergent, thread, site, 0,
+             fmt::format("{} here, but at {}:{} in other threads: .aligned asks for one and the "
+                         "same instruction in all of them",
+                         what, team.site.file, team.site.line));
+  }
+  team.operands[thread.place.tid % size] = operands;
+  if (++team.arrived < size) {
+    m.block(thread, {.what = what, .site = site});
+    return;
+  }
+  team.arrived = 0;
+  execute(team);
+  for (Thread* member : team.members) {
+    if (member != &thread) m.wake(*member);
+  }
+  m.maybe_yield(thread);
+}
+
+Report launch(Entry entry, Dimensions grid, unsigned threads, unsigned shared_bytes,
+              void** arguments, const Options& options) {
+  Machine instance(entry, grid, threads, shared_bytes, arguments, options);
+  return instance.run();
+}
+
+}  // namespace estoc::emulator

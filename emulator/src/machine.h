@@ -1,0 +1,324 @@
+// The emulated GPU: grid, clusters, CTAs, warps and threads of one launch, and what they wait for.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+#include "clock.h"
+#include "emulator/launch.h"
+#include "emulator/runtime.h"
+#include "fiber.h"
+#include "shadow.h"
+
+namespace estoc::emulator {
+
+inline constexpr u32 kSharedBase = 1024;
+inline constexpr u32 kWarpLanes = 32;
+inline constexpr u32 kGroupThreads = 128;
+
+struct Thread;
+struct Mbarrier;
+struct Cta;
+struct Cluster;
+class Machine;
+
+/// What a thread is blocked in; `what` is the instruction's name.
+struct Wait {
+  const char* what = "";
+  Site site{};
+  u64 object = 0;  ///< address of an mbarrier or of a word, number of a named barrier
+  u32 parity = 0;
+  Cta* cta = nullptr;  ///< where the mbarrier is
+};
+
+/// Threads that execute an instruction together: a warp or a warpgroup.
+struct Team {
+  std::vector<Thread*> members;
+  std::vector<void*> operands;
+  u32 arrived = 0;
+  const char* what = "";
+  Site site{};
+};
+
+/// A matrix of accumulators that wgmma instructions have in flight.
+struct Accumulators {
+  std::vector<void*> registers;  ///< of each thread
+  int columns = 0;
+  bool integers = false;
+  std::vector<float> values;  ///< 64 x columns, row by row; bits of integers
+  u64 last_group = 0;
+};
+
+struct WgmmaState {
+  u32 agent = 0;
+  u64 committed = 0;
+  u64 completed = 0;
+  bool fenced = false;
+  bool uncommitted = false;
+  std::map<void*, Accumulators> in_flight;           ///< by the first thread's registers
+  std::map<void*, std::vector<float>> last_written;  ///< what completed products left there
+  std::deque<std::pair<u64, std::function<void()>>> queue;
+};
+
+/// A group of bulk stores or cp.async of one thread.
+struct CopyGroup {
+  std::vector<std::function<void()>> read;
+  std::vector<std::function<void()>> write;
+  bool read_done = false;
+};
+
+struct CopyState {
+  u32 read_agent = 0;
+  u32 write_agent = 0;
+  u64 committed = 0;
+  u64 read_complete = 0;
+  u64 complete = 0;
+  CopyGroup open;
+  std::deque<CopyGroup> groups;  ///< those not complete
+};
+
+struct Thread {
+  Place place;
+  Cta* cta = nullptr;
+  Team* warp = nullptr;
+  Team* group = nullptr;
+  WgmmaState* wgmma = nullptr;
+  u32 lane = 0;
+  u32 agent = 0;
+  bool finished = false;
+  Wait wait;
+  Knowledge known;
+  std::unordered_map<u32, VectorClock> foreign;  ///< of other clusters
+  std::vector<Mbarrier*> initialised;            ///< by this thread, and not fenced yet
+  u32 cluster_phase = 0;
+  bool at_barrier = false;         ///< it has arrived at a named barrier that is not complete
+  bool asleep = false;             ///< and is blocked there
+  bool memory_fence = false;       ///< it has executed one, so relaxed atomics release
+  std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
+  CopyState bulk;
+  CopyState copies;
+  FiberContext context;
+  std::unique_ptr<Stack> stack;
+
+  /// The agent of its bulk stores' reads or writes.
+  u32 bulk_agent(bool writes);
+  u32 time() const { return known.seen[agent]; }
+  void tick() { known.seen.raise(agent, time() + 1); }
+};
+
+struct Mbarrier {
+  bool valid = false;
+  u32 count = 0;
+  i64 pending = 0;
+  i64 bytes = 0;
+  u32 phase = 0;
+  u32 agent = 0;  ///< of the bulk copies that complete here
+  u32 init_agent = 0;
+  u32 init_time = 0;
+  bool init_fenced = false;
+  bool overrun = false;  ///< the latest phase ended before that
+  bool observed = true;  ///< somebody has seen the latest phase complete
+  Site init_site{};
+  Knowledge known;
+  std::vector<Thread*> waiting;
+};
+
+struct NamedBarrier {
+  u32 threads = 0;
+  std::vector<Thread*> arrived;  ///< in this phase
+  std::vector<Thread*> syncing;  ///< those of them that wait for its end
+  std::vector<bool> present;     ///< by thread
+  std::vector<std::pair<u32, u32>> next_before;
+  std::vector<std::pair<u32, u32>> before;  ///< agent and time of each warp in the last phase
+  Knowledge known;
+  Site site{};
+};
+
+struct Cta {
+  Cluster* cluster = nullptr;
+  u32 rank = 0;
+  std::array<u32, 3> index{};
+  std::vector<std::byte> storage;
+  std::byte* shared = nullptr;  ///< aligned to 1024 bytes
+  std::vector<Cell> cells;
+  std::unordered_map<u32, Mbarrier> mbarriers;
+  std::array<NamedBarrier, 16> barriers;
+  std::vector<std::unique_ptr<Thread>> threads;
+  std::vector<Team> warps;
+  std::vector<Team> groups;
+  std::vector<WgmmaState> wgmma;
+  u32 running = 0;
+  std::unordered_map<u32, std::pair<u32, Site>> visits;  ///< latest, by threads of other CTAs
+  u32 free_registers = 0;
+  std::vector<u32> group_registers;
+  std::vector<Thread*> register_waiters;
+};
+
+struct Cluster {
+  u32 id = 0;
+  std::vector<std::unique_ptr<Cta>> ctas;
+  u32 agents = 0;
+  u32 running = 0;
+  u32 threads = 0;
+  u32 barrier_arrived = 0;
+  u32 barrier_phase = 0;
+  Knowledge barrier_known;
+  std::vector<Thread*> barrier_waiting;
+  u32 pending_copies = 0;
+
+  u32 new_agent() { return agents++; }
+};
+
+/// An asynchronous operation that has not happened yet.
+struct Pending {
+  Cluster* cluster;
+  std::function<void()> run;
+};
+
+/// A word of global memory through which threads release and acquire.
+struct SyncWord {
+  std::unordered_map<u32, Knowledge> released;  ///< by cluster
+  std::vector<Thread*> waiting;
+};
+
+struct GlobalAllocation {
+  u64 address;
+  u64 bytes;
+  const Allocation* what;
+  u64 first_cell;
+  std::vector<Cell> cells;
+};
+
+class Machine {
+ public:
+  Machine(Entry entry, Dimensions grid, unsigned threads, unsigned shared_bytes, void** arguments,
+          const Options& options);
+  Report run();
+
+  static Machine& current();
+  static Thread& self();
+
+  /// Notes a finding at an instruction of `thread`; the same one at the same line is counted.
+  void report(Fault fault, const Thread& thread, Site site, u64 address, std::string message);
+  /// As report, then the launch ends; does not return.
+  [[noreturn]] void fail(Fault fault, Thread& thread, Site site, u64 address, std::string message);
+
+  void block(Thread& thread, const Wait& wait);
+  void wake(Thread& thread);
+  void wake_all(std::vector<Thread*>& threads);
+  /// In random schedules, lets others go first now and then.
+  void maybe_yield(Thread& thread);
+  /// Runs `operation` now or later, as the schedule has it.
+  void defer(Cluster& cluster, std::function<void()> operation);
+
+  u32 site_id(Site site);
+  std::string site_text(u32 id) const;
+  bool checks() const { return options_.checks; }
+  bool late() const { return options_.schedule == Schedule::late; }
+  bool draw(u32 one_in);
+  Statistics& statistics() { return report_.statistics; }
+  const Options& options() const { return options_; }
+  GlobalAllocation* find_allocation(u64 address, u64 bytes);
+  bool has_allocations() const { return !allocations_.empty(); }
+  SyncWord& sync_word(u64 address) { return sync_words_[address]; }
+  Cluster* cluster_by_id(u32 id) const;
+  std::string name_of(const Access& access) const;
+
+  /// What a fiber does.
+  void thread_main();
+
+ private:
+  void start_cluster();
+  void start_threads(Cta& cta);
+  void finish_cluster(Cluster& cluster);
+  void check_visits(Cta& cta);
+  void finish_thread(Thread& thread);
+  Thread* next();
+  bool run_pending();
+  bool waits_for_global() const;
+  void report_deadlock();
+  std::string blocked_text(const Thread& thread) const;
+
+  Entry entry_;
+  Dimensions grid_;
+  unsigned threads_;
+  unsigned shared_bytes_;
+  void** arguments_;
+  const Options& options_;
+  Report report_;
+  std::mt19937_64 random_;
+  std::vector<const char*> files_;
+  std::deque<Thread*> ready_;
+  std::vector<Pending> pending_;
+  std::vector<std::unique_ptr<Cluster>> clusters_;
+  u32 next_cluster_ = 0;
+  u32 cluster_count_ = 0;
+  u32 running_clusters_ = 0;
+  bool failed_ = false;
+  std::vector<GlobalAllocation> allocations_;
+  std::unordered_map<u64, SyncWord> sync_words_;
+  FiberContext host_;
+  Thread* current_ = nullptr;
+};
+
+/// Makes what `thread` did so far known to whoever acquires from `into`.
+inline void release(Thread& thread, Knowledge& into) {
+  if (!Machine::current().checks()) return;
+  into.join(thread.known);
+  thread.tick();
+}
+
+inline void acquire(Thread& thread, const Knowledge& from) {
+  if (Machine::current().checks()) thread.known.join(from);
+}
+
+/// Executes an instruction once all threads of a team have reached it. `operands` is the caller's;
+/// `execute` gets the team with everyone's.
+void together(Team& team, Thread& thread, const char* what, Site site, void* operands,
+              const std::function<void(Team&)>& execute);
+
+/// A place in the shared memory of a CTA of the cluster.
+struct SharedPlace {
+  Cta* cta;
+  u32 offset;
+};
+
+/// Where a shared address of `thread` points; reports and answers false when `bytes` do not fit.
+bool locate_shared(Thread& thread, u32 address, u32 bytes, Site site, SharedPlace& place);
+
+/// Notes that a thread touches the shared memory of another CTA, which has to be there still.
+void visit(Thread& thread, Cta& cta, u32 address, Site site);
+
+/// Checks and enters accesses of [offset, offset + bytes).
+struct Accessor {
+  Thread& thread;  ///< whose knowledge counts, and whom a report names
+  Site site;
+  u32 agent;
+  u32 lanes;
+  u32 time;
+  bool write;
+  bool async_proxy;
+  const std::vector<Thread*>* all = nullptr;  ///< where what all of these know counts
+
+  static Accessor generic(Thread& thread, Site site, bool write);
+  static Accessor asynchronous(Thread& thread, Site site, bool write, u32 agent, u64 time,
+                               bool async_proxy);
+};
+
+void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes);
+/// False when the bytes may not be touched.
+bool touch_global(const Accessor& accessor, u64 address, u32 bytes);
+
+/// The thread learns what others released through the word.
+void acquire_word(Thread& thread, const SyncWord& word);
+
+Mbarrier* find_mbarrier(Thread& thread, u32 address, const char* what, Site site, Cta*& cta);
+/// Bytes arrive at a barrier; `epoch` is of the barrier's agent.
+void complete_bytes(Mbarrier& barrier, u32 bytes, u32 epoch);
+
+}  // namespace estoc::emulator

@@ -1,0 +1,190 @@
+// The design space of sm80_gemm, and what a point of it means.
+#include "providers/cuda/sm80_space.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "providers/cuda/config_text.h"
+
+namespace estoc::cuda {
+namespace {
+
+using abi::Sm80GemmConfig;
+
+/// A tile and the warps that share it.
+struct MenuTile {
+  int m;
+  int n;
+  int warps_m;
+  int warps_n;
+};
+constexpr MenuTile kMenu[] = {
+    {64, 64, 2, 2},   {64, 128, 2, 2},  {128, 64, 2, 2},
+    {128, 128, 2, 2}, {128, 256, 2, 4}, {256, 128, 4, 2},
+};
+// A sum of f64 takes two registers, so more warps share a tile.
+constexpr MenuTile kF64Menu[] = {
+    {64, 64, 2, 2},
+    {64, 128, 2, 4},
+    {128, 64, 4, 2},
+    {128, 128, 2, 4},
+};
+
+bool is_fp8(Dtype dtype) {
+  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
+}
+bool is_byte(Dtype dtype) {
+  return dtype == Dtype::i8 || dtype == Dtype::u8;
+}
+
+bool pairs(Dtype a, Dtype b) {
+  return a == b || (is_fp8(a) && is_fp8(b)) || (is_byte(a) && is_byte(b));
+}
+
+Dtype accumulator_of(Dtype a) {
+  return a == Dtype::f64 ? Dtype::f64 : is_byte(a) ? Dtype::i32 : Dtype::f32;
+}
+
+bool stores(Dtype accumulator, Dtype out) {
+  switch (accumulator) {
+    case Dtype::f64:
+      return out == Dtype::f64 || out == Dtype::f32;
+    case Dtype::i32:
+      return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
+    default:
+      return out == Dtype::f32 || out == Dtype::f16 || out == Dtype::bf16 || is_fp8(out);
+  }
+}
+
+std::vector<Shape3> tile_shapes() {
+  std::vector<Shape3> shapes;
+  for (const int k : {32, 64, 16, 128}) {
+    for (const MenuTile& tile : kMenu)
+      shapes.push_back({tile.m, tile.n, k});
+  }
+  return shapes;
+}
+
+/// The menu's tile that the code computes; null when there is none for the dtype.
+const MenuTile* menu_tile(const DesignPoint& point) {
+  const Shape3 tile = point.shape(Role::tile);
+  const int m = sm80_transposed(point) ? tile.n : tile.m;
+  const int n = sm80_transposed(point) ? tile.m : tile.n;
+  const bool f64 = point.dtype(Role::a_dtype) == Dtype::f64;
+  const std::span<const MenuTile> menu =
+      f64 ? std::span<const MenuTile>(kF64Menu) : std::span<const MenuTile>(kMenu);
+  const auto found = std::find_if(menu.begin(), menu.end(),
+                                  [&](const MenuTile& each) { return each.m == m && each.n == n; });
+  return found != menu.end() ? &*found : nullptr;
+}
+
+bool tile_fits(const DesignPoint& point) {
+  const Dtype a = point.dtype(Role::a_dtype);
+  const int row_bytes = point.shape(Role::tile).k * dtype_bits(a) / 8;
+  if (a == Dtype::f64 ? row_bytes != 128 : row_bytes != 64 && row_bytes != 128) return false;
+  return menu_tile(point) != nullptr;
+}
+
+// What leaves a kernel without registers on some target: large tiles of bytes whose fragments are
+// put together one by one, converted, or fetched far ahead, and conversion of the results to fp8.
+bool registers_fit(const DesignPoint& point) {
+  const Shape3 tile = point.shape(Role::tile);
+  const std::string& layouts = point.value(Role::layouts).text;
+  const Dtype a = point.dtype(Role::a_dtype);
+  const bool gathered = layouts[0] == 'n' || layouts[1] == 't';
+  const int area = tile.m * tile.n;
+  if (dtype_bits(a) == 8 && (gathered || tile.k == 128)) return area <= 64 * 128;
+  return area <= 128 * 128 || !(is_fp8(a) || is_fp8(point.dtype(Role::out_dtype)));
+}
+
+bool stages_fit(const DesignPoint& point) {
+  const Shape3 tile = point.shape(Role::tile);
+  const int row_bytes = tile.k * dtype_bits(point.dtype(Role::a_dtype)) / 8;
+  const int bytes = point.integer(Role::stages) * (tile.m + tile.n) * row_bytes;
+  return bytes <= shared_bytes_of(Target::sm(90, true));
+}
+
+}  // namespace
+
+bool sm80_transposed(const DesignPoint& point) {
+  return point.value(Role::layouts).text[2] == 'n';
+}
+
+int shared_bytes_of(Target target) {
+  switch (target.cc()) {
+    case 80:
+    case 87:
+      return 163 * 1024;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 99 * 1024;
+    default:
+      return 227 * 1024;
+  }
+}
+
+Sm80GemmConfig sm80_config(const DesignPoint& point) {
+  const bool transposed = sm80_transposed(point);
+  const std::string& layouts = point.value(Role::layouts).text;
+  const MenuTile& tile = *menu_tile(point);
+  Sm80GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
+                        .b = abi_type(point.dtype(Role::b_dtype)),
+                        .accumulator = abi_type(point.dtype(Role::accumulator_type)),
+                        .out = abi_type(point.dtype(Role::out_dtype)),
+                        .a_m_major = transposed ? layouts[1] == 't' : layouts[0] == 'n',
+                        .b_n_major = transposed ? layouts[0] == 'n' : layouts[1] == 't',
+                        .tile_m = tile.m,
+                        .tile_n = tile.n,
+                        .tile_k = point.shape(Role::tile).k,
+                        .warps_m = tile.warps_m,
+                        .warps_n = tile.warps_n,
+                        .stages = point.integer(Role::stages),
+                        .a_copy = point.integer(Role::a_alignment),
+                        .b_copy = point.integer(Role::b_alignment),
+                        .out_vectors = point.integer(Role::out_alignment) == 16};
+  if (transposed) {
+    std::swap(config.a, config.b);
+    std::swap(config.a_copy, config.b_copy);
+  }
+  return config;
+}
+
+std::shared_ptr<const DesignSpace> make_sm80_space() {
+  const auto operands = {Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
+                         Dtype::e5m2, Dtype::i8,   Dtype::u8,   Dtype::f64};
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32, Dtype::f64})
+      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2,
+                                Dtype::i32, Dtype::i8, Dtype::u8, Dtype::f64})
+      .layouts({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"})
+      .alignments(Role::a_alignment, {16, 8, 4})
+      .alignments(Role::b_alignment, {16, 8, 4})
+      .alignments(Role::out_alignment, {16, 1})
+      .shapes(Role::tile, tile_shapes())
+      .integers(Role::stages, {3, 4, 5})
+      .require({"a", "b", "acc"},
+               [](const DesignPoint& p) {
+                 return pairs(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) &&
+                        accumulator_of(p.dtype(Role::a_dtype)) == p.dtype(Role::accumulator_type);
+               })
+      .require({"acc", "out"},
+               [](const DesignPoint& p) {
+                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
+               })
+      .require({"a", "align_a", "align_b"},
+               [](const DesignPoint& p) {
+                 const int least = std::max(4, dtype_bits(p.dtype(Role::a_dtype)) / 8);
+                 return p.integer(Role::a_alignment) >= least &&
+                        p.integer(Role::b_alignment) >= least;
+               })
+      .require({"a", "layouts", "tile"}, tile_fits)
+      .require({"a", "tile", "stages"}, stages_fit)
+      .require({"a", "layouts", "out", "tile"}, registers_fit)
+      .build();
+}
+
+}  // namespace estoc::cuda

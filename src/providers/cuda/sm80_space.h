@@ -1,0 +1,23 @@
+// The design space of sm80_gemm, and what a point of it means.
+#pragma once
+
+#include <memory>
+
+#include "estoc/abi.cuh"
+#include "estoc/design_space.hpp"
+#include "estoc/target.hpp"
+
+namespace estoc::cuda {
+
+/// Every kernel that can be built for at least one target.
+std::shared_ptr<const DesignSpace> make_sm80_space();
+
+/// The configuration of a kernel; where `transposed`, of the transposed problem (see sm90_space.h).
+abi::Sm80GemmConfig sm80_config(const DesignPoint& point);
+bool sm80_transposed(const DesignPoint& point);
+
+/// Dynamic shared memory that a CTA can have on a target (CUDA C++ Programming Guide, technical
+/// specifications per compute capability).
+int shared_bytes_of(Target target);
+
+}  // namespace estoc::cuda

@@ -1,0 +1,90 @@
+// Predicts the time of an sm90_gemm kernel and chooses its knobs.
+#include "providers/cuda/sm90_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace estoc::cuda {
+namespace {
+
+using abi::Schedule;
+using abi::Sm90GemmConfig;
+
+// Bytes of shared memory that a multiprocessor reads in a clock, and that the L2 cache sends it.
+constexpr double kSharedPerClock = 128;
+constexpr double kL2PerClock = 44;
+// Clocks from a launch to the first product, and of a tile's stores that nothing hides.
+constexpr double kFillClocks = 1500;
+constexpr double kStoreBytesPerClock = 48;
+constexpr double kStoreClocks = 600;
+
+double ceil_div(double a, double b) {
+  return std::ceil(a / b);
+}
+
+/// Clocks of one instruction of 64 rows and 32 bytes of K: the tensor cores' or, for few columns,
+/// those in which shared memory gives the operands.
+double instruction_clocks(const Sm90GemmConfig& config) {
+  const double tensor = config.tile_n / 2.0;
+  const double shared = (64.0 + config.tile_n) * 32 / kSharedPerClock;
+  return std::max(tensor, shared);
+}
+
+double stage_clocks(const Sm90GemmConfig& config) {
+  const double products = 4 * (config.tile_m / 64.0) * instruction_clocks(config);
+  const double bytes = 128.0 * (static_cast<double>(config.tile_m) / config.cluster_n +
+                                static_cast<double>(config.tile_n) / config.cluster_m);
+  const double promotion = config.promote ? 1.12 : 1.0;
+  return std::max(products * promotion, bytes / kL2PerClock);
+}
+
+double store_clocks(const Sm90GemmConfig& config) {
+  const double bytes =
+      static_cast<double>(config.tile_m) * config.tile_n * abi::type_bytes(config.out);
+  return kStoreClocks + bytes / (config.tma_store ? kStoreBytesPerClock : kStoreBytesPerClock / 4);
+}
+
+/// How much of the tensor cores' time a schedule keeps.
+double reached(const Sm90GemmConfig& config) {
+  switch (config.schedule) {
+    case Schedule::single:
+      return 0.75;
+    case Schedule::cooperative:
+      return 0.95;
+    case Schedule::pingpong:
+      return 0.95;
+  }
+  return 1;
+}
+
+}  // namespace
+
+Prediction predict_sm90(const Sm90GemmConfig& config, bool transposed, const GemmArguments& gemm,
+                        const DeviceModel& device) {
+  const GemmExtents& e = gemm.extents();
+  const auto m = static_cast<double>(transposed ? e.n : e.m);
+  const auto n = static_cast<double>(transposed ? e.m : e.n);
+  const double tiles_m = ceil_div(m, config.tile_m * config.cluster_m);
+  const double tiles_n = ceil_div(n, config.tile_n * config.cluster_n);
+  const double clusters = tiles_m * tiles_n * static_cast<double>(e.l);
+  // A cluster of four does not find room everywhere.
+  const double room =
+      config.cluster_size() == 4 ? device.multiprocessors * 0.9 : device.multiprocessors;
+  const double waves = ceil_div(clusters, std::max(std::floor(room / config.cluster_size()), 1.0));
+  const double stages = ceil_div(static_cast<double>(e.k), config.tile_k());
+  const double tile = stages * stage_clocks(config) / reached(config);
+  const double store = store_clocks(config);
+  const bool hidden = config.schedule == Schedule::pingpong;
+  const double clocks = kFillClocks + waves * tile +
+                        (hidden ? std::max(store, waves * (store - tile)) : waves * store);
+  const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
+                       static_cast<double>(gemm.b().tensor().span_bytes()) +
+                       static_cast<double>(gemm.out().span_bytes());
+  const double seconds = std::max(clocks / device.clock_hz, bytes / device.memory_bytes_per_s);
+  Knobs knobs;
+  knobs.raster = tiles_m >= tiles_n ? Knobs::Raster::along_m : Knobs::Raster::along_n;
+  knobs.swizzle = static_cast<std::int16_t>(16 / (config.cluster_m > 1 ? 2 : 1));
+  return {device.launch_seconds + seconds, knobs};
+}
+
+}  // namespace estoc::cuda

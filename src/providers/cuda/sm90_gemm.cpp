@@ -1,0 +1,247 @@
+// Kernel class sm90_gemm: TMA, wgmma, warp-specialised and persistent.
+#include "providers/cuda/sm90_gemm.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "estoc/arguments.hpp"
+#include "jit/driver.h"
+
+#include "providers/cuda/built_in_class.h"
+#include "providers/cuda/config_text.h"
+#include "providers/cuda/device_model.h"
+#include "providers/cuda/operand_plane.h"
+#include "providers/cuda/sm90_cost.h"
+#include "providers/cuda/sm90_space.h"
+#include "providers/cuda/tensor_map.h"
+
+namespace estoc::cuda {
+namespace {
+
+using abi::Schedule;
+using abi::Sm90GemmConfig;
+using abi::Sm90GemmParameters;
+
+constexpr std::array kTargets{Target::sm(90, true)};
+constexpr std::int64_t kMostExtent = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+/// TMA steps from row to row and from batch to batch by positive strides; a mode of one element
+/// may have any.
+Status check_strides(const OperandPlane& plane) {
+  const std::int64_t bytes = dtype_bits(plane.view->dtype) / 8;
+  if (plane.outer() > 1 && plane.outer_stride() * bytes >= kMostStride) {
+    return Status::fail(Reason::layout, fmt::format("{}.strides: expected less than 2^40 bytes, "
+                                                    "got {} elements",
+                                                    plane.name, plane.outer_stride()));
+  }
+  if (plane.outer() > 1 && plane.outer_stride() < plane.inner()) {
+    return Status::fail(Reason::layout,
+                        fmt::format("{}.strides: expected rows that do not overlap (at least {}), "
+                                    "got {}",
+                                    plane.name, plane.inner(), plane.outer_stride()));
+  }
+  return check_row_alignment(plane, 16);
+}
+
+bool is_batched(const MatrixView& view) {
+  return view.batches > 1 && view.batch_stride != 0;
+}
+
+std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_t bytes) {
+  // A mode of one element is never stepped along; any legal stride will do.
+  return static_cast<std::uint64_t>(extent > 1 ? stride * bytes : 16);
+}
+
+TensorMapSpec map_spec(const OperandPlane& plane, abi::Type type, std::uint32_t box_inner,
+                       std::uint32_t box_outer, int swizzle_bytes) {
+  const MatrixView& view = *plane.view;
+  const std::int64_t bytes = dtype_bits(view.dtype) / 8;
+  const std::int64_t batches = is_batched(view) ? view.batches : 1;
+  return {
+      .operand = plane.name,
+      .type = type,
+      .address = reinterpret_cast<std::uintptr_t>(view.data),
+      .extents = {static_cast<std::uint64_t>(plane.inner()),
+                  static_cast<std::uint64_t>(plane.outer()), static_cast<std::uint64_t>(batches)},
+      .stride_bytes = {stride_bytes(plane.outer_stride(), plane.outer(), bytes),
+                       stride_bytes(view.batch_stride, batches, bytes)},
+      .box = {box_inner, box_outer, 1},
+      .swizzle_bytes = swizzle_bytes};
+}
+
+/// The box of an operand's loads: 128 bytes of the contiguous mode; K-major, a sharer's part of
+/// the tile's rows, MN-major, the tile's K.
+TensorMapSpec load_spec(const OperandPlane& plane, abi::Type type, bool mn_major, int tile,
+                        int sharers, int tile_k) {
+  const int inner = 128 / abi::type_bytes(type);
+  return map_spec(plane, type, static_cast<std::uint32_t>(inner),
+                  static_cast<std::uint32_t>(mn_major ? tile_k : tile / sharers), 128);
+}
+
+abi::Matrix raw(const MatrixView& view, bool transposed) {
+  return {.address = reinterpret_cast<std::uintptr_t>(view.data),
+          .row_stride = transposed ? view.column_stride : view.row_stride,
+          .column_stride = transposed ? view.row_stride : view.column_stride,
+          .batch_stride = view.batch_stride};
+}
+
+std::string_view schedule_text(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::single:
+      return "Schedule::single";
+    case Schedule::cooperative:
+      return "Schedule::cooperative";
+    case Schedule::pingpong:
+      break;
+  }
+  return "Schedule::pingpong";
+}
+
+class Sm90Gemm final : public BuiltInClass {
+ public:
+  std::string_view name() const override { return "sm90_gemm"; }
+  Operation operation() const override { return Operation::gemm; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  std::span<const Target> targets() const override { return kTargets; }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target /*target*/) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmExtents& e = gemm.extents();
+    const Shape3 tile = point.shape(Role::tile);
+    const std::int64_t tiles = ceil_div(e.m, tile.m) * ceil_div(e.n, tile.n);
+    if (std::max({e.m, e.n, e.k, e.l, tiles}) > kMostExtent / 8 ||
+        (tiles > 0 && e.l > kMostExtent / 8 / tiles)) {
+      return Status::fail(Reason::shape,
+                          fmt::format("out.shape: expected less than 2^28 tiles and extents, got "
+                                      "m={} n={} k={} l={}",
+                                      e.m, e.n, e.k, e.l));
+    }
+    const OperandPlanes planes = operand_planes(point, gemm);
+    Status status = check_strides(planes.a);
+    if (status.ok()) status = check_strides(planes.b);
+    if (status.ok() && point.integer(Role::out_alignment) == 16) status = check_strides(planes.out);
+    return status;
+  }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    return predict_sm90(sm90_config(point), sm90_transposed(point), gemm, device_model(target));
+  }
+
+  void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
+            const Workspace& /*workspace*/, LaunchPlan& plan) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmExtents& e = gemm.extents();
+    if (e.m == 0 || e.n == 0 || e.l == 0) return;
+    const Sm90GemmConfig config = sm90_config(point);
+    const Sm90GemmParameters parameters = parameters_of(point, config, knobs, gemm);
+    const auto clusters =
+        static_cast<unsigned>(std::int64_t{parameters.tiles_m} * parameters.tiles_n * parameters.l);
+    const auto size = static_cast<unsigned>(config.cluster_size());
+    const int device = arguments.device().index;
+    const auto room =
+        static_cast<unsigned>(jit::devices()[static_cast<std::size_t>(device)].multiprocessors);
+    const CudaGeometry geometry{
+        .grid = {std::min(clusters, std::max(room / size, 1U)) * size, 1, 1},
+        .block = {static_cast<unsigned>(config.threads()), 1, 1},
+        .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
+        .cluster = {size, 1, 1}};
+    plan.kernel(geometry, parameters);
+  }
+
+ protected:
+  std::string source(const DesignPoint& point) const override {
+    const Sm90GemmConfig c = sm90_config(point);
+    const bool transposed = sm90_transposed(point);
+    const Dtype a = point.dtype(transposed ? Role::b_dtype : Role::a_dtype);
+    const Dtype b = point.dtype(transposed ? Role::a_dtype : Role::b_dtype);
+    return fmt::format(
+        R"(#include <estoc/kernels/sm90_gemm.cuh>
+
+using namespace estoc::abi;
+namespace {{
+constexpr Sm90GemmConfig kConfig{{
+    .a = {},
+    .b = {},
+    .accumulator = {},
+    .out = {},
+    .a_m_major = {},
+    .b_n_major = {},
+    .tile_m = {},
+    .tile_n = {},
+    .stages = {},
+    .cluster_m = {},
+    .cluster_n = {},
+    .schedule = {},
+    .promote = {},
+    .tma_store = {},
+}};
+static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
+static_assert(sizeof(Sm90GemmParameters) == {});
+}}  // namespace
+
+extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {{
+  estoc::sm90_gemm<kConfig>(parameters, estoc::epilogue::Identity{{}});
+}}
+)",
+        type_text(a), type_text(b), type_text(point.dtype(Role::accumulator_type)),
+        type_text(point.dtype(Role::out_dtype)), c.a_m_major, c.b_n_major, c.tile_m, c.tile_n,
+        c.stages, c.cluster_m, c.cluster_n, schedule_text(c.schedule), c.promote, c.tma_store,
+        c.threads(), c.shared_bytes(), sizeof(Sm90GemmParameters));
+  }
+
+ private:
+  static Sm90GemmParameters parameters_of(const DesignPoint& point, const Sm90GemmConfig& config,
+                                          const Knobs& knobs, const GemmArguments& gemm) {
+    const bool transposed = sm90_transposed(point);
+    OperandPlanes planes = operand_planes(point, gemm);
+    if (transposed) std::swap(planes.a, planes.b);
+    const GemmExtents& e = gemm.extents();
+    Sm90GemmParameters p{};
+    if (e.k > 0) {
+      p.a = encode_tensor_map(load_spec(planes.a, config.a, config.a_m_major, config.tile_m,
+                                        config.cluster_n, config.tile_k()));
+      p.b = encode_tensor_map(load_spec(planes.b, config.b, config.b_n_major, config.tile_n,
+                                        config.cluster_m, config.tile_k()));
+    }
+    if (config.tma_store) {
+      p.out = encode_tensor_map(map_spec(planes.out, config.out,
+                                         static_cast<std::uint32_t>(config.store_columns()), 64,
+                                         config.store_row_bytes()));
+    }
+    p.out_raw = raw(gemm.out_matrix(), transposed);
+    p.m = static_cast<int>(transposed ? e.n : e.m);
+    p.n = static_cast<int>(transposed ? e.m : e.n);
+    p.k = static_cast<int>(e.k);
+    p.l = static_cast<int>(e.l);
+    p.tiles_m = static_cast<int>(ceil_div(p.m, config.tile_m * config.cluster_m));
+    p.tiles_n = static_cast<int>(ceil_div(p.n, config.tile_n * config.cluster_n));
+    p.along_n = knobs.raster == Knobs::Raster::along_n;
+    p.group = std::clamp<int>(knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
+    p.a_batched = is_batched(*planes.a.view);
+    p.b_batched = is_batched(*planes.b.view);
+    return p;
+  }
+
+  std::shared_ptr<const DesignSpace> space_ = make_sm90_space();
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelClass> make_sm90_gemm() {
+  return std::make_shared<Sm90Gemm>();
+}
+
+}  // namespace estoc::cuda

@@ -1,0 +1,14 @@
+// Kernel class sm90_gemm.
+#pragma once
+
+#include <memory>
+
+#include "estoc/kernel_class.hpp"
+
+namespace estoc::cuda {
+
+/// GEMM by TMA and wgmma on sm_90a: 16-byte aligned operands of f16, bf16, tf32, fp8 or 8-bit
+/// integers, batched or not.
+std::shared_ptr<const KernelClass> make_sm90_gemm();
+
+}  // namespace estoc::cuda

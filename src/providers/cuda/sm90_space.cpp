@@ -1,0 +1,240 @@
+// The design space of sm90_gemm, and what a point of it means.
+#include "providers/cuda/sm90_space.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "providers/cuda/config_text.h"
+
+namespace estoc::cuda {
+namespace {
+
+using abi::Schedule;
+using abi::Sm90GemmConfig;
+
+// Dynamic shared memory of a CTA on sm_90 (CUDA C++ Programming Guide, compute capabilities).
+constexpr int kSharedBytes = 227 * 1024;
+constexpr int kMostStages = 8;
+constexpr int kLeastStages = 3;
+
+struct MenuTile {
+  int m;
+  int n;
+};
+// Rows and columns of the tiles that at least one schedule can compute.
+constexpr MenuTile kMenu[] = {
+    {64, 16},   {64, 32},   {64, 64},  {64, 96},   {64, 128},  {64, 192},  {64, 256},
+    {128, 32},  {128, 64},  {128, 96}, {128, 128}, {128, 160}, {128, 176}, {128, 192},
+    {128, 224}, {128, 256}, {256, 64}, {256, 96},  {256, 128}, {256, 160}, {256, 192},
+};
+
+int tile_k_of(Dtype dtype) {
+  return 128 * 8 / dtype_bits(dtype);
+}
+
+bool is_fp8(Dtype dtype) {
+  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
+}
+bool is_byte(Dtype dtype) {
+  return dtype == Dtype::i8 || dtype == Dtype::u8;
+}
+
+std::vector<Shape3> tile_shapes() {
+  std::vector<Shape3> shapes;
+  for (const int k : {64, 128, 32}) {
+    for (const MenuTile& tile : kMenu) {
+      for (const Shape3 shape : {Shape3{tile.m, tile.n, k}, Shape3{tile.n, tile.m, k}}) {
+        if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+      }
+    }
+  }
+  return shapes;
+}
+
+bool pairs(Dtype a, Dtype b) {
+  return a == b || (is_fp8(a) && is_fp8(b)) || (is_byte(a) && is_byte(b));
+}
+
+bool stores(Dtype accumulator, Dtype out) {
+  if (accumulator == Dtype::i32) {
+    return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
+  }
+  return out == Dtype::f32 || out == Dtype::f16 || out == Dtype::bf16 || is_fp8(out);
+}
+
+bool layouts_fit(Dtype a, const std::string& layouts) {
+  return dtype_bits(a) == 16 || (layouts[0] == 't' && layouts[1] == 'n');
+}
+
+Schedule schedule_of(const DesignPoint& point) {
+  const std::string& text = point.value(Role::schedule).text;
+  return text == "single"        ? Schedule::single
+         : text == "cooperative" ? Schedule::cooperative
+                                 : Schedule::pingpong;
+}
+
+// The tile as the code sees it.
+MenuTile code_tile(const DesignPoint& point) {
+  const Shape3 tile = point.shape(Role::tile);
+  return sm90_transposed(point) ? MenuTile{tile.n, tile.m} : MenuTile{tile.m, tile.n};
+}
+
+bool tile_fits_schedule(const DesignPoint& point) {
+  const MenuTile tile = code_tile(point);
+  const bool listed = std::any_of(std::begin(kMenu), std::end(kMenu), [&](const MenuTile& each) {
+    return each.m == tile.m && each.n == tile.n;
+  });
+  if (!listed) return false;
+  const bool promote = is_fp8(point.dtype(Role::a_dtype));
+  const int rows = schedule_of(point) == Schedule::cooperative ? std::max(tile.m / 2, 1) : tile.m;
+  if (rows % 64 != 0) return false;
+  // Beyond these the sums and what else a thread needs do not fit its registers.
+  const int sums = rows / 64 * tile.n / 2;
+  if (promote) return sums <= 96;
+  switch (schedule_of(point)) {
+    case Schedule::single:
+      return tile.m == 64;
+    case Schedule::cooperative:
+      return sums <= 192 && tile.n >= 64;
+    case Schedule::pingpong:
+      return sums <= 192 && tile.n >= 64;
+  }
+  return false;
+}
+
+bool tile_fits_types(const DesignPoint& point) {
+  const Dtype a = point.dtype(Role::a_dtype);
+  const std::string& layouts = point.value(Role::layouts).text;
+  const MenuTile tile = code_tile(point);
+  if (point.shape(Role::tile).k != tile_k_of(a)) return false;
+  // B is N-major in blocks of 64 columns.
+  const char b_letter = sm90_transposed(point) ? layouts[0] : layouts[1];
+  const bool n_major = sm90_transposed(point) ? b_letter == 'n' : b_letter == 't';
+  if (n_major && tile.n % 64 != 0) return false;
+  return !is_byte(a) || tile.n % 32 == 0;
+}
+
+Sm90GemmConfig config_without_stages(const DesignPoint& point) {
+  const Dtype a = point.dtype(Role::a_dtype);
+  const Dtype b = point.dtype(Role::b_dtype);
+  const MenuTile tile = code_tile(point);
+  return {.a = abi_type(a),
+          .b = abi_type(b),
+          .accumulator = abi::Type::f32,
+          .out = abi_type(point.dtype(Role::out_dtype)),
+          .a_m_major = false,
+          .b_n_major = false,
+          .tile_m = tile.m,
+          .tile_n = tile.n,
+          .stages = 0,
+          .cluster_m = 1,
+          .cluster_n = 1,
+          .schedule = schedule_of(point),
+          .promote = is_fp8(a),
+          .tma_store = point.integer(Role::out_alignment) == 16};
+}
+
+// With so many sums there are no registers for a place in a cluster, nor for converting to fp8.
+bool registers_fit(const DesignPoint& point) {
+  if (schedule_of(point) == Schedule::single) return true;
+  const Shape3 cluster = point.shape(Role::cluster);
+  const bool plain = cluster.m * cluster.n == 1 && !is_fp8(point.dtype(Role::out_dtype));
+  return plain || config_without_stages(point).sums() <= 160;
+}
+
+bool cluster_fits(const DesignPoint& point) {
+  const Shape3 cluster = point.shape(Role::cluster);
+  const bool transposed = sm90_transposed(point);
+  const int cluster_m = transposed ? cluster.n : cluster.m;
+  const int cluster_n = transposed ? cluster.m : cluster.n;
+  const MenuTile tile = code_tile(point);
+  const std::string& layouts = point.value(Role::layouts).text;
+  const char b_letter = transposed ? layouts[0] : layouts[1];
+  const bool n_major = transposed ? b_letter == 'n' : b_letter == 't';
+  // Each sharer loads whole blocks of 64, or at least 32 rows.
+  const int b_unit = n_major ? 64 : 32;
+  return tile.n % (b_unit * cluster_m) == 0 && tile.m % (64 * cluster_n) == 0;
+}
+
+int stages_that_fit(Sm90GemmConfig config) {
+  for (config.stages = kMostStages; config.stages >= kLeastStages; --config.stages) {
+    if (config.shared_bytes() <= kSharedBytes) return config.stages;
+  }
+  return 0;
+}
+
+// As many stages as fit: fewer were never faster.
+bool has_the_stages_that_fit(const DesignPoint& point) {
+  return point.integer(Role::stages) == stages_that_fit(config_without_stages(point));
+}
+
+bool store_rows_fit(const DesignPoint& point) {
+  return code_tile(point).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
+}
+
+}  // namespace
+
+bool sm90_transposed(const DesignPoint& point) {
+  return point.value(Role::layouts).text[2] == 'n';
+}
+
+abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
+  Sm90GemmConfig config = config_without_stages(point);
+  const bool transposed = sm90_transposed(point);
+  const std::string& layouts = point.value(Role::layouts).text;
+  const Shape3 cluster = point.shape(Role::cluster);
+  if (transposed) std::swap(config.a, config.b);
+  config.accumulator = abi_type(point.dtype(Role::accumulator_type));
+  // B transposed is (n, k): contiguous along n where B was along its last mode.
+  config.a_m_major = transposed ? layouts[1] == 't' : layouts[0] == 'n';
+  config.b_n_major = transposed ? layouts[0] == 'n' : layouts[1] == 't';
+  config.stages = point.integer(Role::stages);
+  config.cluster_m = transposed ? cluster.n : cluster.m;
+  config.cluster_n = transposed ? cluster.m : cluster.n;
+  return config;
+}
+
+std::shared_ptr<const DesignSpace> make_sm90_space() {
+  const auto operands = {Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
+                         Dtype::e5m2, Dtype::i8,   Dtype::u8};
+  const std::vector<Shape3> tiles = tile_shapes();
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
+      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2,
+                                Dtype::i32, Dtype::i8, Dtype::u8})
+      .layouts({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"})
+      .alignments(Role::a_alignment, {16})
+      .alignments(Role::b_alignment, {16})
+      .alignments(Role::out_alignment, {16, 1})
+      .shapes(Role::tile, tiles)
+      .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}})
+      .integers(Role::stages, {3, 4, 5, 6, 7, 8})
+      .choices(Role::schedule, {"cooperative", "pingpong", "single"})
+      .require({"a", "b", "acc"},
+               [](const DesignPoint& p) {
+                 const bool integers = is_byte(p.dtype(Role::a_dtype));
+                 return pairs(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) &&
+                        integers == (p.dtype(Role::accumulator_type) == Dtype::i32);
+               })
+      .require({"acc", "out"},
+               [](const DesignPoint& p) {
+                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
+               })
+      .require({"a", "layouts"},
+               [](const DesignPoint& p) {
+                 return layouts_fit(p.dtype(Role::a_dtype), p.value(Role::layouts).text);
+               })
+      .require({"a", "layouts", "tile"}, tile_fits_types)
+      .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
+      .require({"layouts", "tile", "cluster"}, cluster_fits)
+      .require({"a", "b", "out", "layouts", "align_out", "tile", "cluster", "schedule"},
+               registers_fit)
+      .require({"layouts", "out", "tile"}, store_rows_fit)
+      .require({"a", "b", "out", "layouts", "align_out", "tile", "stages", "schedule"},
+               has_the_stages_that_fit)
+      .build();
+}
+
+}  // namespace estoc::cuda

@@ -1,0 +1,19 @@
+// The design space of sm90_gemm, and what a point of it means.
+#pragma once
+
+#include <memory>
+
+#include "estoc/abi.cuh"
+#include "estoc/design_space.hpp"
+
+namespace estoc::cuda {
+
+/// Every kernel that can be built: what wgmma, shared memory and registers allow.
+std::shared_ptr<const DesignSpace> make_sm90_space();
+
+/// The configuration of a kernel. Where `transposed`, it computes the transposed problem: A of the
+/// configuration is B of the arguments and the reverse, and rows are columns.
+abi::Sm90GemmConfig sm90_config(const DesignPoint& point);
+bool sm90_transposed(const DesignPoint& point);
+
+}  // namespace estoc::cuda

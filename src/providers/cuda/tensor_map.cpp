@@ -1,0 +1,58 @@
+// Asks the driver to encode tensor maps.
+#include "providers/cuda/tensor_map.h"
+
+#include <fmt/core.h>
+
+#include "jit/driver.h"
+
+namespace estoc::cuda {
+namespace {
+
+// CUtensorMapDataType
+int driver_type(abi::Type type) {
+  switch (type) {
+    case abi::Type::f16:
+      return 6;
+    case abi::Type::f32:
+      return 7;
+    case abi::Type::f64:
+      return 8;
+    case abi::Type::bf16:
+      return 9;
+    case abi::Type::tf32:
+      return 11;
+    case abi::Type::i32:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+// CUtensorMapSwizzle
+int driver_swizzle(int bytes) {
+  return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
+}
+
+constexpr int kInterleaveNone = 0;
+constexpr int kPromote256 = 3;
+constexpr int kFillZeros = 0;
+
+}  // namespace
+
+abi::TensorMap encode_tensor_map(const TensorMapSpec& spec) {
+  const jit::DriverTable& table = jit::driver();
+  abi::TensorMap map;
+  constexpr std::array<std::uint32_t, 3> kEveryElement{1, 1, 1};
+  const jit::CUresult result = table.tensor_map_encode_tiled(
+      &map, driver_type(spec.type), 3,
+      reinterpret_cast<void*>(static_cast<std::uintptr_t>(spec.address)), spec.extents.data(),
+      spec.stride_bytes.data(), spec.box.data(), kEveryElement.data(), kInterleaveNone,
+      driver_swizzle(spec.swizzle_bytes), kPromote256, kFillZeros);
+  if (result == jit::kCudaSuccess) return map;
+  table.check(result, fmt::format("cuTensorMapEncodeTiled({}: {} x {} x {}, box {} x {})",
+                                  spec.operand, spec.extents[2], spec.extents[1], spec.extents[0],
+                                  spec.box[1], spec.box[0]));
+  return map;
+}
+
+}  // namespace estoc::cuda

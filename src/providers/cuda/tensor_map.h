@@ -1,0 +1,27 @@
+// Tensor maps: how TMA sees an operand in global memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "estoc/abi.cuh"
+
+namespace estoc::cuda {
+
+/// A tensor of three modes, innermost first, and the box that one TMA instruction moves.
+struct TensorMapSpec {
+  std::string_view operand;  ///< "A", for messages
+  abi::Type type = abi::Type::f32;
+  std::uint64_t address = 0;                    ///< a multiple of 16
+  std::array<std::uint64_t, 3> extents{};       ///< in elements, 1 to 2^32
+  std::array<std::uint64_t, 2> stride_bytes{};  ///< of the outer modes, multiples of 16 below 2^40
+  std::array<std::uint32_t, 3> box{};           ///< in elements, at most 256 each
+  int swizzle_bytes = 128;                      ///< 128, 64 or 32: the box's inner mode in bytes
+};
+
+/// The map as the driver encodes it (CUDA driver API, cuTensorMapEncodeTiled). Elements outside
+/// the tensor read as zero. tf32 operands are rounded to tf32 as they are read. Throws Error.
+abi::TensorMap encode_tensor_map(const TensorMapSpec& spec);
+
+}  // namespace estoc::cuda

@@ -1,0 +1,360 @@
+"""The command bench: tables, result files, lists of problems, going on after an interruption."""
+
+import csv
+import json
+import os
+import re
+import signal
+import time
+import xml.etree.ElementTree
+
+import harness
+from harness import CANCELLED, FILE, NOT_FOUND, OK, USAGE, CliTest
+
+GEMM = "gemm m=33 n=17 k=64 a=f32"
+CPU = ["--target", "cpu"]
+
+
+class Bench(CliTest):
+    def test_table(self):
+        text = self.ok("bench", "gemm m=65 n=33 k=17 a=f32", "--rounds", "3")
+        self.assertRegex(text, r"problem +gemm m=65 n=33 k=17")
+        self.assertIn("GFLOP/s", text)
+        self.assertRegex(text, r"(?m)ok$")
+
+    def test_json(self):
+        (answer,) = self.json("bench", "elementwise op=add shape=31x7 a=f32", "--rounds", "5")
+        self.assertEqual(answer["rounds"], 5)
+        self.assertGreaterEqual(len(answer["kernels"]), 1)
+        for kernel in answer["kernels"]:
+            self.assertTrue(kernel["check"]["passed"])
+            seconds = kernel["seconds"]
+            self.assertLessEqual(0, seconds["min"])
+            self.assertLessEqual(seconds["min"], seconds["median"])
+            self.assertLessEqual(seconds["median"], seconds["max"])
+            self.assertGreater(kernel["gbytes_per_second"], 0)
+
+    def test_named_kernel(self):
+        name = self.json("find", GEMM)[0]["name"]
+        (answer,) = self.json("bench", GEMM, "--kernel", name, "--rounds", "2", "--threads", "1")
+        self.assertEqual([kernel["kernel"] for kernel in answer["kernels"]], [name])
+
+    def test_problem_file_and_csv(self):
+        (self.folder / "problems.txt").write_text(
+            "# two problems\n\n"
+            "gemm m=16 n=16 k=16 a=f32   # small\n"
+            "  gemm m=5 n=6 k=7 a=i8\r\n"
+        )
+        answers = self.json("bench", "@problems.txt", "--rounds", "2", "--csv", "times.csv")
+        self.assertEqual(len(answers), 2)
+        with open(self.folder / "times.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual({row["problem"] for row in rows}, {a["problem"] for a in answers})
+        for row in rows:
+            self.assertEqual(row["passed"], "true")
+            self.assertGreater(float(row["median_seconds"]), 0)
+        self.assertEqual(self.files(), ["problems.txt", "times.csv"])
+
+    def test_problem_file_names_the_line(self):
+        (self.folder / "problems.txt").write_text("gemm m=1 n=1 k=1 a=f32\ngemm m=x\n")
+        self.fails(USAGE, "bench", "@problems.txt", says=["problems.txt:2:"])
+
+    def test_noise(self):
+        text = self.ok("bench", GEMM, "--rounds", "3", *CPU)
+        self.assertRegex(text, r"(?m)^noise +\d+\.\d% between two timings of one kernel$")
+        (answer,) = self.json("bench", GEMM, "--rounds", "3", *CPU)
+        self.assertGreaterEqual(answer["noise"], 0)
+        self.assertEqual(len(answer["kernels"]), len({k["kernel"] for k in answer["kernels"]}))
+
+    def test_results_stand_alone(self):
+        printed = self.ok("bench", GEMM, "--rounds", "2", *CPU, "--json", "--out", "figures.json")
+        self.assertEqual((self.folder / "figures.json").read_text(), printed)
+        (answer,) = json.loads(printed)
+        self.assertRegex(answer["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(f"estoc {answer['version']}\n", self.ok("--version"))
+        self.assertEqual((answer["mode"], answer["target"]), ("burst", "cpu"))
+        self.assertTrue(answer["device"])
+        for name in ("commit", "driver", "nvrtc", "cublaslt", "clock_hz"):
+            self.assertIn(name, answer)
+        self.assertRegex(answer["commit"] or "0000000", r"^[0-9a-f]{7,}(-dirty)?$")
+
+    def test_against(self):
+        """The provider's kernels take part, each once, also beside kernels that are named."""
+        name = self.json("find", GEMM, *CPU)[0]["name"]
+        (answer,) = self.json(
+            "bench", GEMM, *CPU, "--rounds", "1", "--kernel", name, "--against", "cpu"
+        )
+        names = [kernel["kernel"] for kernel in answer["kernels"]]
+        self.assertEqual(names[0], name)
+        self.assertEqual(sorted(names), sorted(set(names)))
+        self.fails(NOT_FOUND, "bench", GEMM, *CPU, "--against", "nobody", says=["nobody"])
+
+    def test_needs_a_problem(self):
+        self.fails(USAGE, "bench", says=["problem"], hint=["estoc bench --help"])
+        self.fails(USAGE, "bench", GEMM, "--report", ".", says=["--report"])
+
+    def test_destinations_are_checked_first(self):
+        for option in ("--out", "--csv", "--plot", "--roofline", "--resume"):
+            self.fails(FILE, "bench", GEMM, option, "nowhere/x", says=["nowhere/x"], hint=[option])
+
+
+class Lists(CliTest):
+    def problems(self, *arguments):
+        answers = self.json("bench", *arguments, "--rounds", "1", *CPU)
+        return [answer["problem"] for answer in answers]
+
+    def extents(self, text):
+        return [re.findall(r"[mk]=(\d+)", problem) for problem in self.problems(text)]
+
+    def test_every_combination(self):
+        self.assertEqual(
+            self.extents("gemm m={1,2} n=3 k={4,5} a=f32"),
+            [["1", "4"], ["1", "5"], ["2", "4"], ["2", "5"]],
+        )
+
+    def test_any_part_of_a_value(self):
+        problems = self.problems("gemm m=4 n=4 k=4 a=f{32:[8,1],64:n}")
+        self.assertEqual(len(problems), 2)
+        self.assertIn("a=f32:[8,1]", problems[0])
+        self.assertIn("a=f64:n", problems[1])
+
+    def test_each_problem_once(self):
+        self.assertEqual(len(self.problems("gemm m={7,7} n=3 k=4 a=f32")), 1)
+        (self.folder / "p.txt").write_text(
+            "gemm m={1,2} n=1 k=1 a=f32  # {not a list\ngemm k=1 n=1 m=2 a=f32 b=f32:t\n"
+        )
+        self.assertEqual(len(self.problems("@p.txt")), 2)
+
+    def test_braces_in_quotes_are_text(self):
+        text = GEMM + ' epi="{1,2} \\" {3,"'
+        self.fails(NOT_FOUND, "bench", text, *CPU, says=["{1,2}"])
+
+    def test_mistakes(self):
+        for text, column in [("m={1,2", 8), ("m=1}", 9), ("m={1,{2}}", 8)]:
+            self.fails(USAGE, "bench", "gemm " + text, says=[f"column {column}: expected"])
+        many = "{" + ",".join(str(i + 1) for i in range(101)) + "}"
+        self.fails(USAGE, "bench", f"gemm m={many} n={many} k=1 a=f32", says=["10000"])
+        (self.folder / "p.txt").write_text("gemm m=1 n=1 k=1 a=f32\n\ngemm m={1\n")
+        self.fails(USAGE, "bench", "@p.txt", says=["p.txt:3: problem, column 8"])
+
+
+class SeveralProblems(CliTest):
+    def test_one_that_no_kernel_carries_out(self):
+        """It is named; the others are timed all the same."""
+        (self.folder / "p.txt").write_text(
+            f'{GEMM}\n{GEMM} epi="D = strange(accum)"\ngemm m=5 n=5 k=5 a=f32\n'
+        )
+        result = self.estoc("bench", "@p.txt", "--rounds", "1", *CPU, "--json")
+        self.assertEqual(result.returncode, NOT_FOUND)
+        self.assertEqual(len(json.loads(result.stdout)), 2)
+        warning, error, *_ = result.stderr.splitlines()
+        self.assertRegex(warning, "^warning: gemm .*strange.*: no kernel")
+        self.assertRegex(error, "^error: 1 of 3 problems .*no kernel .*strange")
+
+
+class Resume(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.command = ["bench", "@p.txt", *CPU, "--rounds", "2", "--resume", "state"]
+        self.write_problems(1, 2, 3)
+
+    def write_problems(self, *rows):
+        lines = [f"gemm m={m} n=16 k=16 a=f32\n" for m in rows]
+        (self.folder / "p.txt").write_text("".join(lines))
+
+    def run_json(self, *extra):
+        result = self.estoc(*self.command, "--json", *extra)
+        self.assertEqual(result.returncode, OK, result.stderr)
+        return json.loads(result.stdout), result.stderr
+
+    def test_what_is_done_is_not_timed_again(self):
+        first, said = self.run_json()
+        self.assertEqual(said, "")
+        again, said = self.run_json()
+        self.assertEqual(again, first)
+        self.assertEqual(said, "note: 3 of 3 problems are in state already\n")
+        self.write_problems(4, 2, 1)
+        more, said = self.run_json()
+        self.assertEqual(said, "note: 2 of 3 problems are in state already\n")
+        self.assertEqual(more[1:], [first[1], first[0]])
+        self.assertRegex(more[0]["problem"], "m=4 ")
+        self.assertEqual(len((self.folder / "state").read_text().splitlines()), 5)
+
+    def test_the_table_and_the_files_are_complete(self):
+        self.run_json()
+        result = self.estoc(*self.command, "--csv", "t.csv", "--out", "o.json")
+        self.assertEqual(result.stdout.count("problem  gemm"), 3)
+        self.assertEqual(len(json.loads((self.folder / "o.json").read_text())), 3)
+        self.assertEqual(len((self.folder / "t.csv").read_text().splitlines()), 1 + 3)
+
+    def test_other_options_are_refused(self):
+        self.run_json()
+        before = (self.folder / "state").read_bytes()
+        self.command[self.command.index("2")] = "3"
+        self.fails(USAGE, *self.command, says=["state", "rounds = 2, got 3"], hint=["another file"])
+        self.assertEqual((self.folder / "state").read_bytes(), before)
+
+    def test_a_file_of_something_else_is_kept(self):
+        for text in ["hello\n", "{}\n", '{"estoc_bench": 1}\n', "[]\n"]:
+            (self.folder / "state").write_text(text)
+            result = self.estoc(*self.command)
+            self.assertIn(result.returncode, (FILE, USAGE), text)
+            self.assertRegex(result.stderr, "^error: state")
+            self.assertEqual((self.folder / "state").read_text(), text)
+        os.remove(self.path("state"))
+        self.run_json()
+        lines = (self.folder / "state").read_text()
+        (self.folder / "state").write_text(lines + '{"problem": "gemm"}\n')
+        self.fails(FILE, *self.command, says=["state:5:"], hint=["--resume"])
+
+    def test_goes_on_after_an_interruption(self):
+        self.write_problems(*range(1, 200))
+        process = self.start(*self.command)
+        deadline = time.monotonic() + 60
+        state = self.folder / "state"
+        while time.monotonic() < deadline and process.poll() is None:
+            if state.exists() and state.read_text().count("\n") > 3:
+                break
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, CANCELLED)
+        self.assertEqual(self.files(), ["p.txt", "state"])
+        lines = state.read_text().splitlines()
+        done = [json.loads(line) for line in lines][1:]
+        self.assertGreaterEqual(len(done), 3)
+        self.assertLess(len(done), 199)
+        answers, said = self.run_json()
+        self.assertEqual(said, f"note: {len(done)} of 199 problems are in state already\n")
+        self.assertEqual(answers[: len(done)], done)
+        self.assertEqual(len(answers), 199)
+
+
+def kernel(name, seconds, passed=True):
+    """A kernel of a result; its provider is what its name begins with."""
+    check = {"passed": passed, "error": 0, "bound": 1, "rows_checked": 1, "rows_total": 1}
+    times = {"min": seconds, "median": seconds, "max": seconds, "spread": 0.01}
+    return {
+        "kernel": name + "_gemm-f32",
+        "provider": name,
+        "seconds": times if passed else None,
+        "gflops": 1.0,
+        "check": check | {"worst": ""},
+    }
+
+
+def result(m, *kernels, **members):
+    problem = f"gemm m={m} n=1000 k=1000 l=1 a=bf16:t b=bf16:n out=f32:t acc=f32"
+    return {"problem": problem, "target": "sm_90a", "rounds": 10, "kernels": list(kernels)} | members
+
+
+CARD = {
+    "device": "Card <1>",
+    "multiprocessors": 100,
+    "clock_hz": 1e9,
+    "memory_bytes_per_second": 2e12,
+}
+
+
+class Report(CliTest):
+    def write(self, name, *results):
+        (self.folder / name).write_text(json.dumps(results))
+
+    def rows(self, *arguments):
+        lines = self.ok("bench", "--report", ".", *arguments).splitlines()
+        return [line.strip("| ").split(" | ") for line in lines]
+
+    def test_the_fastest_of_each_side(self):
+        self.write(
+            "a.json",
+            result(
+                1000,
+                kernel("slow", 5e-6),
+                kernel("cuda", 4e-6),
+                kernel("wrong", 1e-6, passed=False),
+                kernel("cublaslt", 3e-6),
+                kernel("cublaslt", 2e-6),
+            ),
+        )
+        titles, _, row = self.rows()
+        self.assertEqual(titles[2:], ["Estoc", "cuBLASLt, best", "speed over cuBLASLt"])
+        self.assertEqual(row[1:], ["cuda_gemm", "500.0 TFLOP/s", "1000.0 TFLOP/s", "0.50"])
+        self.assertEqual(self.rows("--against", "slow")[2][1:], 
+                         ["cublaslt_gemm", "1000.0 TFLOP/s", "400.0 TFLOP/s", "2.50"])
+
+    def test_without_a_baseline(self):
+        self.write("a.json", result(1, kernel("cuda", 1e-3)))
+        self.assertTrue(
+            self.ok("bench", "--report", ".").endswith("` | cuda_gemm | 2.0 GFLOP/s |  |  |\n")
+        )
+
+    def test_the_newest_figure_counts(self):
+        self.write("2026-01-02.json", result(1000, kernel("cuda", 1e-6)), result(8, kernel("cuda", 1)))
+        self.write("2026-01-03.json", result(1000, kernel("cuda", 4e-6)))
+        rows = self.rows()
+        self.assertEqual([row[2] for row in rows[2:]], ["500.0 TFLOP/s", "0.0 GFLOP/s"])
+
+    def test_a_table_for_each_card_and_mode(self):
+        self.write("a.json", result(1, kernel("cuda", 1), **CARD))
+        self.write("b.json", result(1, kernel("cuda", 1), mode="sustained", **CARD))
+        text = self.ok("bench", "--report", ".")
+        self.assertIn("**Card <1>, burst**\n", text)
+        self.assertIn("**Card <1>, sustained**\n", text)
+
+    def test_other_files(self):
+        self.write("a.json", result(1, kernel("cuda", 1)))
+        (self.folder / "host.json").write_text('{"context": {}, "benchmarks": []}')
+        (self.folder / "notes.txt").write_text("none of ours")
+        self.assertEqual(len(self.rows()), 3)
+        for text in ["{", "[1]", '[{"problem": "gemm"}]', '{"a": 1}', '[{"problem": "x", "target": "cpu", "kernels": []}]']:
+            (self.folder / "bad.json").write_text(text)
+            self.fails(FILE, "bench", "--report", ".", says=["bad.json"], hint=["--report"])
+        self.fails(FILE, "bench", "--report", "nowhere", says=["nowhere"])
+        os.mkdir(self.folder / "empty")
+        self.fails(FILE, "bench", "--report", "empty", says=["empty"])
+
+    def texts(self, name):
+        """The words in a picture, which must be XML."""
+        root = xml.etree.ElementTree.parse(self.folder / name).getroot()
+        return [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+
+    def circles(self, name):
+        root = xml.etree.ElementTree.parse(self.folder / name).getroot()
+        names = "{http://www.w3.org/2000/svg}"
+        return [
+            (float(c.get("cx")), float(c.get("cy")))
+            for c in root.iter(names + "circle")
+            if c.find(names + "title").text
+        ]
+
+    def test_ratio_chart(self):
+        self.write(
+            "a.json",
+            result(1000, kernel("cuda", 4e-6), kernel("cublaslt", 2e-6)),
+            result(8, kernel("cuda", 1e-6), kernel("cublaslt", 2e-6)),
+        )
+        self.rows("--plot", "r.svg")
+        texts = self.texts("r.svg")
+        self.assertIn("0.50", texts)
+        self.assertIn("2.00", texts)
+        self.assertIn(result(8)["problem"], texts)
+        # Half and double the speed: as far from the baseline's place as the scale says.
+        (x_half, _), (x_one, _), (x_two, _), _ = self.circles("r.svg")
+        self.assertAlmostEqual(x_two - x_one, 2 * (x_one - x_half), delta=0.5)
+
+    def test_roofline(self):
+        self.write(
+            "a.json",
+            result(1000, kernel("cuda", 2e-5), **CARD),
+            {"problem": "elementwise op=relu shape=8 a=f32", "target": "cpu", "kernels": []},
+        )
+        self.rows("--roofline", "r.svg")
+        texts = self.texts("r.svg")
+        # 4096 operations a clock and multiprocessor.
+        self.assertIn("f16, bf16 410 TFLOP/s", texts)
+        self.assertIn("Card <1> 2.00 TB/s", texts)
+        self.assertEqual(len(self.circles("r.svg")), 1)
+
+    def test_charts_of_a_run(self):
+        self.ok("bench", GEMM, *CPU, "--rounds", "1", "--plot", "p.svg", "--roofline", "r.svg")
+        self.assertIn("speed as a multiple of the kernel ranked first", self.texts("p.svg"))
+        self.assertIn("TFLOP/s", self.texts("r.svg"))

@@ -1,0 +1,242 @@
+// Compiles kernels of the cuda provider with NVRTC and looks at what ptxas says about them.
+#include <fmt/core.h>
+
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "bounds.h"
+#include "jit/compile.h"
+#include "judge.h"
+#include "known_spills.h"
+#include "sample.h"
+
+namespace {
+
+using namespace estoc;
+using namespace estoc::compile_test;
+
+constexpr const char* kUsage =
+    "usage: estoc_compile_test [--count N | --all] [--seed N] [--threads N] [--target T]...\n"
+    "                          [--filter TERMS] [--list] [--bad]\n"
+    "  --count N    kernels, over all classes (default: 200); --all: every kernel there is\n"
+    "  --target T   compile for this one (default: sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a)\n"
+    "  --filter TERMS   only kernels that pass, such as 'tile=128x128x16'\n"
+    "  --list       print what would be compiled\n"
+    "  --bad        compile kernels with known defects, all of which must be found\n"
+    "exit status: 0 no defects, 1 defects, 2 bad usage, 77 there is no NVRTC\n";
+
+constexpr int kSkipped = 77;
+
+struct Settings {
+  std::size_t count = 200;
+  std::uint64_t seed = 1;
+  std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<Target> targets;
+  std::string filter;
+  bool all = false;
+  bool list = false;
+  bool bad = false;
+};
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value == 0) {
+    throw std::invalid_argument(std::string(text));
+  }
+  return value;
+}
+
+bool read_flag(Settings& settings, std::string_view option) {
+  if (option == "--all") return settings.all = true;
+  if (option == "--list") return settings.list = true;
+  return option == "--bad" && (settings.bad = true);
+}
+
+bool read_value(Settings& settings, std::string_view option, const char* value) {
+  if (option == "--count") {
+    settings.count = number(value);
+  } else if (option == "--seed") {
+    settings.seed = number(value);
+  } else if (option == "--threads") {
+    settings.threads = number(value);
+  } else if (option == "--filter") {
+    settings.filter = value;
+  } else if (const auto target = Target::parse(value); option == "--target" && target) {
+    settings.targets.push_back(*target);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    if (read_flag(settings, argv[i])) continue;
+    if (i + 1 < argc && read_value(settings, argv[i], argv[i + 1])) {
+      ++i;
+    } else {
+      throw std::invalid_argument(argv[i]);
+    }
+  }
+  if (settings.targets.empty()) {
+    settings.targets = {Target::sm(80),       Target::sm(86),        Target::sm(89),
+                        Target::sm(90, true), Target::sm(100, true), Target::sm(103, true)};
+  }
+  return settings;
+}
+
+/// Compiles anew, whatever is in the caches.
+Verdict judge_source(const std::string& name, const std::string& source, Target target,
+                     const std::vector<KnownSpill>& known) {
+  try {
+    const jit::UnitRequest request{
+        .name = name, .source = with_bounds(source), .target = target, .lineinfo = false};
+    return judge(*jit::compile_unit(request, {.use_memory = false, .use_disk = false}), known);
+  } catch (const CompileError& error) {
+    return {{std::string(error.what()) + "\n" + error.log()}, false};
+  } catch (const std::exception& error) {
+    return {{error.what()}, false};
+  }
+}
+
+struct Counts {
+  std::atomic<std::size_t> bad{0};
+  std::atomic<std::size_t> known{0};
+};
+
+/// Prints the defects of all cases.
+void compile_all(const std::vector<Case>& cases, std::size_t threads, Counts& counts) {
+  const std::vector<KnownSpill> known = read_known_spills(ESTOC_KNOWN_SPILLS);
+  std::atomic<std::size_t> next{0};
+  std::mutex printing;
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 0; i < threads; ++i) {
+    workers.emplace_back([&] {
+      for (std::size_t j = next++; j < cases.size(); j = next++) {
+        const auto& [kernel, target] = cases[j];
+        const Verdict verdict =
+            judge_source(kernel.name(), kernel.emit(Emission::source, target), target, known);
+        if (verdict.known_spill) ++counts.known;
+        if (verdict.defects.empty()) continue;
+        ++counts.bad;
+        const std::lock_guard lock(printing);
+        for (const std::string& defect : verdict.defects)
+          fmt::print("FAILED {} for {}: {}\n", kernel.name(), target.name(), defect);
+      }
+    });
+  }
+}
+
+/// Kernels with one defect each, and a word of what must be said about it.
+struct BadKernel {
+  const char* word;
+  const char* source;
+};
+constexpr BadKernel kBadKernels[] = {
+    {"spills", R"(extern "C" __global__ void __launch_bounds__(1024, 2)
+estoc_kernel(float* x) {
+  float v[96];
+#pragma unroll
+  for (int i = 0; i < 96; ++i) v[i] = x[i * 1024 + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 96; ++i) x[i * 1024 + threadIdx.x] = v[i] * v[95 - i] + v[(7 * i) % 96];
+}
+)"},
+    {"states no", R"(extern "C" __global__ void estoc_kernel(float* x) { x[threadIdx.x] = 1; }
+)"},
+    {"does not compile", R"(extern "C" __global__ void estoc_kernel(float* x) { y = 1; }
+)"},
+};
+
+bool contains(const std::vector<std::string>& texts, std::string_view word) {
+  for (const std::string& text : texts) {
+    if (text.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// A unit with the bounds of 256 threads and 2 CTAs, and other figures than it really has.
+std::vector<std::string> defects_with(int registers, int spilled, const std::string& log) {
+  const std::string source = with_bounds(
+      "extern \"C\" __global__ void __launch_bounds__(2 * (100 + 28), 2)\n"
+      "estoc_kernel(float* x) { x[threadIdx.x] = 1; }\n");
+  jit::Unit unit =
+      *jit::compile_unit({.name = "bounds-f32-tile1", .source = source, .target = Target::sm(80)},
+                         {.use_memory = false, .use_disk = false});
+  unit.code.resources.registers = registers;
+  unit.code.resources.spill_load_bytes = spilled;
+  unit.code.log += log;
+  return judge(unit, {{"bounds", "tile1", 8}}).defects;
+}
+
+int find_bad_kernels() {
+  int missed = 0;
+  const auto expect = [&](bool found, const char* what) {
+    fmt::print("{}: {}\n", found ? "found" : "MISSED", what);
+    if (!found) ++missed;
+  };
+  for (const BadKernel& bad : kBadKernels) {
+    expect(contains(judge_source("bad", bad.source, Target::sm(80), {}).defects, bad.word),
+           bad.word);
+  }
+  expect(defects_with(128, 0, "").empty(), "128 registers fit 2 CTAs of 256 threads");
+  expect(contains(defects_with(129, 0, ""), "2 CTAs of 256 threads"), "129 do not");
+  expect(
+      contains(defects_with(32, 0, "ptxas info : (C7510) Potential Performance Loss\n"), "C7510"),
+      "a warning of ptxas");
+  expect(defects_with(32, 8, "").empty(), "a known spill is none");
+  expect(contains(defects_with(32, 12, ""), "spills"), "more of it is");
+  return missed == 0 ? 0 : 1;
+}
+
+int run(const Settings& settings) {
+  std::string problem;
+  if (!settings.list && jit::nvrtc_info(&problem) == nullptr) {
+    fmt::print("skipped: {}\n", problem);
+    return kSkipped;
+  }
+  if (settings.bad) return find_bad_kernels();
+  const auto start = std::chrono::steady_clock::now();
+  const Pool pool{"cuda", settings.filter, settings.targets};
+  const std::vector<Case> cases =
+      settings.all ? all_cases(pool) : sample(pool, settings.count, settings.seed);
+  if (settings.list) {
+    for (const auto& [kernel, target] : cases)
+      fmt::print("{} {}\n", kernel.name(), target.name());
+    return 0;
+  }
+  Counts counts;
+  compile_all(cases, settings.threads, counts);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  const jit::NvrtcInfo& nvrtc = *jit::nvrtc_info();
+  fmt::print("NVRTC {}.{}: ", nvrtc.major, nvrtc.minor);
+  fmt::print("{} kernels, {} with defects, {} that are known to spill, {:.1f} s on {} threads\n",
+             cases.size(), counts.bad.load(), counts.known.load(), seconds.count(),
+             settings.threads);
+  return counts.bad == 0 && !cases.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(parse(argc, argv));
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "%s: unknown or incomplete option\n%s", error.what(), kUsage);
+    return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

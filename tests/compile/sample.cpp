@@ -1,0 +1,121 @@
+// Which kernels are compiled, and for what.
+#include "sample.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <string_view>
+
+namespace estoc::compile_test {
+namespace {
+
+// Candidates that are drawn for each place in the sample.
+constexpr int kDraws = 12;
+
+KernelSequence kernels_of(const Pool& pool, const std::string& kernel_class, Target target) {
+  KernelQuery query;
+  query.target = target;
+  query.providers = {pool.provider};
+  const std::string one_class = kernel_class.empty() ? "" : " class=" + kernel_class;
+  query.filter = MetadataFilter::parse(pool.filter + one_class);
+  return get_kernels(query);
+}
+
+/// The classes that have kernels for one of the targets, in order.
+std::vector<std::string> classes_of(const Pool& pool) {
+  std::vector<std::string> classes;
+  for (const Target target : pool.targets) {
+    for (const Kernel& kernel : kernels_of(pool, "", target)) {
+      const std::string& name = kernel.metadata().kernel_class;
+      if (std::find(classes.begin(), classes.end(), name) == classes.end()) classes.push_back(name);
+    }
+  }
+  return classes;
+}
+
+/// The parts of a name between its dashes, each with its place: "2:bf16".
+std::vector<std::string> traits_of(const Case& one) {
+  std::vector<std::string> traits{one.target.name()};
+  std::string_view rest = one.kernel.name();
+  for (int place = 0; !rest.empty(); ++place) {
+    const std::size_t end = std::min(rest.find('-'), rest.size());
+    traits.push_back(std::to_string(place) + ":" + std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return traits;
+}
+
+/// Draws cases of one class.
+class Sampler {
+ public:
+  Sampler(const Pool& pool, const std::string& kernel_class, std::uint64_t seed) : random_(seed) {
+    for (const Target target : pool.targets) {
+      KernelSequence kernels = kernels_of(pool, kernel_class, target);
+      if (!kernels.empty()) kernels_.emplace_back(target, std::move(kernels));
+    }
+  }
+
+  /// The one of several drawn whose rarest trait has come up least.
+  void add(std::vector<Case>& cases) {
+    std::vector<Case> drawn;
+    for (int i = 0; i < kDraws; ++i)
+      drawn.push_back(draw());
+    const auto chosen = std::min_element(
+        drawn.begin(), drawn.end(),
+        [&](const Case& one, const Case& other) { return score(one) < score(other); });
+    for (const std::string& trait : traits_of(*chosen))
+      ++seen_[trait];
+    if (taken_.insert(chosen->kernel.name() + chosen->target.name()).second) {
+      cases.push_back(*chosen);
+    }
+  }
+
+ private:
+  Case draw() {
+    const auto& [target, kernels] = kernels_[random_() % kernels_.size()];
+    return {kernels[random_() % kernels.size()], target};
+  }
+
+  /// Lower is rarer: how often the rarest trait came up, then the sum over all.
+  std::pair<long, long> score(const Case& one) const {
+    std::pair<long, long> result{1'000'000, 0};
+    for (const std::string& trait : traits_of(one)) {
+      const auto found = seen_.find(trait);
+      const long times = found == seen_.end() ? 0 : found->second;
+      result.first = std::min(result.first, times);
+      result.second += times;
+    }
+    return result;
+  }
+
+  std::mt19937_64 random_;
+  std::vector<std::pair<Target, KernelSequence>> kernels_;
+  std::map<std::string, long> seen_;
+  std::set<std::string> taken_;
+};
+
+}  // namespace
+
+std::vector<Case> all_cases(const Pool& pool) {
+  std::vector<Case> cases;
+  for (const Target target : pool.targets) {
+    for (const Kernel& kernel : kernels_of(pool, "", target))
+      cases.push_back({kernel, target});
+  }
+  return cases;
+}
+
+std::vector<Case> sample(const Pool& pool, std::size_t count, std::uint64_t seed) {
+  std::vector<Case> cases;
+  const std::vector<std::string> classes = classes_of(pool);
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const std::size_t share = count * (i + 1) / classes.size() - count * i / classes.size();
+    Sampler sampler(pool, classes[i], seed);
+    for (std::size_t j = 0; j < share; ++j)
+      sampler.add(cases);
+  }
+  return cases;
+}
+
+}  // namespace estoc::compile_test

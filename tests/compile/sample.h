@@ -1,0 +1,33 @@
+// Which kernels are compiled, and for what.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "estoc/discovery.hpp"
+
+namespace estoc::compile_test {
+
+/// One compilation.
+struct Case {
+  Kernel kernel;
+  Target target;
+};
+
+/// What is chosen from.
+struct Pool {
+  std::string provider;
+  std::string filter;  ///< terms of a metadata filter
+  std::vector<Target> targets;
+};
+
+/// Every kernel of the pool for every one of the targets that its class knows.
+std::vector<Case> all_cases(const Pool& pool);
+
+/// `count` cases, the same for the same seed: as many of each class, and of each class those whose
+/// dtypes, layouts, tile, operation and target have come up least.
+std::vector<Case> sample(const Pool& pool, std::size_t count, std::uint64_t seed);
+
+}  // namespace estoc::compile_test

@@ -1,0 +1,111 @@
+// The wrappers and the test kernels compile with NVRTC for their targets, without a warning.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "jit/device_sources.h"
+#include "jit/nvrtc.h"
+
+namespace estoc {
+namespace {
+
+std::string read(const std::string& name) {
+  std::ifstream file(fmt::format("{}/tests/emulator/{}", ESTOC_SOURCE_DIR, name));
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// What compiling says; everything but ptxas's figures is a failure.
+void expect_compiles(const std::string& source, const std::string& target,
+                     std::vector<std::string> options = {}) {
+  options.insert(options.end(),
+                 {"--gpu-architecture=" + target, "--std=c++20", "--ptxas-options=-v"});
+  std::string log;
+  try {
+    log = jit::nvrtc_compile({.file_name = "test.cu",
+                              .source = source,
+                              .headers = jit::device_sources().headers,
+                              .options = options})
+              .log;
+  } catch (const CompileError& error) {
+    FAIL() << target << "\n" << error.log();
+  }
+  for (const char* bad : {"warning", "error", "C75"}) {
+    EXPECT_EQ(log.find(bad), std::string::npos) << target << "\n" << log;
+  }
+}
+
+class Compile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string problem;
+    if (jit::nvrtc_info(&problem) == nullptr) GTEST_SKIP() << problem;
+  }
+};
+
+TEST_F(Compile, WrappersOfSm80) {
+  for (const char* target : {"sm_80", "sm_90a", "sm_120"})
+    expect_compiles(read("ptx/sm80.cu"), target);
+}
+
+TEST_F(Compile, WrappersOfSm89) {
+  expect_compiles(read("ptx/sm89.cu"), "sm_89");
+}
+
+TEST_F(Compile, WrappersOfSm90a) {
+  expect_compiles(read("ptx/sm90a.cu"), "sm_90a");
+}
+
+struct Pair {
+  const char* first;
+  const char* second;
+};
+
+class CompileWgmma : public testing::TestWithParam<Pair> {};
+
+TEST_P(CompileWgmma, EveryWidth) {
+  if (jit::nvrtc_info() == nullptr) GTEST_SKIP();
+  expect_compiles(
+      read("ptx/wgmma.cu"), "sm_90a",
+      {fmt::format("-DFIRST={}", GetParam().first), fmt::format("-DSECOND={}", GetParam().second)});
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CompileWgmma,
+                         testing::Values(Pair{"f16", "f16"}, Pair{"bf16", "bf16"},
+                                         Pair{"tf32", "tf32"}, Pair{"e4m3", "e4m3"},
+                                         Pair{"e4m3", "e5m2"}, Pair{"e5m2", "e4m3"},
+                                         Pair{"e5m2", "e5m2"}, Pair{"i8", "i8"}, Pair{"i8", "u8"},
+                                         Pair{"u8", "i8"}, Pair{"u8", "u8"}),
+                         [](const auto& test) {
+                           return fmt::format("{}_{}", test.param.first, test.param.second);
+                         });
+
+TEST_F(Compile, TestKernelOfSm80) {
+  expect_compiles(read("sm80_kernel.cuh") + R"(
+using Tested = estoc::sm80_test::Kernel<3, estoc::sm80_test::Mistake::none>;
+extern "C" __global__ void __launch_bounds__(128) estoc_kernel(const Tested::Parameters p) {
+  Tested::run(p);
+}
+)",
+                  "sm_80");
+}
+
+TEST_F(Compile, TestKernelOfSm90a) {
+  expect_compiles(read("sm90_kernel.cuh") + R"(
+using Tested = estoc::sm90_test::Kernel<128, 4, true, 1, estoc::sm90_test::Mistake::none>;
+extern "C" __global__ void __launch_bounds__(384, 1)
+estoc_kernel(const __grid_constant__ estoc::TensorMap a, const __grid_constant__ estoc::TensorMap b,
+             const __grid_constant__ estoc::TensorMap out, const Tested::Parameters p) {
+  Tested{}.run(a, b, out, p);
+}
+)",
+                  "sm_90a");
+}
+
+}  // namespace
+}  // namespace estoc
