@@ -21,6 +21,7 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN: the rules for C++ do not hold for C */
 typedef enum estoc_status {
   ESTOC_OK = 0,
   ESTOC_ERROR_VALUE = 1,       /* an argument has the wrong value */
@@ -116,6 +117,7 @@ ESTOC_API estoc_status estoc_bind(const estoc_artifact* artifact, const estoc_ar
                                   estoc_launch** launch);
 ESTOC_API estoc_status estoc_launch_on(estoc_launch* launch, void* stream);
 ESTOC_API void estoc_launch_free(estoc_launch* launch);
+/* NOLINTEND */
 
 #ifdef __cplusplus
 }

@@ -8,10 +8,10 @@ else()
   set(ESTOC_CPU_VARIANTS generic)
 endif()
 
-# With sanitizers, -O3 takes a minute a file.
-set(optimised -O3)
+# With sanitizers -O3 takes a minute a file.
+set(estoc_cpu_level 3)
 if(ESTOC_SANITIZE)
-  set(optimised -O2)
+  set(estoc_cpu_level 2)
 endif()
 foreach(variant IN LISTS ESTOC_CPU_VARIANTS)
   set(target estoc_cpu_${variant})
@@ -19,9 +19,9 @@ foreach(variant IN LISTS ESTOC_CPU_VARIANTS)
   target_include_directories(${target} PRIVATE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE estoc_build Eigen3::Eigen)
-  # Always optimised: unoptimised, functions meant to be inlined would become symbols.
-  # GCC 12 takes its own _mm512_undefined_pd for a use of an uninitialised variable.
-  target_compile_options(${target} PRIVATE ${optimised} -fno-math-errno
+  # Always optimised: unoptimised, functions meant to be inlined would become symbols. GCC 12 takes
+  # its own _mm512_undefined_pd for a use of an uninitialised variable.
+  target_compile_options(${target} PRIVATE -O${estoc_cpu_level} -fno-math-errno
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   if(NOT variant STREQUAL "generic")
     target_compile_options(${target} PRIVATE -march=x86-64-${variant})
