@@ -66,6 +66,10 @@ struct Pair {
   const char* second;
 };
 
+void PrintTo(const Pair& pair, std::ostream* to) {  // NOLINT: the name that GoogleTest looks for
+  *to << pair.first << " x " << pair.second;
+}
+
 class CompileWgmma : public testing::TestWithParam<Pair> {};
 
 TEST_P(CompileWgmma, EveryWidth) {

@@ -1,6 +1,7 @@
 // The sm_80 test kernel under the emulator: clean as it is, and each planted mistake found.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <random>
 #include <vector>
 
@@ -111,6 +112,11 @@ struct Planted {
   std::vector<Fault> faults;
   bool by_result = false;
 };
+
+void PrintTo(const Planted& plant,
+             std::ostream* to) {  // NOLINT: the name that GoogleTest looks for
+  *to << plant.name;
+}
 
 template <Mistake mistake>
 Outcome planted(Options options) {

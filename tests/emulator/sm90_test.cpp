@@ -1,6 +1,7 @@
 // The sm_90a test kernel under the emulator: clean as it is, and each planted mistake found.
 #include <gtest/gtest.h>
 
+#include <ostream>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -148,6 +149,11 @@ struct Planted {
   std::vector<Fault> faults;  // one of these is to be reported
   bool by_result = false;     // no rule is broken: only the output is wrong
 };
+
+void PrintTo(const Planted& plant,
+             std::ostream* to) {  // NOLINT: the name that GoogleTest looks for
+  *to << plant.name;
+}
 
 template <Mistake mistake, int cluster = 1>
 Outcome planted(Options options) {
