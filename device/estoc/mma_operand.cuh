@@ -53,30 +53,26 @@ class OperandCopy {
       const i64 start = mn_major
                             ? row * stride * Layout::kBytes + i64{first} * Layout::kBytes + byte
                             : (first + row) * stride * Layout::kBytes + byte;
-      address_[i] = address + static_cast<u64>(start);
       const i32 inside = mn_major ? (extent - first) * Layout::kBytes - byte_of(i)
                                   : (first + row_of(i) < extent ? 16 : 0);
       inside_[i] = clamp16(inside);
+      address_[i] = inside > 0 ? address + static_cast<u64>(start) : address;
     }
   }
 
   /// Starts the copies of the next K tile, whose first element is `k`, to `shared`.
   __device__ __forceinline__ void start(u32 shared, i32 k) {
+    const bool whole = k + tile_k <= k_;
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      const i32 bytes = mn_major
-                            ? (k + row_of(i) < k_ ? inside_[i] : 0)
-                            : min_of(inside_[i], clamp16((k_ - k) * Layout::kBytes - byte_of(i)));
+      i32 bytes = inside_[i];
+      if (!whole) {
+        bytes = mn_major ? (k + row_of(i) < k_ ? bytes : 0)
+                         : min_of(bytes, clamp16((k_ - k) * Layout::kBytes - byte_of(i)));
+      }
       const u32 to =
           shared + Layout::offset(static_cast<u32>(row_of(i)), static_cast<u32>(byte_of(i)));
-#pragma unroll
-      for (int part = 0; part < 16; part += copy_bytes) {
-        const i32 left = bytes - part;
-        const u32 source = static_cast<u32>(left < 0 ? 0 : left < copy_bytes ? left : copy_bytes);
-        // Nothing is read where no byte is inside, but the address must be legal all the same.
-        ptx::cp_async<copy_bytes>(to + part,
-                                  source > 0 ? address_[i] + part : address_[0] & ~u64{15}, source);
-      }
+      copy_chunk(to, address_[i], bytes);
       address_[i] += step_;
     }
   }
@@ -87,6 +83,20 @@ class OperandCopy {
   }
   __device__ __forceinline__ static i32 min_of(i32 a, i32 b) {
     return a < b ? a : b;
+  }
+  /// What lies outside the operand starts from its first element: nothing is read there, but the
+  /// address is legal.
+  __device__ __forceinline__ void copy_chunk(u32 to, u64 from, i32 bytes) const {
+    if constexpr (copy_bytes == 16) {
+      ptx::cp_async<16>(to, from, static_cast<u32>(bytes));
+    } else {
+#pragma unroll
+      for (int part = 0; part < 16; part += copy_bytes) {
+        const i32 left = bytes - part;
+        const u32 source = static_cast<u32>(left < 0 ? 0 : left < copy_bytes ? left : copy_bytes);
+        ptx::cp_async<copy_bytes>(to + part, from + part, source);
+      }
+    }
   }
   __device__ __forceinline__ i32 row_of(int i) const {
     return static_cast<i32>((thread_ + static_cast<u32>(i) * threads) / Layout::kChunks);
@@ -102,32 +112,34 @@ class OperandCopy {
   u32 thread_;
 };
 
-/// Fragments of 16 elements of M, or twice 8 of N, and 32 bytes of K, as mma.sync takes them. Words
-/// are those of ptx/mma.cuh: index 2 * h + r, h along K, r along the other mode. An f64 has two.
+/// Fragments of 16 elements of M, or twice 8 of N, and 32 bytes of K, as mma.sync takes them: words
+/// with h along K and r along the other mode, in the order that makes an instruction's operand a
+/// run of registers. An f64 has two words.
 template <Type type, bool mn_major, int outer, int tile_k>
 struct FragmentReader {
   using Layout = OperandTileLayout<type, mn_major, outer, tile_k>;
   static constexpr int kPerWord = 4 / Layout::kBytes;
 
-  /// Fragment of elements `first` to first + 15 at K step `step`.
+  /// Elements `first` to first + 15 at K step `step`. A: word 2 * h + r; B: word h + 2 * r.
+  template <bool is_b>
   __device__ __forceinline__ static Words<4> read(u32 shared, u32 first, u32 step, u32 lane) {
+    // The matrix whose row this lane points to.
+    const u32 r = is_b ? lane / 16 : lane / 8 % 2;
+    const u32 h = is_b ? lane / 8 % 2 : lane / 16;
     if constexpr (!mn_major) {
-      const u32 row = first + lane % 16;
-      return ptx::ldmatrix<4>(shared + Layout::offset(row, step * 32 + lane / 16 * 16));
+      const u32 row = first + 8 * r + lane % 8;
+      return ptx::ldmatrix<4>(shared + Layout::offset(row, step * 32 + 16 * h));
     } else if constexpr (Layout::kMatrices) {
-      const u32 row = step * 16 + lane / 16 * 8 + lane % 8;
-      const u32 column = first + lane / 8 % 2 * 8;
-      return ptx::ldmatrix<4, true>(shared + Layout::offset(row, column * 2));
+      const u32 row = step * 16 + 8 * h + lane % 8;
+      return ptx::ldmatrix<4, true>(shared + Layout::offset(row, (first + 8 * r) * 2));
     } else {
       Words<4> words;
 #pragma unroll
-      for (u32 h = 0; h < 2; ++h) {
-#pragma unroll
-        for (u32 r = 0; r < 2; ++r) {
-          words.word[2 * h + r] =
-              gather(shared, first + lane / 4 + 8 * r,
-                     step * (32 / Layout::kBytes) + kPerWord * (lane % 4 + 4 * h));
-        }
+      for (u32 i = 0; i < 4; ++i) {
+        const u32 word_r = is_b ? i / 2 : i % 2;
+        const u32 word_h = is_b ? i % 2 : i / 2;
+        words.word[i] = gather(shared, first + lane / 4 + 8 * word_r,
+                               step * (32 / Layout::kBytes) + kPerWord * (lane % 4 + 4 * word_h));
       }
       return words;
     }

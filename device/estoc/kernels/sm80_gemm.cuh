@@ -131,12 +131,12 @@ struct Fragments {
                                        const WarpPlace<config>& place) {
 #pragma unroll
     for (u32 i = 0; i < kPairsM; ++i) {
-      a[i] = read_one<ReaderA>(shared_a, place.m + 16 * i, step, place.lane);
+      a[i] = read_one<ReaderA, false>(shared_a, place.m + 16 * i, step, place.lane);
       round_operand<config.a>(a[i]);
     }
 #pragma unroll
     for (u32 j = 0; j < kPairsN; ++j) {
-      b[j] = read_one<ReaderB>(shared_b, place.n + 16 * j, step, place.lane);
+      b[j] = read_one<ReaderB, true>(shared_b, place.n + 16 * j, step, place.lane);
       round_operand<config.b>(b[j]);
     }
   }
@@ -151,7 +151,7 @@ struct Fragments {
           multiply_f64(sums.block[i][j], bit_cast<Doubles>(a[i]).value,
                        bit_cast<Doubles>(pair).value[j % 2]);
         } else {
-          const u32 columns[2] = {pair.word[j % 2], pair.word[2 + j % 2]};
+          const u32 columns[2] = {pair.word[j % 2 * 2], pair.word[j % 2 * 2 + 1]};
           multiply<config.a, config.b>(sums.block[i][j], a[i].word, columns);
         }
       }
@@ -163,10 +163,10 @@ struct Fragments {
     double value[2];
   };
 
-  template <typename Reader>
+  template <typename Reader, bool is_b>
   __device__ __forceinline__ static Words<4> read_one(u32 shared, u32 first, u32 step, u32 lane) {
     if constexpr (kF64) return Reader::read_f64(shared, first, step, lane);
-    if constexpr (!kF64) return Reader::read(shared, first, step, lane);
+    if constexpr (!kF64) return Reader::template read<is_b>(shared, first, step, lane);
   }
 };
 

@@ -81,7 +81,10 @@ const MenuTile* menu_tile(const DesignPoint& point) {
 bool tile_fits(const DesignPoint& point) {
   const Dtype a = point.dtype(Role::a_dtype);
   const int row_bytes = point.shape(Role::tile).k * dtype_bits(a) / 8;
-  if (a == Dtype::f64 ? row_bytes != 128 : row_bytes != 64 && row_bytes != 128) return false;
+  const bool f64 = a == Dtype::f64;
+  if (f64 ? row_bytes != 128 && row_bytes != 256 : row_bytes != 64 && row_bytes != 128) {
+    return false;
+  }
   return menu_tile(point) != nullptr;
 }
 
