@@ -1,10 +1,10 @@
 // Writes and reads the JSON form of results, and compares kernels within one.
 #include "bench_record.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 
@@ -19,7 +19,11 @@ namespace {
 
 std::string now() {
   const std::time_t time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
 }
 
 void describe_cuda(Surroundings& here, Target target) {

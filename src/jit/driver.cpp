@@ -38,6 +38,7 @@ bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& mis
   get(t.ctx_push_current, "cuCtxPushCurrent_v2");
   get(t.ctx_pop_current, "cuCtxPopCurrent_v2");
   get(t.ctx_get_device, "cuCtxGetDevice");
+  get(t.ctx_get_id, "cuCtxGetId");
   get(t.ctx_synchronize, "cuCtxSynchronize");
   get(t.library_load_data, "cuLibraryLoadData");
   get(t.library_unload, "cuLibraryUnload");

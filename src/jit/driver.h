@@ -35,6 +35,7 @@ struct DriverTable {
   CUresult (*ctx_push_current)(CUcontext);
   CUresult (*ctx_pop_current)(CUcontext*);
   CUresult (*ctx_get_device)(CUdevice*);
+  CUresult (*ctx_get_id)(CUcontext, unsigned long long* id);
   CUresult (*ctx_synchronize)();
 
   CUresult (*library_load_data)(CUlibrary*, const void* code, int* jit_options, void** jit_values,

@@ -23,11 +23,11 @@ jit::CUcontext current_context() {
   return context;
 }
 
-/// Every kernel for the problem, on the null stream and on one of its own.
-void run_all_kernels(Gemm& gemm, Device device) {
+/// The first kernel of each class, on the null stream and on one of its own.
+void run_each_class(Gemm& gemm, Device device) {
   const GemmArguments arguments = gemm.arguments();
   const DeviceStream stream(device);
-  for (const Kernel& kernel : get_kernels(arguments)) {
+  for (const Kernel& kernel : one_of_each_class(arguments)) {
     for (void* handle : {static_cast<void*>(nullptr), stream.handle()}) {
       gemm.poison();
       RunOptions options;
@@ -92,37 +92,37 @@ void works_in_a_context_of_the_callers(Device device) {
     {
       const OwnContext context(device);
       Gemm gemm(129, 200, 515, 20, device);
-      run_all_kernels(gemm, device);
+      run_each_class(gemm, device);
       require(current_context() == context.handle(), "the caller's context is no longer current");
     }
     Gemm gemm(129, 200, 515, 21, device);
-    run_all_kernels(gemm, device);
+    run_each_class(gemm, device);
   }
 }
 
 // Kernels that were first used in the primary context.
 void works_in_a_context_after_the_primary_one(Device device) {
   Gemm before(64, 80, 512, 22, device);
-  run_all_kernels(before, device);
+  run_each_class(before, device);
   {
     const OwnContext context(device);
     Gemm gemm(64, 80, 512, 23, device);
-    run_all_kernels(gemm, device);
+    run_each_class(gemm, device);
   }
-  run_all_kernels(before, device);
+  run_each_class(before, device);
 }
 
 void works_on_a_second_device(Device /*first*/) {
   const Device second = second_device();
   Gemm gemm(120, 60, 200, 5, second);
-  run_all_kernels(gemm, second);
+  run_each_class(gemm, second);
 }
 
 void works_while_another_device_is_current(Device device) {
   const Device second = second_device();
   Gemm gemm(120, 60, 200, 6, device);
   const jit::ContextScope scope(second.index);
-  run_all_kernels(gemm, device);
+  run_each_class(gemm, device);
   require(current_context() == scope.context(), "the other device's context is no longer current");
 }
 
@@ -132,7 +132,7 @@ void shares_an_artifact_between_devices(Device device) {
   Gemm there(70, 90, 130, 8, second);
   const GemmArguments arguments = here.arguments();
   const GemmArguments others = there.arguments();
-  for (const Kernel& kernel : get_kernels(arguments)) {
+  for (const Kernel& kernel : one_of_each_class(arguments)) {
     if (!kernel.supports(others)) continue;
     const Artifact artifact = kernel.compile(arguments);
     here.poison();

@@ -96,8 +96,9 @@ void survives_running_out_of_memory(Device device) {
           [&] { const DeviceMemory memory(std::size_t{1} << 44, device); });
   Gemm gemm(96, 72, 4096, 10, device);
   const GemmArguments arguments = gemm.arguments();
+  const std::vector<Kernel> kernels = one_of_each_class(arguments);
   std::vector<DeviceMemory> taken = take_all_memory(device);
-  for (const Kernel& kernel : get_kernels(arguments)) {
+  for (const Kernel& kernel : kernels) {
     gemm.poison();
     try {
       kernel.run(arguments);
@@ -108,7 +109,7 @@ void survives_running_out_of_memory(Device device) {
     }
   }
   taken.clear();
-  for (const Kernel& kernel : get_kernels(arguments)) {
+  for (const Kernel& kernel : kernels) {
     gemm.poison();
     kernel.run(arguments);
     synchronize(device);
@@ -172,8 +173,10 @@ void names_a_sticky_error(Device device) {
   const DeviceMemory b(64 * 64 * 4, device);
   const GemmArguments arguments(a, TensorView::row_major(b.data(), Dtype::f32, {64, 64}, device),
                                 other.out().view(), Dtype::f32);
+  KernelQuery query;
+  query.filter = MetadataFilter::parse("class=simt_gemm");
   const auto fault = [&] {
-    get_kernels(arguments)[0].run(arguments);
+    get_kernels(arguments, query)[0].run(arguments);
     synchronize(device);
   };
   refuses(ErrorKind::driver, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, fault);

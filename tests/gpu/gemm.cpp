@@ -4,13 +4,24 @@
 #include <fmt/core.h>
 
 #include <limits>
+#include <set>
 
 #include "estoc/check.hpp"
+#include "estoc/discovery.hpp"
 
 namespace estoc::gpu_test {
 
 void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
+}
+
+std::vector<Kernel> one_of_each_class(const RuntimeArguments& arguments) {
+  std::vector<Kernel> kernels;
+  std::set<std::string> classes;
+  for (const Kernel& kernel : get_kernels(arguments)) {
+    if (classes.insert(kernel.metadata().kernel_class).second) kernels.push_back(kernel);
+  }
+  return kernels;
 }
 
 Gemm::Gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed, Device device)

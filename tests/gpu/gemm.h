@@ -8,6 +8,7 @@
 
 #include "estoc/arguments.hpp"
 #include "estoc/device.hpp"
+#include "estoc/kernel.hpp"
 
 namespace estoc::gpu_test {
 
@@ -19,6 +20,9 @@ class Skipped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// The first kernel of each class that carries out the arguments.
+std::vector<Kernel> one_of_each_class(const RuntimeArguments& arguments);
 
 /// bf16 (m, k) times bf16 (k, n), column-major, gives f32 (m, n).
 class Gemm {

@@ -125,7 +125,7 @@ class AnswerCache {
     }
     const jit::ContextScope scope(device);
     auto asked = std::make_shared<const std::vector<Answer>>(
-        LtMatmul(arguments, formulation).heuristics(device, kAnswers));
+        LtMatmul(arguments, formulation).heuristics(kAnswers));
     const std::lock_guard lock(mutex_);
     if (answers_.size() >= kMost) answers_.clear();
     return answers_.emplace(key, std::move(asked)).first->second;
@@ -146,12 +146,17 @@ int device_for(const RuntimeArguments& arguments, Target target) {
   return -1;
 }
 
+LtContext* lt_context_of(jit::CUcontext context) {
+  const jit::ContextScope scope(context);
+  return lt_context();
+}
+
 class LtLaunch final : public Launch {
  public:
   LtLaunch(int device, const GemmArguments& arguments, Formulation formulation,
            const Answer& answer, const Workspace& workspace)
-      : device_(device),
-        context_(jit::ContextScope(device).context()),
+      : context_(jit::ContextScope(device).context()),
+        lt_(lt_context_of(context_)),
         arguments_(arguments),
         matmul_(arguments, formulation),
         answer_(answer),
@@ -159,13 +164,13 @@ class LtLaunch final : public Launch {
 
   void launch(void* stream) override {
     const jit::ContextScope scope(context_);
-    matmul_.start(device_, arguments_, answer_.algorithm, workspace_.data, answer_.workspace_bytes,
+    matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.data, answer_.workspace_bytes,
                   static_cast<jit::CUstream>(stream));
   }
 
  private:
-  int device_;
   jit::CUcontext context_;
+  LtContext* lt_;
   GemmArguments arguments_;
   LtMatmul matmul_;
   Answer answer_;

@@ -3,10 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <map>
 #include <mutex>
 #include <vector>
 
 #include "estoc/status.hpp"
+#include "jit/driver.h"
 #include "jit/shared_library.h"
 
 namespace estoc::cublaslt {
@@ -68,17 +70,22 @@ std::string lt_version() {
   return table != nullptr ? std::to_string(table->get_version()) : std::string{};
 }
 
-LtContext* lt_context(int device) {
+LtContext* lt_context() {
+  const jit::DriverTable& driver = jit::driver();
+  jit::CUcontext current = nullptr;
+  unsigned long long id = 0;
+  driver.check(driver.ctx_get_current(&current), "cuCtxGetCurrent");
+  driver.check(driver.ctx_get_id(current, &id), "cuCtxGetId");
   static std::mutex mutex;
-  static std::vector<LtContext*> contexts;
+  // By id, since a context may get the address of one that was destroyed.
+  static auto* contexts = new std::map<unsigned long long, LtContext*>;
   const std::lock_guard lock(mutex);
-  const auto slot = static_cast<std::size_t>(device);
-  if (contexts.size() <= slot) contexts.resize(slot + 1, nullptr);
-  if (contexts[slot] == nullptr) {
+  LtContext*& context = (*contexts)[id];
+  if (context == nullptr) {
     const LtTable& table = *lt_table();
-    table.check(table.create(&contexts[slot]), "cublasLtCreate");
+    table.check(table.create(&context), "cublasLtCreate");
   }
-  return contexts[slot];
+  return context;
 }
 
 }  // namespace estoc::cublaslt

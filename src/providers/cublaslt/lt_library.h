@@ -109,8 +109,9 @@ const LtTable* lt_table(std::string* problem = nullptr);
 /// "130100" for 13.1.0; empty without the library.
 std::string lt_version();
 
-/// The library's context of the device whose CUDA context is current; made once a device.
-LtContext* lt_context(int device);
+/// cuBLASLt's own state for the current CUDA context; made at the first call, kept as long as the
+/// process.
+LtContext* lt_context();
 
 /// Frees what a create function of the table gave.
 template <typename Handle, LtTable::Status (*LtTable::*destroy)(Handle*)>

@@ -7,6 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "jit/driver.h"
+
 namespace estoc::cublaslt {
 namespace {
 
@@ -188,7 +190,7 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : ta
   }
 }
 
-std::vector<Answer> LtMatmul::heuristics(int device, int most) const {
+std::vector<Answer> LtMatmul::heuristics(int most) const {
   PreferenceHandle* handle = nullptr;
   table_.check(table_.preference_create(&handle), "cublasLtMatmulPreferenceCreate");
   const Preference preference(handle);
@@ -205,7 +207,7 @@ std::vector<Answer> LtMatmul::heuristics(int device, int most) const {
   std::vector<Answer> answers(static_cast<std::size_t>(most));
   int count = 0;
   const auto status =
-      table_.get_heuristic(lt_context(device), desc_.get(), first_.get(), second_.get(), out_.get(),
+      table_.get_heuristic(lt_context(), desc_.get(), first_.get(), second_.get(), out_.get(),
                            out_.get(), handle, most, answers.data(), &count);
   // "Not supported" is an answer: no algorithm.
   answers.resize(status == kLtSuccess ? static_cast<std::size_t>(count) : 0);
@@ -213,7 +215,7 @@ std::vector<Answer> LtMatmul::heuristics(int device, int most) const {
   return answers;
 }
 
-void LtMatmul::start(int device, const GemmArguments& arguments, const Algorithm& algorithm,
+void LtMatmul::start(LtContext* context, const GemmArguments& arguments, const Algorithm& algorithm,
                      void* workspace, std::size_t workspace_bytes, jit::CUstream stream) const {
   const void* a = arguments.a_matrix().data;
   const void* b = arguments.b_matrix().data;
@@ -221,11 +223,14 @@ void LtMatmul::start(int device, const GemmArguments& arguments, const Algorithm
   auto address = [](const auto& factor) {
     return std::visit([](const auto& value) { return static_cast<const void*>(&value); }, factor);
   };
-  table_.check(
-      table_.matmul(lt_context(device), desc_.get(), address(factors_.one), transposed_ ? b : a,
-                    first_.get(), transposed_ ? a : b, second_.get(), address(factors_.zero), out,
-                    out_.get(), out, out_.get(), &algorithm, workspace, workspace_bytes, stream),
-      "cublasLtMatmul");
+  const auto status =
+      table_.matmul(context, desc_.get(), address(factors_.one), transposed_ ? b : a, first_.get(),
+                    transposed_ ? a : b, second_.get(), address(factors_.zero), out, out_.get(),
+                    out, out_.get(), &algorithm, workspace, workspace_bytes, stream);
+  if (status == kLtSuccess) return;
+  // The driver knows better when a kernel that ran before is to blame.
+  jit::driver().check(jit::driver().ctx_synchronize(), "cublasLtMatmul");
+  table_.check(status, "cublasLtMatmul");
 }
 
 }  // namespace estoc::cublaslt

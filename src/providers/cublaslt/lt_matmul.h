@@ -28,10 +28,10 @@ class LtMatmul {
   LtMatmul(const GemmArguments& arguments, Formulation formulation);
 
   /// The algorithms the library offers, its favourite first; at most `most`.
-  std::vector<Answer> heuristics(int device, int most) const;
+  std::vector<Answer> heuristics(int most) const;
 
   /// Starts the product of the arguments' data.
-  void start(int device, const GemmArguments& arguments, const Algorithm& algorithm,
+  void start(LtContext* context, const GemmArguments& arguments, const Algorithm& algorithm,
              void* workspace, std::size_t workspace_bytes, jit::CUstream stream) const;
 
  private:
