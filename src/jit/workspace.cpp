@@ -1,4 +1,4 @@
-// Device workspace for callers who bring none: one slot a device and stream.
+// Device workspace for callers who bring none: one slot a context and stream.
 #include "jit/workspace.h"
 
 #include <fmt/core.h>
@@ -19,7 +19,8 @@ constexpr std::size_t kGranule = std::size_t{2} << 20;
 
 struct Slots {
   std::mutex mutex;
-  std::map<std::pair<int, void*>, std::vector<DeviceMemory>> by_stream;
+  // By the context's id, since memory goes with its context, and handles may come again.
+  std::map<std::pair<unsigned long long, void*>, std::vector<DeviceMemory>> by_stream;
 };
 
 // Never destroyed: work may be queued when static objects go away.
@@ -47,9 +48,11 @@ Workspace provide_workspace(const Workspace& given, std::size_t bytes, int devic
                             "being captured, got none",
                             bytes));
   }
+  unsigned long long context = 0;
+  driver().check(driver().ctx_get_id(scope.context(), &context), "cuCtxGetId");
   Slots& all = slots();
   const std::lock_guard lock(all.mutex);
-  auto& slot = all.by_stream[{device, stream}];
+  auto& slot = all.by_stream[{context, stream}];
   if (slot.empty() || slot.back().bytes() < bytes) {
     const std::size_t rounded = (bytes + kGranule - 1) / kGranule * kGranule;
     slot.emplace_back(rounded, Device::cuda(device));

@@ -1,4 +1,4 @@
-// Device workspace for callers who bring none: one slot a device and stream.
+// Device workspace for callers who bring none: one slot a context and stream.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,10 @@
 
 namespace estoc::jit {
 
-/// The caller's workspace where it has one (checked before), else the slot of `device` and
-/// `stream`, made or grown to `bytes`. A slot lives as long as the process, so that work that is
-/// still queued on the stream keeps its memory; what it outgrows is kept too.
+/// The caller's workspace where it has one (checked before), else the slot of the context of
+/// `device` that is in use and of `stream`, made or grown to `bytes`. A slot lives as long as the
+/// process, so that work that is still queued on the stream keeps its memory; what it outgrows is
+/// kept too.
 ///
 /// Throws Error{memory}; Error{value} while the stream is being captured, since a graph may be
 /// replayed beside other work: a capture needs the caller's own workspace.

@@ -20,7 +20,7 @@ Verdict judge(const jit::Unit& unit, const std::vector<KnownSpill>& known) {
   std::vector<std::string>& defects = verdict.defects;
   const KernelResources& taken = unit.code.resources;
   const bool spills = taken.spill_store_bytes > 0 || taken.spill_load_bytes > 0;
-  verdict.known_spill = spills && is_known(known, unit.name, taken);
+  verdict.known_spill = spills && is_known(known, unit.name, unit.target.name(), taken);
   if (spills && !verdict.known_spill) {
     defects.push_back(fmt::format("spills: stores {} bytes, loads {}", taken.spill_store_bytes,
                                   taken.spill_load_bytes));

@@ -23,17 +23,19 @@ std::vector<KnownSpill> read_known_spills(const std::string& path) {
       throw std::runtime_error(
           fmt::format("{}: expected a class, a part of a name and bytes, got {}", path, line));
     }
+    words >> spill.targets;
     known.push_back(std::move(spill));
   }
   return known;
 }
 
 bool is_known(const std::vector<KnownSpill>& known, const std::string& name,
-              const KernelResources& taken) {
+              const std::string& target, const KernelResources& taken) {
   const int bytes = std::max(taken.spill_store_bytes, taken.spill_load_bytes);
   return std::any_of(known.begin(), known.end(), [&](const KnownSpill& spill) {
     return name.starts_with(spill.kernel_class + "-") &&
-           name.find("-" + spill.part) != std::string::npos && bytes <= spill.most_bytes;
+           name.find("-" + spill.part) != std::string::npos && bytes <= spill.most_bytes &&
+           target.starts_with(spill.targets);
   });
 }
 

@@ -177,7 +177,7 @@ std::vector<std::string> defects_with(int registers, int spilled, const std::str
   unit.code.resources.registers = registers;
   unit.code.resources.spill_load_bytes = spilled;
   unit.code.log += log;
-  return judge(unit, {{"bounds", "tile1", 8}}).defects;
+  return judge(unit, {{"bounds", "tile1", 8, ""}}).defects;
 }
 
 int find_bad_kernels() {

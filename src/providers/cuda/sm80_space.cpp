@@ -96,8 +96,18 @@ bool registers_fit(const DesignPoint& point) {
   const Dtype a = point.dtype(Role::a_dtype);
   const bool gathered = layouts[0] == 'n' || layouts[1] == 't';
   const int area = tile.m * tile.n;
+  if (a == Dtype::f64 && tile.k == 32 && point.dtype(Role::out_dtype) != a) return false;
   if (dtype_bits(a) == 8 && (gathered || tile.k == 128)) return area <= 64 * 128;
   return area <= 128 * 128 || !(is_fp8(a) || is_fp8(point.dtype(Role::out_dtype)));
+}
+
+// Small copies take registers too.
+bool copies_fit(const DesignPoint& point) {
+  const Shape3 tile = point.shape(Role::tile);
+  const bool f64 = point.dtype(Role::a_dtype) == Dtype::f64;
+  const bool large = tile.m * tile.n > 128 * 128 || (f64 && tile.k == 32);
+  return !large ||
+         (point.integer(Role::a_alignment) == 16 && point.integer(Role::b_alignment) == 16);
 }
 
 bool stages_fit(const DesignPoint& point) {
@@ -187,6 +197,7 @@ std::shared_ptr<const DesignSpace> make_sm80_space() {
       .require({"a", "layouts", "tile"}, tile_fits)
       .require({"a", "tile", "stages"}, stages_fit)
       .require({"a", "layouts", "out", "tile"}, registers_fit)
+      .require({"a", "align_a", "align_b", "tile"}, copies_fit)
       .build();
 }
 

@@ -80,6 +80,7 @@ MenuTile code_tile(const DesignPoint& point) {
 }
 
 bool tile_fits_schedule(const DesignPoint& point) {
+  if (point.shape(Role::tile).k != tile_k_of(point.dtype(Role::a_dtype))) return false;
   const MenuTile tile = code_tile(point);
   const bool listed = std::any_of(std::begin(kMenu), std::end(kMenu), [&](const MenuTile& each) {
     return each.m == tile.m && each.n == tile.n;
@@ -106,7 +107,6 @@ bool tile_fits_types(const DesignPoint& point) {
   const Dtype a = point.dtype(Role::a_dtype);
   const std::string& layouts = point.value(Role::layouts).text;
   const MenuTile tile = code_tile(point);
-  if (point.shape(Role::tile).k != tile_k_of(a)) return false;
   // B is N-major in blocks of 64 columns.
   const char b_letter = sm90_transposed(point) ? layouts[0] : layouts[1];
   const bool n_major = sm90_transposed(point) ? b_letter == 'n' : b_letter == 't';
@@ -114,24 +114,10 @@ bool tile_fits_types(const DesignPoint& point) {
   return !is_byte(a) || tile.n % 32 == 0;
 }
 
-Sm90GemmConfig config_without_stages(const DesignPoint& point) {
-  const Dtype a = point.dtype(Role::a_dtype);
-  const Dtype b = point.dtype(Role::b_dtype);
-  const MenuTile tile = code_tile(point);
-  return {.a = abi_type(a),
-          .b = abi_type(b),
-          .accumulator = abi::Type::f32,
-          .out = abi_type(point.dtype(Role::out_dtype)),
-          .a_m_major = false,
-          .b_n_major = false,
-          .tile_m = tile.m,
-          .tile_n = tile.n,
-          .stages = 0,
-          .cluster_m = 1,
-          .cluster_n = 1,
-          .schedule = schedule_of(point),
-          .promote = is_fp8(a),
-          .tma_store = point.integer(Role::out_alignment) == 16};
+/// Consumer warpgroups times the rows each computes, in blocks of 64.
+int consumer_rows(const DesignPoint& point) {
+  const int m = code_tile(point).m;
+  return schedule_of(point) == Schedule::cooperative ? m / 2 : m;
 }
 
 // With so many sums there are no registers for a place in a cluster, nor for converting to fp8.
@@ -139,7 +125,9 @@ bool registers_fit(const DesignPoint& point) {
   if (schedule_of(point) == Schedule::single) return true;
   const Shape3 cluster = point.shape(Role::cluster);
   const bool plain = cluster.m * cluster.n == 1 && !is_fp8(point.dtype(Role::out_dtype));
-  return plain || config_without_stages(point).sums() <= 160;
+  const int sums = consumer_rows(point) / 64 * (code_tile(point).n / 2) *
+                   (is_fp8(point.dtype(Role::a_dtype)) ? 2 : 1);
+  return plain || sums <= 160;
 }
 
 bool cluster_fits(const DesignPoint& point) {
@@ -156,16 +144,24 @@ bool cluster_fits(const DesignPoint& point) {
   return tile.n % (b_unit * cluster_m) == 0 && tile.m % (64 * cluster_n) == 0;
 }
 
-int stages_that_fit(Sm90GemmConfig config) {
-  for (config.stages = kMostStages; config.stages >= kLeastStages; --config.stages) {
-    if (config.shared_bytes() <= kSharedBytes) return config.stages;
-  }
-  return 0;
+/// A configuration of that shape, of any types: what its shared memory takes depends on no more.
+Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
+  const Shape3 tile = point.shape(Role::tile);
+  Sm90GemmConfig config{};
+  config.tile_m = tile.m;
+  config.tile_n = tile.n;
+  config.stages = stages;
+  config.schedule = schedule_of(point);
+  config.tma_store = point.integer(Role::out_alignment) == 16;
+  return config;
 }
 
 // As many stages as fit: fewer were never faster.
 bool has_the_stages_that_fit(const DesignPoint& point) {
-  return point.integer(Role::stages) == stages_that_fit(config_without_stages(point));
+  int stages = kMostStages;
+  while (stages >= kLeastStages && shape_of(point, stages).shared_bytes() > kSharedBytes)
+    --stages;
+  return point.integer(Role::stages) == stages;
 }
 
 bool store_rows_fit(const DesignPoint& point) {
@@ -179,18 +175,23 @@ bool sm90_transposed(const DesignPoint& point) {
 }
 
 abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
-  Sm90GemmConfig config = config_without_stages(point);
   const bool transposed = sm90_transposed(point);
   const std::string& layouts = point.value(Role::layouts).text;
   const Shape3 cluster = point.shape(Role::cluster);
-  if (transposed) std::swap(config.a, config.b);
+  const MenuTile tile = code_tile(point);
+  Sm90GemmConfig config = shape_of(point, point.integer(Role::stages));
+  config.tile_m = tile.m;
+  config.tile_n = tile.n;
+  config.a = abi_type(point.dtype(transposed ? Role::b_dtype : Role::a_dtype));
+  config.b = abi_type(point.dtype(transposed ? Role::a_dtype : Role::b_dtype));
   config.accumulator = abi_type(point.dtype(Role::accumulator_type));
+  config.out = abi_type(point.dtype(Role::out_dtype));
   // B transposed is (n, k): contiguous along n where B was along its last mode.
   config.a_m_major = transposed ? layouts[1] == 't' : layouts[0] == 'n';
   config.b_n_major = transposed ? layouts[0] == 'n' : layouts[1] == 't';
-  config.stages = point.integer(Role::stages);
   config.cluster_m = transposed ? cluster.n : cluster.m;
   config.cluster_n = transposed ? cluster.m : cluster.n;
+  config.promote = is_fp8(point.dtype(Role::a_dtype));
   return config;
 }
 
@@ -208,10 +209,10 @@ std::shared_ptr<const DesignSpace> make_sm90_space() {
       .alignments(Role::a_alignment, {16})
       .alignments(Role::b_alignment, {16})
       .alignments(Role::out_alignment, {16, 1})
+      .choices(Role::schedule, {"cooperative", "pingpong", "single"})
       .shapes(Role::tile, tiles)
       .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}})
       .integers(Role::stages, {3, 4, 5, 6, 7, 8})
-      .choices(Role::schedule, {"cooperative", "pingpong", "single"})
       .require({"a", "b", "acc"},
                [](const DesignPoint& p) {
                  const bool integers = is_byte(p.dtype(Role::a_dtype));
@@ -226,14 +227,12 @@ std::shared_ptr<const DesignSpace> make_sm90_space() {
                [](const DesignPoint& p) {
                  return layouts_fit(p.dtype(Role::a_dtype), p.value(Role::layouts).text);
                })
-      .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
+      .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)
-      .require({"a", "b", "out", "layouts", "align_out", "tile", "cluster", "schedule"},
-               registers_fit)
+      .require({"a", "out", "layouts", "tile", "cluster", "schedule"}, registers_fit)
       .require({"layouts", "out", "tile"}, store_rows_fit)
-      .require({"a", "b", "out", "layouts", "align_out", "tile", "stages", "schedule"},
-               has_the_stages_that_fit)
+      .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit)
       .build();
 }
 
