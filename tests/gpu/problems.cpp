@@ -91,6 +91,12 @@ void make_large(Random& random, Problem& problem, int largest) {
   problem.l = 1;
 }
 
+// Classes that copy 16 bytes at a time see nothing of problems whose lines are not aligned to them.
+void align(Problem& problem) {
+  for (auto* extent : {&problem.m, &problem.n, &problem.k})
+    *extent = (**extent + 15) / 16 * 16;
+}
+
 Problem gemm_problem(Random& random, const Combination& types, Dtype out, int layouts,
                      int largest) {
   Problem problem;
@@ -100,6 +106,7 @@ Problem gemm_problem(Random& random, const Combination& types, Dtype out, int la
   problem.k = one_in(random, 40) ? 0 : draw_extent(random, largest);
   problem.l = one_in(random, 4) ? draw(random, 2, 5) : 1;
   if (one_in(random, 50)) make_large(random, problem, largest);
+  if (one_in(random, 2)) align(problem);
   auto letter = [&](int bit) { return (layouts >> bit & 1) != 0 ? Layout::n : Layout::t; };
   problem.a.dtype = types.a;
   problem.b.dtype = types.b;
