@@ -101,6 +101,7 @@ struct Thread {
   Knowledge known;
   std::unordered_map<u32, VectorClock> foreign;  ///< of other clusters
   std::vector<Mbarrier*> initialised;            ///< by this thread, and not fenced yet
+  bool init_fence = false;  // fence.mbarrier_init since the last cluster arrival
   u32 cluster_phase = 0;
   bool at_barrier = false;         ///< it has arrived at a named barrier that is not complete
   bool asleep = false;             ///< and is blocked there

@@ -110,7 +110,9 @@ void cluster_arrive(bool releases, Site site) {
   thread.wait.site = site;
   m.maybe_yield(thread);
   Cluster& cluster = *thread.cta->cluster;
-  if (releases) release(thread, cluster.barrier_known);
+  // fence.mbarrier_init releases the initialisation, so that the arrival after it may be relaxed.
+  if (releases || thread.init_fence) release(thread, cluster.barrier_known);
+  thread.init_fence = false;
   if (++cluster.barrier_arrived < cluster.threads) return;
   cluster.barrier_arrived = 0;
   ++cluster.barrier_phase;
@@ -318,6 +320,7 @@ void fence_mbarrier_init(Site /*site*/) {
   for (Mbarrier* barrier : thread.initialised)
     barrier->init_fenced = true;
   thread.initialised.clear();
+  thread.init_fence = true;
 }
 
 void fence_memory(Site /*site*/) {

@@ -313,8 +313,11 @@ __device__ __forceinline__ void consume(const Sm90GemmParameters& p, const Share
 template <Sm90GemmConfig config>
 __device__ __forceinline__ void set_up(const Sm90GemmParameters& p, const Shared<config>& shared) {
   if (ptx::tid() == 0) {
-    ptx::prefetch_tensormap(p.a);
-    ptx::prefetch_tensormap(p.b);
+    // Of no K there are no maps.
+    if (p.k > 0) {
+      ptx::prefetch_tensormap(p.a);
+      ptx::prefetch_tensormap(p.b);
+    }
     // A ping-pong stage is read by one consumer, any other by all of them.
     constexpr u32 kReaders = config.schedule == Schedule::cooperative ? 2 : 1;
     shared.ring().init(kReaders * (config.cluster_m + config.cluster_n - 1));

@@ -4,8 +4,12 @@
 #include <estoc/abi.cuh>
 #include <estoc/ptx/types.cuh>
 
-namespace estoc {
+namespace estoc::abi {
 struct TensorMap;
+}
+
+namespace estoc {
+using abi::TensorMap;
 }
 
 namespace estoc::emulator {

@@ -3,6 +3,10 @@
 
 #include <fmt/core.h>
 
+#include <array>
+#include <cstddef>
+#include <cstring>
+
 #include "jit/driver.h"
 
 namespace estoc::cuda {
@@ -41,13 +45,16 @@ constexpr int kFillZeros = 0;
 
 abi::TensorMap encode_tensor_map(const TensorMapSpec& spec) {
   const jit::DriverTable& table = jit::driver();
-  abi::TensorMap map;
+  // The driver wants 64 bytes' alignment, which a value that is returned need not have.
+  alignas(64) std::array<std::byte, sizeof(abi::TensorMap)> encoded;
   constexpr std::array<std::uint32_t, 3> kEveryElement{1, 1, 1};
   const jit::CUresult result = table.tensor_map_encode_tiled(
-      &map, driver_type(spec.type), 3,
+      encoded.data(), driver_type(spec.type), 3,
       reinterpret_cast<void*>(static_cast<std::uintptr_t>(spec.address)), spec.extents.data(),
       spec.stride_bytes.data(), spec.box.data(), kEveryElement.data(), kInterleaveNone,
       driver_swizzle(spec.swizzle_bytes), kPromote256, kFillZeros);
+  abi::TensorMap map;
+  std::memcpy(&map, encoded.data(), sizeof(map));
   if (result == jit::kCudaSuccess) return map;
   table.check(result, fmt::format("cuTensorMapEncodeTiled({}: {} x {} x {}, box {} x {})",
                                   spec.operand, spec.extents[2], spec.extents[1], spec.extents[0],

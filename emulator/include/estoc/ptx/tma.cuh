@@ -3,14 +3,11 @@
 #pragma once
 
 #include <emulator/runtime.h>
+#include <estoc/abi.cuh>
 
 namespace estoc {
 
-/// A tensor map, encoded by emulator::encode_tiled.
-struct alignas(64) TensorMap {
-  u64 opaque[16];
-};
-static_assert(sizeof(TensorMap) == 128);
+using abi::TensorMap;
 
 }  // namespace estoc
 
