@@ -12,15 +12,25 @@ OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm
           {"out", &gemm.out_matrix(), layouts[2] == 'n'}};
 }
 
+abi::Matrix device_matrix(const MatrixView& view, bool transposed) {
+  return {.address = reinterpret_cast<std::uintptr_t>(view.data),
+          .row_stride = transposed ? view.column_stride : view.row_stride,
+          .column_stride = transposed ? view.row_stride : view.column_stride,
+          .batch_stride = view.batch_stride};
+}
+
 Status check_row_alignment(const OperandPlane& plane, int alignment) {
   const std::int64_t bytes = dtype_bits(plane.view->dtype) / 8;
-  // The remainder of the product, without the product.
-  const std::int64_t remainder = plane.outer_stride() % alignment * bytes % alignment;
-  if (plane.outer() <= 1 || remainder == 0) return Status::success();
-  return Status::fail(Reason::alignment,
-                      fmt::format("{}.strides: expected rows a multiple of {} bytes apart, got {} "
-                                  "elements",
-                                  plane.name, alignment, plane.outer_stride()));
+  auto check = [&](std::string_view what, std::int64_t extent, std::int64_t stride) {
+    // The remainder of the product, without the product.
+    if (extent <= 1 || stride % alignment * bytes % alignment == 0) return Status::success();
+    return Status::fail(Reason::alignment,
+                        fmt::format("{}.strides: expected {} a multiple of {} bytes apart, got {} "
+                                    "elements",
+                                    plane.name, what, alignment, stride));
+  };
+  Status status = check("rows", plane.outer(), plane.outer_stride());
+  return status.ok() ? check("batches", plane.view->batches, plane.view->batch_stride) : status;
 }
 
 }  // namespace estoc::cuda

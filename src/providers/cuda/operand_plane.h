@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "estoc/abi.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/design_space.hpp"
 #include "estoc/status.hpp"
@@ -27,8 +28,16 @@ struct OperandPlanes {
 /// The operands as the letters of a kernel's layout see them.
 OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm);
 
-/// Fails unless rows begin at multiples of `alignment` bytes. An operand with a mode of one element
-/// has several layouts, and only in one of them does its alignment hold.
+/// a / b, rounded up; both are not negative, b is not 0.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
+
+/// The operand as device code sees it; its transpose where `transposed`.
+abi::Matrix device_matrix(const MatrixView& view, bool transposed = false);
+
+/// Fails unless rows, of every batch, begin at multiples of `alignment` bytes. An operand with a
+/// mode of one element has several layouts, and only in one of them does its alignment hold.
 Status check_row_alignment(const OperandPlane& plane, int alignment);
 
 }  // namespace estoc::cuda

@@ -11,6 +11,7 @@
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/device_model.h"
+#include "providers/cuda/operand_plane.h"
 
 namespace estoc::cuda {
 namespace {
@@ -127,17 +128,6 @@ std::string_view vectors_text(abi::Vectors vectors) {
   return "Vectors::none";
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
-abi::Matrix matrix_of(const MatrixView& view) {
-  return {.address = reinterpret_cast<std::uintptr_t>(view.data),
-          .row_stride = view.row_stride,
-          .column_stride = view.column_stride,
-          .batch_stride = view.batch_stride};
-}
-
 // Sustained multiply-adds of a multiprocessor in one clock, read off the H200.
 double products_per_clock(Dtype accumulator, int tile) {
   const double full = accumulator == Dtype::f64 ? 64 : accumulator == Dtype::i32 ? 64 : 128;
@@ -192,9 +182,9 @@ class SimtGemm final : public BuiltInClass {
     const abi::SimtGemmConfig config = config_of(point);
     const auto tiles_m = static_cast<unsigned>(ceil_div(e.m, config.tile_m));
     const auto tiles_n = static_cast<unsigned>(ceil_div(e.n, config.tile_n));
-    const abi::SimtGemmParameters parameters{.a = matrix_of(gemm.a_matrix()),
-                                             .b = matrix_of(gemm.b_matrix()),
-                                             .out = matrix_of(gemm.out_matrix()),
+    const abi::SimtGemmParameters parameters{.a = device_matrix(gemm.a_matrix()),
+                                             .b = device_matrix(gemm.b_matrix()),
+                                             .out = device_matrix(gemm.out_matrix()),
                                              .m = e.m,
                                              .n = e.n,
                                              .k = e.k,

@@ -24,17 +24,6 @@ constexpr std::int64_t kMostExtent = std::int64_t{1} << 27;
 constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMostBatchCtas = 65535;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
-
-abi::Matrix matrix_of(const MatrixView& view, bool transposed) {
-  return {.address = reinterpret_cast<std::uintptr_t>(view.data),
-          .row_stride = transposed ? view.column_stride : view.row_stride,
-          .column_stride = transposed ? view.row_stride : view.column_stride,
-          .batch_stride = view.batch_stride};
-}
-
 /// Sustained multiply-adds of a multiprocessor in one clock, by mma.sync on whole tiles.
 double products_per_clock(const Sm80GemmConfig& config, Target target) {
   const bool large = target.cc() == 80 || target.cc() >= 90;
@@ -115,9 +104,9 @@ class Sm80Gemm final : public BuiltInClass {
     const Sm80GemmConfig config = sm80_config(point);
     const bool transposed = sm80_transposed(point);
     Sm80GemmParameters p{};
-    p.a = matrix_of(transposed ? gemm.b_matrix() : gemm.a_matrix(), transposed);
-    p.b = matrix_of(transposed ? gemm.a_matrix() : gemm.b_matrix(), transposed);
-    p.out = matrix_of(gemm.out_matrix(), transposed);
+    p.a = device_matrix(transposed ? gemm.b_matrix() : gemm.a_matrix(), transposed);
+    p.b = device_matrix(transposed ? gemm.a_matrix() : gemm.b_matrix(), transposed);
+    p.out = device_matrix(gemm.out_matrix(), transposed);
     p.m = static_cast<int>(transposed ? e.n : e.m);
     p.n = static_cast<int>(transposed ? e.m : e.n);
     p.k = static_cast<int>(e.k);

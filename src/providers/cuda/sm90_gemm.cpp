@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "estoc/arguments.hpp"
 #include "jit/driver.h"
@@ -27,21 +26,20 @@ using abi::Sm90GemmConfig;
 using abi::Sm90GemmParameters;
 
 constexpr std::array kTargets{Target::sm(90, true)};
-constexpr std::int64_t kMostExtent = std::numeric_limits<std::int32_t>::max();
+// Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
+constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
 constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0 ? 1 : 0);
-}
 
 /// TMA steps from row to row and from batch to batch by positive strides; a mode of one element
 /// may have any.
 Status check_strides(const OperandPlane& plane) {
-  const std::int64_t bytes = dtype_bits(plane.view->dtype) / 8;
-  if (plane.outer() > 1 && plane.outer_stride() * bytes >= kMostStride) {
+  const std::int64_t most = kMostStride / (dtype_bits(plane.view->dtype) / 8);
+  const std::int64_t row = plane.outer() > 1 ? plane.outer_stride() : 0;
+  const std::int64_t batch = plane.view->batches > 1 ? plane.view->batch_stride : 0;
+  if (std::max(row, batch) >= most) {
     return Status::fail(Reason::layout, fmt::format("{}.strides: expected less than 2^40 bytes, "
                                                     "got {} elements",
-                                                    plane.name, plane.outer_stride()));
+                                                    plane.name, std::max(row, batch)));
   }
   if (plane.outer() > 1 && plane.outer_stride() < plane.inner()) {
     return Status::fail(Reason::layout,
@@ -87,13 +85,6 @@ TensorMapSpec load_spec(const OperandPlane& plane, abi::Type type, bool mn_major
                   static_cast<std::uint32_t>(mn_major ? tile_k : tile / sharers), 128);
 }
 
-abi::Matrix raw(const MatrixView& view, bool transposed) {
-  return {.address = reinterpret_cast<std::uintptr_t>(view.data),
-          .row_stride = transposed ? view.column_stride : view.row_stride,
-          .column_stride = transposed ? view.row_stride : view.column_stride,
-          .batch_stride = view.batch_stride};
-}
-
 std::string_view schedule_text(Schedule schedule) {
   switch (schedule) {
     case Schedule::single:
@@ -118,9 +109,10 @@ class Sm90Gemm final : public BuiltInClass {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const GemmExtents& e = gemm.extents();
     const Shape3 tile = point.shape(Role::tile);
-    const std::int64_t tiles = ceil_div(e.m, tile.m) * ceil_div(e.n, tile.n);
-    if (std::max({e.m, e.n, e.k, e.l, tiles}) > kMostExtent / 8 ||
-        (tiles > 0 && e.l > kMostExtent / 8 / tiles)) {
+    // Extents first: of a K of 0 the others may be of any size.
+    const bool small = std::max({e.m, e.n, e.k, e.l}) <= kMost;
+    const std::int64_t tiles = small ? ceil_div(e.m, tile.m) * ceil_div(e.n, tile.n) : 0;
+    if (!small || (tiles > 0 && e.l > kMost / tiles)) {
       return Status::fail(Reason::shape,
                           fmt::format("out.shape: expected less than 2^28 tiles and extents, got "
                                       "m={} n={} k={} l={}",
@@ -221,7 +213,7 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {{
                                          static_cast<std::uint32_t>(config.store_columns()), 64,
                                          config.store_row_bytes()));
     }
-    p.out_raw = raw(gemm.out_matrix(), transposed);
+    p.out_raw = device_matrix(gemm.out_matrix(), transposed);
     p.m = static_cast<int>(transposed ? e.n : e.m);
     p.n = static_cast<int>(transposed ? e.m : e.n);
     p.k = static_cast<int>(e.k);

@@ -1,0 +1,57 @@
+// What the tensor-core classes refuse: operands whose copies would not be aligned, and sizes that
+// 32-bit coordinates do not reach.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <set>
+#include <string>
+
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
+
+namespace estoc {
+namespace {
+
+KernelList tensor_core_kernels(const RuntimeArguments& arguments) {
+  KernelQuery query;
+  query.target = Target::sm(90, true);
+  query.filter = MetadataFilter::parse("class=sm80_gemm,sm90_gemm");
+  return get_kernels(arguments, query);
+}
+
+std::set<std::string> input_layouts(const KernelList& kernels) {
+  std::set<std::string> layouts;
+  for (const Kernel& kernel : kernels)
+    layouts.insert(kernel.point().value(Role::layouts).text.substr(0, 2));
+  return layouts;
+}
+
+// Of one element of K both letters fit both operands, but only in one of them are lines aligned.
+TEST(TensorCoreClasses, AModeOfOneElementDoesNotHideUnalignedRows) {
+  const auto arguments = Problem::parse("gemm m=368 n=272 k=1 a=bf16:n b=bf16:n out=bf16:t")
+                             .arguments(Device::cuda(0));
+  EXPECT_EQ(input_layouts(tensor_core_kernels(*arguments)), std::set<std::string>{"nt"});
+}
+
+TEST(TensorCoreClasses, RefuseBatchesThatAreNotAligned) {
+  const Device device = Device::cuda(0);
+  auto describe = [&](std::array<std::int64_t, 3> shape, std::array<std::int64_t, 3> strides) {
+    return TensorView::describe(Dtype::bf16, shape, strides, device);
+  };
+  const TensorView b = describe({4, 1, 64}, {64, 64, 1});
+  const TensorView out = describe({4, 64, 64}, {4096, 64, 1});
+  const GemmArguments interleaved(describe({4, 64, 1}, {1, 8, 1}), b, out, Dtype::f32);
+  EXPECT_TRUE(tensor_core_kernels(interleaved).empty());
+  const GemmArguments apart(describe({4, 64, 1}, {512, 8, 1}), b, out, Dtype::f32);
+  EXPECT_FALSE(tensor_core_kernels(apart).empty());
+}
+
+TEST(TensorCoreClasses, RefuseExtentsBeyondTheirCoordinates) {
+  const auto arguments =
+      Problem::parse("gemm m=1073741824 n=1073741824 k=0 a=bf16:t b=bf16:n out=bf16:t")
+          .arguments(Device::cuda(0));
+  EXPECT_TRUE(tensor_core_kernels(*arguments).empty());
+}
+
+}  // namespace
+}  // namespace estoc
