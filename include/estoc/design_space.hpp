@@ -107,6 +107,7 @@ class Selection {
   bool allows(int dimension, int index) const {
     return allowed_[static_cast<std::size_t>(dimension)][static_cast<std::size_t>(index)];
   }
+  bool operator==(const Selection&) const = default;
 
  private:
   const DesignSpace* space_;
@@ -148,13 +149,13 @@ class DesignSpace {
   std::uint64_t count(const Selection& selection) const;
 
  private:
-  struct Diagram;
+  class Contents;
   friend class Builder;
   DesignSpace();
 
   std::vector<Dimension> dimensions_;
   std::array<std::int8_t, 16> by_role_{};
-  std::shared_ptr<const Diagram> diagram_;
+  std::unique_ptr<const Contents> contents_;
 
  public:
   ~DesignSpace();
@@ -201,6 +202,9 @@ class DesignSpace::Builder {
   /// characters that names do not have, an unknown key in a constraint, a constraint that looks at
   /// a dimension it did not name, more than 2^64 - 1 kernels. What a constraint throws comes out.
   std::shared_ptr<const DesignSpace> build();
+  /// The same without working the space out: that is done when, and as far as, it is asked for, and
+  /// what a constraint throws comes out there. For spaces that are known to be right, and large.
+  std::shared_ptr<const DesignSpace> build_lazily();
 
  private:
   struct State;

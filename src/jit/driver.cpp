@@ -214,14 +214,25 @@ CUcontext primary_context(int device) {
   return contexts[slot];
 }
 
+/// The driver's handles of the devices, asked for once.
+const std::vector<CUdevice>& handles() {
+  static const auto* all = new std::vector<CUdevice>([] {
+    std::vector<CUdevice> found(devices().size());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      driver().check(driver().device_get(&found[i], static_cast<int>(i)), "cuDeviceGet");
+    return found;
+  }());
+  return *all;
+}
+
 CUcontext current_context_of(const DriverTable& table, int device) {
   CUcontext current = nullptr;
   CUdevice current_device = -1;
-  CUdevice wanted = -2;
   if (table.ctx_get_current(&current) != kCudaSuccess || current == nullptr) return nullptr;
   if (table.ctx_get_device(&current_device) != kCudaSuccess) return nullptr;
-  if (table.device_get(&wanted, device) != kCudaSuccess) return nullptr;
-  return current_device == wanted ? current : nullptr;
+  const std::vector<CUdevice>& all = handles();
+  const auto index = static_cast<std::size_t>(device);
+  return index < all.size() && all[index] == current_device ? current : nullptr;
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "core/text.h"
-#include "model/design_labels.h"
+#include "model/design_contents.h"
 #include "model/fail.h"
 
 namespace estoc {
@@ -280,24 +280,25 @@ DesignSpace::Builder& DesignSpace::Builder::require(std::initializer_list<std::s
 }
 
 std::shared_ptr<const DesignSpace> DesignSpace::Builder::build() {
+  std::shared_ptr<const DesignSpace> space = build_lazily();
+  space->contents_->whole();
+  return space;
+}
+
+std::shared_ptr<const DesignSpace> DesignSpace::Builder::build_lazily() {
   check_dimensions(state_->dimensions);
   const std::shared_ptr<DesignSpace> space(new DesignSpace);
   space->dimensions_ = state_->dimensions;
-  auto diagram = std::make_shared<Diagram>();
   for (std::size_t position = 0; position < space->dimensions_.size(); ++position) {
-    const Dimension& dimension = space->dimensions_[position];
-    if (dimension.role != Role::other) {
-      space->by_role_[static_cast<std::size_t>(dimension.role)] =
-          static_cast<std::int8_t>(position);
-    }
-    diagram->labels.emplace_back(dimension);
+    const Role role = space->dimensions_[position].role;
+    if (role == Role::other) continue;
+    space->by_role_[static_cast<std::size_t>(role)] = static_cast<std::int8_t>(position);
   }
   std::vector<model::Rule> rules;
   for (const NamedConstraint& constraint : state_->constraints) {
     rules.push_back(resolve(constraint, *space));
   }
-  static_cast<model::Diagram&>(*diagram) = model::DiagramMaker(*space, rules).make();
-  space->diagram_ = std::move(diagram);
+  space->contents_ = std::make_unique<const Contents>(*space, std::move(rules));
   return space;
 }
 

@@ -31,6 +31,15 @@ std::vector<int> looked_at_from(std::size_t level, std::span<const Rule> rules) 
   return {dimensions.begin(), dimensions.end()};
 }
 
+/// A point without a value in any dimension.
+DesignPoint blank_point(const DesignSpace& space) {
+  DesignPoint point(&space);
+  for (int dimension = 0; dimension < kMaxDimensions; ++dimension) {
+    point.set_index(dimension, DesignPoint::kNoValue);
+  }
+  return point;
+}
+
 }  // namespace
 
 Diagram::NodeId Diagram::child(NodeId node, int value) const {
@@ -59,15 +68,18 @@ bool DiagramMaker::NodeEqual::operator()(Diagram::NodeId left, Diagram::NodeId r
   return std::ranges::equal(diagram->edges_of(left), diagram->edges_of(right));
 }
 
-DiagramMaker::DiagramMaker(const DesignSpace& space, std::span<const Rule> rules)
+DiagramMaker::DiagramMaker(const DesignSpace& space, std::span<const Rule> rules,
+                           const Selection* selection)
     : space_(&space),
+      selection_(selection),
       levels_(space.dimensions().size()),
       shared_(0, NodeHash{&diagram_}, NodeEqual{&diagram_}) {
   for (const Rule& rule : rules) {
     if (rule.dimensions.empty()) {
       unconditional_.push_back(&rule);
     } else {
-      levels_[static_cast<std::size_t>(rule.dimensions.back())].rules.push_back(&rule);
+      levels_[static_cast<std::size_t>(rule.dimensions.back())].rules.push_back(
+          {&rule, blank_point(space)});
     }
   }
   for (std::size_t level = 0; level < levels_.size(); ++level) {
@@ -76,25 +88,28 @@ DiagramMaker::DiagramMaker(const DesignSpace& space, std::span<const Rule> rules
 }
 
 Diagram DiagramMaker::make() {
-  const bool possible =
-      std::ranges::all_of(unconditional_, [this](const Rule* rule) { return holds(*rule); });
+  const bool possible = std::ranges::all_of(
+      unconditional_, [this](const Rule* rule) { return rule->holds(blank_point(*space_)); });
   if (possible) diagram_.root = make_node(0);
   return std::move(diagram_);
 }
 
-bool DiagramMaker::holds(const Rule& rule) const {
-  DesignPoint point(space_);
-  for (int dimension = 0; dimension < kMaxDimensions; ++dimension) {
-    point.set_index(dimension, DesignPoint::kNoValue);
+void DiagramMaker::apply(RememberedRule& remembered, std::size_t level, Values& values) const {
+  Key key{};
+  for (const int dimension : remembered.rule->dimensions) {
+    const auto position = static_cast<std::size_t>(dimension);
+    if (position != level) key[position] = chosen_[position];
+    remembered.point.set_index(dimension, chosen_[position]);
   }
-  for (const int dimension : rule.dimensions) {
-    point.set_index(dimension, chosen_[static_cast<std::size_t>(dimension)]);
+  Answers& answers = remembered.answers[key];
+  const std::size_t count = space_->dimensions()[level].values.size();
+  for (std::size_t value = 0; value < count; ++value) {
+    if (!values[value] || answers.asked[value]) continue;
+    remembered.point.set_index(static_cast<int>(level), static_cast<int>(value));
+    answers.allowed[value] = remembered.rule->holds(remembered.point);
+    answers.asked.set(value);
   }
-  return rule.holds(point);
-}
-
-bool DiagramMaker::all_hold(const Level& level) const {
-  return std::ranges::all_of(level.rules, [this](const Rule* rule) { return holds(*rule); });
+  values &= answers.allowed;
 }
 
 DiagramMaker::Key DiagramMaker::key_of(const Level& level) const {
@@ -121,9 +136,16 @@ void DiagramMaker::collect_edges(std::size_t level) {
   Level& here = levels_[level];
   here.edges.clear();
   const std::size_t count = space_->dimensions()[level].values.size();
+  Values values;
   for (std::size_t value = 0; value < count; ++value) {
+    values[value] = selection_ == nullptr ||
+                    selection_->allows(static_cast<int>(level), static_cast<int>(value));
+  }
+  for (RememberedRule& remembered : here.rules)
+    apply(remembered, level, values);
+  for (std::size_t value = 0; value < count; ++value) {
+    if (!values[value]) continue;
     chosen_[level] = static_cast<std::uint8_t>(value);
-    if (!all_hold(here)) continue;
     const Diagram::NodeId child = make_node(level + 1);
     if (child != Diagram::kNone) here.edges.push_back({0, child, chosen_[level]});
   }

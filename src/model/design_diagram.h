@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -57,8 +58,10 @@ struct Rule {
 /// Makes the diagram of a space, level by level from the first, each state once.
 class DiagramMaker {
  public:
-  /// `space` has its dimensions; the rules get points of it.
-  DiagramMaker(const DesignSpace& space, std::span<const Rule> rules);
+  /// `space` has its dimensions; the rules get points of it. With a selection, only its kernels
+  /// are in the diagram.
+  DiagramMaker(const DesignSpace& space, std::span<const Rule> rules,
+               const Selection* selection = nullptr);
 
   /// Throws Error{value} for more than 2^64 - 1 kernels, and whatever a rule throws.
   Diagram make();
@@ -76,15 +79,28 @@ class DiagramMaker {
     const Diagram* diagram;
     bool operator()(Diagram::NodeId left, Diagram::NodeId right) const;
   };
+  using Values = std::bitset<kMaxValues>;
+  /// What a rule has said about the values of its last dimension.
+  struct Answers {
+    Values asked;
+    Values allowed;
+  };
+  /// A rule, and its answers for each choice of its other dimensions: levels have many more states
+  /// than a rule can tell apart.
+  struct RememberedRule {
+    const Rule* rule;
+    DesignPoint point;
+    std::unordered_map<Key, Answers, KeyHash> answers{};
+  };
   struct Level {
-    std::vector<const Rule*> rules;  ///< whose last dimension this is
-    std::vector<int> looked_at;      ///< earlier dimensions that rules from here on look at
+    std::vector<RememberedRule> rules;  ///< whose last dimension this is
+    std::vector<int> looked_at;         ///< earlier dimensions that rules from here on look at
     std::unordered_map<Key, Diagram::NodeId, KeyHash> made;
     std::vector<Diagram::Edge> edges;  ///< of the node in the making
   };
 
-  bool holds(const Rule& rule) const;
-  bool all_hold(const Level& level) const;
+  /// Takes from `values` of `level` those that the rule forbids.
+  void apply(RememberedRule& remembered, std::size_t level, Values& values) const;
   Key key_of(const Level& level) const;
   Diagram::NodeId make_node(std::size_t level);
   void collect_edges(std::size_t level);
@@ -92,6 +108,7 @@ class DiagramMaker {
   Diagram::NodeId share_node(const std::vector<Diagram::Edge>& edges);
 
   const DesignSpace* space_;
+  const Selection* selection_;
   std::vector<const Rule*> unconditional_;  ///< rules that look at nothing
   std::vector<Level> levels_;
   Key chosen_{};

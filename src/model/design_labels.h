@@ -1,4 +1,4 @@
-// How values appear in names, and what a DesignSpace holds besides its dimensions.
+// How values appear in names.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "estoc/design_space.hpp"
-#include "model/design_diagram.h"
 
 namespace estoc::model {
 
@@ -29,11 +28,3 @@ class LabelTable {
 };
 
 }  // namespace estoc::model
-
-namespace estoc {
-
-struct DesignSpace::Diagram : model::Diagram {
-  std::vector<model::LabelTable> labels;  ///< one for each dimension
-};
-
-}  // namespace estoc

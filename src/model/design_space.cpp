@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "model/design_labels.h"
+#include "model/design_contents.h"
 #include "model/fail.h"
 
 namespace estoc {
@@ -165,17 +165,19 @@ int DesignSpace::find(std::string_view key) const {
 }
 
 std::uint64_t DesignSpace::size() const {
-  return diagram_->ways(diagram_->root);
+  const Diagram& diagram = contents_->whole();
+  return diagram.ways(diagram.root);
 }
 
 DesignPoint DesignSpace::at(std::uint64_t index) const {
   if (index >= size()) {
     fail_value("design space: expected an index below {}, got {}", size(), index);
   }
+  const Diagram& diagram = contents_->whole();
   DesignPoint point(this);
-  Diagram::NodeId node = diagram_->root;
+  Diagram::NodeId node = diagram.root;
   for (int level = 0; node != Diagram::kDone; ++level) {
-    const auto edges = diagram_->edges_of(node);
+    const auto edges = diagram.edges_of(node);
     const auto after = std::ranges::upper_bound(edges, index, {}, &Diagram::Edge::before);
     const Diagram::Edge& edge = *(after - 1);
     index -= edge.before;
@@ -187,11 +189,10 @@ DesignPoint DesignSpace::at(std::uint64_t index) const {
 
 bool DesignSpace::contains(const DesignPoint& point) const {
   if (point.space_ != this) return false;
-  Diagram::NodeId node = diagram_->root;
-  for (int level = 0; node != Diagram::kDone && node != Diagram::kNone; ++level) {
-    node = diagram_->child(node, point.index(level));
+  for (std::size_t level = 0; level < dimensions_.size(); ++level) {
+    if (point.indices_[level] >= dimensions_[level].values.size()) return false;
   }
-  return node == Diagram::kDone;
+  return contents_->allows(point);
 }
 
 std::string DesignSpace::suffix(const DesignPoint& point) const {
@@ -208,29 +209,28 @@ std::string DesignSpace::suffix(const DesignPoint& point) const {
 
 std::optional<DesignPoint> DesignSpace::parse(std::string_view suffix) const {
   DesignPoint point(this);
-  Diagram::NodeId node = diagram_->root;
   for (std::size_t level = 0; level < dimensions_.size(); ++level) {
-    if (node == Diagram::kNone || !suffix.starts_with('-')) return std::nullopt;
+    if (!suffix.starts_with('-')) return std::nullopt;
     suffix.remove_prefix(1);
     const std::string_view label = suffix.substr(0, suffix.find('-'));
-    const int value = diagram_->labels[level].find(label);
+    const int value = contents_->find_label(level, label);
     if (value < 0) return std::nullopt;
-    const int dimension = static_cast<int>(level);
-    point.set_index(dimension, value);
-    node = diagram_->child(node, value);
+    point.set_index(static_cast<int>(level), value);
     suffix.remove_prefix(label.size());
   }
-  if (node != Diagram::kDone || !suffix.empty()) return std::nullopt;
+  if (!suffix.empty() || !contents_->allows(point)) return std::nullopt;
   return point;
 }
 
 void DesignSpace::visit(const Selection& selection,
                         const std::function<bool(const DesignPoint&)>& visit) const {
-  Walk(*this, *diagram_, selection, visit).run();
+  const std::shared_ptr<const Diagram> diagram = contents_->part(selection);
+  Walk(*this, *diagram, selection, visit).run();
 }
 
 std::uint64_t DesignSpace::count(const Selection& selection) const {
-  return Count(*this, *diagram_, selection).run();
+  const std::shared_ptr<const Diagram> diagram = contents_->part(selection);
+  return Count(*this, *diagram, selection).run();
 }
 
 }  // namespace estoc

@@ -66,7 +66,7 @@ std::shared_ptr<const DesignSpace> make_space() {
                  return is_binary(static_cast<ElementwiseOp>(p.integer(Role::op))) ||
                         p.dtype(Role::a_dtype) == p.dtype(Role::b_dtype);
                })
-      .build();
+      .build_lazily();
 }
 
 int bytes_of(Dtype dtype) {

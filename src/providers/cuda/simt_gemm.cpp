@@ -89,7 +89,7 @@ std::shared_ptr<const DesignSpace> make_space() {
                  return p.dtype(Role::accumulator_type) != Dtype::f64 ||
                         p.shape(Role::tile).m <= 64;
                })
-      .build();
+      .build_lazily();
 }
 
 abi::SimtGemmConfig config_of(const DesignPoint& point) {

@@ -198,7 +198,7 @@ std::shared_ptr<const DesignSpace> make_sm80_space() {
       .require({"a", "tile", "stages"}, stages_fit)
       .require({"a", "layouts", "out", "tile"}, registers_fit)
       .require({"a", "align_a", "align_b", "tile"}, copies_fit)
-      .build();
+      .build_lazily();
 }
 
 }  // namespace estoc::cuda

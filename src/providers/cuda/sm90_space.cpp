@@ -233,7 +233,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space() {
       .require({"a", "out", "layouts", "tile", "cluster", "schedule"}, registers_fit)
       .require({"layouts", "out", "tile"}, store_rows_fit)
       .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit)
-      .build();
+      .build_lazily();
 }
 
 }  // namespace estoc::cuda
