@@ -38,55 +38,53 @@ class OperandCopy {
  public:
   using Layout = OperandTileLayout<type, mn_major, outer, tile_k>;
   static constexpr int kOwn = Layout::kRows * Layout::kChunks / threads;
-  static_assert(kOwn * threads == Layout::kRows * Layout::kChunks);
+  /// A thread has the same chunk of every so many rows.
+  static constexpr int kRowsBetween = threads / Layout::kChunks;
+  static_assert(kOwn * threads == Layout::kRows * Layout::kChunks &&
+                kRowsBetween * Layout::kChunks == threads);
 
   /// `first` is the tile's first element of M or N, `extent` their number; `stride` counts elements
   /// from one row of the operand to the next.
   __device__ __forceinline__ OperandCopy(u64 address, i64 stride, i32 first, i32 extent, i32 k,
                                          u32 thread)
-      : k_(k), thread_(thread) {
-    step_ = static_cast<u64>(mn_major ? tile_k * stride : tile_k) * Layout::kBytes;
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const i64 row = row_of(i);
-      const i64 byte = byte_of(i);
-      const i64 start = mn_major
-                            ? row * stride * Layout::kBytes + i64{first} * Layout::kBytes + byte
-                            : (first + row) * stride * Layout::kBytes + byte;
-      const i32 inside = mn_major ? (extent - first) * Layout::kBytes - byte_of(i)
-                                  : (first + row_of(i) < extent ? 16 : 0);
-      inside_[i] = clamp16(inside);
-      address_[i] = inside > 0 ? address + static_cast<u64>(start) : address;
-    }
+      : operand_(address),
+        between_(static_cast<u64>(kRowsBetween * stride * Layout::kBytes)),
+        step_(static_cast<u64>(mn_major ? tile_k * stride : tile_k) * Layout::kBytes),
+        k_(k),
+        row_(thread / Layout::kChunks),
+        byte_(thread % Layout::kChunks * 16) {
+    const i64 row = i64{row_} + (mn_major ? 0 : first);
+    const i64 byte = i64{byte_} + (mn_major ? i64{first} * Layout::kBytes : 0);
+    address_ = address + static_cast<u64>(row * stride * Layout::kBytes + byte);
+    left_ = mn_major ? clamp16((extent - first) * Layout::kBytes - static_cast<i32>(byte_))
+                     : extent - first - static_cast<i32>(row_);
   }
 
   /// Starts the copies of the next K tile, whose first element is `k`, to `shared`.
   __device__ __forceinline__ void start(u32 shared, i32 k) {
-    const bool whole = k + tile_k <= k_;
+    // Elements of K from this thread's first row, or its first byte of a row, on.
+    const i32 k_left = k_ - k - (mn_major ? static_cast<i32>(row_) : 0);
+    const i32 row_bytes = clamp16(k_left * Layout::kBytes - static_cast<i32>(byte_));
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      i32 bytes = inside_[i];
-      if (!whole) {
-        bytes = mn_major ? (k + row_of(i) < k_ ? bytes : 0)
-                         : min_of(bytes, clamp16((k_ - k) * Layout::kBytes - byte_of(i)));
-      }
-      const u32 to =
-          shared + Layout::offset(static_cast<u32>(row_of(i)), static_cast<u32>(byte_of(i)));
-      copy_chunk(to, address_[i], bytes);
-      address_[i] += step_;
+      const i32 outer_left = mn_major ? left_ : left_ - i * kRowsBetween;
+      const i32 bytes = mn_major ? (k_left > i * kRowsBetween ? left_ : 0)
+                                 : (outer_left > 0 ? row_bytes : 0);
+      const u32 row = row_ + static_cast<u32>(i * kRowsBetween);
+      copy_chunk(shared + Layout::offset(row, byte_), address_ + static_cast<u64>(i) * between_,
+                 bytes);
     }
+    address_ += step_;
   }
 
  private:
   __device__ __forceinline__ static i32 clamp16(i32 bytes) {
     return bytes < 0 ? 0 : bytes > 16 ? 16 : bytes;
   }
-  __device__ __forceinline__ static i32 min_of(i32 a, i32 b) {
-    return a < b ? a : b;
-  }
   /// What lies outside the operand starts from its first element: nothing is read there, but the
   /// address is legal.
   __device__ __forceinline__ void copy_chunk(u32 to, u64 from, i32 bytes) const {
+    if (bytes == 0) from = operand_;
     if constexpr (copy_bytes == 16) {
       ptx::cp_async<16>(to, from, static_cast<u32>(bytes));
     } else {
@@ -98,18 +96,15 @@ class OperandCopy {
       }
     }
   }
-  __device__ __forceinline__ i32 row_of(int i) const {
-    return static_cast<i32>((thread_ + static_cast<u32>(i) * threads) / Layout::kChunks);
-  }
-  __device__ __forceinline__ i32 byte_of(int i) const {
-    return static_cast<i32>((thread_ + static_cast<u32>(i) * threads) % Layout::kChunks * 16);
-  }
 
-  u64 address_[kOwn];
-  i32 inside_[kOwn];
+  u64 operand_;
+  u64 address_;  // of this thread's first chunk
+  u64 between_;  // from one of its chunks to the next
   u64 step_;
   i32 k_;
-  u32 thread_;
+  u32 row_;
+  u32 byte_;
+  i32 left_;  // rows of the operand from its first on; of MN-major ones, bytes of its chunks
 };
 
 /// Fragments of 16 elements of M, or twice 8 of N, and 32 bytes of K, as mma.sync takes them: words

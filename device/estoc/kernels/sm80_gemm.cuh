@@ -170,20 +170,6 @@ struct Fragments {
   }
 };
 
-/// Multiplies what one stage holds; the fragments of a step are fetched during the one before.
-template <Sm80GemmConfig config>
-__device__ __forceinline__ void multiply_stage(Sums<config>& sums, u32 a, u32 b,
-                                               const WarpPlace<config>& place) {
-  constexpr int kSteps = config.tile_k * abi::type_bytes(config.a) / 32;
-  Fragments<config> fragments[2];
-  fragments[0].read(a, b, 0, place);
-#pragma unroll
-  for (u32 step = 0; step < kSteps; ++step) {
-    if (step + 1 < kSteps) fragments[(step + 1) % 2].read(a, b, step + 1, place);
-    fragments[step % 2].multiply_into(sums);
-  }
-}
-
 /// Writes two neighbouring elements to shared memory.
 template <Type type, typename Value>
 __device__ __forceinline__ void put_pair(u32 address, Value low, Value high) {
@@ -295,14 +281,32 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l,
 #pragma unroll
   for (int k_tile = 0; k_tile < config.stages - 1; ++k_tile)
     copy(k_tile);
+  // In f64 the first fragments of a stage are fetched during the last products of the one before.
+  constexpr bool kAhead = config.accumulator == Type::f64;
+  constexpr u32 kSteps = config.tile_k * abi::type_bytes(config.a) / 32;
   Sums<config> sums;
-  for (i32 k_tile = 0; k_tile < k_tiles; ++k_tile) {
-    ptx::cp_async_wait_group<config.stages - 2>();
-    // What arrived is now everyone's, and nobody reads the stage that is filled next.
-    ptx::barrier_sync();
-    copy(k_tile + config.stages - 1);
+  Fragments<config> fragments[2];
+  auto read = [&](i32 k_tile, u32 step) __attribute__((always_inline)) {
     const u32 stage = shared + static_cast<u32>(k_tile % config.stages) * config.stage_bytes();
-    multiply_stage<config>(sums, stage, stage + config.a_bytes(), place);
+    fragments[step % 2].read(stage, stage + config.a_bytes(), step, place);
+  };
+  auto enter = [&](i32 k_tile) __attribute__((always_inline)) {
+    ptx::cp_async_wait_group<config.stages - 2>();
+    // What arrived is now everyone's, and nobody reads the stage before, which is filled next.
+    ptx::barrier_sync();
+    if (!kAhead) copy(k_tile + config.stages - 1);
+    if (!kAhead || k_tile < k_tiles) read(k_tile, 0);
+  };
+  if (kAhead) enter(0);
+  for (i32 k_tile = 0; k_tile < k_tiles; ++k_tile) {
+    if (!kAhead) enter(k_tile);
+#pragma unroll
+    for (u32 step = 0; step < kSteps; ++step) {
+      if (step + 1 < kSteps) read(k_tile, step + 1);
+      if (kAhead && step == 0) copy(k_tile + config.stages - 1);
+      if (kAhead && step + 1 == kSteps) enter(k_tile + 1);
+      fragments[step % 2].multiply_into(sums);
+    }
   }
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
