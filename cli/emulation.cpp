@@ -54,10 +54,14 @@ std::array<std::pair<const char*, std::uint64_t>, 6> counts(const emulator::Stat
           std::pair{"cp_async", s.cp_async},   std::pair{"barriers", s.barriers}};
 }
 
-/// The emulator and what it does, in a sentence's first words; hints for what may come of building.
-emulator::BuiltKernel build(const Kernel& kernel, Target target, const EmulatorOptions& options) {
+/// Builds, with a hint for what may go wrong.
+emulator::BuiltKernel build(const Kernel& kernel, Target target, const EmulatorOptions& options,
+                            double& seconds) {
+  const auto start = Clock::now();
   try {
-    return {kernel, target, {.debug_folder = options.debug}};
+    emulator::BuiltKernel built(kernel, target, {.debug_folder = options.debug});
+    seconds = seconds_since(start);
+    return built;
   } catch (const Error& error) {
     const char* hint = "";
     if (error.kind() == ErrorKind::not_found) hint = "set ESTOC_HOST_COMPILER to a C++20 compiler";
@@ -143,14 +147,9 @@ Kernel first_emulated(const KernelList& kernels, const RuntimeArguments& argumen
 }
 
 Emulation::Emulation(const Kernel& kernel, Target target, const EmulatorOptions& options)
-    : kernel_([&] {
-        const auto start = Clock::now();
-        emulator::BuiltKernel built = build(kernel, target, options);
-        build_seconds_ = seconds_since(start);
-        return built;
-      }()),
-      options_(options),
-      schedule_(parse_schedule(options.schedule)) {}
+    : options_(options),
+      schedule_(parse_schedule(options.schedule)),
+      kernel_(build(kernel, target, options, build_seconds_)) {}
 
 double Emulation::run(const RuntimeArguments& arguments, std::uint64_t seed) {
   emulator::RunOptions run_options;
@@ -182,14 +181,14 @@ void Emulation::print(Output& output) const {
                                          order, build, kernel_.compiler())));
   const emulator::Statistics& s = report_.statistics;
   output.print(labelled_line(
-      output, "executed",
+      output, "ran",
       fmt::format("{} wgmma, {} mma, {} TMA loads, {} TMA stores, {} cp.async, {} barriers",
                   s.wgmma, s.mma, s.tma_loads, s.tma_stores, s.cp_async, s.barriers)));
   const bool clean = report_.clean();
-  output.print(
-      labelled_line(output, "findings",
-                    clean ? output.styled("none", Style::good)
-                          : output.styled(fmt::format("{}", report_.findings.size()), Style::bad)));
+  output.print(labelled_line(
+      output, "found",
+      clean ? output.styled("nothing", Style::good)
+            : output.styled(fmt::format("{} mistakes", report_.findings.size()), Style::bad)));
   if (!clean) output.print(report_.text());
 }
 

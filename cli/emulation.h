@@ -58,11 +58,11 @@ class Emulation {
   Failure failure() const;
 
  private:
-  emulator::BuiltKernel kernel_;
   EmulatorOptions options_;
   emulator::Schedule schedule_;
   std::uint64_t seed_ = 0;
-  double build_seconds_ = 0;
+  double build_seconds_ = 0;  // before the kernel, whose making sets it
+  emulator::BuiltKernel kernel_;
   emulator::Report report_;
   emulator::Trace trace_;
 };

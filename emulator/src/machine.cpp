@@ -95,7 +95,7 @@ Report Machine::run() {
     }
     if (Thread* thread = next()) {
       current_ = running = thread;
-      if (options_.trace != nullptr) ++options_.trace->end;
+      if (options_.trace != nullptr && thread->lane == 0) ++options_.trace->end;
       switch_fiber(host_, thread->context);
       continue;
     }

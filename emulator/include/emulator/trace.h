@@ -33,8 +33,8 @@ struct TraceEvent {
   std::uint64_t bytes;
 };
 
-/// The time is a count of events: instructions that matter to others, and switches between threads.
-/// The emulator runs one thread at a time, so it tells order, not duration.
+/// The time is a count of events: what is traced, and switches to the first thread of a warp. The
+/// emulator runs one thread at a time, so it tells order, not duration.
 struct Trace {
   static constexpr std::size_t kMostEvents = 2'000'000;
 
