@@ -184,12 +184,15 @@ void Emulation::print(Output& output) const {
       output, "ran",
       fmt::format("{} wgmma, {} mma, {} TMA loads, {} TMA stores, {} cp.async, {} barriers",
                   s.wgmma, s.mma, s.tma_loads, s.tma_stores, s.cp_async, s.barriers)));
-  const bool clean = report_.clean();
+  const std::size_t found = report_.findings.size();
+  const std::string text = fmt::format("{} mistake{}", found, found == 1 ? "" : "s");
   output.print(labelled_line(
       output, "found",
-      clean ? output.styled("nothing", Style::good)
-            : output.styled(fmt::format("{} mistakes", report_.findings.size()), Style::bad)));
-  if (!clean) output.print(report_.text());
+      found == 0 ? output.styled("nothing", Style::good) : output.styled(text, Style::bad)));
+}
+
+void Emulation::print_findings(Output& output) const {
+  if (!report_.clean()) output.print('\n' + report_.text());
 }
 
 Json Emulation::to_json() const {

@@ -53,6 +53,7 @@ class Emulation {
   const Kernel& kernel() const { return kernel_.kernel(); }
   const emulator::Report& report() const { return report_; }
   void print(Output& output) const;
+  void print_findings(Output& output) const;
   Json to_json() const;
   /// What is thrown when the report is not clean.
   Failure failure() const;

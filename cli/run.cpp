@@ -180,6 +180,7 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
                                fmt::format("{}  {} {}", printable(options.out),
                                            dtype_name(out.dtype()), format_shape(out.shape()))));
   }
+  if (report.emulation != nullptr) report.emulation->print_findings(output);
 }
 
 void print_json(const RunCommandOptions& options, const RunReport& report, const TensorView& out,

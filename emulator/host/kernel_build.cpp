@@ -1,6 +1,7 @@
 // Builds the text of a kernel with the host's compiler into a shared object, and loads it.
 #include "kernel_build.h"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/core.h>
 
@@ -9,9 +10,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "core/env.h"
 #include "core/hash.h"
@@ -38,13 +41,17 @@ constexpr std::string_view kKeySchema = "estoc emulator unit 1";
 constexpr const char* kTwins = "emulator/include";
 constexpr const char* kDevice = "device";
 
+std::string last_problem() {
+  return std::system_category().message(errno);
+}
+
 /// A folder that is gone at the end.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string name = core::env("TMPDIR").value_or("/tmp") + "/estoc-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) {
-      core::throw_file_error("make a temporary folder such as", name, errno);
+      core::throw_file_error("make a temporary folder such as", name, last_problem());
     }
     path_ = name;
   }
@@ -67,7 +74,7 @@ void write_file(const fs::path& path, std::string_view text) {
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(text.data(), static_cast<std::streamsize>(text.size()));
   file.close();
-  if (!file) core::throw_file_error("write", path, errno);
+  if (!file) core::throw_file_error("write", path, last_problem());
 }
 
 void write_headers(const fs::path& root, std::span<const jit::HeaderText> headers) {
@@ -77,6 +84,28 @@ void write_headers(const fs::path& root, std::span<const jit::HeaderText> header
 
 std::string source_name(const BuildJob& job) {
   return job.kernel + ".cu";
+}
+
+// A kernel as C++ names it: `scale<4>` for "_Z5scaleILi4EEv6Vector".
+std::string cpp_name(const std::string& entry) {
+  if (!entry.starts_with("_Z")) return entry;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &status), std::free);
+  if (status != 0) return entry;
+  std::string name = text.get();
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
+  for (std::size_t at = 0; (at = name.find(kUnnamed)) != std::string::npos;)
+    name.erase(at, kUnnamed.size());
+  // The parameters are the last pair of parentheses; a template has its result in front.
+  int depth = 0;
+  std::size_t end = name.size();
+  do {
+    --end;
+    depth += name[end] == ')' ? 1 : name[end] == '(' ? -1 : 0;
+  } while (end > 0 && depth > 0);
+  name.erase(end);
+  return name.starts_with("void ") ? name.substr(5) : name;
 }
 
 std::string unit_text(const BuildJob& job) {
@@ -91,7 +120,7 @@ std::string unit_text(const BuildJob& job) {
         "extern \"C\" __attribute__((visibility(\"default\"))) void {}(void** arguments) {{\n"
         "  estoc::emulator::entry<{}>(arguments);\n"
         "}}\n",
-        entry_name(i), job.entries[i]);
+        entry_name(i), cpp_name(job.entries[i]));
   }
   return text;
 }
@@ -129,8 +158,8 @@ core::Hash128 content_key(const BuildJob& job) {
 
 // The first line that says what is wrong.
 std::string_view first_error(std::string_view log) {
-  std::size_t at = log.find("error:");
-  if (at == std::string_view::npos) at = log.find("undefined reference");
+  std::size_t at = log.find("undefined reference");
+  if (at == std::string_view::npos) at = log.find("error:");
   if (at == std::string_view::npos) at = 0;
   const std::size_t begin = at == 0 ? 0 : log.rfind('\n', at) + 1;
   return log.substr(begin, log.find('\n', begin) - begin);
@@ -176,6 +205,7 @@ BuiltLibrary build_and_store(const BuildJob& job, const HostCompiler& compiler,
                              const jit::DiskCache* cache, const core::Hash128& content) {
   const TemporaryFolder folder;
   const fs::path library = compile_in(folder.path(), job, compiler);
+  void* handle = open_built(library);
   if (cache != nullptr) {
     jit::CacheEntry entry;
     entry.kernel = job.kernel;
@@ -185,7 +215,7 @@ BuiltLibrary build_and_store(const BuildJob& job, const HostCompiler& compiler,
     entry.cubin = std::string(core::MappedFile(library).text());
     cache->store(content, entry);
   }
-  return {open_built(library), compiler.identity, false};
+  return {handle, compiler.identity, false};
 }
 
 }  // namespace
