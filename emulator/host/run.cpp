@@ -157,6 +157,23 @@ void add(Statistics& sum, const Statistics& more) {
   sum.barriers += more.barriers;
 }
 
+/// Carries out a fill; the memory that it is in counts as initialised from then on.
+void fill(const LaunchPlan::Step& step, std::vector<Allocation>& memory) {
+  const auto* begin = static_cast<const std::byte*>(step.address);
+  const auto inside = std::find_if(memory.begin(), memory.end(), [&](const Allocation& a) {
+    const auto* first = static_cast<const std::byte*>(a.address);
+    return begin >= first && begin + step.bytes <= first + a.bytes;
+  });
+  if (inside == memory.end() || !inside->writable) {
+    throw Error(ErrorKind::value,
+                fmt::format("launch plan: expected a fill of the output or the workspace, got {} "
+                            "bytes elsewhere",
+                            step.bytes));
+  }
+  inside->initialised = true;
+  std::memset(step.address, step.value, step.bytes);
+}
+
 Report launch_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step& step,
                    Options options) {
   const CudaGeometry& g = step.geometry;
@@ -216,12 +233,15 @@ Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& opt
   for (std::size_t i = 0; i < plan.size() && report.clean(); ++i) {
     const LaunchPlan::Step& step = plan.step(i);
     if (step.address != nullptr) {
-      std::memset(step.address, step.value, step.bytes);
+      fill(step, launch_options.memory);
       continue;
     }
     Report part = launch_step(library_, plan, step, launch_options);
     add(report.statistics, part.statistics);
     report.findings = std::move(part.findings);
+    // What a step wrote is there for the next.
+    for (Allocation& allocation : launch_options.memory)
+      allocation.initialised = true;
   }
   return report;
 }
