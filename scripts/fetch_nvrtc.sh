@@ -13,7 +13,7 @@ if [[ -z $(library) ]]; then
   "$root/scripts/install_packages.sh" nvrtc >&2
   mkdir -p "$folder"
   python3 -m venv "$folder"
-  "$folder/bin/pip" install --quiet --disable-pip-version-check 'nvidia-cuda-nvrtc==13.0.*'
+  "$folder/bin/pip" install --quiet --disable-pip-version-check 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-nvdisasm>=13.2,<14'
 fi
 path=$(library)
 if [[ -z $path ]]; then

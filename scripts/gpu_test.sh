@@ -8,7 +8,7 @@
 #   --out DIR       folder of the summary and the logs (default: gpu_test_results)
 #   --only A[,B..]  these steps alone: unit gpu_test command memcheck racecheck initcheck synccheck
 #   --quick         few problems in each step
-#   --seconds N     time for each step (default: 1800)
+#   --seconds N     begin nothing new in a step after that time (default: 1800)
 #   --seed N        of problems and data (default: 1)
 #   --nvrtc         with --pack: pack NVRTC too, where the GPU's machine has none
 # A pack can also be unpacked by hand: tar xf FILE && estoc_gpu_test/gpu_test.sh [OPTION]...
@@ -140,7 +140,7 @@ step() {
     printf ' %q' "$@"
     printf '\n'
   } >>"$log"
-  timeout --kill-after 10 "$seconds" "$@" >"$scratch/step.log" 2>&1 || status=$?
+  timeout --kill-after 10 "$((seconds + 60))" "$@" >"$scratch/step.log" 2>&1 || status=$?
   cat "$scratch/step.log" >>"$log"
   names+=("$name")
   times+=($((SECONDS - start)))
@@ -148,7 +148,7 @@ step() {
     results+=(passed)
     echo "passed, $((SECONDS - start)) s; $(tail -n 1 "$scratch/step.log" | cut -c 1-120)"
   else
-    [[ $status != 124 ]] || echo "gpu_test: no end after $seconds s" | tee -a "$log"
+    [[ $status != 124 ]] || echo "gpu_test: no end after $((seconds + 60)) s" | tee -a "$log"
     results+=(failed)
     echo "FAILED with status $status, $((SECONDS - start)) s; the end of its output:"
     tail -n 25 "$scratch/step.log"
@@ -188,7 +188,7 @@ sanitize() {
   fi
   step "$tool" "$sanitizer" --tool "$tool" --error-exitcode 99 --print-limit 20 \
     "$programs/estoc_gpu_test" --no-features --provider cuda --kernels-per-class 1 \
-    --threads 1 --largest 160 --limit "$limit" --seed "$seed"
+    --threads 1 --largest 160 --limit "$limit" --seed "$seed" --seconds "$seconds"
 }
 
 # Prints the summary of all steps as JSON.
@@ -225,8 +225,8 @@ if [[ $status == 3 ]]; then
 fi
 sanitizer=$(find_sanitizer)
 
-limits=()
-! $quick || limits=(--limit 100 --kernels-per-class 2)
+limits=(--rounds 9 --kernels-per-class 1 --most-kernels 300 --seconds "$seconds")
+! $quick || limits=(--limit 200 --kernels-per-class 1 --most-kernels 40 --seconds "$seconds")
 if [[ -n ${root:-} ]]; then
   step unit ctest --test-dir "$root/build/release" --output-on-failure --parallel "$(nproc)"
 fi

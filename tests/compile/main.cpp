@@ -26,9 +26,13 @@ using namespace estoc::compile_test;
 constexpr const char* kUsage =
     "usage: estoc_compile_test [--count N | --all] [--seed N] [--threads N] [--target T]...\n"
     "                          [--filter TERMS] [--list] [--bad]\n"
+    "                          [--pairwise] [--known-spills FILE]\n"
     "  --count N    kernels, over all classes (default: 200); --all: every kernel there is\n"
+    "  --pairwise   with --count: until all pairs of values of two dimensions have come up, and\n"
+    "               at least N kernels\n"
     "  --target T   compile for this one (default: sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a)\n"
     "  --filter TERMS   only kernels that pass, such as 'tile=128x128x16'\n"
+    "  --known-spills FILE   instead of tests/compile/known_spills.txt\n"
     "  --list       print what would be compiled\n"
     "  --bad        compile kernels with known defects, all of which must be found\n"
     "exit status: 0 no defects, 1 defects, 2 bad usage, 77 there is no NVRTC\n";
@@ -41,7 +45,9 @@ struct Settings {
   std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
   std::vector<Target> targets;
   std::string filter;
+  std::string known_spills = ESTOC_KNOWN_SPILLS;
   bool all = false;
+  bool pairwise = false;
   bool list = false;
   bool bad = false;
 };
@@ -57,6 +63,7 @@ std::uint64_t number(std::string_view text) {
 
 bool read_flag(Settings& settings, std::string_view option) {
   if (option == "--all") return settings.all = true;
+  if (option == "--pairwise") return settings.pairwise = true;
   if (option == "--list") return settings.list = true;
   return option == "--bad" && (settings.bad = true);
 }
@@ -70,6 +77,8 @@ bool read_value(Settings& settings, std::string_view option, const char* value) 
     settings.threads = number(value);
   } else if (option == "--filter") {
     settings.filter = value;
+  } else if (option == "--known-spills") {
+    settings.known_spills = value;
   } else if (const auto target = Target::parse(value); option == "--target" && target) {
     settings.targets.push_back(*target);
   } else {
@@ -115,12 +124,12 @@ struct Counts {
 };
 
 /// Prints the defects of all cases.
-void compile_all(const std::vector<Case>& cases, std::size_t threads, Counts& counts) {
-  const std::vector<KnownSpill> known = read_known_spills(ESTOC_KNOWN_SPILLS);
+void compile_all(const std::vector<Case>& cases, const Settings& settings, Counts& counts) {
+  const std::vector<KnownSpill> known = read_known_spills(settings.known_spills);
   std::atomic<std::size_t> next{0};
   std::mutex printing;
   std::vector<std::jthread> workers;
-  for (std::size_t i = 0; i < threads; ++i) {
+  for (std::size_t i = 0; i < settings.threads; ++i) {
     workers.emplace_back([&] {
       for (std::size_t j = next++; j < cases.size(); j = next++) {
         const auto& [kernel, target] = cases[j];
@@ -200,6 +209,16 @@ int find_bad_kernels() {
   return missed == 0 ? 0 : 1;
 }
 
+std::vector<Case> cases_of(const Pool& pool, const Settings& settings) {
+  if (settings.all) return all_cases(pool);
+  if (!settings.pairwise) return sample(pool, settings.count, settings.seed);
+  const PairwiseSample found = pairwise_sample(pool, settings.count, settings.seed);
+  if (!settings.list) {
+    fmt::print("{} pairs of values in {} kernels\n", found.pairs, found.cases.size());
+  }
+  return found.cases;
+}
+
 int run(const Settings& settings) {
   std::string problem;
   if (!settings.list && jit::nvrtc_info(&problem) == nullptr) {
@@ -209,15 +228,14 @@ int run(const Settings& settings) {
   if (settings.bad) return find_bad_kernels();
   const auto start = std::chrono::steady_clock::now();
   const Pool pool{"cuda", settings.filter, settings.targets};
-  const std::vector<Case> cases =
-      settings.all ? all_cases(pool) : sample(pool, settings.count, settings.seed);
+  const std::vector<Case> cases = cases_of(pool, settings);
   if (settings.list) {
     for (const auto& [kernel, target] : cases)
       fmt::print("{} {}\n", kernel.name(), target.name());
     return 0;
   }
   Counts counts;
-  compile_all(cases, settings.threads, counts);
+  compile_all(cases, settings, counts);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const jit::NvrtcInfo& nvrtc = *jit::nvrtc_info();
   fmt::print("NVRTC {}.{}: ", nvrtc.major, nvrtc.minor);

@@ -2,6 +2,7 @@
 #include "sample.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <random>
 #include <set>
@@ -12,6 +13,8 @@ namespace {
 
 // Candidates that are drawn for each place in the sample.
 constexpr int kDraws = 12;
+// Draws in a row without a new pair of traits after which all pairs count as met.
+constexpr int kVainDraws = 4000;
 
 KernelSequence kernels_of(const Pool& pool, const std::string& kernel_class, Target target) {
   KernelQuery query;
@@ -64,14 +67,45 @@ class Sampler {
     const auto chosen = std::min_element(
         drawn.begin(), drawn.end(),
         [&](const Case& one, const Case& other) { return score(one) < score(other); });
-    for (const std::string& trait : traits_of(*chosen))
-      ++seen_[trait];
-    if (taken_.insert(chosen->kernel.name() + chosen->target.name()).second) {
-      cases.push_back(*chosen);
+    take(*chosen, cases);
+  }
+
+  /// Takes cases until every pair of traits that occurs together has been met, so far as drawing
+  /// can tell. The number of pairs.
+  std::size_t add_pairs(std::vector<Case>& cases) {
+    std::set<std::string> met;
+    for (int vain = 0; vain < kVainDraws;) {
+      const Case drawn = draw();
+      const std::size_t before = met.size();
+      for (std::string& pair : pairs_of(drawn))
+        met.insert(std::move(pair));
+      if (met.size() == before) {
+        ++vain;
+      } else {
+        vain = 0;
+        take(drawn, cases);
+      }
     }
+    return met.size();
   }
 
  private:
+  static std::vector<std::string> pairs_of(const Case& one) {
+    const std::vector<std::string> traits = traits_of(one);
+    std::vector<std::string> pairs;
+    for (std::size_t i = 0; i < traits.size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j)
+        pairs.push_back(traits[j] + ' ' + traits[i]);
+    }
+    return pairs;
+  }
+
+  void take(const Case& one, std::vector<Case>& cases) {
+    for (const std::string& trait : traits_of(one))
+      ++seen_[trait];
+    if (taken_.insert(one.kernel.name() + one.target.name()).second) cases.push_back(one);
+  }
+
   Case draw() {
     const auto& [target, kernels] = kernels_[random_() % kernels_.size()];
     return {kernels[random_() % kernels.size()], target};
@@ -116,6 +150,20 @@ std::vector<Case> sample(const Pool& pool, std::size_t count, std::uint64_t seed
       sampler.add(cases);
   }
   return cases;
+}
+
+PairwiseSample pairwise_sample(const Pool& pool, std::size_t least, std::uint64_t seed) {
+  PairwiseSample result;
+  std::vector<Sampler> samplers;
+  for (const std::string& kernel_class : classes_of(pool)) {
+    samplers.emplace_back(pool, kernel_class, seed);
+    result.pairs += samplers.back().add_pairs(result.cases);
+  }
+  // Spaces that are used up give nothing new.
+  const std::size_t most_tries = 4 * least;
+  for (std::size_t i = 0; result.cases.size() < least && i < most_tries; ++i)
+    samplers[i % samplers.size()].add(result.cases);
+  return result;
 }
 
 }  // namespace estoc::compile_test

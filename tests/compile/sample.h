@@ -30,4 +30,12 @@ std::vector<Case> all_cases(const Pool& pool);
 /// dtypes, layouts, tile, operation and target have come up least.
 std::vector<Case> sample(const Pool& pool, std::size_t count, std::uint64_t seed);
 
+/// Cases in which every two values of different dimensions that occur together (targets among them)
+/// do so, as far as many draws can tell, and at least `least` cases where there are so many.
+struct PairwiseSample {
+  std::vector<Case> cases;
+  std::size_t pairs = 0;
+};
+PairwiseSample pairwise_sample(const Pool& pool, std::size_t least, std::uint64_t seed);
+
 }  // namespace estoc::compile_test

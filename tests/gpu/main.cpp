@@ -30,8 +30,12 @@ constexpr const char* kUsage =
     "  --seed N                of problems and data (default: 1)\n"
     "  --largest N             extent of most problems (default: 600)\n"
     "  --rounds N              as many different problems of each kind (default: 1)\n"
+    "  --problem TEXT          this one, in place of all others; may be repeated\n"
     "  --limit N               N problems, spread over all kinds (default: all)\n"
     "  --kernels-per-class N   on each problem, chosen at random (default: all)\n"
+    "  --most-kernels N        of each class, then the same ones again (default: any number)\n"
+    "  --filter TERMS          only kernels for which all terms hold\n"
+    "  --seconds N             begin no problem later than this\n"
     "  --provider P            kernels of this provider alone; may be repeated\n"
     "  --threads N             host threads (default: one for each core)\n"
     "  --no-features           problems alone\n"
@@ -44,12 +48,16 @@ struct Settings {
   std::string report;
   std::string feature;
   std::vector<std::string> providers;
+  std::vector<Problem> problems;
   std::uint64_t seed = 1;
   int largest = 600;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   int rounds = 1;
   int kernels_per_class = 0;
   std::size_t limit = 0;
+  std::size_t most_kernels = 0;
+  MetadataFilter filter;
+  int seconds = 0;
   bool features = true;
   bool list_features = false;
 };
@@ -67,6 +75,9 @@ void read_option(Settings& settings, std::string_view option, const char* value)
     settings.report = value;
   } else if (option == "--feature") {
     settings.feature = value;
+  } else if (option == "--problem") {
+    settings.problems.push_back(Problem::parse(value));
+    settings.problems.back().complete();
   } else if (option == "--provider") {
     settings.providers.emplace_back(value);
   } else if (option == "--seed") {
@@ -81,6 +92,12 @@ void read_option(Settings& settings, std::string_view option, const char* value)
     read_number(value, settings.kernels_per_class);
   } else if (option == "--limit") {
     read_number(value, settings.limit);
+  } else if (option == "--most-kernels") {
+    read_number(value, settings.most_kernels);
+  } else if (option == "--filter") {
+    settings.filter = MetadataFilter::parse(value);
+  } else if (option == "--seconds") {
+    read_number(value, settings.seconds);
   } else {
     throw std::invalid_argument(std::string(option));
   }
@@ -105,6 +122,9 @@ Settings parse(int argc, char** argv) {
 
 std::vector<Problem> problems_for(const Settings& settings) {
   std::vector<Problem> all;
+  for (int round = 0; round < settings.rounds; ++round)
+    all.insert(all.end(), settings.problems.begin(), settings.problems.end());
+  if (!all.empty()) return all;
   for (int round = 0; round < settings.rounds; ++round) {
     const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
     for (Problem& problem : gemm_problems(seed, settings.largest))
@@ -140,6 +160,9 @@ Summary run_all(const Settings& settings) {
   options.seed = settings.seed;
   options.providers = settings.providers;
   options.kernels_per_class = settings.kernels_per_class;
+  options.most_kernels = settings.most_kernels;
+  options.filter = settings.filter;
+  options.seconds = settings.seconds;
   const std::vector<Problem> problems = problems_for(settings);
   Summary summary = run_problems(problems, options);
   // One problem of each kind and one kernel of each class will do on the others.
@@ -151,7 +174,9 @@ Summary run_all(const Settings& settings) {
       some.push_back(problems[i]);
     summary.add(run_problems(some, options));
   }
-  if (settings.providers.empty() || settings.providers == std::vector<std::string>{"cuda"}) {
+  const bool whole =
+      settings.providers.empty() || settings.providers == std::vector<std::string>{"cuda"};
+  if (whole && settings.filter.accepts_all() && settings.problems.empty()) {
     for (const std::string& name : classes_left_out(summary))
       summary.failures.push_back({name, "", "no problem reached a kernel of this class"});
   }

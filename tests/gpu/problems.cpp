@@ -56,11 +56,13 @@ std::int64_t draw_extent(Random& random, int largest) {
   }
 }
 
-// Strides of a (l, rows, columns) operand with gaps of `pad` elements after each line.
+// Strides of a (l, rows, columns) operand with gaps of at least `pad` elements after each line, and
+// lines of a multiple of `multiple`.
 std::vector<std::int64_t> padded_strides(Layout layout, std::int64_t rows, std::int64_t columns,
-                                         bool batched, std::int64_t pad) {
+                                         bool batched, std::int64_t pad, std::int64_t multiple) {
   const bool row_major = layout == Layout::t;
-  const std::int64_t line = (row_major ? columns : rows) + pad;
+  const std::int64_t line =
+      ((row_major ? columns : rows) + pad + multiple - 1) / multiple * multiple;
   const std::int64_t lines = row_major ? rows : columns;
   std::vector<std::int64_t> strides;
   if (batched) strides.push_back(line * lines + 3 * pad);
@@ -71,9 +73,11 @@ std::vector<std::int64_t> padded_strides(Layout layout, std::int64_t rows, std::
 
 void add_strides(Random& random, Problem& problem) {
   const bool batched = problem.l > 1;
-  const std::int64_t pad = one_in(random, 2) ? 16 : draw(random, 1, 9);
+  // Aligned lines whose last elements are not are a case of their own.
+  const std::int64_t multiple = one_in(random, 2) ? 16 : 1;
+  const std::int64_t pad = multiple == 16 ? 16 * draw(random, 0, 1) : draw(random, 1, 9);
   auto give = [&](OperandSpec& spec, std::int64_t rows, std::int64_t columns) {
-    spec.strides = padded_strides(*spec.layout, rows, columns, batched, pad);
+    spec.strides = padded_strides(*spec.layout, rows, columns, batched, pad, multiple);
     spec.layout.reset();
   };
   give(problem.a, *problem.m, *problem.k);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -60,8 +61,10 @@ class Worker {
         model::with_views(*described, {placed.a.view(), placed.b.view(), placed.out.view()});
     KernelQuery query;
     query.providers = options_.providers;
+    query.filter = options_.filter;
     const KernelList found = get_kernels(*on_device, query);
-    if (found.empty() && options_.providers.empty()) report("", problem, "no kernel supports it");
+    if (found.empty() && options_.providers.empty() && options_.filter.accepts_all())
+      report("", problem, "no kernel supports it");
     for (const DiscoveryFailure& failure : found.failures()) {
       report(failure.kernel_class, problem, failure.message);
     }
@@ -75,10 +78,23 @@ class Worker {
     }
   }
 
+  /// True for a kernel that has run before, of a class of which enough different ones have.
+  bool is_favoured(const Kernel& kernel) const {
+    const auto known = summary_.classes.find(kernel.metadata().kernel_class);
+    return known != summary_.classes.end() &&
+           known->second.kernels.size() >= options_.most_kernels &&
+           known->second.kernels.contains(kernel.name());
+  }
+
   std::vector<Kernel> choose(const KernelList& found, std::uint64_t seed) const {
     std::vector<Kernel> kernels(found.begin(), found.end());
     if (options_.kernels_per_class == 0) return kernels;
     std::shuffle(kernels.begin(), kernels.end(), std::mt19937_64(seed));
+    if (options_.most_kernels > 0) {
+      const std::lock_guard lock(mutex_);
+      std::stable_partition(kernels.begin(), kernels.end(),
+                            [this](const Kernel& kernel) { return is_favoured(kernel); });
+    }
     std::map<std::string, int> taken;
     std::erase_if(kernels, [&](const Kernel& kernel) {
       return ++taken[kernel.metadata().kernel_class] > options_.kernels_per_class;
@@ -178,12 +194,17 @@ Summary run_problems(const std::vector<Problem>& problems, const RunnerOptions& 
   Summary summary;
   std::mutex mutex;
   std::atomic<std::size_t> next{0};
+  const auto start = std::chrono::steady_clock::now();
+  auto in_time = [&] {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    return options.seconds <= 0 || passed.count() < options.seconds;
+  };
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < options.threads; ++i) {
       threads.emplace_back([&] {
         Worker worker(options, summary, mutex);
-        for (std::size_t j = next++; j < problems.size(); j = next++) {
+        for (std::size_t j = next++; j < problems.size() && in_time(); j = next++) {
           worker.run(problems[j], options.seed + 1000 * j);
         }
       });

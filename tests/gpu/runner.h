@@ -44,6 +44,12 @@ struct RunnerOptions {
   std::vector<std::string> providers;
   /// At most this many kernels of each class on a problem, chosen at random; 0: all.
   int kernels_per_class = 0;
+  /// Once so many different kernels of a class have run, those are taken again where one of them
+  /// fits: many problems without compiling for each of them. 0: no bound.
+  std::size_t most_kernels = 0;
+  MetadataFilter filter;
+  /// Nothing new is begun later than this; 0: no bound.
+  double seconds = 0;
 };
 
 /// Runs the problems on several host threads, each with its own stream.

@@ -48,6 +48,17 @@ Status check_strides(const OperandPlane& plane) {
   return check_row_alignment(plane, 16);
 }
 
+/// A TMA store writes whole chunks of 16 bytes, also where the last of a row reaches beyond the
+/// tensor's extent (seen on an H200; loads do stop at the element).
+Status check_stored_rows(const OperandPlane& plane) {
+  const std::int64_t bytes = plane.inner() * (dtype_bits(plane.view->dtype) / 8);
+  if (bytes % 16 == 0) return Status::success();
+  return Status::fail(Reason::shape,
+                      fmt::format("{}.shape: expected rows of a multiple of 16 bytes for stores by "
+                                  "TMA, got {} bytes",
+                                  plane.name, bytes));
+}
+
 bool is_batched(const MatrixView& view) {
   return view.batches > 1 && view.batch_stride != 0;
 }
@@ -119,8 +130,9 @@ class Sm90Gemm final : public BuiltInClass {
     const OperandPlanes planes = operand_planes(point, gemm);
     Status status = check_strides(planes.a);
     if (status.ok()) status = check_strides(planes.b);
-    if (status.ok() && point.integer(Role::out_alignment) == 16) status = check_strides(planes.out);
-    return status;
+    if (point.integer(Role::out_alignment) != 16) return status;
+    if (status.ok()) status = check_strides(planes.out);
+    return status.ok() ? check_stored_rows(planes.out) : status;
   }
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
