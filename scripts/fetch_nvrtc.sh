@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs NVIDIA's compiler library NVRTC from PyPI into build/nvrtc, for the tests that compile
-# kernels; does nothing where it is there already. Prints the library's path.
+# Installs NVIDIA's compiler library NVRTC, and the disassembler, from PyPI into build/nvrtc, for the
+# tests that compile kernels; does nothing where they are already. Prints the library's path.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=$root/build/nvrtc

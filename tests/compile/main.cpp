@@ -17,6 +17,7 @@
 #include "judge.h"
 #include "known_spills.h"
 #include "sample.h"
+#include "tiles.h"
 
 namespace {
 
@@ -35,6 +36,7 @@ constexpr const char* kUsage =
     "  --known-spills FILE   instead of tests/compile/known_spills.txt\n"
     "  --list       print what would be compiled\n"
     "  --bad        compile kernels with known defects, all of which must be found\n"
+    "  --tiles NVDISASM   compare the tiles of kernels' names with their machine code\n"
     "exit status: 0 no defects, 1 defects, 2 bad usage, 77 there is no NVRTC\n";
 
 constexpr int kSkipped = 77;
@@ -46,6 +48,7 @@ struct Settings {
   std::vector<Target> targets;
   std::string filter;
   std::string known_spills = ESTOC_KNOWN_SPILLS;
+  std::string nvdisasm;
   bool all = false;
   bool pairwise = false;
   bool list = false;
@@ -79,6 +82,8 @@ bool read_value(Settings& settings, std::string_view option, const char* value) 
     settings.filter = value;
   } else if (option == "--known-spills") {
     settings.known_spills = value;
+  } else if (option == "--tiles") {
+    settings.nvdisasm = value;
   } else if (const auto target = Target::parse(value); option == "--target" && target) {
     settings.targets.push_back(*target);
   } else {
@@ -209,7 +214,39 @@ int find_bad_kernels() {
   return missed == 0 ? 0 : 1;
 }
 
+/// Prints the disagreements between names and machine code.
+int compare_tiles(const std::vector<Case>& cases, const Settings& settings) {
+  std::atomic<std::size_t> next{0};
+  std::atomic<std::size_t> bad{0};
+  std::mutex printing;
+  {
+    std::vector<std::jthread> workers;
+    for (std::size_t i = 0; i < settings.threads; ++i) {
+      workers.emplace_back([&] {
+        for (std::size_t j = next++; j < cases.size(); j = next++) {
+          const auto& [kernel, target] = cases[j];
+          const jit::UnitRequest request{
+              .name = kernel.name(),
+              .source = with_bounds(kernel.emit(Emission::source, target)),
+              .target = target,
+              .lineinfo = false};
+          const auto unit = jit::compile_unit(request, {.use_memory = false, .use_disk = false});
+          const std::string& cubin = unit->code.bytes;
+          const auto defects = tile_defects(cases[j], cubin, disassemble(settings.nvdisasm, cubin));
+          if (!defects.empty()) ++bad;
+          const std::lock_guard lock(printing);
+          for (const std::string& defect : defects)
+            fmt::print("FAILED {} for {}: {}\n", kernel.name(), target.name(), defect);
+        }
+      });
+    }
+  }
+  fmt::print("{} kernels, {} whose code is not what their name says\n", cases.size(), bad.load());
+  return bad == 0 && !cases.empty() ? 0 : 1;
+}
+
 std::vector<Case> cases_of(const Pool& pool, const Settings& settings) {
+  if (!settings.nvdisasm.empty()) return cases_of_tiles(pool, settings.count, settings.seed);
   if (settings.all) return all_cases(pool);
   if (!settings.pairwise) return sample(pool, settings.count, settings.seed);
   const PairwiseSample found = pairwise_sample(pool, settings.count, settings.seed);
@@ -234,6 +271,7 @@ int run(const Settings& settings) {
       fmt::print("{} {}\n", kernel.name(), target.name());
     return 0;
   }
+  if (!settings.nvdisasm.empty()) return compare_tiles(cases, settings);
   Counts counts;
   compile_all(cases, settings, counts);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
