@@ -4,6 +4,7 @@
 namespace estoc::emulator {
 
 const FunctionTable& function_table() {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): they are types and lists of parameters
 #define ESTOC_EMULATOR_ENTRY(slot, result, function, parameters, names) \
   .slot = static_cast<result(*) parameters>(function),
   static constexpr FunctionTable kTable{ESTOC_EMULATOR_FUNCTIONS(ESTOC_EMULATOR_ENTRY)};

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -90,10 +91,10 @@ class TwoSteps final : public CudaKernelClass {
 class EmulatorRun : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = testing::TempDir() + "estoc_emulator_run";
-    ::setenv("ESTOC_CACHE_DIR", folder_.c_str(), 1);
+    folder = testing::TempDir() + "estoc_emulator_run_" + std::to_string(::getpid());
+    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
   EmulatorRun() { std::iota(a_.begin(), a_.end(), 0); }
 
@@ -109,7 +110,7 @@ class EmulatorRun : public testing::Test {
     return emulator::run(kernel(wishes), kTarget, arguments(), options);
   }
 
-  static inline std::string folder_;
+  static inline std::string folder;
   std::vector<std::int32_t> a_ = std::vector<std::int32_t>(kCount);
   std::vector<std::int32_t> out_ = std::vector<std::int32_t>(kCount, -1);
 };
