@@ -350,6 +350,13 @@ class Trace(Emulator):
         for kind, events in (("tma_load", slices["TMA loads"]), ("wgmma", products)):
             self.assertEqual({event["cat"] for event in events}, {kind})
             self.assertTrue(all("sm90_gemm.cuh:" in e["args"]["source"] for e in events))
+        def ends(events):
+            return [event["ts"] + event["dur"] for event in events]
+
+        self.assertLess(max(ends(slices["TMA loads"])), max(e["ts"] for e in products),
+                        "what is multiplied has arrived")
+        self.assertLess(max(ends(products)), max(e["ts"] for e in slices["TMA stores"]),
+                        "what is stored has been waited for")
         waits = [e for row in slices for e in slices[row] if e["cat"] == "wait"]
         self.assertIn("mbarrier_wait", {event["name"] for event in waits})
         producer = [e for e in slices["warp 0"] if e["cat"] == "tma_load"]
