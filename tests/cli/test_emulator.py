@@ -227,6 +227,7 @@ class Refusals(Emulator):
     @unittest.skipUnless(shutil.which("clang++"), "there is no clang++")
     def test_another_compiler_builds_anew(self):
         arguments = ["run", BF16, "--device", "emulator", "--check", "--json"]
+        self.ok(*arguments)
         changed = self.environment(ESTOC_HOST_COMPILER="clang++")
         answers = [json.loads(self.ok(*arguments, env=changed)) for _ in range(2)]
         self.assertEqual([a["emulator"]["from_cache"] for a in answers], [False, True])
@@ -261,6 +262,16 @@ class Cache(Emulator):
         listed = json.loads(self.ok("cache", "list", "--json"))
         self.assertEqual(listed[0]["kernel"], "own_copy-identity-f32-fault.none")
         self.assertEqual(self.entry().stat().st_mode & 0o777, 0o600)
+
+    def test_other_headers_are_another_key(self):
+        self.assertFalse(self.from_cache())
+        device = self.folder / "device"
+        shutil.copytree(ROOT / "device", device)
+        self.assertTrue(self.from_cache(ESTOC_DEVICE_DIR=str(device)), "the same text")
+        with open(device / "estoc/ptx/fence.cuh", "a", encoding="utf-8") as header:
+            header.write("// Changed.\n")
+        self.assertFalse(self.from_cache(ESTOC_DEVICE_DIR=str(device)))
+        self.assertTrue(self.from_cache())
 
     def test_damage_heals(self):
         self.assertFalse(self.from_cache())
@@ -361,6 +372,17 @@ class Trace(Emulator):
         self.assertIn("mbarrier_wait", {event["name"] for event in waits})
         producer = [e for e in slices["warp 0"] if e["cat"] == "tma_load"]
         self.assertEqual(len(producer), counts["tma_loads"], "one warp issues all loads")
+
+    def test_schedules_order_events(self):
+        def loads(*order):
+            _, slices = self.trace("sm90_gemm", BF16, "sm_90a", "--schedule", *order)
+            return [(event["ts"], event["dur"]) for event in slices["TMA loads"]]
+
+        self.assertEqual({duration for _, duration in loads("eager")}, {1}, "done when issued")
+        self.assertGreater(min(duration for _, duration in loads("late")), 1)
+        drawn = [loads("random", "--seed", seed) for seed in ("1", "2", "1")]
+        self.assertNotEqual(drawn[0], drawn[1])
+        self.assertEqual(drawn[0], drawn[2], "a seed repeats the order")
 
     def test_slices_of_a_row_do_not_overlap(self):
         _, slices = self.trace("sm90_gemm", BF16, "sm_90a")
