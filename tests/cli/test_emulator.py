@@ -436,7 +436,8 @@ class Debugger(Emulator):
                         if "cp_async_bulk_tensor_load<3>" in text)
         commands = ["set breakpoint pending on", "set debuginfod enabled off",
                     "break estoc_kernel if estoc::ptx::tid() == 128", "run",
-                    "print estoc::ptx::tid()", "delete", f"tbreak sm90_gemm.cuh:{line}",
+                    "print estoc::ptx::tid()", "delete", "tbreak estoc::sm90::produce",
+                    "continue", f"tbreak sm90_gemm.cuh:{line}",
                     "continue", "info source", "print kBoxes", "next", "info line", "kill"]  # fmt: skip
         words = [word for command in commands for word in ("-ex", command)]
         result = subprocess.run(
