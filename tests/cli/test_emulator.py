@@ -110,8 +110,9 @@ class Kernels(Emulator):
         self.assertEqual(ctas, [1, 3])
 
     def test_a_program_s_own_kernel(self):
-        answer = self.emulate(COPY, "--kernel", "own_copy-identity-f32-fault.none")
-        self.assertEqual(answer["emulator"]["instructions"]["barriers"], 2)
+        for code in ("none", "plain"):
+            answer = self.emulate(COPY, "--kernel", f"own_copy-identity-f32-fault.{code}")
+            self.assertEqual(answer["emulator"]["instructions"]["barriers"], 2)
 
     def test_plain_cuda(self):
         program = os.environ.get("ESTOC_TEST_PLAIN_CUDA")
