@@ -18,10 +18,10 @@ namespace {
 // "12.2.0" of "c++ (Debian 12.2.0-14) 12.2.0".
 std::string_view version_in(std::string_view text) {
   text = text.substr(0, text.find('\n'));
-  for (std::size_t at = 0; (at = text.find_first_of("0123456789", at)) != text.npos;) {
+  for (std::size_t at = 0; (at = text.find_first_of("0123456789", at)) != std::string_view::npos;) {
     const std::size_t end = std::min(text.find_first_not_of("0123456789.", at), text.size());
     const std::string_view number = text.substr(at, end - at);
-    if (number.find('.') != number.npos) return number;
+    if (number.find('.') != std::string_view::npos) return number;
     at = end;
   }
   return "unknown";

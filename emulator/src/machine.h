@@ -230,10 +230,10 @@ class Machine {
 
   /// Enters what begins now into the trace; 0 where there is none.
   u64 trace_begin(TraceKind kind, Thread& thread, Site site, const char* what, u64 object,
-                  u64 bytes);
-  void trace_end(u64 event);
+                  u64 bytes) const;
+  void trace_end(u64 event) const;
   /// One of many accesses in a row by all threads of a warp, of which the first counts.
-  void trace_burst(TraceKind kind, Thread& thread, Site site, const char* what);
+  void trace_burst(TraceKind kind, Thread& thread, Site site, const char* what) const;
 
   u32 site_id(Site site);
   std::string site_text(u32 id) const;

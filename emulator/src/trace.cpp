@@ -13,7 +13,7 @@
 namespace estoc::emulator {
 
 u64 Machine::trace_begin(TraceKind kind, Thread& thread, Site site, const char* what, u64 object,
-                         u64 bytes) {
+                         u64 bytes) const {
   if (options_.trace == nullptr) return 0;
   thread.burst = 0;
   Trace& trace = *options_.trace;
@@ -27,13 +27,13 @@ u64 Machine::trace_begin(TraceKind kind, Thread& thread, Site site, const char* 
   return trace.events.size();
 }
 
-void Machine::trace_end(u64 event) {
+void Machine::trace_end(u64 event) const {
   if (event == 0 || options_.trace == nullptr) return;
   Trace& trace = *options_.trace;
   trace.events[event - 1].end = ++trace.end;
 }
 
-void Machine::trace_burst(TraceKind kind, Thread& thread, Site site, const char* what) {
+void Machine::trace_burst(TraceKind kind, Thread& thread, Site site, const char* what) const {
   if (options_.trace == nullptr || thread.lane != 0) return;
   Trace& trace = *options_.trace;
   if (thread.burst != 0) {

@@ -41,6 +41,30 @@ __global__ void own_copy(const Vectors v) {
 template __global__ void own_copy<64>(const Vectors);
 )";
 
+// The same in CUDA without the wrappers.
+constexpr const char* kPlainSource = R"(
+struct Vectors {
+  const float* a;
+  float* out;
+  unsigned count;
+};
+
+__constant__ int kFlip = 32;
+
+template <int threads>
+__global__ void __launch_bounds__(threads) own_copy(const Vectors v) {
+  __shared__ float staged[threads];
+  const unsigned first = blockIdx.x * blockDim.x;
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const unsigned other = thread ^ kFlip;
+  if (first + other < v.count) staged[other] = v.a[first + other];
+  __syncthreads();
+  if (first + thread < v.count) v.out[first + thread] = staged[thread];
+}
+
+template __global__ void own_copy<64>(const Vectors);
+)";
+
 struct Vectors {
   const void* a;
   void* out;
@@ -63,6 +87,7 @@ class OwnCopy final : public CudaKernelClass {
                   "\x7f"
                   "ELF",
               .entries = {entry}};
+    if (fault == "plain") return {.source = kPlainSource, .image = {}, .entries = {entry}};
     std::string text =
         fault == "race" ? "#define BARRIER\n" : "#define BARRIER ptx::barrier_sync()\n";
     text += fault == "bounds" ? "#define LIMIT 1000000\n" : "#define LIMIT v.count\n";
@@ -88,7 +113,7 @@ class OwnCopy final : public CudaKernelClass {
       DesignSpace::Builder()
           .ops({&kOp, 1})
           .dtypes(Role::a_dtype, {Dtype::f32})
-          .choices("fault", {"none", "race", "bounds", "syntax", "missing", "ready"})
+          .choices("fault", {"none", "plain", "race", "bounds", "syntax", "missing", "ready"})
           .build();
 };
 

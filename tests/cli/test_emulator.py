@@ -110,8 +110,9 @@ class Kernels(Emulator):
         self.assertEqual(ctas, [1, 3])
 
     def test_a_program_s_own_kernel(self):
-        answer = self.emulate(COPY, "--kernel", "own_copy-identity-f32-fault.none")
-        self.assertEqual(answer["emulator"]["instructions"]["barriers"], 2)
+        for code in ("none", "plain"):
+            answer = self.emulate(COPY, "--kernel", f"own_copy-identity-f32-fault.{code}")
+            self.assertEqual(answer["emulator"]["instructions"]["barriers"], 2)
 
     def test_plain_cuda(self):
         program = os.environ.get("ESTOC_TEST_PLAIN_CUDA")
@@ -227,6 +228,7 @@ class Refusals(Emulator):
     @unittest.skipUnless(shutil.which("clang++"), "there is no clang++")
     def test_another_compiler_builds_anew(self):
         arguments = ["run", BF16, "--device", "emulator", "--check", "--json"]
+        self.ok(*arguments)
         changed = self.environment(ESTOC_HOST_COMPILER="clang++")
         answers = [json.loads(self.ok(*arguments, env=changed)) for _ in range(2)]
         self.assertEqual([a["emulator"]["from_cache"] for a in answers], [False, True])
@@ -261,6 +263,16 @@ class Cache(Emulator):
         listed = json.loads(self.ok("cache", "list", "--json"))
         self.assertEqual(listed[0]["kernel"], "own_copy-identity-f32-fault.none")
         self.assertEqual(self.entry().stat().st_mode & 0o777, 0o600)
+
+    def test_other_headers_are_another_key(self):
+        self.assertFalse(self.from_cache())
+        device = self.folder / "device"
+        shutil.copytree(ROOT / "device", device)
+        self.assertTrue(self.from_cache(ESTOC_DEVICE_DIR=str(device)), "the same text")
+        with open(device / "estoc/ptx/fence.cuh", "a", encoding="utf-8") as header:
+            header.write("// Changed.\n")
+        self.assertFalse(self.from_cache(ESTOC_DEVICE_DIR=str(device)))
+        self.assertTrue(self.from_cache())
 
     def test_damage_heals(self):
         self.assertFalse(self.from_cache())
@@ -350,10 +362,28 @@ class Trace(Emulator):
         for kind, events in (("tma_load", slices["TMA loads"]), ("wgmma", products)):
             self.assertEqual({event["cat"] for event in events}, {kind})
             self.assertTrue(all("sm90_gemm.cuh:" in e["args"]["source"] for e in events))
+        def ends(events):
+            return [event["ts"] + event["dur"] for event in events]
+
+        self.assertLess(max(ends(slices["TMA loads"])), max(e["ts"] for e in products),
+                        "what is multiplied has arrived")
+        self.assertLess(max(ends(products)), max(e["ts"] for e in slices["TMA stores"]),
+                        "what is stored has been waited for")
         waits = [e for row in slices for e in slices[row] if e["cat"] == "wait"]
         self.assertIn("mbarrier_wait", {event["name"] for event in waits})
         producer = [e for e in slices["warp 0"] if e["cat"] == "tma_load"]
         self.assertEqual(len(producer), counts["tma_loads"], "one warp issues all loads")
+
+    def test_schedules_order_events(self):
+        def loads(*order):
+            _, slices = self.trace("sm90_gemm", BF16, "sm_90a", "--schedule", *order)
+            return [(event["ts"], event["dur"]) for event in slices["TMA loads"]]
+
+        self.assertEqual({duration for _, duration in loads("eager")}, {1}, "done when issued")
+        self.assertGreater(min(duration for _, duration in loads("late")), 1)
+        drawn = [loads("random", "--seed", seed) for seed in ("1", "2", "1")]
+        self.assertNotEqual(drawn[0], drawn[1])
+        self.assertEqual(drawn[0], drawn[2], "a seed repeats the order")
 
     def test_slices_of_a_row_do_not_overlap(self):
         _, slices = self.trace("sm90_gemm", BF16, "sm_90a")
@@ -407,7 +437,8 @@ class Debugger(Emulator):
                         if "cp_async_bulk_tensor_load<3>" in text)
         commands = ["set breakpoint pending on", "set debuginfod enabled off",
                     "break estoc_kernel if estoc::ptx::tid() == 128", "run",
-                    "print estoc::ptx::tid()", "delete", f"tbreak sm90_gemm.cuh:{line}",
+                    "print estoc::ptx::tid()", "delete", "tbreak estoc::sm90::produce",
+                    "continue", f"tbreak sm90_gemm.cuh:{line}",
                     "continue", "info source", "print kBoxes", "next", "info line", "kill"]  # fmt: skip
         words = [word for command in commands for word in ("-ex", command)]
         result = subprocess.run(

@@ -18,6 +18,13 @@ run(${SCRATCH}/build/consumer)
 run(${SCRATCH}/build/consumer_c)
 execute_process(COMMAND ${SCRATCH}/build/consumer_command list --filter class=one_gemm
   OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
+# The emulator has all it needs but a compiler.
+set(ENV{ESTOC_CACHE_DIR} ${SCRATCH}/kernels)
+set(ENV{ESTOC_HOST_COMPILER} ${CXX})
+run(${SCRATCH}/moved/bin/estoc run "gemm m=64 n=64 k=64 a=bf16" --device emulator --target sm_90a
+  --check)
+run(${SCRATCH}/build/consumer_command run "gemm m=8 n=8 k=8 a=f32" --kernel one_gemm-f32
+  --device emulator)
 if(NOT listed MATCHES "one_gemm-f32")
   message(FATAL_ERROR "the command does not list the kernel of its program: ${listed}")
 endif()

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -52,6 +53,8 @@ struct Wishes {
   bool fills = true;
   bool too_large = false;
   bool past_the_end = false;
+  bool writes_a = false;
+  bool fills_too_much = false;
   std::size_t entry = 1;
 };
 
@@ -76,8 +79,10 @@ class TwoSteps final : public CudaKernelClass {
     if (wishes_.past_the_end) geometry.grid = {sms, 1, 1};
     if (wishes_.too_large) geometry.shared_bytes = 1U << 20;
     if (wishes_.fills) plan.fill(workspace.data, 1, workspace.bytes);
+    if (wishes_.fills_too_much) plan.fill(workspace.data, 0, workspace.bytes + 1);
     plan.kernel(0, geometry, Step{elementwise.a().data(), workspace.data}, 2);
-    plan.kernel(wishes_.entry, geometry, Step{workspace.data, elementwise.out().data()});
+    const TensorView& to = wishes_.writes_a ? elementwise.a() : elementwise.out();
+    plan.kernel(wishes_.entry, geometry, Step{workspace.data, to.data()});
   }
 
  private:
@@ -90,10 +95,10 @@ class TwoSteps final : public CudaKernelClass {
 class EmulatorRun : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = testing::TempDir() + "estoc_emulator_run";
-    ::setenv("ESTOC_CACHE_DIR", folder_.c_str(), 1);
+    folder = testing::TempDir() + "estoc_emulator_run_" + std::to_string(::getpid());
+    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
   EmulatorRun() { std::iota(a_.begin(), a_.end(), 0); }
 
@@ -109,7 +114,7 @@ class EmulatorRun : public testing::Test {
     return emulator::run(kernel(wishes), kTarget, arguments(), options);
   }
 
-  static inline std::string folder_;
+  static inline std::string folder;
   std::vector<std::int32_t> a_ = std::vector<std::int32_t>(kCount);
   std::vector<std::int32_t> out_ = std::vector<std::int32_t>(kCount, -1);
 };
@@ -145,6 +150,18 @@ TEST_F(EmulatorRun, OperandsEndWhereTheyEnd) {
   const emulator::Report report = run({.past_the_end = true}, options);
   ASSERT_TRUE(report.has(emulator::Fault::out_of_bounds)) << report.text();
   EXPECT_THAT(report.text(), HasSubstr("after the start of workspace, which has 384"));
+}
+
+TEST_F(EmulatorRun, OperandsAreNotWritten) {
+  const emulator::Report report = run({.writes_a = true});
+  ASSERT_TRUE(report.has(emulator::Fault::read_only)) << report.text();
+  EXPECT_EQ(a_[5], 5);
+}
+
+TEST_F(EmulatorRun, AFillStaysInsideWhatItIsFor) {
+  std::string message;
+  EXPECT_EQ(kind_of([&] { (void)run({.fills_too_much = true}); }, message), ErrorKind::value);
+  EXPECT_THAT(message, HasSubstr("expected a fill of the output or the workspace"));
 }
 
 TEST_F(EmulatorRun, AnOutputInPlaceHoldsItsInput) {

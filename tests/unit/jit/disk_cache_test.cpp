@@ -65,6 +65,30 @@ TEST_F(DiskCacheTest, GivesBackWhatWasStored) {
   EXPECT_FALSE(cache.find(key("b"), "nvrtc-13.0"));
 }
 
+TEST_F(DiskCacheTest, KeepsSharedObjectsBesideCubins) {
+  const DiskCache cache(folder_);
+  CacheEntry library = entry("library");
+  library.format = "so";
+  cache.store(key("library"), library);
+  cache.store(key("cubin"), entry("cubin"));
+  EXPECT_TRUE(fs::exists(file_of("library", ".so")));
+  EXPECT_TRUE(fs::exists(file_of("cubin", ".cubin")));
+  const auto found = cache.find(key("library"), "nvrtc-13.0");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cubin, library.cubin);
+  EXPECT_EQ(cache.code_file(key("library"), *found), file_of("library", ".so"));
+  ASSERT_EQ(cache.list().size(), 2U);
+  for (const CacheListing& listing : cache.list())
+    EXPECT_GT(listing.bytes, 100);
+  EXPECT_EQ(cache.verify(), 0);
+  std::ofstream(file_of("library", ".so")) << "another";
+  EXPECT_FALSE(cache.find(key("library"), "nvrtc-13.0"));
+  EXPECT_EQ(cache.verify(), 2);
+  cache.store(key("library"), library);
+  EXPECT_EQ(cache.prune(0), 2);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
 TEST_F(DiskCacheTest, IsPrivate) {
   const DiskCache cache(folder_);
   cache.store(key("a"), entry("a"));
