@@ -140,7 +140,7 @@ step() {
     printf ' %q' "$@"
     printf '\n'
   } >>"$log"
-  timeout --kill-after 10 "$((seconds + 60))" "$@" >"$scratch/step.log" 2>&1 || status=$?
+  timeout --kill-after 10 "$((seconds + seconds / 4 + 2))" "$@" >"$scratch/step.log" 2>&1 || status=$?
   cat "$scratch/step.log" >>"$log"
   names+=("$name")
   times+=($((SECONDS - start)))
@@ -148,7 +148,7 @@ step() {
     results+=(passed)
     echo "passed, $((SECONDS - start)) s; $(tail -n 1 "$scratch/step.log" | cut -c 1-120)"
   else
-    [[ $status != 124 ]] || echo "gpu_test: no end after $((seconds + 60)) s" | tee -a "$log"
+    [[ $status != 124 ]] || echo "gpu_test: no end after $((seconds + seconds / 4 + 2)) s" | tee -a "$log"
     results+=(failed)
     echo "FAILED with status $status, $((SECONDS - start)) s; the end of its output:"
     tail -n 25 "$scratch/step.log"

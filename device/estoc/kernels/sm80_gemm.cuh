@@ -9,6 +9,7 @@
 #include <estoc/mma_operand.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
+#include <estoc/ptx/math.cuh>
 #include <estoc/ptx/mma.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
@@ -63,7 +64,11 @@ __device__ __forceinline__ u32 widen_fp8(u32 word, int half) {
   if constexpr (type == Type::e4m3) return ptx::cvt_rn_f16x2_e4m3x2(pair);
 #else
   if constexpr (type == Type::e4m3) {
-    return ptx::cvt_rn_f16x2_f32(decode_f32<type>(pair & 0xff), decode_f32<type>(pair >> 8));
+    // An e4m3 in the place of an f16's exponent and mantissa is 2^8 too small, exactly.
+    const u32 apart = (pair & 0xff) | (pair & 0xff00) << 8;
+    const u32 value = ptx::mul_rn_f16x2((apart & 0x007f007f) << 7, 0x5c005c00);
+    const u32 nan = ((apart & 0x007f007f) + 0x00010001) & 0x00800080;
+    return value | (apart & 0x00800080) << 8 | ((nan << 8) - nan);
   }
 #endif
   // An e5m2 is the upper half of an f16.

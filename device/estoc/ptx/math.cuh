@@ -20,6 +20,13 @@ __device__ __forceinline__ double fma_rn(double a, double b, double c) {
   return d;
 }
 
+/// mul.rn.f16x2
+__device__ __forceinline__ u32 mul_rn_f16x2(u32 a, u32 b) {
+  u32 d;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
 /// mad.lo.s32: wraps around.
 __device__ __forceinline__ i32 mad_lo(i32 a, i32 b, i32 c) {
   i32 d;

@@ -11,6 +11,14 @@ inline float fma_rn(float a, float b, float c) {
 inline double fma_rn(double a, double b, double c) {
   return std::fma(a, b, c);
 }
+inline u32 mul_rn_f16x2(u32 a, u32 b) {
+  // A product of two f16 is exact in f32.
+  auto product = [](u32 x, u32 y) {
+    return emulator::float_to_half(emulator::half_to_float(x & 0xffff) *
+                                   emulator::half_to_float(y & 0xffff));
+  };
+  return product(a, b) | product(a >> 16, b >> 16) << 16;
+}
 inline i32 mad_lo(i32 a, i32 b, i32 c) {
   return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
 }
