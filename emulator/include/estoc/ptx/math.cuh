@@ -1,6 +1,7 @@
 // Host twin: arithmetic that is named after an instruction, and the elementary functions.
 #pragma once
 
+#include <emulator/conversions.h>
 #include <emulator/runtime.h>
 
 namespace estoc::ptx {
