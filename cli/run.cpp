@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "emulation.h"
 #include "estoc/bundle.hpp"
 #include "estoc/check.hpp"
 #include "estoc/tensor_file.hpp"
@@ -36,7 +37,8 @@ constexpr const char* kFooter =
     "  estoc run gemm --a a.npy --b b.npy --out c.npy\n"
     "  estoc run 'gemm b=bf16:n' --a x.npy --b model.safetensors:fc1.weight --out y.npy --check\n"
     "  estoc run 'gemm a=tf32 b=tf32' --a a.npy --b b.npy --repeat 20 --json\n"
-    "  estoc run 'elementwise op=relu' --a y.npy --out z.npy";
+    "  estoc run 'elementwise op=relu' --a y.npy --out z.npy\n"
+    "  estoc run 'gemm m=256 n=256 k=256 a=bf16' --device emulator --target sm_90a --check";
 
 struct RunCommandOptions {
   QueryOptions query;
@@ -44,6 +46,7 @@ struct RunCommandOptions {
   std::string a, b, out;
   std::string kernel;
   std::string artifact;
+  EmulatorOptions emulator;
   bool check = false;
   bool json = false;
   std::uint64_t seed = 0;
@@ -59,6 +62,7 @@ struct RunReport {
   Times times;
   Work work;
   std::optional<CheckResult> check;
+  const Emulation* emulation = nullptr;
 };
 
 /// The kernel that was named, else the first one found.
@@ -67,7 +71,8 @@ Kernel choose_kernel(const RunCommandOptions& options, const RuntimeArguments& a
   if (!options.kernel.empty()) return fitting_kernel_named(options.kernel, arguments, target);
   KernelQuery query = make_query(options.query);
   query.target = target;
-  return find_kernels(arguments, query).front();
+  const KernelList kernels = find_kernels(arguments, query);
+  return options.emulator.chosen() ? first_emulated(kernels, arguments, target) : kernels.front();
 }
 
 /// The artifact of the file that is meant for the arguments; of the kernel named, if one is.
@@ -96,6 +101,43 @@ Artifact choose_artifact(const RunCommandOptions& options, const RuntimeArgument
   return choose_kernel(options, arguments, target).compile(arguments, target);
 }
 
+/// Whatever runs the kernel: the target's device, or the emulator.
+class Runner {
+ public:
+  Runner(const RunCommandOptions& options, const RuntimeArguments& described, Target target) {
+    if (options.emulator.chosen()) {
+      emulation_.emplace(choose_kernel(options, described, target), target, options.emulator);
+    } else {
+      artifact_.emplace(choose_artifact(options, described, target));
+    }
+  }
+
+  const Kernel& kernel() const { return emulation_ ? emulation_->kernel() : artifact_->kernel(); }
+
+  /// Runs options.repeat times.
+  Times run(const RunCommandOptions& options, const RuntimeArguments& arguments,
+            Progress& progress) {
+    std::optional<PreparedKernel> prepared;
+    if (artifact_) prepared.emplace(*artifact_, arguments, options.threads);
+    progress.stage("running");
+    std::vector<double> seconds;
+    for (int i = 0; i < options.repeat; ++i) {
+      const auto seed = options.seed + static_cast<std::uint64_t>(i);
+      seconds.push_back(prepared ? prepared->run() : emulation_->run(arguments, seed));
+      if (emulation_ && !emulation_->report().clean()) break;
+      progress.update(static_cast<double>(i + 1) / options.repeat);
+    }
+    return summarize(std::move(seconds));
+  }
+
+  /// Null where a device runs it.
+  const Emulation* emulation() const { return emulation_ ? &*emulation_ : nullptr; }
+
+ private:
+  std::optional<Artifact> artifact_;
+  std::optional<Emulation> emulation_;
+};
+
 CheckResult check(const RunCommandOptions& options, const RuntimeArguments& arguments,
                   Progress& progress) {
   progress.stage("checking");
@@ -107,15 +149,6 @@ CheckResult check(const RunCommandOptions& options, const RuntimeArguments& argu
     return true;
   };
   return check_output(arguments, check_options);
-}
-
-Times run_repeatedly(PreparedKernel& kernel, int repeat, Progress& progress) {
-  std::vector<double> seconds;
-  for (int i = 0; i < repeat; ++i) {
-    seconds.push_back(kernel.run());
-    progress.update(static_cast<double>(i + 1) / repeat);
-  }
-  return summarize(std::move(seconds));
 }
 
 std::string check_text(const Output& output, const CheckResult& result) {
@@ -134,6 +167,7 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
                                         options.repeat, format_seconds(times.median));
   output.print(labelled_line(output, "problem", report.problem));
   output.print(labelled_line(output, "kernel", report.kernel.name()));
+  if (report.emulation != nullptr) report.emulation->print(output);
   output.print(labelled_line(output, "time", time));
   output.print(labelled_line(
       output, "rate",
@@ -146,6 +180,7 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
                                fmt::format("{}  {} {}", printable(options.out),
                                            dtype_name(out.dtype()), format_shape(out.shape()))));
   }
+  if (report.emulation != nullptr) report.emulation->print_findings(output);
 }
 
 void print_json(const RunCommandOptions& options, const RunReport& report, const TensorView& out,
@@ -157,6 +192,7 @@ void print_json(const RunCommandOptions& options, const RunReport& report, const
             {"runs", options.repeat},
             {"seconds", {{"min", report.times.min}, {"median", report.times.median}}},
             {report.work.json_key, report.work.rate(report.times.min)}};
+  json["emulator"] = report.emulation != nullptr ? report.emulation->to_json() : Json(nullptr);
   json["check"] = report.check ? to_json(*report.check) : Json(nullptr);
   json["output"] = nullptr;
   if (saved) {
@@ -186,30 +222,41 @@ Failure wrong_output(const CheckResult& result) {
           "without --check the output is saved as it is"};
 }
 
-Exit run(const RunCommandOptions& options, Context& context) {
+/// Where the run is to take place; throws where it cannot.
+Target target_of(const RunCommandOptions& options) {
+  check_emulator_options(options.emulator, options.artifact);
+  if (options.emulator.chosen()) return emulated_target(options.query.target);
   const Target target = choose_target(options.query.target);
   require_runnable(target);
+  return target;
+}
+
+Exit run(const RunCommandOptions& options, Context& context) {
+  const Target target = target_of(options);
   FilledProblem filled = fill_problem(parse_problem(options.problem), options.a, options.b);
   if (!options.out.empty()) check_destination(options.out, *filled.problem.out.dtype);
 
   // On described operands: for what cannot run, nothing need be allocated.
-  const Artifact artifact =
-      choose_artifact(options, *describe_arguments(filled, device_for(target)), target);
-
   Progress progress;
+  progress.stage("preparing kernel");
+  Runner runner(options, *describe_arguments(filled, device_for(target)), target);
   progress.stage("preparing operands");
   HostProblem host(std::move(filled), options.seed);
-  PlacedProblem placed(host, target);
+  PlacedProblem placed(host, runner.emulation() != nullptr ? Target::cpu() : target);
   placed.poison();
-  PreparedKernel prepared(artifact, placed.arguments(), options.threads);
-  progress.stage("running");
-  RunReport report{
-      Problem::of(host.arguments()).to_string(),          artifact.kernel(),         target,
-      run_repeatedly(prepared, options.repeat, progress), work_of(host.arguments()), {}};
+  RunReport report{Problem::of(host.arguments()).to_string(),
+                   runner.kernel(),
+                   target,
+                   runner.run(options, placed.arguments(), progress),
+                   work_of(host.arguments()),
+                   {},
+                   runner.emulation()};
   placed.fetch_output();
+  const bool clean = report.emulation == nullptr || report.emulation->report().clean();
   if (options.check) report.check = check(options, host.arguments(), progress);
   const bool wrong = report.check && !report.check->passed;
-  const bool saved = !options.out.empty() && !wrong;
+  if (report.emulation != nullptr) report.emulation->save_trace();
+  const bool saved = !options.out.empty() && !wrong && clean;
   if (saved) {
     progress.stage("saving");
     about_file("", [&] { save_tensor(options.out, host.out()); });
@@ -217,8 +264,9 @@ Exit run(const RunCommandOptions& options, Context& context) {
   progress.clear();
   options.json ? print_json(options, report, host.out(), saved, context.output)
                : print_text(options, report, host.out(), saved, context.output);
-  if (!wrong) return Exit::ok;
+  if (clean && !wrong) return Exit::ok;
   context.output.finish();
+  if (!clean) throw report.emulation->failure();
   throw wrong_output(*report.check);
 }
 
@@ -246,6 +294,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   command->add_option("--repeat", options->repeat, "run N times; print the best and the median")
       ->type_name("N")
       ->check(whole_number(1, 1000000));
+  add_emulator_options(*command, options->emulator);
   add_json_option(*command, options->json);
   command->footer(kFooter);
   command->callback([&invocation, options] {

@@ -95,6 +95,7 @@ Report Machine::run() {
     }
     if (Thread* thread = next()) {
       current_ = running = thread;
+      if (options_.trace != nullptr && thread->lane == 0) ++options_.trace->end;
       switch_fiber(host_, thread->context);
       continue;
     }
@@ -308,7 +309,11 @@ void Machine::defer(Cluster& cluster, std::function<void()> operation) {
 
 void Machine::block(Thread& thread, const Wait& wait) {
   thread.wait = wait;
+  const bool traced = options_.trace != nullptr && !wait.team && thread.lane == 0;
+  const u64 event =
+      traced ? trace_begin(TraceKind::wait, thread, wait.site, wait.what, wait.object, 0) : 0;
   switch_fiber(thread.context, host_);
+  trace_end(event);
 }
 
 void Machine::wake(Thread& thread) {
@@ -377,7 +382,7 @@ void together(Team& team, Thread& thread, const char* what, Site site, void* ope
   }
   team.operands[thread.place.tid % size] = operands;
   if (++team.arrived < size) {
-    m.block(thread, {.what = what, .site = site});
+    m.block(thread, {.what = what, .site = site, .team = true});
     return;
   }
   team.arrived = 0;

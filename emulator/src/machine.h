@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "emulator/launch.h"
 #include "emulator/runtime.h"
+#include "emulator/trace.h"
 #include "fiber.h"
 #include "shadow.h"
 
@@ -40,6 +41,7 @@ struct Wait {
   u64 object = 0;  ///< address of an mbarrier or of a word, number of a named barrier
   u32 parity = 0;
   Cta* cta = nullptr;  ///< where the mbarrier is
+  bool team = false;   ///< for the other threads of an instruction
 };
 
 /// Threads that execute an instruction together: a warp or a warpgroup.
@@ -69,6 +71,7 @@ struct WgmmaState {
   std::map<void*, Accumulators> in_flight;           ///< by the first thread's registers
   std::map<void*, std::vector<float>> last_written;  ///< what completed products left there
   std::deque<std::pair<u64, std::function<void()>>> queue;
+  std::deque<std::pair<u64, u64>> traced;  ///< group and event of the trace
 };
 
 /// A group of bulk stores or cp.async of one thread.
@@ -76,6 +79,7 @@ struct CopyGroup {
   std::vector<std::function<void()>> read;
   std::vector<std::function<void()>> write;
   bool read_done = false;
+  u64 traced = 0;
 };
 
 struct CopyState {
@@ -109,6 +113,7 @@ struct Thread {
   std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
   CopyState bulk;
   CopyState copies;
+  u64 burst = 0;  ///< the trace's event that another access of its kind prolongs
   FiberContext context;
   std::unique_ptr<Stack> stack;
 
@@ -222,6 +227,13 @@ class Machine {
   void maybe_yield(Thread& thread);
   /// Runs `operation` now or later, as the schedule has it.
   void defer(Cluster& cluster, std::function<void()> operation);
+
+  /// Enters what begins now into the trace; 0 where there is none.
+  u64 trace_begin(TraceKind kind, Thread& thread, Site site, const char* what, u64 object,
+                  u64 bytes);
+  void trace_end(u64 event);
+  /// One of many accesses in a row by all threads of a warp, of which the first counts.
+  void trace_burst(TraceKind kind, Thread& thread, Site site, const char* what);
 
   u32 site_id(Site site);
   std::string site_text(u32 id) const;

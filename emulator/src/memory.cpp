@@ -159,6 +159,7 @@ bool touch_global(const Accessor& accessor, u64 address, u32 bytes) {
 
 void load_global(u64 address, void* to, u32 bytes, Site site) {
   Thread& thread = Machine::self();
+  Machine::current().trace_burst(TraceKind::loads, thread, site, "global loads");
   check_alignment(thread, address, bytes, site);
   if (touch_global(Accessor::generic(thread, site, false), address, bytes)) {
     std::memcpy(to, host_pointer(address), bytes);
@@ -169,6 +170,7 @@ void load_global(u64 address, void* to, u32 bytes, Site site) {
 
 void store_global(u64 address, const void* from, u32 bytes, Site site) {
   Thread& thread = Machine::self();
+  Machine::current().trace_burst(TraceKind::stores, thread, site, "global stores");
   check_alignment(thread, address, bytes, site);
   if (touch_global(Accessor::generic(thread, site, true), address, bytes)) {
     std::memcpy(host_pointer(address), from, bytes);

@@ -98,8 +98,10 @@ void multiply_warp(const Team& team) {
 void mma(const MmaOperands& operands, Site site) {
   Thread& thread = Machine::self();
   MmaOperands mine = operands;
-  together(*thread.warp, thread, "mma.sync", site, &mine, [](Team& team) {
-    ++Machine::current().statistics().mma;
+  together(*thread.warp, thread, "mma.sync", site, &mine, [site](Team& team) {
+    Machine& m = Machine::current();
+    ++m.statistics().mma;
+    m.trace_burst(TraceKind::mma, *team.members[0], site, "mma.sync");
     multiply_warp(team);
   });
 }

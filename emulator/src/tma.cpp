@@ -164,6 +164,8 @@ void load_into(Thread& thread, Cta& cta, u32 offset, u32 bytes, u32 barrier_addr
   const u32 epoch = barrier.phase + 1;
   touch_shared(Accessor::asynchronous(thread, site, true, barrier.agent, epoch, true), cta, offset,
                bytes);
+  const u64 event =
+      m.trace_begin(TraceKind::tma_load, thread, site, "TMA load", barrier_address, bytes);
   m.defer(*cta.cluster, [=, &cta, &barrier] {
     if (data->empty()) {
       data->resize(bytes);
@@ -173,6 +175,7 @@ void load_into(Thread& thread, Cta& cta, u32 offset, u32 bytes, u32 barrier_addr
       copy_swizzled(cta.shared, kSharedBase + offset, 0, data->data(), bytes, swizzle, true);
     }
     complete_bytes(barrier, bytes, epoch);
+    Machine::current().trace_end(event);
   });
 }
 
@@ -272,7 +275,15 @@ void bulk_load(u32 shared, u64 global, u32 bytes, u32 barrier, Site site) {
 namespace {
 
 // Enters a store into the thread's open bulk group: it reads now or later, and writes after that.
-void open_store(Thread& thread, std::function<void()> read, std::function<void()> write) {
+void open_store(Thread& thread, Site site, u32 bytes, std::function<void()> read,
+                std::function<void()> write) {
+  if (const u64 event = Machine::current().trace_begin(TraceKind::tma_store, thread, site,
+                                                       "TMA store", 0, bytes)) {
+    write = [write = std::move(write), event] {
+      write();
+      Machine::current().trace_end(event);
+    };
+  }
   if (Machine::current().options().schedule == Schedule::eager) {
     read();
     thread.bulk.open.read.emplace_back([] {});
@@ -308,7 +319,7 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
   const auto data = std::make_shared<std::vector<std::byte>>(box.bytes());
   Cta* cta = from.cta;
   open_store(
-      thread,
+      thread, site, box.bytes(),
       [=] {
         copy_swizzled(cta->shared, kSharedBase + from.offset, 0, data->data(), box.bytes(),
                       box.map.swizzle, false);
@@ -356,7 +367,7 @@ void bulk_store(u64 global, u32 shared, u32 bytes, Site site) {
   const auto data = std::make_shared<std::vector<std::byte>>(bytes);
   Cta* cta = from.cta;
   open_store(
-      thread, [=] { std::memcpy(data->data(), cta->shared + from.offset, bytes); },
+      thread, site, bytes, [=] { std::memcpy(data->data(), cta->shared + from.offset, bytes); },
       [=] { std::memcpy(host_pointer(global), data->data(), bytes); });
 }
 
@@ -379,6 +390,7 @@ void finish_group(CopyGroup& group) {
   read_group(group);
   for (auto& operation : group.write)
     operation();
+  Machine::current().trace_end(group.traced);
 }
 
 // All but the latest `left` groups have read, or are complete.
@@ -457,8 +469,12 @@ void cp_async(u32 shared, u64 global, u32 bytes, u32 source_bytes, Site site) {
   }
 }
 
-void cp_async_commit(Site /*site*/) {
-  commit(Machine::self().copies);
+void cp_async_commit(Site site) {
+  Thread& thread = Machine::self();
+  commit(thread.copies);
+  if (thread.lane != 0) return;
+  thread.copies.groups.back().traced =
+      Machine::current().trace_begin(TraceKind::cp_async, thread, site, "cp.async group", 0, 0);
 }
 
 void cp_async_wait(u32 groups, const char* what, Site site) {

@@ -322,6 +322,9 @@ void issue(Team& team, Site site) {
   }
   Accumulators& acc = state.in_flight[first.acc];
   acc.last_group = epoch;
+  if (const u64 event = m.trace_begin(TraceKind::wgmma, thread, site, "wgmma", 0, 0)) {
+    state.traced.emplace_back(epoch, event);
+  }
   if (m.options().schedule == Schedule::eager ||
       (m.options().schedule == Schedule::random && m.draw(2) && state.queue.empty())) {
     execute(p, acc);
@@ -337,6 +340,8 @@ void finish(Team& team, u32 groups) {
     state.queue.front().second();
     state.queue.pop_front();
   }
+  for (; !state.traced.empty() && state.traced.front().first <= done; state.traced.pop_front())
+    Machine::current().trace_end(state.traced.front().second);
   for (auto it = state.in_flight.begin(); it != state.in_flight.end();) {
     Accumulators& acc = it->second;
     if (acc.last_group > done) {

@@ -33,6 +33,17 @@ struct CudaGeometry {
   std::array<unsigned, 3> cluster{1, 1, 1};
 };
 
+/// What a plan may ask about the device that it is for.
+struct PlanDevice {
+  int multiprocessors = 0;
+  /// Writes a tensor map of 128 bytes to `map`, which is aligned to 64: cuTensorMapEncodeTiled of
+  /// the CUDA driver, with its arguments, or what stands in for it. 0 is success.
+  int (*encode_tiled)(void* map, int data_type, unsigned rank, void* address,
+                      const std::uint64_t* extents, const std::uint64_t* strides,
+                      const std::uint32_t* box, const std::uint32_t* element_strides,
+                      int interleave, int swizzle, int l2_promotion, int fill) = nullptr;
+};
+
 /// What a launch consists of: kernels and fills, started in order on one stream. It holds
 /// everything itself, so that making one allocates nothing.
 class LaunchPlan {
@@ -40,6 +51,12 @@ class LaunchPlan {
   static constexpr std::size_t kMostSteps = 6;
   static constexpr std::size_t kMostParameters = 32;
   static constexpr std::size_t kMostParameterBytes = 2048;
+
+  LaunchPlan() = default;
+  explicit LaunchPlan(const PlanDevice& device) : device_(device) {}
+
+  /// The device that the plan is for; without multiprocessors where none was named.
+  const PlanDevice& device() const { return device_; }
 
   /// Starts entry number `entry` of the class's code with these parameters, each passed by value
   /// as the kernel declares it. Throws Error{value} when the plan is full.
@@ -86,6 +103,7 @@ class LaunchPlan {
   alignas(128) std::array<std::byte, kMostParameterBytes> bytes_;
   std::array<std::uint16_t, kMostParameters> offsets_;
   std::array<Step, kMostSteps> steps_;
+  PlanDevice device_;
   std::size_t bytes_used_ = 0;
   std::size_t parameters_used_ = 0;
   std::size_t steps_used_ = 0;

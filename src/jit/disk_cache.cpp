@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr int kSchema = 1;
-constexpr std::string_view kCode = ".cubin";
+constexpr std::array<std::string_view, 2> kCodes{".cubin", ".so"};
 constexpr std::string_view kRecord = ".json";
 // Half an entry or a temporary older than this belongs to a process that is gone.
 constexpr std::chrono::hours kStale{1};
@@ -44,7 +45,8 @@ bool is_entry_file(const fs::path& path) {
   const std::string name = path.filename().string();
   const bool hash = name.size() > kHash && name[kHash] == '-' &&
                     name.find_first_not_of("0123456789abcdef") == kHash;
-  return hash && (path.extension() == kCode || path.extension() == kRecord);
+  const fs::path ending = path.extension();
+  return hash && (ending == kRecord || ending == kCodes[0] || ending == kCodes[1]);
 }
 
 bool is_record(const fs::path& path) {
@@ -126,6 +128,7 @@ std::string record_text(const CacheEntry& entry) {
               {"kernel", entry.kernel},
               {"target", entry.target},
               {"compiler", entry.compiler},
+              {"format", entry.format},
               {"registers", r.registers},
               {"shared_bytes", r.shared_bytes},
               {"stack_bytes", r.stack_bytes},
@@ -144,6 +147,8 @@ CacheEntry parse_record(const Json& json) {
   entry.kernel = json.at("kernel").get<std::string>();
   entry.target = json.at("target").get<std::string>();
   entry.compiler = json.at("compiler").get<std::string>();
+  entry.format = json.value("format", "cubin");
+  if (entry.format != "cubin") entry.format = "so";
   entry.log = json.at("log").get<std::string>();
   KernelResources& r = entry.resources;
   r.registers = json.at("registers").get<int>();
@@ -200,13 +205,22 @@ fs::path DiskCache::file(const std::string& key, std::string_view suffix) const 
   return folder_ / (key + std::string(suffix));
 }
 
+fs::path DiskCache::code_file(const core::Hash128& content, const CacheEntry& entry) const {
+  return file(fmt::format("{}-{}", content.hex(), entry.compiler), "." + entry.format);
+}
+
+std::int64_t DiskCache::size_of_entry(const std::string& key) const {
+  return size_of(file(key, kRecord)) + size_of(file(key, kCodes[0])) +
+         size_of(file(key, kCodes[1]));
+}
+
 std::optional<CacheEntry> DiskCache::read(const std::string& key) const {
   try {
     const core::MappedFile record(file(key, kRecord));
     const Json json = Json::parse(record.text());
     if (json.at("schema").get<int>() != kSchema) return std::nullopt;
     CacheEntry entry = parse_record(json);
-    const core::MappedFile code(file(key, kCode));
+    const core::MappedFile code(file(key, "." + entry.format));
     if (checksum(code.text()) != json.at("cubin_hash").get<std::string>()) return std::nullopt;
     entry.cubin = std::string(code.text());
     return entry;
@@ -246,7 +260,7 @@ void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) con
   try {
     // Without it, on a file system that has no locks, cleaning spares what is young.
     const FolderLock lock(folder_, LOCK_SH, kLockPatience);
-    core::AtomicFile code(file(key, kCode), core::FileAccess::owner);
+    core::AtomicFile code(code_file(content, entry), core::FileAccess::owner);
     code.write(entry.cubin);
     code.commit();
     core::AtomicFile record(file(key, kRecord), core::FileAccess::owner);
@@ -256,7 +270,7 @@ void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) con
     core::log(LogLevel::warning, "kernel cache: {}", error.what());
     // A full disk should not keep half an entry.
     std::error_code ignored;
-    if (!fs::exists(file(key, kRecord), ignored)) remove_file(file(key, kCode));
+    if (!fs::exists(file(key, kRecord), ignored)) remove_file(code_file(content, entry));
     return;
   }
   prune(limit_bytes_);
@@ -269,7 +283,7 @@ std::vector<CacheListing> DiskCache::list() const {
     if (!is_record(path)) return;
     CacheListing listing;
     listing.key = path.stem().string();
-    listing.bytes = size_of(path) + size_of(file(listing.key, kCode));
+    listing.bytes = size_of_entry(listing.key);
     listing.last_used = seconds_of(path);
     if (auto entry = read(listing.key)) {
       listing.kernel = entry->kernel;
@@ -337,7 +351,7 @@ int DiskCache::prune(std::int64_t limit_bytes) const {
   for_each_file(folder_, [&](const fs::path& path) {
     if (is_record(path)) {
       const std::string key = path.stem().string();
-      entries.push_back({key, size_of(path) + size_of(file(key, kCode)), seconds_of(path)});
+      entries.push_back({key, size_of_entry(key), seconds_of(path)});
       total += entries.back().bytes;
       keys.insert(key);
     } else if ((is_temporary(path) || is_entry_file(path)) && is_stale(path)) {
@@ -353,7 +367,8 @@ int DiskCache::prune(std::int64_t limit_bytes) const {
   for (const Aged& entry : entries) {
     if (total <= limit_bytes) break;
     remove_file(file(entry.key, kRecord));
-    remove_file(file(entry.key, kCode));
+    for (const std::string_view ending : kCodes)
+      remove_file(file(entry.key, ending));
     total -= entry.bytes;
     ++removed;
   }

@@ -20,7 +20,8 @@ struct CacheEntry {
   std::string compiler;  ///< "nvrtc-13.0"
   KernelResources resources;
   std::string log;
-  std::string cubin;
+  std::string cubin;             ///< the code: of a GPU, or a shared object of the host
+  std::string format = "cubin";  ///< or "so"; the ending of the code's file
 };
 
 /// An entry in a listing.
@@ -34,7 +35,8 @@ struct CacheListing {
   bool intact = true;          ///< false: the files do not belong together; a read is a miss
 };
 
-/// A folder of entries, two files each: KEY.cubin, which cuobjdump reads, and KEY.json.
+/// A folder of entries, two files each: KEY.cubin, which cuobjdump reads, or KEY.so, which the
+/// loader opens, and KEY.json.
 ///
 /// KEY is the hash of everything the code depends on but the compiler, then the compiler's name.
 /// Every file is written to a temporary, synced and renamed; the json carries the cubin's hash, so
@@ -62,6 +64,9 @@ class DiskCache {
   /// Adds an entry; where the folder then exceeds the limit, entries not used for longest go.
   void store(const core::Hash128& content, const CacheEntry& entry) const;
 
+  /// The file that holds the code of an entry that was found or stored.
+  std::filesystem::path code_file(const core::Hash128& content, const CacheEntry& entry) const;
+
   /// Every entry, the one used last first.
   std::vector<CacheListing> list() const;
 
@@ -78,6 +83,7 @@ class DiskCache {
 
  private:
   std::optional<CacheEntry> read(const std::string& key) const;
+  std::int64_t size_of_entry(const std::string& key) const;
   std::filesystem::path file(const std::string& key, std::string_view suffix) const;
 
   std::filesystem::path folder_;

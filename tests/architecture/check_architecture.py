@@ -24,12 +24,15 @@ MAY_INCLUDE = {
     "providers": ["model", "epilogue", "jit"],
 }
 
-# Single files that may include more: the list of providers tells discovery what is built in, and
-# the host side of a kernel shares one header with its device side.
+# Single files that may include more: the list of providers tells discovery what is built in, the
+# host side of a kernel shares one header with its device side, the command runs the emulator, and
+# of the emulator the part that builds kernels knows the library.
 EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
     r"(src/providers|emulator|tests)/.*": [r"estoc/abi\.cuh"],
     r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
+    r"cli/.*": [r"emulator/run\.h"],
+    r"emulator/host/.*": [r"(core|jit)/.*"],
     r"tests/emulator/.*": [r"estoc/.*\.cuh", r"sm\d+_kernel\.cuh"],
 }
 
@@ -115,9 +118,13 @@ def check_include(root, path, header, quoted):
         if public or not quoted and re.fullmatch(r"\w+|std(def|int)\.h", header):
             return None
         return f"a public header includes public headers and C++'s own, not {header}"
-    if not quoted or public or path.startswith(("tests/", "bench/", "emulator/", "device/")):
+    if not quoted or public or path.startswith(("tests/", "bench/", "device/")):
         return None
     same_folder = (root / path).parent / header
+    if path.startswith("emulator/"):
+        allowed = (same_folder.is_file() or header.startswith("emulator/")
+                   or allowed_by(EXTRA_INCLUDES, path, header))
+        return None if allowed else f"the emulator may not include {header}"
     if path.startswith("src/"):
         if same_folder.is_file() or allowed_by(EXTRA_INCLUDES, path, header):
             return None
@@ -130,6 +137,8 @@ def check_include(root, path, header, quoted):
             return None
         return f"{own} may not include {header}"
     if same_folder.is_file() or header.startswith(path.split("/")[0] + "/"):
+        return None
+    if allowed_by(EXTRA_INCLUDES, path, header):
         return None
     return f"only public headers may be included here, not {header}"
 

@@ -23,6 +23,8 @@ CLEAN = {
     "device/estoc/ptx/mma.cuh": "// Mma.\n#include <estoc/abi.cuh>\ninline void f() { asm volatile(\"\"); }\n",
     "emulator/include/estoc/ptx/mma.cuh": "// Mma.\n#include <emulator/runtime.h>\n",
     "emulator/src/fiber.cpp": "// Fiber.\n#include <fmt/core.h>\nasm(\"nop\");\n",
+    "emulator/host/a.cpp": "// A.\n#include \"emulator/run.h\"\n#include \"jit/compile.h\"\n",
+    "cli/emulation.h": "// E.\n#include \"emulator/run.h\"\n",
     "tests/emulator/a.cpp": "// A.\n#include <estoc/kernels/a.cuh>\n",
     "cli/main.cpp": "// Main.\n#include \"cli/table.h\"\n#include <CLI/CLI.hpp>\nstd::cout;\n",
     "examples/digits.cpp": "// Digits.\n#include \"estoc/estoc.hpp\"\n#include <cstdio>\n",
@@ -55,6 +57,12 @@ PLANTED = {
         ("include/estoc/x.hpp", "#include <cuda.h>", "may not include"),
     "the command line uses public headers":
         ("cli/x.cpp", '#include "core/hash.h"', "only public headers"),
+    "of the emulator, the command includes what runs kernels":
+        ("cli/x.cpp", '#include "emulator/launch.h"', "only public headers"),
+    "the emulated machine does not know the library":
+        ("emulator/src/x.cpp", '#include "jit/compile.h"', "may not include"),
+    "the emulator knows no GEMM":
+        ("emulator/host/x.cpp", '#include "discovery/fit.h"', "may not include"),
     "examples use public headers":
         ("examples/x.cpp", '#include "model/a.h"', "only public headers"),
     "device code includes device code":

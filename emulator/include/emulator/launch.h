@@ -6,11 +6,13 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
+#include "emulator/entry.h"
+
 namespace estoc::emulator {
+
+struct Trace;
 
 /// Kinds of findings.
 enum class Fault {
@@ -96,36 +98,14 @@ struct Options {
   std::vector<Allocation> memory;  ///< where empty, addresses are not checked
   unsigned resident_clusters = 64;
   int max_findings = 32;
+  Trace* trace = nullptr;  ///< where given, the launch is added to it
 };
 
 using Dimensions = std::array<unsigned, 3>;
-
-/// Calls a kernel with arguments given as cuLaunchKernel takes them: a pointer to each.
-using Entry = void (*)(void** arguments);
 
 /// Runs `entry` in every thread of the grid. Throws std::invalid_argument where the driver would
 /// refuse the launch.
 Report launch(Entry entry, Dimensions grid, unsigned threads, unsigned shared_bytes,
               void** arguments, const Options& options = {});
-
-namespace detail {
-
-template <typename... Arguments, std::size_t... index>
-void call(void (*kernel)(Arguments...), void** arguments, std::index_sequence<index...>) {
-  kernel(*static_cast<std::remove_cvref_t<Arguments>*>(arguments[index])...);
-}
-
-template <typename... Arguments>
-void call(void (*kernel)(Arguments...), void** arguments) {
-  call(kernel, arguments, std::index_sequence_for<Arguments...>{});
-}
-
-}  // namespace detail
-
-/// The Entry of a __global__ function.
-template <auto kernel>
-void entry(void** arguments) {
-  detail::call(kernel, arguments);
-}
 
 }  // namespace estoc::emulator

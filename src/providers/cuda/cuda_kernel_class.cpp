@@ -9,6 +9,7 @@
 #include "estoc/arguments.hpp"
 #include "jit/compile.h"
 #include "jit/launch.h"
+#include "jit/plan_device.h"
 #include "jit/workspace.h"
 
 namespace estoc {
@@ -156,7 +157,7 @@ std::unique_ptr<Launch> CudaKernelClass::bind(const DesignPoint& point, const Kn
   const CudaObject& compiled = as_cuda(object.get());
   require_device(arguments, compiled.target());
   const jit::ContextScope scope(arguments.device().index);
-  LaunchPlan plan;
+  LaunchPlan plan(jit::plan_device(arguments.device().index));
   make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
   return std::make_unique<jit::BoundPlan>(plan, compiled.loaded(), scope.context(),
                                           options.programmatic && waits_for_dependencies());
@@ -169,7 +170,7 @@ void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
   const CudaObject& compiled = as_cuda(object.get());
   require_device(arguments, compiled.target());
   const jit::ContextScope scope(arguments.device().index);
-  LaunchPlan plan;
+  LaunchPlan plan(jit::plan_device(arguments.device().index));
   make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
   jit::start_plan(jit::driver(), plan, *compiled.loaded(),
                   static_cast<jit::CUstream>(options.stream),

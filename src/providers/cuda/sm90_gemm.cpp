@@ -8,8 +8,6 @@
 #include <cmath>
 
 #include "estoc/arguments.hpp"
-#include "jit/driver.h"
-
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/device_model.h"
@@ -137,13 +135,11 @@ class Sm90Gemm final : public BuiltInClass {
     const GemmExtents& e = gemm.extents();
     if (e.m == 0 || e.n == 0 || e.l == 0) return;
     const Sm90GemmConfig config = sm90_config(point);
-    const Sm90GemmParameters parameters = parameters_of(point, config, knobs, gemm);
+    const Sm90GemmParameters parameters = parameters_of(point, config, knobs, gemm, plan.device());
     const auto clusters =
         static_cast<unsigned>(std::int64_t{parameters.tiles_m} * parameters.tiles_n * parameters.l);
     const auto size = static_cast<unsigned>(config.cluster_size());
-    const int device = arguments.device().index;
-    const auto room =
-        static_cast<unsigned>(jit::devices()[static_cast<std::size_t>(device)].multiprocessors);
+    const auto room = static_cast<unsigned>(plan.device().multiprocessors);
     const CudaGeometry geometry{
         .grid = {std::min(clusters, std::max(room / size, 1U)) * size, 1, 1},
         .block = {static_cast<unsigned>(config.threads()), 1, 1},
@@ -196,22 +192,23 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {{
 
  private:
   static Sm90GemmParameters parameters_of(const DesignPoint& point, const Sm90GemmConfig& config,
-                                          const Knobs& knobs, const GemmArguments& gemm) {
+                                          const Knobs& knobs, const GemmArguments& gemm,
+                                          const PlanDevice& device) {
     const bool transposed = sm90_transposed(point);
     OperandPlanes planes = operand_planes(point, gemm);
     if (transposed) std::swap(planes.a, planes.b);
     const GemmExtents& e = gemm.extents();
     Sm90GemmParameters p{};
     if (e.k > 0) {
-      p.a = encode_tensor_map(load_spec(planes.a, config.a, config.a_m_major, config.tile_m,
-                                        config.cluster_n, config.tile_k()));
-      p.b = encode_tensor_map(load_spec(planes.b, config.b, config.b_n_major, config.tile_n,
-                                        config.cluster_m, config.tile_k()));
+      p.a = encode_tensor_map(device, load_spec(planes.a, config.a, config.a_m_major, config.tile_m,
+                                                config.cluster_n, config.tile_k()));
+      p.b = encode_tensor_map(device, load_spec(planes.b, config.b, config.b_n_major, config.tile_n,
+                                                config.cluster_m, config.tile_k()));
     }
     if (config.tma_store) {
-      p.out = encode_tensor_map(map_spec(planes.out, config.out,
-                                         static_cast<std::uint32_t>(config.store_columns()), 64,
-                                         config.store_row_bytes()));
+      p.out = encode_tensor_map(device, map_spec(planes.out, config.out,
+                                                 static_cast<std::uint32_t>(config.store_columns()),
+                                                 64, config.store_row_bytes()));
     }
     p.out_raw = device_matrix(gemm.out_matrix(), transposed);
     p.m = static_cast<int>(transposed ? e.n : e.m);

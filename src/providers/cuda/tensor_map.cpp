@@ -1,4 +1,4 @@
-// Asks the driver to encode tensor maps.
+// Asks a device to encode tensor maps.
 #include "providers/cuda/tensor_map.h"
 
 #include <fmt/core.h>
@@ -43,12 +43,11 @@ constexpr int kFillZeros = 0;
 
 }  // namespace
 
-abi::TensorMap encode_tensor_map(const TensorMapSpec& spec) {
-  const jit::DriverTable& table = jit::driver();
+abi::TensorMap encode_tensor_map(const PlanDevice& device, const TensorMapSpec& spec) {
   // The driver wants 64 bytes' alignment, which a value that is returned need not have.
   alignas(64) std::array<std::byte, sizeof(abi::TensorMap)> encoded;
   constexpr std::array<std::uint32_t, 3> kEveryElement{1, 1, 1};
-  const jit::CUresult result = table.tensor_map_encode_tiled(
+  const int result = device.encode_tiled(
       encoded.data(), driver_type(spec.type), 3,
       reinterpret_cast<void*>(static_cast<std::uintptr_t>(spec.address)), spec.extents.data(),
       spec.stride_bytes.data(), spec.box.data(), kEveryElement.data(), kInterleaveNone,
@@ -56,9 +55,10 @@ abi::TensorMap encode_tensor_map(const TensorMapSpec& spec) {
   abi::TensorMap map;
   std::memcpy(&map, encoded.data(), sizeof(map));
   if (result == jit::kCudaSuccess) return map;
-  table.check(result, fmt::format("cuTensorMapEncodeTiled({}: {} x {} x {}, box {} x {})",
-                                  spec.operand, spec.extents[2], spec.extents[1], spec.extents[0],
-                                  spec.box[1], spec.box[0]));
+  jit::driver().check(
+      static_cast<jit::CUresult>(result),
+      fmt::format("cuTensorMapEncodeTiled({}: {} x {} x {}, box {} x {})", spec.operand,
+                  spec.extents[2], spec.extents[1], spec.extents[0], spec.box[1], spec.box[0]));
   return map;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "estoc/abi.cuh"
+#include "estoc/cuda_kernel_class.hpp"
 
 namespace estoc::cuda {
 
@@ -20,8 +21,8 @@ struct TensorMapSpec {
   int swizzle_bytes = 128;                      ///< 128, 64 or 32: the box's inner mode in bytes
 };
 
-/// The map as the driver encodes it (CUDA driver API, cuTensorMapEncodeTiled). Elements outside
+/// The map as the device encodes it (CUDA driver API, cuTensorMapEncodeTiled). Elements outside
 /// the tensor read as zero. tf32 operands are rounded to tf32 as they are read. Throws Error.
-abi::TensorMap encode_tensor_map(const TensorMapSpec& spec);
+abi::TensorMap encode_tensor_map(const PlanDevice& device, const TensorMapSpec& spec);
 
 }  // namespace estoc::cuda

@@ -1,12 +1,8 @@
-# Writes a C++ file holding every .cuh below a folder: cmake -DROOT=.. -DOUTPUT=.. -P this file.
-# -DNAMESPACE and -DFUNCTION say which function gives them.
+# Writes a C++ file with a function that gives every header below a folder:
+# cmake -DROOT=.. -DOUTPUT=.. -DNAMESPACE=.. -DFUNCTION=.. -P this file.
 # Each text becomes several raw strings, since a compiler may refuse literals over 64 KiB.
-file(GLOB_RECURSE paths RELATIVE ${ROOT} ${ROOT}/*.cuh)
+file(GLOB_RECURSE paths RELATIVE ${ROOT} ${ROOT}/*.cuh ${ROOT}/*.h)
 list(SORT paths)
-if(NOT DEFINED FUNCTION)
-  set(NAMESPACE estoc::jit)
-  set(FUNCTION embedded_device_sources)
-endif()
 set(entries "")
 foreach(path IN LISTS paths)
   file(READ ${ROOT}/${path} text)
@@ -20,17 +16,17 @@ foreach(path IN LISTS paths)
   endwhile()
   string(APPEND entries "    {\"${path}\",\n${literals}    },\n")
 endforeach()
-file(WRITE ${OUTPUT}.new "// Generated: sources that NVRTC compiles.
+file(WRITE ${OUTPUT}.new "// Generated: the headers that kernels are compiled with.
 #include <array>
 
 #include \"jit/device_sources.h\"
 
 namespace ${NAMESPACE} {
 
-std::span<const estoc::jit::HeaderText> ${FUNCTION}();
+std::span<const ::estoc::jit::HeaderText> ${FUNCTION}();
 
-std::span<const estoc::jit::HeaderText> ${FUNCTION}() {
-  static constexpr estoc::jit::HeaderText kSources[] = {
+std::span<const ::estoc::jit::HeaderText> ${FUNCTION}() {
+  static constexpr ::estoc::jit::HeaderText kSources[] = {
 ${entries}  };
   return kSources;
 }

@@ -1,0 +1,254 @@
+// Runs a kernel of a kernel class on the CPU and says what is wrong with it.
+#include "emulator/run.h"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <vector>
+
+#include "emulator/functions.h"
+#include "emulator/tensor_map.h"
+#include "estoc/arguments.hpp"
+#include "estoc/cuda_kernel_class.hpp"
+#include "kernel_build.h"
+
+namespace estoc::emulator {
+namespace {
+
+constexpr std::align_val_t kWorkspaceAlignment{256};
+
+const CudaKernelClass* as_cuda(const Kernel& kernel) {
+  return dynamic_cast<const CudaKernelClass*>(&kernel.kernel_class());
+}
+
+Status check_kernel(const Kernel& kernel, Target target) {
+  const KernelMetadata& metadata = kernel.metadata();
+  const CudaKernelClass* kernel_class = as_cuda(kernel);
+  if (kernel_class == nullptr) {
+    return Status::fail(Reason::other, fmt::format("expected a kernel that is CUDA code, got one "
+                                                   "of the provider {}",
+                                                   metadata.provider));
+  }
+  const auto& targets = metadata.targets;
+  if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+    return Status::fail(Reason::target, fmt::format("expected a target of the kernel, such as {}, "
+                                                    "got {}",
+                                                    targets.front().name(), target.name()));
+  }
+  if (kernel_class->code(kernel.point(), target).source.empty()) {
+    return Status::fail(Reason::other, "expected a kernel that has a text, got ready-made code");
+  }
+  return Status::success();
+}
+
+void require(const Status& status, const Kernel& kernel) {
+  if (status.ok()) return;
+  throw Error(ErrorKind::unsupported,
+              fmt::format("emulator: {}: {}", kernel.name(), status.error()));
+}
+
+// Refusals leave as exceptions, which say more than a number.
+int encode(void* map, int data_type, unsigned rank, void* address, const std::uint64_t* extents,
+           const std::uint64_t* strides, const std::uint32_t* box,
+           const std::uint32_t* element_strides, int interleave, int swizzle, int l2_promotion,
+           int fill) {
+  const int result = encode_tiled(map, data_type, rank, address, extents, strides, box,
+                                  element_strides, interleave, swizzle, l2_promotion, fill);
+  if (result == 0) return 0;
+  throw Error(ErrorKind::driver, fmt::format("cuTensorMapEncodeTiled: {}", encode_problem()));
+}
+
+/// Scratch memory for one run, its bytes as they come.
+class ScratchMemory {
+ public:
+  explicit ScratchMemory(std::size_t bytes)
+      : bytes_(bytes), data_(bytes == 0 ? nullptr : ::operator new(bytes, kWorkspaceAlignment)) {}
+  ~ScratchMemory() { ::operator delete(data_, kWorkspaceAlignment); }
+  ScratchMemory(const ScratchMemory&) = delete;
+  ScratchMemory& operator=(const ScratchMemory&) = delete;
+  Workspace workspace() const { return {data_, bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
+
+/// Which memory a kernel may touch.
+class MemoryList {
+ public:
+  void add_input(const TensorView& view, const char* name) {
+    if (view.span_bytes() > 0 && !overlaps_output(view)) add(view, name, false, true);
+  }
+  void set_output(const TensorView& view) {
+    output_ = &view;
+    if (view.span_bytes() > 0) add(view, "out", true, false);
+  }
+  void add_workspace(const Workspace& workspace) {
+    if (workspace.bytes == 0) return;
+    list_.push_back({workspace.data, workspace.bytes, "workspace", true, false});
+  }
+  std::vector<Allocation> take() { return std::move(list_); }
+
+ private:
+  // In place: the output is there from the beginning.
+  bool overlaps_output(const TensorView& view) {
+    const auto* begin = static_cast<const std::byte*>(view.data());
+    const auto* out = static_cast<const std::byte*>(output_->data());
+    if (begin >= out + output_->span_bytes() || out >= begin + view.span_bytes()) return false;
+    list_.front().initialised = true;
+    return true;
+  }
+  void add(const TensorView& view, const char* name, bool writable, bool initialised) {
+    list_.push_back(
+        {view.data(), static_cast<std::size_t>(view.span_bytes()), name, writable, initialised});
+  }
+
+  const TensorView* output_ = nullptr;
+  std::vector<Allocation> list_;
+};
+
+void add_operand(MemoryList& list, const Operand& operand, const char* name) {
+  list.add_input(operand.tensor(), name);
+  if (operand.is_scaled()) list.add_input(operand.scaled()->scale, "scale");
+}
+
+std::vector<Allocation> memory_of(const RuntimeArguments& arguments, const Workspace& workspace) {
+  MemoryList list;
+  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
+    list.set_output(gemm->out());
+    add_operand(list, gemm->a(), "A");
+    add_operand(list, gemm->b(), "B");
+  } else if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments)) {
+    list.set_output(elementwise->out());
+    list.add_input(elementwise->a(), "A");
+    if (is_binary(elementwise->op())) list.add_input(elementwise->b(), "B");
+  }
+  list.add_workspace(workspace);
+  return list.take();
+}
+
+void require_arguments(const Kernel& kernel, const RuntimeArguments& arguments, Target target) {
+  if (!arguments.device().is_cpu() || !arguments.has_data()) {
+    throw Error(ErrorKind::value,
+                fmt::format("operands: expected host memory, got {}",
+                            arguments.has_data() ? arguments.device().name() : "a description"));
+  }
+  const Status status = kernel.supports(arguments, target);
+  if (status.ok()) return;
+  throw Error(ErrorKind::unsupported, fmt::format("kernel {}: {}", kernel.name(), status.error()));
+}
+
+template <typename Function>
+Function* symbol(void* library, const std::string& name) {
+  return reinterpret_cast<Function*>(::dlsym(library, name.c_str()));
+}
+
+void add(Statistics& sum, const Statistics& more) {
+  sum.wgmma += more.wgmma;
+  sum.mma += more.mma;
+  sum.tma_loads += more.tma_loads;
+  sum.tma_stores += more.tma_stores;
+  sum.cp_async += more.cp_async;
+  sum.barriers += more.barriers;
+}
+
+/// Carries out a fill; the memory that it is in counts as initialised from then on.
+void fill(const LaunchPlan::Step& step, std::vector<Allocation>& memory) {
+  const auto* begin = static_cast<const std::byte*>(step.address);
+  const auto inside = std::find_if(memory.begin(), memory.end(), [&](const Allocation& a) {
+    const auto* first = static_cast<const std::byte*>(a.address);
+    return begin >= first && begin + step.bytes <= first + a.bytes;
+  });
+  if (inside == memory.end() || !inside->writable) {
+    throw Error(ErrorKind::value,
+                fmt::format("launch plan: expected a fill of the output or the workspace, got {} "
+                            "bytes elsewhere",
+                            step.bytes));
+  }
+  inside->initialised = true;
+  std::memset(step.address, step.value, step.bytes);
+}
+
+Report launch_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step& step,
+                   Options options) {
+  const CudaGeometry& g = step.geometry;
+  symbol<void(const FunctionTable*, const unsigned*)>(library, kConnectName)(&function_table(),
+                                                                             g.block.data());
+  options.cluster = g.cluster;
+  std::array<void*, LaunchPlan::kMostParameters> parameters;
+  plan.parameters_of(step, parameters.data());
+  const auto entry = symbol<void(void**)>(library, entry_name(step.entry));
+  if (entry == nullptr) {
+    throw Error(ErrorKind::value,
+                fmt::format("launch plan: there is no entry number {}", step.entry));
+  }
+  try {
+    return launch(entry, g.grid, g.block[0] * g.block[1] * g.block[2], g.shared_bytes,
+                  parameters.data(), options);
+  } catch (const std::invalid_argument& refusal) {
+    throw Error(ErrorKind::driver, fmt::format("cuLaunchKernelEx: {}", refusal.what()));
+  }
+}
+
+}  // namespace
+
+Status can_emulate(const Kernel& kernel, Target target) noexcept {
+  try {
+    return check_kernel(kernel, target);
+  } catch (const std::exception& error) {
+    return Status::fail(error.what());
+  }
+}
+
+BuiltKernel::BuiltKernel(const Kernel& kernel, Target target, const BuildOptions& options)
+    : kernel_(kernel), target_(target) {
+  require(can_emulate(kernel, target), kernel);
+  CudaCode code = as_cuda(kernel)->code(kernel.point(), target);
+  const BuiltLibrary built = build_kernel({.kernel = kernel.name(),
+                                           .source = std::move(code.source),
+                                           .entries = std::move(code.entries),
+                                           .target = target,
+                                           .debug_folder = options.debug_folder});
+  compiler_ = built.compiler;
+  from_cache_ = built.from_cache;
+  library_ = built.handle;
+}
+
+Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& options) const {
+  require_arguments(kernel_, arguments, target_);
+  const CudaKernelClass& kernel_class = *as_cuda(kernel_);
+  const ScratchMemory scratch(kernel_.workspace_size(arguments));
+  const PlanDevice device{.multiprocessors = options.multiprocessors, .encode_tiled = encode};
+  LaunchPlan plan(device);
+  kernel_class.plan(kernel_.point(), kernel_.knobs(), arguments, scratch.workspace(), plan);
+  Options launch_options = options.launch;
+  launch_options.kernel_name = kernel_.kernel_class().name();
+  launch_options.memory = memory_of(arguments, scratch.workspace());
+  Report report;
+  for (std::size_t i = 0; i < plan.size() && report.clean(); ++i) {
+    const LaunchPlan::Step& step = plan.step(i);
+    if (step.address != nullptr) {
+      fill(step, launch_options.memory);
+      continue;
+    }
+    Report part = launch_step(library_, plan, step, launch_options);
+    add(report.statistics, part.statistics);
+    report.findings = std::move(part.findings);
+    // What a step wrote is there for the next.
+    for (Allocation& allocation : launch_options.memory)
+      allocation.initialised = true;
+  }
+  return report;
+}
+
+Report run(const Kernel& kernel, Target target, const RuntimeArguments& arguments,
+           const RunOptions& options) {
+  return BuiltKernel(kernel, target).run(arguments, options);
+}
+
+}  // namespace estoc::emulator

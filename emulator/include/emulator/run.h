@@ -1,0 +1,61 @@
+// Runs a kernel of a kernel class on the CPU and says what is wrong with it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "emulator/launch.h"
+#include "emulator/trace.h"
+#include "estoc/kernel.hpp"
+
+namespace estoc::emulator {
+
+/// Wishes about building a kernel for the host.
+struct BuildOptions {
+  /// Where not empty: the kernel is built with debug information, without caches, and its text, the
+  /// headers and the shared object are written to this folder, where a debugger finds them.
+  std::string debug_folder;
+};
+
+/// How a kernel is run; of `launch`, what the kernel's plan decides is filled in by run: names,
+/// memory and cluster.
+struct RunOptions {
+  Options launch;
+  int multiprocessors = 4;  ///< of the device that the launch is planned for
+};
+
+/// Whether the emulator can be given the kernel: CUDA code that has a text. Never throws.
+Status can_emulate(const Kernel& kernel, Target target) noexcept;
+
+/// A kernel built for the host by its C++ compiler, from the text that NVRTC would get. The result
+/// is kept in the disk cache, so that it is built once. Stays loaded until the process ends.
+class BuiltKernel {
+ public:
+  /// Throws Error{unsupported} where can_emulate says no, Error{not_found} without a compiler,
+  /// CompileError, Error{io}.
+  BuiltKernel(const Kernel& kernel, Target target, const BuildOptions& options = {});
+
+  const Kernel& kernel() const { return kernel_; }
+  Target target() const { return target_; }
+  /// "g++-12.2.0-5f0c11d2": its name, version, and a hash of what it says of itself.
+  const std::string& compiler() const { return compiler_; }
+  bool from_cache() const { return from_cache_; }
+
+  /// Carries out the steps of a launch on operands in host memory, one after the other until one
+  /// has findings. Throws Error{unsupported} with supports()'s reason, Error{value} for operands
+  /// that are not the host's or have no data, Error{driver} for what a driver would refuse.
+  Report run(const RuntimeArguments& arguments, const RunOptions& options = {}) const;
+
+ private:
+  Kernel kernel_;
+  Target target_;
+  std::string compiler_;
+  bool from_cache_ = false;
+  void* library_ = nullptr;
+};
+
+/// Builds and runs.
+Report run(const Kernel& kernel, Target target, const RuntimeArguments& arguments,
+           const RunOptions& options = {});
+
+}  // namespace estoc::emulator

@@ -1,0 +1,29 @@
+// What launch plans ask about a CUDA device.
+#include "jit/plan_device.h"
+
+#include <vector>
+
+#include "jit/driver.h"
+
+namespace estoc::jit {
+namespace {
+
+std::vector<PlanDevice> describe_devices() {
+  std::vector<PlanDevice> described;
+  for (const DeviceInfo& device : devices()) {
+    described.push_back({.multiprocessors = device.multiprocessors,
+                         .encode_tiled = driver().tensor_map_encode_tiled});
+  }
+  return described;
+}
+
+}  // namespace
+
+const PlanDevice& plan_device(int index) {
+  static const std::vector<PlanDevice> all = describe_devices();
+  // Names the device that is missing.
+  if (index < 0 || static_cast<std::size_t>(index) >= all.size()) (void)device_target(index);
+  return all[static_cast<std::size_t>(index)];
+}
+
+}  // namespace estoc::jit
