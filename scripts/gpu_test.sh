@@ -6,7 +6,7 @@
 #        gpu_test.sh --pack FILE              builds, and packs all that a run needs into FILE
 #        gpu_test.sh --run FILE [OPTION]...   runs a pack, on a machine that can fetch nothing
 #   --out DIR       folder of the summary and the logs (default: gpu_test_results)
-#   --only A[,B..]  these steps alone: unit gpu_test command memcheck racecheck initcheck synccheck
+#   --only A[,B..]  these steps alone: unit gpu_test conformance command memcheck racecheck initcheck synccheck
 #   --quick         few problems in each step
 #   --seconds N     begin nothing new in a step after that time (default: 1800)
 #   --seed N        of problems and data (default: 1)
@@ -14,7 +14,7 @@
 # A pack can also be unpacked by hand: tar xf FILE && estoc_gpu_test/gpu_test.sh [OPTION]...
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-all_steps=(unit gpu_test command memcheck racecheck initcheck synccheck)
+all_steps=(unit gpu_test conformance command memcheck racecheck initcheck synccheck)
 most_pack_bytes=$((50 * 1024 * 1024))
 
 out=gpu_test_results
@@ -77,11 +77,13 @@ make_pack() {
   local root build folder bytes file nvrtc
   root=$(cd "$here/.." && pwd)
   build=$root/build/release
-  "$here/build.sh" release estoc_cli estoc_gpu_test
+  "$here/build.sh" release estoc_cli estoc_gpu_test estoc_conformance_test
   folder=$scratch/estoc_gpu_test
   mkdir "$folder"
   strip -o "$folder/estoc" "$build/estoc"
   strip -o "$folder/estoc_gpu_test" "$build/tests/gpu/estoc_gpu_test"
+  strip -o "$folder/estoc_conformance_test" \
+    "$build/tests/conformance/estoc_conformance_test"
   cp "$here/gpu_test.sh" "$folder/"
   if $with_nvrtc; then
     nvrtc=$("$here/fetch_nvrtc.sh")
@@ -214,7 +216,8 @@ else
   "$here/build.sh" release
   programs=$scratch/programs
   mkdir "$programs"
-  ln -s "$root/build/release/estoc" "$root/build/release/tests/gpu/estoc_gpu_test" "$programs/"
+  ln -s "$root/build/release/estoc" "$root/build/release/tests/gpu/estoc_gpu_test" \
+    "$root/build/release/tests/conformance/estoc_conformance_test" "$programs/"
 fi
 
 status=0
@@ -231,6 +234,7 @@ if [[ -n ${root:-} ]]; then
   step unit ctest --test-dir "$root/build/release" --output-on-failure --parallel "$(nproc)"
 fi
 step gpu_test "$programs/estoc_gpu_test" --report "$out" --seed "$seed" "${limits[@]}"
+step conformance "$programs/estoc_conformance_test" --report "$out/conformance.json"
 cat >"$scratch/command.sh" <<'SCRIPT'
 set -eu
 "$1/estoc" run 'gemm m=1000 n=777 k=555 a=bf16:t b=bf16:n' --check

@@ -2,35 +2,139 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <estoc/ptx/types.cuh>
 
 namespace estoc::emulator {
 
+/// The times of 32 agents, which clocks that agree on them share. Of one host thread.
+struct ClockChunk {
+  static constexpr u32 kAgents = 32;
+  alignas(64) i32 time[kAgents];
+  u32 uses;
+  ClockChunk* next_free;
+
+  /// A chunk in use once, its times not set.
+  static ClockChunk* make() {
+    Pool& pool = instance();
+    if (pool.free == nullptr) pool.grow();
+    ClockChunk* chunk = pool.free;
+    pool.free = chunk->next_free;
+    chunk->uses = 1;
+    return chunk;
+  }
+  static void drop(ClockChunk* chunk) {
+    if (chunk == nullptr || --chunk->uses > 0) return;
+    Pool& pool = instance();
+    chunk->next_free = pool.free;
+    pool.free = chunk;
+  }
+
+ private:
+  struct Pool {
+    static constexpr std::size_t kBlock = 256;
+    std::vector<std::unique_ptr<ClockChunk[]>> blocks;
+    ClockChunk* free = nullptr;
+
+    void grow();
+  };
+  static Pool& instance() {
+    thread_local Pool pool;
+    return pool;
+  }
+};
+
+inline void ClockChunk::Pool::grow() {
+  blocks.push_back(std::make_unique<ClockChunk[]>(kBlock));
+  for (std::size_t i = 0; i < kBlock; ++i) {
+    ClockChunk& chunk = blocks.back()[i];
+    chunk.next_free = free;
+    free = &chunk;
+  }
+}
+
 /// For each agent of a cluster, up to which of its times everything it did is known.
 class VectorClock {
  public:
-  u32 operator[](u32 agent) const { return agent < time_.size() ? time_[agent] : 0; }
+  VectorClock() = default;
+  VectorClock(const VectorClock& other) : chunks_(other.chunks_) {
+    for (ClockChunk* chunk : chunks_)
+      if (chunk != nullptr) ++chunk->uses;
+  }
+  VectorClock(VectorClock&& other) noexcept : chunks_(std::exchange(other.chunks_, {})) {}
+  VectorClock& operator=(VectorClock other) noexcept {
+    chunks_.swap(other.chunks_);
+    return *this;
+  }
+  ~VectorClock() {
+    for (ClockChunk* chunk : chunks_)
+      ClockChunk::drop(chunk);
+  }
+
+  u32 operator[](u32 agent) const {
+    const u32 index = agent / ClockChunk::kAgents;
+    if (index >= chunks_.size() || chunks_[index] == nullptr) return 0;
+    return static_cast<u32>(chunks_[index]->time[agent % ClockChunk::kAgents]);
+  }
 
   void raise(u32 agent, u32 time) {
-    if (agent >= time_.size()) time_.resize(agent + 1, 0);
-    time_[agent] = std::max(time_[agent], time);
+    const u32 index = agent / ClockChunk::kAgents;
+    if (index >= chunks_.size()) chunks_.resize(index + 1, nullptr);
+    if ((*this)[agent] >= time) return;
+    own(chunks_[index])->time[agent % ClockChunk::kAgents] = static_cast<i32>(time);
   }
 
   void join(const VectorClock& other) {
-    if (other.time_.size() > time_.size()) time_.resize(other.time_.size(), 0);
-    u32* mine = time_.data();
-    const u32* theirs = other.time_.data();
-    const std::size_t count = other.time_.size();
-    for (std::size_t i = 0; i < count; ++i)
-      mine[i] = mine[i] < theirs[i] ? theirs[i] : mine[i];
+    if (other.chunks_.size() > chunks_.size()) chunks_.resize(other.chunks_.size(), nullptr);
+    for (std::size_t i = 0; i < other.chunks_.size(); ++i) {
+      if (other.chunks_[i] != nullptr && other.chunks_[i] != chunks_[i]) {
+        join(chunks_[i], other.chunks_[i]);
+      }
+    }
   }
 
-  void clear() { time_.clear(); }
-
  private:
-  std::vector<u32> time_;
+  // The chunk for this clock alone.
+  static ClockChunk* own(ClockChunk*& mine) {
+    if (mine != nullptr && mine->uses == 1) return mine;
+    ClockChunk* copy = ClockChunk::make();
+    if (mine == nullptr) {
+      std::fill_n(copy->time, ClockChunk::kAgents, 0);
+    } else {
+      std::copy_n(mine->time, ClockChunk::kAgents, copy->time);
+      ClockChunk::drop(mine);
+    }
+    return mine = copy;
+  }
+
+  static void join(ClockChunk*& mine, ClockChunk* theirs) {
+    i32 older = 0;
+    i32 newer = 0;
+    if (mine != nullptr) {
+      const i32* a = mine->time;
+      const i32* b = theirs->time;
+      for (u32 i = 0; i < ClockChunk::kAgents; ++i) {
+        older |= b[i] - a[i];
+        newer |= a[i] - b[i];
+      }
+    }
+    // Negative where some time of the other is less, or some of ours is.
+    if (older >= 0) {
+      ++theirs->uses;
+      ClockChunk::drop(mine);
+      mine = theirs;
+    } else if (newer < 0) {
+      i32* to = own(mine)->time;
+      for (u32 i = 0; i < ClockChunk::kAgents; ++i)
+        to[i] = std::max(to[i], theirs->time[i]);
+    }
+  }
+
+  std::vector<ClockChunk*> chunks_;
 };
 
 /// What is known, and of it, what a proxy fence has made known to asynchronous operations.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -17,7 +18,11 @@ class Stack {
   Stack(Stack&& other) noexcept;
   Stack& operator=(Stack&&) = delete;
 
-  std::byte* top() const { return memory_ + kBytes; }
+  /// Tops differ in their low bits, for else the caches would hold few of them at a time.
+  std::byte* top() const {
+    const auto number = reinterpret_cast<std::uintptr_t>(memory_) / (kBytes + 4096);
+    return memory_ + kBytes - number % 64 * 192;
+  }
   std::byte* bottom() const { return memory_; }
 
  private:

@@ -312,8 +312,20 @@ void Machine::block(Thread& thread, const Wait& wait) {
   const bool traced = options_.trace != nullptr && !wait.team && thread.lane == 0;
   const u64 event =
       traced ? trace_begin(TraceKind::wait, thread, wait.site, wait.what, wait.object, 0) : 0;
-  switch_fiber(thread.context, host_);
+  switch_from(thread);
   trace_end(event);
+}
+
+// To the host's stack only where it has something to decide.
+void Machine::switch_from(Thread& thread) {
+  Thread* following = next();
+  if (following == &thread) return;
+  if (following == nullptr) {
+    switch_fiber(thread.context, host_);
+    return;
+  }
+  current_ = running = following;
+  switch_fiber(thread.context, following->context);
 }
 
 void Machine::wake(Thread& thread) {
@@ -328,7 +340,7 @@ void Machine::wake_all(std::vector<Thread*>& threads) {
 void Machine::maybe_yield(Thread& thread) {
   if (options_.schedule != Schedule::random || !draw(8)) return;
   ready_.push_back(&thread);
-  switch_fiber(thread.context, host_);
+  switch_from(thread);
 }
 
 bool Machine::waits_for_global() const {
@@ -368,7 +380,7 @@ void together(Team& team, Thread& thread, const char* what, Site site, void* ope
     team.what = what;
     team.site = site;
     team.operands.assign(size, nullptr);
-  } else if (std::string_view(team.what) != what) {
+  } else if (team.what != what && std::string_view(team.what) != what) {
     m.fail(Fault::divergent, thread, site, 0,
            fmt::format("{} while other threads of the {} are at {} ({}:{}): all of them must "
                        "execute the same instruction",

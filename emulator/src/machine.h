@@ -257,6 +257,7 @@ class Machine {
   void finish_cluster(Cluster& cluster);
   void check_visits(Cta& cta);
   void finish_thread(Thread& thread);
+  void switch_from(Thread& thread);
   Thread* next();
   bool run_pending();
   bool waits_for_global() const;

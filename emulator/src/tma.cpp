@@ -11,9 +11,12 @@
 namespace estoc::emulator {
 namespace {
 
-// A box of a tensor: rows of bytes that lie together in global memory and in shared memory.
+// A box of a tensor: rows of bytes that lie together in global memory and in shared memory. Of a
+// mode whose element stride is s, every s-th element of the box is copied; there is none for the
+// innermost.
 struct Box {
   EncodedMap map;
+  std::array<u32, 5> counts{};
   std::array<i64, 5> at{};
   u32 element;
   u32 row_bytes;
@@ -26,8 +29,8 @@ struct Box {
     bool inside = true;
     point = at;
     for (u32 mode = 1; mode < map.rank; ++mode) {
-      point[mode] += i64{row % map.box[mode]} * map.element_strides[mode];
-      row /= map.box[mode];
+      point[mode] += i64{row % counts[mode]} * map.element_strides[mode];
+      row /= counts[mode];
       inside = inside && point[mode] >= 0 && point[mode] <= i64{map.last[mode]};
     }
     return inside;
@@ -54,8 +57,11 @@ bool decode(Thread& thread, const TensorMap& map, const i32* at, int rank, Site 
   box.element = element_bytes(box.map.type);
   box.row_bytes = box.map.box[0] * box.element;
   box.rows = 1;
-  for (u32 mode = 1; mode < box.map.rank; ++mode)
-    box.rows *= box.map.box[mode];
+  for (u32 mode = 1; mode < box.map.rank; ++mode) {
+    const u32 step = box.map.element_strides[mode];
+    box.counts[mode] = (box.map.box[mode] + step - 1) / step;
+    box.rows *= box.counts[mode];
+  }
   for (int i = 0; i < rank; ++i)
     box.at[static_cast<std::size_t>(i)] = at[i];
   return true;
@@ -83,28 +89,16 @@ void for_row(const Box& box, u32 row, const Action& action, const Fill& fill) {
     fill(offset, box.row_bytes);
     return;
   }
-  const i64 step = box.map.element_strides[0];
   const i64 end = i64{box.map.last[0]} + 1;
-  if (step == 1) {
-    const i64 first = std::clamp<i64>(-point[0], 0, box.map.box[0]);
-    const i64 last = std::clamp<i64>(end - point[0], first, box.map.box[0]);
-    const auto before = static_cast<u32>(first) * box.element;
-    const auto inside = static_cast<u32>(last - first) * box.element;
-    if (before > 0) fill(offset, before);
-    point[0] += first;
-    if (inside > 0) action(offset + before, box.address_of(point), inside);
-    const u32 after = box.row_bytes - before - inside;
-    if (after > 0) fill(offset + before + inside, after);
-    return;
-  }
-  for (u32 i = 0; i < box.map.box[0]; ++i, point[0] += step) {
-    const u32 to = offset + i * box.element;
-    if (point[0] >= 0 && point[0] < end) {
-      action(to, box.address_of(point), box.element);
-    } else {
-      fill(to, box.element);
-    }
-  }
+  const i64 first = std::clamp<i64>(-point[0], 0, box.map.box[0]);
+  const i64 last = std::clamp<i64>(end - point[0], first, box.map.box[0]);
+  const auto before = static_cast<u32>(first) * box.element;
+  const auto inside = static_cast<u32>(last - first) * box.element;
+  if (before > 0) fill(offset, before);
+  point[0] += first;
+  if (inside > 0) action(offset + before, box.address_of(point), inside);
+  const u32 after = box.row_bytes - before - inside;
+  if (after > 0) fill(offset + before + inside, after);
 }
 
 // Copies between a plain buffer and swizzled shared memory, in pieces that stay together.

@@ -22,6 +22,9 @@ GPU_TEST = """#!/bin/bash
 echo "gpu_test $*"
 exit "${STUB_STATUS:-0}"
 """
+CONFORMANCE = """#!/bin/bash
+echo "conformance $*"
+"""
 SANITIZER = """#!/bin/bash
 if [[ $2 == "${STUB_FINDS:-}" ]]; then echo "found something"; exit 99; fi
 if [[ $2 == "${STUB_HANGS:-}" ]]; then sleep 60; fi
@@ -38,6 +41,7 @@ class GpuScript(unittest.TestCase):
         pack = self.folder / "estoc_gpu_test"
         self.write(pack / "estoc", ESTOC)
         self.write(pack / "estoc_gpu_test", GPU_TEST)
+        self.write(pack / "estoc_conformance_test", CONFORMANCE)
         self.write(pack / "gpu_test.sh", SCRIPT.read_text())
         with tarfile.open(self.folder / "pack.tar.gz", "w:gz") as tar:
             tar.add(pack, "estoc_gpu_test")
@@ -72,9 +76,10 @@ class GpuScript(unittest.TestCase):
         tools = ["memcheck", "racecheck", "initcheck", "synccheck"]
         passed, results = self.results()
         self.assertTrue(passed)
-        self.assertEqual(list(results), ["gpu_test", "command", *tools])
+        self.assertEqual(list(results), ["gpu_test", "conformance", "command", *tools])
         self.assertEqual(set(results.values()), {"passed"})
         log = (self.out / "gpu_test.log").read_text()
+        self.assertIn(f"conformance --report {self.out}/conformance.json", log)
         for tool in tools:
             self.assertIn(f"--tool {tool} --error-exitcode 99", log)
         self.assertEqual(log.count("\ngpu_test --no-features --provider cuda"), len(tools))

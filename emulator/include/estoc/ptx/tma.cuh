@@ -34,6 +34,7 @@ inline void cp_async_bulk_tensor_load_hint(u32 shared, const TensorMap& map, u32
                                            const i32 (&at)[rank], u64 policy,
                                            int line = __builtin_LINE(),
                                            const char* file = __builtin_FILE()) {
+  (void)policy;
   emulator::tma_load(shared, map, barrier, at, rank, 0, {file, line});
 }
 
@@ -50,6 +51,7 @@ inline void cp_async_bulk_tensor_load_multicast_hint(u32 shared, const TensorMap
                                                      u32 ctas, const i32 (&at)[rank], u64 policy,
                                                      int line = __builtin_LINE(),
                                                      const char* file = __builtin_FILE()) {
+  (void)policy;
   emulator::tma_load(shared, map, barrier, at, rank, ctas, {file, line});
 }
 
@@ -64,6 +66,7 @@ template <int rank>
 inline void cp_async_bulk_tensor_store_hint(const TensorMap& map, u32 shared, const i32 (&at)[rank],
                                             u64 policy, int line = __builtin_LINE(),
                                             const char* file = __builtin_FILE()) {
+  (void)policy;
   emulator::tma_store(map, shared, at, rank, false, {file, line});
 }
 
@@ -78,6 +81,7 @@ template <int rank>
 inline void cp_async_bulk_prefetch_tensor(const TensorMap& map, const i32 (&at)[rank],
                                           int line = __builtin_LINE(),
                                           const char* file = __builtin_FILE()) {
+  (void)at;
   emulator::prefetch_tensormap(map, {file, line});
 }
 

@@ -1,0 +1,238 @@
+// Runs kernels of the cuda provider's classes under the emulator: as users get them, from the text
+// that NVRTC would get and by the class's own plan.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "emulator/run.h"
+#include "estoc/discovery.hpp"
+#include "pairs.h"
+#include "problem.h"
+
+namespace {
+
+using namespace estoc;
+using namespace estoc::cover;
+
+constexpr const char* kUsage =
+    "usage: estoc_emulator_cover [OPTION]...\n"
+    "  --class NAME     this kernel class alone (default: all of the cuda provider)\n"
+    "  --sample N       N kernels of each class at random, instead of a pairwise cover; 0: all\n"
+    "  --problems N     for each kernel (default: 3, one in each schedule)\n"
+    "  --soak N         then N runs of these kernels in random schedules\n"
+    "  --seconds N      start no further kernel after N seconds, which is a failure\n"
+    "  --seed N         of kernels, problems and schedules (default: 1)\n"
+    "  --threads N      host threads (default: one for each core)\n"
+    "exit status: 0 all are clean and right, 1 not, 2 bad usage\n";
+
+struct Settings {
+  std::string kernel_class;
+  std::optional<std::uint64_t> sample;
+  std::uint64_t problems = 3;
+  std::uint64_t soak = 0;
+  std::uint64_t seconds = 0;
+  std::uint64_t seed = 1;
+  std::uint64_t threads = std::max(1U, std::thread::hardware_concurrency());
+};
+
+Settings parse(int argc, char** argv) {
+  Settings settings;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    if (i + 1 == argc) throw std::invalid_argument(std::string(option));
+    const std::string_view value = argv[++i];
+    if (option == "--class") {
+      settings.kernel_class = value;
+      continue;
+    }
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc() || end != value.data() + value.size()) {
+      throw std::invalid_argument(fmt::format("{} {}", option, value));
+    }
+    if (option == "--sample") {
+      settings.sample = number;
+    } else if (option == "--problems") {
+      settings.problems = number;
+    } else if (option == "--soak") {
+      settings.soak = number;
+    } else if (option == "--seconds") {
+      settings.seconds = number;
+    } else if (option == "--seed") {
+      settings.seed = number;
+    } else if (option == "--threads") {
+      settings.threads = std::max<std::uint64_t>(number, 1);
+    } else {
+      throw std::invalid_argument(std::string(option));
+    }
+  }
+  return settings;
+}
+
+class Cover {
+ public:
+  explicit Cover(const Settings& settings) : settings_(settings) {}
+
+  int run() {
+    for (const Kernel& first : one_of_each_class())
+      choose(first);
+    in_parallel(kernels_.size(), [&](std::size_t i) { check(kernels_[i], i); });
+    if (settings_.soak > 0) soak();
+    for (const std::string& failure : failures_)
+      fmt::print("FAILED {}\n", failure);
+    fmt::print("{} kernels, {} runs, {} failed, {} not reached; {:.0f} s\n", kernels_.size(),
+               runs_.load(), failures_.size(), left_.load(), elapsed());
+    return failures_.empty() && left_ == 0 ? 0 : 1;
+  }
+
+ private:
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  std::vector<Kernel> one_of_each_class() const {
+    KernelQuery query;
+    query.providers = {"cuda"};
+    std::vector<Kernel> found;
+    std::set<std::string> seen;
+    const KernelSequence all = get_kernels(query);
+    for (const Kernel& kernel : all) {
+      const std::string& name = kernel.metadata().kernel_class;
+      if (!settings_.kernel_class.empty() && name != settings_.kernel_class) continue;
+      if (seen.insert(name).second) found.push_back(kernel);
+    }
+    if (found.empty()) throw std::invalid_argument("no class " + settings_.kernel_class);
+    return found;
+  }
+
+  void choose(const Kernel& first) {
+    const auto space = first.kernel_class().space();
+    std::vector<std::uint64_t> points;
+    if (settings_.sample) {
+      std::mt19937_64 random(settings_.seed);
+      const bool all = *settings_.sample == 0;
+      const std::uint64_t count = all ? space->size() : *settings_.sample;
+      for (std::uint64_t i = 0; i < count; ++i)
+        points.push_back(all ? i : random() % space->size());
+    } else {
+      points = pairwise_cover(*space, settings_.seed);
+    }
+    for (const std::uint64_t point : points)
+      kernels_.push_back(
+          kernel_by_name(first.metadata().kernel_class + space->suffix(space->at(point))));
+    fmt::print("{}: {} of {} kernels\n", first.metadata().kernel_class, points.size(),
+               space->size());
+  }
+
+  template <typename Action>
+  void in_parallel(std::size_t count, const Action& action) {
+    std::atomic<std::size_t> next = 0;
+    std::vector<std::thread> workers;
+    for (std::uint64_t i = 0; i < settings_.threads; ++i) {
+      workers.emplace_back([&] {
+        for (std::size_t at = next++; at < count; at = next++)
+          action(at);
+      });
+    }
+    for (std::thread& worker : workers)
+      worker.join();
+  }
+
+  void fail(std::string what) {
+    const std::lock_guard lock(mutex_);
+    failures_.push_back(std::move(what));
+  }
+
+  /// sm_90a, or the oldest where that has the shared memory that the kernel takes.
+  static Target target_of(const Kernel& kernel, std::uint64_t number) {
+    const auto& targets = kernel.metadata().targets;
+    const Target hopper = Target::sm(90, true);
+    if (std::find(targets.begin(), targets.end(), hopper) == targets.end()) return targets.front();
+    std::mt19937_64 random(number);
+    std::string reason;
+    const bool oldest =
+        number % 2 == 0 && CoverProblem::draw(kernel, targets.front(), random, reason) != nullptr;
+    return oldest ? targets.front() : hopper;
+  }
+
+  void check(const Kernel& kernel, std::uint64_t number) {
+    if (settings_.seconds > 0 && elapsed() > static_cast<double>(settings_.seconds)) {
+      ++left_;
+      return;
+    }
+    try {
+      const emulator::BuiltKernel built(kernel, target_of(kernel, number));
+      for (std::uint64_t i = 0; i < settings_.problems; ++i) {
+        run_one(built, settings_.seed + 1000 * number + i, static_cast<emulator::Schedule>(i % 3));
+      }
+    } catch (const std::exception& error) {
+      fail(fmt::format("{}: {}", kernel.name(), error.what()));
+    }
+  }
+
+  void soak() {
+    in_parallel(settings_.soak, [&](std::size_t i) {
+      const Kernel& kernel = kernels_[i % kernels_.size()];
+      try {
+        run_one(emulator::BuiltKernel(kernel, target_of(kernel, i % kernels_.size())),
+                settings_.seed + 1000000 + i, emulator::Schedule::random);
+      } catch (const std::exception& error) {
+        fail(fmt::format("{}: {}", kernel.name(), error.what()));
+      }
+    });
+  }
+
+  void run_one(const emulator::BuiltKernel& built, std::uint64_t seed,
+               emulator::Schedule schedule) {
+    const Kernel& kernel = built.kernel();
+    std::mt19937_64 random(seed);
+    std::string reason;
+    const auto problem = CoverProblem::draw(kernel, built.target(), random, reason);
+    if (problem == nullptr) {
+      fail(fmt::format("{}: no problem was found for it: {}", kernel.name(), reason));
+      return;
+    }
+    emulator::RunOptions options;
+    options.launch.schedule = schedule;
+    options.launch.seed = seed;
+    options.multiprocessors = 4;
+    problem->poison();
+    const emulator::Report report = built.run(problem->arguments(), options);
+    ++runs_;
+    const std::string wrong = problem->wrong();
+    if (report.clean() && wrong.empty()) return;
+    fail(fmt::format("{}, {}, schedule {} seed {}: {}\n{}", kernel.name(), problem->text(),
+                     static_cast<int>(schedule), seed, wrong, report.text()));
+  }
+
+  Settings settings_;
+  std::vector<Kernel> kernels_;
+  std::mutex mutex_;
+  std::vector<std::string> failures_;
+  std::atomic<std::uint64_t> runs_ = 0;
+  std::atomic<std::uint64_t> left_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Cover(parse(argc, argv)).run();
+  } catch (const std::invalid_argument& error) {
+    fmt::print(stderr, "{}\n{}", error.what(), kUsage);
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "estoc_emulator_cover: {}\n", error.what());
+    return 1;
+  }
+}

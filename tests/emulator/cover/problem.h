@@ -1,0 +1,43 @@
+// A problem that a kernel can carry out, with operands of small integers, and what must come out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "estoc/arguments.hpp"
+#include "estoc/kernel.hpp"
+
+namespace estoc::cover {
+
+/// Host memory of an operand; what no element covers is 0xa5.
+struct HostTensor {
+  std::vector<std::byte> storage;
+  TensorView view;
+};
+
+/// Small and mostly ragged, some batched, some of no K or one; strides as the kernel's layouts and
+/// alignments ask.
+class CoverProblem {
+ public:
+  /// Null when a number of draws gave nothing that the kernel supports; `reason` says why the last
+  /// was refused.
+  static std::unique_ptr<CoverProblem> draw(const Kernel& kernel, Target target,
+                                            std::mt19937_64& random, std::string& reason);
+
+  const RuntimeArguments& arguments() const { return *arguments_; }
+  std::string text() const;
+  /// Before each run: the output holds 0xa5.
+  void poison();
+  /// Empty when the output is what it must be, to the last bit where the arithmetic is exact.
+  std::string wrong() const;
+
+ private:
+  std::vector<HostTensor> tensors_;  ///< A, B, out
+  std::unique_ptr<RuntimeArguments> arguments_;
+  std::vector<std::byte> expected_;  ///< of a GEMM
+};
+
+}  // namespace estoc::cover

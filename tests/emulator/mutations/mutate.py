@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Plants faults into the real kernels, one at a time, and checks that the emulator finds each.
+
+Usage: mutate.py [OPTION]...
+  --library FILE   libestoc_emulator.a and the objects that mutants are linked with; repeatable
+  --work DIR       folder for what is compiled (default: a temporary one)
+  --only TEXT      only faults whose description or file contains TEXT
+  --sample N       N of them, chosen by the date; prints which
+  --jobs N         mutants at a time (default: as many as there are processors)
+  --seeds N        random schedules of each (default: 4)
+  --list           prints the table of docs/emulator.md and ends
+  --check FILE     checks that FILE has that table, and ends
+Each fault is a replacement of text that must match exactly once in device/estoc. A mutant that does
+not compile, is not found, or does not end is a failure.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import other_faults  # noqa: E402
+import sm90_faults  # noqa: E402
+from planted import CASES  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+DEVICE = ROOT / "device/estoc"
+FAULTS = sm90_faults.FAULTS + other_faults.FAULTS
+
+PROGRAM = """#include "mutations/runner.h"
+
+#include <estoc/kernels/{kernel}.cuh>
+
+using namespace estoc;
+using namespace estoc::abi;
+
+namespace {{
+
+constexpr {config_type} kConfig{{{config}}};
+
+void kernel(const {parameters} p) {{
+  {call};
+}}
+
+}}  // namespace
+
+int main(int argc, char** argv) {{
+  return mutations::run(kConfig, emulator::entry<kernel>, {{{problems}}}, argc, argv);
+}}
+"""
+TYPES = {
+    "sm90_gemm": "Sm90Gemm",
+    "sm80_gemm": "Sm80Gemm",
+    "simt_gemm": "SimtGemm",
+    "simt_elementwise": "SimtElementwise",
+}
+
+
+def program_of(case):
+    """The C++ text of one case."""
+    name = TYPES[case.kernel]
+    takes_epilogue = case.kernel != "simt_elementwise"
+    arguments = "p, epilogue::Identity{}" if takes_epilogue else "p"
+    problems = ", ".join(
+        "harness::Problem{" + ", ".join(str(x).lower() for x in problem) + "}"
+        for problem in case.problems
+    )
+    return PROGRAM.format(
+        kernel=case.kernel,
+        config_type=f"{name}Config",
+        parameters=f"{name}Parameters",
+        config=case.config,
+        call=f"{case.kernel}<kConfig>({arguments})",
+        problems=problems,
+    )
+
+
+def mutated(fault):
+    """The text of a fault's file with the fault in it."""
+    text = (DEVICE / fault.file).read_text(encoding="utf-8")
+    count = text.count(fault.old)
+    if count != 1:
+        raise SystemExit(f"{fault.file}: '{fault.what}' matches {count} times, not once")
+    return text.replace(fault.old, fault.new)
+
+
+class Workshop:
+    """Compiles mutants and runs them."""
+
+    def __init__(self, folder, libraries, seeds):
+        self.folder = folder
+        self.libraries = libraries
+        self.seeds = seeds
+
+    def run(self, name, case, overlay, expected):
+        """(passed, what was printed) of one program."""
+        source = self.folder / f"{name}.cpp"
+        program = self.folder / name
+        source.write_text(program_of(CASES[case]), encoding="utf-8")
+        command = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "-w"]
+        if overlay is not None:
+            command += ["-I", str(overlay)]
+        command += ["-I", str(ROOT / "emulator/include"), "-I", str(ROOT / "tests/emulator")]
+        command += ["-isystem", str(ROOT / "device"), str(source), "-o", str(program)]
+        command += self.libraries
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            return False, "it does not compile:\n" + done.stderr[:2000]
+        try:
+            done = subprocess.run(
+                [str(program), expected, str(self.seeds)],
+                capture_output=True, text=True, errors="replace", timeout=120, check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return False, "it does not end"
+        finally:
+            program.unlink()
+        text = done.stdout.strip()
+        if done.returncode < 0:
+            text += f"\nended by signal {-done.returncode}"
+        return done.returncode == 0, text
+
+    def control(self, case):
+        return self.run(f"control_{case}", case, None, "")
+
+    def mutant(self, number, fault):
+        overlay = self.folder / f"overlay_{number}"
+        path = overlay / "estoc" / fault.file
+        path.parent.mkdir(parents=True)
+        path.write_text(mutated(fault), encoding="utf-8")
+        return self.run(f"mutant_{number}", fault.case, overlay, ",".join(fault.found))
+
+
+def table():
+    """The faults by file and report, as docs/emulator.md has them."""
+    rows = collections.defaultdict(list)
+    for fault in FAULTS:
+        name = fault.file.removeprefix("kernels/").removesuffix(".cuh")
+        rows[name, " or ".join(fault.found)].append(fault.what)
+    lines = [f"The {len(FAULTS)} faults:", "", "| in | found as | faults |", "|---|---|---|"]
+    for (name, found), faults in rows.items():
+        lines.append(f"| {name} | {found} | {'; '.join(faults)} |")
+    return "\n".join(lines) + "\n"
+
+
+def check_table(path):
+    if table() in pathlib.Path(path).read_text(encoding="utf-8"):
+        return 0
+    print(f"{path}: the table of planted faults is not what --list prints", file=sys.stderr)
+    return 1
+
+
+def chosen(arguments):
+    faults = [f for f in FAULTS if arguments.only in f.what or arguments.only in f.file]
+    if arguments.sample and arguments.sample < len(faults):
+        seed = datetime.date.today().isoformat()
+        faults = random.Random(seed).sample(faults, arguments.sample)
+        print(f"{len(faults)} of {len(FAULTS)} faults, chosen by {seed}")
+    return faults
+
+
+def run_all(workshop, faults, jobs):
+    """Runs controls and mutants; prints failures and a summary, answers the exit status."""
+    start = time.monotonic()
+    failures = []
+    met = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        cases = sorted({fault.case for fault in faults})
+        controls = {case: pool.submit(workshop.control, case) for case in cases}
+        mutants = [pool.submit(workshop.mutant, i, fault) for i, fault in enumerate(faults)]
+        for case, future in controls.items():
+            passed, text = future.result()
+            if not passed:
+                failures.append(f"the kernel of '{case}' is not clean as it is:\n{text}")
+        for fault, future in zip(faults, mutants):
+            passed, text = future.result()
+            if passed:
+                report, schedule = text.split("\t")
+                met[report] += 1
+                print(f"{fault.file}: {fault.what}: {report} ({schedule})")
+            else:
+                failures.append(f"{fault.file}: '{fault.what}' is not {fault.found}:\n{text}")
+    print("\n".join(failures))
+    print(", ".join(f"{count} {name}" for name, count in met.most_common()))
+    print(
+        f"{len(cases)} kernels as they are and {len(faults)} faults, {len(failures)} failures, "
+        f"{time.monotonic() - start:.0f} s"
+    )
+    return 1 if failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--library", action="append", default=[])
+    parser.add_argument("--work")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check")
+    arguments = parser.parse_args()
+    for fault in FAULTS:
+        mutated(fault)
+    if arguments.list:
+        print(table(), end="")
+        return 0
+    if arguments.check:
+        return check_table(arguments.check)
+    with tempfile.TemporaryDirectory(prefix="estoc_mutants_", dir=arguments.work) as folder:
+        workshop = Workshop(pathlib.Path(folder), arguments.library, arguments.seeds)
+        return run_all(workshop, chosen(arguments), arguments.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

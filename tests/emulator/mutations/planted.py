@@ -1,0 +1,97 @@
+"""What the lists of planted faults are made of, and the kernels that they are planted into."""
+
+import dataclasses
+
+SM90 = "kernels/sm90_gemm.cuh"
+SM80 = "kernels/sm80_gemm.cuh"
+SIMT = "kernels/simt_gemm.cuh"
+ELEMENTWISE = "kernels/simt_elementwise.cuh"
+PIPELINE = "pipeline.cuh"
+SCHEDULER = "scheduler.cuh"
+SWIZZLE = "swizzle.cuh"
+TILE_STORE = "tile_store.cuh"
+MMA_OPERAND = "mma_operand.cuh"
+
+
+@dataclasses.dataclass(frozen=True)
+class Planted:
+    """A fault: in `file` of device/estoc, `old`, which stands there exactly once, becomes `new`.
+    The kernel of `case` is found out by one of the reports `found` (names of the emulator, or
+    "wrong output")."""
+
+    what: str
+    file: str
+    case: str
+    found: tuple
+    old: str
+    new: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """A kernel: its function, the configuration, and problems (m, n, k, l, ctas, along_n)."""
+
+    kernel: str
+    config: str
+    problems: tuple
+
+
+def sm90(types, layouts, tile, stages, cluster, schedule, promote, tma_store, *problems):
+    yes = {True: "true", False: "false"}
+    config = (
+        f"{types}, {yes['m' in layouts]}, {yes['n' in layouts]}, {tile}, {stages}, {cluster}, "
+        f"Schedule::{schedule}, {yes[promote]}, {yes[tma_store]}"
+    )
+    return Case("sm90_gemm", config, problems)
+
+
+BF16 = "Type::bf16, Type::bf16, Type::f32, Type::bf16"
+F16 = "Type::f16, Type::f16, Type::f32, Type::f16"
+F8 = "Type::e4m3, Type::e4m3, Type::f32, Type::bf16"
+
+CASES = {
+    "cooperative": sm90(BF16, "", "128, 64", 3, "1, 1", "cooperative", False, True, (200, 136, 200)),
+    "pingpong": sm90(BF16, "n", "128, 64", 3, "1, 1", "pingpong", False, True, (264, 200, 264)),
+    "cluster": sm90(F16, "m", "128, 128", 3, "2, 1", "cooperative", False, True, (520, 136, 264)),
+    "pair": sm90(BF16, "n", "128, 128", 3, "1, 2", "pingpong", False, True, (136, 520, 200)),
+    "promoted": sm90(F8, "", "64, 64", 2, "1, 1", "single", True, True, (72, 136, 400)),
+    "direct": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, False, (72, 77, 136), (72, 77, 136, 2)),
+    "large": sm90(BF16, "", "128, 128", 4, "1, 1", "cooperative", False, True, (200, 136, 320)),
+    "banded": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (320, 136, 72)),
+    "sm80": Case(
+        "sm80_gemm",
+        f"{BF16}, false, false, 64, 64, 32, 2, 2, 3, 16, 16, true",
+        ((72, 72, 104), (136, 72, 232, 2, 1)),
+    ),
+    "sm80_small": Case(
+        "sm80_gemm",
+        f"{F16}, true, true, 64, 64, 32, 2, 2, 4, 8, 8, true",
+        ((68, 68, 69), (68, 140, 104)),
+    ),
+    "sm80_bytes": Case(
+        "sm80_gemm",
+        "Type::i8, Type::i8, Type::i32, Type::i32, true, false, 64, 64, 64, 2, 2, 3, 4, 4, false",
+        ((68, 67, 69),),
+    ),
+    "sm80_f64": Case(
+        "sm80_gemm",
+        "Type::f64, Type::f64, Type::f64, Type::f64, false, true, 64, 64, 16, 2, 2, 3, 16, 16, true",
+        ((66, 66, 34),),
+    ),
+    "simt": Case(
+        "simt_gemm",
+        f"{BF16}, Vectors::last, Vectors::last, true, 64, 64, 16, 8, 8",
+        ((72, 72, 40), (64, 72, 21, 2, 1)),
+    ),
+    "simt_any": Case(
+        "simt_gemm",
+        "Type::f32, Type::f32, Type::f32, Type::f32, Vectors::none, Vectors::none, false, 32, 32, "
+        "16, 4, 4",
+        ((70, 35, 21), (33, 33, 37, 2, 1)),
+    ),
+    "elementwise": Case(
+        "simt_elementwise",
+        "Op::add, Type::f16, Type::f16, Type::f16, Type::f32, 8, false",
+        ((700, 37, 0, 1, 2),),
+    ),
+}

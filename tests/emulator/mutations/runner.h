@@ -1,0 +1,22 @@
+// What the program of one mutant does: runs its kernel in many orders of events until it is found
+// out. Each mutant is compiled with this, and linked with the emulator.
+#pragma once
+
+#include <vector>
+
+#include "emulator/launch.h"
+#include "harness/gemm.h"
+
+namespace estoc::mutations {
+
+/// Arguments: the names of the reports that fit, separated by commas ("wrong output" is one), and
+/// the number of random schedules. Prints the first that is met, the schedule and the seed, and
+/// returns 0; 1 when none is. With an empty list, returns 0 when every run is clean and right.
+int run(const harness::Config& config, emulator::Entry entry,
+        const std::vector<harness::Problem>& problems, int argc, char** argv);
+
+/// Rows of a matrix plus a column that is repeated along them.
+int run(const abi::SimtElementwiseConfig& config, emulator::Entry entry,
+        const std::vector<harness::Problem>& problems, int argc, char** argv);
+
+}  // namespace estoc::mutations
