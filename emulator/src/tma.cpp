@@ -79,26 +79,33 @@ void check_shared_alignment(Thread& thread, const Box& box, u32 shared, Site sit
   }
 }
 
+// An H200 stores the last elements of a row in whole chunks, beyond the tensor's extent where that
+// is no multiple of one; loads stop at the element, and are taken to.
+constexpr i64 kStoreChunk = 16;
+
 // Calls action(shared offset within the box, global address, bytes) for the parts of row `row` that
-// exist, and fill(offset, bytes) for those outside the tensor.
+// exist, and fill(offset, bytes) for those outside the tensor, whose rows end with a whole chunk.
 template <typename Action, typename Fill>
-void for_row(const Box& box, u32 row, const Action& action, const Fill& fill) {
+void for_row(const Box& box, u32 row, i64 chunk, const Action& action, const Fill& fill) {
   std::array<i64, 5> point{};
   const u32 offset = row * box.row_bytes;
   if (!box.row_origin(row, point)) {
     fill(offset, box.row_bytes);
     return;
   }
-  const i64 end = i64{box.map.last[0]} + 1;
-  const i64 first = std::clamp<i64>(-point[0], 0, box.map.box[0]);
-  const i64 last = std::clamp<i64>(end - point[0], first, box.map.box[0]);
-  const auto before = static_cast<u32>(first) * box.element;
-  const auto inside = static_cast<u32>(last - first) * box.element;
-  if (before > 0) fill(offset, before);
-  point[0] += first;
-  if (inside > 0) action(offset + before, box.address_of(point), inside);
-  const u32 after = box.row_bytes - before - inside;
-  if (after > 0) fill(offset + before + inside, after);
+  const i64 begin = point[0] * box.element;
+  const i64 end = ((i64{box.map.last[0]} + 1) * box.element + chunk - 1) / chunk * chunk;
+  const i64 first = std::clamp<i64>(-begin, 0, box.row_bytes);
+  const i64 last = std::clamp<i64>(end - begin, first, box.row_bytes);
+  point[0] += first / box.element;
+  if (first > 0) fill(offset, static_cast<u32>(first));
+  if (last > first) {
+    action(offset + static_cast<u32>(first), box.address_of(point),
+           static_cast<u32>(last - first));
+  }
+  if (last < box.row_bytes) {
+    fill(offset + static_cast<u32>(last), static_cast<u32>(box.row_bytes - last));
+  }
 }
 
 // Copies between a plain buffer and swizzled shared memory, in pieces that stay together.
@@ -133,7 +140,7 @@ void fill_value(const Box& box, std::byte* to, u32 bytes) {
 void check_source(Thread& thread, const Box& box, Site site, bool write, u32 agent, u64 epoch) {
   for (u32 row = 0; row < box.rows; ++row) {
     for_row(
-        box, row,
+        box, row, write ? kStoreChunk : 1,
         [&](u32, u64 address, u32 bytes) {
           touch_global(Accessor::asynchronous(thread, site, write, agent, epoch, true), address,
                        bytes);
@@ -213,7 +220,7 @@ void tma_load(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
   const auto fetch = [box](std::vector<std::byte>& into) {
     for (u32 row = 0; row < box.rows; ++row) {
       for_row(
-          box, row,
+          box, row, 1,
           [&](u32 offset, u64 address, u32 bytes) {
             if (Machine::current().has_allocations() &&
                 Machine::current().find_allocation(address, bytes) == nullptr) {
@@ -327,7 +334,7 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
       [=] {
         for (u32 row = 0; row < box.rows; ++row) {
           for_row(
-              box, row,
+              box, row, adds ? 1 : kStoreChunk,
               [&](u32 offset, u64 address, u32 bytes) {
                 if (Machine::current().has_allocations() &&
                     Machine::current().find_allocation(address, bytes) == nullptr) {

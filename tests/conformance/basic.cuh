@@ -204,6 +204,7 @@ __device__ inline void multiply_add(const Parameters& p) {
   const float x = get_float(p, t);
   const float y = get_float(p, count + t);
   put(p, t, ptx::fma_rn(x, y, 1.5f));
+  put(p, 4 * count + t, ptx::mul_rn_f16x2(get(p, t), 0x3c014200u));
   put(p, count + t, ptx::mad_lo(static_cast<i32>(get(p, t)), 12345, 678));
   put(p, count + t, ptx::fma_rn(double{x}, double{y}, 1.5));
 }
