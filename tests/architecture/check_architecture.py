@@ -34,6 +34,7 @@ EXTRA_INCLUDES = {
     r"cli/.*": [r"emulator/run\.h"],
     r"emulator/host/.*": [r"(core|jit)/.*"],
     r"tests/emulator/.*": [r"estoc/.*\.cuh", r"sm\d+_kernel\.cuh"],
+    r"tests/conformance/.*": [r"(estoc|conformance)/.*\.cuh"],
 }
 
 # Headers of other projects, and the only places that may include them.

@@ -56,7 +56,8 @@ Tensor::Tensor(const Shape& shape, unsigned seed)
   const int bytes = abi::type_bytes(shape.type);
   const int per = std::max(1, shape.align / bytes);
   line_ = (inner() + per - 1) / per * per;
-  size_ = static_cast<std::size_t>(batch_stride() * shape.batches * bytes);
+  const int size = batch_stride() * shape.batches * bytes;
+  size_ = static_cast<std::size_t>(size);
   bytes_.assign(size_ + 1024, std::byte{0xa5});
   start_ = (1024 - reinterpret_cast<std::uintptr_t>(bytes_.data()) % 1024) % 1024;
   if (seed == 0) return;
@@ -74,7 +75,8 @@ int Tensor::batch_stride() const {
 
 std::size_t Tensor::offset_of(int l, int i, int j) const {
   const int element = l * batch_stride() + i * row_stride() + j * column_stride();
-  return static_cast<std::size_t>(element * abi::type_bytes(shape_.type));
+  const int byte = element * abi::type_bytes(shape_.type);
+  return static_cast<std::size_t>(byte);
 }
 
 abi::Matrix Tensor::matrix(unsigned long long address) const {

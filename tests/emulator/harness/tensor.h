@@ -55,7 +55,8 @@ class Tensor {
 
  private:
   std::size_t index_of(int l, int i, int j) const {
-    return static_cast<std::size_t>((l * shape_.rows + i) * shape_.columns + j);
+    const int index = (l * shape_.rows + i) * shape_.columns + j;
+    return static_cast<std::size_t>(index);
   }
   std::size_t offset_of(int l, int i, int j) const;
 
