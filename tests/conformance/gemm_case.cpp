@@ -114,10 +114,17 @@ std::vector<GemmKernel> gemm_kernels() {
   };
 }
 
-std::vector<Problem> gemm_problems(const GemmKernel& /*kernel*/) {
-  return {{136, 136, 136},          {200, 264, 72, 1, 2},       {8, 8, 400},
-          {72, 77, 65, 1, 1, true}, {65, 320, 200, 1, 3},       {1, 1, 1},
-          {64, 72, 40, 3},          {130, 66, 128, 2, 2, true}, {40, 24, 0}};
+std::vector<Problem> gemm_problems(const GemmKernel& kernel) {
+  std::vector<Problem> problems{{136, 136, 136},          {200, 264, 72, 1, 2},       {8, 8, 400},
+                                {72, 77, 65, 1, 1, true}, {65, 320, 200, 1, 3},       {1, 1, 1},
+                                {64, 72, 40, 3},          {130, 66, 128, 2, 2, true}, {40, 24, 0}};
+  const auto* sm90 = std::get_if<Sm90GemmConfig>(&kernel.config);
+  if (sm90 == nullptr || !sm90->tma_store) return problems;
+  // TMA stores rows of whole chunks of 16 bytes.
+  const int chunk = 16 / type_bytes(sm90->out);
+  for (Problem& problem : problems)
+    problem.n = (problem.n + chunk - 1) / chunk * chunk;
+  return problems;
 }
 
 }  // namespace conformance
