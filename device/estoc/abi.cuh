@@ -61,6 +61,55 @@ struct Matrix {
   long long batch_stride;
 };
 
+/// A tensor of the output's shape that an epilogue reads or writes; strides are 0 along the modes
+/// that it repeats.
+struct EpilogueOperand {
+  Matrix at;
+  int vectors;  ///< four neighbours of a row may be moved by one instruction
+  int mapped;   ///< TMA moves its tiles
+};
+
+/// A number given at run time: where it is on the device, or, the address being 0, the bits of its
+/// value in the type that it is computed in.
+struct EpilogueScalar {
+  unsigned long long address;
+  unsigned long long bits;
+};
+
+enum class Reduction : unsigned char { sum, max, min, absmax, sum_of_squares };
+
+/// Where tiles leave their parts of a reduction: part p of result r, in the type that it is
+/// computed in, is element p * results + r. Of results that are one for all batches, each batch has
+/// `parts`.
+struct EpiloguePartials {
+  unsigned long long address;
+  long long results;
+  long long parts;
+};
+
+/// What a generated epilogue is given.
+template <int tensors, int scalars, int stores, int reductions>
+struct EpilogueParameters {
+  EpilogueOperand tensor[tensors > 0 ? tensors : 1];
+  EpilogueScalar scalar[scalars > 0 ? scalars : 1];
+  EpilogueOperand store[stores];  ///< the first is the output
+  EpiloguePartials partial[reductions > 0 ? reductions : 1];
+};
+
+/// The second stage of a reduction: `parts` of each result, put together and stored at
+/// to.address + result / inner * to.batch_stride + result % inner * to.row_stride.
+struct EpilogueResult {
+  EpiloguePartials from;
+  Matrix to;
+  long long inner;
+  int lanes;  ///< threads that share a result: 8 or 256
+  int pad;
+};
+template <int reductions>
+struct EpilogueResults {
+  EpilogueResult result[reductions];
+};
+
 /// Configuration of simt_gemm.
 struct SimtGemmConfig {
   Type a;
@@ -77,6 +126,9 @@ struct SimtGemmConfig {
   int thread_n;
 
   ESTOC_CONSTEXPR int threads() const { return tile_m / thread_m * (tile_n / thread_n); }
+  ESTOC_CONSTEXPR int warps() const { return threads() / 32; }
+  /// Warps side by side, each four threads of columns wide.
+  ESTOC_CONSTEXPR int warps_n() const { return tile_n / (4 * thread_n); }
   /// CTAs that are to fit on a multiprocessor at least.
   ESTOC_CONSTEXPR int ctas() const { return threads() <= 64 ? 4 : 2; }
   /// Elements from one k to the next in shared memory; the padding keeps 16-byte alignment.
@@ -183,7 +235,8 @@ struct Sm80GemmConfig {
   int stages;
   int a_copy;  ///< bytes that one cp.async moves: 16, 8 or 4, as the alignment allows
   int b_copy;
-  bool out_vectors;  ///< rows of out are aligned to 16 bytes
+  bool out_vectors;    ///< rows of out are aligned to 16 bytes
+  bool fused = false;  ///< an epilogue reads the accumulators from shared memory
 
   ESTOC_CONSTEXPR int threads() const { return 32 * warps_m * warps_n; }
   ESTOC_CONSTEXPR int warp_rows() const { return tile_m / warps_m; }
@@ -192,7 +245,9 @@ struct Sm80GemmConfig {
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k * type_bytes(b); }
   ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// From one row of a warp's store to the next: 16 bytes more than the row, against conflicts.
-  ESTOC_CONSTEXPR int store_pitch() const { return warp_columns() * type_bytes(out) + 16; }
+  ESTOC_CONSTEXPR int store_pitch() const {
+    return warp_columns() * type_bytes(fused ? accumulator : out) + 16;
+  }
   /// Sixteen rows of each warp; they take the place of the stages.
   ESTOC_CONSTEXPR int store_bytes() const { return warps_m * warps_n * 16 * store_pitch(); }
   ESTOC_CONSTEXPR int shared_bytes() const {
