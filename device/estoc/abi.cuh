@@ -277,6 +277,26 @@ enum class Schedule : unsigned char {
   pingpong,     ///< two, each with a tile of its own; one stores while the other multiplies
 };
 
+/// Shared memory that the epilogue of each consumer of sm90_gemm takes; without one it is all 0.
+struct Sm90EpilogueShape {
+  int columns;      ///< of the boxes of 64 rows in which tensors are moved: a multiple of 16
+  int load_bytes;   ///< of one box of each input that is a whole matrix
+  int load_depth;   ///< boxes of an input that are under way or in use
+  int store_bytes;  ///< of one box of each output
+  int store_depth;  ///< 1 or 2
+  int value_bytes;  ///< vectors and scalars of one tile
+
+  /// A warp of the producer's brings inputs.
+  ESTOC_CONSTEXPR bool loads() const { return load_bytes + value_bytes > 0; }
+  ESTOC_CONSTEXPR int stores_offset() const { return load_bytes * load_depth; }
+  ESTOC_CONSTEXPR int values_offset() const { return stores_offset() + store_bytes * store_depth; }
+  ESTOC_CONSTEXPR int barriers_offset() const { return values_offset() + value_bytes; }
+  /// In steps of what swizzled boxes are aligned to.
+  ESTOC_CONSTEXPR int bytes() const {
+    return (barriers_offset() + 16 * (load_depth + 1) + 1023) / 1024 * 1024;
+  }
+};
+
 /// Configuration of sm90_gemm. The output is row-major; for a column-major one the host states the
 /// transposed problem.
 struct Sm90GemmConfig {
@@ -294,6 +314,7 @@ struct Sm90GemmConfig {
   Schedule schedule;
   bool promote;    ///< add what the tensor core accumulated to f32 registers after every tile_k
   bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
+  Sm90EpilogueShape epilogue = {};
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
   ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
@@ -309,8 +330,12 @@ struct Sm90GemmConfig {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
   }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
-  ESTOC_CONSTEXPR int producer_registers() const { return sums() > 176 ? 24 : 40; }
-  ESTOC_CONSTEXPR int consumer_registers() const { return sums() > 176 ? 240 : 232; }
+  ESTOC_CONSTEXPR int producer_registers() const {
+    return epilogue.loads() ? 56 : sums() > 176 ? 24 : 40;
+  }
+  ESTOC_CONSTEXPR int consumer_registers() const {
+    return epilogue.loads() ? 224 : sums() > 176 ? 240 : 232;
+  }
 
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * 128; }
@@ -324,11 +349,22 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
   /// 64 rows, twice for each consumer, so that one is filled while the other is stored.
   ESTOC_CONSTEXPR int store_bytes() const { return 64 * store_row_bytes(); }
-  ESTOC_CONSTEXPR int staging_bytes() const { return tma_store ? consumers() * 2 * 64 * 128 : 0; }
+  ESTOC_CONSTEXPR int staging_bytes() const {
+    if (epilogue.columns > 0) return consumers() * epilogue.bytes();
+    return tma_store ? consumers() * 2 * 64 * 128 : 0;
+  }
 
   ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
   ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
   ESTOC_CONSTEXPR int shared_bytes() const { return barrier_offset() + 16 * stages; }
+};
+
+/// Maps of an epilogue's first inputs that are whole matrices, then of its first outputs after the
+/// first; those beyond kEpilogueMaps of a kind have none.
+inline constexpr int kEpilogueMaps = 4;
+template <int count>
+struct EpilogueMaps {
+  TensorMap map[count > 0 ? count : 1];
 };
 
 struct Sm90GemmParameters {
