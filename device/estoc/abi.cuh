@@ -88,7 +88,7 @@ struct EpiloguePartials {
 };
 
 /// What a generated epilogue is given.
-template <int tensors, int scalars, int stores, int reductions>
+template <unsigned tensors, unsigned scalars, unsigned stores, unsigned reductions>
 struct EpilogueParameters {
   EpilogueOperand tensor[tensors > 0 ? tensors : 1];
   EpilogueScalar scalar[scalars > 0 ? scalars : 1];
@@ -105,7 +105,7 @@ struct EpilogueResult {
   int lanes;  ///< threads that share a result: 8 or 256
   int pad;
 };
-template <int reductions>
+template <unsigned reductions>
 struct EpilogueResults {
   EpilogueResult result[reductions];
 };
@@ -362,7 +362,7 @@ struct Sm90GemmConfig {
 /// Maps of an epilogue's first inputs that are whole matrices, then of its first outputs after the
 /// first; those beyond kEpilogueMaps of a kind have none.
 inline constexpr int kEpilogueMaps = 4;
-template <int count>
+template <unsigned count>
 struct EpilogueMaps {
   TensorMap map[count > 0 ? count : 1];
 };

@@ -1,11 +1,10 @@
 // The operations of an epilogue, in each type they are computed in: f32, f64, i32 and boolean.
 //
-// Errors of f32, in units in the last place of the result, on top of what the hardware's own
-// functions have (CUDA C++ Programming Guide, mathematical functions appendix): + - * / fma sqrt
-// 0.5; rsqrt reciprocal 1; exp exp2 log expm1 2; pow 8; tanh softplus 4; elu 3; gelu 4 for x >= 0,
-// below that 1e-7 * |x| absolute, since 1 + erf cancels. sigmoid, silu and gelu_tanh put x times a
-// constant into one power of 2, whose relative error is 2^-24 * (4 + |exponent|): 3 ulp near 0, 96
-// where the result is about to vanish. mish 8. f64 likewise, without the fast powers.
+// Formulas, and what becomes of NaN and infinity: docs/epilogues.md. Errors of f32 in units in the
+// last place, on top of those of the functions that the compiler brings along (CUDA C++ Programming
+// Guide, mathematical functions appendix): sqrt reciprocal / 0.5, rsqrt 1.5, exp exp2 log 2, elu 3,
+// tanh softplus sigmoid silu 4, pow mish 8; gelu 4 for x >= 0, below 1e-7 |x| absolute, since
+// 1 + erf cancels; gelu_tanh 6 for x >= -1, below 2e-7 |x| absolute. f64 likewise.
 // tests/emulator/epilogue_ops_test.cpp holds all of them to double precision.
 #pragma once
 
@@ -169,14 +168,18 @@ __device__ __forceinline__ bool logical_not(bool x) {
 
 namespace detail {
 
-inline constexpr double kLog2E = 1.4426950408889634;
-
-/// x / (1 + e^-z), with z = `exponent` / log2(e).
-__device__ __forceinline__ float gate(float x, float exponent) {
-  return x * ptx::rcp_approx(1.0f + ptx::ex2_approx(-exponent));
+/// x / (1 + e)
+__device__ __forceinline__ float gate(float x, float e) {
+  return x * ptx::rcp_approx(1.0f + e);
 }
-__device__ __forceinline__ double gate(double x, double exponent) {
-  return x / (1.0 + ptx::exponential_2(-exponent));
+__device__ __forceinline__ double gate(double x, double e) {
+  return x / (1.0 + e);
+}
+__device__ __forceinline__ float fast_exp2(float x) {
+  return ptx::ex2_approx(x);
+}
+__device__ __forceinline__ double fast_exp2(double x) {
+  return ptx::exponential_2(x);
 }
 
 }  // namespace detail
@@ -187,7 +190,7 @@ __device__ __forceinline__ Value relu(Value x) {
 }
 template <typename Value>
 __device__ __forceinline__ Value leaky_relu(Value x, Value slope) {
-  return x < 0 ? x * slope : x;
+  return x > 0 ? x : x * slope;
 }
 /// x * Phi(x), by the error function.
 template <typename Value>
@@ -198,17 +201,18 @@ __device__ __forceinline__ Value gelu(Value x) {
 /// 0.5 x (1 + tanh(u)) = x / (1 + e^(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
 template <typename Value>
 __device__ __forceinline__ Value gelu_tanh(Value x) {
-  constexpr double kLinear = 2 * 0.79788456080286535588 * detail::kLog2E;
+  constexpr double kLog2E = 1.4426950408889634;
+  constexpr double kLinear = -2 * 0.79788456080286535588 * kLog2E;
   const Value factor = ptx::fma_rn(Value(0.044715 * kLinear), x * x, Value(kLinear));
-  return detail::gate(x, x * factor);
+  return detail::gate(x, detail::fast_exp2(x * factor));
 }
 template <typename Value>
 __device__ __forceinline__ Value silu(Value x) {
-  return detail::gate(x, x * Value(detail::kLog2E));
+  return detail::gate(x, ptx::exponential(-x));
 }
 template <typename Value>
 __device__ __forceinline__ Value sigmoid(Value x) {
-  return detail::gate(Value(1), x * Value(detail::kLog2E));
+  return detail::gate(Value(1), ptx::exponential(-x));
 }
 template <typename Value>
 __device__ __forceinline__ Value tanh(Value x) {
@@ -302,28 +306,18 @@ __device__ __forceinline__ Counter philox(Counter c, u32 key_low, u32 key_high) 
 
 }  // namespace detail
 
-/// A number in [0, 1), a multiple of 2^-24, for element `index` of the output, counted in rows:
-/// word index % 4 of Philox at counter (index / 4, offset) and key (seed).
-__device__ __forceinline__ float random_uniform(u64 index, u64 seed, u64 offset) {
-  const u64 block = index / 4;
-  const detail::Counter c =
-      detail::philox({{static_cast<u32>(block), static_cast<u32>(block >> 32),
-                       static_cast<u32>(offset), static_cast<u32>(offset >> 32)}},
-                     static_cast<u32>(seed), static_cast<u32>(seed >> 32));
-  const u32 lane = static_cast<u32>(index) % 4;
-  const u32 even = lane & 2 ? c.word[2] : c.word[0];
-  const u32 odd = lane & 2 ? c.word[3] : c.word[1];
-  return static_cast<float>((lane & 1 ? odd : even) >> 8) * 5.9604644775390625e-8f;
+/// A number in [0, 1), a multiple of 2^-24: the first word of Philox at counter `c` and key `seed`.
+__device__ __forceinline__ float random_uniform(u64 c, u32 seed) {
+  const detail::Counter drawn =
+      detail::philox({{static_cast<u32>(c), static_cast<u32>(c >> 32), 0, 0}}, seed, 0);
+  return static_cast<float>(drawn.word[0] >> 8) * 5.9604644775390625e-8f;
 }
 
-/// 0 with the probability, else value / (1 - probability).
-template <typename Value, typename Probability>
-__device__ __forceinline__ Value dropout(Value value, Probability probability, i64 seed, i64 offset,
-                                         u64 index) {
-  const auto p = static_cast<Value>(probability);
-  const auto random =
-      static_cast<Value>(random_uniform(index, static_cast<u64>(seed), static_cast<u64>(offset)));
-  return random < p ? Value(0) : value * (Value(1) / (Value(1) - p));
+/// Element `index` of the output, counted in rows: 0 with the probability, else x / (1 - p).
+template <typename Value>
+__device__ __forceinline__ Value dropout(Value x, Value p, u32 seed, u32 offset, u64 index) {
+  const auto u = static_cast<Value>(random_uniform(offset + index, seed));
+  return u >= p ? x * (Value(1) / (Value(1) - p)) : Value(0);
 }
 
 }  // namespace estoc::epilogue

@@ -44,7 +44,7 @@ void check_operands(const RuntimeArguments& arguments) {
   if (!arguments.has_data()) {
     throw Error(ErrorKind::value, "check_output: expected operands with data, got a description");
   }
-  if (!arguments.epilogue().empty()) {
+  if (arguments.epilogue_binding() != nullptr) {
     throw Error(ErrorKind::unsupported, "check_output: an epilogue cannot be checked");
   }
 }

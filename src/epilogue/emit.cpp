@@ -255,9 +255,8 @@ class Writer {
     }
     if (node.op == Op::dropout) {
       return fmt::format(
-          "ep::dropout({}, {}, ep::to<long long>({}), ep::to<long long>({}), "
-          "in.index())",
-          operand(node.inputs[0], node.type), operand(node.inputs[1], EpilogueType::f32),
+          "ep::dropout({}, {}, ep::to<unsigned>({}), ep::to<unsigned>({}), in.index())",
+          operand(node.inputs[0], node.type), operand(node.inputs[1], node.type),
           as_is(node.inputs[2]), as_is(node.inputs[3]));
     }
     std::vector<EpilogueType> types(count, node.type);

@@ -222,7 +222,7 @@ Problem Problem::of(const RuntimeArguments& arguments) {
                         ? problem_of(static_cast<const GemmArguments&>(arguments))
                         : problem_of(static_cast<const ElementwiseArguments&>(arguments));
   problem.controls = arguments.controls();
-  problem.epilogue = arguments.epilogue().text;
+  problem.epilogue = arguments.epilogue().text();
   return problem;
 }
 

@@ -111,21 +111,16 @@ TEST(EpilogueOps, OfF32AreWithinTheirBounds) {
       [](double x) { return x < 0 ? 0.25 * x : x; });
 }
 
-TEST(EpilogueOps, FastGatesAreWithinTheirBounds) {
+TEST(EpilogueOps, GatesAreWithinTheirBounds) {
   expect_within(
-      "sigmoid", -2, 80, 5, [](float x) { return sigmoid(x); }, exact_sigmoid);
+      "sigmoid", -87, 80, 4, [](float x) { return sigmoid(x); }, exact_sigmoid);
   expect_within(
-      "sigmoid, tail", -80, -2, 96, [](float x) { return sigmoid(x); }, exact_sigmoid);
-  expect_within(
-      "silu", -2, 1e30, 6, [](float x) { return silu(x); },
-      [](double x) { return x * exact_sigmoid(x); });
-  expect_within(
-      "silu, tail", -80, -2, 96, [](float x) { return silu(x); },
+      "silu", -87, 1e30, 4, [](float x) { return silu(x); },
       [](double x) { return x * exact_sigmoid(x); });
   expect_within(
       "gelu_tanh", -1, 1e9, 6, [](float x) { return gelu_tanh(x); }, exact_gelu_tanh);
-  expect_within(
-      "gelu_tanh, tail", -9, -1, 96 + 96, [](float x) { return gelu_tanh(x); }, exact_gelu_tanh);
+  over(-20, -1,
+       [](float x) { EXPECT_NEAR(gelu_tanh(x), exact_gelu_tanh(x), 2e-7 * std::fabs(x)) << x; });
   over(-20, 0, [](float x) {
     const double exact = 0.5 * x * (1 + std::erf(static_cast<double>(x) * std::sqrt(0.5)));
     EXPECT_NEAR(gelu(x), exact, 1.2e-7 * std::fabs(x) + 1.5e-45) << x;
@@ -211,7 +206,7 @@ TEST(EpilogueOps, PhiloxGivesTheKnownAnswers) {
   EXPECT_EQ(one.word[3], 0x6d5451fdu);
   int dropped = 0;
   for (u64 i = 0; i < 40000; ++i) {
-    const float value = dropout(3.0f, 0.25f, 7, 11, i);
+    const float value = dropout(3.0f, 0.25f, 7u, 11u, i);
     ASSERT_TRUE(value == 0 || value == 4) << value;
     dropped += value == 0;
   }
