@@ -29,6 +29,8 @@ constexpr const char* kUsage =
     "  --count N    kernels, over all classes (default: 200); --all: every kernel there is\n"
     "  --target T   compile for this one (default: sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a)\n"
     "  --filter TERMS   only kernels that pass, such as 'tile=128x128x16'\n"
+    "  --epilogues  with epilogues, as far as they take them\n"
+    "  --figures    print what each kernel takes\n"
     "  --list       print what would be compiled\n"
     "  --bad        compile kernels with known defects, all of which must be found\n"
     "exit status: 0 no defects, 1 defects, 2 bad usage, 77 there is no NVRTC\n";
@@ -43,6 +45,8 @@ struct Settings {
   std::string filter;
   bool all = false;
   bool list = false;
+  bool epilogues = false;
+  bool figures = false;
   bool bad = false;
 };
 
@@ -58,6 +62,8 @@ std::uint64_t number(std::string_view text) {
 bool read_flag(Settings& settings, std::string_view option) {
   if (option == "--all") return settings.all = true;
   if (option == "--list") return settings.list = true;
+  if (option == "--epilogues") return settings.epilogues = true;
+  if (option == "--figures") return settings.figures = true;
   return option == "--bad" && (settings.bad = true);
 }
 
@@ -97,16 +103,26 @@ Settings parse(int argc, char** argv) {
 
 /// Compiles anew, whatever is in the caches.
 Verdict judge_source(const std::string& name, const std::string& source, Target target,
-                     const std::vector<KnownSpill>& known) {
+                     const std::vector<KnownSpill>& known, bool figures = false) {
   try {
     const jit::UnitRequest request{
         .name = name, .source = with_bounds(source), .target = target, .lineinfo = false};
-    return judge(*jit::compile_unit(request, {.use_memory = false, .use_disk = false}), known);
+    const auto unit = jit::compile_unit(request, {.use_memory = false, .use_disk = false});
+    if (figures) {
+      const KernelResources& taken = unit->code.resources;
+      fmt::print("{} {}: {} registers, spills {} and {} bytes\n", name, target.name(),
+                 taken.registers, taken.spill_store_bytes, taken.spill_load_bytes);
+    }
+    return judge(*unit, known);
   } catch (const CompileError& error) {
     return {{std::string(error.what()) + "\n" + error.log()}, false};
   } catch (const std::exception& error) {
     return {{error.what()}, false};
   }
+}
+
+std::string epilogue_of(const Kernel& kernel) {
+  return kernel.epilogue() == nullptr ? "" : " with epilogue " + kernel.epilogue()->canonical;
 }
 
 struct Counts {
@@ -115,23 +131,25 @@ struct Counts {
 };
 
 /// Prints the defects of all cases.
-void compile_all(const std::vector<Case>& cases, std::size_t threads, Counts& counts) {
+void compile_all(const std::vector<Case>& cases, const Settings& settings, Counts& counts) {
   const std::vector<KnownSpill> known = read_known_spills(ESTOC_KNOWN_SPILLS);
   std::atomic<std::size_t> next{0};
   std::mutex printing;
   std::vector<std::jthread> workers;
-  for (std::size_t i = 0; i < threads; ++i) {
+  for (std::size_t i = 0; i < settings.threads; ++i) {
     workers.emplace_back([&] {
       for (std::size_t j = next++; j < cases.size(); j = next++) {
         const auto& [kernel, target] = cases[j];
         const Verdict verdict =
-            judge_source(kernel.name(), kernel.emit(Emission::source, target), target, known);
+            judge_source(kernel.name() + epilogue_of(kernel), kernel.emit(Emission::source, target),
+                         target, known, settings.figures);
         if (verdict.known_spill) ++counts.known;
         if (verdict.defects.empty()) continue;
         ++counts.bad;
         const std::lock_guard lock(printing);
         for (const std::string& defect : verdict.defects)
-          fmt::print("FAILED {} for {}: {}\n", kernel.name(), target.name(), defect);
+          fmt::print("FAILED {}{} for {}: {}\n", kernel.name(), epilogue_of(kernel), target.name(),
+                     defect);
       }
     });
   }
@@ -209,15 +227,16 @@ int run(const Settings& settings) {
   if (settings.bad) return find_bad_kernels();
   const auto start = std::chrono::steady_clock::now();
   const Pool pool{"cuda", settings.filter, settings.targets};
-  const std::vector<Case> cases =
+  std::vector<Case> cases =
       settings.all ? all_cases(pool) : sample(pool, settings.count, settings.seed);
+  if (settings.epilogues) cases = with_epilogues(cases);
   if (settings.list) {
     for (const auto& [kernel, target] : cases)
-      fmt::print("{} {}\n", kernel.name(), target.name());
+      fmt::print("{}{} {}\n", kernel.name(), epilogue_of(kernel), target.name());
     return 0;
   }
   Counts counts;
-  compile_all(cases, settings.threads, counts);
+  compile_all(cases, settings, counts);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const jit::NvrtcInfo& nvrtc = *jit::nvrtc_info();
   fmt::print("NVRTC {}.{}: ", nvrtc.major, nvrtc.minor);

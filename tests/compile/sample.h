@@ -30,4 +30,7 @@ std::vector<Case> all_cases(const Pool& pool);
 /// dtypes, layouts, tile, operation and target have come up least.
 std::vector<Case> sample(const Pool& pool, std::size_t count, std::uint64_t seed);
 
+/// The GEMMs among the cases, each with one of a list of epilogues, those that its class takes.
+std::vector<Case> with_epilogues(const std::vector<Case>& cases);
+
 }  // namespace estoc::compile_test

@@ -230,10 +230,10 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
 
 std::string finish_source(const EpilogueGraph& graph) {
   return fmt::format(R"(
-using EpilogueResults = estoc::abi::EpilogueResults<{}>;
-static_assert(sizeof(EpilogueResults) == {});
+using FusedResults = estoc::abi::EpilogueResults<{}>;
+static_assert(sizeof(FusedResults) == {});
 extern "C" __global__ void __launch_bounds__(256)
-estoc_finish(const __grid_constant__ EpilogueResults results) {{
+estoc_finish(const __grid_constant__ FusedResults results) {{
   estoc::epilogue::finish<Epilogue>(results);
 }}
 )",

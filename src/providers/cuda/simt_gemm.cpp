@@ -258,8 +258,8 @@ constexpr SimtGemmConfig kConfig{{
 }};
 static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
 static_assert(sizeof(SimtGemmParameters) == {});
-{}}}  // namespace
-
+}}  // namespace
+{}
 {})",
         type_text(point.dtype(Role::a_dtype)), type_text(point.dtype(Role::b_dtype)),
         type_text(point.dtype(Role::accumulator_type)), type_text(point.dtype(Role::out_dtype)),

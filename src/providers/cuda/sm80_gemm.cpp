@@ -192,8 +192,8 @@ constexpr Sm80GemmConfig kConfig{{
 }};
 static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
 static_assert(sizeof(Sm80GemmParameters) == {});
-{}}}  // namespace
-
+}}  // namespace
+{}
 {})",
         type_text(a), type_text(b), type_text(point.dtype(Role::accumulator_type)),
         type_text(point.dtype(Role::out_dtype)), c.a_m_major, c.b_n_major, c.tile_m, c.tile_n,

@@ -113,11 +113,11 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {
 }
 )";
 constexpr std::string_view kFusedEntry =
-    R"(using EpilogueMaps = estoc::epilogue::TileLayout<kConfig, Epilogue>::Maps;
+    R"(using FusedMaps = estoc::epilogue::TileLayout<kConfig, Epilogue>::Maps;
 extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
 estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
              const __grid_constant__ Epilogue::Parameters epilogue,
-             const __grid_constant__ EpilogueMaps maps) {
+             const __grid_constant__ FusedMaps maps) {
   estoc::sm90_gemm<kConfig>(parameters,
                             estoc::epilogue::FusedTile<kConfig, Epilogue>{epilogue, maps});
 }
@@ -215,8 +215,8 @@ constexpr Sm90GemmConfig kConfig{{
 }};
 static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
 static_assert(sizeof(Sm90GemmParameters) == {});
-{}}}  // namespace
-
+}}  // namespace
+{}
 {})",
         type_text(a), type_text(b), type_text(point.dtype(Role::accumulator_type)),
         type_text(point.dtype(Role::out_dtype)), c.a_m_major, c.b_n_major, c.tile_m, c.tile_n,
