@@ -285,6 +285,7 @@ struct Sm90EpilogueShape {
   int store_bytes;  ///< of one box of each output
   int store_depth;  ///< 1 or 2
   int value_bytes;  ///< vectors and scalars of one tile
+  bool rolled;      ///< a long epilogue stands once in the code, in a loop
 
   /// A warp of the producer's brings inputs.
   ESTOC_CONSTEXPR bool loads() const { return load_bytes + value_bytes > 0; }

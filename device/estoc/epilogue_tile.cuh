@@ -297,9 +297,22 @@ class TileEpilogue {
     repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
       of<i.value>(scalars) = take<Held<E::kScalar[i.value].held>>(layout_.scalar(i.value));
     });
-#pragma unroll
-    for (int i = 0; i < blocks; ++i)
-      store_block(acc[i], i, {at.l, at.m + 64 * i, at.n}, scalars);
+    constexpr int kSteps = config.tile_n / 16;
+    RowPair<E> rows;
+    RowSums<E> sums;
+#pragma unroll(Layout::kShape.rolled ? 1 : blocks* kSteps)
+    for (int step = 0; step < blocks * kSteps; ++step) {
+      const int block = step / kSteps;
+      const int column = step % kSteps * 16;
+      const Tile rows_at{at.l, at.m + 64 * block, at.n};
+      if (column == 0) begin_rows(rows, sums, block);
+      if (column % kColumns == 0) begin_box();
+      Accumulator eight[8];
+      pick(eight, acc, block, column);
+      evaluate(eight, column, rows_at, scalars, rows, sums);
+      if ((column + 16) % kColumns == 0) end_box({at.l, rows_at.m, at.n + column + 16 - kColumns});
+      if (column + 16 == config.tile_n) end_rows(sums, rows_at);
+    }
     if constexpr (Layout::kShape.value_bytes > 0) {
       // Everyone has passed the last barrier of the last box.
       if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));
@@ -313,8 +326,6 @@ class TileEpilogue {
   }
 
  private:
-  using Sums = Accumulator[config.tile_n / 2];
-
   /// What an element is computed from.
   struct Inputs {
     const ScalarValues<E>& scalars;
@@ -402,29 +413,45 @@ class TileEpilogue {
     return FragmentPlace::of(thread_);
   }
 
-  __device__ __forceinline__ void store_block(const Sums& acc, int block, const Tile& at,
-                                              const ScalarValues<E>& scalars) {
-    RowPair<E> rows;
-    RowSums<E> sums;
-    begin_rows(rows, sums, block);
+  /// The thread's accumulators in 16 columns of a block. In a loop that is not unrolled their place
+  /// is known at run time only, and registers have no index.
+  template <int blocks>
+  __device__ __forceinline__ static void pick(Accumulator (&eight)[8],
+                                              const Accumulator (&acc)[blocks][config.tile_n / 2],
+                                              int block, int column) {
+    if constexpr (Layout::kShape.rolled) {
+      repeat<blocks * config.tile_n / 16>([&](auto step) __attribute__((always_inline)) {
+        constexpr int kBlock = step.value / (config.tile_n / 16);
+        constexpr int kFirst = step.value % (config.tile_n / 16) * 8;
+        if (block != kBlock || column != 2 * kFirst) return;
 #pragma unroll
-    for (int first = 0; first < config.tile_n; first += kColumns) {
-      if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);
-      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();
-      ptx::bar_sync<barrier, 128>();
+        for (int x = 0; x < 8; ++x)
+          eight[x] = ptx::acc_value(acc[kBlock][kFirst + x]);
+      });
+    } else {
 #pragma unroll
-      for (int j = 0; j < kColumns; j += 16)
-        evaluate(acc, first, j, at, scalars, rows, sums);
-      ptx::fence_proxy_async();
-      ptx::bar_sync<barrier, 128>();
-      send(first, at);
-      if constexpr (Layout::kMatrices > 0) {
-        if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));
-        box_.advance();
-      }
-      if constexpr (Layout::kShape.store_depth == 2) store_turn_ ^= 1;
+      for (int x = 0; x < 8; ++x)
+        eight[x] = ptx::acc_value(acc[block][column / 2 + x]);
     }
-    end_rows(sums, at);
+  }
+
+  /// Inputs are there, and outputs may be written.
+  __device__ __forceinline__ void begin_box() {
+    if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);
+    if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();
+    ptx::bar_sync<barrier, 128>();
+  }
+
+  /// The boxes of the outputs, which begin at `at`, are full.
+  __device__ __forceinline__ void end_box(const Tile& at) {
+    ptx::fence_proxy_async();
+    ptx::bar_sync<barrier, 128>();
+    send(at);
+    if constexpr (Layout::kMatrices > 0) {
+      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));
+      box_.advance();
+    }
+    if constexpr (Layout::kShape.store_depth == 2) store_turn_ ^= 1;
   }
 
   __device__ __forceinline__ void begin_rows(RowPair<E>& rows, RowSums<E>& sums, int block) const {
@@ -446,13 +473,14 @@ class TileEpilogue {
     });
   }
 
-  /// Columns first + j to first + j + 15 of the block, into the boxes of the outputs.
-  __device__ __forceinline__ void evaluate(const Sums& acc, int first, int j, const Tile& at,
-                                           const ScalarValues<E>& scalars, const RowPair<E>& rows,
-                                           RowSums<E>& sums) const {
+  /// Columns `column` to column + 15 of the block, into the boxes of the outputs.
+  __device__ __forceinline__ void evaluate(const Accumulator (&eight)[8], int column,
+                                           const Tile& at, const ScalarValues<E>& scalars,
+                                           const RowPair<E>& rows, RowSums<E>& sums) const {
+    const int j = column % kColumns;
     BoxWords<E> boxes;
     TensorValues<E, 4> columns;
-    fetch(boxes, columns, first, j);
+    fetch(boxes, columns, column, j);
     ReducedValues<E, 4> column_sums;
     set_neutral(column_sums);
     u32 packed[E::kStores][4];
@@ -462,11 +490,10 @@ class TileEpilogue {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         const i32 m = at.m + static_cast<i32>(place().row) + q % 2 * 8;
-        const i32 n = at.n + first + j + q / 2 * 8 + static_cast<i32>(place().column) + e;
+        const i32 n = at.n + column + q / 2 * 8 + static_cast<i32>(place().column) + e;
         const Inputs inputs{scalars, rows, columns, boxes, q, e, index_of(at.l, m, n)};
         Outputs outputs{stores, sums, column_sums, q, e, m < rows_ && n < columns_};
-        const int index = (first + j + q / 2 * 8) / 2 + q % 2 * 2 + e;
-        E::element(ptx::acc_value(acc[index]), inputs, outputs);
+        E::element(eight[2 * q + e], inputs, outputs);
       }
       repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
         put_pair<i.value>(of<i.value>(stores), packed[i.value][q], j, q);
@@ -480,7 +507,7 @@ class TileEpilogue {
                          Words<4>{words[0], words[1], words[2], words[3]});
       }
     });
-    leave_columns(column_sums, first + j, at);
+    leave_columns(column_sums, column, at);
   }
 
   __device__ __forceinline__ u64 index_of(i32 l, i32 m, i32 n) const {
@@ -504,7 +531,7 @@ class TileEpilogue {
                                       (static_cast<u32>(j + q / 2 * 8) + place().column) * bytes);
   }
 
-  __device__ __forceinline__ void fetch(BoxWords<E>& boxes, TensorValues<E, 4>& columns, int first,
+  __device__ __forceinline__ void fetch(BoxWords<E>& boxes, TensorValues<E, 4>& columns, int column,
                                         int j) const {
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
       constexpr TensorSpec kSpec = E::kTensor[i.value];
@@ -526,7 +553,7 @@ class TileEpilogue {
           }
         }
       } else if constexpr (kSpec.n) {
-        fetch_columns<i.value>(of<i.value>(columns), first + j);
+        fetch_columns<i.value>(of<i.value>(columns), column);
       }
     });
   }
@@ -581,8 +608,7 @@ class TileEpilogue {
     }
   }
 
-  /// The boxes of the outputs are full.
-  __device__ __forceinline__ void send(int first, const Tile& at) const {
+  __device__ __forceinline__ void send(const Tile& at) const {
     repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
       const u32 box = layout_.store(store_turn_, i.value);
       if constexpr (i.value <= abi::kEpilogueMaps) {
@@ -590,12 +616,12 @@ class TileEpilogue {
             i.value == 0 ? out_ : maps_.map[Layout::kMappedInputs + i.value - 1];
         if (p_.store[i.value].mapped != 0) {
           if (thread_ == 0) {
-            ptx::cp_async_bulk_tensor_store<3>(map, box, {at.n + first, at.m, at.l});
+            ptx::cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});
           }
           return;
         }
       }
-      copy_out<i.value>(box, {at.l, at.m, at.n + first});
+      copy_out<i.value>(box, at);
     });
     if (thread_ == 0) ptx::cp_async_bulk_commit_group();
   }

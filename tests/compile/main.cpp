@@ -29,7 +29,7 @@ constexpr const char* kUsage =
     "  --count N    kernels, over all classes (default: 200); --all: every kernel there is\n"
     "  --target T   compile for this one (default: sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a)\n"
     "  --filter TERMS   only kernels that pass, such as 'tile=128x128x16'\n"
-    "  --epilogues  with epilogues, as far as they take them\n"
+    "  --epilogues  with epilogues, as far as they take them; --epilogue N: that of the list\n"
     "  --figures    print what each kernel takes\n"
     "  --list       print what would be compiled\n"
     "  --bad        compile kernels with known defects, all of which must be found\n"
@@ -46,6 +46,8 @@ struct Settings {
   bool all = false;
   bool list = false;
   bool epilogues = false;
+  std::size_t first_epilogue = 0;
+  std::size_t epilogue_step = 1;
   bool figures = false;
   bool bad = false;
 };
@@ -72,6 +74,10 @@ bool read_value(Settings& settings, std::string_view option, const char* value) 
     settings.count = number(value);
   } else if (option == "--seed") {
     settings.seed = number(value);
+  } else if (option == "--epilogue") {
+    settings.epilogues = true;
+    settings.first_epilogue = number(value) - 1;
+    settings.epilogue_step = 0;
   } else if (option == "--threads") {
     settings.threads = number(value);
   } else if (option == "--filter") {
@@ -229,7 +235,9 @@ int run(const Settings& settings) {
   const Pool pool{"cuda", settings.filter, settings.targets};
   std::vector<Case> cases =
       settings.all ? all_cases(pool) : sample(pool, settings.count, settings.seed);
-  if (settings.epilogues) cases = with_epilogues(cases);
+  if (settings.epilogues) {
+    cases = with_epilogues(cases, settings.first_epilogue, settings.epilogue_step);
+  }
   if (settings.list) {
     for (const auto& [kernel, target] : cases)
       fmt::print("{}{} {}\n", kernel.name(), epilogue_of(kernel), target.name());

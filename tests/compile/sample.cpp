@@ -154,15 +154,17 @@ EpilogueGraph epilogue_of(std::size_t index, Dtype accumulator, Dtype out) {
 
 }  // namespace
 
-std::vector<Case> with_epilogues(const std::vector<Case>& cases) {
+std::vector<Case> with_epilogues(const std::vector<Case>& cases, std::size_t first,
+                                 std::size_t step) {
   std::vector<Case> fused;
-  std::size_t index = 0;
+  std::size_t index = first;
   for (const auto& [kernel, target] : cases) {
     if (kernel.kernel_class().operation() != Operation::gemm) continue;
     const DesignPoint& point = kernel.point();
     auto graph = std::make_shared<EpilogueGraph>(
-        epilogue_of(index++, point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype)));
-    graph->canonical = std::to_string((index - 1) % kEpilogues);
+        epilogue_of(index, point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype)));
+    graph->canonical = std::to_string(index % kEpilogues + 1);
+    index += step;
     if (!kernel.kernel_class().supports_epilogue(point, *graph, target).ok()) continue;
     fused.push_back({kernel.with_epilogue(std::move(graph)), target});
   }

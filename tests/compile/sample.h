@@ -30,7 +30,9 @@ std::vector<Case> all_cases(const Pool& pool);
 /// dtypes, layouts, tile, operation and target have come up least.
 std::vector<Case> sample(const Pool& pool, std::size_t count, std::uint64_t seed);
 
-/// The GEMMs among the cases, each with one of a list of epilogues, those that its class takes.
-std::vector<Case> with_epilogues(const std::vector<Case>& cases);
+/// The GEMMs among the cases, each with one of a list of epilogues if its class takes it: number
+/// `first`, then always `step` further.
+std::vector<Case> with_epilogues(const std::vector<Case>& cases, std::size_t first,
+                                 std::size_t step);
 
 }  // namespace estoc::compile_test

@@ -19,10 +19,12 @@ void sm90_kernel(const Sm90GemmParameters parameters, const typename E::Paramete
 
 /// The configuration with the room that `E` takes.
 template <typename E>
-constexpr Sm90GemmConfig with(Sm90GemmConfig config, int columns, int depth, int store_depth) {
+constexpr Sm90GemmConfig with(Sm90GemmConfig config, int columns, int depth, int store_depth,
+                              bool rolled = false) {
   Sm90EpilogueShape& s = config.epilogue;
   s.columns = columns;
   s.store_depth = store_depth;
+  s.rolled = rolled;
   for (int i = 0; i < E::kTensors; ++i) {
     const epilogue::TensorSpec spec = E::kTensor[i];
     const int held = spec.held == Type::f64 ? 8 : 4;
@@ -163,6 +165,8 @@ TEST(Sm90Epilogue, LoadsMatricesByTmaOrByItself) {
     run<with<Linear>(kCooperative, 64, 2, 2)>(problem<Linear>(Lay::padded, linear), 2, 0, maps);
     run<with<Linear>(kPingpong, 32, 1, 1)>(problem<Linear>(Lay::padded, linear), 2, 0, maps);
   }
+  run<with<Linear>(sm90(Type::bf16, Type::bf16, 128, 64, Schedule::pingpong), 32, 3, 2, true)>(
+      problem<Linear>(Lay::padded, linear), 2);
   run<with<Linear>(kCooperative, 32, 3, 2)>(problem<Linear>(Lay::columns, linear), 2);
 }
 
@@ -182,7 +186,7 @@ TEST(Sm90Epilogue, Reduces) {
 }
 
 TEST(Sm90Epilogue, OfManyKindsAtOnce) {
-  run<with<Mixed>(kSingle, 16, 2, 1)>(problem<Mixed>(Lay::padded, mixed, {2, 72, 72, 72}), 2);
+  run<with<Mixed>(kSingle, 16, 2, 1, true)>(problem<Mixed>(Lay::padded, mixed, {2, 72, 72, 72}), 2);
   run<with<Mixed>(sm90(Type::bf16, Type::f32, 128, 32, Schedule::cooperative, 2), 32, 1, 1)>(
       Case<Mixed>(Type::bf16, {2, 264, 72, 72}, {Lay::columns, Lay::padded}, mixed), 1);
 }

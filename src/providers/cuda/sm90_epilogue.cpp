@@ -104,7 +104,7 @@ Sm90EpilogueShape fill(Sm90GemmConfig config, Sm90EpilogueShape shape, int least
 }
 
 /// Tries boxes of all widths with all numbers of stages; the widest with the most stages wins.
-Sm90GemmConfig choose(Sm90GemmConfig config, const ElementBytes& bytes, int values,
+Sm90GemmConfig choose(Sm90GemmConfig config, const ElementBytes& bytes, int values, bool rolled,
                       bool deep_enough) {
   for (; config.stages >= kLeastStages; --config.stages) {
     for (const int columns : {64, 32, 16}) {
@@ -139,6 +139,16 @@ int registers_of(const EpilogueGraph& graph, bool transposed) {
     registers += (turned(store.keeps, transposed).n ? 4 : 2) * wide;
   }
   return registers;
+}
+
+/// Whether the code of all elements of a thread would take long to compile, and to fetch.
+bool is_long(const EpilogueGraph& graph) {
+  const bool by_columns =
+      std::any_of(graph.reduced.begin(), graph.reduced.end(),
+                  [](const EpilogueReducedStore& store) { return store.keeps.m || store.keeps.n; });
+  constexpr double kShortInstructions = 40;
+  return epilogue_cost(graph).instructions > kShortInstructions ||
+         (by_columns && graph.reduced.size() > 1) || graph.stores.size() + graph.tensors.size() > 6;
 }
 
 // What the code takes beside sums, inputs and outputs.
@@ -189,8 +199,9 @@ abi::Sm90GemmConfig sm90_fused_config(const DesignPoint& point, const EpilogueGr
   const Sm90GemmConfig plain = sm90_config(point);
   const ElementBytes bytes = element_bytes(graph);
   const int values = value_bytes(plain, graph, sm90_transposed(point));
-  const Sm90GemmConfig deep = choose(plain, bytes, values, true);
-  return deep.epilogue.columns > 0 ? deep : choose(plain, bytes, values, false);
+  const bool rolled = is_long(graph);
+  const Sm90GemmConfig deep = choose(plain, bytes, values, rolled, true);
+  return deep.epilogue.columns > 0 ? deep : choose(plain, bytes, values, rolled, false);
 }
 
 Status sm90_supports_epilogue(const DesignPoint& point, const EpilogueGraph& graph) {
