@@ -95,6 +95,11 @@ Status CpuGemm::supports(const DesignPoint& /*point*/, const RuntimeArguments& /
   return processor_status();
 }
 
+Status CpuGemm::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& /*epilogue*/,
+                                  Target /*target*/) const {
+  return Status::success();
+}
+
 std::optional<Prediction> CpuGemm::predict(const DesignPoint& point,
                                            const RuntimeArguments& arguments,
                                            Target /*target*/) const {
