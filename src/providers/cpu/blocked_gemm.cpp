@@ -2,6 +2,7 @@
 #include "providers/cpu/blocked_gemm.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -359,6 +360,25 @@ void BlockedGemm::apply_epilogue(const Task& task, const Tile& tile,
   epilogue_->apply(task.slot, task.index, {tile.l, tile.i, tile.j, tile.m, tile.n}, sums, block_m_);
 }
 
+/// By way of f64, which holds every sum: rounded once.
+void BlockedGemm::store_whole_as_float(const Block& target, std::int32_t* sums) const {
+  constexpr std::int64_t kRun = 256;
+  std::array<double, kRun> values;
+  for (std::int64_t o = 0; o < target.outer; ++o) {
+    for (std::int64_t i = 0; i < target.inner; i += kRun) {
+      const std::int64_t count = std::min(kRun, target.inner - i);
+      const Block source{sums + i + o * block_m_, Dtype::i32, count, 1, 1, 0};
+      products_.load_f64(source, values.data(), count);
+      Block run = target;
+      run.data = static_cast<std::byte*>(target.data) +
+                 (i * target.inner_stride + o * target.outer_stride) * dtype_bits(run.dtype) / 8;
+      run.inner = count;
+      run.outer = 1;
+      products_.store_f64(run, values.data(), count);
+    }
+  }
+}
+
 /// Writes a finished tile to out, each sum rounded once.
 template <class T>
 void BlockedGemm::store_tile(const Tile& tile, const Scratch<T>& scratch) const {
@@ -368,7 +388,9 @@ void BlockedGemm::store_tile(const Tile& tile, const Scratch<T>& scratch) const 
                      tile.n,
                      c_.row_stride,
                      c_.column_stride};
-  if (sum_ == Sum::i32) {
+  if (sum_ == Sum::i32 && is_float(c_.dtype) && c_.dtype != Dtype::f32) {
+    store_whole_as_float(target, scratch.whole_tile);
+  } else if (sum_ == Sum::i32) {
     products_.store_i32(target, scratch.whole_tile, block_m_);
   } else if constexpr (std::is_same_v<T, float>) {
     products_.store_f32(target, scratch.tile, block_m_);

@@ -100,6 +100,7 @@ class BlockedGemm {
   void add_whole_numbers(const Tile& tile, const Scratch<float>& scratch) const;
   template <class T>
   void store_tile(const Tile& tile, const Scratch<T>& scratch) const;
+  void store_whole_as_float(const Block& target, std::int32_t* sums) const;
   template <class T>
   void apply_epilogue(const Task& task, const Tile& tile, const Scratch<T>& scratch) const;
 

@@ -37,7 +37,7 @@ bool is_output(Dtype sum, Dtype out) {
     case Dtype::f64:
       return out == Dtype::f64 || out == Dtype::f32;
     case Dtype::i32:
-      return out == Dtype::i32 || out == Dtype::f32 || is_byte_integer(out);
+      return out == Dtype::i32 || out == Dtype::f32 || is_byte_integer(out) || is_narrow_float(out);
     default:
       return is_narrow_float(out) || out == Dtype::f32 || out == Dtype::f64;
   }
