@@ -38,6 +38,13 @@ StoredArtifact stored(const Artifact& artifact) {
 
 std::string key_of(Problem problem) {
   problem.m.reset();
+  // Values of scalars, and whether they are given by value, are no part of a kernel.
+  for (EpilogueOperandSpec& operand : problem.operands) {
+    if (operand.form != EpilogueForm::scalar) continue;
+    operand.value.reset();
+    operand.whole = false;
+    operand.tensor = {};
+  }
   return problem.to_string();
 }
 

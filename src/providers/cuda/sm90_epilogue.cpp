@@ -112,7 +112,8 @@ Sm90GemmConfig choose(Sm90GemmConfig config, const ElementBytes& bytes, int valu
       for (const int store_depth : {2, 1}) {
         const Sm90EpilogueShape shape{columns,     kBoxRows * columns * bytes.loads,
                                       0,           kBoxRows * columns * bytes.stores,
-                                      store_depth, values};
+                                      store_depth, values,
+                                      rolled};
         config.epilogue = fill(config, shape, deep_enough ? depth_wanted(config, columns) : 1);
         if (config.epilogue.columns > 0) return config;
       }

@@ -103,7 +103,7 @@ std::string shape_text(const abi::Sm90EpilogueShape& s) {
   return fmt::format(
       "\n    .epilogue = {{.columns = {}, .load_bytes = {}, .load_depth = {}, "
       ".store_bytes = {}, .store_depth = {}, .value_bytes = {}, .rolled = {}}},",
-      s.columns, s.load_bytes, s.load_depth, s.store_bytes, s.store_depth, s.value_bytes);
+      s.columns, s.load_bytes, s.load_depth, s.store_bytes, s.store_depth, s.value_bytes, s.rolled);
 }
 
 constexpr std::string_view kPlainEntry =
