@@ -129,14 +129,15 @@ class DirectTile {
     template <int i, typename Value>
     __device__ __forceinline__ void reduce(Value value) {
       constexpr ReducedSpec kSpec = E::kReduced[i];
-      auto& sum = *[&]() __attribute__((always_inline)) {
-        if constexpr (kSpec.n) return &of<i>(column)[e];
-        if constexpr (!kSpec.n) return &of<i>(row)[0];
+      using Sum = Held<kSpec.held>;
+      Sum* sum = nullptr;
+      if constexpr (kSpec.n) {
+        sum = &of<i>(column)[e];
+      } else {
+        sum = &of<i>(row)[0];
       }
-      ();
-      const auto next =
-          join<kSpec.reduction>(sum, term<kSpec.reduction>(to<Held<kSpec.held>>(value)));
-      sum = inside ? next : sum;
+      const Sum next = join<kSpec.reduction>(*sum, term<kSpec.reduction>(to<Sum>(value)));
+      *sum = inside ? next : *sum;
     }
   };
 
