@@ -53,8 +53,8 @@ class LaunchPlan {
     kernel(std::size_t{0}, geometry, parameters...);
   }
 
-  /// Adds a parameter to the kernel that was added last; the caller fills it. `alignment` is a power
-  /// of two of at most 128.
+  /// Adds a parameter to the kernel that was added last; the caller fills it. `alignment` is a
+  /// power of two of at most 128.
   std::byte* add_parameter_bytes(std::size_t bytes, std::size_t alignment) {
     return room_for_parameter(bytes, alignment);
   }
@@ -110,8 +110,8 @@ class CudaKernelClass : public KernelClass {
 
   /// The code of a kernel with an epilogue; asked when supports_epilogue() allowed it. By default
   /// Error{unsupported}.
-  virtual CudaCode code(const DesignPoint& point, Target target,
-                        const EpilogueGraph& epilogue) const;
+  virtual CudaCode fused_code(const DesignPoint& point, Target target,
+                              const EpilogueGraph& epilogue) const;
 
   /// Adds the steps of a launch on arguments that have data to `plan`. None are legal, as for an
   /// empty output. The workspace has at least workspace_size() bytes.

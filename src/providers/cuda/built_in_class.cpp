@@ -11,8 +11,8 @@ CudaCode BuiltInClass::code(const DesignPoint& point, Target /*target*/) const {
   return {.source = source(point, nullptr), .image = {}};
 }
 
-CudaCode BuiltInClass::code(const DesignPoint& point, Target /*target*/,
-                            const EpilogueGraph& epilogue) const {
+CudaCode BuiltInClass::fused_code(const DesignPoint& point, Target /*target*/,
+                                  const EpilogueGraph& epilogue) const {
   CudaCode made{.source = source(point, &epilogue), .image = {}};
   if (epilogue.reduced.empty()) return made;
   made.source += finish_source(epilogue);

@@ -12,7 +12,8 @@ namespace estoc::cuda {
 class BuiltInClass : public CudaKernelClass {
  public:
   CudaCode code(const DesignPoint& point, Target target) const final;
-  CudaCode code(const DesignPoint& point, Target target, const EpilogueGraph& epilogue) const final;
+  CudaCode fused_code(const DesignPoint& point, Target target,
+                      const EpilogueGraph& epilogue) const final;
   std::string abi() const final;
   bool waits_for_dependencies() const final { return true; }
 

@@ -84,7 +84,7 @@ void require_device(const RuntimeArguments& arguments, Target built) {
 
 CudaCode code_of(const CudaKernelClass& kernel_class, const CompileRequest& request) {
   if (request.epilogue == nullptr) return kernel_class.code(request.point, request.target);
-  return kernel_class.code(request.point, request.target, *request.epilogue);
+  return kernel_class.fused_code(request.point, request.target, *request.epilogue);
 }
 
 /// Plans a launch in the current context and prepares its entries.
@@ -107,8 +107,8 @@ std::span<const Target> CudaKernelClass::targets() const {
   return kTargets;
 }
 
-CudaCode CudaKernelClass::code(const DesignPoint& point, Target /*target*/,
-                               const EpilogueGraph& epilogue) const {
+CudaCode CudaKernelClass::fused_code(const DesignPoint& point, Target /*target*/,
+                                     const EpilogueGraph& epilogue) const {
   throw Error(ErrorKind::unsupported, fmt::format("kernel {}: expected no epilogue, got \"{}\"",
                                                   kernel_name(*this, point), epilogue.canonical));
 }
