@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "providers/cuda/epilogue_launch.h"
+
 namespace estoc::cuda {
 namespace {
 
@@ -38,10 +40,12 @@ double stage_clocks(const Sm90GemmConfig& config) {
   return std::max(products * promotion, bytes / kL2PerClock);
 }
 
-double store_clocks(const Sm90GemmConfig& config) {
-  const double bytes =
-      static_cast<double>(config.tile_m) * config.tile_n * abi::type_bytes(config.out);
-  return kStoreClocks + bytes / (config.tma_store ? kStoreBytesPerClock : kStoreBytesPerClock / 4);
+/// Of a tile's output and what else its epilogue moves and computes.
+double store_clocks(const Sm90GemmConfig& config, const EpilogueTraffic& traffic, double outputs) {
+  const double area = static_cast<double>(config.tile_m) * config.tile_n;
+  const double bytes = area * (abi::type_bytes(config.out) + traffic.bytes / outputs);
+  return kStoreClocks + area * traffic.clocks_per_element +
+         bytes / (config.tma_store ? kStoreBytesPerClock : kStoreBytesPerClock / 4);
 }
 
 /// How much of the tensor cores' time a schedule keeps.
@@ -73,13 +77,15 @@ Prediction predict_sm90(const Sm90GemmConfig& config, bool transposed, const Gem
   const double waves = ceil_div(clusters, std::max(std::floor(room / config.cluster_size()), 1.0));
   const double stages = ceil_div(static_cast<double>(e.k), config.tile_k());
   const double tile = stages * stage_clocks(config) / reached(config);
-  const double store = store_clocks(config);
+  const EpilogueTraffic traffic = epilogue_traffic(gemm);
+  const double store =
+      store_clocks(config, traffic, std::max(m * n * static_cast<double>(e.l), 1.0));
   const bool hidden = config.schedule == Schedule::pingpong;
   const double clocks = kFillClocks + waves * tile +
                         (hidden ? std::max(store, waves * (store - tile)) : waves * store);
   const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
                        static_cast<double>(gemm.b().tensor().span_bytes()) +
-                       static_cast<double>(gemm.out().span_bytes());
+                       static_cast<double>(gemm.out().span_bytes()) + traffic.bytes;
   const double seconds = std::max(clocks / device.clock_hz, bytes / device.memory_bytes_per_s);
   Knobs knobs;
   knobs.raster = tiles_m >= tiles_n ? Knobs::Raster::along_m : Knobs::Raster::along_n;

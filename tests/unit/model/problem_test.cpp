@@ -280,7 +280,7 @@ TEST(ProblemArguments, CarryControlsAndEpilogue) {
   const auto arguments =
       Problem::parse("gemm m=2 n=3 k=4 a=f32 allow_tf32=1 epi=\"D = accum\"").arguments();
   EXPECT_TRUE(arguments->controls().allow_tf32);
-  EXPECT_EQ(arguments->epilogue().text, "D = accum");
+  EXPECT_EQ(arguments->epilogue().text(), "D = accum");
 }
 
 TEST(ProblemArguments, AreCheckedLikeAnyOthers) {
