@@ -70,7 +70,8 @@ TEST(ProblemEpilogue, MistakesAreNamed) {
   EXPECT_THAT(complaint(start + "x=f32:rows epi=\"D = accum + x\""),
               HasSubstr("expected t, n, row, column, batch, scalar, a number, or strides"));
   EXPECT_THAT(complaint(start + "x=f33:row epi=\"D = accum + x\""), HasSubstr("expected a dtype"));
-  EXPECT_THAT(complaint(start + "x= epi=\"D = accum + x\""), HasSubstr("expected an operand such"));
+  EXPECT_THAT(complaint(start + "x= epi=\"D = accum + x\""),
+              HasSubstr("expected a dtype, got nothing"));
   EXPECT_THAT(complaint(start + "x=f32:row[1,2,3] epi=\"D = accum + x\""),
               HasSubstr("x: expected at most 2 strides of a row, got 3"));
   EXPECT_THAT(complaint(start + "y=f32:row epi=\"D = accum + x\""),
