@@ -30,7 +30,7 @@ EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
     r"(src/providers|emulator|tests)/.*": [r"estoc/abi\.cuh"],
     r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
-    r"tests/emulator/.*": [r"estoc/.*\.cuh", r"sm\d+_kernel\.cuh"],
+    r"tests/emulator/.*": [r"estoc/.*\.cuh", r"sm\d+_kernel\.cuh", r"\.\./golden/epilogues/\w+\.cuh"],
 }
 
 # Headers of other projects, and the only places that may include them.

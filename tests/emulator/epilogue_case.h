@@ -385,7 +385,6 @@ class Case {
 
 // The epilogues that the emitter writes, each in a namespace of its own.
 namespace estoc::golden {
-using namespace abi;
 namespace linear {
 #include "../golden/epilogues/linear.cuh"
 }
