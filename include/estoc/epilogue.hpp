@@ -268,8 +268,10 @@ class EpilogueArguments {
   /// Empty text gives no epilogue. Throws Error{value} naming the operand for what parse refuses, a
   /// name that is not in the program, a name given twice, an input that is not given, a tensor that
   /// no output depends on, a scalar given for an output.
-  explicit EpilogueArguments(std::string_view text, std::vector<EpilogueOperand> operands = {});
-  explicit EpilogueArguments(EpilogueProgram program, std::vector<EpilogueOperand> operands = {});
+  EpilogueArguments(std::string_view text,  // NOLINT: as readable in braces as without
+                    std::vector<EpilogueOperand> operands = {});
+  EpilogueArguments(EpilogueProgram program,  // NOLINT: likewise
+                    std::vector<EpilogueOperand> operands = {});
 
   bool empty() const { return state_ == nullptr; }
   /// The program's text; empty without an epilogue.

@@ -17,9 +17,13 @@ using Candidates = std::shared_ptr<const KernelStates>;
 
 /// What the list depends on. The graph may be null.
 struct CandidateKey {
-  std::uint64_t signature = 0;
-  const EpilogueGraph* epilogue = nullptr;
-  Target target = Target::cpu();
+  CandidateKey(std::uint64_t of_signature,  // NOLINT: without an epilogue it is the whole key
+               const EpilogueGraph* graph = nullptr, Target for_target = Target::cpu())
+      : signature(of_signature), epilogue(graph), target(for_target) {}
+
+  std::uint64_t signature;
+  const EpilogueGraph* epilogue;
+  Target target;
 
   bool operator==(const CandidateKey&) const = default;
 };
@@ -37,7 +41,7 @@ class CandidateCache {
   /// that came first. A list too long for the cache is given back and not remembered. The graph is
   /// kept alive, so that its address stays its own.
   Candidates insert(const CandidateKey& key, Candidates candidates,
-                    std::shared_ptr<const EpilogueGraph> epilogue);
+                    std::shared_ptr<const EpilogueGraph> epilogue = nullptr);
 
   void clear();
 

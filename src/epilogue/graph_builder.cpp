@@ -326,9 +326,20 @@ class Canonical {
   /// The accumulator, tensors, scalars, literals.
   int rank(int leaf) const { return static_cast<int>(builder_.at(leaf).op); }
 
+  /// Where an input of an operation that commutes stands: literals last, then scalars, as people
+  /// write them.
+  std::pair<int, std::uint64_t> place(std::uint16_t index) const {
+    int kind = 1;
+    if (builder_.at(index).op <= EpilogueOp::literal) {
+      constexpr std::array<int, 4> kLeaves{0, 2, 3, 4};
+      kind = kLeaves[static_cast<std::size_t>(builder_.at(index).op)];
+    }
+    return {kind, builder_.hashes_[index]};
+  }
+
   std::array<std::uint16_t, 4> ordered_inputs(const EpilogueNode& node) const {
     std::array<std::uint16_t, 4> inputs = node.inputs;
-    if (op_info(node.op).commutes && builder_.hashes_[inputs[1]] < builder_.hashes_[inputs[0]]) {
+    if (op_info(node.op).commutes && place(inputs[1]) < place(inputs[0])) {
       std::swap(inputs[0], inputs[1]);
     }
     return inputs;
@@ -357,8 +368,7 @@ class Canonical {
     const auto inputs = ordered_inputs(node);
     for (std::size_t i = 0; i < node.input_count; ++i)
       node.inputs[i] = number(inputs[i]);
-    const bool equal_structure =
-        op_info(node.op).commutes && builder_.hashes_[inputs[0]] == builder_.hashes_[inputs[1]];
+    const bool equal_structure = op_info(node.op).commutes && place(inputs[0]) == place(inputs[1]);
     if (equal_structure && node.inputs[1] < node.inputs[0]) {
       std::swap(node.inputs[0], node.inputs[1]);
     }

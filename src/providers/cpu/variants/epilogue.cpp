@@ -244,7 +244,7 @@ bool calculate(const Work& work) {
       map2<T, T>(work, [](T x, T slope) { return x > 0 ? x : slope * x; });
       return true;
     case EpilogueOp::hardswish:
-      map1<T, T>(work, [](T x) { return x * smaller(larger(x + 3, T{0}), T{6}) / 6; });
+      map1<T, T>(work, [](T x) { return x * (smaller(larger(x + 3, T{0}), T{6}) / 6); });
       return true;
     default:
       return false;
