@@ -72,6 +72,8 @@ constexpr Sm80GemmConfig sm80(Type type, Type accumulator, Type out, int tile_k)
 
 constexpr Extents kRagged{2, 71, 74, 24};
 constexpr double kHalfUlpBf16 = 1.0 / 128;
+// Of a sum of two operations, the worst of which is 8 ulp, near 1 or above.
+constexpr double kSixteenUlp = 2e-6;
 
 TEST(SimtEpilogue, IsCleanAndExact) {
   constexpr SimtGemmConfig kF32 = simt(Type::bf16, Type::f32, Type::bf16, 64);
@@ -99,6 +101,15 @@ TEST(Sm80Epilogue, IsCleanAndExact) {
       Type::bf16, kRagged, {Lay::padded, Lay::columns, Lay::loose}, mixed));
   run_sm80<sm80(Type::f64, Type::f64, Type::f64, 16)>(Case<golden::mixed_f64::Epilogue>(
       Type::f64, kRagged, {Lay::padded, Lay::rows, Lay::padded}, mixed));
+}
+
+TEST(DirectEpilogue, EveryOperation) {
+  using E = golden::every_op::Epilogue;
+  constexpr Extents kSmall{2, 34, 37, 40};
+  run_simt<simt(Type::f32, Type::f32, Type::f32, 32)>(
+      Case<E>(Type::f32, kSmall, {Lay::padded, Lay::columns}, every_op), kSixteenUlp);
+  run_sm80<sm80(Type::bf16, Type::f32, Type::f32, 32)>(
+      Case<E>(Type::bf16, kSmall, {Lay::padded, Lay::columns}, every_op), kSixteenUlp);
 }
 
 // Each element of D takes the place of C's.

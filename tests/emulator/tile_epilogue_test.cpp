@@ -122,7 +122,7 @@ void run(Case<E> c, unsigned clusters, double tolerance = 0, bool use_maps = tru
     epilogue.tensor[i].mapped = batched ? 1 : 2;
     maps.map[Layout::matrices(i)] = map_of(tensor, e.n, e.m, batched ? e.l : 1, columns, 64);
   }
-  for (int i = 0; i < E::kStores; ++i) {
+  for (int i = 0; i < E::kStores && i <= abi::kEpilogueMaps; ++i) {
     Tensor& tensor = c.stores[static_cast<std::size_t>(i)];
     if (!use_maps || !can_map(tensor)) continue;
     epilogue.store[i].mapped = 1;
@@ -189,6 +189,14 @@ TEST(Sm90Epilogue, OfManyKindsAtOnce) {
   run<with<Mixed>(kSingle, 16, 2, 1, true)>(problem<Mixed>(Lay::padded, mixed, {2, 72, 72, 72}), 2);
   run<with<Mixed>(sm90(Type::bf16, Type::f32, 128, 32, Schedule::cooperative, 2), 32, 1, 1)>(
       Case<Mixed>(Type::bf16, {2, 264, 72, 72}, {Lay::columns, Lay::padded}, mixed), 1);
+}
+
+TEST(Sm90Epilogue, EveryOperation) {
+  using E = golden::every_op::Epilogue;
+  for (const bool maps : {true, false}) {
+    run<with<E>(kSingle, 16, 1, 1, true)>(
+        Case<E>(Type::bf16, {2, 72, 40, 40}, {Lay::padded}, every_op), 2, 2e-6, maps);
+  }
 }
 
 TEST(Sm90Epilogue, EveryOrderOfEventsIsClean) {

@@ -141,6 +141,59 @@ inline EpilogueGraph mixed(EpilogueType accumulator, Dtype out) {
       .build();
 }
 
+/// The operations of one input that every_op has, two for each output.
+inline constexpr EpilogueOp kUnary[] = {
+    EpilogueOp::neg,     EpilogueOp::abs,       EpilogueOp::exp,       EpilogueOp::exp2,
+    EpilogueOp::relu,    EpilogueOp::gelu,      EpilogueOp::gelu_tanh, EpilogueOp::silu,
+    EpilogueOp::sigmoid, EpilogueOp::tanh,      EpilogueOp::softplus,  EpilogueOp::hardswish,
+    EpilogueOp::mish,    EpilogueOp::sqrt,      EpilogueOp::rsqrt,     EpilogueOp::log,
+    EpilogueOp::log,     EpilogueOp::reciprocal};
+
+/// Every operation once, on x = accum / 8 and y = |x| + 1: two of one input an output, then one
+/// output of those with more, and dropout.
+inline EpilogueGraph every_op(EpilogueType type, Dtype out) {
+  using Op = EpilogueOp;
+  GraphBuilder b("every operation", type);
+  const auto x = b.op(Op::mul, {GraphBuilder::kAccumulator, b.literal(0.125, type)});
+  const auto y = b.op(Op::add, {b.op(Op::abs, {x}), b.literal(1, type)});
+  constexpr std::size_t kCount = sizeof(kUnary) / sizeof(kUnary[0]);
+  for (std::size_t i = 0; i < kCount; i += 2) {
+    const bool positive = kUnary[i + 1] >= Op::sqrt && kUnary[i + 1] <= Op::reciprocal &&
+                          kUnary[i + 1] != Op::exp && kUnary[i + 1] != Op::exp2;
+    const auto from = positive ? y : x;
+    b.store(
+        b.op(Op::add, {b.op(kUnary[i], {i + 1 < kCount - 4 ? x : y}), b.op(kUnary[i + 1], {from})}),
+        out);
+  }
+  auto value = b.op(Op::fma, {x, y, b.op(Op::sub, {y, x})});
+  value = b.op(Op::maximum, {value, b.op(Op::div, {x, y})});
+  value = b.op(Op::minimum, {value, b.op(Op::pow, {y, b.literal(1.5, type)})});
+  value = b.op(Op::clamp, {value, b.literal(-3, type), b.literal(30, type)});
+  value = b.op(Op::add, {value, b.op(Op::leaky_relu, {x, b.literal(0.5, type)})});
+  value = b.op(Op::add, {value, b.op(Op::elu, {x, b.literal(2, type)})});
+  const auto is = [&](Op op, std::uint16_t left, std::uint16_t right) {
+    return b.op_of(EpilogueType::boolean, op, {left, right});
+  };
+  const auto zero = b.literal(0, type);
+  const auto less = is(Op::less, x, y);
+  const auto at_least = is(Op::greater_equal, x, zero);
+  const auto first = is(Op::logical_and, less, at_least);
+  const auto equal = is(Op::equal, x, zero);
+  const auto greater = is(Op::greater, zero, y);
+  const auto second = is(Op::logical_or, equal, greater);
+  const auto different = is(Op::not_equal, x, y);
+  const auto third = b.op_of(EpilogueType::boolean, Op::logical_not, {different});
+  const auto later = is(Op::logical_or, second, third);
+  const auto any = is(Op::logical_or, first, later);
+  const auto at_most = is(Op::less_equal, x, y);
+  const auto either = is(Op::logical_and, any, at_most);
+  b.store(b.op(Op::select, {either, value, b.op_of(type, Op::cast, {x}, Dtype::bf16)}), out);
+  b.store(b.op(Op::dropout, {x, b.literal(0.5, type), b.scalar(Dtype::i32, EpilogueType::i32),
+                             b.literal(3, EpilogueType::i32)}),
+          out);
+  return b.build();
+}
+
 /// An element of the goldens in tests/golden/epilogues, and whether it is of a transposed kernel.
 struct Golden {
   const char* name;
@@ -148,14 +201,6 @@ struct Golden {
   bool transposed;
 };
 inline std::vector<Golden> goldens() {
-  GraphBuilder words("D = dropout(tanh(clamp(accum, -1, 2)), 0.25, seed, 3)");
-  const auto clamped = words.op(EpilogueOp::clamp,
-                                {GraphBuilder::kAccumulator, words.literal(-1), words.literal(2)});
-  const auto curved = words.op(EpilogueOp::tanh, {clamped});
-  const auto dropped = words.op(EpilogueOp::dropout, {curved, words.literal(0.25),
-                                                      words.scalar(Dtype::i32, EpilogueType::i32),
-                                                      words.literal(3, EpilogueType::i32)});
-  words.store(dropped, Dtype::f32);
   return {{"linear", linear(Dtype::bf16, Dtype::bf16), false},
           {"gelu_tanh", bias(EpilogueOp::gelu_tanh, Dtype::bf16, Dtype::bf16), false},
           {"relu_aux", relu_aux(Dtype::bf16, Dtype::bf16), false},
@@ -163,7 +208,7 @@ inline std::vector<Golden> goldens() {
           {"mixed", mixed(EpilogueType::f32, Dtype::f32), false},
           {"mixed_transposed", mixed(EpilogueType::f32, Dtype::f32), true},
           {"mixed_f64", mixed(EpilogueType::f64, Dtype::f64), false},
-          {"dropout", words.build(), false}};
+          {"every_op", every_op(EpilogueType::f32, Dtype::f32), false}};
 }
 
 }  // namespace estoc::epilogue_test
