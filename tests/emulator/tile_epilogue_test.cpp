@@ -85,7 +85,7 @@ bool can_map(const Tensor& tensor) {
 /// Tensors have a map where they can, when `maps`.
 template <Sm90GemmConfig config, typename E>
 void run(Case<E> c, unsigned clusters, double tolerance = 0, bool use_maps = true,
-         const emulator::Options& options = {}) {
+         const emulator::Options& options = {}, bool in_place = false) {
   using Layout = epilogue::TileLayout<config, E>;
   const Extents& e = c.e;
   const int columns = config.epilogue.columns;
@@ -115,8 +115,12 @@ void run(Case<E> c, unsigned clusters, double tolerance = 0, bool use_maps = tru
   const int tiles = (e.n + config.tile_n - 1) / config.tile_n;
   auto epilogue = c.parameters(tiles, 4 * blocks, 4 * blocks * tiles);
   typename Layout::Maps maps{};
+  if (in_place) {
+    std::memcpy(c.stores[0].words.data(), c.tensors[0].words.data(), c.stores[0].bytes());
+    epilogue.tensor[0].at = c.stores[0].at;
+  }
   for (int i = 0; i < E::kTensors; ++i) {
-    Tensor& tensor = c.tensors[static_cast<std::size_t>(i)];
+    Tensor& tensor = in_place && i == 0 ? c.stores[0] : c.tensors[static_cast<std::size_t>(i)];
     if (!use_maps || !Layout::matrix(i) || !can_map(tensor)) continue;
     const bool batched = tensor.at.batch_stride != 0;
     epilogue.tensor[i].mapped = batched ? 1 : 2;
@@ -168,6 +172,14 @@ TEST(Sm90Epilogue, LoadsMatricesByTmaOrByItself) {
   run<with<Linear>(sm90(Type::bf16, Type::bf16, 128, 64, Schedule::pingpong), 32, 3, 2, true)>(
       problem<Linear>(Lay::padded, linear), 2);
   run<with<Linear>(kCooperative, 32, 3, 2)>(problem<Linear>(Lay::columns, linear), 2);
+}
+
+// Boxes of C are loaded ahead, those of D stored over them.
+TEST(Sm90Epilogue, OutputMayBeTheInput) {
+  for (const bool maps : {true, false}) {
+    run<with<Linear>(kCooperative, 32, 3, 2)>(
+        problem<Linear>(Lay::padded, linear, {1, 264, 136, 72}), 2, 0, maps, {}, true);
+  }
 }
 
 TEST(Sm90Epilogue, LoadsVectorsOnceATile) {
