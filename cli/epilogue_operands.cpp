@@ -148,20 +148,22 @@ void add_epilogue_options(CLI::App& command, EpilogueOptions& options, bool save
       ->allow_extra_args(false);
 }
 
-void apply_epilogue_options(const EpilogueOptions& options, Problem& problem) {
-  if (!options.text.empty()) {
-    if (!problem.epilogue.empty()) {
-      throw Failure(Exit::usage, "--epilogue: the problem text has an epilogue already");
-    }
-    problem.epilogue = options.text;
+Problem parse_problem(const std::string& text, const EpilogueOptions& options) {
+  if (options.text.empty()) return parse_problem(text);
+  // As part of the text, so that operands may be declared there.
+  std::string quoted;
+  for (const char c : options.text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
   }
+  return parse_problem(fmt::format("{} epi=\"{}\"", text, quoted));
+}
+
+void apply_epilogue_options(const EpilogueOptions& options, Problem& problem) {
   const bool some = !options.scalars.empty() || !options.inputs.empty() || !options.outputs.empty();
   if (problem.epilogue.empty()) {
     if (some) throw Failure(Exit::usage, "--scalar, --aux and --aux-out need an epilogue", kHint);
     return;
-  }
-  if (problem.operation != Operation::gemm) {
-    throw Failure(Exit::usage, "--epilogue: only a gemm has an epilogue");
   }
   const EpilogueProgram program = program_of(problem);
   refuse_repeated(options.inputs, "--aux");

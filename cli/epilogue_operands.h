@@ -30,7 +30,10 @@ struct FilledOperand {
   std::string save_to;  ///< empty: nowhere
 };
 
-/// Puts text, values and outputs of the options into the problem, before it is completed. An
+/// The problem of a text with the epilogue of the options, if one is given, as its own.
+Problem parse_problem(const std::string& text, const EpilogueOptions& options);
+
+/// Puts values and outputs of the options into the problem, before it is completed. An
 /// output that the problem does not declare is like out, a reduction one number of f32. Throws
 /// Failure{usage} for what contradicts the problem's text or is given twice.
 void apply_epilogue_options(const EpilogueOptions& options, Problem& problem);

@@ -86,8 +86,8 @@ void explain_kernel(const ExplainOptions& options, const RuntimeArguments& argum
 Exit explain(const ExplainOptions& options, Context& context) {
   KernelQuery query = make_query(options.query);
   query.target = choose_target(options.query.target);
-  const FilledProblem filled =
-      fill_problem(parse_problem(options.problem), options.a, options.b, options.epilogue);
+  const FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue),
+                                            options.a, options.b, options.epilogue);
   const auto arguments = describe_arguments(filled, device_for(*query.target));
   if (!options.kernel.empty()) {
     explain_kernel(options, *arguments, *query.target, context.output);

@@ -72,8 +72,8 @@ void print_table(Output& output, const KernelList& kernels, std::size_t rows) {
 Exit find(const FindOptions& options, Context& context) {
   KernelQuery query = make_query(options.query);
   query.target = choose_target(options.query.target);
-  const FilledProblem filled =
-      fill_problem(parse_problem(options.problem), options.a, options.b, options.epilogue);
+  const FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue),
+                                            options.a, options.b, options.epilogue);
   const auto arguments = describe_arguments(filled, device_for(*query.target));
   const KernelList kernels = get_kernels(*arguments, query);
   warn_of_failures(kernels.failures());

@@ -249,8 +249,8 @@ Target target_of(const RunCommandOptions& options) {
 
 Exit run(const RunCommandOptions& options, Context& context) {
   const Target target = target_of(options);
-  FilledProblem filled =
-      fill_problem(parse_problem(options.problem), options.a, options.b, options.epilogue);
+  FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue), options.a,
+                                      options.b, options.epilogue);
   if (!options.out.empty()) check_destination(options.out, *filled.problem.out.dtype);
   for (const FilledOperand& operand : filled.operands) {
     if (!operand.save_to.empty()) check_destination(operand.save_to, *operand.spec.tensor.dtype);

@@ -186,8 +186,9 @@ class Epilogues(Run):
             (["--epilogue", "D = accum + bias", "--scalar", "bias=1"], "given twice"),
             (["--epilogue", "D = accum + bias", "--scalar", "x"], "expected NAME=NUMBER"),
             (["--epilogue", "D = accum + bias", "--aux-out", "D=d.npy"], "no output 'D'"),
-            (["--scalar", "s=1"], "need an epilogue"),
         ]
+        self.fails(USAGE, "run", "gemm m=2 n=2 k=2 a=f32", "--scalar", "s=1",
+                   says=["need an epilogue"])  # fmt: skip
         for options, says in cases:
             with self.subTest(options=options):
                 self.fails(USAGE, "run", self.PROBLEM, *options, says=[says])

@@ -265,7 +265,7 @@ std::string file_with(const std::string& manifest) {
 TEST(BundleFile, RefusesNumbersThatAreNone) {
   auto manifest = [](const std::string& number) {
     return R"({"artifacts":[{"kernel":"k","target":"cpu","abi":"","format":"","compiler":"",)"
-           R"("knobs":{"raster":"m","swizzle":1,"split":1},"offset":)" +
+           R"("epilogue":"","knobs":{"raster":"m","swizzle":1,"split":1},"offset":)" +
            number +
            R"(,"bytes":0,"resources":{"registers":0,"shared_bytes":0,"stack_bytes":0,)"
            R"("spill_store_bytes":0,"spill_load_bytes":0,"barriers":0}}],"rules":[]})";
