@@ -23,6 +23,9 @@ std::optional<Operation> parse_operation(std::string_view name);
 struct PerformanceControls {
   /// f32 operands may be rounded to tf32 before they are multiplied.
   bool allow_tf32 = false;
+  /// Products of 8-bit floats may be summed with the few bits that tensor cores keep (about 14),
+  /// instead of in f32.
+  bool fast_accumulation = false;
   /// Only kernels whose result depends on nothing but their input (no atomics in any order).
   bool deterministic = false;
   /// Kernels that need more bytes of workspace are left out.

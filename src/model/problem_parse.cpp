@@ -17,7 +17,7 @@ namespace {
 using model::TextCursor;
 
 constexpr int kLargestAlignment = 256;
-constexpr std::size_t kMostKeys = 12;
+constexpr std::size_t kMostKeys = 13;
 
 class ProblemParser {
  public:
@@ -49,6 +49,7 @@ class ProblemParser {
   void read_accumulator() { problem_.accumulator_type = read_dtype(); }
   void read_epilogue() { problem_.epilogue = cursor_.take_quoted(); }
   void read_allow_tf32() { problem_.controls.allow_tf32 = read_flag(); }
+  void read_fast_accumulation() { problem_.controls.fast_accumulation = read_flag(); }
   void read_deterministic() { problem_.controls.deterministic = read_flag(); }
 
   /// The keys of the problem's operation, in the order in which they are printed.
@@ -65,6 +66,7 @@ class ProblemParser {
         {"acc", &Self::read_accumulator},
         {"epi", &Self::read_epilogue},
         {"allow_tf32", &Self::read_allow_tf32},
+        {"fast_accumulation", &Self::read_fast_accumulation},
         {"deterministic", &Self::read_deterministic},
         {"workspace", &Self::read_workspace},
     }};

@@ -134,7 +134,9 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
 
 class Sm90Gemm final : public BuiltInClass {
  public:
-  std::string_view name() const override { return "sm90_gemm"; }
+  explicit Sm90Gemm(bool fast) : fast_(fast), space_(make_sm90_space(fast)) {}
+
+  std::string_view name() const override { return fast_ ? "sm90_fast_gemm" : "sm90_gemm"; }
   Operation operation() const override { return Operation::gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
@@ -142,6 +144,11 @@ class Sm90Gemm final : public BuiltInClass {
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target /*target*/) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (fast_ && !gemm.controls().fast_accumulation) {
+      return Status::fail(Reason::controls,
+                          "controls.fast_accumulation: expected true, for sums of few bits, got "
+                          "false");
+    }
     const GemmExtents& e = gemm.extents();
     const Shape3 tile = point.shape(Role::tile);
     // Extents first: of a K of 0 the others may be of any size.
@@ -286,13 +293,18 @@ static_assert(sizeof(Sm90GemmParameters) == {});
     return p;
   }
 
-  std::shared_ptr<const DesignSpace> space_ = make_sm90_space();
+  bool fast_;
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_sm90_gemm() {
-  return std::make_shared<Sm90Gemm>();
+  return std::make_shared<Sm90Gemm>(false);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_fast_gemm() {
+  return std::make_shared<Sm90Gemm>(true);
 }
 
 }  // namespace estoc::cuda
