@@ -38,6 +38,11 @@ Machine& Machine::current() {
 }
 
 Thread& Machine::self() {
+  if (running->posted > running->wgmma->executed) machine->flush_posted(*running);
+  return *running;
+}
+
+Thread& Machine::posting() {
   return *running;
 }
 
@@ -195,6 +200,8 @@ void Machine::thread_main() {
 }
 
 void Machine::finish_thread(Thread& thread) {
+  if (thread.posted > thread.wgmma->executed) flush_posted(thread);
+  check_posted(thread, "the end", thread.wait.site);
   thread.finished = true;
   const auto unread = [](const CopyState& state) {
     return !state.open.read.empty() || state.read_complete < state.committed;
@@ -376,6 +383,7 @@ void together(Team& team, Thread& thread, const char* what, Site site, void* ope
               const std::function<void(Team&)>& execute) {
   Machine& m = Machine::current();
   const auto size = static_cast<u32>(team.members.size());
+  if (&team == thread.group) m.check_posted(thread, what, site);
   if (team.arrived == 0) {
     team.what = what;
     team.site = site;

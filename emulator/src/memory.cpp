@@ -126,6 +126,37 @@ void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {
   }
 }
 
+void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count) {
+  Machine& m = Machine::current();
+  const u32 size = static_cast<u32>(cta.storage.size()) - 1024;
+  const bool checks = m.checks();
+  const Access now{accessor.agent,
+                   accessor.lanes,
+                   accessor.time,
+                   m.site_id(accessor.site),
+                   accessor.thread.place.clusterid,
+                   0xffff,
+                   accessor.write,
+                   accessor.async_proxy};
+  for (u32 i = 0; i < count; ++i) {
+    const u32 offset = addresses[i] - kSharedBase;
+    if (offset >= size || offset + 16 > size) {
+      SharedPlace place{};
+      locate_shared(accessor.thread, addresses[i], 16, accessor.site, place);
+      continue;
+    }
+    if (!checks) continue;
+    Cell& cell = cta.cells[offset / 16];
+    if (cell.initialised != 0xffff) {
+      touch_shared(accessor, cta, offset, 16);
+      continue;
+    }
+    Access other{};
+    const Conflict conflict = cell.enter(now, *accessor.all, other);
+    if (conflict != Conflict::none) report_conflict(accessor, conflict, other, addresses[i]);
+  }
+}
+
 bool touch_global(const Accessor& accessor, u64 address, u32 bytes) {
   Machine& m = Machine::current();
   if (!m.has_allocations() || bytes == 0) return true;

@@ -100,8 +100,7 @@ void for_row(const Box& box, u32 row, i64 chunk, const Action& action, const Fil
   point[0] += first / box.element;
   if (first > 0) fill(offset, static_cast<u32>(first));
   if (last > first) {
-    action(offset + static_cast<u32>(first), box.address_of(point),
-           static_cast<u32>(last - first));
+    action(offset + static_cast<u32>(first), box.address_of(point), static_cast<u32>(last - first));
   }
   if (last < box.row_bytes) {
     fill(offset + static_cast<u32>(last), static_cast<u32>(box.row_bytes - last));
