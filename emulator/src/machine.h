@@ -104,7 +104,7 @@ struct CopyState {
   u64 read_complete = 0;
   u64 complete = 0;
   CopyGroup open;
-  std::deque<CopyGroup> groups;  ///< those not complete
+  std::vector<CopyGroup> groups;  ///< those not complete
 };
 
 struct Thread {

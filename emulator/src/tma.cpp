@@ -407,10 +407,12 @@ void advance(Thread& thread, CopyState& state, u64 left, bool reads_only) {
     for (u64 group = first; group < done; ++group)
       read_group(state.groups[group - first]);
   } else {
-    for (; state.complete < done; ++state.complete) {
-      finish_group(state.groups.front());
-      state.groups.pop_front();
-    }
+    const u64 finished = done > state.complete ? done - state.complete : 0;
+    for (u64 i = 0; i < finished; ++i)
+      finish_group(state.groups[i]);
+    state.groups.erase(state.groups.begin(),
+                       state.groups.begin() + static_cast<std::ptrdiff_t>(finished));
+    state.complete += finished;
   }
   state.read_complete = std::max(state.read_complete, done);
   if (!Machine::current().checks()) return;

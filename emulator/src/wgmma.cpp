@@ -184,8 +184,9 @@ void finish(Team& team, u32 groups) {
     state.fenced = false;
   }
   if (!Machine::current().checks()) return;
+  VectorClock::Raised latest;
   for (Thread* member : team.members)
-    member->known.seen.raise(state.agent, static_cast<u32>(done));
+    member->known.seen.raise(state.agent, static_cast<u32>(done), latest);
 }
 
 // The instruction that the thread enters next, which it has in common with the others.
