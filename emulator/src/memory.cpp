@@ -126,6 +126,9 @@ void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {
   }
 }
 
+// How far ahead cells are fetched: they are many, and in no order that the processor would guess.
+constexpr u32 kAhead = 8;
+
 void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count) {
   Machine& m = Machine::current();
   const u32 size = static_cast<u32>(cta.storage.size()) - 1024;
@@ -147,6 +150,10 @@ void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 
     }
     if (!checks) continue;
     Cell& cell = cta.cells[offset / 16];
+    if (i + kAhead < count) {
+      const u32 next = (addresses[i + kAhead] - kSharedBase) / 16;
+      if (next < cta.cells.size()) __builtin_prefetch(&cta.cells[next], 1);
+    }
     if (cell.initialised != 0xffff) {
       touch_shared(accessor, cta, offset, 16);
       continue;
