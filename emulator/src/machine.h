@@ -135,8 +135,12 @@ struct Thread {
 
   /// The agent of its bulk stores' reads or writes.
   u32 bulk_agent(bool writes);
-  u32 time() const { return known.seen[agent]; }
-  void tick() { known.seen.raise(agent, time() + 1); }
+  /// Its own time, which `known` has only as far as others have told it: so threads that know the
+  /// same share their clocks.
+  u32 now = 1;
+  u32 time() const { return now; }
+  void tick() { ++now; }
+  u32 seen(u32 which) const { return which == agent ? now : known.seen[which]; }
 };
 
 struct Mbarrier {
@@ -312,6 +316,7 @@ class Machine {
 inline void release(Thread& thread, Knowledge& into) {
   if (!Machine::current().checks()) return;
   into.join(thread.known);
+  into.seen.raise(thread.agent, thread.time());
   thread.tick();
 }
 
@@ -349,7 +354,7 @@ struct TeamView {
     agent = which;
     least_seen = least_fenced = ~0u;
     for (const Thread* thread : threads) {
-      least_seen = std::min(least_seen, thread->known.seen[which]);
+      least_seen = std::min(least_seen, thread->seen(which));
       least_fenced = std::min(least_fenced, thread->known.fenced[which]);
     }
   }

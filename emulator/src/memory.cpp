@@ -15,7 +15,7 @@ struct ThreadView {
 
   bool seen(const Access& before, u32 lane) const {
     if (before.cluster == thread.place.clusterid) {
-      return thread.known.seen[before.agent + lane] >= before.time;
+      return thread.seen(before.agent + lane) >= before.time;
     }
     const auto found = thread.foreign.find(before.cluster);
     return found != thread.foreign.end() && found->second[before.agent + lane] >= before.time;

@@ -28,6 +28,12 @@ class alignas(64) Cell {
  public:
   u16 initialised = 0;
 
+  Cell() {}  // NOLINT(modernize-use-equals-default): leaves near_ as it is
+  void forget() {
+    initialised = 0;
+    truncate(0);
+  }
+
   /// Enters an access, of which `View` says what it knows: seen(access, lane), fenced(access,
   /// lane). Answers how it conflicts with an earlier one, which goes to `other`.
   template <typename View>

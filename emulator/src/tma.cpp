@@ -501,9 +501,7 @@ void cp_async_mbarrier_arrive(u32 barrier, Site site) {
   const Knowledge before = thread.known;
   advance(thread, thread.copies, 0, false);
   mbarrier_arrive(barrier, site);
-  const u32 time = thread.time();
   thread.known = before;
-  if (Machine::current().checks()) thread.known.seen.raise(thread.agent, time);
 }
 
 }  // namespace estoc::emulator
