@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -34,11 +36,30 @@ struct ClockChunk {
     pool.free = chunk;
   }
 
+  /// A join of chunks that several clocks share, which has been made before. It holds all three,
+  /// so nobody changes them.
+  struct Joined {
+    ClockChunk* mine = nullptr;
+    ClockChunk* theirs = nullptr;
+    ClockChunk* both = nullptr;
+  };
+  static Joined& joined(const ClockChunk* mine, const ClockChunk* theirs) {
+    const auto key = reinterpret_cast<std::uintptr_t>(mine) / sizeof(ClockChunk) * 31 +
+                     reinterpret_cast<std::uintptr_t>(theirs) / sizeof(ClockChunk);
+    return instance().joined[key % kJoined];
+  }
+  static ClockChunk* share(ClockChunk* chunk) {
+    ++chunk->uses;
+    return chunk;
+  }
+
  private:
+  static constexpr std::size_t kJoined = 251;
   struct Pool {
     static constexpr std::size_t kBlock = 256;
     std::vector<std::unique_ptr<ClockChunk[]>> blocks;
     ClockChunk* free = nullptr;
+    std::array<Joined, kJoined> joined;
 
     void grow();
   };
@@ -88,6 +109,34 @@ class VectorClock {
     own(chunks_[index])->time[agent % ClockChunk::kAgents] = static_cast<i32>(time);
   }
 
+  /// The latest of several raises of the same time, whose outcome the next clock may share.
+  struct Raised {
+    ClockChunk* from = nullptr;
+    ClockChunk* to = nullptr;
+
+    Raised() = default;
+    Raised(const Raised&) = delete;
+    Raised& operator=(const Raised&) = delete;
+    ~Raised() {
+      ClockChunk::drop(from);
+      ClockChunk::drop(to);
+    }
+  };
+  void raise(u32 agent, u32 time, Raised& latest) {
+    const u32 index = agent / ClockChunk::kAgents;
+    if (index >= chunks_.size()) chunks_.resize(index + 1, nullptr);
+    if ((*this)[agent] >= time) return;
+    ClockChunk*& mine = chunks_[index];
+    if (mine == nullptr || mine != latest.from) {
+      ClockChunk* from = mine == nullptr ? nullptr : ClockChunk::share(mine);
+      own(mine)->time[agent % ClockChunk::kAgents] = static_cast<i32>(time);
+      ClockChunk::drop(std::exchange(latest.from, from));
+      ClockChunk::drop(std::exchange(latest.to, ClockChunk::share(mine)));
+      return;
+    }
+    ClockChunk::drop(std::exchange(mine, ClockChunk::share(latest.to)));
+  }
+
   void join(const VectorClock& other) {
     if (other.chunks_.size() > chunks_.size()) chunks_.resize(other.chunks_.size(), nullptr);
     for (std::size_t i = 0; i < other.chunks_.size(); ++i) {
@@ -112,21 +161,34 @@ class VectorClock {
   }
 
   static void join(ClockChunk*& mine, ClockChunk* theirs) {
+    if (mine == nullptr) {
+      mine = ClockChunk::share(theirs);
+      return;
+    }
+    if (mine->uses == 1) return combine(mine, theirs);
+    ClockChunk::Joined& known = ClockChunk::joined(mine, theirs);
+    if (known.mine != mine || known.theirs != theirs) {
+      ClockChunk::drop(std::exchange(known.mine, ClockChunk::share(mine)));
+      ClockChunk::drop(std::exchange(known.theirs, ClockChunk::share(theirs)));
+      combine(mine, theirs);
+      ClockChunk::drop(std::exchange(known.both, ClockChunk::share(mine)));
+      return;
+    }
+    ClockChunk::drop(std::exchange(mine, ClockChunk::share(known.both)));
+  }
+
+  static void combine(ClockChunk*& mine, ClockChunk* theirs) {
     i32 older = 0;
     i32 newer = 0;
-    if (mine != nullptr) {
-      const i32* a = mine->time;
-      const i32* b = theirs->time;
-      for (u32 i = 0; i < ClockChunk::kAgents; ++i) {
-        older |= b[i] - a[i];
-        newer |= a[i] - b[i];
-      }
+    const i32* a = mine->time;
+    const i32* b = theirs->time;
+    for (u32 i = 0; i < ClockChunk::kAgents; ++i) {
+      older |= b[i] - a[i];
+      newer |= a[i] - b[i];
     }
     // Negative where some time of the other is less, or some of ours is.
     if (older >= 0) {
-      ++theirs->uses;
-      ClockChunk::drop(mine);
-      mine = theirs;
+      ClockChunk::drop(std::exchange(mine, ClockChunk::share(theirs)));
     } else if (newer < 0) {
       i32* to = own(mine)->time;
       for (u32 i = 0; i < ClockChunk::kAgents; ++i)

@@ -28,6 +28,30 @@ void fiber_main() {
   machine->thread_main();
 }
 
+// Cells of CTAs that have ended, for those that begin: fresh memory costs more than a small launch.
+constexpr std::size_t kKeptCells = 16;
+
+std::vector<std::vector<Cell>>& kept_cells() {
+  thread_local std::vector<std::vector<Cell>> kept;
+  return kept;
+}
+
+std::vector<Cell> take_cells(std::size_t count) {
+  std::vector<Cell> cells;
+  if (!kept_cells().empty()) {
+    cells = std::move(kept_cells().back());
+    kept_cells().pop_back();
+  }
+  for (std::size_t i = 0; i < std::min(count, cells.size()); ++i)
+    cells[i].forget();
+  cells.resize(count);
+  return cells;
+}
+
+void give_cells(std::vector<Cell> cells) {
+  if (!cells.empty() && kept_cells().size() < kKeptCells) kept_cells().push_back(std::move(cells));
+}
+
 constexpr u32 kRegisters = 65536;
 constexpr u32 kSharedLimit = 232448;
 
@@ -38,6 +62,11 @@ Machine& Machine::current() {
 }
 
 Thread& Machine::self() {
+  if (running->posted > running->wgmma->executed) machine->flush_posted(*running);
+  return *running;
+}
+
+Thread& Machine::posting() {
   return *running;
 }
 
@@ -136,7 +165,7 @@ void Machine::start_cluster() {
     cta->storage.resize(shared_bytes_ + 1024);
     const auto base = reinterpret_cast<std::uintptr_t>(cta->storage.data());
     cta->shared = cta->storage.data() + (1024 - base % 1024) % 1024;
-    cta->cells.resize(options_.checks ? shared_bytes_ / 16 + 1 : 0);
+    if (options_.checks) cta->cells = take_cells(shared_bytes_ / 16 + 1);
     cluster->ctas.push_back(std::move(cta));
   }
   clusters_.push_back(std::move(cluster));
@@ -179,7 +208,6 @@ void Machine::start_threads(Cta& cta) {
     thread->group->members.push_back(thread.get());
     thread->lane = t % kWarpLanes;
     thread->agent = cta.rank * padded + t;
-    thread->known.seen.raise(thread->agent, 1);
     thread->stack = std::make_unique<Stack>();
     make_fiber(thread->context, *thread->stack, fiber_main);
     ready_.push_back(thread.get());
@@ -195,6 +223,8 @@ void Machine::thread_main() {
 }
 
 void Machine::finish_thread(Thread& thread) {
+  if (thread.posted > thread.wgmma->executed) flush_posted(thread);
+  check_posted(thread, "the end", thread.wait.site);
   thread.finished = true;
   const auto unread = [](const CopyState& state) {
     return !state.open.read.empty() || state.read_complete < state.committed;
@@ -262,7 +292,7 @@ void Machine::finish_cluster(Cluster& cluster) {
   --running_clusters_;
   // The last thread still runs on its stack; what else the cluster had is not needed any more.
   for (auto& cta : cluster.ctas) {
-    cta->cells = {};
+    give_cells(std::move(cta->cells));
     cta->storage = {};
     cta->mbarriers.clear();
     for (auto& thread : cta->threads) {
@@ -376,6 +406,7 @@ void together(Team& team, Thread& thread, const char* what, Site site, void* ope
               const std::function<void(Team&)>& execute) {
   Machine& m = Machine::current();
   const auto size = static_cast<u32>(team.members.size());
+  if (&team == thread.group) m.check_posted(thread, what, site);
   if (team.arrived == 0) {
     team.what = what;
     team.site = site;

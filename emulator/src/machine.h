@@ -3,7 +3,7 @@
 
 #include <deque>
 #include <functional>
-#include <map>
+#include <list>
 #include <memory>
 #include <random>
 #include <unordered_map>
@@ -55,21 +55,36 @@ struct Team {
 
 /// A matrix of accumulators that wgmma instructions have in flight.
 struct Accumulators {
-  std::vector<void*> registers;  ///< of each thread
+  std::array<void*, kGroupThreads> registers{};  ///< of each thread
   int columns = 0;
   bool integers = false;
+  bool untouched = true;      ///< the registers were what products left there
   std::vector<float> values;  ///< 64 x columns, row by row; bits of integers
+  std::vector<float> before;  ///< what products left there
   u64 last_group = 0;
+};
+
+/// An instruction that threads of a warpgroup have entered, and which takes place with the last.
+struct Posted {
+  enum class Kind { fence, product, commit };
+  Kind kind;
+  Site site;
+  u32 arrived;
+  WgmmaOperands operands;    ///< of the first thread
+  std::vector<u32> a_words;  ///< 4 of each thread, where A is in registers
+  Accumulators* accumulators;
+  bool takes;  ///< it is the first that has these accumulators
 };
 
 struct WgmmaState {
   u32 agent = 0;
   u64 committed = 0;
-  u64 completed = 0;
   bool fenced = false;
-  bool uncommitted = false;
-  std::map<void*, Accumulators> in_flight;           ///< by the first thread's registers
-  std::map<void*, std::vector<float>> last_written;  ///< what completed products left there
+  std::deque<Posted> posted;  ///< number `executed` and on
+  u64 executed = 0;
+  std::vector<Thread*> flushing;      ///< wait for what they have entered
+  std::list<Accumulators> in_flight;  ///< from the first thread that enters a product on
+  std::list<Accumulators> written;    ///< what completed products left, the latest first
   std::deque<std::pair<u64, std::function<void()>>> queue;
   std::deque<std::pair<u64, u64>> traced;  ///< group and event of the trace
 };
@@ -89,7 +104,7 @@ struct CopyState {
   u64 read_complete = 0;
   u64 complete = 0;
   CopyGroup open;
-  std::deque<CopyGroup> groups;  ///< those not complete
+  std::vector<CopyGroup> groups;  ///< those not complete
 };
 
 struct Thread {
@@ -113,14 +128,19 @@ struct Thread {
   std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
   CopyState bulk;
   CopyState copies;
-  u64 burst = 0;  ///< the trace's event that another access of its kind prolongs
+  u64 posted = 0;  ///< instructions that it has entered into its warpgroup's log
+  u64 burst = 0;   ///< the trace's event that another access of its kind prolongs
   FiberContext context;
   std::unique_ptr<Stack> stack;
 
   /// The agent of its bulk stores' reads or writes.
   u32 bulk_agent(bool writes);
-  u32 time() const { return known.seen[agent]; }
-  void tick() { known.seen.raise(agent, time() + 1); }
+  /// Its own time, which `known` has only as far as others have told it: so threads that know the
+  /// same share their clocks.
+  u32 now = 1;
+  u32 time() const { return now; }
+  void tick() { ++now; }
+  u32 seen(u32 which) const { return which == agent ? now : known.seen[which]; }
 };
 
 struct Mbarrier {
@@ -213,7 +233,13 @@ class Machine {
   Report run();
 
   static Machine& current();
+  /// The running thread; what it has entered of its warpgroup's instructions takes place first.
   static Thread& self();
+  /// The same where an instruction of the warpgroup is entered.
+  static Thread& posting();
+  void flush_posted(Thread& thread);
+  /// Fails where others have entered an instruction that `thread`, which is at `what`, has not.
+  void check_posted(Thread& thread, const char* what, Site site);
 
   /// Notes a finding at an instruction of `thread`; the same one at the same line is counted.
   void report(Fault fault, const Thread& thread, Site site, u64 address, std::string message);
@@ -290,6 +316,7 @@ class Machine {
 inline void release(Thread& thread, Knowledge& into) {
   if (!Machine::current().checks()) return;
   into.join(thread.known);
+  into.seen.raise(thread.agent, thread.time());
   thread.tick();
 }
 
@@ -327,7 +354,7 @@ struct TeamView {
     agent = which;
     least_seen = least_fenced = ~0u;
     for (const Thread* thread : threads) {
-      least_seen = std::min(least_seen, thread->known.seen[which]);
+      least_seen = std::min(least_seen, thread->seen(which));
       least_fenced = std::min(least_fenced, thread->known.fenced[which]);
     }
   }
@@ -358,6 +385,9 @@ struct Accessor {
 };
 
 void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes);
+/// The same for 16 bytes at each of some shared addresses, in as many threads' name as accessor.all
+/// has; reports those out of bounds.
+void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count);
 /// False when the bytes may not be touched.
 bool touch_global(const Accessor& accessor, u64 address, u32 bytes);
 

@@ -15,7 +15,7 @@ struct ThreadView {
 
   bool seen(const Access& before, u32 lane) const {
     if (before.cluster == thread.place.clusterid) {
-      return thread.known.seen[before.agent + lane] >= before.time;
+      return thread.seen(before.agent + lane) >= before.time;
     }
     const auto found = thread.foreign.find(before.cluster);
     return found != thread.foreign.end() && found->second[before.agent + lane] >= before.time;
@@ -123,6 +123,44 @@ void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {
   } else {
     touch_cells(accessor, ThreadView{accessor.thread}, cta.cells.data(), offset, bytes, address,
                 true);
+  }
+}
+
+// How far ahead cells are fetched: they are many, and in no order that the processor would guess.
+constexpr u32 kAhead = 8;
+
+void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count) {
+  Machine& m = Machine::current();
+  const u32 size = static_cast<u32>(cta.storage.size()) - 1024;
+  const bool checks = m.checks();
+  const Access now{accessor.agent,
+                   accessor.lanes,
+                   accessor.time,
+                   m.site_id(accessor.site),
+                   accessor.thread.place.clusterid,
+                   0xffff,
+                   accessor.write,
+                   accessor.async_proxy};
+  for (u32 i = 0; i < count; ++i) {
+    const u32 offset = addresses[i] - kSharedBase;
+    if (offset >= size || offset + 16 > size) {
+      SharedPlace place{};
+      locate_shared(accessor.thread, addresses[i], 16, accessor.site, place);
+      continue;
+    }
+    if (!checks) continue;
+    Cell& cell = cta.cells[offset / 16];
+    if (i + kAhead < count) {
+      const u32 next = (addresses[i + kAhead] - kSharedBase) / 16;
+      if (next < cta.cells.size()) __builtin_prefetch(&cta.cells[next], 1);
+    }
+    if (cell.initialised != 0xffff) {
+      touch_shared(accessor, cta, offset, 16);
+      continue;
+    }
+    Access other{};
+    const Conflict conflict = cell.enter(now, *accessor.all, other);
+    if (conflict != Conflict::none) report_conflict(accessor, conflict, other, addresses[i]);
   }
 }
 

@@ -6,7 +6,7 @@
 namespace estoc::emulator {
 
 /// sums (rows x columns, row by row) += a (rows x depth) times b (depth x columns): each element
-/// adds its products one after the other, K ascending.
+/// adds its products one after the other, K ascending. `rows` is a multiple of 4.
 void multiply(float* sums, const float* a, const float* b, int rows, int columns, int depth);
 void multiply(u32* sums, const u32* a, const u32* b, int rows, int columns, int depth);
 

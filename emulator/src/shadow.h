@@ -23,44 +23,43 @@ struct Access {
 
 enum class Conflict { none, race, proxy };
 
-/// A few accesses; more than three go to a vector.
-class AccessList {
+/// What 16 bytes of memory remember. What is used most is in the first cache line.
+class alignas(64) Cell {
  public:
-  std::size_t size() const { return size_; }
-  Access& operator[](std::size_t i) { return i < kInline ? near_[i] : far_[i - kInline]; }
-
-  void push_back(const Access& access) {
-    if (size_ < kInline) {
-      near_[size_] = access;
-    } else {
-      far_.push_back(access);
-    }
-    ++size_;
-  }
-
-  /// Keeps the first `count`.
-  void truncate(std::size_t count) {
-    if (size_ > kInline) far_.resize(count > kInline ? count - kInline : 0);
-    size_ = static_cast<u32>(count);
-  }
-
- private:
-  static constexpr std::size_t kInline = 3;
-
-  std::array<Access, kInline> near_;
-  u32 size_ = 0;
-  std::vector<Access> far_;
-};
-
-/// What 16 bytes of memory remember.
-struct Cell {
   u16 initialised = 0;
-  AccessList accesses;
+
+  Cell() {}  // NOLINT(modernize-use-equals-default): leaves near_ as it is
+  void forget() {
+    initialised = 0;
+    truncate(0);
+  }
 
   /// Enters an access, of which `View` says what it knows: seen(access, lane), fenced(access,
   /// lane). Answers how it conflicts with an earlier one, which goes to `other`.
   template <typename View>
   Conflict enter(const Access& now, const View& view, Access& other);
+
+ private:
+  static constexpr u32 kNear = 3;
+
+  Access& access(u32 i) { return i < kNear ? near_[i] : far_[i - kNear]; }
+  void push_back(const Access& access) {
+    if (count_ < kNear) {
+      near_[count_] = access;
+    } else {
+      far_.push_back(access);
+    }
+    ++count_;
+  }
+  /// Keeps the first `count`.
+  void truncate(u32 count) {
+    if (count_ > kNear) far_.resize(count > kNear ? count - kNear : 0);
+    count_ = static_cast<u16>(count);
+  }
+
+  u16 count_ = 0;
+  std::array<Access, kNear> near_;
+  std::vector<Access> far_;
 };
 
 namespace detail {
@@ -90,9 +89,9 @@ template <typename View>
 Conflict Cell::enter(const Access& now, const View& view, Access& other) {
   Conflict worst = Conflict::none;
   bool merged = false;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < accesses.size(); ++i) {
-    Access& before = accesses[i];
+  u32 kept = 0;
+  for (u32 i = 0; i < count_; ++i) {
+    Access& before = access(i);
     if (detail::same_warp_read(before, now)) {
       before.lanes |= now.lanes;
       merged = true;
@@ -109,10 +108,12 @@ Conflict Cell::enter(const Access& now, const View& view, Access& other) {
                        before.async_proxy == now.async_proxy && before.cluster == now.cluster;
       if (!now.write && own) before.bytes = static_cast<u16>(before.bytes & ~now.bytes);
     }
-    if (before.bytes != 0) accesses[kept++] = before;
+    if (before.bytes == 0) continue;
+    if (kept != i) access(kept) = before;
+    ++kept;
   }
-  accesses.truncate(kept);
-  if (!merged) accesses.push_back(now);
+  truncate(kept);
+  if (!merged) push_back(now);
   return worst;
 }
 

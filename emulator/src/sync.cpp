@@ -12,7 +12,7 @@ void check_order(const NamedBarrier& barrier, Thread& thread, u32 id, const char
   Machine& m = Machine::current();
   if (!m.checks()) return;
   for (const auto& [agent, time] : barrier.before) {
-    if (thread.known.seen[agent] >= time) continue;
+    if (thread.seen(agent) >= time) continue;
     m.report(Fault::named_barrier_clash, thread, site, id,
              fmt::format("{} {}: the barrier's phase before had threads that this one is not "
                          "ordered after, so the two may mix: give each use an id of its own",
@@ -147,7 +147,7 @@ Mbarrier* find_mbarrier(Thread& thread, u32 address, const char* what, Site site
     return nullptr;
   }
   Mbarrier& barrier = found->second;
-  if (m.checks() && thread.known.seen[barrier.init_agent] < barrier.init_time) {
+  if (m.checks() && thread.seen(barrier.init_agent) < barrier.init_time) {
     m.report(Fault::race, thread, site, address,
              fmt::format("{} is not ordered after the initialisation of the mbarrier at {}:{}: a "
                          "barrier is missing between the two{}",
@@ -310,6 +310,7 @@ void fence_proxy_async(Site /*site*/) {
   Thread& thread = Machine::self();
   if (!Machine::current().checks()) return;
   thread.known.fenced.join(thread.known.seen);
+  thread.known.fenced.raise(thread.agent, thread.time());
   thread.tick();
   for (Mbarrier* barrier : thread.initialised)
     barrier->init_fenced = true;

@@ -100,8 +100,7 @@ void for_row(const Box& box, u32 row, i64 chunk, const Action& action, const Fil
   point[0] += first / box.element;
   if (first > 0) fill(offset, static_cast<u32>(first));
   if (last > first) {
-    action(offset + static_cast<u32>(first), box.address_of(point),
-           static_cast<u32>(last - first));
+    action(offset + static_cast<u32>(first), box.address_of(point), static_cast<u32>(last - first));
   }
   if (last < box.row_bytes) {
     fill(offset + static_cast<u32>(last), static_cast<u32>(box.row_bytes - last));
@@ -408,10 +407,12 @@ void advance(Thread& thread, CopyState& state, u64 left, bool reads_only) {
     for (u64 group = first; group < done; ++group)
       read_group(state.groups[group - first]);
   } else {
-    for (; state.complete < done; ++state.complete) {
-      finish_group(state.groups.front());
-      state.groups.pop_front();
-    }
+    const u64 finished = done > state.complete ? done - state.complete : 0;
+    for (u64 i = 0; i < finished; ++i)
+      finish_group(state.groups[i]);
+    state.groups.erase(state.groups.begin(),
+                       state.groups.begin() + static_cast<std::ptrdiff_t>(finished));
+    state.complete += finished;
   }
   state.read_complete = std::max(state.read_complete, done);
   if (!Machine::current().checks()) return;
@@ -500,9 +501,7 @@ void cp_async_mbarrier_arrive(u32 barrier, Site site) {
   const Knowledge before = thread.known;
   advance(thread, thread.copies, 0, false);
   mbarrier_arrive(barrier, site);
-  const u32 time = thread.time();
   thread.known = before;
-  if (Machine::current().checks()) thread.known.seen.raise(thread.agent, time);
 }
 
 }  // namespace estoc::emulator

@@ -204,6 +204,9 @@ __device__ inline void multiply_add(const Parameters& p) {
   const float x = get_float(p, t);
   const float y = get_float(p, count + t);
   put(p, t, ptx::fma_rn(x, y, 1.5f));
+  put(p, 5 * count + t, ptx::max_nan(x, y));
+  put(p, 6 * count + t, ptx::min_nan(x, y));
+  put(p, 7 * count + t, ptx::mul_hi(get(p, t), get(p, count + t)));
   put(p, 4 * count + t, ptx::mul_rn_f16x2(get(p, t), 0x3c014200u));
   put(p, count + t, ptx::mad_lo(static_cast<i32>(get(p, t)), 12345, 678));
   put(p, count + t, ptx::fma_rn(double{x}, double{y}, 1.5));
@@ -215,17 +218,24 @@ __device__ inline Value function(u32 which, Value x) {
   if (which == 1) return ptx::exponential(x);
   if (which == 2) return ptx::logarithm(x);
   if (which == 3) return ptx::hyperbolic_tangent(x);
+  if (which == 4) return ptx::exponential_2(x);
+  if (which == 5) return ptx::exponential_m1(x);
+  if (which == 6) return ptx::logarithm_1p(x);
+  if (which == 7) return ptx::power(x, Value{1.5});
   return ptx::error_function(x);
 }
 
 /// The input is from 0.01 to 8.
 __device__ inline void functions_f32(const Parameters& p) {
-  for (u32 i = 0; i < 5; ++i)
-    put(p, i * ptx::ntid() + ptx::tid(), function(i, get_float(p, ptx::tid())));
+  const float x = get_float(p, ptx::tid());
+  for (u32 i = 0; i < 9; ++i)
+    put(p, i * ptx::ntid() + ptx::tid(), function(i, x));
+  put(p, 9 * ptx::ntid() + ptx::tid(), ptx::ex2_approx(x));
+  put(p, 10 * ptx::ntid() + ptx::tid(), ptx::rcp_approx(x));
 }
 
 __device__ inline void functions_f64(const Parameters& p) {
-  for (u32 i = 0; i < 5; ++i)
+  for (u32 i = 0; i < 9; ++i)
     put(p, i * ptx::ntid() + ptx::tid(), function(i, double{get_float(p, ptx::tid())}));
 }
 

@@ -56,12 +56,12 @@ void basic(std::vector<Case>& all) {
   set(add(ESTOC_KERNEL((from_fp8))), 256, {words(4)}, 2048);
   set(add(ESTOC_KERNEL((from_f32))), 512, {{Kind::floats, Type::f32, 1024}}, 8 * 2048);
   set(add(ESTOC_KERNEL((from_f64))), 512, {{Kind::reals, Type::f64, 512}}, 3 * 2048);
-  set(add(ESTOC_KERNEL((multiply_add))), 256, {{Kind::reals, Type::f32, 512}}, 5120);
+  set(add(ESTOC_KERNEL((multiply_add))), 256, {{Kind::reals, Type::f32, 512}}, 8192);
   Case& single = add(ESTOC_KERNEL((functions_f32)));
-  set(single, 512, {{Kind::positive, Type::f32, 512}}, 5 * 2048);
+  set(single, 512, {{Kind::positive, Type::f32, 512}}, 11 * 2048);
   single.judge = Judge::ulps_f32;
   Case& twice = add(ESTOC_KERNEL((functions_f64)));
-  set(twice, 512, {{Kind::positive, Type::f32, 512}}, 5 * 4096);
+  set(twice, 512, {{Kind::positive, Type::f32, 512}}, 9 * 4096);
   twice.judge = Judge::ulps_f64;
 }
 

@@ -1,73 +1,23 @@
 // Epilogues of simt_gemm and sm80_gemm on the emulator: clean, and exact on small integers.
-#include "epilogue_case.h"
+#include <gtest/gtest.h>
 
-#include <estoc/kernels/simt_gemm.cuh>
-#include <estoc/kernels/sm80_gemm.cuh>
+#include "direct_epilogue.h"
 
 namespace estoc::epilogue_test {
 namespace {
 
-using abi::SimtGemmConfig;
-using abi::SimtGemmParameters;
-using abi::Sm80GemmConfig;
-using abi::Sm80GemmParameters;
-using abi::Vectors;
-
-template <SimtGemmConfig config, typename E>
-void simt_kernel(const SimtGemmParameters parameters, const typename E::Parameters epilogue) {
-  simt_gemm<config>(parameters, epilogue::Fused<E>{epilogue});
-}
-template <Sm80GemmConfig config, typename E>
-void sm80_kernel(const Sm80GemmParameters parameters, const typename E::Parameters epilogue) {
-  sm80_gemm<config>(parameters, epilogue::Fused<E>{epilogue});
-}
-
-template <typename Parameters, typename Config, typename E>
-Parameters gemm_parameters(Case<E>& c, const Config& config) {
-  Parameters p{};
-  p.a = c.a.at;
-  p.b = c.b.at;
-  p.m = c.e.m;
-  p.n = c.e.n;
-  p.k = c.e.k;
-  p.l = c.e.l;
-  p.tiles_m = static_cast<unsigned>((c.e.m + config.tile_m - 1) / config.tile_m);
-  p.tiles_n = static_cast<unsigned>((c.e.n + config.tile_n - 1) / config.tile_n);
-  p.group = 2;
-  return p;
-}
-
-template <auto config, typename Parameters, typename E, typename Kernel>
-void run(Case<E>& c, Kernel kernel, int warps_m, int warps_n, double tolerance) {
-  auto p = gemm_parameters<Parameters>(c, config);
-  auto epilogue = c.parameters(p.tiles_n * warps_n, p.tiles_m * warps_m,
-                               p.tiles_m * p.tiles_n * warps_m * warps_n);
-  void* arguments[] = {&p, &epilogue};
-  const emulator::Report report = emulator::launch(
-      kernel, {p.tiles_m * p.tiles_n, 1, 1}, static_cast<unsigned>(config.threads()),
-      static_cast<unsigned>(config.shared_bytes()), arguments, c.options());
-  EXPECT_TRUE(report.clean()) << report.text();
-  c.expect_outputs(epilogue, tolerance);
+void expect_right(const Outcome& outcome) {
+  EXPECT_TRUE(outcome.report.clean()) << outcome.report.text();
+  EXPECT_EQ(outcome.wrong, "");
 }
 
 template <SimtGemmConfig config, typename E>
 void run_simt(Case<E> c, double tolerance = 0) {
-  run<config, SimtGemmParameters>(c, emulator::entry<simt_kernel<config, E>>,
-                                  config.warps() / config.warps_n(), config.warps_n(), tolerance);
+  expect_right(simt_outcome<config>(std::move(c), tolerance));
 }
 template <Sm80GemmConfig config, typename E>
 void run_sm80(Case<E> c, double tolerance = 0) {
-  run<config, Sm80GemmParameters>(c, emulator::entry<sm80_kernel<config, E>>, config.warps_m,
-                                  config.warps_n, tolerance);
-}
-
-constexpr SimtGemmConfig simt(Type type, Type accumulator, Type out, int tile) {
-  const int thread = accumulator == Type::f64 || tile < 64 ? 4 : 8;
-  return {type, type, accumulator, out, Vectors::last, Vectors::last,
-          true, tile, tile,        16,  thread,        thread};
-}
-constexpr Sm80GemmConfig sm80(Type type, Type accumulator, Type out, int tile_k) {
-  return {type, type, accumulator, out, false, true, 64, 64, tile_k, 2, 2, 3, 16, 16, true, true};
+  expect_right(sm80_outcome<config>(std::move(c), tolerance));
 }
 
 constexpr Extents kRagged{2, 71, 74, 24};
@@ -125,8 +75,7 @@ TEST(DirectEpilogue, OutputMayBeTheInput) {
       emulator::launch(emulator::entry<sm80_kernel<kBf16, golden::linear::Epilogue>>,
                        {p.tiles_m * p.tiles_n, 1, 1}, static_cast<unsigned>(kBf16.threads()),
                        static_cast<unsigned>(kBf16.shared_bytes()), arguments, c.options());
-  EXPECT_TRUE(report.clean()) << report.text();
-  c.expect_outputs(epilogue);
+  expect_right(c.outcome(report, 0, {}));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // A GEMM with an epilogue on the emulator: operands, expected outputs, the second stage.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <bit>
 #include <cmath>
@@ -10,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "emulator/conversions.h"
@@ -104,9 +103,12 @@ struct Tensor {
     at.batch_stride = varies_l ? pitch * outer : 0;
     elements = static_cast<std::size_t>(pitch) * static_cast<std::size_t>(outer) *
                static_cast<std::size_t>(varies_l ? e.l : 1);
-    // 16-byte alignment whatever the allocator gives.
-    words.assign(elements * size() / 16 + 1, Block{});
-    std::memset(words.data(), 0xa5, bytes());
+    words.assign(elements * size() / sizeof(Block) + 1, Block{});
+    std::memset(words.data(), 0xa5, words.size() * sizeof(Block));
+    const i64 last = (varies_l ? (e.l - 1) * at.batch_stride : 0) +
+                     (varies_m ? (e.m - 1) * at.row_stride : 0) +
+                     (varies_n ? (e.n - 1) * at.column_stride : 0);
+    span = (static_cast<std::size_t>(last) + 1) * size();
     at.address = reinterpret_cast<u64>(words.data());
   }
 
@@ -114,7 +116,8 @@ struct Tensor {
     std::byte byte[16];
   };
   std::size_t size() const { return static_cast<std::size_t>(abi::type_bytes(type)); }
-  std::size_t bytes() const { return words.size() * sizeof(Block); }
+  /// What may be touched; TMA stores whole chunks.
+  std::size_t bytes(bool stored = false) const { return stored ? (span + 15) / 16 * 16 : span; }
   std::byte* where(int l, int m, int n) {
     const i64 offset = l * at.batch_stride + m * at.row_stride + n * at.column_stride;
     return reinterpret_cast<std::byte*>(words.data()) + static_cast<std::size_t>(offset) * size();
@@ -126,6 +129,7 @@ struct Tensor {
   Type type;
   abi::Matrix at{};
   std::size_t elements = 0;
+  std::size_t span = 0;  ///< bytes from the first element to the last one's end
   std::vector<Block> words;
 };
 
@@ -138,6 +142,12 @@ struct Element {
   std::vector<double> scalars;
   std::vector<double> stores;
   std::vector<double> reduced;
+};
+
+/// What both stages reported, and which output is not as expected.
+struct Outcome {
+  emulator::Report report;
+  std::string wrong;
 };
 
 /// One problem and its epilogue `E`. The parameters that differ between kernels are theirs.
@@ -189,15 +199,18 @@ class Case {
     return p;
   }
 
-  /// Runs the second stage, and compares all outputs.
-  void expect_outputs(const typename E::Parameters& p, double tolerance = 0) {
-    if constexpr (E::kReductions > 0) finish(p);
-    compare(tolerance);
+  /// After the first stage, which reported `report`: runs the second, and compares all outputs.
+  Outcome outcome(emulator::Report report, double tolerance, const emulator::Options& options) {
+    if constexpr (E::kReductions > 0) {
+      const emulator::Report second = finish(options);
+      report.findings.insert(report.findings.end(), second.findings.begin(), second.findings.end());
+    }
+    return {std::move(report), difference(tolerance)};
   }
 
   emulator::Options options(emulator::Options from = {}) {
     auto add = [&](Tensor& tensor, const char* name, bool written) {
-      from.memory.push_back({tensor.words.data(), tensor.bytes(), name, written});
+      from.memory.push_back({tensor.words.data(), tensor.bytes(written), name, written});
     };
     add(a, "A", false);
     add(b, "B", false);
@@ -258,7 +271,8 @@ class Case {
     const i64 results = inner * (spec.l ? e.l : 1);
     const i64 parts = spec.m ? row : spec.n ? column : all;
     const i64 total = parts * (spec.l ? 1 : e.l);
-    workspace_.emplace_back(static_cast<std::size_t>(total * results), 0);
+    const int bytes = spec.held == Type::f64 ? 8 : 4;
+    workspace_.emplace_back(static_cast<std::size_t>((total * results * bytes + 7) / 8), 0);
     finish_.result[i] = {{reinterpret_cast<u64>(workspace_.back().data()), results, total},
                          {},
                          inner,
@@ -274,17 +288,15 @@ class Case {
     if constexpr (E::kReductions > 0) epilogue::finish<E>(p);
   }
 
-  void finish(const typename E::Parameters&) {
+  emulator::Report finish(const emulator::Options& options) {
     void* arguments[] = {&finish_};
-    emulator::Options used;
+    emulator::Options used = options;
     for (std::size_t i = 0; i < reduced.size(); ++i) {
-      used.memory.push_back({reduced[i].words.data(), reduced[i].bytes(), "result", true});
+      used.memory.push_back({reduced[i].words.data(), reduced[i].bytes(true), "result", true});
       used.memory.push_back({workspace_[i].data(), workspace_[i].size() * 8, "partials", false});
     }
-    const emulator::Report report =
-        emulator::launch(emulator::entry<finish_kernel>, {2, E::kReductions, 1},
-                         epilogue::kFinishThreads, epilogue::kFinishShared, arguments, used);
-    EXPECT_TRUE(report.clean()) << report.text();
+    return emulator::launch(emulator::entry<finish_kernel>, {2, E::kReductions, 1},
+                            epilogue::kFinishThreads, epilogue::kFinishShared, arguments, used);
   }
 
   Element element(int l, int m, int n) {
@@ -336,7 +348,15 @@ class Case {
                                     tolerance * std::max(std::fabs(expected), 1.0);
   }
 
-  void compare(double tolerance) {
+  static std::string text(const char* what, std::size_t i, int l, int m, int n, double got,
+                          double expected) {
+    return std::string(what) + " " + std::to_string(i) + " at (" + std::to_string(l) + ", " +
+           std::to_string(m) + ", " + std::to_string(n) + ") is " + std::to_string(got) + ", not " +
+           std::to_string(expected);
+  }
+
+  /// The first element that is not as expected.
+  std::string difference(double tolerance) {
     std::vector<std::vector<double>> sums(reduced.size());
     for (std::size_t i = 0; i < sums.size(); ++i)
       sums[i].assign(static_cast<std::size_t>(e.l * e.m * e.n), begin(E::kReduced[i].reduction));
@@ -345,31 +365,34 @@ class Case {
       return static_cast<std::size_t>(((spec.l ? l : 0) * e.m + (spec.m ? m : 0)) * e.n +
                                       (spec.n ? n : 0));
     };
+    std::string wrong;
+    each([&](int l, int m, int n) {
+      const Element x = element(l, m, n);
+      for (std::size_t i = 0; i < stores.size(); ++i) {
+        Tensor& t = stores[i];
+        if (!wrong.empty() || same(t.type, t.where(l, m, n), x.stores[i], tolerance)) continue;
+        wrong = text("output", i, l, m, n, get(t.type, t.where(l, m, n)), x.stores[i]);
+      }
+      for (std::size_t i = 0; i < reduced.size(); ++i)
+        join(E::kReduced[i].reduction, sums[i][place(i, l, m, n)], x.reduced[i]);
+    });
+    each([&](int l, int m, int n) {
+      for (std::size_t i = 0; i < reduced.size(); ++i) {
+        Tensor& t = reduced[i];
+        const double sum = sums[i][place(i, l, m, n)];
+        if (!wrong.empty() || same(t.type, t.where(l, m, n), sum, tolerance)) continue;
+        wrong = text("reduction", i, l, m, n, get(t.type, t.where(l, m, n)), sum);
+      }
+    });
+    return wrong;
+  }
+
+  template <typename Action>
+  void each(const Action& action) const {
     for (int l = 0; l < e.l; ++l) {
       for (int m = 0; m < e.m; ++m) {
-        for (int n = 0; n < e.n; ++n) {
-          const Element x = element(l, m, n);
-          for (std::size_t i = 0; i < stores.size(); ++i) {
-            ASSERT_TRUE(same(stores[i].type, stores[i].where(l, m, n), x.stores[i], tolerance))
-                << "output " << i << " at (" << l << ", " << m << ", " << n << ") is "
-                << get(stores[i].type, stores[i].where(l, m, n)) << ", not " << x.stores[i];
-          }
-          for (std::size_t i = 0; i < reduced.size(); ++i)
-            join(E::kReduced[i].reduction, sums[i][place(i, l, m, n)], x.reduced[i]);
-        }
-      }
-    }
-    for (std::size_t i = 0; i < reduced.size(); ++i) {
-      for (int l = 0; l < e.l; ++l) {
-        for (int m = 0; m < e.m; ++m) {
-          for (int n = 0; n < e.n; ++n) {
-            ASSERT_TRUE(same(reduced[i].type, reduced[i].where(l, m, n), sums[i][place(i, l, m, n)],
-                             tolerance))
-                << "reduction " << i << " at (" << l << ", " << m << ", " << n << ") is "
-                << get(reduced[i].type, reduced[i].where(l, m, n)) << ", not "
-                << sums[i][place(i, l, m, n)];
-          }
-        }
+        for (int n = 0; n < e.n; ++n)
+          action(l, m, n);
       }
     }
   }

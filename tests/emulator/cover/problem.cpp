@@ -177,7 +177,10 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, Random& ra
     }
   }
   expected = tensors[2].storage;
-  return std::make_unique<GemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view, sums);
+  PerformanceControls controls;
+  controls.fast_accumulation = point.space().find("sums") >= 0;
+  return std::make_unique<GemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view, sums,
+                                         controls);
 }
 
 std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Random& random,

@@ -28,13 +28,14 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import epilogue_faults  # noqa: E402
 import other_faults  # noqa: E402
 import sm90_faults  # noqa: E402
-from planted import CASES  # noqa: E402
+from planted import CASES, EpilogueCase  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
-FAULTS = sm90_faults.FAULTS + other_faults.FAULTS
+FAULTS = sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS
 
 PROGRAM = """#include "mutations/runner.h"
 
@@ -57,6 +58,26 @@ int main(int argc, char** argv) {{
   return mutations::run(kConfig, emulator::entry<kernel>, {{{problems}}}, argc, argv);
 }}
 """
+EPILOGUE_PROGRAM = """#include "mutations/runner.h"
+
+#include "{header}"
+
+namespace estoc::epilogue_test {{
+
+const std::vector<mutations::Run> kRuns{{
+{runs}
+}};
+
+}}  // namespace estoc::epilogue_test
+
+int main(int argc, char** argv) {{
+  return estoc::mutations::judge(estoc::epilogue_test::kRuns, argc, argv);
+}}
+"""
+EPILOGUE_RUN = """  {{"problem {number}", [](const emulator::Options& options) {{
+     const Outcome outcome = {call};
+     return mutations::Outcome{{outcome.report, outcome.wrong}};
+   }}}},"""
 TYPES = {
     "sm90_gemm": "Sm90Gemm",
     "sm80_gemm": "Sm80Gemm",
@@ -67,6 +88,9 @@ TYPES = {
 
 def program_of(case):
     """The C++ text of one case."""
+    if isinstance(case, EpilogueCase):
+        runs = (EPILOGUE_RUN.format(number=i, call=call) for i, call in enumerate(case.runs))
+        return EPILOGUE_PROGRAM.format(header=case.header, runs="\n".join(runs))
     name = TYPES[case.kernel]
     takes_epilogue = case.kernel != "simt_elementwise"
     arguments = "p, epilogue::Identity{}" if takes_epilogue else "p"

@@ -36,6 +36,33 @@ class Case:
     problems: tuple
 
 
+@dataclasses.dataclass(frozen=True)
+class EpilogueCase:
+    """A kernel with an epilogue: the header that runs it, and calls that answer with an Outcome,
+    in the orders of events of `options`."""
+
+    header: str
+    runs: tuple
+
+
+def tile_epilogue(epilogue, config, room, *problems, maps="true", clusters=1):
+    """An epilogue of tests/golden/epilogues behind sm90_gemm."""
+    name = f"golden::{epilogue}::Epilogue"
+    return EpilogueCase("tile_epilogue.h", tuple(
+        f"run_tile<with<{name}>(sm90({config}), {room})>(Case<{name}>(Type::bf16, {{{problem}}}, "
+        f"{{Lay::padded}}, {epilogue}), {clusters}, 0, {maps}, options)" for problem in problems
+    ))
+
+
+def direct_epilogue(kernel, epilogue, config, lay, *problems):
+    """The same behind sm80_gemm or simt_gemm."""
+    name = f"golden::{epilogue}::Epilogue"
+    return EpilogueCase("direct_epilogue.h", tuple(
+        f"{kernel}_outcome<{kernel}({config})>(Case<{name}>(Type::bf16, {{{problem}}}, "
+        f"{{Lay::{lay}}}, {epilogue}), 0, options)" for problem in problems
+    ))
+
+
 def sm90(types, layouts, tile, stages, cluster, schedule, promote, tma_store, *problems):
     yes = {True: "true", False: "false"}
     config = (
@@ -93,5 +120,32 @@ CASES = {
         "simt_elementwise",
         "Op::add, Type::f16, Type::f16, Type::f16, Type::f32, 8, false",
         ((700, 37, 0, 1, 2),),
+    ),
+    "tile": tile_epilogue(
+        "linear", "Type::bf16, Type::bf16, 128, 64, Schedule::pingpong", "32, 2, 2", "1, 200, 136, 72",
+    ),
+    "tile_unmapped": tile_epilogue(
+        "linear", "Type::bf16, Type::bf16, 128, 64, Schedule::cooperative", "64, 2, 2",
+        "1, 136, 72, 72", maps="false",
+    ),
+    "tile_aux": tile_epilogue(
+        "relu_aux", "Type::bf16, Type::bf16, 128, 64, Schedule::cooperative", "32, 1, 2",
+        "1, 200, 136, 72",
+    ),
+    "tile_mixed": tile_epilogue(
+        "mixed", "Type::bf16, Type::f32, 64, 32, Schedule::single", "16, 2, 1, true",
+        "2, 136, 72, 72", clusters=2,
+    ),
+    "sm80_linear": direct_epilogue(
+        "sm80", "linear", "Type::bf16, Type::f32, Type::bf16, 32", "padded", "1, 71, 74, 40",
+    ),
+    "sm80_mixed": direct_epilogue(
+        "sm80", "mixed", "Type::bf16, Type::f32, Type::f32, 32", "padded", "2, 71, 74, 24",
+    ),
+    "simt_linear": direct_epilogue(
+        "simt", "linear", "Type::bf16, Type::f32, Type::bf16, 64", "padded", "1, 71, 74, 24",
+    ),
+    "simt_mixed": direct_epilogue(
+        "simt", "mixed", "Type::bf16, Type::f32, Type::f32, 32", "padded", "2, 71, 74, 24",
     ),
 }

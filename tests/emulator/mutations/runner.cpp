@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,18 +14,10 @@ namespace estoc::mutations {
 namespace {
 
 using emulator::Options;
-using emulator::Report;
 using emulator::Schedule;
 using harness::Operands;
 using harness::Problem;
 using harness::Tensor;
-
-struct Outcome {
-  Report report;
-  std::string wrong;  // what is wrong with the output
-};
-
-using RunOne = std::function<Outcome(const Problem&, Options)>;
 
 unsigned long long number_of(const std::byte* data) {
   return reinterpret_cast<unsigned long long>(data);
@@ -56,7 +47,9 @@ bool fits(const Outcome& outcome, const std::string& expected) {
   return false;
 }
 
-int judge(const RunOne& run_one, const std::vector<Problem>& problems, int argc, char** argv) {
+}  // namespace
+
+int judge(const std::vector<Run>& runs, int argc, char** argv) {
   const std::vector<std::string> expected = split(argc > 1 ? argv[1] : "");
   const int seeds = argc > 2 ? std::atoi(argv[2]) : 4;
   std::vector<Options> all(2);
@@ -68,25 +61,37 @@ int judge(const RunOne& run_one, const std::vector<Problem>& problems, int argc,
   }
   std::string met;
   for (const Options& options : all) {
-    for (const Problem& problem : problems) {
-      const Outcome outcome = run_one(problem, options);
+    for (const Run& run : runs) {
+      const Outcome outcome = run.run(options);
       for (const std::string& name : expected) {
         if (!fits(outcome, name)) continue;
         fmt::print("{}\t{}\n", name, schedule_text(options));
         return 0;
       }
       if (outcome.report.clean() && outcome.wrong.empty()) continue;
-      met += fmt::format("{}, {} x {} x {}: {}\n{}", schedule_text(options), problem.m, problem.n,
-                         problem.k, outcome.wrong, outcome.report.text());
+      met += fmt::format("{}, {}: {}\n{}", schedule_text(options), run.problem, outcome.wrong,
+                         outcome.report.text());
       if (expected.empty()) break;
     }
   }
   if (expected.empty() && met.empty()) {
-    fmt::print("clean\t{} runs\n", all.size() * problems.size());
+    fmt::print("clean\t{} runs\n", all.size() * runs.size());
     return 0;
   }
   fmt::print("{}", met.empty() ? "nothing was found\n" : met);
   return 1;
+}
+
+namespace {
+
+template <typename RunOne>
+int judge_each(const RunOne& run_one, const std::vector<Problem>& problems, int argc, char** argv) {
+  std::vector<Run> runs;
+  for (const Problem& problem : problems) {
+    runs.push_back({fmt::format("{} x {} x {}", problem.m, problem.n, problem.k),
+                    [&](const Options& options) { return run_one(problem, options); }});
+  }
+  return judge(runs, argc, argv);
 }
 
 }  // namespace
@@ -111,7 +116,7 @@ int run(const harness::Config& config, emulator::Entry entry, const std::vector<
     outcome.wrong = harness::difference(o.out, o.out.data(), o.out.encoded().data());
     return outcome;
   };
-  return judge(run_one, problems, argc, argv);
+  return judge_each(run_one, problems, argc, argv);
 }
 
 int run(const abi::SimtElementwiseConfig& config, emulator::Entry entry,
@@ -148,7 +153,7 @@ int run(const abi::SimtElementwiseConfig& config, emulator::Entry entry,
     outcome.wrong = harness::difference(out, out.data(), out.encoded().data());
     return outcome;
   };
-  return judge(run_one, problems, argc, argv);
+  return judge_each(run_one, problems, argc, argv);
 }
 
 }  // namespace estoc::mutations
