@@ -139,14 +139,23 @@ class VectorClock {
 
   void join(const VectorClock& other) {
     if (other.chunks_.size() > chunks_.size()) chunks_.resize(other.chunks_.size(), nullptr);
-    for (std::size_t i = 0; i < other.chunks_.size(); ++i) {
+    std::size_t i = 0;
+    for (; i + 4 <= other.chunks_.size(); i += 4) {
+      // Most are one and the same.
+      if (!std::equal(&chunks_[i], &chunks_[i] + 4, &other.chunks_[i])) join_some(other, i, i + 4);
+    }
+    join_some(other, i, other.chunks_.size());
+  }
+
+ private:
+  void join_some(const VectorClock& other, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
       if (other.chunks_[i] != nullptr && other.chunks_[i] != chunks_[i]) {
         join(chunks_[i], other.chunks_[i]);
       }
     }
   }
 
- private:
   // The chunk for this clock alone.
   static ClockChunk* own(ClockChunk*& mine) {
     if (mine != nullptr && mine->uses == 1) return mine;
