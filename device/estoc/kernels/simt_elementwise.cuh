@@ -24,7 +24,7 @@ struct Run {
   static constexpr int kBits = abi::type_bits(type);
   /// 0 for half a byte.
   static constexpr int kBytes = count * kBits / 8;
-  static constexpr int kWords = (kBytes + 3) / 4;
+  static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;
   Words<kWords> words;
 
   /// From element `offset` on; half a byte is in the low bits, and a whole one is not split.

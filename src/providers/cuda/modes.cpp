@@ -51,10 +51,11 @@ Status Modes::keeps_bytes(const ElementwiseArguments& arguments) const {
   for (int i = 1; i < rank_; ++i)
     whole = whole && modes_[static_cast<std::size_t>(i)].out % 2 == 0;
   if (whole) return Status::success();
-  return Status::fail(Reason::layout,
-                      fmt::format("out.strides: expected 1 and even ones, so that no byte of packed "
-                                  "{} has elements of two rows, got ({})",
-                                  dtype_name(out.dtype()), fmt::join(out.strides(), ", ")));
+  return Status::fail(
+      Reason::layout,
+      fmt::format("out.strides: expected 1 and even ones, so that no byte of packed "
+                  "{} has elements of two rows, got ({})",
+                  dtype_name(out.dtype()), fmt::join(out.strides(), ", ")));
 }
 
 Status Modes::fits_vectors(const ElementwiseArguments& arguments, int vector) const {

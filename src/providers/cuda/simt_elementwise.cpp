@@ -70,8 +70,8 @@ std::shared_ptr<const DesignSpace> make_space() {
 int vector_of(const DesignPoint& point) {
   const int out_bits = dtype_bits(point.dtype(Role::out_dtype));
   if (point.value("access").text == "single") return out_bits == 4 ? 2 : 1;
-  const int widest = std::max({dtype_bits(point.dtype(Role::a_dtype)),
-                               dtype_bits(point.dtype(Role::b_dtype)), out_bits});
+  const int widest = std::max(
+      {dtype_bits(point.dtype(Role::a_dtype)), dtype_bits(point.dtype(Role::b_dtype)), out_bits});
   return 128 / std::max(widest, 8);
 }
 
@@ -153,8 +153,7 @@ estoc_kernel(const __grid_constant__ SimtElementwiseParameters parameters) {{
 )",
                        elementwise_op_name(op), type_text(a), type_text(b), type_text(out),
                        type_text(compute_type(op, a, b, out)), vector_of(point),
-                       point.value("access").text == "flat",
-                       point.value("access").text == "single",
+                       point.value("access").text == "flat", point.value("access").text == "single",
                        sizeof(abi::SimtElementwiseParameters));
   }
 
