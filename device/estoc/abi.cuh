@@ -49,6 +49,11 @@ ESTOC_CONSTEXPR int type_bytes(Type type) {
   }
 }
 
+/// Bits of an element: 64 to 4.
+ESTOC_CONSTEXPR int type_bits(Type type) {
+  return type_bytes(type) == 0 ? 4 : 8 * type_bytes(type);
+}
+
 /// Which mode of a matrix is read by vectors of 16 bytes: its last, its next-to-last, or none, any
 /// strides being allowed then.
 enum class Vectors : unsigned char { last, next_to_last, none };
@@ -184,11 +189,14 @@ struct SimtElementwiseConfig {
   Type b;
   Type out;
   Type compute;  ///< f64, f32 or i32
-  /// Elements that a thread takes at a time along the innermost mode: 1, or as many as make 16
-  /// bytes of the widest operand, addresses and strides being aligned to that many elements.
+  /// Elements that a thread takes at a time along the innermost mode: 1 (2 where out is stored two
+  /// to a byte), or as many as make 16 bytes of the widest operand, at most 16, addresses and
+  /// strides being aligned to that many elements.
   int vector;
   /// Everything is one contiguous run: there is one mode.
   bool flat;
+  /// A and B have any strides along the innermost mode, whatever `vector` is.
+  bool strided = false;
 
   ESTOC_CONSTEXPR int threads() const { return 256; }
   /// Vectors that a thread has in flight.

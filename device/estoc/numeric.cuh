@@ -75,6 +75,34 @@ __device__ __forceinline__ u32 to_small_float(float value) {
   return sign | (rounded < kLargest ? rounded : kLargest);
 }
 
+// e2m1 has neither infinities nor NaN: every code is a number.
+__device__ __forceinline__ float e2m1_to_f32(u32 bits) {
+  // As in small_float, 2^126 repairs the exponent.
+  const float value = bit_cast<float>((bits & 7) << 22) * bit_cast<float>(253u << 23);
+  return bit_cast<float>(bit_cast<u32>(value) | (bits & 8) << 28);
+}
+
+__device__ __forceinline__ u32 f32_to_e2m1(float value) {
+  // Adding a power of two whose last place is a step of the format rounds as wanted: steps are 0.5
+  // up to 2, then 1, then 2.
+  const float magnitude = bit_cast<float>(bit_cast<u32>(value) & 0x7fffffffu);
+  if (!(magnitude < 6)) return value != value ? 7 : 7 | bit_cast<u32>(value) >> 31 << 3;
+  const u32 shift = magnitude < 2 ? 0 : magnitude < 4 ? 1 : 2;
+  const float anchor = bit_cast<float>((127 + 22 + shift) << 23);
+  const u32 steps = bit_cast<u32>(magnitude + anchor) - bit_cast<u32>(anchor);
+  return (steps + 2 * shift) | bit_cast<u32>(value) >> 31 << 3;
+}
+
+__device__ __forceinline__ u32 f32_to_e8m0(float value) {
+  const u32 bits = bit_cast<u32>(value);
+  if (value != value) return 255;
+  if (!(value > 0)) return 0;
+  // The smallest value, 2^-127, is subnormal in f32, and so is what lies halfway to the next.
+  if (bits < 0x00800000u) return bits >= 0x00600000u ? 1 : 0;
+  const u32 code = (bits + 0x00400000u) >> 23;
+  return code < 254 ? code : 254;
+}
+
 __device__ __forceinline__ float round_tf32(float value) {
   const u32 bits = bit_cast<u32>(value);
   if ((bits & 0x7f800000u) == 0x7f800000u) return value;
@@ -100,18 +128,23 @@ __device__ __forceinline__ float decode_f32(u32 bits) {
   if constexpr (type == Type::e8m0) {
     return bit_cast<float>(bits == 255 ? 0x7fc00000u : bits == 0 ? 0x00400000u : bits << 23);
   }
+  if constexpr (type == Type::e2m1) return detail::e2m1_to_f32(bits);
   if constexpr (type == Type::i32) return static_cast<float>(static_cast<i32>(bits));
   if constexpr (type == Type::i8) return static_cast<float>(static_cast<i8>(bits));
   if constexpr (type == Type::u8) return static_cast<float>(bits & 0xff);
+  if constexpr (type == Type::i4) return static_cast<float>(static_cast<i32>(bits << 28) >> 28);
+  if constexpr (type == Type::u4) return static_cast<float>(bits & 0xf);
   if constexpr (type == Type::boolean) return bits != 0 ? 1.0f : 0.0f;
 }
 
-/// The integer that `bits` stands for: i32 i8 u8 boolean.
+/// The integer that `bits` stands for: i32 i8 u8 i4 u4 boolean.
 template <Type type>
 __device__ __forceinline__ i32 decode_i32(u32 bits) {
   if constexpr (type == Type::i32) return static_cast<i32>(bits);
   if constexpr (type == Type::i8) return static_cast<i8>(bits);
   if constexpr (type == Type::u8) return static_cast<i32>(bits & 0xff);
+  if constexpr (type == Type::i4) return static_cast<i32>(bits << 28) >> 28;
+  if constexpr (type == Type::u4) return static_cast<i32>(bits & 0xf);
   if constexpr (type == Type::boolean) return bits != 0 ? 1 : 0;
 }
 
@@ -135,12 +168,20 @@ __device__ __forceinline__ u32 encode(float value) {
   if constexpr (type == Type::bf16) return ptx::cvt_rn_bf16_f32(value);
   if constexpr (type == Type::e4m3) return detail::to_small_float<4, 3, true>(value);
   if constexpr (type == Type::e5m2) return detail::to_small_float<5, 2, false>(value);
+  if constexpr (type == Type::e8m0) return detail::f32_to_e8m0(value);
+  if constexpr (type == Type::e2m1) return detail::f32_to_e2m1(value);
   if constexpr (type == Type::i32) return static_cast<u32>(ptx::cvt_rni_s32_f32(value));
   if constexpr (type == Type::i8) {
     return static_cast<u32>(detail::clamp(ptx::cvt_rni_s32_f32(value), -128, 127)) & 0xff;
   }
   if constexpr (type == Type::u8) {
     return static_cast<u32>(detail::clamp(ptx::cvt_rni_s32_f32(value), 0, 255));
+  }
+  if constexpr (type == Type::i4) {
+    return static_cast<u32>(detail::clamp(ptx::cvt_rni_s32_f32(value), -8, 7)) & 0xf;
+  }
+  if constexpr (type == Type::u4) {
+    return static_cast<u32>(detail::clamp(ptx::cvt_rni_s32_f32(value), 0, 15));
   }
   if constexpr (type == Type::boolean) return value != 0 ? 1 : 0;
 }
@@ -150,6 +191,8 @@ __device__ __forceinline__ u32 encode(i32 value) {
   if constexpr (type == Type::i32) return static_cast<u32>(value);
   if constexpr (type == Type::i8) return static_cast<u32>(detail::clamp(value, -128, 127)) & 0xff;
   if constexpr (type == Type::u8) return static_cast<u32>(detail::clamp(value, 0, 255));
+  if constexpr (type == Type::i4) return static_cast<u32>(detail::clamp(value, -8, 7)) & 0xf;
+  if constexpr (type == Type::u4) return static_cast<u32>(detail::clamp(value, 0, 15));
   if constexpr (type == Type::boolean) return value != 0 ? 1 : 0;
   if constexpr (type == Type::f32) return bit_cast<u32>(static_cast<float>(value));
 }
@@ -165,16 +208,23 @@ __device__ __forceinline__ u32 encode(double value) {
   if constexpr (type == Type::u8) {
     return static_cast<u32>(detail::clamp(ptx::cvt_rni_s32_f64(value), 0, 255));
   }
+  if constexpr (type == Type::i4) {
+    return static_cast<u32>(detail::clamp(ptx::cvt_rni_s32_f64(value), -8, 7)) & 0xf;
+  }
+  if constexpr (type == Type::u4) {
+    return static_cast<u32>(detail::clamp(ptx::cvt_rni_s32_f64(value), 0, 15));
+  }
   if constexpr (type == Type::boolean) return value != 0 ? 1 : 0;
   if constexpr (type == Type::tf32 || type == Type::f16 || type == Type::bf16 ||
-                type == Type::e4m3 || type == Type::e5m2) {
+                type == Type::e4m3 || type == Type::e5m2 || type == Type::e8m0 ||
+                type == Type::e2m1) {
     float toward_zero = ptx::cvt_rz_f32_f64(value);
     const bool inexact = static_cast<double>(toward_zero) != value && value == value;
     return encode<type>(bit_cast<float>(bit_cast<u32>(toward_zero) | (inexact ? 1u : 0u)));
   }
 }
 
-/// Reads one element as a compute value.
+/// Reads one element, of a byte or more, as a compute value.
 template <Type compute, Type type>
 __device__ __forceinline__ Compute<compute> load_element(u64 address) {
   if constexpr (type == Type::f64) {
@@ -190,7 +240,7 @@ __device__ __forceinline__ Compute<compute> load_element(u64 address) {
   }
 }
 
-/// Rounds a compute value to one element and writes it.
+/// Rounds a compute value to one element, of a byte or more, and writes it.
 template <Type type, typename Value>
 __device__ __forceinline__ void store_element(u64 address, Value value) {
   if constexpr (type == Type::f64) {
@@ -213,7 +263,7 @@ __device__ __forceinline__ Compute<compute> element_of(const Words<count>& words
     if constexpr (compute == Type::f64) return value;
     if constexpr (compute == Type::f32) return ptx::cvt_rn_f32_f64(value);
   } else {
-    constexpr int kBits = 8 * abi::type_bytes(type);
+    constexpr int kBits = abi::type_bits(type);
     constexpr int kPerWord = 32 / kBits;
     u32 bits = words.word[index / kPerWord] >> (kBits * (index % kPerWord));
     if constexpr (kBits < 32) bits &= (1u << kBits) - 1;

@@ -84,6 +84,15 @@ class ScratchMemory {
   void* data_;
 };
 
+/// Of packed elements apart from each other: half a byte is kept as it is, and so must be read.
+bool splits_bytes(const TensorView& view) {
+  if (!is_packed(view.dtype()) || view.span_bytes() == 0) return false;
+  for (int mode = 0; mode < view.rank(); ++mode) {
+    if (view.stride(mode) == 1 && view.shape(mode) > 1) return false;
+  }
+  return true;
+}
+
 /// Which memory a kernel may touch.
 class MemoryList {
  public:
@@ -93,6 +102,7 @@ class MemoryList {
   }
   void add_output(const TensorView& view, const char* name) {
     add_output(view.data(), static_cast<std::size_t>(view.span_bytes()), name);
+    if (splits_bytes(view) && !list_.empty()) list_.back().initialised = true;
   }
   /// After the outputs. In place, an output is there from the beginning.
   void add_input(const void* data, std::size_t bytes, const char* name) {

@@ -124,6 +124,16 @@ Problem gemm_problem(Random& random, const Combination& types, Dtype out, int la
   return problem;
 }
 
+// Extents that are contiguous in operands of packed types.
+void make_even(Problem& problem) {
+  const std::size_t rank = problem.shape.size();
+  for (const OperandSpec& spec : {problem.a, problem.b, problem.out}) {
+    if (rank == 0 || !is_packed(*spec.dtype)) continue;
+    std::int64_t& extent = problem.shape[spec.layout == Layout::n ? rank - 2 : rank - 1];
+    extent += extent % 2;
+  }
+}
+
 }  // namespace
 
 std::vector<Problem> gemm_problems(std::uint64_t seed, int largest) {
@@ -140,14 +150,11 @@ std::vector<Problem> gemm_problems(std::uint64_t seed, int largest) {
 }
 
 std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest) {
-  constexpr std::array kTypes{Dtype::f64,  Dtype::f32,  Dtype::tf32,   Dtype::f16,
-                              Dtype::bf16, Dtype::e4m3, Dtype::e5m2,   Dtype::i32,
-                              Dtype::i8,   Dtype::u8,   Dtype::boolean};
   Random random(seed);
-  auto any_type = [&] { return kTypes[static_cast<std::size_t>(draw(random, 0, 10))]; };
+  auto any_type = [&] { return all_dtypes()[static_cast<std::size_t>(draw(random, 0, 14))]; };
   std::vector<Problem> problems;
   for (int op = 0; op <= static_cast<int>(ElementwiseOp::tanh); ++op) {
-    for (Dtype type : kTypes) {
+    for (Dtype type : all_dtypes()) {
       Problem problem;
       problem.operation = Operation::elementwise;
       problem.op = static_cast<ElementwiseOp>(op);
@@ -166,6 +173,7 @@ std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest) {
       problem.out.layout = one_in(random, 4) ? Layout::n : Layout::t;
       if (is_binary(*problem.op)) problem.b.layout = Layout::t;
       if (rank < 2) problem.a.layout = problem.out.layout = problem.b.layout = Layout::t;
+      make_even(problem);
       if (!is_binary(*problem.op)) problem.b = {};
       problems.push_back(problem);
     }

@@ -12,20 +12,36 @@ using abi::SimtElementwiseParameters;
 
 namespace detail {
 
+/// Of types stored two to a byte, the byte in which the element is.
+template <Type type>
+__device__ __forceinline__ u64 address_of(u64 base, i64 offset) {
+  return base + static_cast<u64>(offset * abi::type_bits(type) >> 3);
+}
+
 /// Bits of `count` neighbouring elements.
 template <Type type, int count>
 struct Run {
-  static constexpr int kBytes = count * abi::type_bytes(type);
-  static constexpr int kWords = (kBytes + 3) / 4;
+  static constexpr int kBits = abi::type_bits(type);
+  /// 0 for half a byte.
+  static constexpr int kBytes = count * kBits / 8;
+  static constexpr int kWords = kBytes < 4 ? 1 : kBytes / 4;
   Words<kWords> words;
 
-  __device__ static __forceinline__ Run load(u64 address) {
+  /// From element `offset` on; half a byte is in the low bits, and a whole one is not split.
+  __device__ static __forceinline__ Run load(u64 base, i64 offset) {
+    const u64 address = address_of<type>(base, offset);
+    if constexpr (kBytes == 0) {
+      const u32 pair = ptx::ld_global_u8(address);
+      return {Words<1>{(offset & 1) != 0 ? pair >> 4 : pair & 0xf}};
+    }
     if constexpr (kBytes >= 4) return {ptx::ld_global<kWords>(address)};
     if constexpr (kBytes == 2) return {Words<1>{ptx::ld_global_u16(address)}};
     if constexpr (kBytes == 1) return {Words<1>{ptx::ld_global_u8(address)}};
   }
 
-  __device__ __forceinline__ void store(u64 address) const {
+  __device__ __forceinline__ void store(u64 base, i64 offset) const {
+    static_assert(kBytes > 0, "a neighbour is in the same byte");
+    const u64 address = address_of<type>(base, offset);
     if constexpr (kBytes >= 4) ptx::st_global<kWords>(address, words);
     if constexpr (kBytes == 2) ptx::st_global_u16(address, words.word[0]);
     if constexpr (kBytes == 1) ptx::st_global_u8(address, words.word[0]);
@@ -38,8 +54,17 @@ struct Run {
       words.word[2 * index] = pair.word[0];
       words.word[2 * index + 1] = pair.word[1];
     } else {
-      constexpr int kSize = abi::type_bytes(type);
-      words.word[index * kSize / 4] |= encode<type>(value) << (8 * (index * kSize % 4));
+      words.word[index * kBits / 32] |= encode<type>(value) << (index * kBits % 32);
+    }
+  }
+
+  /// Puts a single element in its place, where there are zeros.
+  __device__ __forceinline__ void place(int index, const Run<type, 1>& one) {
+    if constexpr (type == Type::f64) {
+      words.word[2 * index] = one.words.word[0];
+      words.word[2 * index + 1] = one.words.word[1];
+    } else {
+      words.word[index * kBits / 32] |= one.words.word[0] << (index * kBits % 32);
     }
   }
 };
@@ -76,16 +101,22 @@ __device__ __forceinline__ Place place_of(i64 vector, const SimtElementwiseParam
   }
 }
 
-/// One vector of an input: a run, or one element repeated.
+/// One vector of an input: a run, one element repeated, or elements a stride apart.
 template <SimtElementwiseConfig config, Type type>
 struct Input {
   using Elements = Run<type, config.vector>;
   Elements run;
 
   __device__ static __forceinline__ Input load(u64 base, i64 offset, i64 inner_stride) {
-    const u64 address = base + static_cast<u64>(offset * abi::type_bytes(type));
-    if (config.vector == 1 || inner_stride != 0) return {Elements::load(address)};
-    return {repeated(Run<type, 1>::load(address))};
+    if constexpr (config.strided && config.vector > 1) {
+      Elements all{};
+#pragma unroll
+      for (int i = 0; i < config.vector; ++i)
+        all.place(i, Run<type, 1>::load(base, offset + i * inner_stride));
+      return {all};
+    }
+    if (config.vector == 1 || inner_stride != 0) return {Elements::load(base, offset)};
+    return {repeated(Run<type, 1>::load(base, offset))};
   }
 
   __device__ __forceinline__ Compute<config.compute> operator[](int index) const {
@@ -94,8 +125,9 @@ struct Input {
 
  private:
   __device__ static __forceinline__ Elements repeated(const Run<type, 1>& one) {
-    constexpr u32 kCopies = abi::type_bytes(type) == 1   ? 0x01010101u
-                            : abi::type_bytes(type) == 2 ? 0x00010001u
+    constexpr u32 kCopies = abi::type_bits(type) == 4    ? 0x11111111u
+                            : abi::type_bits(type) == 8  ? 0x01010101u
+                            : abi::type_bits(type) == 16 ? 0x00010001u
                                                          : 1u;
     Elements all;
 #pragma unroll
@@ -106,19 +138,39 @@ struct Input {
   }
 };
 
+/// op of one element of A and B each.
+template <SimtElementwiseConfig config>
+__device__ __forceinline__ auto element_at(const Place& at, i64 i,
+                                           const SimtElementwiseParameters& p) {
+  const auto a = Run<config.a, 1>::load(p.a, at.a + i * p.a_stride[0]);
+  const auto b = Run<config.b, 1>::load(p.b, at.b + i * p.b_stride[0]);
+  return apply<config.op>(element_of<config.compute, config.a>(a.words, 0),
+                          element_of<config.compute, config.b>(b.words, 0));
+}
+
+/// Of types stored two to a byte: elements of this vector are the only ones in their bytes that
+/// anyone writes, and innermost extents are even unless there is a single element.
+template <SimtElementwiseConfig config>
+__device__ __forceinline__ void partial_packed_vector(const Place& at,
+                                                      const SimtElementwiseParameters& p) {
+#pragma unroll 1
+  for (i64 i = 0; i < at.room; i += 2) {
+    const u64 address = address_of<config.out>(p.out, at.out + i);
+    const u32 low = encode<config.out>(element_at<config>(at, i, p));
+    const u32 high = i + 1 < at.room ? encode<config.out>(element_at<config>(at, i + 1, p)) << 4
+                                     : ptx::ld_global_u8(address) & 0xf0;
+    ptx::st_global_u8(address, low | high);
+  }
+}
+
 /// A vector of which only some elements exist, one element after the other.
 template <SimtElementwiseConfig config>
 __device__ __forceinline__ void partial_vector(const Place& at,
                                                const SimtElementwiseParameters& p) {
 #pragma unroll 1
   for (i64 i = 0; i < at.room; ++i) {
-    const u64 a = p.a + static_cast<u64>((at.a + i * p.a_stride[0]) * abi::type_bytes(config.a));
-    const u64 b = p.b + static_cast<u64>((at.b + i * p.b_stride[0]) * abi::type_bytes(config.b));
-    const u64 out =
-        p.out + static_cast<u64>((at.out + i * p.out_stride[0]) * abi::type_bytes(config.out));
-    const auto value = apply<config.op>(load_element<config.compute, config.a>(a),
-                                        load_element<config.compute, config.b>(b));
-    store_element<config.out>(out, value);
+    const u64 out = address_of<config.out>(p.out, at.out + i * p.out_stride[0]);
+    store_element<config.out>(out, element_at<config>(at, i, p));
   }
 }
 
@@ -150,7 +202,7 @@ __device__ __forceinline__ void whole_vectors(i64 block, const SimtElementwisePa
 #pragma unroll
       for (int i = 0; i < config.vector; ++i)
         out.set(i, apply<config.op>(a[u][i], b[u][i]));
-      out.store(p.out + static_cast<u64>(out_offset[u] * abi::type_bytes(config.out)));
+      out.store(p.out, out_offset[u]);
     }
   }
 }
@@ -163,7 +215,12 @@ __device__ __forceinline__ void ragged_vectors(i64 block, const SimtElementwiseP
     const i64 vector = block + u * config.threads() + ptx::tid();
     if (vector >= p.vectors) break;
     const Place at = place_of<config>(vector, p);
-    if (at.room < config.vector) partial_vector<config>(at, p);
+    if (at.room >= config.vector) continue;
+    if constexpr (abi::type_bits(config.out) == 4) {
+      partial_packed_vector<config>(at, p);
+    } else {
+      partial_vector<config>(at, p);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 // The modes of an elementwise operation, ordered and merged so that a kernel has few to walk.
 #include "providers/cuda/modes.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -37,6 +37,25 @@ Modes::Modes(const ElementwiseArguments& arguments) {
     modes_[0] = {1, 1, 1, 1};
     rank_ = 1;
   }
+  if (is_packed(out.dtype()) && modes_[0].out != 1 && rank_ < abi::kElementwiseRank) {
+    std::rotate(modes_.begin(), modes_.end() - 1, modes_.end());
+    modes_[0] = {1, 0, 0, 1};
+    ++rank_;
+  }
+}
+
+Status Modes::keeps_bytes(const ElementwiseArguments& arguments) const {
+  const TensorView& out = arguments.out();
+  if (!is_packed(out.dtype())) return Status::success();
+  bool whole = modes_[0].out == 1;
+  for (int i = 1; i < rank_; ++i)
+    whole = whole && modes_[static_cast<std::size_t>(i)].out % 2 == 0;
+  if (whole) return Status::success();
+  return Status::fail(
+      Reason::layout,
+      fmt::format("out.strides: expected 1 and even ones, so that no byte of packed "
+                  "{} has elements of two rows, got ({})",
+                  dtype_name(out.dtype()), fmt::join(out.strides(), ", ")));
 }
 
 Status Modes::fits_vectors(const ElementwiseArguments& arguments, int vector) const {

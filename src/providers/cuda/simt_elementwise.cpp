@@ -1,4 +1,4 @@
-// Kernel class simt_elementwise: out = op(A, B), any dtypes of a byte or more, any strides.
+// Kernel class simt_elementwise: out = op(A, B), any dtypes, any strides.
 #include "providers/cuda/simt_elementwise.h"
 
 #include <fmt/core.h>
@@ -17,10 +17,6 @@ namespace estoc::cuda {
 namespace {
 
 static_assert(static_cast<int>(abi::Op::tanh) == static_cast<int>(ElementwiseOp::tanh));
-
-constexpr std::array kTypes{Dtype::f64,  Dtype::f32,  Dtype::tf32,   Dtype::f16,
-                            Dtype::bf16, Dtype::e4m3, Dtype::e5m2,   Dtype::i32,
-                            Dtype::i8,   Dtype::u8,   Dtype::boolean};
 
 constexpr std::array kOps{
     ElementwiseOp::add,     ElementwiseOp::sub,        ElementwiseOp::mul,      ElementwiseOp::div,
@@ -57,9 +53,9 @@ Dtype compute_type(ElementwiseOp op, Dtype a, Dtype b, Dtype out) {
 std::shared_ptr<const DesignSpace> make_space() {
   return DesignSpace::Builder{}
       .ops(kOps)
-      .dtypes(Role::a_dtype, kTypes)
-      .dtypes(Role::b_dtype, kTypes)
-      .dtypes(Role::out_dtype, kTypes)
+      .dtypes(Role::a_dtype, all_dtypes())
+      .dtypes(Role::b_dtype, all_dtypes())
+      .dtypes(Role::out_dtype, all_dtypes())
       .choices("access", {"flat", "vector", "single"})
       .require({"op", "a", "b"},
                [](const DesignPoint& p) {
@@ -69,15 +65,14 @@ std::shared_ptr<const DesignSpace> make_space() {
       .build_lazily();
 }
 
-int bytes_of(Dtype dtype) {
-  return dtype_bits(dtype) / 8;
-}
-
-// Elements of which the widest operand has 16 bytes.
+// Elements of which the widest operand has 16 bytes, but no more than 16. A byte of a packed output
+// is one thread's.
 int vector_of(const DesignPoint& point) {
-  if (point.value("access").text == "single") return 1;
-  return 16 / std::max({bytes_of(point.dtype(Role::a_dtype)), bytes_of(point.dtype(Role::b_dtype)),
-                        bytes_of(point.dtype(Role::out_dtype))});
+  const int out_bits = dtype_bits(point.dtype(Role::out_dtype));
+  if (point.value("access").text == "single") return out_bits == 4 ? 2 : 1;
+  const int widest = std::max(
+      {dtype_bits(point.dtype(Role::a_dtype)), dtype_bits(point.dtype(Role::b_dtype)), out_bits});
+  return 128 / std::max(widest, 8);
 }
 
 class SimtElementwise final : public BuiltInClass {
@@ -89,9 +84,9 @@ class SimtElementwise final : public BuiltInClass {
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target /*target*/) const override {
     const std::string& access = point.value("access").text;
-    if (access == "single") return Status::success();
     const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
     const Modes modes(elementwise);
+    if (access == "single") return modes.keeps_bytes(elementwise);
     if (access == "flat" && modes.rank() > 1) {
       return Status::fail(Reason::layout,
                           "out.strides: expected operands that form one contiguous run, got a view "
@@ -146,6 +141,7 @@ constexpr SimtElementwiseConfig kConfig{{
     .compute = {},
     .vector = {},
     .flat = {},
+    .strided = {},
 }};
 static_assert(sizeof(SimtElementwiseParameters) == {});
 }}  // namespace
@@ -157,7 +153,7 @@ estoc_kernel(const __grid_constant__ SimtElementwiseParameters parameters) {{
 )",
                        elementwise_op_name(op), type_text(a), type_text(b), type_text(out),
                        type_text(compute_type(op, a, b, out)), vector_of(point),
-                       point.value("access").text == "flat",
+                       point.value("access").text == "flat", point.value("access").text == "single",
                        sizeof(abi::SimtElementwiseParameters));
   }
 

@@ -1,4 +1,4 @@
-// Kernel class simt_elementwise: out = op(A, B), any dtypes of a byte or more, any strides.
+// Kernel class simt_elementwise: out = op(A, B), any dtypes, any strides.
 #pragma once
 
 #include <memory>
