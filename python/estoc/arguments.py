@@ -1,0 +1,21 @@
+"""What is to be computed and on which operands."""
+
+from ._estoc import (
+    ElementwiseArguments,
+    GemmArguments,
+    GroupedGemmArguments,
+    PerformanceControls,
+    RuntimeArguments,
+    ScaledTensor,
+    Tensor,
+)
+
+__all__ = [
+    "ElementwiseArguments",
+    "GemmArguments",
+    "GroupedGemmArguments",
+    "PerformanceControls",
+    "RuntimeArguments",
+    "ScaledTensor",
+    "Tensor",
+]
