@@ -163,8 +163,9 @@ void bind_gemm(nb::module_& module) {
       "TypeError\n    Something that is no tensor, or of a dtype that Estoc does not have.")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
                     const PerformanceControls*>(),
-           nb::arg("A"), nb::arg("B"), nb::arg("out"), nb::arg("accumulator_type") = nb::none(),
-           nb::arg("epilogue") = nb::none(), nb::arg("performance") = nb::none())
+           nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
+           nb::arg("accumulator_type").none() = nb::none(), nb::arg("epilogue") = nb::none(),
+           nb::arg("performance") = nb::none())
       .def_prop_ro("A", &PyGemmArguments::a)
       .def_prop_ro("B", &PyGemmArguments::b)
       .def_prop_ro("out", [](const PyGemmArguments& self) { return self.out(); })
@@ -192,7 +193,7 @@ void bind_elementwise(nb::module_& module) {
       "performance : PerformanceControls, optional")
       .def(nb::init<const std::string&, nb::handle, nb::handle, nb::handle,
                     const PerformanceControls*>(),
-           nb::arg("op"), nb::arg("A"), nb::arg("B").none(), nb::arg("out"),
+           nb::arg("op"), nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("performance") = nb::none())
       .def_prop_ro("op",
                    [](const PyElementwiseArguments& self) {
@@ -218,8 +219,9 @@ void bind_grouped(nb::module_& module) {
       "offsets : tensor of shape (groups,), dtype i32\n    Ends of the groups' rows.")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
                     const PerformanceControls*>(),
-           nb::arg("A"), nb::arg("B"), nb::arg("out"), nb::arg("accumulator_type") = nb::none(),
-           nb::arg("offsets"), nb::arg("performance") = nb::none())
+           nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
+           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none(),
+           nb::arg("performance") = nb::none())
       .def_prop_ro("A", [](const PyGroupedGemmArguments& self) { return self.a(); })
       .def_prop_ro("B", [](const PyGroupedGemmArguments& self) { return self.b(); })
       .def_prop_ro("out", [](const PyGroupedGemmArguments& self) { return self.out(); })

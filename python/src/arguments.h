@@ -53,11 +53,11 @@ class PyGemmArguments final : public PyArguments {
   const Tensor& out() const { return out_; }
 
  private:
+  std::optional<PyScaledTensor> scaled_a_;  // these two are set while a_ and b_ are made
+  std::optional<PyScaledTensor> scaled_b_;
   Tensor a_;
   Tensor b_;
   Tensor out_;
-  std::optional<PyScaledTensor> scaled_a_;
-  std::optional<PyScaledTensor> scaled_b_;
   std::optional<GemmArguments> native_;
 };
 

@@ -209,7 +209,7 @@ void bind_discovery(nb::module_& module) {
              nb::arg("portable"));
   nb::class_<PyFilter>(module, "_MetadataFilter")
       .def(nb::init<nb::object>(), nb::arg("filter").none())
-      .def("__call__", &PyFilter::call, nb::arg("metadata"))
+      .def("__call__", &PyFilter::call, nb::arg("metadata").none())
       .def_prop_ro("failed", &PyFilter::failed);
   module.def(
       "_target_cc",

@@ -129,7 +129,7 @@ void bind_dtypes(nb::module_& module) {
                           "dtype(x) takes a name (\"bf16\", \"bfloat16\") or a dtype of torch, "
                           "NumPy, ml_dtypes, JAX or CuPy,\nand compares equal to all of these. "
                           "Raises TypeError for what names no dtype.")
-          .def(nb::new_(&make), nb::arg("dtype"))
+          .def(nb::new_(&make), nb::arg("dtype").none())
           .def_prop_ro("name", &as_text, "\"f32\", \"bf16\", \"e4m3\".")
           .def_prop_ro(
               "bits", [](const PyDtype& dtype) { return dtype_bits(dtype.value); },

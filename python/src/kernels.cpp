@@ -220,7 +220,7 @@ void bind_kernel(nb::module_& module) {
       "compile(self, args, cc=None), _run(self, args, artifact, stream, workspace=None), and,\n"
       "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
       "predict(self, args), the seconds expected; estoc.register makes it known.")
-      .def("__init__", &init_kernel, nb::arg("metadata"))
+      .def("__init__", &init_kernel, nb::arg("metadata").none())
       .def_prop_ro("metadata", [](PyKernel& self) { return metadata_of(self); })
       .def_prop_ro("name", [](nb::handle_t<PyKernel> self) { return name_of(self); })
       .def_prop_ro(

@@ -161,7 +161,7 @@ void bind_attributes(nb::module_& module) {
       "    1 at the mode that must be contiguous: (0, 0, 1) for the last (t), (0, 1, 0) for the\n"
       "    next to last (n); None for any.\n"
       "divisibility : int\n    Elements that address and strides must be multiples of.")
-      .def(nb::new_(&make_attributes), nb::arg("dtype"), nb::arg("stride").none(),
+      .def(nb::new_(&make_attributes), nb::arg("dtype").none(), nb::arg("stride").none(),
            nb::arg("divisibility") = 1)
       .def_prop_ro("dtype", [](const TensorAttributes& self) { return dtype_object(self.dtype); })
       .def_prop_ro("stride", [](const TensorAttributes& self) { return stride_of(self.layout); })
@@ -208,7 +208,8 @@ void bind_operands(nb::module_& module) {
             new (self)
                 GemmOperandsMetadata{a, b, out, to_dtype(accumulator_type, "accumulator_type")};
           },
-          nb::arg("A"), nb::arg("B"), nb::arg("out"), nb::arg("accumulator_type"))
+          nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
+          nb::arg("accumulator_type").none())
       .def_prop_ro(
           "accumulator_type",
           [](const GemmOperandsMetadata& self) { return dtype_object(self.accumulator_type); })
@@ -236,7 +237,7 @@ void bind_operands(nb::module_& module) {
             if (!parsed) fail_value("op: expected an elementwise operation, got \"" + op + "\"");
             new (self) ElementwiseOperandsMetadata{a, b, out, *parsed};
           },
-          nb::arg("A"), nb::arg("B"), nb::arg("out"), nb::arg("op"))
+          nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(), nb::arg("op"))
       .def_prop_ro(
           "op",
           [](const ElementwiseOperandsMetadata& self) { return elementwise_op_name(self.op); })
@@ -353,8 +354,8 @@ void bind_kernel_metadata(nb::module_& module) {
       "min_cc : int\n    Ten times the smallest compute capability; 0 for any device.\n"
       "operands : GemmOperandsMetadata, ElementwiseOperandsMetadata or one's own\n"
       "design : DesignMetadata or one's own, optional\nepilogue : optional")
-      .def("__init__", &init_metadata, nb::arg("kernel_name"), nb::arg("kernel_class"),
-           nb::arg("min_cc") = 0, nb::arg("operands"), nb::arg("design") = nb::none(),
+      .def("__init__", &init_metadata, nb::arg("kernel_name"), nb::arg("kernel_class").none(),
+           nb::arg("min_cc") = 0, nb::arg("operands").none(), nb::arg("design") = nb::none(),
            nb::arg("epilogue") = nb::none())
       .def_prop_ro("kernel_name", [](const PyKernelMetadata& self) { return self.native.name; })
       .def_prop_ro(

@@ -166,9 +166,12 @@ Tensor import_buffer(nb::handle object, const char* what, bool numpy) {
   }
   std::array<std::int64_t, kMaxRank> shape{};
   std::array<std::int64_t, kMaxRank> strides{};
-  for (std::size_t mode = 0; mode < rank; ++mode) {
+  std::int64_t compact = raw.itemsize;  // ctypes leaves strides out although they are asked for
+  for (std::size_t mode = rank; mode-- > 0;) {
     shape[mode] = raw.shape[mode];
-    strides[mode] = in_elements(raw.strides[mode], raw.itemsize, what);
+    const std::int64_t bytes = raw.strides == nullptr ? compact : raw.strides[mode];
+    compact *= raw.shape[mode];
+    strides[mode] = in_elements(bytes, raw.itemsize, what);
     if (shape[mode] <= 1 && strides[mode] < 0) strides[mode] = 0;
   }
   Tensor result;

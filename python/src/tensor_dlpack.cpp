@@ -113,10 +113,11 @@ nb::object capsule_of(nb::handle object, bool cuda) {
   return give(**wishes);
 }
 
-bool is_cuda(nb::handle object) {
+Device device_of(nb::handle object, const char* what) {
   const nb::object device = object.attr("__dlpack_device__")();
-  const auto type = nb::cast<int>(nb::int_(device[0]));
-  return type == dlpack::kCuda || type == dlpack::kCudaManaged;
+  return device_of({nb::cast<std::int32_t>(nb::int_(device[0])),
+                    nb::cast<std::int32_t>(nb::int_(device[1]))},
+                   what);
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {
 }
 
 Tensor import_dlpack(nb::handle object, const char* what, Framework framework) {
-  const nb::object capsule = capsule_of(object, is_cuda(object));
+  const nb::object capsule = capsule_of(object, device_of(object, what).is_cuda());
   Tensor result = import_capsule(capsule, object, what);
   result.framework = framework;
   return result;

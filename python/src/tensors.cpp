@@ -255,8 +255,8 @@ void bind_scaled(nb::module_& module) {
       "    divided by the block and rounded up; one element for tensorwise.\n"
       "mode : ScaleMode or str\n    Which elements share a scale.\n"
       "swizzle : ScaleSwizzleMode or str, optional\n    How the scales lie in memory.")
-      .def(nb::new_(&make_scaled), nb::arg("base"), nb::arg("scale"), nb::arg("mode"),
-           nb::arg("swizzle") = nb::none())
+      .def(nb::new_(&make_scaled), nb::arg("base").none(), nb::arg("scale").none(),
+           nb::arg("mode").none(), nb::arg("swizzle") = nb::none())
       .def_prop_ro("base", [](const PyScaledTensor& self) { return self.base; })
       .def_prop_ro("scale", [](const PyScaledTensor& self) { return self.scale; })
       .def_prop_ro("mode", [](const PyScaledTensor& self) { return scale_mode_name(self.mode); })
@@ -316,9 +316,9 @@ void bind_tensors(nb::module_& module) {
                      "shape, strides : sequence of int, optional\n"
                      "    See the memory with this shape; strides in elements. Packed types (i4,\n"
                      "    u4, e2m1: two elements to a byte) come in this way.")
-      .def(nb::new_(&make_tensor), nb::arg("tensor"), nb::arg("dtype") = nb::none(),
+      .def(nb::new_(&make_tensor), nb::arg("tensor").none(), nb::arg("dtype").none() = nb::none(),
            nb::arg("shape") = nb::none(), nb::arg("strides") = nb::none())
-      .def_static("describe", &describe_tensor, nb::arg("dtype"), nb::arg("shape"),
+      .def_static("describe", &describe_tensor, nb::arg("dtype").none(), nb::arg("shape"),
                   nb::arg("strides") = nb::none(), nb::arg("device") = "cpu",
                   nb::arg("alignment") = 256,
                   "A tensor without data: enough to find and compile kernels, refused by run.")
