@@ -16,12 +16,8 @@ namespace {
   throw nb::python_error();
 }
 
-PyKernel& kernel_of(nb::handle object) {
-  return nb::cast<PyKernel&>(object);
-}
-
 std::string name_of(nb::handle kernel) {
-  PyKernel& self = kernel_of(kernel);
+  PyKernel& self = kernel_behind(kernel);
   if (self.native) return self.native->name();
   return nb::cast<std::string>(nb::str(metadata_of(self).attr("kernel_name")));
 }
@@ -61,7 +57,7 @@ nb::object compile_native(nb::handle self, const Kernel& kernel, const PyArgumen
 
 nb::object compile(nb::handle self, const PyArguments& arguments, nb::handle cc, nb::handle target,
                    bool lineinfo, bool use_caches) {
-  PyKernel& kernel = kernel_of(self);
+  PyKernel& kernel = kernel_behind(self);
   if (!kernel.native) fail_not_written(self, "compile(self, args, cc=None)");
   return compile_native(self, *kernel.native, arguments, to_target(cc, target),
                         {.lineinfo = lineinfo, .use_caches = use_caches});
@@ -121,7 +117,7 @@ void run_python(nb::handle self, const PyArguments& arguments, const RunWishes& 
 }
 
 void run_with(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
-  PyKernel& kernel = kernel_of(self);
+  PyKernel& kernel = kernel_behind(self);
   if (kernel.native) {
     run_native(*kernel.native, arguments, wishes);
   } else {
@@ -136,7 +132,7 @@ void run(nb::handle self, const PyArguments& arguments, nb::handle artifact, nb:
 
 nb::object bind(nb::handle self, const PyArguments& arguments, nb::handle artifact,
                 nb::handle stream, nb::handle workspace, bool assume_supported, int threads) {
-  PyKernel& kernel = kernel_of(self);
+  PyKernel& kernel = kernel_behind(self);
   const nb::object given = nb::find(arguments);
   nb::object compiled = nb::borrow(artifact);
   if (compiled.is_none()) compiled = self.attr("compile")(given);
@@ -170,7 +166,7 @@ void launch(PyBound& self, nb::handle stream) {
 }
 
 nb::object workspace_size(nb::handle self, const PyArguments& arguments) {
-  PyKernel& kernel = kernel_of(self);
+  PyKernel& kernel = kernel_behind(self);
   if (!kernel.native) return nb::int_(0);
   return nb::int_(kernel.native->workspace_size(arguments.require_native()));
 }
@@ -212,8 +208,7 @@ PyType_Slot artifact_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(travers
 
 void bind_kernel(nb::module_& module) {
   nb::class_<PyKernel>(
-      module, "Kernel", nb::type_slots(kernel_slots), nb::dynamic_attr(),
-      nb::is_weak_referenceable(),
+      module, "Kernel", nb::type_slots(kernel_slots), nb::is_weak_referenceable(),
       "One kernel: compiled or compilable, with metadata.\n\n"
       "A kernel of one's own derives from this class and has the methods\n"
       "generate_kernels(metadata_filter, epilogue_args=None, cc=None) (static),\n"
@@ -221,7 +216,8 @@ void bind_kernel(nb::module_& module) {
       "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
       "predict(self, args), the seconds expected; estoc.register makes it known.")
       .def("__init__", &init_kernel, nb::arg("metadata").none())
-      .def_prop_ro("metadata", [](PyKernel& self) { return metadata_of(self); })
+      .def_prop_ro("metadata",
+                   [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); })
       .def_prop_ro("name", [](nb::handle_t<PyKernel> self) { return name_of(self); })
       .def_prop_ro(
           "predicted_seconds",
@@ -360,6 +356,13 @@ nb::object wrap_kernel(const Kernel& kernel) {
   new (nb::inst_ptr<PyKernel>(made)) PyKernel{kernel, nb::object()};
   nb::inst_mark_ready(made);
   return made;
+}
+
+PyKernel& kernel_behind(nb::handle object) {
+  if (!nb::inst_ready(object)) {
+    fail_type(class_name(object) + ": expected __init__ to call super().__init__(metadata)");
+  }
+  return *nb::inst_ptr<PyKernel>(object);
 }
 
 nb::object metadata_of(PyKernel& kernel) {

@@ -35,6 +35,9 @@ struct PyBound {
 /// A kernel of the library as an object of its class's Python type.
 nb::object wrap_kernel(const Kernel& kernel);
 
+/// What an estoc.Kernel holds. Throws Error{type} where its __init__ has not been called.
+PyKernel& kernel_behind(nb::handle object);
+
 /// Its metadata; that of a kernel written in Python is what its author gave.
 nb::object metadata_of(PyKernel& kernel);
 

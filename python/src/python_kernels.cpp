@@ -112,7 +112,7 @@ Status check_operands(const PyKernelMetadata& metadata, const PyArguments& argum
 }
 
 Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target) {
-  auto& self = nb::cast<PyKernel&>(kernel);
+  PyKernel& self = kernel_behind(kernel);
   if (self.native) {
     if (arguments.native() == nullptr) {
       return mismatch(Reason::operation, "operation", "gemm or elementwise", "grouped_gemm");
@@ -121,6 +121,9 @@ Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<T
   }
   try {
     return supports_python(kernel, self, arguments, target);
+  } catch (const nb::python_error& error) {
+    return Status::fail("kernel class " + class_name(kernel) + ": " + class_name(error.value()) +
+                        ": " + nb::str(error.value()).c_str());
   } catch (const std::exception& error) {
     return Status::fail("kernel class " + class_name(kernel) + ": " + error.what());
   }

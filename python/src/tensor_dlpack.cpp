@@ -115,9 +115,9 @@ nb::object capsule_of(nb::handle object, bool cuda) {
 
 Device device_of(nb::handle object, const char* what) {
   const nb::object device = object.attr("__dlpack_device__")();
-  return device_of({nb::cast<std::int32_t>(nb::int_(device[0])),
-                    nb::cast<std::int32_t>(nb::int_(device[1]))},
-                   what);
+  return device_of(
+      {nb::cast<std::int32_t>(nb::int_(device[0])), nb::cast<std::int32_t>(nb::int_(device[1]))},
+      what);
 }
 
 }  // namespace
