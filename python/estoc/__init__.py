@@ -64,6 +64,7 @@ from ._estoc import (
 )
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
+from .planning import Plan, matmul, plan
 from .providers import available_providers, register, register_provider, unregister
 
 __all__ = [
@@ -91,6 +92,7 @@ __all__ = [
     "NotFoundError",
     "OutOfMemoryError",
     "PerformanceControls",
+    "Plan",
     "RuntimeArguments",
     "ScaleMode",
     "ScaleSwizzleMode",
@@ -126,7 +128,9 @@ __all__ = [
     "kernel_by_name",
     "library",
     "manifest",
+    "matmul",
     "metadata",
+    "plan",
     "providers",
     "register",
     "register_provider",

@@ -63,14 +63,13 @@ void* to_stream(nb::handle stream) {
       class_name(stream));
 }
 
-void* stream_for(const PyArguments& arguments, nb::handle stream) {
-  const Device device = arguments.device();
+void* stream_on(Device device, Framework framework, nb::handle stream) {
   if (!stream.is_none()) {
     void* const given = to_stream(stream);  // checked also where it is not needed
     return device.is_cuda() ? given : nullptr;
   }
   if (device.is_cpu()) return nullptr;
-  switch (arguments.framework()) {
+  switch (framework) {
     case Framework::torch:
       return torch_stream(device.index);
     case Framework::cupy:
@@ -78,6 +77,10 @@ void* stream_for(const PyArguments& arguments, nb::handle stream) {
     default:
       return nullptr;
   }
+}
+
+void* stream_for(const PyArguments& arguments, nb::handle stream) {
+  return stream_on(arguments.device(), arguments.framework(), stream);
 }
 
 PerformanceControls torch_controls() {

@@ -10,7 +10,10 @@ namespace estoc::python {
 /// __cuda_stream__, or a stream of torch, CuPy or cuda.bindings. Throws Error{type}.
 void* to_stream(nb::handle stream);
 
-/// The stream to launch on: the one given, else the current one of the tensors' framework.
+/// The stream to launch on: the one given, else the current one of the framework.
+void* stream_on(Device device, Framework framework, nb::handle stream);
+
+/// The same for arguments: the one given, else the current one of the tensors' framework.
 void* stream_for(const PyArguments& arguments, nb::handle stream);
 
 /// What torch's allow_tf32 and use_deterministic_algorithms are set to.
