@@ -19,6 +19,7 @@ void bind_metadata(nb::module_& module);
 void bind_kernels(nb::module_& module);
 void bind_discovery(nb::module_& module);
 void bind_devices(nb::module_& module);
+void bind_command(nb::module_& module);
 void bind_plans(nb::module_& module);
 void bind_pickling(nb::module_& module);
 

@@ -15,6 +15,7 @@ NB_MODULE(_estoc, module) {
   py::bind_kernels(module);
   py::bind_discovery(module);
   py::bind_devices(module);
+  py::bind_command(module);
   py::bind_plans(module);
   py::bind_pickling(module);
 }
