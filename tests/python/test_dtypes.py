@@ -1,4 +1,4 @@
-"""estoc.dtype: names, equality with other projects' dtypes, refusals."""
+"""Dtypes by estoc.dtype: names, equality with those of other projects, refusals."""
 
 import copy
 import pickle

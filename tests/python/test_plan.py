@@ -1,4 +1,4 @@
-"""plan and matmul: the same results by fewer words, the same refusals."""
+"""The same results by fewer words, and the same refusals: plan and matmul."""
 
 import gc
 import sys
