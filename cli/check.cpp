@@ -34,6 +34,7 @@ constexpr const char* kFooter =
 
 struct CheckCommandOptions {
   std::string kernel;
+  std::string epilogue;
   std::string target;
   int problems = 20;
   std::int64_t largest = 600;
@@ -51,7 +52,10 @@ struct Finding {
 class ProblemSource {
  public:
   ProblemSource(const Kernel& kernel, const CheckCommandOptions& options)
-      : metadata_(kernel.metadata()), largest_(options.largest), random_(options.seed) {}
+      : metadata_(kernel.metadata()),
+        epilogue_(options.epilogue.empty() ? Problem{} : parse_problem("gemm " + options.epilogue)),
+        largest_(options.largest),
+        random_(options.seed) {}
 
   Problem next() {
     Problem problem;
@@ -87,6 +91,8 @@ class ProblemSource {
     problem.b = spec(operands.b);
     problem.out = spec(operands.out);
     problem.accumulator_type = operands.accumulator_type;
+    problem.epilogue = epilogue_.epilogue;
+    problem.operands = epilogue_.operands;
   }
 
   void fill(const ElementwiseOperandsMetadata& operands, Problem& problem) {
@@ -98,7 +104,8 @@ class ProblemSource {
     problem.out = spec(operands.out);
   }
 
-  const KernelMetadata& metadata_;
+  const KernelMetadata metadata_;
+  const Problem epilogue_;  ///< nothing but an epilogue and its operands
   std::int64_t largest_;
   std::mt19937_64 random_;
 };
@@ -108,7 +115,10 @@ std::optional<FilledProblem> draw(ProblemSource& source, const Kernel& kernel, T
   constexpr int kTries = 400;
   for (int i = 0; i < kTries; ++i) {
     FilledProblem filled = fill_problem(source.next(), "", "");
-    if (kernel.supports(*describe_arguments(filled, device_for(target)), target)) return filled;
+    const auto arguments = describe_arguments(filled, device_for(target));
+    if (kernel.with_epilogue(arguments->epilogue_graph()).supports(*arguments, target)) {
+      return filled;
+    }
   }
   return std::nullopt;
 }
@@ -118,7 +128,8 @@ Finding check_one(const Kernel& kernel, FilledProblem filled, Target target,
   HostProblem host(std::move(filled), seed);
   PlacedProblem placed(host, target);
   placed.poison();
-  PreparedKernel prepared(kernel, placed.arguments(), target, options.threads);
+  PreparedKernel prepared(kernel.with_epilogue(host.arguments().epilogue_graph()),
+                          placed.arguments(), target, options.threads);
   prepared.run();
   placed.fetch_output();
   CheckOptions check_options;
@@ -172,6 +183,7 @@ void print_text(Output& output, const Kernel& kernel, const Artifact& artifact,
     output.print(labelled_line(output, label, text, kWidth));
   };
   line("kernel", kernel.name());
+  if (kernel.epilogue() != nullptr) line("epilogue", kernel.metadata().epilogue);
   line("target", artifact.target().name());
   line("resources", resources_text(artifact));
   if (!ran) {
@@ -196,6 +208,7 @@ void print_json(Output& output, const Kernel& kernel, const Artifact& artifact,
     problems.push_back({{"problem", finding.problem}, {"check", to_json(finding.result)}});
   }
   Json json{{"kernel", kernel.name()},
+            {"epilogue", kernel.metadata().epilogue},
             {"target", artifact.target().name()},
             {"ran", ran},
             {"wrong", wrong},
@@ -217,9 +230,21 @@ Target target_of(const Kernel& kernel, const std::string& name) {
   return std::find(targets.begin(), targets.end(), here) != targets.end() ? here : targets.front();
 }
 
-Exit check(const CheckCommandOptions& options, Context& context) {
+/// The kernel with the epilogue as a large problem has it: where extents are 1 it may differ.
+Kernel fused_kernel(const CheckCommandOptions& options, Target target) {
   const Kernel kernel = kernel_named(options.kernel);
-  const Target target = target_of(kernel, options.target);
+  if (options.epilogue.empty()) return kernel;
+  if (kernel.metadata().gemm() == nullptr) {
+    throw Failure(Exit::usage, "--epilogue: only a gemm has an epilogue");
+  }
+  ProblemSource source(kernel, options);
+  const auto filled = fill_problem(source.next(), "", "");
+  return kernel.with_epilogue(describe_arguments(filled, device_for(target))->epilogue_graph());
+}
+
+Exit check(const CheckCommandOptions& options, Context& context) {
+  const Target target = target_of(kernel_named(options.kernel), options.target);
+  const Kernel kernel = fused_kernel(options, target);
   const Artifact artifact = kernel.compile(target);
   const bool ran = can_run(target);
   std::vector<Finding> findings;
@@ -243,6 +268,10 @@ void add_check(CLI::App& app, Invocation& invocation) {
   command->add_option("kernel", options->kernel, "name of the kernel")
       ->type_name("NAME")
       ->required();
+  command
+      ->add_option("--epilogue", options->epilogue,
+                   "with an epilogue, as problem text has it: 'bias=f32:row epi=\"D = ...\"'")
+      ->type_name("TEXT");
   add_target_option(*command, options->target);
   command->add_option("--problems", options->problems, "how many (default: 20)")
       ->type_name("N")

@@ -14,6 +14,7 @@
 #include "estoc/compile_all.hpp"
 #include "estoc/text_file.hpp"
 #include "json.h"
+#include "kernel_columns.h"
 #include "progress.h"
 #include "table.h"
 #include "target_choice.h"
@@ -132,6 +133,12 @@ void print_table(Output& output, const std::vector<Artifact>& artifacts,
                    code->compiler.empty() ? "-" : code->compiler});
   }
   output.print(table.take());
+  std::string epilogue;
+  for (const Artifact& artifact : artifacts) {
+    if (artifact.kernel().metadata().epilogue == epilogue) continue;
+    print_epilogue(output, artifact.kernel());
+    epilogue = artifact.kernel().metadata().epilogue;
+  }
   for (const std::string& file : files)
     output.print(labelled_line(output, "file", printable(file)));
 }
@@ -141,6 +148,7 @@ void print_json(Output& output, const std::vector<Artifact>& artifacts, const Ch
   Json kernels = Json::array();
   for (const Artifact& artifact : artifacts) {
     Json json{{"kernel", artifact.kernel().name()}, {"target", artifact.target().name()}};
+    json["epilogue"] = artifact.kernel().metadata().epilogue;
     json["code_bytes"] = code_bytes(artifact);
     if (const CompiledCode* code = artifact.code()) {
       json["format"] = code->format;

@@ -26,6 +26,7 @@ struct ExplainOptions {
   QueryOptions query;
   std::string problem;
   std::string a, b;
+  EpilogueOptions epilogue;
   std::string kernel;
   bool json = false;
 };
@@ -64,7 +65,7 @@ void print_table(Output& output, const std::vector<Explanation>& explanations) {
 
 void explain_kernel(const ExplainOptions& options, const RuntimeArguments& arguments, Target target,
                     Output& output) {
-  const Kernel kernel = kernel_named(options.kernel);
+  const Kernel kernel = kernel_named(options.kernel).with_epilogue(arguments.epilogue_graph());
   const Status status = kernel.supports(arguments, target);
   if (options.json) {
     output.print(dump(Json{{"kernel", kernel.name()},
@@ -85,7 +86,8 @@ void explain_kernel(const ExplainOptions& options, const RuntimeArguments& argum
 Exit explain(const ExplainOptions& options, Context& context) {
   KernelQuery query = make_query(options.query);
   query.target = choose_target(options.query.target);
-  const FilledProblem filled = fill_problem(parse_problem(options.problem), options.a, options.b);
+  const FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue),
+                                            options.a, options.b, options.epilogue);
   const auto arguments = describe_arguments(filled, device_for(*query.target));
   if (!options.kernel.empty()) {
     explain_kernel(options, *arguments, *query.target, context.output);
@@ -113,6 +115,7 @@ void add_explain(CLI::App& app, Invocation& invocation) {
   add_problem_argument(*command, options->problem);
   command->add_option("--kernel", options->kernel, "explain this kernel alone")->type_name("NAME");
   add_operand_options(*command, options->a, options->b);
+  add_epilogue_options(*command, options->epilogue, false);
   add_query_options(*command, options->query);
   add_json_option(*command, options->json);
   command->footer(kFooter);

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "json.h"
 #include "kernel_choice.h"
+#include "kernel_columns.h"
 #include "problem_files.h"
 #include "table.h"
 #include "target_choice.h"
@@ -30,6 +31,7 @@ struct FindOptions {
   QueryOptions query;
   std::string problem;
   std::string a, b;
+  EpilogueOptions epilogue;
   std::optional<std::size_t> top;
   bool json = false;
 };
@@ -61,6 +63,7 @@ void print_table(Output& output, const KernelList& kernels, std::size_t rows) {
                    seconds ? format_seconds(*seconds) : "-"});
   }
   output.print(table.take());
+  print_epilogue(output, kernels.front());
   if (const std::size_t more = kernels.size() - rows; more > 0) {
     output.print("... and " + std::to_string(more) + " more (--top 0 prints all)\n");
   }
@@ -69,7 +72,8 @@ void print_table(Output& output, const KernelList& kernels, std::size_t rows) {
 Exit find(const FindOptions& options, Context& context) {
   KernelQuery query = make_query(options.query);
   query.target = choose_target(options.query.target);
-  const FilledProblem filled = fill_problem(parse_problem(options.problem), options.a, options.b);
+  const FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue),
+                                            options.a, options.b, options.epilogue);
   const auto arguments = describe_arguments(filled, device_for(*query.target));
   const KernelList kernels = get_kernels(*arguments, query);
   warn_of_failures(kernels.failures());
@@ -92,6 +96,7 @@ void add_find(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<FindOptions>();
   add_problem_argument(*command, options->problem);
   add_operand_options(*command, options->a, options->b);
+  add_epilogue_options(*command, options->epilogue, false);
   add_query_options(*command, options->query);
   command->add_option("--top", options->top, "print at most N, 0 for all")
       ->type_name("N")

@@ -14,7 +14,7 @@ Kernel kernel_named(const std::string& name) {
 
 Kernel fitting_kernel_named(const std::string& name, const RuntimeArguments& arguments,
                             Target target) {
-  Kernel kernel = kernel_named(name);
+  Kernel kernel = kernel_named(name).with_epilogue(arguments.epilogue_graph());
   const Status status = kernel.supports(arguments, target);
   if (status) return kernel;
   throw Failure(Exit::not_found, kernel.name() + " does not apply: " + status.error(),

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "table.h"
+
 namespace estoc::cli {
 namespace {
 
@@ -11,6 +13,11 @@ char letter(const TensorAttributes& operand) {
 }
 
 }  // namespace
+
+void print_epilogue(Output& output, const Kernel& kernel) {
+  const std::string& epilogue = kernel.metadata().epilogue;
+  if (!epilogue.empty()) output.print(labelled_line(output, "epilogue", epilogue));
+}
 
 std::string dtypes_cell(const KernelMetadata& metadata) {
   if (const auto* gemm = metadata.gemm()) {

@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "estoc/metadata.hpp"
+#include "estoc/kernel.hpp"
+#include "output.h"
 
 namespace estoc::cli {
 
@@ -15,5 +16,8 @@ std::string layouts_cell(const KernelMetadata& metadata);
 std::string tile_cell(const KernelMetadata& metadata);
 /// "cpu", or the first and the last of several: "sm_80 .. sm_120a".
 std::string targets_cell(const KernelMetadata& metadata);
+
+/// "epilogue  acc f32; ..." where the kernel has one.
+void print_epilogue(Output& output, const Kernel& kernel);
 
 }  // namespace estoc::cli

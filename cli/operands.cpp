@@ -18,6 +18,12 @@ bool has_nan_bytes(Dtype dtype) {
   return is_float(dtype) && dtype != Dtype::e2m1;
 }
 
+void fill_with_poison(const TensorView& tensor) {
+  if (tensor.span_bytes() == 0) return;
+  std::memset(tensor.data(), has_nan_bytes(tensor.dtype()) ? 0xFF : 0xCD,
+              static_cast<std::size_t>(tensor.span_bytes()));
+}
+
 }  // namespace
 
 HostBuffer::HostBuffer(std::int64_t bytes, const char* what) {
@@ -48,15 +54,40 @@ HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std
   a_ = operand(problem.a, filled_.a_shape, filled_.a, a_buffer_, "A");
   b_ = unary ? a_ : operand(problem.b, filled_.b_shape, filled_.b, b_buffer_, "B");
   out_ = operand(problem.out, filled_.out_shape, std::nullopt, out_buffer_, "out");
-  arguments_ = make_arguments(problem, a_, b_, out_);
+  for (const FilledOperand& each : filled_.operands)
+    make_tensor(each);
+  arguments_ = make_arguments(filled_, a_, b_, out_, tensors_);
   if (!filled_.a) fill_random(a_, seed);
   if (!filled_.b && !unary) fill_random(b_, seed + 1);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const FilledOperand& each = filled_.operands[i];
+    const bool random = !each.is_output && !each.file && !each.spec.value;
+    if (random) fill_random(tensors_[i], seed + 2 + i);
+  }
 }
 
 void HostProblem::poison() {
-  if (out_.span_bytes() == 0) return;
-  std::memset(out_.data(), has_nan_bytes(out_.dtype()) ? 0xFF : 0xCD,
-              static_cast<std::size_t>(out_.span_bytes()));
+  fill_with_poison(out_);
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (filled_.operands[i].is_output) fill_with_poison(tensors_[i]);
+  }
+}
+
+void HostProblem::make_tensor(const FilledOperand& each) {
+  HostBuffer buffer;
+  TensorView tensor;
+  if (each.file) {
+    tensor = each.file->view();
+  } else if (!each.spec.value) {
+    const TensorView described = describe_operand(each, Device::cpu());
+    const std::int64_t offset = each.spec.tensor.alignment.value_or(256) % 256;
+    buffer = HostBuffer(described.span_bytes() + offset, each.spec.name.c_str());
+    void* const data = described.span_bytes() == 0 ? nullptr : buffer.data() + offset;
+    tensor = TensorView(data, described.dtype(), each.shape, each.strides, Device::cpu(),
+                        each.spec.name.c_str());
+  }
+  buffers_.push_back(std::move(buffer));
+  tensors_.push_back(tensor);
 }
 
 TensorView HostProblem::operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,

@@ -32,7 +32,8 @@ class HostBuffer {
 /// Arguments with data. Files stay mapped; nothing is copied.
 class HostProblem {
  public:
-  /// Operands without a file get random data: A from `seed`, B from the next one.
+  /// Operands without a file get random data: A from `seed`, B from the next one, those of the
+  /// epilogue from the ones after that.
   HostProblem(FilledProblem filled, std::uint64_t seed);
 
   const RuntimeArguments& arguments() const { return *arguments_; }
@@ -41,17 +42,23 @@ class HostProblem {
   /// Equal to A where there is one operand.
   const TensorView& b() const { return b_; }
   const TensorView& out() const { return out_; }
+  const FilledProblem& filled() const { return filled_; }
+  /// Of filled().operands; empty views for scalars given by value.
+  const std::vector<TensorView>& tensors() const { return tensors_; }
 
-  /// Fills the output with NaN, or 0xCD bytes where the dtype has no NaN: what a kernel forgets to
+  /// Fills outputs with NaN, or 0xCD bytes where the dtype has no NaN: what a kernel forgets to
   /// write does not pass for a result.
   void poison();
 
  private:
+  void make_tensor(const FilledOperand& operand);
   TensorView operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,
                      const std::optional<FileOperand>& file, HostBuffer& buffer, const char* what);
 
   FilledProblem filled_;
   HostBuffer a_buffer_, b_buffer_, out_buffer_;
+  std::vector<HostBuffer> buffers_;
+  std::vector<TensorView> tensors_;
   TensorView a_, b_, out_;
   std::unique_ptr<RuntimeArguments> arguments_;
 };

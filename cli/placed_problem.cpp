@@ -14,8 +14,16 @@ PlacedProblem::PlacedProblem(HostProblem& host, Target target) : host_(host) {
   copies.a = DeviceTensor::copy_of(host.a(), device);
   if (!unary) copies.b = DeviceTensor::copy_of(host.b(), device);
   copies.out = DeviceTensor::copy_of(host.out(), device);
-  copies.arguments = make_arguments(problem, copies.a.view(),
-                                    unary ? copies.a.view() : copies.b.view(), copies.out.view());
+  std::vector<TensorView> views;
+  for (std::size_t i = 0; i < host.tensors().size(); ++i) {
+    const bool by_value = host.filled().operands[i].spec.value.has_value();
+    copies.tensors.push_back(by_value ? DeviceTensor()
+                                      : DeviceTensor::copy_of(host.tensors()[i], device));
+    views.push_back(copies.tensors.back().view());
+  }
+  copies.arguments =
+      make_arguments(host.filled(), copies.a.view(), unary ? copies.a.view() : copies.b.view(),
+                     copies.out.view(), views);
 }
 
 const RuntimeArguments& PlacedProblem::arguments() const {
@@ -24,11 +32,25 @@ const RuntimeArguments& PlacedProblem::arguments() const {
 
 void PlacedProblem::poison() {
   host_.poison();
-  if (copies_) copies_->out.copy_from(host_.out());
+  if (!copies_) return;
+  copies_->out.copy_from(host_.out());
+  for (const std::size_t i : epilogue_outputs())
+    copies_->tensors[i].copy_from(host_.tensors()[i]);
 }
 
 void PlacedProblem::fetch_output() {
-  if (copies_) copies_->out.copy_to(host_.out());
+  if (!copies_) return;
+  copies_->out.copy_to(host_.out());
+  for (const std::size_t i : epilogue_outputs())
+    copies_->tensors[i].copy_to(host_.tensors()[i]);
+}
+
+std::vector<std::size_t> PlacedProblem::epilogue_outputs() const {
+  std::vector<std::size_t> outputs;
+  for (std::size_t i = 0; i < host_.tensors().size(); ++i) {
+    if (host_.filled().operands[i].is_output) outputs.push_back(i);
+  }
+  return outputs;
 }
 
 }  // namespace estoc::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "estoc/device.hpp"
 #include "operands.h"
@@ -17,17 +18,20 @@ class PlacedProblem {
   /// Over the operands where the kernel reads and writes them.
   const RuntimeArguments& arguments() const;
 
-  /// Fills the output, so that what a kernel forgets to write does not pass for a result.
+  /// Fills outputs, so that what a kernel forgets to write does not pass for a result.
   void poison();
 
-  /// Makes the host's output what the kernel wrote.
+  /// Makes the host's outputs what the kernel wrote.
   void fetch_output();
 
  private:
   struct Copies {
     DeviceTensor a, b, out;
+    std::vector<DeviceTensor> tensors;  ///< of the epilogue
     std::unique_ptr<RuntimeArguments> arguments;
   };
+
+  std::vector<std::size_t> epilogue_outputs() const;
 
   HostProblem& host_;
   std::optional<Copies> copies_;

@@ -259,8 +259,10 @@ void refuse_second_operand(const Problem& problem, const std::string& b_path) {
 
 }  // namespace
 
-FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path) {
+FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path,
+                           const EpilogueOptions& epilogue) {
   refuse_second_operand(problem, b_path);
+  apply_epilogue_options(epilogue, problem);
   FilledProblem filled;
   filled.problem = std::move(problem);
   filled.a = open_operand("A", a_path, filled.problem.a);
@@ -270,14 +272,17 @@ FilledProblem fill_problem(Problem problem, const std::string& a_path, const std
   with_hint("say it in the problem text, or pass files for the operands",
             [&] { filled.problem.complete(); });
   gemm ? settle_gemm_shapes(filled) : settle_elementwise_shapes(filled);
+  if (gemm) filled.operands = fill_operands(epilogue, filled.problem);
   return filled;
 }
 
-std::unique_ptr<RuntimeArguments> make_arguments(const Problem& problem, const TensorView& a,
-                                                 const TensorView& b, const TensorView& out) {
+std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, const TensorView& a,
+                                                 const TensorView& b, const TensorView& out,
+                                                 const std::vector<TensorView>& tensors) {
+  const Problem& problem = filled.problem;
   if (problem.operation == Operation::gemm) {
     return std::make_unique<GemmArguments>(a, b, out, *problem.accumulator_type, problem.controls,
-                                           EpilogueArguments{problem.epilogue});
+                                           make_epilogue(problem, filled.operands, tensors));
   }
   if (is_binary(*problem.op)) {
     return std::make_unique<ElementwiseArguments>(*problem.op, a, b, out, problem.controls);
@@ -300,7 +305,10 @@ std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled
   const TensorView a = describe(problem.a, filled.a_shape, filled.a, "A");
   const TensorView b = unary ? a : describe(problem.b, filled.b_shape, filled.b, "B");
   const TensorView out = describe(problem.out, filled.out_shape, std::nullopt, "out");
-  return make_arguments(problem, a, b, out);
+  std::vector<TensorView> tensors;
+  for (const FilledOperand& operand : filled.operands)
+    tensors.push_back(describe_operand(operand, device));
+  return make_arguments(filled, a, b, out, tensors);
 }
 
 }  // namespace estoc::cli

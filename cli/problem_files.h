@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "epilogue_operands.h"
 #include "estoc/arguments.hpp"
 #include "estoc/problem.hpp"
 #include "estoc/tensor_file.hpp"
@@ -28,6 +29,7 @@ struct FilledProblem {
   Problem problem;
   std::optional<FileOperand> a, b;
   std::vector<std::int64_t> a_shape, b_shape, out_shape;
+  std::vector<FilledOperand> operands;  ///< of the epilogue
 };
 
 /// Fills the gaps of `problem` from the files, empty paths standing for none, then by its own
@@ -40,11 +42,14 @@ struct FilledProblem {
 ///
 /// Throws Failure: a file that cannot be used (Exit::file); text and file, or two files, that
 /// contradict each other, naming both (Exit::usage); something no file and no default can fill.
-FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path);
+FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path,
+                           const EpilogueOptions& epilogue = {});
 
 /// The problem's arguments on these operands; `b` is ignored where the operation has one operand.
-std::unique_ptr<RuntimeArguments> make_arguments(const Problem& problem, const TensorView& a,
-                                                 const TensorView& b, const TensorView& out);
+/// `tensors` are those of filled.operands.
+std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, const TensorView& a,
+                                                 const TensorView& b, const TensorView& out,
+                                                 const std::vector<TensorView>& tensors);
 
 /// The problem's arguments without data, on `device`.
 std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled, Device device);

@@ -14,6 +14,7 @@
 #include "estoc/tensor_file.hpp"
 #include "json.h"
 #include "kernel_choice.h"
+#include "kernel_columns.h"
 #include "operands.h"
 #include "placed_problem.h"
 #include "problem_files.h"
@@ -38,12 +39,15 @@ constexpr const char* kFooter =
     "  estoc run 'gemm b=bf16:n' --a x.npy --b model.safetensors:fc1.weight --out y.npy --check\n"
     "  estoc run 'gemm a=tf32 b=tf32' --a a.npy --b b.npy --repeat 20 --json\n"
     "  estoc run 'elementwise op=relu' --a y.npy --out z.npy\n"
-    "  estoc run 'gemm m=256 n=256 k=256 a=bf16' --device emulator --target sm_90a --check";
+    "  estoc run 'gemm m=256 n=256 k=256 a=bf16' --device emulator --target sm_90a --check\n"
+    "  estoc run gemm --a a.npy --b b.npy --epilogue 'D = relu(alpha * accum + bias)' \\\n"
+    "    --scalar alpha=0.5 --aux bias=bias.npy --out c.npy";
 
 struct RunCommandOptions {
   QueryOptions query;
   std::string problem;
   std::string a, b, out;
+  EpilogueOptions epilogue;
   std::string kernel;
   std::string artifact;
   EmulatorOptions emulator;
@@ -86,7 +90,10 @@ Artifact choose_from_file(const RunCommandOptions& options, const RuntimeArgumen
   }
   for (std::size_t i = 0; i < bundle.size(); ++i) {
     const Artifact& artifact = bundle.artifact(i);
-    if (artifact.kernel().name() == options.kernel && artifact.target() == target) return artifact;
+    const auto graph = arguments.epilogue_graph();
+    const bool named = artifact.kernel().name() == options.kernel && artifact.target() == target &&
+                       artifact.kernel().metadata().epilogue == (graph ? graph->canonical : "");
+    if (named) return artifact;
   }
   throw Failure(
       Exit::not_found,
@@ -167,6 +174,7 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
                                         options.repeat, format_seconds(times.median));
   output.print(labelled_line(output, "problem", report.problem));
   output.print(labelled_line(output, "kernel", report.kernel.name()));
+  print_epilogue(output, report.kernel);
   if (report.emulation != nullptr) report.emulation->print(output);
   output.print(labelled_line(output, "time", time));
   output.print(labelled_line(
@@ -188,6 +196,7 @@ void print_json(const RunCommandOptions& options, const RunReport& report, const
   Json json{{"problem", report.problem},
             {"kernel", report.kernel.name()},
             {"provider", report.kernel.metadata().provider},
+            {"epilogue", report.kernel.metadata().epilogue},
             {"target", report.target.name()},
             {"runs", options.repeat},
             {"seconds", {{"min", report.times.min}, {"median", report.times.median}}},
@@ -215,6 +224,13 @@ void check_destination(const std::string& path, Dtype dtype) {
   }
 }
 
+void save_epilogue_outputs(const HostProblem& host) {
+  for (std::size_t i = 0; i < host.tensors().size(); ++i) {
+    const std::string& path = host.filled().operands[i].save_to;
+    if (!path.empty()) about_file("", [&] { save_tensor(path, host.tensors()[i]); });
+  }
+}
+
 Failure wrong_output(const CheckResult& result) {
   return {Exit::wrong,
           fmt::format("the output is wrong: error {:.2e} exceeds the bound {:.2e}; {}",
@@ -233,8 +249,12 @@ Target target_of(const RunCommandOptions& options) {
 
 Exit run(const RunCommandOptions& options, Context& context) {
   const Target target = target_of(options);
-  FilledProblem filled = fill_problem(parse_problem(options.problem), options.a, options.b);
+  FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue), options.a,
+                                      options.b, options.epilogue);
   if (!options.out.empty()) check_destination(options.out, *filled.problem.out.dtype);
+  for (const FilledOperand& operand : filled.operands) {
+    if (!operand.save_to.empty()) check_destination(operand.save_to, *operand.spec.tensor.dtype);
+  }
 
   // On described operands: for what cannot run, nothing need be allocated.
   Progress progress;
@@ -261,6 +281,7 @@ Exit run(const RunCommandOptions& options, Context& context) {
     progress.stage("saving");
     about_file("", [&] { save_tensor(options.out, host.out()); });
   }
+  if (!wrong) save_epilogue_outputs(host);
   progress.clear();
   options.json ? print_json(options, report, host.out(), saved, context.output)
                : print_text(options, report, host.out(), saved, context.output);
@@ -277,6 +298,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunCommandOptions>();
   add_problem_argument(*command, options->problem);
   add_operand_options(*command, options->a, options->b);
+  add_epilogue_options(*command, options->epilogue, true);
   command->add_option("--out", options->out, "save the output: FILE.npy or FILE.safetensors[:NAME]")
       ->type_name("FILE");
   command->add_option("--kernel", options->kernel, "use this kernel, not the first one found")

@@ -61,6 +61,55 @@ struct Matrix {
   long long batch_stride;
 };
 
+/// A tensor of the output's shape that an epilogue reads or writes; strides are 0 along the modes
+/// that it repeats.
+struct EpilogueOperand {
+  Matrix at;
+  int vectors;  ///< four neighbours of a row may be moved by one instruction
+  int mapped;   ///< TMA moves its tiles
+};
+
+/// A number given at run time: where it is on the device, or, the address being 0, the bits of its
+/// value in the type that it is computed in.
+struct EpilogueScalar {
+  unsigned long long address;
+  unsigned long long bits;
+};
+
+enum class Reduction : unsigned char { sum, max, min, absmax, sum_of_squares };
+
+/// Where tiles leave their parts of a reduction: part p of result r, in the type that it is
+/// computed in, is element p * results + r. Of results that are one for all batches, each batch has
+/// `parts`.
+struct EpiloguePartials {
+  unsigned long long address;
+  long long results;
+  long long parts;
+};
+
+/// What a generated epilogue is given.
+template <unsigned tensors, unsigned scalars, unsigned stores, unsigned reductions>
+struct EpilogueParameters {
+  EpilogueOperand tensor[tensors > 0 ? tensors : 1];
+  EpilogueScalar scalar[scalars > 0 ? scalars : 1];
+  EpilogueOperand store[stores];  ///< the first is the output
+  EpiloguePartials partial[reductions > 0 ? reductions : 1];
+};
+
+/// The second stage of a reduction: `parts` of each result, put together and stored at
+/// to.address + result / inner * to.batch_stride + result % inner * to.row_stride.
+struct EpilogueResult {
+  EpiloguePartials from;
+  Matrix to;
+  long long inner;
+  int lanes;  ///< threads that share a result: 8 or 256
+  int pad;
+};
+template <unsigned reductions>
+struct EpilogueResults {
+  EpilogueResult result[reductions];
+};
+
 /// Configuration of simt_gemm.
 struct SimtGemmConfig {
   Type a;
@@ -77,6 +126,9 @@ struct SimtGemmConfig {
   int thread_n;
 
   ESTOC_CONSTEXPR int threads() const { return tile_m / thread_m * (tile_n / thread_n); }
+  ESTOC_CONSTEXPR int warps() const { return threads() / 32; }
+  /// Warps side by side, each four threads of columns wide.
+  ESTOC_CONSTEXPR int warps_n() const { return tile_n / (4 * thread_n); }
   /// CTAs that are to fit on a multiprocessor at least.
   ESTOC_CONSTEXPR int ctas() const { return threads() <= 64 ? 4 : 2; }
   /// Elements from one k to the next in shared memory; the padding keeps 16-byte alignment.
@@ -183,7 +235,8 @@ struct Sm80GemmConfig {
   int stages;
   int a_copy;  ///< bytes that one cp.async moves: 16, 8 or 4, as the alignment allows
   int b_copy;
-  bool out_vectors;  ///< rows of out are aligned to 16 bytes
+  bool out_vectors;    ///< rows of out are aligned to 16 bytes
+  bool fused = false;  ///< an epilogue reads the accumulators from shared memory
 
   ESTOC_CONSTEXPR int threads() const { return 32 * warps_m * warps_n; }
   ESTOC_CONSTEXPR int warp_rows() const { return tile_m / warps_m; }
@@ -192,7 +245,9 @@ struct Sm80GemmConfig {
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k * type_bytes(b); }
   ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// From one row of a warp's store to the next: 16 bytes more than the row, against conflicts.
-  ESTOC_CONSTEXPR int store_pitch() const { return warp_columns() * type_bytes(out) + 16; }
+  ESTOC_CONSTEXPR int store_pitch() const {
+    return warp_columns() * type_bytes(fused ? accumulator : out) + 16;
+  }
   /// Sixteen rows of each warp; they take the place of the stages.
   ESTOC_CONSTEXPR int store_bytes() const { return warps_m * warps_n * 16 * store_pitch(); }
   ESTOC_CONSTEXPR int shared_bytes() const {
@@ -222,6 +277,27 @@ enum class Schedule : unsigned char {
   pingpong,     ///< two, each with a tile of its own; one stores while the other multiplies
 };
 
+/// Shared memory that the epilogue of each consumer of sm90_gemm takes; without one it is all 0.
+struct Sm90EpilogueShape {
+  int columns;      ///< of the boxes of 64 rows in which tensors are moved: a multiple of 16
+  int load_bytes;   ///< of one box of each input that is a whole matrix
+  int load_depth;   ///< boxes of an input that are under way or in use
+  int store_bytes;  ///< of one box of each output
+  int store_depth;  ///< 1 or 2
+  int value_bytes;  ///< vectors and scalars of one tile
+  bool rolled;      ///< a long epilogue stands once in the code, in a loop
+
+  /// A warp of the producer's brings inputs.
+  ESTOC_CONSTEXPR bool loads() const { return load_bytes + value_bytes > 0; }
+  ESTOC_CONSTEXPR int stores_offset() const { return load_bytes * load_depth; }
+  ESTOC_CONSTEXPR int values_offset() const { return stores_offset() + store_bytes * store_depth; }
+  ESTOC_CONSTEXPR int barriers_offset() const { return values_offset() + value_bytes; }
+  /// In steps of what swizzled boxes are aligned to.
+  ESTOC_CONSTEXPR int bytes() const {
+    return (barriers_offset() + 16 * (load_depth + 1) + 1023) / 1024 * 1024;
+  }
+};
+
 /// Configuration of sm90_gemm. The output is row-major; for a column-major one the host states the
 /// transposed problem.
 struct Sm90GemmConfig {
@@ -239,6 +315,7 @@ struct Sm90GemmConfig {
   Schedule schedule;
   bool promote;    ///< add what the tensor core accumulated to f32 registers after every tile_k
   bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
+  Sm90EpilogueShape epilogue = {};
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
   ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
@@ -254,8 +331,12 @@ struct Sm90GemmConfig {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
   }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
-  ESTOC_CONSTEXPR int producer_registers() const { return sums() > 176 ? 24 : 40; }
-  ESTOC_CONSTEXPR int consumer_registers() const { return sums() > 176 ? 240 : 232; }
+  ESTOC_CONSTEXPR int producer_registers() const {
+    return epilogue.loads() ? 56 : sums() > 176 ? 24 : 40;
+  }
+  ESTOC_CONSTEXPR int consumer_registers() const {
+    return epilogue.loads() ? 224 : sums() > 176 ? 240 : 232;
+  }
 
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * 128; }
@@ -269,11 +350,22 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
   /// 64 rows, twice for each consumer, so that one is filled while the other is stored.
   ESTOC_CONSTEXPR int store_bytes() const { return 64 * store_row_bytes(); }
-  ESTOC_CONSTEXPR int staging_bytes() const { return tma_store ? consumers() * 2 * 64 * 128 : 0; }
+  ESTOC_CONSTEXPR int staging_bytes() const {
+    if (epilogue.columns > 0) return consumers() * epilogue.bytes();
+    return tma_store ? consumers() * 2 * 64 * 128 : 0;
+  }
 
   ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
   ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
   ESTOC_CONSTEXPR int shared_bytes() const { return barrier_offset() + 16 * stages; }
+};
+
+/// Maps of an epilogue's first inputs that are whole matrices, then of its first outputs after the
+/// first; those beyond kEpilogueMaps of a kind have none.
+inline constexpr int kEpilogueMaps = 4;
+template <unsigned count>
+struct EpilogueMaps {
+  TensorMap map[count > 0 ? count : 1];
 };
 
 struct Sm90GemmParameters {

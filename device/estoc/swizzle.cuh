@@ -9,12 +9,12 @@ namespace estoc {
 inline constexpr int kSwizzleRow = 128;
 inline constexpr int kSwizzlePattern = 1024;
 
-/// Offset of byte `byte` of row `row` in a box of rows of 32, 64 or 128 bytes that TMA swizzles to
+/// Offset of byte `byte` of row `row` in a box of rows of 16 to 128 bytes that TMA swizzles to
 /// its row's width: the 16-byte chunk's number is exclusive-ored with that of the 128-byte line
 /// (PTX ISA 5.5.6, swizzling modes).
 template <int row_bytes>
 __device__ __forceinline__ u32 swizzled(u32 row, u32 byte) {
-  static_assert(row_bytes == 128 || row_bytes == 64 || row_bytes == 32);
+  static_assert(row_bytes == 128 || row_bytes == 64 || row_bytes == 32 || row_bytes == 16);
   const u32 offset = row * row_bytes + byte;
   return offset ^ ((offset >> 7 & (row_bytes / 16 - 1)) << 4);
 }

@@ -26,6 +26,12 @@ const CudaKernelClass* as_cuda(const Kernel& kernel) {
   return dynamic_cast<const CudaKernelClass*>(&kernel.kernel_class());
 }
 
+CudaCode code_of(const CudaKernelClass& kernel_class, const Kernel& kernel, Target target) {
+  const auto& epilogue = kernel.epilogue();
+  return epilogue == nullptr ? kernel_class.code(kernel.point(), target)
+                             : kernel_class.fused_code(kernel.point(), target, *epilogue);
+}
+
 Status check_kernel(const Kernel& kernel, Target target) {
   const KernelMetadata& metadata = kernel.metadata();
   const CudaKernelClass* kernel_class = as_cuda(kernel);
@@ -40,7 +46,7 @@ Status check_kernel(const Kernel& kernel, Target target) {
                                                     "got {}",
                                                     targets.front().name(), target.name()));
   }
-  if (kernel_class->code(kernel.point(), target).source.empty()) {
+  if (code_of(*kernel_class, kernel, target).source.empty()) {
     return Status::fail(Reason::other, "expected a kernel that has a text, got ready-made code");
   }
   return Status::success();
@@ -81,34 +87,36 @@ class ScratchMemory {
 /// Which memory a kernel may touch.
 class MemoryList {
  public:
-  void add_input(const TensorView& view, const char* name) {
-    if (view.span_bytes() > 0 && !overlaps_output(view)) add(view, name, false, true);
+  void add_output(const void* data, std::size_t bytes, const char* name) {
+    if (bytes > 0) list_.push_back({data, bytes, name, true, false});
+    outputs_ = list_.size();
   }
-  void set_output(const TensorView& view) {
-    output_ = &view;
-    if (view.span_bytes() > 0) add(view, "out", true, false);
+  void add_output(const TensorView& view, const char* name) {
+    add_output(view.data(), static_cast<std::size_t>(view.span_bytes()), name);
+  }
+  /// After the outputs. In place, an output is there from the beginning.
+  void add_input(const void* data, std::size_t bytes, const char* name) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    for (std::size_t i = 0; i < outputs_; ++i) {
+      const auto* output = static_cast<const std::byte*>(list_[i].address);
+      if (begin >= output + list_[i].bytes || output >= begin + bytes) continue;
+      list_[i].initialised = true;
+      return;
+    }
+    if (bytes > 0) list_.push_back({data, bytes, name, false, true});
+  }
+  void add_input(const TensorView& view, const char* name) {
+    add_input(view.data(), static_cast<std::size_t>(view.span_bytes()), name);
   }
   void add_workspace(const Workspace& workspace) {
-    if (workspace.bytes == 0) return;
-    list_.push_back({workspace.data, workspace.bytes, "workspace", true, false});
+    if (workspace.bytes > 0) {
+      list_.push_back({workspace.data, workspace.bytes, "workspace", true, false});
+    }
   }
   std::vector<Allocation> take() { return std::move(list_); }
 
  private:
-  // In place: the output is there from the beginning.
-  bool overlaps_output(const TensorView& view) {
-    const auto* begin = static_cast<const std::byte*>(view.data());
-    const auto* out = static_cast<const std::byte*>(output_->data());
-    if (begin >= out + output_->span_bytes() || out >= begin + view.span_bytes()) return false;
-    list_.front().initialised = true;
-    return true;
-  }
-  void add(const TensorView& view, const char* name, bool writable, bool initialised) {
-    list_.push_back(
-        {view.data(), static_cast<std::size_t>(view.span_bytes()), name, writable, initialised});
-  }
-
-  const TensorView* output_ = nullptr;
+  std::size_t outputs_ = 0;
   std::vector<Allocation> list_;
 };
 
@@ -117,14 +125,67 @@ void add_operand(MemoryList& list, const Operand& operand, const char* name) {
   if (operand.is_scaled()) list.add_input(operand.scaled()->scale, "scale");
 }
 
+std::size_t span_bytes(const EpilogueAddress& address, Dtype dtype, Varies varies,
+                       const GemmExtents& e) {
+  auto reach = [](bool has, std::int64_t extent, std::int64_t stride) {
+    return has ? (extent - 1) * stride : 0;
+  };
+  const std::int64_t last = reach(varies.l, e.l, address.batch_stride) +
+                            reach(varies.m, e.m, address.row_stride) +
+                            reach(varies.n, e.n, address.column_stride);
+  return static_cast<std::size_t>((last + 1) * dtype_bits(dtype) / 8);
+}
+
+bool has_elements(const GemmExtents& e) {
+  return e.m > 0 && e.n > 0 && e.l > 0;
+}
+
+/// The outputs of an epilogue beside out.
+void add_epilogue_outputs(MemoryList& list, const GemmArguments& gemm) {
+  const EpilogueBinding* binding = gemm.epilogue_binding();
+  const GemmExtents& e = gemm.extents();
+  if (binding == nullptr || !has_elements(e)) return;
+  const EpilogueGraph& graph = *binding->graph;
+  constexpr Varies kAll{true, true, true};
+  for (std::size_t i = 1; i < graph.stores.size(); ++i) {
+    const EpilogueAddress& at = binding->stores[i];
+    list.add_output(at.data, span_bytes(at, graph.stores[i].dtype, kAll, e), "an output");
+  }
+  for (std::size_t i = 0; i < graph.reduced.size(); ++i) {
+    const EpilogueAddress& at = binding->reduced[i];
+    list.add_output(at.data, span_bytes(at, graph.reduced[i].dtype, graph.reduced[i].keeps, e),
+                    "a reduction");
+  }
+}
+
+/// Its tensors, and scalars in memory.
+void add_epilogue_inputs(MemoryList& list, const GemmArguments& gemm) {
+  const EpilogueBinding* binding = gemm.epilogue_binding();
+  const GemmExtents& e = gemm.extents();
+  if (binding == nullptr || !has_elements(e)) return;
+  const EpilogueGraph& graph = *binding->graph;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const EpilogueAddress& at = binding->tensors[i];
+    list.add_input(at.data, span_bytes(at, graph.tensors[i].dtype, graph.tensors[i].varies, e),
+                   "an input of the epilogue");
+  }
+  for (std::size_t i = 0; i < graph.scalars.size(); ++i) {
+    if (binding->scalars[i].data == nullptr) continue;
+    list.add_input(binding->scalars[i].data,
+                   static_cast<std::size_t>(dtype_bits(graph.scalars[i].dtype) / 8), "a scalar");
+  }
+}
+
 std::vector<Allocation> memory_of(const RuntimeArguments& arguments, const Workspace& workspace) {
   MemoryList list;
   if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    list.set_output(gemm->out());
+    list.add_output(gemm->out(), "out");
+    add_epilogue_outputs(list, *gemm);
     add_operand(list, gemm->a(), "A");
     add_operand(list, gemm->b(), "B");
+    add_epilogue_inputs(list, *gemm);
   } else if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments)) {
-    list.set_output(elementwise->out());
+    list.add_output(elementwise->out(), "out");
     list.add_input(elementwise->a(), "A");
     if (is_binary(elementwise->op())) list.add_input(elementwise->b(), "B");
   }
@@ -208,7 +269,7 @@ Status can_emulate(const Kernel& kernel, Target target) noexcept {
 BuiltKernel::BuiltKernel(const Kernel& kernel, Target target, const BuildOptions& options)
     : kernel_(kernel), target_(target) {
   require(can_emulate(kernel, target), kernel);
-  CudaCode code = as_cuda(kernel)->code(kernel.point(), target);
+  CudaCode code = code_of(*as_cuda(kernel), kernel, target);
   const BuiltLibrary built = build_kernel({.kernel = kernel.name(),
                                            .source = std::move(code.source),
                                            .entries = std::move(code.entries),

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "estoc/epilogue.hpp"
 #include "estoc/tensor.hpp"
 
 namespace estoc {
@@ -22,20 +23,15 @@ std::optional<Operation> parse_operation(std::string_view name);
 struct PerformanceControls {
   /// f32 operands may be rounded to tf32 before they are multiplied.
   bool allow_tf32 = false;
+  /// Products of 8-bit floats may be summed with the few bits that tensor cores keep (about 14),
+  /// instead of in f32.
+  bool fast_accumulation = false;
   /// Only kernels whose result depends on nothing but their input (no atomics in any order).
   bool deterministic = false;
   /// Kernels that need more bytes of workspace are left out.
   std::optional<std::int64_t> workspace_limit;
 
   bool operator==(const PerformanceControls&) const = default;
-};
-
-/// What is applied to the accumulator before it is stored; empty text means out = accumulator.
-struct EpilogueArguments {
-  std::string text;
-
-  bool empty() const { return text.empty(); }
-  bool operator==(const EpilogueArguments&) const = default;
 };
 
 /// Sizes of a GEMM: out (l, m, n) = A (l, m, k) @ B (l, k, n).
@@ -93,6 +89,14 @@ class RuntimeArguments {
   const PerformanceControls& controls() const { return controls_; }
   const EpilogueArguments& epilogue() const { return epilogue_; }
 
+  /// The epilogue with types and addresses, as kernel classes read it; null when out is the
+  /// accumulator and nothing else is wanted.
+  const EpilogueBinding* epilogue_binding() const { return epilogue_binding_.get(); }
+  /// Its graph; null where there is none.
+  std::shared_ptr<const EpilogueGraph> epilogue_graph() const {
+    return epilogue_binding_ != nullptr ? epilogue_binding_->graph : nullptr;
+  }
+
   /// The device all operands live on.
   Device device() const { return device_; }
   /// True when every operand that has elements has data, as run requires.
@@ -108,6 +112,7 @@ class RuntimeArguments {
 
   PerformanceControls controls_;
   EpilogueArguments epilogue_;
+  std::shared_ptr<const EpilogueBinding> epilogue_binding_;
   Device device_;
   Operation operation_;
   bool has_data_ = true;
@@ -124,7 +129,9 @@ class GemmArguments final : public RuntimeArguments {
   /// fit, m * n * k * l passes 2^63 - 1, `out` has elements that coincide with each other or with
   /// an input's (or so intricate strides that this cannot be decided), operands live on different
   /// devices, a pointer is not of the device it claims, `accumulator_type` is not f64 f32 f16 or
-  /// i32, or a packed type has a contiguous mode of odd extent.
+  /// i32, or a packed type has a contiguous mode of odd extent. For the operands of an epilogue:
+  /// when their shapes do not broadcast to out's, dtypes are none that epilogues have, an output
+  /// shares memory with another or with an input other than element for element.
   GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 

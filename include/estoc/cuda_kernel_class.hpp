@@ -50,7 +50,7 @@ class LaunchPlan {
  public:
   static constexpr std::size_t kMostSteps = 6;
   static constexpr std::size_t kMostParameters = 32;
-  static constexpr std::size_t kMostParameterBytes = 2048;
+  static constexpr std::size_t kMostParameterBytes = 8192;
 
   LaunchPlan() = default;
   explicit LaunchPlan(const PlanDevice& device) : device_(device) {}
@@ -68,6 +68,12 @@ class LaunchPlan {
   template <typename... Parameters>
   void kernel(const CudaGeometry& geometry, const Parameters&... parameters) {
     kernel(std::size_t{0}, geometry, parameters...);
+  }
+
+  /// Adds a parameter to the kernel that was added last; the caller fills it. `alignment` is a
+  /// power of two of at most 128.
+  std::byte* add_parameter_bytes(std::size_t bytes, std::size_t alignment) {
+    return room_for_parameter(bytes, alignment);
   }
 
   /// Sets `bytes` bytes of device memory to `value`.
@@ -119,6 +125,11 @@ class CudaKernelClass : public KernelClass {
 
   /// The code of a kernel. Equal text and target mean equal code: that is the key of the caches.
   virtual CudaCode code(const DesignPoint& point, Target target) const = 0;
+
+  /// The code of a kernel with an epilogue; asked when supports_epilogue() allowed it. By default
+  /// Error{unsupported}.
+  virtual CudaCode fused_code(const DesignPoint& point, Target target,
+                              const EpilogueGraph& epilogue) const;
 
   /// Adds the steps of a launch on arguments that have data to `plan`. None are legal, as for an
   /// empty output. The workspace has at least workspace_size() bytes.

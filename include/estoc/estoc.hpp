@@ -9,6 +9,8 @@
 #include "estoc/log.hpp"
 #include "estoc/tensor.hpp"
 #include "estoc/device.hpp"
+#include "estoc/epilogue_graph.hpp"
+#include "estoc/epilogue.hpp"
 #include "estoc/arguments.hpp"
 #include "estoc/problem.hpp"
 #include "estoc/metadata.hpp"

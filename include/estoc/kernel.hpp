@@ -41,6 +41,12 @@ class Kernel {
   /// The same kernel with other knobs.
   Kernel with_knobs(const Knobs& knobs) const;
 
+  /// What the kernel applies to the accumulator; null when out is the accumulator. Kernels found
+  /// for arguments have theirs, kernels found by name have none.
+  const std::shared_ptr<const EpilogueGraph>& epilogue() const;
+  /// The same kernel with that epilogue, or with none.
+  Kernel with_epilogue(std::shared_ptr<const EpilogueGraph> epilogue) const;
+
   /// Seconds the ranking expected for the arguments the kernel was found for, if it could tell.
   std::optional<double> predicted_seconds() const { return predicted_seconds_; }
 
@@ -79,13 +85,14 @@ class Kernel {
   BoundKernel bind(const RuntimeArguments& arguments, const Artifact& artifact,
                    const RunOptions& options = {}) const;
 
-  /// The same kernel with the same knobs.
+  /// The same kernel with the same epilogue and knobs.
   bool operator==(const Kernel& other) const;
 
  private:
   friend struct KernelAccess;
   struct State;
   explicit Kernel(std::shared_ptr<const State> state);
+  Status check_compiles(Target target) const;
   Artifact compile_supported(Target target, const CompileOptions& options = {}) const;
   void check_run(const RuntimeArguments& arguments, const Artifact& artifact,
                  const RunOptions& options) const;

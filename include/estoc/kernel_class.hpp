@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "estoc/design_space.hpp"
+#include "estoc/epilogue_graph.hpp"
 #include "estoc/status.hpp"
 
 namespace estoc {
@@ -71,6 +72,8 @@ struct CompileRequest {
   const DesignPoint& point;
   Target target;
   CompileOptions options{};
+  /// What is applied to the accumulator; null when out is the accumulator.
+  const EpilogueGraph* epilogue = nullptr;
 };
 
 /// Texts that KernelClass::emit can give.
@@ -135,6 +138,11 @@ class KernelClass {
   /// message names operand, expected and got.
   virtual Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                           Target target) const;
+
+  /// Whether the class compiles the kernel with that epilogue. The default refuses every one. Must
+  /// not throw, and depends on nothing but what it is given; on failure the message names the node.
+  virtual Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                                   Target target) const;
 
   /// Predicted time; nullopt when the class cannot tell: such kernels rank last, in order.
   virtual std::optional<Prediction> predict(const DesignPoint& point,

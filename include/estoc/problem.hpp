@@ -28,6 +28,30 @@ struct OperandSpec {
   bool operator==(const OperandSpec&) const = default;
 };
 
+/// The shape of an operand of an epilogue, for a product of (L, M, N).
+enum class EpilogueForm : std::uint8_t {
+  matrix,  ///< (M, N), or (L, M, N) where the product has batches
+  row,     ///< (N); with two strides (L, 1, N)
+  column,  ///< (M, 1); with two strides (L, M, 1)
+  batch,   ///< (L, 1, 1)
+  scalar,  ///< ()
+};
+
+/// "row", "column", "batch", "scalar"; a matrix is named by its layout.
+std::string_view epilogue_form_name(EpilogueForm form);
+
+/// One operand of a problem's epilogue: `C=bf16:t`, `bias=f32:row`, `amax=f32:column@4`,
+/// `alpha=f32:scalar`, `seed=7`, `alpha=f16:0.5`.
+struct EpilogueOperandSpec {
+  std::string name;
+  EpilogueForm form = EpilogueForm::matrix;
+  OperandSpec tensor;
+  std::optional<double> value;  ///< of a scalar that is given by value
+  bool whole = false;           ///< the value was written as a whole number
+
+  bool operator==(const EpilogueOperandSpec&) const = default;
+};
+
 /// A problem without data, such as
 /// `gemm m=4096 n=7168 k=2048 l=2 a=bf16:t b=bf16:n out=bf16:t acc=f32 allow_tf32=1` or
 /// `elementwise op=add shape=2x64x64 a=f32:t b=f32:t out=f16:t`. Grammar: docs/problem_text.md.
@@ -40,7 +64,8 @@ struct Problem {
   OperandSpec a, b, out;
   std::optional<Dtype> accumulator_type;
   PerformanceControls controls;
-  std::string epilogue;  ///< epi="..."
+  std::string epilogue;                       ///< epi="..."
+  std::vector<EpilogueOperandSpec> operands;  ///< of the epilogue, in the order given
 
   /// Throws Error{value} with the column (from 1) and what was expected there: unknown operation
   /// or key, a key given twice, a malformed or overflowing number, text over 64 KiB.
@@ -50,7 +75,8 @@ struct Problem {
   std::string to_string() const;
 
   /// Fills what is absent: l = 1, layouts t, acc f64 for f64, i32 for integer operands, else f32;
-  /// b's dtype from a (and the reverse); out of the accumulator's type, for elementwise of a's.
+  /// b's dtype from a (and the reverse); out of the accumulator's type, for elementwise of a's;
+  /// matrices of the epilogue of out's, its other operands f64 with f64 accumulators, else f32.
   /// Throws Error{value} naming what is missing when m, n, k, a dtype, op or shape cannot be known,
   /// and for an operand with both a letter and strides or a second operand of a unary operation.
   void complete();
@@ -67,6 +93,16 @@ struct Problem {
 
   bool operator==(const Problem&) const = default;
 };
+
+/// The value of a spec that has one.
+EpilogueScalarOperand epilogue_scalar(const EpilogueOperandSpec& spec);
+
+/// The shape of an epilogue's operand for a completed problem; a scalar's is empty.
+std::vector<std::int64_t> epilogue_operand_shape(const EpilogueOperandSpec& spec,
+                                                 const Problem& problem);
+/// Its strides, one for each mode of that shape.
+std::vector<std::int64_t> epilogue_operand_strides(const EpilogueOperandSpec& spec,
+                                                   const Problem& problem);
 
 /// Strides of a GEMM operand or elementwise tensor of `spec` with that shape: row-major for t (and
 /// where nothing is said), last two modes exchanged for n, or the strides given. Throws

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "check/blocks.h"
 #include "check/judge.h"
 #include "check/parallel.h"
 #include "check/reference.h"
@@ -31,10 +32,6 @@ using check::RowSample;
 using check::Tally;
 using check::TaskSource;
 
-std::int64_t divide_up(std::int64_t x, std::int64_t y) {
-  return x / y + (x % y != 0 ? 1 : 0);
-}
-
 void check_operands(const RuntimeArguments& arguments) {
   if (!arguments.device().is_cpu()) {
     throw Error(ErrorKind::value, fmt::format("check_output: expected operands in host memory, got "
@@ -44,19 +41,6 @@ void check_operands(const RuntimeArguments& arguments) {
   if (!arguments.has_data()) {
     throw Error(ErrorKind::value, "check_output: expected operands with data, got a description");
   }
-  if (!arguments.epilogue().empty()) {
-    throw Error(ErrorKind::unsupported, "check_output: an epilogue cannot be checked");
-  }
-}
-
-/// The rows of `sample` from number `first` on, at most `most`.
-std::vector<std::int64_t> rows_from(const RowSample& sample, std::int64_t first,
-                                    std::int64_t most) {
-  std::vector<std::int64_t> rows;
-  const std::int64_t end = std::min(first + most, sample.count());
-  for (std::int64_t i = first; i < end; ++i)
-    rows.push_back(sample.row(i));
-  return rows;
 }
 
 /// Judges the rows of one GEMM; one object a thread.
@@ -72,7 +56,7 @@ class GemmChecker {
   /// Judges columns [first_column, first_column + columns) of at most GemmReference::kRows rows.
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
     while (!rows.empty()) {
-      const auto group = rows.first(rows_with_one_b(rows));
+      const auto group = rows.first(check::rows_with_one_b(arguments_, rows));
       reference_.compute(group, first_column, columns);
       for (std::size_t i = 0; i < group.size(); ++i)
         judge_row(group[i], static_cast<int>(i), first_column, columns);
@@ -80,18 +64,9 @@ class GemmChecker {
     }
   }
 
-  const Judge& judge() const { return judge_; }
+  const Judge& seen() const { return judge_; }
 
  private:
-  /// How many of the first rows multiply the same matrix B.
-  std::size_t rows_with_one_b(std::span<const std::int64_t> rows) const {
-    if (arguments_.b_matrix().batch_stride == 0) return rows.size();
-    const std::int64_t m = arguments_.extents().m;
-    const std::int64_t batch = rows.front() / m;
-    const auto end = std::ranges::find_if(rows, [&](std::int64_t row) { return row / m != batch; });
-    return static_cast<std::size_t>(end - rows.begin());
-  }
-
   void judge_row(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
     const MatrixView& out = arguments_.out_matrix();
     const std::int64_t m = arguments_.extents().m;
@@ -129,7 +104,7 @@ class ElementwiseChecker {
     }
   }
 
-  const Judge& judge() const { return judge_; }
+  const Judge& seen() const { return judge_; }
 
  private:
   void check_element(Place place) {
@@ -160,68 +135,11 @@ class ElementwiseChecker {
   Dtype compute_type_;
 };
 
-/// Runs a checker on each thread over blocks of the sample's rows and of `columns` columns, and
-/// merges what they saw into `total`.
-template <class MakeChecker>
-void check_blocks(const RowSample& sample, std::int64_t columns, std::int64_t block_rows,
-                  std::int64_t block_columns, const CheckOptions& options, Judge& total,
-                  const MakeChecker& make_checker) {
-  const std::int64_t column_blocks = divide_up(columns, block_columns);
-  const std::int64_t tasks = divide_up(sample.count(), block_rows) * column_blocks;
-  std::mutex mutex;
-  check::run_tasks(tasks, options.threads, options.progress, [&](TaskSource& source) {
-    auto checker = make_checker();
-    while (const std::optional<std::int64_t> task = source.next()) {
-      const auto rows = rows_from(sample, *task / column_blocks * block_rows, block_rows);
-      const std::int64_t first_column = *task % column_blocks * block_columns;
-      const std::int64_t width = std::min(block_columns, columns - first_column);
-      checker.check(rows, first_column, static_cast<int>(width));
-    }
-    const std::lock_guard lock(mutex);
-    total.merge(checker.judge());
-  });
-}
-
-/// "out[0, 3, 17]: expected 1.25, got 1.5".
-std::string describe(const check::WorstElement& worst, const TensorView& out) {
-  std::vector<std::int64_t> index(static_cast<std::size_t>(out.rank()));
-  std::int64_t rest = worst.place.row;
-  for (int mode = out.rank() - 1; mode >= 0; --mode) {
-    const bool last = mode == out.rank() - 1;
-    index[static_cast<std::size_t>(mode)] = last ? worst.place.column : rest % out.shape(mode);
-    if (!last) rest /= out.shape(mode);
-  }
-  const int digits = out.dtype() == Dtype::f64 ? 17 : 9;
-  return fmt::format("out[{}]: expected {:.{}g}, got {:.{}g}", fmt::join(index, ", "),
-                     worst.expected, digits, worst.got, digits);
-}
-
-CheckResult exact_verdict(const Judge& judge) {
-  CheckResult result;
-  result.error = static_cast<double>(judge.tally().different);
-  result.passed = judge.tally().different == 0;
-  return result;
-}
-
-CheckResult rounded_verdict(const Judge& judge) {
-  const Tally& tally = judge.tally();
-  const auto norm = static_cast<double>(std::sqrt(tally.reference));
-  const double scale = norm > 0 ? norm : 1;
-  CheckResult result;
-  result.error = static_cast<double>(std::sqrt(tally.error)) / scale;
-  // Rounding to nearest adds its own distance and at most doubles the distance before it.
-  result.bound =
-      static_cast<double>(std::sqrt(tally.conversion) + 2 * std::sqrt(tally.slack)) / scale;
-  if (tally.misplaced > 0) result.error = std::numeric_limits<double>::infinity();
-  result.passed = tally.wrong == 0;
-  return result;
-}
-
 CheckResult finish(CheckResult result, const Judge& judge, const RowSample& sample,
                    const TensorView& out) {
   result.rows_checked = sample.count();
   result.rows_total = sample.total();
-  if (!result.passed) result.worst = describe(judge.worst(), out);
+  if (!result.passed) result.worst = describe(judge.worst(), out, "out");
   return result;
 }
 
@@ -235,6 +153,7 @@ CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& optio
     throw Error(ErrorKind::unsupported,
                 "check_output: an i32 accumulator of floating-point operands cannot be checked");
   }
+  if (arguments.epilogue_binding() != nullptr) return check::check_fused_gemm(arguments, options);
   const RowSample sample = check::sample_rows(extents.l * extents.m, extents.n, extents.k,
                                               options.max_products, options.seed);
   const GemmRounding rounding = integers ? GemmRounding{} : check::gemm_rounding(arguments);

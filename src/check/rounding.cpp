@@ -40,6 +40,14 @@ int lowest_exponent(Dtype accumulator) {
   }
 }
 
+// What a tensor core keeps of sums of 8-bit floats that may be fast.
+constexpr int kFastBits = 13;
+constexpr double kFastUnit = 0x1p-13;
+
+bool is_narrow(Dtype dtype) {
+  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
+}
+
 bool is_wide(Dtype dtype) {
   return dtype == Dtype::f64 || dtype == Dtype::f32;
 }
@@ -95,7 +103,8 @@ GemmRounding gemm_rounding(const GemmArguments& arguments) {
   const int tf32 = tf32_operands(arguments);
   // Processors round to nearest; matrix units, which take narrow operands, may truncate.
   const bool to_nearest = is_wide(a) && is_wide(b) && tf32 == 0;
-  const double unit = epsilon(accumulator) * (to_nearest ? 0.5 : 1);
+  const bool fast = is_narrow(a) && is_narrow(b) && arguments.controls().fast_accumulation;
+  const double unit = fast ? kFastUnit : epsilon(accumulator) * (to_nearest ? 0.5 : 1);
   const int too_wide = (significant_bits(a) > bits ? 1 : 0) + (significant_bits(b) > bits ? 1 : 0);
 
   GemmRounding rounding;
@@ -105,7 +114,7 @@ GemmRounding gemm_rounding(const GemmArguments& arguments) {
   rounding.lowest_exponent = lowest_exponent(accumulator);
   rounding.floor = rounding.k * std::ldexp(1.0, rounding.lowest_exponent);
   rounding.largest = max_finite(accumulator);
-  rounding.exact_bits = bits;
+  rounding.exact_bits = fast ? kFastBits : bits;
   return rounding;
 }
 

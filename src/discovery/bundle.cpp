@@ -30,6 +30,7 @@ StoredArtifact stored(const Artifact& artifact) {
                         .target = artifact.target().name(),
                         .abi = kernel.kernel_class().abi(),
                         .knobs = kernel.knobs(),
+                        .epilogue = kernel.metadata().epilogue,
                         .code = {}};
   if (const CompiledCode* code = artifact.code()) result.code = *code;
   return result;
@@ -37,11 +38,21 @@ StoredArtifact stored(const Artifact& artifact) {
 
 std::string key_of(Problem problem) {
   problem.m.reset();
+  // Values of scalars, and whether they are given by value, are no part of a kernel.
+  for (EpilogueOperandSpec& operand : problem.operands) {
+    if (operand.form != EpilogueForm::scalar) continue;
+    operand.value.reset();
+    operand.whole = false;
+    operand.tensor = {};
+  }
   return problem.to_string();
 }
 
 Artifact loaded(StoredArtifact stored) {
-  const Kernel kernel = kernel_by_name(stored.kernel).with_knobs(stored.knobs);
+  Kernel kernel = kernel_by_name(stored.kernel).with_knobs(stored.knobs);
+  if (!stored.epilogue.empty()) {
+    kernel = kernel.with_epilogue(parse_epilogue_graph(stored.epilogue));
+  }
   const KernelClass& kernel_class = kernel.kernel_class();
   const std::optional<Target> target = Target::parse(stored.target);
   const std::vector<Target>& targets = kernel.metadata().targets;
@@ -55,7 +66,9 @@ Artifact loaded(StoredArtifact stored) {
                             "'{}', got '{}'): compile it again",
                             stored.kernel, kernel_class.abi(), stored.abi));
   }
-  return {kernel, *target, kernel_class.load({kernel.point(), *target}, std::move(stored.code))};
+  return {kernel, *target,
+          kernel_class.load({kernel.point(), *target, {}, kernel.epilogue().get()},
+                            std::move(stored.code))};
 }
 
 DispatchRule loaded(const StoredRule& stored) {

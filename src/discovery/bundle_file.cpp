@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kMagic = "ESTOCBIN";
-constexpr std::uint32_t kSchema = 1;
+constexpr std::uint32_t kSchema = 2;
 constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kHashBegin = 16;
 constexpr std::size_t kCodeAlignment = 64;
@@ -119,6 +119,7 @@ std::string manifest_of(const StoredBundle& bundle, const Placement& placement) 
                          {"target", artifact.target},
                          {"abi", artifact.abi},
                          {"knobs", to_json(artifact.knobs)},
+                         {"epilogue", artifact.epilogue},
                          {"format", artifact.code.format},
                          {"compiler", artifact.code.compiler},
                          {"resources", to_json(artifact.code.resources)},
@@ -139,6 +140,7 @@ StoredArtifact artifact_of(const Json& json, std::string_view code) {
                           .target = json.at("target").get<std::string>(),
                           .abi = json.at("abi").get<std::string>(),
                           .knobs = knobs_of(json.at("knobs")),
+                          .epilogue = json.at("epilogue").get<std::string>(),
                           .code = {.format = json.at("format").get<std::string>(),
                                    .compiler = json.at("compiler").get<std::string>(),
                                    .bytes = {},

@@ -16,6 +16,7 @@ struct StoredArtifact {
   std::string target;
   std::string abi;
   Knobs knobs;
+  std::string epilogue;  ///< canonical text; empty when out is the accumulator
   CompiledCode code;
 };
 

@@ -9,19 +9,20 @@ Candidates CandidateCache::use(Entries::iterator entry) {
   return entry->candidates;
 }
 
-Candidates CandidateCache::find(std::uint64_t key) {
+Candidates CandidateCache::find(const CandidateKey& key) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
   return found == by_key_.end() ? nullptr : use(found->second);
 }
 
-Candidates CandidateCache::insert(std::uint64_t key, Candidates candidates) {
+Candidates CandidateCache::insert(const CandidateKey& key, Candidates candidates,
+                                  std::shared_ptr<const EpilogueGraph> epilogue) {
   if (candidates->size() > kMaxKernels) return candidates;
   Entries dropped;
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) return use(found->second);
-  entries_.push_front({key, candidates});
+  entries_.push_front({key, candidates, std::move(epilogue)});
   by_key_.emplace(key, entries_.begin());
   kernels_ += candidates->size();
   dropped = evict();

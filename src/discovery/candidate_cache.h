@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,19 @@ namespace estoc::discovery {
 /// The kernels of one class that fit arguments of one signature, in the order of the space.
 using Candidates = std::shared_ptr<const KernelStates>;
 
+/// What the list depends on. The graph may be null.
+struct CandidateKey {
+  CandidateKey(std::uint64_t of_signature,  // NOLINT: without an epilogue it is the whole key
+               const EpilogueGraph* graph = nullptr, Target for_target = Target::cpu())
+      : signature(of_signature), epilogue(graph), target(for_target) {}
+
+  std::uint64_t signature;
+  const EpilogueGraph* epilogue;
+  Target target;
+
+  bool operator==(const CandidateKey&) const = default;
+};
+
 /// Keeps the lists used last, bounded in their number and in the kernels they hold together.
 class CandidateCache {
  public:
@@ -21,27 +35,35 @@ class CandidateCache {
   static constexpr std::size_t kMaxKernels = std::size_t{1} << 16;
 
   /// Null when the signature is not remembered.
-  Candidates find(std::uint64_t key);
+  Candidates find(const CandidateKey& key);
 
   /// Remembers `candidates`, and gives back what is remembered then: another thread's list where
-  /// that came first. A list too long for the cache is given back and not remembered.
-  Candidates insert(std::uint64_t key, Candidates candidates);
+  /// that came first. A list too long for the cache is given back and not remembered. The graph is
+  /// kept alive, so that its address stays its own.
+  Candidates insert(const CandidateKey& key, Candidates candidates,
+                    std::shared_ptr<const EpilogueGraph> epilogue = nullptr);
 
   void clear();
 
  private:
   struct Entry {
-    std::uint64_t key;
+    CandidateKey key;
     Candidates candidates;
+    std::shared_ptr<const EpilogueGraph> epilogue;
   };
   using Entries = std::list<Entry>;
+  struct KeyHash {
+    std::size_t operator()(const CandidateKey& key) const {
+      return key.signature * 31 + std::hash<const void*>()(key.epilogue);
+    }
+  };
 
   Candidates use(Entries::iterator entry);
   Entries evict();
 
   std::mutex mutex_;
   Entries entries_;  // the one used last is in front
-  std::unordered_map<std::uint64_t, Entries::iterator> by_key_;
+  std::unordered_map<CandidateKey, Entries::iterator, KeyHash> by_key_;
   std::size_t kernels_ = 0;
 };
 

@@ -248,15 +248,11 @@ std::optional<Selection> select(const ClassInfo& info, const Signature& signatur
   return selection;
 }
 
-Status check_extras(const RuntimeArguments& arguments, const Signature& signature) {
+Status check_extras(const Signature& signature) {
   for (int operand = kA; operand < kOperands; ++operand) {
     if (!signature.operands[static_cast<std::size_t>(operand)].scaled) continue;
     return Status::fail(Reason::dtype, fmt::format("{}: expected a plain tensor, got a scaled one",
                                                    operand_name(operand)));
-  }
-  if (!arguments.epilogue().empty()) {
-    return Status::fail(Reason::epilogue, fmt::format("epilogue: expected none, got \"{}\"",
-                                                      arguments.epilogue().text));
   }
   return Status::success();
 }
@@ -270,7 +266,7 @@ Status check_point(const ClassInfo& info, const DesignPoint& point,
       return mismatch(requirement, {&value}, arguments, signature);
     }
   }
-  return check_extras(arguments, signature);
+  return check_extras(signature);
 }
 
 Status check_target(const ClassInfo& info, Target target) {
@@ -306,7 +302,7 @@ Status check_class(const ClassInfo& info, const RuntimeArguments& arguments,
       mismatches.add(unmet_combination(info, arguments, signature));
     }
   }
-  mismatches.add(check_extras(arguments, signature));
+  mismatches.add(check_extras(signature));
   return mismatches.status();
 }
 

@@ -15,8 +15,8 @@ bool fits(const Requirement& requirement, const DesignValue& value, const Signat
 std::optional<Selection> select(const ClassInfo& info, const Signature& signature,
                                 const Requirement* except = nullptr);
 
-/// What no design space describes yet: scaled operands and epilogues.
-Status check_extras(const RuntimeArguments& arguments, const Signature& signature);
+/// What no design space describes yet: scaled operands.
+Status check_extras(const Signature& signature);
 
 /// Compares one kernel with the arguments. On success it allocates nothing.
 Status check_point(const ClassInfo& info, const DesignPoint& point,

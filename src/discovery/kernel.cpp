@@ -39,6 +39,7 @@ Status check_all(const KernelAccess::State& state, const Knobs& knobs,
                  const RuntimeArguments& arguments, Target target) {
   const discovery::Signature signature = discovery::signature_of(arguments);
   Status status = discovery::check_point(*state.info, state.point, arguments, signature);
+  if (status.ok()) status = discovery::check_epilogue(state, arguments);
   if (status.ok()) status = discovery::check_beyond_space(state, arguments, target);
   if (status.ok()) status = discovery::check_workspace(state, knobs, arguments);
   return status;
@@ -60,6 +61,10 @@ Status threw(const std::string& name, const char* message) noexcept {
   }
 }
 
+std::string epilogue_text(const EpilogueGraph* epilogue) {
+  return epilogue == nullptr ? "none" : fmt::format("\"{}\"", epilogue->canonical);
+}
+
 Target resolve_target(const RuntimeArguments& arguments, std::optional<Target> target) {
   if (!target) target = discovery::target_of(arguments.device());
   if (target) return *target;
@@ -74,6 +79,11 @@ void require(const Status& status, const std::string& kernel) {
 
 void require_data(const RuntimeArguments& arguments) {
   if (arguments.has_data()) return;
+  for (const EpilogueOperand& operand : arguments.epilogue().operands()) {
+    if (operand.tensor() == nullptr || !operand.tensor()->described()) continue;
+    throw Error(ErrorKind::value,
+                fmt::format("{}: expected a tensor with data, got a description", operand.name));
+  }
   for (int operand = discovery::kA; operand < discovery::kOperands; ++operand) {
     if (!discovery::operand_view(arguments, operand).described()) continue;
     throw Error(ErrorKind::value, fmt::format("{}: expected a tensor with data, got a description",
@@ -126,9 +136,28 @@ BindOptions bind_options(const RunOptions& options, const Workspace& workspace) 
 
 namespace discovery {
 
+bool same_epilogue(const EpilogueGraph* first, const EpilogueGraph* second) {
+  if (first == nullptr || second == nullptr) return first == second;
+  return first == second || first->canonical == second->canonical;
+}
+
+Status check_epilogue(const KernelAccess::State& state, const RuntimeArguments& arguments) {
+  const EpilogueBinding* const binding = arguments.epilogue_binding();
+  const EpilogueGraph* const wanted = binding != nullptr ? binding->graph.get() : nullptr;
+  if (same_epilogue(state.epilogue.get(), wanted)) return Status::success();
+  return Status::fail(
+      Reason::epilogue,
+      fmt::format("epilogue: expected {}, got {}", epilogue_text(state.epilogue.get()),
+                  state.epilogue == nullptr ? fmt::format("\"{}\"", arguments.epilogue().text())
+                                            : epilogue_text(wanted)));
+}
+
 Status check_beyond_space(const KernelAccess::State& state, const RuntimeArguments& arguments,
                           Target target) {
   Status status = check_target(*state.info, target);
+  if (status.ok() && state.epilogue != nullptr) {
+    status = state.info->kernel_class->supports_epilogue(state.point, *state.epilogue, target);
+  }
   if (!status.ok()) return status;
   return state.info->kernel_class->supports(state.point, arguments, target);
 }
@@ -147,7 +176,9 @@ Status check_workspace(const KernelAccess::State& state, const Knobs& knobs,
 
 const KernelMetadata& Kernel::State::metadata() const {
   std::call_once(metadata_made_, [this] {
-    metadata_ = std::make_unique<const KernelMetadata>(discovery::metadata_of(*info, point));
+    auto made = std::make_unique<KernelMetadata>(discovery::metadata_of(*info, point));
+    if (epilogue != nullptr) made->epilogue = epilogue->canonical;
+    metadata_ = std::move(made);
   });
   return *metadata_;
 }
@@ -188,8 +219,21 @@ Kernel Kernel::with_knobs(const Knobs& knobs) const {
   return kernel;
 }
 
+const std::shared_ptr<const EpilogueGraph>& Kernel::epilogue() const {
+  return state_->epilogue;
+}
+
+Kernel Kernel::with_epilogue(std::shared_ptr<const EpilogueGraph> epilogue) const {
+  if (discovery::same_epilogue(epilogue.get(), state_->epilogue.get())) return *this;
+  Kernel kernel(std::make_shared<const State>(state_->info, state_->point, std::move(epilogue)));
+  kernel.knobs_ = knobs_;
+  kernel.target_ = target_;
+  return kernel;
+}
+
 bool Kernel::operator==(const Kernel& other) const {
   return &kernel_class() == &other.kernel_class() && point() == other.point() &&
+         discovery::same_epilogue(epilogue().get(), other.epilogue().get()) &&
          knobs_ == other.knobs_;
 }
 
@@ -220,21 +264,27 @@ Artifact Kernel::compile(const RuntimeArguments& arguments, std::optional<Target
   return compile_supported(resolve_target(arguments, target ? target : target_), options);
 }
 
+Status Kernel::check_compiles(Target target) const {
+  Status status = discovery::check_target(*state_->info, target);
+  if (!status.ok() || epilogue() == nullptr) return status;
+  return kernel_class().supports_epilogue(point(), *epilogue(), target);
+}
+
 Artifact Kernel::compile(Target target, const CompileOptions& options) const {
-  require(discovery::check_target(*state_->info, target), name());
+  require(check_compiles(target), name());
   return compile_supported(target, options);
 }
 
 Artifact Kernel::compile_supported(Target target, const CompileOptions& options) const {
-  const CompileRequest request{point(), target, options};
+  const CompileRequest request{point(), target, options, epilogue().get()};
   auto compile = [&] { return kernel_class().compile(request); };
   if (!(options == CompileOptions{})) return {*this, target, compile()};
   return {*this, target, state_->compiled.get_or_compile(target, compile)};
 }
 
 std::string Kernel::emit(Emission what, Target target, const CompileOptions& options) const {
-  require(discovery::check_target(*state_->info, target), name());
-  return kernel_class().emit({point(), target, options}, what);
+  require(check_compiles(target), name());
+  return kernel_class().emit({point(), target, options, epilogue().get()}, what);
 }
 
 void Kernel::run(const RuntimeArguments& arguments, const RunOptions& options) const {
@@ -266,6 +316,12 @@ void Kernel::check_run(const RuntimeArguments& arguments, const Artifact& artifa
   if (!same) {
     throw Error(ErrorKind::value, fmt::format("artifact: expected one of kernel {}, got one of {}",
                                               name(), compiled.name()));
+  }
+  if (!discovery::same_epilogue(compiled.epilogue().get(), epilogue().get())) {
+    throw Error(
+        ErrorKind::value,
+        fmt::format("artifact: expected one with epilogue {}, got one with {}",
+                    epilogue_text(epilogue().get()), epilogue_text(compiled.epilogue().get())));
   }
   if (!options.assume_supported_args) require(supports(arguments, artifact.target()), name());
   require_data(arguments);

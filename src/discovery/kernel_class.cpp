@@ -1,6 +1,8 @@
 // What a kernel class does unless it says otherwise.
 #include "estoc/kernel_class.hpp"
 
+#include <fmt/format.h>
+
 namespace estoc {
 
 int KernelClass::min_cc() const {
@@ -14,6 +16,12 @@ bool KernelClass::needs_device() const {
 Status KernelClass::supports(const DesignPoint& /*point*/, const RuntimeArguments& /*arguments*/,
                              Target /*target*/) const {
   return Status::success();
+}
+
+Status KernelClass::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
+                                      Target /*target*/) const {
+  return Status::fail(Reason::epilogue,
+                      fmt::format("epilogue: expected none, got \"{}\"", epilogue.canonical));
 }
 
 std::optional<Prediction> KernelClass::predict(const DesignPoint& /*point*/,

@@ -14,14 +14,16 @@
 namespace estoc {
 
 struct Kernel::State {
-  State(std::shared_ptr<const discovery::ClassInfo> class_info, const DesignPoint& design_point)
-      : info(std::move(class_info)), point(design_point) {}
+  State(std::shared_ptr<const discovery::ClassInfo> class_info, const DesignPoint& design_point,
+        std::shared_ptr<const EpilogueGraph> graph = nullptr)
+      : info(std::move(class_info)), point(design_point), epilogue(std::move(graph)) {}
 
   /// Made at the first call: its texts are dear, and most kernels are never asked.
   const KernelMetadata& metadata() const;
 
   const std::shared_ptr<const discovery::ClassInfo> info;
   const DesignPoint point;
+  const std::shared_ptr<const EpilogueGraph> epilogue;  ///< null when out is the accumulator
   mutable discovery::CompileCache compiled;
 
  private:
@@ -48,6 +50,12 @@ struct KernelAccess {
 namespace discovery {
 
 using KernelStates = std::vector<std::shared_ptr<const KernelAccess::State>>;
+
+/// True when both are absent or say the same.
+bool same_epilogue(const EpilogueGraph* first, const EpilogueGraph* second);
+
+/// Fails when the kernel's epilogue is not that of the arguments.
+Status check_epilogue(const KernelAccess::State& state, const RuntimeArguments& arguments);
 
 /// The checks beyond the design space: the target, then the class's own. Passes on what the class
 /// throws.

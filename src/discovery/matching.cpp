@@ -12,16 +12,33 @@
 namespace estoc::discovery {
 namespace {
 
-Candidates select_kernels(const ClassEntry& entry, const Signature& signature) {
+Candidates select_kernels(const ClassEntry& entry, const Question& question) {
   const auto info = entry.info();
   auto kernels = std::make_shared<KernelStates>();
-  const auto selection = select(*info, signature);
+  const auto selection = select(*info, question.signature);
   if (!selection) return kernels;
+  const auto& epilogue = question.epilogue;
   info->space->visit(*selection, [&](const DesignPoint& point) {
-    kernels->push_back(std::make_shared<const KernelAccess::State>(info, point));
+    if (epilogue == nullptr ||
+        entry.kernel_class().supports_epilogue(point, *epilogue, question.target).ok()) {
+      kernels->push_back(std::make_shared<const KernelAccess::State>(info, point, epilogue));
+    }
     return true;
   });
   return kernels;
+}
+
+/// Why the first kernel that fits otherwise cannot have the epilogue; success when none fits.
+Status why_no_epilogue(const ClassEntry& entry, const Question& question) {
+  const auto info = entry.info();
+  Status status = Status::success();
+  const auto selection = select(*info, question.signature);
+  if (question.epilogue == nullptr || !selection) return status;
+  info->space->visit(*selection, [&](const DesignPoint& point) {
+    status = entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target);
+    return false;
+  });
+  return status;
 }
 
 void note(std::optional<Status>& rejection, Status status) {
@@ -30,11 +47,16 @@ void note(std::optional<Status>& rejection, Status status) {
 
 KernelStates supported_kernels(const ClassEntry& entry, const Question& question, Offer& offer) {
   KernelStates supported;
-  if (Status extras = check_extras(question.arguments, question.signature); !extras.ok()) {
+  if (Status extras = check_extras(question.signature); !extras.ok()) {
     note(offer.rejection, std::move(extras));
     return supported;
   }
   const Candidates fitting = fitting_kernels(entry, question);
+  if (fitting->empty()) {
+    if (Status status = why_no_epilogue(entry, question); !status.ok()) {
+      note(offer.rejection, std::move(status));
+    }
+  }
   supported.reserve(fitting->size());
   for (const auto& state : *fitting) {
     Status status =
@@ -74,9 +96,11 @@ Target query_target(const RuntimeArguments& arguments, std::optional<Target> tar
 }
 
 Candidates fitting_kernels(const ClassEntry& entry, const Question& question) {
-  const std::uint64_t key = question.signature.key();
+  // Only what is said of an epilogue depends on the target.
+  const CandidateKey key{question.signature.key(), question.epilogue.get(),
+                         question.epilogue != nullptr ? question.target : Target::cpu()};
   if (Candidates remembered = entry.cache().find(key)) return remembered;
-  return entry.cache().insert(key, select_kernels(entry, question.signature));
+  return entry.cache().insert(key, select_kernels(entry, question), question.epilogue);
 }
 
 bool is_asked(const KernelClass& kernel_class, const Question& question) {

@@ -15,14 +15,16 @@ struct Question {
   const RuntimeArguments& arguments;
   Signature signature;
   Target target;
+  std::shared_ptr<const EpilogueGraph> epilogue = arguments.epilogue_graph();
 };
 
 /// The target of a query with arguments: the one it names, else that of the operands' device.
 /// Throws Error{driver} when that device is not there.
 Target query_target(const RuntimeArguments& arguments, std::optional<Target> target);
 
-/// The kernels whose dtypes, layouts, alignments and op fit, in the order of the space. Remembered
-/// for each signature. Passes on what the class throws.
+/// The kernels whose dtypes, layouts, alignments and op fit, and that can have the arguments'
+/// epilogue, in the order of the space. Remembered for each signature and epilogue. Passes on what
+/// the class throws.
 Candidates fitting_kernels(const ClassEntry& entry, const Question& question);
 
 /// True when the class is of the operation and can be compiled for the target.

@@ -67,6 +67,7 @@ std::uint64_t Signature::key() const {
   packer.add(static_cast<std::uint64_t>(op), 6);
   packer.add(static_cast<std::uint64_t>(operation), 3);
   packer.add(allow_tf32, 1);
+  packer.add(fast_accumulation, 1);
   return packer.key();
 }
 
@@ -77,6 +78,7 @@ Signature signature_of(const RuntimeArguments& arguments) {
           : elementwise_signature(static_cast<const ElementwiseArguments&>(arguments));
   signature.operation = arguments.operation();
   signature.allow_tf32 = arguments.controls().allow_tf32;
+  signature.fast_accumulation = arguments.controls().fast_accumulation;
   return signature;
 }
 

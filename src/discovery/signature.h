@@ -30,6 +30,7 @@ struct Signature {
   ElementwiseOp op = ElementwiseOp::identity;  ///< elementwise; else identity
   Operation operation = Operation::gemm;
   bool allow_tf32 = false;
+  bool fast_accumulation = false;
 
   /// All fields packed, so that equal signatures and no others have equal keys.
   std::uint64_t key() const;

@@ -24,6 +24,8 @@ std::vector<std::string> options_for(const UnitRequest& request) {
   std::vector<std::string> options{
       "--gpu-architecture=" + request.target.name(),
       "--std=c++20",
+      // Generic lambdas cannot say that they are device code.
+      "--device-as-default-execution-space",
       "--ptxas-options=-v",
   };
   if (request.lineinfo) options.emplace_back("-lineinfo");

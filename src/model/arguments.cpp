@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/bind_epilogue.h"
 #include "model/checked.h"
 #include "model/fail.h"
 #include "model/operand_checks.h"
@@ -155,6 +156,12 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
   a_matrix_ = as_matrix(a_.tensor(), extents_.l);
   b_matrix_ = as_matrix(b_.tensor(), extents_.l);
   out_matrix_ = as_matrix(out_, extents_.l);
+  if (epilogue_.empty()) return;
+  epilogue_binding_ = model::bind_epilogue(*this);
+  for (const EpilogueOperand& operand : epilogue_.operands()) {
+    const TensorView* tensor = operand.tensor();
+    has_data_ = has_data_ && (tensor == nullptr || !tensor->described());
+  }
 }
 
 }  // namespace estoc

@@ -6,6 +6,7 @@
 #include <bit>
 #include <span>
 
+#include "core/text.h"
 #include "estoc/problem.hpp"
 #include "model/checked.h"
 #include "model/text_cursor.h"
@@ -16,11 +17,12 @@ namespace {
 using model::TextCursor;
 
 constexpr int kLargestAlignment = 256;
-constexpr std::size_t kMostKeys = 12;
+constexpr std::size_t kMostKeys = 13;
 
 class ProblemParser {
  public:
-  explicit ProblemParser(std::string_view text) : cursor_(text, "problem") {}
+  explicit ProblemParser(std::string_view text)
+      : cursor_(text, "problem"), has_epilogue_(text.find("epi=") != std::string_view::npos) {}
 
   Problem parse() {
     read_operation();
@@ -47,6 +49,7 @@ class ProblemParser {
   void read_accumulator() { problem_.accumulator_type = read_dtype(); }
   void read_epilogue() { problem_.epilogue = cursor_.take_quoted(); }
   void read_allow_tf32() { problem_.controls.allow_tf32 = read_flag(); }
+  void read_fast_accumulation() { problem_.controls.fast_accumulation = read_flag(); }
   void read_deterministic() { problem_.controls.deterministic = read_flag(); }
 
   /// The keys of the problem's operation, in the order in which they are printed.
@@ -63,6 +66,7 @@ class ProblemParser {
         {"acc", &Self::read_accumulator},
         {"epi", &Self::read_epilogue},
         {"allow_tf32", &Self::read_allow_tf32},
+        {"fast_accumulation", &Self::read_fast_accumulation},
         {"deterministic", &Self::read_deterministic},
         {"workspace", &Self::read_workspace},
     }};
@@ -96,7 +100,10 @@ class ProblemParser {
     const std::size_t start = cursor_.position();
     const std::string_view name = cursor_.take_until("=");
     const auto key = std::ranges::find(keys(), name, &Key::name);
-    if (key == keys().end()) fail_key(start, name);
+    if (key == keys().end()) {
+      if (!may_be_epilogue_operand(name)) fail_key(start, name);
+      return read_epilogue_operand(start, std::string(name));
+    }
     const auto index = static_cast<std::size_t>(key - keys().begin());
     if (columns_[index] != 0) {
       cursor_.fail_at(
@@ -110,6 +117,81 @@ class ProblemParser {
     const std::size_t end = cursor_.position();
     if (cursor_.take_until("").empty()) return;
     cursor_.fail_expected(end, fmt::format("a blank after the value of {}", name));
+  }
+
+  /// Other keys are names of the epilogue, where there is one.
+  bool may_be_epilogue_operand(std::string_view name) const {
+    const auto is_letter = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    return problem_.operation == Operation::gemm && has_epilogue_ && !name.empty() &&
+           is_letter(name.front());
+  }
+
+  void read_epilogue_operand(std::size_t start, std::string name) {
+    if (std::ranges::find(problem_.operands, name, &EpilogueOperandSpec::name) !=
+        problem_.operands.end()) {
+      cursor_.fail_at(start, fmt::format("key {} is given twice", name));
+    }
+    if (!cursor_.accept('=')) {
+      cursor_.fail_expected(cursor_.position(), fmt::format("= after {}", name));
+    }
+    EpilogueOperandSpec spec;
+    spec.name = std::move(name);
+    const EpilogueOperandSpec empty = spec;
+    const std::size_t value = cursor_.position();
+    if (!accept_value(spec)) read_epilogue_spec(spec);
+    if (spec == empty) {
+      cursor_.fail_expected(value, "an operand such as bf16:t, f32:row or 0.5");
+    }
+    const std::size_t end = cursor_.position();
+    if (!cursor_.take_until("").empty()) {
+      cursor_.fail_expected(end, fmt::format("a blank after the value of {}", spec.name));
+    }
+    problem_.operands.push_back(std::move(spec));
+  }
+
+  void read_epilogue_spec(EpilogueOperandSpec& spec) {
+    if (cursor_.peek() != ':' && cursor_.peek() != '@') spec.tensor.dtype = read_dtype();
+    if (cursor_.accept(':')) read_form(spec);
+    if (cursor_.accept('@')) spec.tensor.alignment = read_alignment();
+  }
+
+  /// A number by itself: the value of a scalar.
+  bool accept_value(EpilogueOperandSpec& spec) {
+    const TextCursor start = cursor_;
+    const std::string_view word = cursor_.take_until("");
+    const auto number = core::parse_double(word);
+    if (!number) {
+      cursor_ = start;
+      return false;
+    }
+    spec.form = EpilogueForm::scalar;
+    spec.value = *number;
+    spec.whole = word.find_first_not_of("-0123456789") == std::string_view::npos;
+    return true;
+  }
+
+  void read_form(EpilogueOperandSpec& spec) {
+    constexpr std::array<EpilogueForm, 4> kForms{EpilogueForm::row, EpilogueForm::column,
+                                                 EpilogueForm::batch, EpilogueForm::scalar};
+    if (accept_value(spec)) return;
+    const TextCursor start = cursor_;
+    const std::string_view word = cursor_.take_until("[@");
+    for (const EpilogueForm form : kForms) {
+      if (word != epilogue_form_name(form)) continue;
+      spec.form = form;
+      if (form != EpilogueForm::scalar && cursor_.accept('[')) read_strides(spec.tensor.strides);
+      return;
+    }
+    cursor_ = start;
+    const bool matrix = cursor_.peek() == '[' || word == "t" || word == "n";
+    if (!matrix) {
+      cursor_.fail_expected(cursor_.position(),
+                            "t, n, row, column, batch, scalar, a number, or strides such as "
+                            "[128,1]");
+    }
+    read_layout(spec.tensor);
   }
 
   [[noreturn]] void fail_key(std::size_t start, std::string_view name) const {
@@ -237,6 +319,7 @@ class ProblemParser {
   }
 
   TextCursor cursor_;
+  bool has_epilogue_;  ///< the text may have one further on
   Problem problem_;
   std::array<std::size_t, kMostKeys> columns_{};  ///< where each key was given, from 1
 };

@@ -31,6 +31,8 @@ class ProblemPrinter {
     add_operand("out", problem_.out);
     if (problem_.operation == Operation::gemm) {
       if (problem_.accumulator_type) add("acc", dtype_name(*problem_.accumulator_type));
+      for (const EpilogueOperandSpec& operand : problem_.operands)
+        add(operand.name, text_of(operand));
       if (!problem_.epilogue.empty()) add("epi", quoted(problem_.epilogue));
     }
     add_controls();
@@ -46,7 +48,34 @@ class ProblemPrinter {
     if (extent) add(key, std::to_string(*extent));
   }
 
+  static std::string number_text(double value, bool whole) {
+    std::string text = fmt::format("{}", value);
+    const bool bare = text.find_first_not_of("-0123456789") == std::string::npos;
+    if (whole) return fmt::format("{:.0f}", value);
+    return bare ? text + ".0" : text;
+  }
+
+  static std::string text_of(const EpilogueOperandSpec& operand) {
+    if (!operand.value && operand.form == EpilogueForm::matrix) return text_of(operand.tensor);
+    std::string text;
+    if (operand.tensor.dtype) text += dtype_name(*operand.tensor.dtype);
+    if (operand.value) {
+      if (operand.tensor.dtype) text += ':';
+      return text + number_text(*operand.value, operand.whole);
+    }
+    text += fmt::format(":{}", epilogue_form_name(operand.form));
+    const auto& strides = operand.tensor.strides;
+    if (!strides.empty()) text += fmt::format("[{}]", fmt::join(strides, ","));
+    if (operand.tensor.alignment) text += fmt::format("@{}", *operand.tensor.alignment);
+    return text;
+  }
+
   void add_operand(std::string_view key, const OperandSpec& spec) {
+    const std::string value = text_of(spec);
+    if (!value.empty()) add(key, value);
+  }
+
+  static std::string text_of(const OperandSpec& spec) {
     std::string value;
     if (spec.dtype) value += dtype_name(*spec.dtype);
     if (!spec.strides.empty()) {
@@ -55,11 +84,12 @@ class ProblemPrinter {
       value += *spec.layout == Layout::t ? ":t" : ":n";
     }
     if (spec.alignment) value += fmt::format("@{}", *spec.alignment);
-    if (!value.empty()) add(key, value);
+    return value;
   }
 
   void add_controls() {
     if (problem_.controls.allow_tf32) add("allow_tf32", "1");
+    if (problem_.controls.fast_accumulation) add("fast_accumulation", "1");
     if (problem_.controls.deterministic) add("deterministic", "1");
     if (problem_.controls.workspace_limit) {
       add("workspace", bytes_text(*problem_.controls.workspace_limit));

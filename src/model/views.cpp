@@ -5,17 +5,23 @@ namespace estoc::model {
 
 OperandViews views_of(const RuntimeArguments& arguments) {
   if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    return {gemm->a().tensor(), gemm->b().tensor(), gemm->out()};
+    const auto operands = gemm->epilogue().operands();
+    return {
+        gemm->a().tensor(), gemm->b().tensor(), gemm->out(), {operands.begin(), operands.end()}};
   }
   const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  return {elementwise.a(), elementwise.b(), elementwise.out()};
+  return {elementwise.a(), elementwise.b(), elementwise.out(), {}};
 }
 
 std::unique_ptr<RuntimeArguments> with_views(const RuntimeArguments& like,
                                              const OperandViews& views) {
   if (const auto* gemm = dynamic_cast<const GemmArguments*>(&like)) {
+    EpilogueArguments epilogue;
+    if (!like.epilogue().empty()) {
+      epilogue = EpilogueArguments(like.epilogue().program(), views.epilogue);
+    }
     return std::make_unique<GemmArguments>(views.a, views.b, views.out, gemm->accumulator_type(),
-                                           like.controls(), like.epilogue());
+                                           like.controls(), std::move(epilogue));
   }
   const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(like);
   if (is_binary(elementwise.op())) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "estoc/arguments.hpp"
 
@@ -10,6 +11,7 @@ namespace estoc::model {
 /// A, B and the output. B is A where the operation has one operand; of scaled operands the data.
 struct OperandViews {
   TensorView a, b, out;
+  std::vector<EpilogueOperand> epilogue;
 };
 
 OperandViews views_of(const RuntimeArguments& arguments);

@@ -50,8 +50,9 @@ TensorView placed(const TensorView& like, const DeviceMemory& memory) {
 OperandSets::OperandSets(const Problem& problem, Device device, std::uint64_t seed) {
   const auto described = problem.arguments(Device::cpu());
   const model::OperandViews shapes = model::views_of(*described);
-  const std::int64_t one_set =
-      shapes.a.span_bytes() + shapes.b.span_bytes() + shapes.out.span_bytes();
+  std::int64_t one_set = shapes.a.span_bytes() + shapes.b.span_bytes() + shapes.out.span_bytes();
+  for (const EpilogueOperand& operand : shapes.epilogue)
+    one_set += operand.tensor() != nullptr ? operand.tensor()->span_bytes() : 0;
   const DeviceInfo& info = cuda_devices().at(static_cast<std::size_t>(device.index));
   const std::int64_t wanted = 2 * info.l2_bytes / std::max<std::int64_t>(one_set, 1) + 1;
   const auto sets = static_cast<int>(std::clamp<std::int64_t>(wanted, 2, kMostSets));
@@ -61,11 +62,22 @@ OperandSets::OperandSets(const Problem& problem, Device device, std::uint64_t se
     DeviceMemory b = random_memory(shapes.b, device, own + 1);
     DeviceMemory out(static_cast<std::size_t>(shapes.out.span_bytes()), device);
     out.fill(0xff);
+    std::vector<EpilogueOperand> epilogue;
+    for (const EpilogueOperand& operand : shapes.epilogue)
+      epilogue.push_back(placed_operand(operand, device, own + 2 + epilogue.size()));
     arguments_.push_back(model::with_views(
-        *described, {placed(shapes.a, a), placed(shapes.b, b), placed(shapes.out, out)}));
+        *described,
+        {placed(shapes.a, a), placed(shapes.b, b), placed(shapes.out, out), std::move(epilogue)}));
     for (DeviceMemory* memory : {&a, &b, &out})
       memory_.push_back(std::move(*memory));
   }
+}
+
+EpilogueOperand OperandSets::placed_operand(const EpilogueOperand& like, Device device,
+                                            std::uint64_t seed) {
+  if (like.tensor() == nullptr) return like;
+  memory_.push_back(random_memory(*like.tensor(), device, seed));
+  return {like.name, placed(*like.tensor(), memory_.back())};
 }
 
 }  // namespace estoc::tune

@@ -21,6 +21,8 @@ class OperandSets {
   }
 
  private:
+  EpilogueOperand placed_operand(const EpilogueOperand& like, Device device, std::uint64_t seed);
+
   std::vector<DeviceMemory> memory_;
   std::vector<std::unique_ptr<RuntimeArguments>> arguments_;
 };

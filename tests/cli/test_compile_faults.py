@@ -241,10 +241,10 @@ class OtherMachines(Faults):
     def test_a_file_of_another_schema(self):
         self.assertEqual(self.compile(PROBLEM, "k.estoc", target="cpu").returncode, OK)
         whole = self.bytes_of("k.estoc")
-        (self.folder / "k.estoc").write_bytes(whole[:8] + b"\x02" + whole[9:])
+        (self.folder / "k.estoc").write_bytes(whole[:8] + b"\x7f" + whole[9:])
         run = self.run_with("run", PROBLEM, "--artifact", "k.estoc", "--target", "cpu")
         self.assertEqual((run.returncode, run.stdout), (FILE, ""))
-        self.assertIn("expected schema 1, got 2", run.stderr)
+        self.assertIn("expected schema 2, got 127", run.stderr)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import os
 import unittest
 
 import harness
-from harness import OK, CliTest
+from harness import OK, USAGE, CliTest
 from tensor_files import (
     matmul,
     read_npy,
@@ -144,21 +144,54 @@ class Files(Run):
     def test_digits(self):
         weights = str(harness.DATA / "digits_classifier.safetensors")
         hidden = self.json(
-            "run", "gemm b=bf16:n", "--a", harness.DATA / "digits_images.npy",
-            "--b", weights + ":fc1.weight", "--check", "--out", "hidden.npy",
+            "run", "gemm b=bf16:n out=bf16", "--a", harness.DATA / "digits_images.npy",
+            "--b", weights + ":fc1.weight", "--epilogue", "D = relu(accum)", "--check",
+            "--out", "hidden.safetensors",
         )  # fmt: skip
         self.assertTrue(hidden["check"]["passed"])
         self.assertEqual(hidden["output"]["shape"], [360, 128])
-        relu = "elementwise op=relu out=bf16"
-        self.ok("run", relu, "--a", "hidden.npy", "--out", "relu.safetensors")
-        files = ["--a", "relu.safetensors", "--b", weights + ":fc2.weight", "--out", "logits.npy"]
-        self.ok("run", "gemm b=bf16:n", *files)
+        files = ["--a", "hidden.safetensors", "--b", weights + ":fc2.weight", "--out", "logits.npy"]
+        fused = ["--epilogue", "D = scale * accum; best = max(D)", "--scalar", "scale=0.5"]
+        self.ok("run", "gemm b=bf16:n best=f32:column", *files, *fused, "--aux-out", "best=best.npy")
         _, shape, logits = read_npy(self.path("logits.npy"))
+        _, best_shape, best = read_npy(self.path("best.npy"))
+        self.assertEqual(best_shape, (360, 1))
+        self.assertEqual(list(best), [max(logits[i * 10 : i * 10 + 10]) for i in range(360)])
         _, _, labels = read_npy(harness.DATA / "digits_labels.npy")
         self.assertEqual(shape, (360, 10))
         rows = [logits[i * 10 : i * 10 + 10] for i in range(360)]
         right = sum(row.index(max(row)) == label for row, label in zip(rows, labels))
         self.assertGreaterEqual(right, 350)
+
+
+class Epilogues(Run):
+    PROBLEM = "gemm m=8 n=6 k=4 a=f32 bias=f32:row"
+
+    def test_operands_may_come_from_files(self):
+        self.write_operands()
+        answer = self.json("run", "gemm m=6 n=5 k=7 a=f32", "--epilogue", "D = accum * x",
+                           "--scalar", "x=2", "--check")  # fmt: skip
+        self.assertTrue(answer["check"]["passed"], answer)
+        self.assertIn("mul accum s0", answer["epilogue"])
+        self.ok("run", "gemm m=3 n=5 k=7 a=f32", "--out", "c.npy")
+        fused = self.json("run", "gemm m=3 n=5 k=7 a=f32", "--epilogue", "D = accum + C",
+                          "--aux", "C=c.npy", "--check")  # fmt: skip
+        self.assertTrue(fused["check"]["passed"], fused)
+
+    def test_mistakes(self):
+        cases = [
+            (["--epilogue", "D = relu(accum"], "column 15"),
+            (["--epilogue", "D = accum + bias * s"], "s: expected a tensor or a scalar"),
+            (["--epilogue", "D = accum"], "bias: expected a name"),
+            (["--epilogue", "D = accum + bias", "--scalar", "bias=1"], "given twice"),
+            (["--epilogue", "D = accum + bias", "--scalar", "x"], "expected NAME=NUMBER"),
+            (["--epilogue", "D = accum + bias", "--aux-out", "D=d.npy"], "no output 'D'"),
+        ]
+        self.fails(USAGE, "run", "gemm m=2 n=2 k=2 a=f32", "--scalar", "s=1",
+                   says=["need an epilogue"])  # fmt: skip
+        for options, says in cases:
+            with self.subTest(options=options):
+                self.fails(USAGE, "run", self.PROBLEM, *options, says=[says])
 
 
 class Outputs(Run):

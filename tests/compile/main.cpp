@@ -34,6 +34,8 @@ constexpr const char* kUsage =
     "  --target T   compile for this one (default: sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a)\n"
     "  --filter TERMS   only kernels that pass, such as 'tile=128x128x16'\n"
     "  --known-spills FILE   instead of tests/compile/known_spills.txt\n"
+    "  --epilogues  with epilogues, as far as they take them; --epilogue N: that of the list\n"
+    "  --figures    print what each kernel takes\n"
     "  --list       print what would be compiled\n"
     "  --bad        compile kernels with known defects, all of which must be found\n"
     "  --tiles NVDISASM   compare the tiles of kernels' names with their machine code\n"
@@ -52,6 +54,10 @@ struct Settings {
   bool all = false;
   bool pairwise = false;
   bool list = false;
+  bool epilogues = false;
+  std::size_t first_epilogue = 0;
+  std::size_t epilogue_step = 1;
+  bool figures = false;
   bool bad = false;
 };
 
@@ -68,6 +74,8 @@ bool read_flag(Settings& settings, std::string_view option) {
   if (option == "--all") return settings.all = true;
   if (option == "--pairwise") return settings.pairwise = true;
   if (option == "--list") return settings.list = true;
+  if (option == "--epilogues") return settings.epilogues = true;
+  if (option == "--figures") return settings.figures = true;
   return option == "--bad" && (settings.bad = true);
 }
 
@@ -76,6 +84,10 @@ bool read_value(Settings& settings, std::string_view option, const char* value) 
     settings.count = number(value);
   } else if (option == "--seed") {
     settings.seed = number(value);
+  } else if (option == "--epilogue") {
+    settings.epilogues = true;
+    settings.first_epilogue = number(value) - 1;
+    settings.epilogue_step = 0;
   } else if (option == "--threads") {
     settings.threads = number(value);
   } else if (option == "--filter") {
@@ -111,16 +123,26 @@ Settings parse(int argc, char** argv) {
 
 /// Compiles anew, whatever is in the caches.
 Verdict judge_source(const std::string& name, const std::string& source, Target target,
-                     const std::vector<KnownSpill>& known) {
+                     const std::vector<KnownSpill>& known, bool figures = false) {
   try {
     const jit::UnitRequest request{
         .name = name, .source = with_bounds(source), .target = target, .lineinfo = false};
-    return judge(*jit::compile_unit(request, {.use_memory = false, .use_disk = false}), known);
+    const auto unit = jit::compile_unit(request, {.use_memory = false, .use_disk = false});
+    if (figures) {
+      const KernelResources& taken = unit->code.resources;
+      fmt::print("{} {}: {} registers, spills {} and {} bytes\n", name, target.name(),
+                 taken.registers, taken.spill_store_bytes, taken.spill_load_bytes);
+    }
+    return judge(*unit, known);
   } catch (const CompileError& error) {
     return {{std::string(error.what()) + "\n" + error.log()}, false};
   } catch (const std::exception& error) {
     return {{error.what()}, false};
   }
+}
+
+std::string epilogue_of(const Kernel& kernel) {
+  return kernel.epilogue() == nullptr ? "" : " with epilogue " + kernel.epilogue()->canonical;
 }
 
 struct Counts {
@@ -139,13 +161,15 @@ void compile_all(const std::vector<Case>& cases, const Settings& settings, Count
       for (std::size_t j = next++; j < cases.size(); j = next++) {
         const auto& [kernel, target] = cases[j];
         const Verdict verdict =
-            judge_source(kernel.name(), kernel.emit(Emission::source, target), target, known);
+            judge_source(kernel.name() + epilogue_of(kernel), kernel.emit(Emission::source, target),
+                         target, known, settings.figures);
         if (verdict.known_spill) ++counts.known;
         if (verdict.defects.empty()) continue;
         ++counts.bad;
         const std::lock_guard lock(printing);
         for (const std::string& defect : verdict.defects)
-          fmt::print("FAILED {} for {}: {}\n", kernel.name(), target.name(), defect);
+          fmt::print("FAILED {}{} for {}: {}\n", kernel.name(), epilogue_of(kernel), target.name(),
+                     defect);
       }
     });
   }
@@ -265,10 +289,13 @@ int run(const Settings& settings) {
   if (settings.bad) return find_bad_kernels();
   const auto start = std::chrono::steady_clock::now();
   const Pool pool{"cuda", settings.filter, settings.targets};
-  const std::vector<Case> cases = cases_of(pool, settings);
+  std::vector<Case> cases = cases_of(pool, settings);
+  if (settings.epilogues) {
+    cases = with_epilogues(cases, settings.first_epilogue, settings.epilogue_step);
+  }
   if (settings.list) {
     for (const auto& [kernel, target] : cases)
-      fmt::print("{} {}\n", kernel.name(), target.name());
+      fmt::print("{}{} {}\n", kernel.name(), epilogue_of(kernel), target.name());
     return 0;
   }
   if (!settings.nvdisasm.empty()) return compare_tiles(cases, settings);

@@ -8,6 +8,8 @@
 #include <set>
 #include <string_view>
 
+#include "unit/epilogue/graphs.h"
+
 namespace estoc::compile_test {
 namespace {
 
@@ -129,7 +131,79 @@ class Sampler {
   std::set<std::string> taken_;
 };
 
+using epilogue_test::GraphBuilder;
+
+constexpr std::size_t kEpilogues = 8;
+
+/// Activations one after the other, of many inputs: much to hold and much to do.
+EpilogueGraph deep(EpilogueType type, Dtype out) {
+  GraphBuilder b("", type);
+  std::uint16_t value = GraphBuilder::kAccumulator;
+  for (const Dtype dtype : {Dtype::bf16, Dtype::f32, Dtype::f16, Dtype::e4m3})
+    value = b.op(EpilogueOp::add, {value, b.tensor(dtype, epilogue_test::kFull, type)});
+  for (const EpilogueOp op : {EpilogueOp::gelu, EpilogueOp::tanh, EpilogueOp::softplus})
+    value = b.op(EpilogueOp::mul, {value, b.op(op, {value})});
+  return b.store(value, out).store(GraphBuilder::kAccumulator, Dtype::bf16).build();
+}
+
+/// Eight inputs and eight outputs.
+EpilogueGraph wide(EpilogueType type, Dtype out) {
+  GraphBuilder b("", type);
+  std::vector<std::uint16_t> values;
+  for (int i = 0; i < 8; ++i) {
+    const auto tensor = b.tensor(i % 2 == 0 ? Dtype::bf16 : Dtype::f32, epilogue_test::kFull, type);
+    values.push_back(b.op(EpilogueOp::add, {GraphBuilder::kAccumulator, tensor}));
+  }
+  b.store(values[0], out);
+  for (std::size_t i = 1; i < 8; ++i)
+    b.store(b.op(EpilogueOp::mul, {values[i], values[i - 1]}), Dtype::bf16);
+  return b.build();
+}
+
+/// Epilogue number `index`, for kernels of an accumulator and an output.
+EpilogueGraph epilogue_of(std::size_t index, Dtype accumulator, Dtype out) {
+  const EpilogueType type = accumulator == Dtype::f64   ? EpilogueType::f64
+                            : accumulator == Dtype::i32 ? EpilogueType::i32
+                                                        : EpilogueType::f32;
+  if (type != EpilogueType::f32) return epilogue_test::mixed(type, out);
+  switch (index % kEpilogues) {
+    case 0:
+      return epilogue_test::linear(out, Dtype::bf16);
+    case 1:
+      return epilogue_test::bias(EpilogueOp::gelu_tanh, out, Dtype::bf16);
+    case 2:
+      return epilogue_test::relu_aux(out, Dtype::bf16);
+    case 3:
+      return epilogue_test::row_absmax(out);
+    case 4:
+      return epilogue_test::bias(EpilogueOp::gelu, out, Dtype::f32);
+    case 5:
+      return deep(type, out);
+    case 6:
+      return wide(type, out);
+    default:
+      return epilogue_test::mixed(type, out);
+  }
+}
+
 }  // namespace
+
+std::vector<Case> with_epilogues(const std::vector<Case>& cases, std::size_t first,
+                                 std::size_t step) {
+  std::vector<Case> fused;
+  std::size_t index = first;
+  for (const auto& [kernel, target] : cases) {
+    if (kernel.kernel_class().operation() != Operation::gemm) continue;
+    const DesignPoint& point = kernel.point();
+    auto graph = std::make_shared<EpilogueGraph>(
+        epilogue_of(index, point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype)));
+    graph->canonical = std::to_string(index % kEpilogues + 1);
+    index += step;
+    if (!kernel.kernel_class().supports_epilogue(point, *graph, target).ok()) continue;
+    fused.push_back({kernel.with_epilogue(std::move(graph)), target});
+  }
+  return fused;
+}
 
 std::vector<Case> all_cases(const Pool& pool) {
   std::vector<Case> cases;

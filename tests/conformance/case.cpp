@@ -53,12 +53,15 @@ unsigned checksum(const std::string& name) {
 
 estoc::TensorMap encode_map(const Map& map, u64 address, Encode encode) {
   alignas(64) estoc::TensorMap encoded{};
-  const int result = encode(&encoded, map.type, static_cast<std::uint32_t>(map.extents.size()),
-                            reinterpret_cast<void*>(address),  // NOLINT(performance-no-int-to-ptr)
-                            map.extents.data(), map.strides.data(), map.box.data(),
-                            map.steps.data(), 0, map.swizzle, 0, map.fill);
+  // A driver wants strides, though a line has none.
+  static constexpr std::array<std::uint64_t, 5> kNone{};
+  const int result =
+      encode(&encoded, map.type, static_cast<std::uint32_t>(map.extents.size()),
+             reinterpret_cast<void*>(address),  // NOLINT(performance-no-int-to-ptr)
+             map.extents.data(), map.strides.empty() ? kNone.data() : map.strides.data(),
+             map.box.data(), map.steps.data(), 0, map.swizzle, 0, map.fill);
   if (result == 0) return encoded;
-  throw std::runtime_error(
+  throw std::invalid_argument(
       fmt::format("the tensor map is refused with {} {}", result,
                   encode == emulator::encode_tiled ? emulator::encode_problem() : "by the driver"));
 }

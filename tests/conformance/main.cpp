@@ -233,7 +233,11 @@ class Run {
         for (std::size_t i = 0; i < cases_.size(); ++i) {
           where = cases_[i].name;
           if (cubins_[cases_[i].unit].empty() || expected_[i].out.empty()) continue;
-          note(where, run_case_on(card, cases_[i], symbols_[i], expected_[i]));
+          try {
+            note(where, run_case_on(card, cases_[i], symbols_[i], expected_[i]));
+          } catch (const std::invalid_argument& refusal) {
+            fail(where, refusal.what());  // before anything was launched
+          }
         }
         for (const GemmCase& test : gemms_) {
           where = test.name;

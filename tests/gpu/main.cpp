@@ -18,6 +18,7 @@
 #include "features.h"
 #include "problems.h"
 #include "runner.h"
+#include "support/random_epilogue.h"
 
 namespace {
 
@@ -38,6 +39,7 @@ constexpr const char* kUsage =
     "  --seconds N             begin no problem later than this\n"
     "  --provider P            kernels of this provider alone; may be repeated\n"
     "  --threads N             host threads (default: one for each core)\n"
+    "  --epilogues             give each GEMM a random epilogue\n"
     "  --no-features           problems alone\n"
     "  --feature NAME          one feature alone, no problems; --list-features names them\n"
     "exit status: 0 all is well, 1 not, 2 bad usage, 3 there is no GPU, 77 feature skipped\n";
@@ -59,6 +61,7 @@ struct Settings {
   MetadataFilter filter;
   int seconds = 0;
   bool features = true;
+  bool epilogues = false;
   bool list_features = false;
 };
 
@@ -109,6 +112,8 @@ Settings parse(int argc, char** argv) {
     const std::string_view option = argv[i];
     if (option == "--no-features") {
       settings.features = false;
+    } else if (option == "--epilogues") {
+      settings.epilogues = true;
     } else if (option == "--list-features") {
       settings.list_features = true;
     } else if (i + 1 < argc) {
@@ -120,6 +125,12 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
+/// The problem with a random epilogue of up to eight inputs and outputs.
+Problem with_epilogue(Problem problem, std::uint64_t seed) {
+  problem.complete();
+  return testing_support::with_random_epilogue(std::move(problem), seed);
+}
+
 std::vector<Problem> problems_for(const Settings& settings) {
   std::vector<Problem> all;
   for (int round = 0; round < settings.rounds; ++round)
@@ -128,7 +139,9 @@ std::vector<Problem> problems_for(const Settings& settings) {
   for (int round = 0; round < settings.rounds; ++round) {
     const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
     for (Problem& problem : gemm_problems(seed, settings.largest))
-      all.push_back(problem);
+      all.push_back(settings.epilogues ? with_epilogue(std::move(problem), seed + all.size())
+                                       : std::move(problem));
+    if (settings.epilogues) continue;
     for (Problem& problem : elementwise_problems(seed, settings.largest))
       all.push_back(problem);
   }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -29,6 +30,76 @@ struct HostTensor {
     view = TensorView(storage.data(), described.dtype(), described.shape(), described.strides());
     fill_random(view, seed);
   }
+};
+
+/// The tensors of an epilogue, on the host and on a device.
+class EpilogueTensors {
+ public:
+  EpilogueTensors(const RuntimeArguments& described, Device device, std::uint64_t seed) {
+    const EpilogueArguments& epilogue = described.epilogue();
+    if (epilogue.empty()) return;
+    const std::span<const EpilogueOperand> operands = epilogue.operands();
+    const auto& outputs = epilogue.state().assignment_operands;
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      const TensorView* view = operands[i].tensor();
+      if (view == nullptr) {
+        on_host_.push_back(operands[i]);
+        on_device_.push_back(operands[i]);
+        continue;
+      }
+      const bool is_output =
+          std::find(outputs.begin(), outputs.end(), static_cast<std::int16_t>(i)) != outputs.end();
+      const Placed& placed = *placed_.emplace_back(
+          std::make_unique<Placed>(operands[i].name, *view, device, seed + i, is_output));
+      on_host_.emplace_back(operands[i].name, placed.host.view);
+      on_device_.emplace_back(operands[i].name, placed.device.view());
+    }
+  }
+
+  const std::vector<EpilogueOperand>& on_host() const { return on_host_; }
+  const std::vector<EpilogueOperand>& on_device() const { return on_device_; }
+
+  void poison() {
+    for (const auto& tensor : placed_) {
+      if (tensor->is_output) tensor->device.poison();
+    }
+  }
+  /// Brings the outputs to the host. Empty, or what was written that is none of them.
+  std::string read_back() const {
+    for (const auto& tensor : placed_) {
+      std::string change = tensor->is_output ? tensor->device.read_back(tensor->host.view)
+                                             : tensor->device.broken_guard();
+      if (!change.empty()) return tensor->name + ": " + change;
+    }
+    return "";
+  }
+  /// Empty, or which input is no longer what it was.
+  std::string changed_inputs() const {
+    for (const auto& tensor : placed_) {
+      if (tensor->is_output) continue;
+      std::string change = tensor->device.changed_from(tensor->host.view);
+      if (!change.empty()) return tensor->name + ": " + change;
+    }
+    return "";
+  }
+
+ private:
+  struct Placed {
+    Placed(std::string operand, const TensorView& view, Device where, std::uint64_t seed,
+           bool output)
+        : name(std::move(operand)),
+          host(view, seed),
+          device(host.view, where, 0),
+          is_output(output) {}
+    std::string name;
+    HostTensor host;
+    GuardedTensor device;
+    bool is_output;
+  };
+
+  std::vector<std::unique_ptr<Placed>> placed_;
+  std::vector<EpilogueOperand> on_host_;
+  std::vector<EpilogueOperand> on_device_;
 };
 
 class Worker {
@@ -55,10 +126,13 @@ class Worker {
     HostTensor out(shapes.out, seed + 2);
     Placed placed{GuardedTensor(a.view, options_.device, seed % 5 == 0 ? 1 : 0),
                   GuardedTensor(b.view, options_.device, 0),
-                  GuardedTensor(out.view, options_.device, seed % 7 == 0 ? 1 : 0)};
-    const auto on_host = model::with_views(*described, {a.view, b.view, out.view});
-    const auto on_device =
-        model::with_views(*described, {placed.a.view(), placed.b.view(), placed.out.view()});
+                  GuardedTensor(out.view, options_.device, seed % 7 == 0 ? 1 : 0),
+                  EpilogueTensors(*described, options_.device, seed + 3)};
+    const auto on_host =
+        model::with_views(*described, {a.view, b.view, out.view, placed.epilogue.on_host()});
+    const auto on_device = model::with_views(
+        *described,
+        {placed.a.view(), placed.b.view(), placed.out.view(), placed.epilogue.on_device()});
     KernelQuery query;
     query.providers = options_.providers;
     query.filter = options_.filter;
@@ -76,6 +150,8 @@ class Worker {
       const std::string change = tensor->changed_from(host->view);
       if (!change.empty()) report("", problem, std::string(what) + ": " + change);
     }
+    const std::string change = placed.epilogue.changed_inputs();
+    if (!change.empty()) report("", problem, "epilogue: " + change);
   }
 
   /// True for a kernel that has run before, of a class of which enough different ones have.
@@ -104,6 +180,7 @@ class Worker {
 
   struct Placed {
     GuardedTensor a, b, out;
+    EpilogueTensors epilogue;
   };
 
   /// What a kernel is run on, and where its output is judged.
@@ -126,6 +203,7 @@ class Worker {
       // What the first run leaves in the workspace is what the second one finds.
       for (int time = 0; time < (bytes > 0 ? 2 : 1); ++time) {
         ground.placed.out.poison();
+        ground.placed.epilogue.poison();
         kernel.run(ground.on_device, run);
         stream_.synchronize();
         judge(kernel, problem, ground);
@@ -145,6 +223,7 @@ class Worker {
 
   void judge(const Kernel& kernel, const Problem& problem, const Ground& ground) {
     require_guard(kernel, problem, "out", ground.placed.out.read_back(ground.out));
+    require_guard(kernel, problem, "epilogue", ground.placed.epilogue.read_back());
     CheckOptions check;
     check.threads = 1;
     check.max_products = std::int64_t{1} << 27;

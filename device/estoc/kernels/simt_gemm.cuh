@@ -5,7 +5,7 @@
 // shared memory, while the threads multiply what the other stage holds.
 #pragma once
 
-#include <estoc/epilogue.cuh>
+#include <estoc/epilogue_direct.cuh>
 #include <estoc/numeric.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
@@ -280,6 +280,40 @@ __device__ __forceinline__ void store_tile(const Value (&acc)[config.thread_m][c
   }
 }
 
+/// The same with an epilogue that is more than the accumulators.
+template <SimtGemmConfig config, typename Value, typename E>
+__device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][config.thread_n],
+                                          const SimtGemmParameters& p,
+                                          const epilogue::Fused<E>& fused, i64 l, i64 m_begin,
+                                          i64 n_begin) {
+  using Tile = ThreadTile<config>;
+  const i64 warp = static_cast<i64>(ptx::tid() / 32);
+  const i64 tile_m = m_begin / config.tile_m;
+  const i64 tile_n = n_begin / config.tile_n;
+  const epilogue::Parts parts{tile_n * Tile::kWarpsN + warp % Tile::kWarpsN,
+                              tile_m * (config.warps() / Tile::kWarpsN) + warp / Tile::kWarpsN,
+                              (tile_m * p.tiles_n + tile_n) * config.warps() + warp};
+  epilogue::DirectTile<E, Tile::kGroupsN, 4> tile(fused.parameters, l, p.m, p.n);
+  auto column = [n_begin](int g) __attribute__((always_inline)) {
+    return n_begin + Tile::column(4 * g);
+  };
+#pragma unroll
+  for (int g = 0; g < Tile::kGroupsN; ++g)
+    tile.begin_columns(g, column(g));
+#pragma unroll
+  for (int i = 0; i < config.thread_m; ++i) {
+    const i64 m = m_begin + Tile::row(i);
+#pragma unroll
+    for (int g = 0; g < Tile::kGroupsN; ++g) {
+      const Value four[4] = {acc[i][4 * g], acc[i][4 * g + 1], acc[i][4 * g + 2],
+                             acc[i][4 * g + 3]};
+      tile.group(g, four, m, column(g));
+    }
+    tile.end_row(m, parts);
+  }
+  tile.end(parts, column);
+}
+
 /// Row and column of the CTA's tile: groups of `group` rows of tiles are walked column by column.
 struct TileIndex {
   u32 m;
@@ -337,7 +371,11 @@ __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epi
       multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
       stage ^= 1;
     }
-    store_tile<config>(acc, p, epilogue, l, m_begin, n_begin);
+    if constexpr (epilogue::kIsIdentity<Epilogue>) {
+      store_tile<config>(acc, p, epilogue, l, m_begin, n_begin);
+    } else {
+      fuse_tile<config>(acc, p, epilogue, l, m_begin, n_begin);
+    }
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();
   }

@@ -5,7 +5,7 @@
 // and in the end stores it through shared memory, sixteen rows at a time.
 #pragma once
 
-#include <estoc/epilogue.cuh>
+#include <estoc/epilogue_direct.cuh>
 #include <estoc/mma_operand.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
@@ -256,6 +256,73 @@ __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmPa
   }
 }
 
+/// Four neighbouring values from shared memory.
+template <typename Value>
+__device__ __forceinline__ void load_shared_four(Value (&values)[4], u32 address) {
+  constexpr int kPerLoad = 16 / static_cast<int>(sizeof(Value));
+#pragma unroll
+  for (int i = 0; i < 4; i += kPerLoad) {
+    const Words<4> words = ptx::ld_shared<4>(address + static_cast<u32>(i * sizeof(Value)));
+#pragma unroll
+    for (int j = 0; j < kPerLoad; ++j) {
+      if constexpr (sizeof(Value) == 8) {
+        values[i + j] = bit_cast<Value>(Words<2>{words.word[2 * j], words.word[2 * j + 1]});
+      } else {
+        values[i + j] = bit_cast<Value>(words.word[j]);
+      }
+    }
+  }
+}
+
+/// The same with an epilogue that is more than the sums: they go through shared memory as they are,
+/// so that each thread then has four neighbours of a row, and of each row the same columns.
+template <Sm80GemmConfig config, typename E>
+__device__ __forceinline__ void fuse(const Sums<config>& sums, const Sm80GemmParameters& p,
+                                     const WarpPlace<config>& place, i32 l, i32 tile_m, i32 tile_n,
+                                     const epilogue::Fused<E>& fused) {
+  using S = Sums<config>;
+  using Value = Compute<config.accumulator>;
+  constexpr u32 kBytes = sizeof(Value);
+  constexpr u32 kPitch = config.store_pitch();
+  constexpr u32 kGroups = config.warp_columns() / 4;
+  static_assert(32 % kGroups == 0);
+  const u32 shared = ptx::smem_base() + place.warp * 16 * kPitch;
+  const u32 put = shared + place.lane / 4 * kPitch + place.lane % 4 * 2 * kBytes;
+  const u32 first_row = place.lane / kGroups;
+  const u32 take = shared + first_row * kPitch + place.lane % kGroups * 4 * kBytes;
+  const i64 n = tile_n + static_cast<i64>(place.n + place.lane % kGroups * 4);
+  const i64 at_m = tile_m / config.tile_m;
+  const i64 at_n = tile_n / config.tile_n;
+  const epilogue::Parts parts{
+      at_n * config.warps_n + static_cast<i64>(place.warp % config.warps_n),
+      at_m * config.warps_m + static_cast<i64>(place.warp / config.warps_n),
+      (at_m * p.tiles_n + at_n) * (config.threads() / 32) + static_cast<i64>(place.warp)};
+  epilogue::DirectTile<E, 1, kGroups> tile(fused.parameters, l, p.m, p.n);
+  tile.begin_columns(0, n);
+#pragma unroll
+  for (int i = 0; i < S::kBlocksM; ++i) {
+    if (i > 0) ptx::bar_warp_sync();
+#pragma unroll
+    for (int j = 0; j < S::kBlocksN; ++j) {
+#pragma unroll
+      for (u32 h = 0; h < 2; ++h) {
+        put_pair<config.accumulator>(put + 8 * h * kPitch + 8 * static_cast<u32>(j) * kBytes,
+                                     sums.block[i][j][2 * h], sums.block[i][j][2 * h + 1]);
+      }
+    }
+    ptx::bar_warp_sync();
+#pragma unroll 1
+    for (u32 row = 0; row < 16; row += 32 / kGroups) {
+      Value four[4];
+      load_shared_four(four, take + row * kPitch);
+      const i64 m = tile_m + static_cast<i64>(place.m + 16 * i + first_row + row);
+      tile.group(0, four, m, n);
+      tile.end_row(m, parts);
+    }
+  }
+  tile.end(parts, [n](int) { return n; });
+}
+
 /// Computes one tile of one batch.
 template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l, i32 m, i32 n,
@@ -315,7 +382,11 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l,
   }
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
-  store<config>(sums, p, place, l, m, n, transform);
+  if constexpr (epilogue::kIsIdentity<Epilogue>) {
+    store<config>(sums, p, place, l, m, n, transform);
+  } else {
+    fuse<config>(sums, p, place, l, m, n, transform);
+  }
 }
 
 }  // namespace sm80

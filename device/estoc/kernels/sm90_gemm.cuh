@@ -6,7 +6,7 @@
 // and columns of B: each loads a part and multicasts it to the others.
 #pragma once
 
-#include <estoc/epilogue.cuh>
+#include <estoc/epilogue_tile.cuh>
 #include <estoc/pipeline.cuh>
 #include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
@@ -261,6 +261,51 @@ struct Turns {
   }
 };
 
+/// The parts of an epilogue; of Identity there are none.
+template <typename Epilogue>
+struct Fusion {
+  static constexpr bool kLoads = false;
+};
+template <Sm90GemmConfig config, typename E>
+struct Fusion<epilogue::FusedTile<config, E>> {
+  static constexpr bool kLoads = config.epilogue.loads();
+
+  template <int barrier>
+  __device__ __forceinline__ static auto consumer(const Sm90GemmParameters& p,
+                                                  const epilogue::FusedTile<config, E>& fused,
+                                                  u32 area, u32 thread) {
+    return epilogue::TileEpilogue<config, E, barrier>(p.out, fused, area, thread, p.m, p.n);
+  }
+  __device__ __forceinline__ static auto loader(const Sm90GemmParameters& p,
+                                                const epilogue::FusedTile<config, E>& fused,
+                                                u32 area) {
+    return epilogue::TileLoader<config, E>(fused, area, p.m, p.n);
+  }
+  __device__ __forceinline__ static void init_barriers(u32 area) {
+    epilogue::TileLayout<config, E>{area}.init_barriers();
+  }
+};
+
+/// Brings what the epilogue of one consumer reads, tile after tile. One warp calls it.
+template <Sm90GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void load_inputs(const Sm90GemmParameters& p,
+                                            const Shared<config>& shared,
+                                            const ClusterPlace<config>& place, TileScheduler tiles,
+                                            const Epilogue& transform, u32 consumer) {
+  constexpr bool kPingpong = config.schedule == Schedule::pingpong;
+  const i32 row = kPingpong ? 0 : static_cast<i32>(consumer) * config.consumer_rows();
+  auto loader = Fusion<Epilogue>::loader(p, transform, shared.staging(consumer));
+  if (kPingpong && consumer == 1) tiles.advance();
+  while (!tiles.done()) {
+    const Tile tile = tiles.tile();
+    const i32 m = (tile.m * config.cluster_m + static_cast<i32>(place.m)) * config.tile_m + row;
+    const i32 n = (tile.n * config.cluster_n + static_cast<i32>(place.n)) * config.tile_n;
+    loader.load({tile.l, m, n});
+    tiles.advance();
+    if constexpr (kPingpong) tiles.advance();
+  }
+}
+
 /// Computes and stores the tiles of one consumer warpgroup.
 template <Sm90GemmConfig config, int consumer, typename Epilogue>
 __device__ __forceinline__ void consume(const Sm90GemmParameters& p, const Shared<config>& shared,
@@ -272,7 +317,10 @@ __device__ __forceinline__ void consume(const Sm90GemmParameters& p, const Share
   const u32 thread = ptx::tid() % 128;
   const i32 k_tiles = (p.k + config.tile_k() - 1) / config.tile_k();
   auto store = [&] {
-    if constexpr (config.tma_store) {
+    if constexpr (!epilogue::kIsIdentity<Epilogue>) {
+      return Fusion<Epilogue>::template consumer<3 + consumer>(p, transform,
+                                                               shared.staging(consumer), thread);
+    } else if constexpr (config.tma_store) {
       return TmaTileStore<config, 3 + consumer>(p.out, shared.staging(consumer), thread);
     } else {
       return DirectTileStore<config>(p.out_raw, p.m, p.n, thread);
@@ -297,9 +345,13 @@ __device__ __forceinline__ void consume(const Sm90GemmParameters& p, const Share
     Turns<config, consumer>::pass();
     const i32 m = (tile.m * config.cluster_m + static_cast<i32>(place.m)) * config.tile_m + kRow;
     const i32 n = (tile.n * config.cluster_n + static_cast<i32>(place.n)) * config.tile_n;
+    if constexpr (!epilogue::kIsIdentity<Epilogue>) {
+      store.store(acc.block, Tile{tile.l, m, n});
+    } else {
 #pragma unroll
-    for (int i = 0; i < Accumulators<config>::kBlocks; ++i)
-      store.store(acc.block[i], Tile{tile.l, m + 64 * i, n}, transform);
+      for (int i = 0; i < Accumulators<config>::kBlocks; ++i)
+        store.store(acc.block[i], Tile{tile.l, m + 64 * i, n}, transform);
+    }
     tiles.advance();
     if constexpr (kPingpong) {
       tiles.advance();
@@ -310,7 +362,7 @@ __device__ __forceinline__ void consume(const Sm90GemmParameters& p, const Share
 }
 
 /// Makes the barriers known to everyone who uses them.
-template <Sm90GemmConfig config>
+template <Sm90GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void set_up(const Sm90GemmParameters& p, const Shared<config>& shared) {
   if (ptx::tid() == 0) {
     // Of no K there are no maps.
@@ -321,6 +373,10 @@ __device__ __forceinline__ void set_up(const Sm90GemmParameters& p, const Shared
     // A ping-pong stage is read by one consumer, any other by all of them.
     constexpr u32 kReaders = config.schedule == Schedule::cooperative ? 2 : 1;
     shared.ring().init(kReaders * (config.cluster_m + config.cluster_n - 1));
+    if constexpr (Fusion<Epilogue>::kLoads) {
+      for (u32 consumer = 0; consumer < config.consumers(); ++consumer)
+        Fusion<Epilogue>::init_barriers(shared.staging(consumer));
+    }
     ptx::fence_mbarrier_init();
   }
   if constexpr (config.cluster_size() > 1) {
@@ -338,7 +394,7 @@ __device__ __forceinline__ void set_up(const Sm90GemmParameters& p, const Shared
 template <Sm90GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm90_gemm(const Sm90GemmParameters& p, const Epilogue& transform) {
   const sm90::Shared<config> shared;
-  sm90::set_up<config>(p, shared);
+  sm90::set_up<config, Epilogue>(p, shared);
   const auto place = sm90::ClusterPlace<config>::here();
   const TileScheduler tiles(p, ptx::ctaid_x() / config.cluster_size(),
                             ptx::nctaid_x() / config.cluster_size());
@@ -348,6 +404,12 @@ __device__ __forceinline__ void sm90_gemm(const Sm90GemmParameters& p, const Epi
   if (warpgroup == 0) {
     if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();
     if (ptx::tid() / 32 == 0 && ptx::elect_one()) sm90::produce<config>(p, shared, place, tiles);
+    if constexpr (sm90::Fusion<Epilogue>::kLoads) {
+      const u32 consumer = ptx::shfl_sync_idx(ptx::tid() / 32, 0) - 1;
+      if (consumer < config.consumers()) {
+        sm90::load_inputs<config>(p, shared, place, tiles, transform, consumer);
+      }
+    }
   } else {
     if constexpr (kMove) ptx::reg_inc<config.consumer_registers()>();
     if (config.consumers() == 1 || warpgroup == 1) {

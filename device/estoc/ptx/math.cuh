@@ -34,6 +34,41 @@ __device__ __forceinline__ i32 mad_lo(i32 a, i32 b, i32 c) {
   return d;
 }
 
+/// ex2.approx.f32: 2^x to 2 ulp (PTX ISA 9.7.3.22); subnormal results are kept.
+__device__ __forceinline__ float ex2_approx(float x) {
+  float y;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// rcp.approx.f32: 1 / x to 1 ulp.
+__device__ __forceinline__ float rcp_approx(float x) {
+  float y;
+  asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// max.NaN.f32 (sm_80): NaN when either is.
+__device__ __forceinline__ float max_nan(float a, float b) {
+  float c;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+
+/// min.NaN.f32 (sm_80)
+__device__ __forceinline__ float min_nan(float a, float b) {
+  float c;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
+}
+
+/// mul.hi.u32: the upper half of the product.
+__device__ __forceinline__ u32 mul_hi(u32 a, u32 b) {
+  u32 c;
+  asm("mul.hi.u32 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));
+  return c;
+}
+
 __device__ __forceinline__ float square_root(float x) {
   return sqrtf(x);
 }
@@ -63,6 +98,30 @@ __device__ __forceinline__ float error_function(float x) {
 }
 __device__ __forceinline__ double error_function(double x) {
   return erf(x);
+}
+__device__ __forceinline__ float exponential_2(float x) {
+  return exp2f(x);
+}
+__device__ __forceinline__ double exponential_2(double x) {
+  return exp2(x);
+}
+__device__ __forceinline__ float exponential_m1(float x) {
+  return expm1f(x);
+}
+__device__ __forceinline__ double exponential_m1(double x) {
+  return expm1(x);
+}
+__device__ __forceinline__ float logarithm_1p(float x) {
+  return log1pf(x);
+}
+__device__ __forceinline__ double logarithm_1p(double x) {
+  return log1p(x);
+}
+__device__ __forceinline__ float power(float x, float y) {
+  return powf(x, y);
+}
+__device__ __forceinline__ double power(double x, double y) {
+  return pow(x, y);
 }
 
 }  // namespace estoc::ptx

@@ -2,6 +2,7 @@
 #include "providers/cpu/blocked_gemm.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <type_traits>
 #include <utility>
@@ -113,7 +114,9 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
   if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
   if (arguments.accumulator_type() == Dtype::f64) sum_ = Sum::f64;
   if (arguments.accumulator_type() == Dtype::i32) sum_ = Sum::i32;
-  if (goes_along_columns(c_)) {
+  const bool fused = arguments.epilogue_binding() != nullptr;
+  const bool transposes = goes_along_columns(c_);
+  if (transposes) {
     const MatrixView a = a_;
     a_ = transposed(b_);
     b_ = transposed(a);
@@ -121,18 +124,29 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
     std::swap(m_, n_);
   }
   if (m_ == 0 || n_ == 0 || l_ == 0) l_ = 0;
-  choose_blocks();
+  choose_blocks(fused);
   choose_tasks(threads);
   if (l_ > 0) allocate_scratch();
+  if (fused) prepare_epilogue(arguments, transposes);
 }
 
-void BlockedGemm::choose_blocks() {
+void BlockedGemm::prepare_epilogue(const GemmArguments& arguments, bool transposed) {
+  TaskGrid grid{m_, n_, arguments.extents().l, task_m_, task_n_, task_l_, 0, 0, 0};
+  if (l_ > 0) {
+    grid.tasks_inner = tasks_m_;
+    grid.tasks_outer = tasks_n_;
+    grid.tasks_l = tasks_l_;
+  }
+  epilogue_ = std::make_unique<const TileEpilogue>(arguments, transposed, products_, grid, slots_);
+}
+
+void BlockedGemm::choose_blocks(bool fused) {
   const Dtype number = sum_ == Sum::f64 ? Dtype::f64 : Dtype::f32;
   const bool whole = sum_ == Sum::i32;
   direct_a_ = !whole && can_be_direct(a_, number);
   // A vector must have stride 1 for the product with a vector.
   direct_b_ = !whole && can_be_direct(b_, number) && (n_ > 1 || b_.row_stride == 1);
-  direct_c_ = !whole && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
+  direct_c_ = !fused && !whole && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
 
   block_m_ = kPanelM;
   block_n_ = kPanelN;
@@ -218,22 +232,28 @@ BlockedGemm::Scratch<T> BlockedGemm::scratch(int slot) const {
   return parts;
 }
 
-BlockedGemm::Task BlockedGemm::task(std::int64_t index) const {
+BlockedGemm::Task BlockedGemm::task(std::int64_t index, int slot) const {
   const std::int64_t i = index % tasks_m_;
   const std::int64_t j = index / tasks_m_ % tasks_n_;
   const std::int64_t group = index / (tasks_m_ * tasks_n_);
-  return {group * task_l_, std::min(l_, (group + 1) * task_l_),
+  return {index,           slot,
+          group * task_l_, std::min(l_, (group + 1) * task_l_),
           i * task_m_,     std::min(m_, (i + 1) * task_m_),
           j * task_n_,     std::min(n_, (j + 1) * task_n_)};
 }
 
 void BlockedGemm::run() const {
-  if (l_ == 0) return;
+  if (epilogue_ != nullptr) epilogue_->begin();
+  if (l_ > 0) run_tasks();
+  if (epilogue_ != nullptr) epilogue_->finish();
+}
+
+void BlockedGemm::run_tasks() const {
   const auto body = [this](std::int64_t index, int slot) {
     if (sum_ == Sum::f64) {
-      run_task(task(index), scratch<double>(slot));
+      run_task(task(index, slot), scratch<double>(slot));
     } else {
-      run_task(task(index), scratch<float>(slot));
+      run_task(task(index, slot), scratch<float>(slot));
     }
   };
   const std::int64_t tasks = tasks_m_ * tasks_n_ * tasks_l_;
@@ -257,7 +277,11 @@ void BlockedGemm::run_batch(const Task& task, std::int64_t l, const Scratch<T>& 
     for (std::int64_t i = task.m0; i < task.m1; i += block_m_) {
       const Tile tile{l, i, j, std::min(block_m_, task.m1 - i), std::min(block_n_, task.n1 - j)};
       sum_tile(tile, i == task.m0, scratch);
-      if (!direct_c_) store_tile(tile, scratch);
+      if (epilogue_ != nullptr) {
+        apply_epilogue(task, tile, scratch);
+      } else if (!direct_c_) {
+        store_tile(tile, scratch);
+      }
     }
   }
 }
@@ -328,7 +352,34 @@ void BlockedGemm::add_whole_numbers(const Tile& tile, const Scratch<float>& scra
   }
 }
 
-/// Writes a finished tile to out, each sum rounded once: where an epilogue has its place.
+template <class T>
+void BlockedGemm::apply_epilogue(const Task& task, const Tile& tile,
+                                 const Scratch<T>& scratch) const {
+  const void* sums = scratch.tile;
+  if (sum_ == Sum::i32) sums = scratch.whole_tile;
+  epilogue_->apply(task.slot, task.index, {tile.l, tile.i, tile.j, tile.m, tile.n}, sums, block_m_);
+}
+
+/// By way of f64, which holds every sum: rounded once.
+void BlockedGemm::store_whole_as_float(const Block& target, std::int32_t* sums) const {
+  constexpr std::int64_t kRun = 256;
+  std::array<double, kRun> values;
+  for (std::int64_t o = 0; o < target.outer; ++o) {
+    for (std::int64_t i = 0; i < target.inner; i += kRun) {
+      const std::int64_t count = std::min(kRun, target.inner - i);
+      const Block source{sums + i + o * block_m_, Dtype::i32, count, 1, 1, 0};
+      products_.load_f64(source, values.data(), count);
+      Block run = target;
+      run.data = static_cast<std::byte*>(target.data) +
+                 (i * target.inner_stride + o * target.outer_stride) * dtype_bits(run.dtype) / 8;
+      run.inner = count;
+      run.outer = 1;
+      products_.store_f64(run, values.data(), count);
+    }
+  }
+}
+
+/// Writes a finished tile to out, each sum rounded once.
 template <class T>
 void BlockedGemm::store_tile(const Tile& tile, const Scratch<T>& scratch) const {
   const Block target{address(c_, tile.l, tile.i, tile.j),
@@ -337,7 +388,9 @@ void BlockedGemm::store_tile(const Tile& tile, const Scratch<T>& scratch) const 
                      tile.n,
                      c_.row_stride,
                      c_.column_stride};
-  if (sum_ == Sum::i32) {
+  if (sum_ == Sum::i32 && is_float(c_.dtype) && c_.dtype != Dtype::f32) {
+    store_whole_as_float(target, scratch.whole_tile);
+  } else if (sum_ == Sum::i32) {
     products_.store_i32(target, scratch.whole_tile, block_m_);
   } else if constexpr (std::is_same_v<T, float>) {
     products_.store_f32(target, scratch.tile, block_m_);

@@ -8,6 +8,7 @@
 
 #include "estoc/arguments.hpp"
 #include "providers/cpu/product.h"
+#include "providers/cpu/tile_epilogue.h"
 
 namespace estoc::cpu {
 
@@ -17,7 +18,7 @@ namespace estoc::cpu {
 /// out^T = B^T A^T where it was the columns. Each task computes a rectangle of out in one or
 /// several batches. Operands that Eigen can read as they lie are read there; the others are widened
 /// a panel at a time. Sums are kept in out itself where it has the accumulator's type, else in a
-/// tile that store_tile converts once.
+/// tile that store_tile converts once, or that the epilogue is applied to.
 class BlockedGemm {
  public:
   /// `arguments` must have data, and a combination of dtypes that cpu_gemm describes. With
@@ -33,8 +34,10 @@ class BlockedGemm {
   /// What products are computed in and what sums are kept in.
   enum class Sum : std::uint8_t { f32, f64, i32 };
 
-  /// A rectangle of out in the batches from l0 to l1.
+  /// A rectangle of out in the batches from l0 to l1, worked on by the thread of `slot`.
   struct Task {
+    std::int64_t index;
+    int slot;
     std::int64_t l0, l1, m0, m1, n0, n1;
   };
 
@@ -73,11 +76,14 @@ class BlockedGemm {
   };
   static constexpr std::size_t kAlignment = 64;
 
-  void choose_blocks();
+  void choose_blocks(bool fused);
   void choose_tasks(int threads);
   void allocate_scratch();
 
-  Task task(std::int64_t index) const;
+  void prepare_epilogue(const GemmArguments& arguments, bool transposed);
+
+  Task task(std::int64_t index, int slot) const;
+  void run_tasks() const;
   template <class T>
   Scratch<T> scratch(int slot) const;
   template <class T>
@@ -94,6 +100,9 @@ class BlockedGemm {
   void add_whole_numbers(const Tile& tile, const Scratch<float>& scratch) const;
   template <class T>
   void store_tile(const Tile& tile, const Scratch<T>& scratch) const;
+  void store_whole_as_float(const Block& target, std::int32_t* sums) const;
+  template <class T>
+  void apply_epilogue(const Task& task, const Tile& tile, const Scratch<T>& scratch) const;
 
   const ProductTable& products_;
   MatrixView a_;
@@ -109,6 +118,7 @@ class BlockedGemm {
   int slots_ = 1;
   std::size_t packing_bytes_ = 0, a_bytes_ = 0, b_bytes_ = 0, tile_bytes_ = 0, slot_bytes_ = 0;
   std::unique_ptr<std::byte, FreeScratch> scratch_;
+  std::unique_ptr<const TileEpilogue> epilogue_;  ///< null when out is the accumulator
 };
 
 }  // namespace estoc::cpu

@@ -37,7 +37,7 @@ bool is_output(Dtype sum, Dtype out) {
     case Dtype::f64:
       return out == Dtype::f64 || out == Dtype::f32;
     case Dtype::i32:
-      return out == Dtype::i32 || out == Dtype::f32 || is_byte_integer(out);
+      return out == Dtype::i32 || out == Dtype::f32 || is_byte_integer(out) || is_narrow_float(out);
     default:
       return is_narrow_float(out) || out == Dtype::f32 || out == Dtype::f64;
   }
@@ -93,6 +93,11 @@ std::span<const Target> CpuGemm::targets() const {
 Status CpuGemm::supports(const DesignPoint& /*point*/, const RuntimeArguments& /*arguments*/,
                          Target /*target*/) const {
   return processor_status();
+}
+
+Status CpuGemm::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& /*epilogue*/,
+                                  Target /*target*/) const {
+  return Status::success();
 }
 
 std::optional<Prediction> CpuGemm::predict(const DesignPoint& point,

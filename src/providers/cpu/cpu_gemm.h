@@ -17,6 +17,8 @@ class CpuGemm final : public KernelClass {
   std::span<const Target> targets() const override;
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override;
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const override;
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override;
   /// Throws std::bad_alloc when there is no memory for the panels.

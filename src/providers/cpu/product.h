@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "estoc/dtype.hpp"
+#include "estoc/epilogue_graph.hpp"
 
 namespace estoc::cpu {
 
@@ -45,6 +46,41 @@ constexpr bool is_block_dtype(Dtype dtype) {
   return dtype != Dtype::e8m0 && dtype_bits(dtype) >= 8;
 }
 
+/// One operation on strips of values. Registers hold booleans and whole numbers as i32.
+struct EpilogueStep {
+  EpilogueOp op = EpilogueOp::accumulator;
+  EpilogueType from = EpilogueType::f32;  ///< of the inputs (select: of those after the first)
+  EpilogueType to = EpilogueType::f32;
+  Dtype dtype = Dtype::f32;  ///< goal of a cast
+  std::uint16_t inputs[4] = {};
+  std::uint16_t output = 0;
+};
+
+struct ProductTable;
+
+/// A run of operations on `count` elements.
+struct EpilogueStrip {
+  const EpilogueStep* steps = nullptr;
+  std::int64_t step_count = 0;
+  void* const* registers = nullptr;
+  std::int64_t count = 0;
+  void* scratch = nullptr;  ///< eight bytes for each element
+  const ProductTable* table = nullptr;
+  std::uint64_t first_element = 0;  ///< number of the first in the product, for dropout
+  std::uint64_t element_step = 1;
+};
+
+/// A reduction of the elements of a strip into `partials`: one for each, or one for all. They are
+/// doubles, for sums of whole numbers 64-bit integers.
+struct EpilogueFold {
+  EpilogueReduction reduction = EpilogueReduction::sum;
+  EpilogueType type = EpilogueType::f32;
+  const void* values = nullptr;
+  std::int64_t count = 0;
+  void* partials = nullptr;
+  bool elementwise = false;
+};
+
 /// Bytes of packing memory that the products of f32 or f64 numbers need.
 inline constexpr std::int64_t kPackingBytes = std::int64_t{3} << 20;
 
@@ -66,6 +102,8 @@ struct ProductTable {
                     std::int64_t buffer_stride) = nullptr;
   /// sums[i] += products[i], wrapping around; products are whole numbers below 2^31.
   void (*add_whole)(std::int32_t* sums, const float* products, std::int64_t count) = nullptr;
+  void (*run_strip)(const EpilogueStrip& strip) = nullptr;
+  void (*fold_strip)(const EpilogueFold& fold) = nullptr;
 };
 
 }  // namespace estoc::cpu

@@ -1,4 +1,4 @@
-# Compiles the product file once for each instruction set, each copy with Eigen's namespace and its
+# Compiles the files of products and epilogues once for each instruction set, each copy with Eigen's namespace and its
 # own renamed, so that the linker cannot put one copy's inline functions in another's place.
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
@@ -14,8 +14,9 @@ if(ESTOC_SANITIZE)
   set(estoc_cpu_level 2)
 endif()
 foreach(variant IN LISTS ESTOC_CPU_VARIANTS)
-  set(target estoc_cpu_${variant})
-  add_library(${target} OBJECT ${CMAKE_CURRENT_LIST_DIR}/variants/product.cpp)
+foreach(file product epilogue)
+  set(target estoc_cpu_${file}_${variant})
+  add_library(${target} OBJECT ${CMAKE_CURRENT_LIST_DIR}/variants/${file}.cpp)
   target_include_directories(${target} PRIVATE
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(${target} PRIVATE estoc_build Eigen3::Eigen)
@@ -32,6 +33,7 @@ foreach(variant IN LISTS ESTOC_CPU_VARIANTS)
   set_property(GLOBAL APPEND PROPERTY ESTOC_FOLDERS ${target})
   target_sources(estoc_providers_cpu PRIVATE $<TARGET_OBJECTS:${target}>)
   list(APPEND estoc_cpu_objects "${variant}=$<TARGET_OBJECTS:${target}>")
+endforeach()
 endforeach()
 
 # For the test of the symbols.

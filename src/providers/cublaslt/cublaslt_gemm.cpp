@@ -93,6 +93,7 @@ struct ProblemKey {
   std::array<int, 3> alignments;
   int device;
   bool tf32;
+  bool fast;
   Formulation formulation;
 
   auto operator<=>(const ProblemKey&) const = default;
@@ -109,6 +110,7 @@ ProblemKey key_of(const GemmArguments& arguments, Formulation formulation, int d
           {a.alignment, b.alignment, out.alignment},
           device,
           arguments.controls().allow_tf32,
+          arguments.controls().fast_accumulation,
           formulation};
 }
 

@@ -162,7 +162,7 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : ta
   table_.check(table_.desc_create(&desc, compute_type(arguments), scale_type(arguments)),
                "cublasLtMatmulDescCreate");
   desc_.reset(desc);
-  auto set = [&](DescAttribute attribute, Transpose value) {
+  auto set = [&](DescAttribute attribute, auto value) {
     table_.check(table_.desc_set(desc, attribute, &value, sizeof(value)),
                  "cublasLtMatmulDescSetAttribute");
   };
@@ -171,6 +171,10 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : ta
   };
   set(DescAttribute::transpose_a, transpose(first_stored));
   set(DescAttribute::transpose_b, transpose(second_stored));
+  if (arguments.controls().fast_accumulation && dtype_bits(arguments.a_matrix().dtype) == 8 &&
+      is_float(arguments.a_matrix().dtype)) {
+    set(DescAttribute::fast_accumulation, std::int8_t{1});
+  }
   first_ = make_layout(table_, first, first_stored, Order::column, batches);
   second_ = make_layout(table_, second, second_stored, Order::column, batches);
   out_ = make_layout(table_, arguments.out_matrix(), out, order, batches);

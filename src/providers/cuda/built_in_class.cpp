@@ -3,11 +3,21 @@
 
 #include "core/hash.h"
 #include "jit/device_sources.h"
+#include "providers/cuda/epilogue_launch.h"
 
 namespace estoc::cuda {
 
 CudaCode BuiltInClass::code(const DesignPoint& point, Target /*target*/) const {
-  return {.source = source(point), .image = {}};
+  return {.source = source(point, nullptr), .image = {}};
+}
+
+CudaCode BuiltInClass::fused_code(const DesignPoint& point, Target /*target*/,
+                                  const EpilogueGraph& epilogue) const {
+  CudaCode made{.source = source(point, &epilogue), .image = {}};
+  if (epilogue.reduced.empty()) return made;
+  made.source += finish_source(epilogue);
+  made.entries.emplace_back("estoc_finish");
+  return made;
 }
 
 std::string BuiltInClass::abi() const {

@@ -12,12 +12,15 @@ namespace estoc::cuda {
 class BuiltInClass : public CudaKernelClass {
  public:
   CudaCode code(const DesignPoint& point, Target target) const final;
+  CudaCode fused_code(const DesignPoint& point, Target target,
+                      const EpilogueGraph& epilogue) const final;
   std::string abi() const final;
   bool waits_for_dependencies() const final { return true; }
 
  protected:
-  /// The text of a unit; its entry is named "estoc_kernel".
-  virtual std::string source(const DesignPoint& point) const = 0;
+  /// The text of a unit, its entry being named "estoc_kernel"; without an epilogue where it is
+  /// null. Entries of reductions are added to it.
+  virtual std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const = 0;
 };
 
 }  // namespace estoc::cuda

@@ -83,6 +83,11 @@ void require_device(const RuntimeArguments& arguments, Target built) {
                           actual.name(), device.name(), built.name()));
 }
 
+CudaCode code_of(const CudaKernelClass& kernel_class, const CompileRequest& request) {
+  if (request.epilogue == nullptr) return kernel_class.code(request.point, request.target);
+  return kernel_class.fused_code(request.point, request.target, *request.epilogue);
+}
+
 /// Plans a launch in the current context and prepares its entries.
 void make_plan(const CudaKernelClass& kernel_class, const DesignPoint& point, const Knobs& knobs,
                const RuntimeArguments& arguments, const CudaObject& object,
@@ -103,13 +108,19 @@ std::span<const Target> CudaKernelClass::targets() const {
   return kTargets;
 }
 
+CudaCode CudaKernelClass::fused_code(const DesignPoint& point, Target /*target*/,
+                                     const EpilogueGraph& epilogue) const {
+  throw Error(ErrorKind::unsupported, fmt::format("kernel {}: expected no epilogue, got \"{}\"",
+                                                  kernel_name(*this, point), epilogue.canonical));
+}
+
 bool CudaKernelClass::waits_for_dependencies() const {
   return false;
 }
 
 std::shared_ptr<const CompiledObject> CudaKernelClass::compile(
     const CompileRequest& request) const {
-  CudaCode made = code(request.point, request.target);
+  CudaCode made = code_of(*this, request);
   if (made.source.empty()) {
     jit::Unit unit{.name = kernel_name(*this, request.point), .target = request.target, .code = {}};
     unit.code.format = format_of(made.image);
@@ -135,12 +146,11 @@ std::shared_ptr<const CompiledObject> CudaKernelClass::load(const CompileRequest
   auto unit = std::make_shared<const jit::Unit>(jit::Unit{.name = kernel_name(*this, request.point),
                                                           .target = request.target,
                                                           .code = std::move(code)});
-  return std::make_shared<const CudaObject>(std::move(unit),
-                                            this->code(request.point, request.target).entries);
+  return std::make_shared<const CudaObject>(std::move(unit), code_of(*this, request).entries);
 }
 
 std::string CudaKernelClass::emit(const CompileRequest& request, Emission what) const {
-  CudaCode made = code(request.point, request.target);
+  CudaCode made = code_of(*this, request);
   if (made.source.empty()) {
     throw Error(ErrorKind::unsupported,
                 fmt::format("kernel {} came as ready-made code, without a source",

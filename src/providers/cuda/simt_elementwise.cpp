@@ -129,7 +129,7 @@ class SimtElementwise final : public BuiltInClass {
   }
 
  protected:
-  std::string source(const DesignPoint& point) const override {
+  std::string source(const DesignPoint& point, const EpilogueGraph* /*epilogue*/) const override {
     const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
     const Dtype a = point.dtype(Role::a_dtype);
     const Dtype b = point.dtype(Role::b_dtype);

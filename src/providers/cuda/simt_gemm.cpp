@@ -11,6 +11,7 @@
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/device_model.h"
+#include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/operand_plane.h"
 
 namespace estoc::cuda {
@@ -135,6 +136,32 @@ double products_per_clock(Dtype accumulator, int tile) {
   return full * reached;
 }
 
+PartCounts part_counts(const abi::SimtGemmConfig& config, const GemmExtents& e) {
+  const std::int64_t tiles_m = ceil_div(e.m, config.tile_m);
+  const std::int64_t tiles_n = ceil_div(e.n, config.tile_n);
+  return {.row = tiles_n * config.warps_n(),
+          .column = tiles_m * (config.warps() / config.warps_n()),
+          .all = tiles_m * tiles_n * config.warps()};
+}
+
+// What the loop over a tile's rows takes beside sums, inputs and outputs.
+constexpr int kCodeRegisters = 64;
+constexpr int kMostRegisters = 255;
+
+constexpr std::string_view kPlainEntry =
+    R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), kConfig.ctas())
+estoc_kernel(const __grid_constant__ SimtGemmParameters parameters) {
+  estoc::simt_gemm<kConfig>(parameters, estoc::epilogue::Identity{});
+}
+)";
+constexpr std::string_view kFusedEntry =
+    R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ SimtGemmParameters parameters,
+             const __grid_constant__ Epilogue::Parameters epilogue) {
+  estoc::simt_gemm<kConfig>(parameters, estoc::epilogue::Fused<Epilogue>{epilogue});
+}
+)";
+
 class SimtGemm final : public BuiltInClass {
  public:
   std::string_view name() const override { return "simt_gemm"; }
@@ -154,6 +181,23 @@ class SimtGemm final : public BuiltInClass {
                                     kMostTiles, tile.m, tile.n, extents.m, extents.n));
   }
 
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target /*target*/) const override {
+    if (Status status = check_epilogue_forms(epilogue); !status.ok()) return status;
+    // The smallest tile takes every epilogue, if need be through local memory.
+    if (point.shape(Role::tile).m == 32) return Status::success();
+    const abi::SimtGemmConfig c = config_of(point);
+    const int sums = c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4);
+    return check_epilogue_registers(epilogue_registers(epilogue, 4),
+                                    kMostRegisters - kCodeRegisters - sums);
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    return epilogue_workspace(gemm, false, part_counts(config_of(point), gemm.extents()));
+  }
+
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
@@ -167,40 +211,31 @@ class SimtGemm final : public BuiltInClass {
     double clocks =
         waves * products / products_per_clock(point.dtype(Role::accumulator_type), tile.m);
     if (point.value(Role::layouts).text == "xxx") clocks *= 1.5;
+    const EpilogueTraffic traffic = epilogue_traffic(gemm);
+    clocks += waves * tile.m * tile.n * traffic.clocks_per_element;
     const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
                          static_cast<double>(gemm.b().tensor().span_bytes()) +
-                         static_cast<double>(gemm.out().span_bytes());
+                         static_cast<double>(gemm.out().span_bytes()) + traffic.bytes;
     const double seconds = std::max(clocks / device.clock_hz, bytes / device.memory_bytes_per_s);
     return Prediction{device.launch_seconds + seconds, {}};
   }
 
   void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
-            const Workspace& /*workspace*/, LaunchPlan& plan) const override {
+            const Workspace& workspace, LaunchPlan& plan) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const GemmExtents& e = gemm.extents();
-    if (e.m == 0 || e.n == 0 || e.l == 0) return;
     const abi::SimtGemmConfig config = config_of(point);
-    const auto tiles_m = static_cast<unsigned>(ceil_div(e.m, config.tile_m));
-    const auto tiles_n = static_cast<unsigned>(ceil_div(e.n, config.tile_n));
-    const abi::SimtGemmParameters parameters{.a = device_matrix(gemm.a_matrix()),
-                                             .b = device_matrix(gemm.b_matrix()),
-                                             .out = device_matrix(gemm.out_matrix()),
-                                             .m = e.m,
-                                             .n = e.n,
-                                             .k = e.k,
-                                             .l = e.l,
-                                             .tiles_m = tiles_m,
-                                             .tiles_n = tiles_n,
-                                             .group = 8};
-    const CudaGeometry geometry{
-        .grid = {tiles_m * tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
-        .block = {static_cast<unsigned>(config.threads()), 1, 1},
-        .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
-    plan.kernel(geometry, parameters);
+    const bool empty = e.m == 0 || e.n == 0 || e.l == 0;
+    if (!empty) add_gemm(config, gemm, plan);
+    if (gemm.epilogue_binding() == nullptr) return;
+    const EpilogueView view(gemm, false);
+    const PartCounts parts = part_counts(config, e);
+    if (!empty) add_epilogue(view, parts, workspace, nullptr, plan);
+    add_finish(view, parts, workspace, empty, plan);
   }
 
  protected:
-  std::string source(const DesignPoint& point) const override {
+  std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
     const abi::SimtGemmConfig c = config_of(point);
     return fmt::format(
         R"(#include <estoc/kernels/simt_gemm.cuh>
@@ -224,20 +259,39 @@ constexpr SimtGemmConfig kConfig{{
 static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
 static_assert(sizeof(SimtGemmParameters) == {});
 }}  // namespace
-
-extern "C" __global__ void __launch_bounds__(kConfig.threads(), kConfig.ctas())
-estoc_kernel(const __grid_constant__ SimtGemmParameters parameters) {{
-  estoc::simt_gemm<kConfig>(parameters, estoc::epilogue::Identity{{}});
-}}
-)",
+{}
+{})",
         type_text(point.dtype(Role::a_dtype)), type_text(point.dtype(Role::b_dtype)),
         type_text(point.dtype(Role::accumulator_type)), type_text(point.dtype(Role::out_dtype)),
         vectors_text(c.a_vectors), vectors_text(c.b_vectors), c.out_vectors, c.tile_m, c.tile_n,
         c.tile_k, c.thread_m, c.thread_n, c.threads(), c.shared_bytes(),
-        sizeof(abi::SimtGemmParameters));
+        sizeof(abi::SimtGemmParameters), epilogue_source(epilogue, false),
+        epilogue == nullptr ? kPlainEntry : kFusedEntry);
   }
 
  private:
+  static void add_gemm(const abi::SimtGemmConfig& config, const GemmArguments& gemm,
+                       LaunchPlan& plan) {
+    const GemmExtents& e = gemm.extents();
+    const auto tiles_m = static_cast<unsigned>(ceil_div(e.m, config.tile_m));
+    const auto tiles_n = static_cast<unsigned>(ceil_div(e.n, config.tile_n));
+    const abi::SimtGemmParameters parameters{.a = device_matrix(gemm.a_matrix()),
+                                             .b = device_matrix(gemm.b_matrix()),
+                                             .out = device_matrix(gemm.out_matrix()),
+                                             .m = e.m,
+                                             .n = e.n,
+                                             .k = e.k,
+                                             .l = e.l,
+                                             .tiles_m = tiles_m,
+                                             .tiles_n = tiles_n,
+                                             .group = 8};
+    const CudaGeometry geometry{
+        .grid = {tiles_m * tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
+        .block = {static_cast<unsigned>(config.threads()), 1, 1},
+        .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
+    plan.kernel(geometry, parameters);
+  }
+
   std::shared_ptr<const DesignSpace> space_ = make_space();
 };
 

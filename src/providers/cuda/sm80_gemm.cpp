@@ -11,6 +11,7 @@
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/device_model.h"
+#include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/sm80_space.h"
 
@@ -43,6 +44,40 @@ double products_per_clock(const Sm80GemmConfig& config, Target target) {
   return rate * reached * copied;
 }
 
+/// The configuration with an epilogue or without.
+Sm80GemmConfig config_with(const DesignPoint& point, bool fused) {
+  Sm80GemmConfig config = sm80_config(point);
+  config.fused = fused;
+  return config;
+}
+
+PartCounts part_counts(const Sm80GemmConfig& config, const GemmExtents& e, bool transposed) {
+  const std::int64_t tiles_m = ceil_div(transposed ? e.n : e.m, config.tile_m);
+  const std::int64_t tiles_n = ceil_div(transposed ? e.m : e.n, config.tile_n);
+  return {.row = tiles_n * config.warps_n,
+          .column = tiles_m * config.warps_m,
+          .all = tiles_m * tiles_n * config.warps_m * config.warps_n};
+}
+
+// What the loop over a tile's rows takes beside sums, inputs and outputs.
+constexpr int kCodeRegisters = 56;
+constexpr int kMostRegisters = 255;
+constexpr int kRegistersBesideWide = 24;
+
+constexpr std::string_view kPlainEntry =
+    R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ Sm80GemmParameters parameters) {
+  estoc::sm80_gemm<kConfig>(parameters, estoc::epilogue::Identity{});
+}
+)";
+constexpr std::string_view kFusedEntry =
+    R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ Sm80GemmParameters parameters,
+             const __grid_constant__ Epilogue::Parameters epilogue) {
+  estoc::sm80_gemm<kConfig>(parameters, estoc::epilogue::Fused<Epilogue>{epilogue});
+}
+)";
+
 class Sm80Gemm final : public BuiltInClass {
  public:
   std::string_view name() const override { return "sm80_gemm"; }
@@ -64,11 +99,25 @@ class Sm80Gemm final : public BuiltInClass {
     Status status = check_row_alignment(planes.a, point.integer(Role::a_alignment));
     if (status.ok()) status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
     if (status.ok()) status = check_row_alignment(planes.out, point.integer(Role::out_alignment));
-    const int needed = sm80_config(point).shared_bytes();
-    if (!status.ok() || needed <= shared_bytes_of(target)) return status;
-    return Status::fail(Reason::resource,
-                        fmt::format("shared memory: expected at most {} bytes on {}, got {}",
-                                    shared_bytes_of(target), target.name(), needed));
+    return status.ok() ? check_shared(sm80_config(point), target) : status;
+  }
+
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const override {
+    if (Status status = check_epilogue_forms(epilogue); !status.ok()) return status;
+    const Sm80GemmConfig c = config_with(point, true);
+    if (Status status = check_shared(c, target); !status.ok()) return status;
+    const int sums = c.warp_rows() * c.warp_columns() / 32 * (abi::type_bytes(c.accumulator) / 4);
+    return check_epilogue_registers(epilogue_registers(epilogue, 4),
+                                    kMostRegisters - kCodeRegisters - sums);
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const bool transposed = sm80_transposed(point);
+    return epilogue_workspace(gemm, transposed,
+                              part_counts(sm80_config(point), gemm.extents(), transposed));
   }
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
@@ -85,11 +134,13 @@ class Sm80Gemm final : public BuiltInClass {
         1.0, std::floor(static_cast<double>(shared_bytes_of(target)) / config.shared_bytes()));
     const double waves = std::ceil(tiles / device.multiprocessors / together) * together;
     const double k = static_cast<double>(ceil_div(e.k, tile.k)) * tile.k;
-    const double clocks = waves * (2000 / together + static_cast<double>(tile.m) * tile.n * k /
-                                                         products_per_clock(config, target));
+    const EpilogueTraffic traffic = epilogue_traffic(gemm);
+    const double area = static_cast<double>(tile.m) * tile.n;
+    const double clocks = waves * (2000 / together + area * k / products_per_clock(config, target) +
+                                   area * traffic.clocks_per_element);
     const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
                          static_cast<double>(gemm.b().tensor().span_bytes()) +
-                         static_cast<double>(gemm.out().span_bytes());
+                         static_cast<double>(gemm.out().span_bytes()) + traffic.bytes;
     const double seconds = std::max(clocks / device.clock_hz, bytes / device.memory_bytes_per_s);
     Knobs knobs;
     knobs.swizzle = 8;
@@ -97,33 +148,24 @@ class Sm80Gemm final : public BuiltInClass {
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
-            const Workspace& /*workspace*/, LaunchPlan& plan) const override {
+            const Workspace& workspace, LaunchPlan& plan) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const GemmExtents& e = gemm.extents();
-    if (e.m == 0 || e.n == 0 || e.l == 0) return;
-    const Sm80GemmConfig config = sm80_config(point);
+    const bool fused = gemm.epilogue_binding() != nullptr;
+    const Sm80GemmConfig config = config_with(point, fused);
     const bool transposed = sm80_transposed(point);
-    Sm80GemmParameters p{};
-    p.a = device_matrix(transposed ? gemm.b_matrix() : gemm.a_matrix(), transposed);
-    p.b = device_matrix(transposed ? gemm.a_matrix() : gemm.b_matrix(), transposed);
-    p.out = device_matrix(gemm.out_matrix(), transposed);
-    p.m = static_cast<int>(transposed ? e.n : e.m);
-    p.n = static_cast<int>(transposed ? e.m : e.n);
-    p.k = static_cast<int>(e.k);
-    p.l = static_cast<int>(e.l);
-    p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
-    p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
-    p.group = static_cast<unsigned>(std::max<int>(knobs.swizzle, 1));
-    const CudaGeometry geometry{
-        .grid = {p.tiles_m * p.tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
-        .block = {static_cast<unsigned>(config.threads()), 1, 1},
-        .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
-    plan.kernel(geometry, p);
+    const bool empty = e.m == 0 || e.n == 0 || e.l == 0;
+    if (!empty) add_gemm(config, transposed, knobs, gemm, plan);
+    if (!fused) return;
+    const EpilogueView view(gemm, transposed);
+    const PartCounts parts = part_counts(config, e, transposed);
+    if (!empty) add_epilogue(view, parts, workspace, nullptr, plan);
+    add_finish(view, parts, workspace, empty, plan);
   }
 
  protected:
-  std::string source(const DesignPoint& point) const override {
-    const Sm80GemmConfig c = sm80_config(point);
+  std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
+    const Sm80GemmConfig c = config_with(point, epilogue != nullptr);
     const bool transposed = sm80_transposed(point);
     const Dtype a = point.dtype(transposed ? Role::b_dtype : Role::a_dtype);
     const Dtype b = point.dtype(transposed ? Role::a_dtype : Role::b_dtype);
@@ -147,24 +189,51 @@ constexpr Sm80GemmConfig kConfig{{
     .stages = {},
     .a_copy = {},
     .b_copy = {},
-    .out_vectors = {},
+    .out_vectors = {},{}
 }};
 static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
 static_assert(sizeof(Sm80GemmParameters) == {});
 }}  // namespace
-
-extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
-estoc_kernel(const __grid_constant__ Sm80GemmParameters parameters) {{
-  estoc::sm80_gemm<kConfig>(parameters, estoc::epilogue::Identity{{}});
-}}
-)",
+{}
+{})",
         type_text(a), type_text(b), type_text(point.dtype(Role::accumulator_type)),
         type_text(point.dtype(Role::out_dtype)), c.a_m_major, c.b_n_major, c.tile_m, c.tile_n,
-        c.tile_k, c.warps_m, c.warps_n, c.stages, c.a_copy, c.b_copy, c.out_vectors, c.threads(),
-        c.shared_bytes(), sizeof(Sm80GemmParameters));
+        c.tile_k, c.warps_m, c.warps_n, c.stages, c.a_copy, c.b_copy, c.out_vectors,
+        c.fused ? "\n    .fused = true," : "", c.threads(), c.shared_bytes(),
+        sizeof(Sm80GemmParameters), epilogue_source(epilogue, transposed),
+        epilogue == nullptr ? kPlainEntry : kFusedEntry);
   }
 
  private:
+  static Status check_shared(const Sm80GemmConfig& config, Target target) {
+    const int needed = config.shared_bytes();
+    if (needed <= shared_bytes_of(target)) return Status::success();
+    return Status::fail(Reason::resource,
+                        fmt::format("shared memory: expected at most {} bytes on {}, got {}",
+                                    shared_bytes_of(target), target.name(), needed));
+  }
+
+  static void add_gemm(const Sm80GemmConfig& config, bool transposed, const Knobs& knobs,
+                       const GemmArguments& gemm, LaunchPlan& plan) {
+    const GemmExtents& e = gemm.extents();
+    Sm80GemmParameters p{};
+    p.a = device_matrix(transposed ? gemm.b_matrix() : gemm.a_matrix(), transposed);
+    p.b = device_matrix(transposed ? gemm.a_matrix() : gemm.b_matrix(), transposed);
+    p.out = device_matrix(gemm.out_matrix(), transposed);
+    p.m = static_cast<int>(transposed ? e.n : e.m);
+    p.n = static_cast<int>(transposed ? e.m : e.n);
+    p.k = static_cast<int>(e.k);
+    p.l = static_cast<int>(e.l);
+    p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
+    p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
+    p.group = static_cast<unsigned>(std::max<int>(knobs.swizzle, 1));
+    const CudaGeometry geometry{
+        .grid = {p.tiles_m * p.tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
+        .block = {static_cast<unsigned>(config.threads()), 1, 1},
+        .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
+    plan.kernel(geometry, p);
+  }
+
   std::shared_ptr<const DesignSpace> space_ = make_sm80_space();
 };
 

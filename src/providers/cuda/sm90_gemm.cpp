@@ -13,6 +13,7 @@
 #include "providers/cuda/device_model.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/sm90_cost.h"
+#include "providers/cuda/sm90_epilogue.h"
 #include "providers/cuda/sm90_space.h"
 #include "providers/cuda/tensor_map.h"
 
@@ -106,9 +107,36 @@ std::string_view schedule_text(Schedule schedule) {
   return "Schedule::pingpong";
 }
 
+std::string shape_text(const abi::Sm90EpilogueShape& s) {
+  if (s.columns == 0) return {};
+  return fmt::format(
+      "\n    .epilogue = {{.columns = {}, .load_bytes = {}, .load_depth = {}, "
+      ".store_bytes = {}, .store_depth = {}, .value_bytes = {}, .rolled = {}}},",
+      s.columns, s.load_bytes, s.load_depth, s.store_bytes, s.store_depth, s.value_bytes, s.rolled);
+}
+
+constexpr std::string_view kPlainEntry =
+    R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {
+  estoc::sm90_gemm<kConfig>(parameters, estoc::epilogue::Identity{});
+}
+)";
+constexpr std::string_view kFusedEntry =
+    R"(using FusedMaps = estoc::epilogue::TileLayout<kConfig, Epilogue>::Maps;
+extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
+             const __grid_constant__ Epilogue::Parameters epilogue,
+             const __grid_constant__ FusedMaps maps) {
+  estoc::sm90_gemm<kConfig>(parameters,
+                            estoc::epilogue::FusedTile<kConfig, Epilogue>{epilogue, maps});
+}
+)";
+
 class Sm90Gemm final : public BuiltInClass {
  public:
-  std::string_view name() const override { return "sm90_gemm"; }
+  explicit Sm90Gemm(bool fast) : fast_(fast), space_(make_sm90_space(fast)) {}
+
+  std::string_view name() const override { return fast_ ? "sm90_fast_gemm" : "sm90_gemm"; }
   Operation operation() const override { return Operation::gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
@@ -116,6 +144,11 @@ class Sm90Gemm final : public BuiltInClass {
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target /*target*/) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (fast_ && !gemm.controls().fast_accumulation) {
+      return Status::fail(Reason::controls,
+                          "controls.fast_accumulation: expected true, for sums of few bits, got "
+                          "false");
+    }
     const GemmExtents& e = gemm.extents();
     const Shape3 tile = point.shape(Role::tile);
     // Extents first: of a K of 0 the others may be of any size.
@@ -135,6 +168,19 @@ class Sm90Gemm final : public BuiltInClass {
     return status.ok() ? check_stored_rows(planes.out) : status;
   }
 
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target /*target*/) const override {
+    return sm90_supports_epilogue(point, epilogue);
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const bool transposed = sm90_transposed(point);
+    return epilogue_workspace(gemm, transposed,
+                              sm90_part_counts(sm90_config(point), gemm.extents(), transposed));
+  }
+
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
@@ -142,27 +188,24 @@ class Sm90Gemm final : public BuiltInClass {
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
-            const Workspace& /*workspace*/, LaunchPlan& plan) const override {
+            const Workspace& workspace, LaunchPlan& plan) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const GemmExtents& e = gemm.extents();
-    if (e.m == 0 || e.n == 0 || e.l == 0) return;
-    const Sm90GemmConfig config = sm90_config(point);
-    const Sm90GemmParameters parameters = parameters_of(point, config, knobs, gemm, plan.device());
-    const auto clusters =
-        static_cast<unsigned>(std::int64_t{parameters.tiles_m} * parameters.tiles_n * parameters.l);
-    const auto size = static_cast<unsigned>(config.cluster_size());
-    const auto room = static_cast<unsigned>(plan.device().multiprocessors);
-    const CudaGeometry geometry{
-        .grid = {std::min(clusters, std::max(room / size, 1U)) * size, 1, 1},
-        .block = {static_cast<unsigned>(config.threads()), 1, 1},
-        .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
-        .cluster = {size, 1, 1}};
-    plan.kernel(geometry, parameters);
+    const bool empty = e.m == 0 || e.n == 0 || e.l == 0;
+    if (gemm.epilogue_binding() == nullptr) {
+      if (!empty) add_gemm(point, sm90_config(point), knobs, gemm, plan);
+      return;
+    }
+    const EpilogueView view(gemm, sm90_transposed(point));
+    const Sm90GemmConfig config = sm90_fused_config(point, view.graph());
+    if (!empty) add_gemm(point, config, knobs, gemm, plan);
+    sm90_add_epilogue(config, view, workspace, empty, plan);
   }
 
  protected:
-  std::string source(const DesignPoint& point) const override {
-    const Sm90GemmConfig c = sm90_config(point);
+  std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
+    const Sm90GemmConfig c =
+        epilogue != nullptr ? sm90_fused_config(point, *epilogue) : sm90_config(point);
     const bool transposed = sm90_transposed(point);
     const Dtype a = point.dtype(transposed ? Role::b_dtype : Role::a_dtype);
     const Dtype b = point.dtype(transposed ? Role::a_dtype : Role::b_dtype);
@@ -185,24 +228,36 @@ constexpr Sm90GemmConfig kConfig{{
     .cluster_n = {},
     .schedule = {},
     .promote = {},
-    .tma_store = {},
+    .tma_store = {},{}
 }};
 static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});
 static_assert(sizeof(Sm90GemmParameters) == {});
 }}  // namespace
-
-extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
-estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {{
-  estoc::sm90_gemm<kConfig>(parameters, estoc::epilogue::Identity{{}});
-}}
-)",
+{}
+{})",
         type_text(a), type_text(b), type_text(point.dtype(Role::accumulator_type)),
         type_text(point.dtype(Role::out_dtype)), c.a_m_major, c.b_n_major, c.tile_m, c.tile_n,
         c.stages, c.cluster_m, c.cluster_n, schedule_text(c.schedule), c.promote, c.tma_store,
-        c.threads(), c.shared_bytes(), sizeof(Sm90GemmParameters));
+        shape_text(c.epilogue), c.threads(), c.shared_bytes(), sizeof(Sm90GemmParameters),
+        epilogue_source(epilogue, transposed), epilogue == nullptr ? kPlainEntry : kFusedEntry);
   }
 
  private:
+  static void add_gemm(const DesignPoint& point, const Sm90GemmConfig& config, const Knobs& knobs,
+                       const GemmArguments& gemm, LaunchPlan& plan) {
+    const Sm90GemmParameters parameters = parameters_of(point, config, knobs, gemm, plan.device());
+    const auto clusters =
+        static_cast<unsigned>(std::int64_t{parameters.tiles_m} * parameters.tiles_n * parameters.l);
+    const auto size = static_cast<unsigned>(config.cluster_size());
+    const auto room = static_cast<unsigned>(plan.device().multiprocessors);
+    const CudaGeometry geometry{
+        .grid = {std::min(clusters, std::max(room / size, 1U)) * size, 1, 1},
+        .block = {static_cast<unsigned>(config.threads()), 1, 1},
+        .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
+        .cluster = {size, 1, 1}};
+    plan.kernel(geometry, parameters);
+  }
+
   static Sm90GemmParameters parameters_of(const DesignPoint& point, const Sm90GemmConfig& config,
                                           const Knobs& knobs, const GemmArguments& gemm,
                                           const PlanDevice& device) {
@@ -217,7 +272,9 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {{
       p.b = encode_tensor_map(device, load_spec(planes.b, config.b, config.b_n_major, config.tile_n,
                                                 config.cluster_m, config.tile_k()));
     }
-    if (config.tma_store) {
+    if (config.epilogue.columns > 0) {
+      p.out = sm90_out_map(device, config, EpilogueView(gemm, transposed));
+    } else if (config.tma_store) {
       p.out = encode_tensor_map(device, map_spec(planes.out, config.out,
                                                  static_cast<std::uint32_t>(config.store_columns()),
                                                  64, config.store_row_bytes()));
@@ -236,13 +293,18 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {{
     return p;
   }
 
-  std::shared_ptr<const DesignSpace> space_ = make_sm90_space();
+  bool fast_;
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_sm90_gemm() {
-  return std::make_shared<Sm90Gemm>();
+  return std::make_shared<Sm90Gemm>(false);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_fast_gemm() {
+  return std::make_shared<Sm90Gemm>(true);
 }
 
 }  // namespace estoc::cuda

@@ -11,4 +11,8 @@ namespace estoc::cuda {
 /// integers, batched or not.
 std::shared_ptr<const KernelClass> make_sm90_gemm();
 
+/// Class "sm90_fast_gemm": the same kernels for products of 8-bit floats whose sums may have few
+/// bits (PerformanceControls::fast_accumulation).
+std::shared_ptr<const KernelClass> make_sm90_fast_gemm();
+
 }  // namespace estoc::cuda

@@ -2,6 +2,8 @@
 #include "providers/cuda/sm90_space.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <vector>
 
 #include "providers/cuda/config_text.h"
@@ -62,6 +64,12 @@ bool stores(Dtype accumulator, Dtype out) {
   return out == Dtype::f32 || out == Dtype::f16 || out == Dtype::bf16 || is_fp8(out);
 }
 
+/// Sums are added to f32 registers after each stage: what tensor cores add up of 8-bit floats has
+/// few bits. A space with a dimension "sums" leaves them as they are.
+bool is_promoted(const DesignPoint& point) {
+  return is_fp8(point.dtype(Role::a_dtype)) && point.space().find("sums") < 0;
+}
+
 bool layouts_fit(Dtype a, const std::string& layouts) {
   return dtype_bits(a) == 16 || (layouts[0] == 't' && layouts[1] == 'n');
 }
@@ -86,7 +94,7 @@ bool tile_fits_schedule(const DesignPoint& point) {
     return each.m == tile.m && each.n == tile.n;
   });
   if (!listed) return false;
-  const bool promote = is_fp8(point.dtype(Role::a_dtype));
+  const bool promote = is_promoted(point);
   const int rows = schedule_of(point) == Schedule::cooperative ? std::max(tile.m / 2, 1) : tile.m;
   if (rows % 64 != 0) return false;
   // Beyond these the sums and what else a thread needs do not fit its registers.
@@ -125,8 +133,8 @@ bool registers_fit(const DesignPoint& point) {
   if (schedule_of(point) == Schedule::single) return true;
   const Shape3 cluster = point.shape(Role::cluster);
   const bool plain = cluster.m * cluster.n == 1 && !is_fp8(point.dtype(Role::out_dtype));
-  const int sums = consumer_rows(point) / 64 * (code_tile(point).n / 2) *
-                   (is_fp8(point.dtype(Role::a_dtype)) ? 2 : 1);
+  const int sums =
+      consumer_rows(point) / 64 * (code_tile(point).n / 2) * (is_promoted(point) ? 2 : 1);
   return plain || sums <= 160;
 }
 
@@ -191,16 +199,19 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
   config.b_n_major = transposed ? layouts[0] == 'n' : layouts[1] == 't';
   config.cluster_m = transposed ? cluster.n : cluster.m;
   config.cluster_n = transposed ? cluster.m : cluster.n;
-  config.promote = is_fp8(point.dtype(Role::a_dtype));
+  config.promote = is_promoted(point);
   return config;
 }
 
-std::shared_ptr<const DesignSpace> make_sm90_space() {
-  const auto operands = {Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
-                         Dtype::e5m2, Dtype::i8,   Dtype::u8};
+std::shared_ptr<const DesignSpace> make_sm90_space(bool fast) {
+  static constexpr std::array kAll{Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
+                                   Dtype::e5m2, Dtype::i8,   Dtype::u8};
+  static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
+  const std::span<const Dtype> operands =
+      fast ? std::span<const Dtype>(kNarrow) : std::span<const Dtype>(kAll);
   const std::vector<Shape3> tiles = tile_shapes();
-  return DesignSpace::Builder{}
-      .dtypes(Role::a_dtype, operands)
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
       .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2,
@@ -232,8 +243,9 @@ std::shared_ptr<const DesignSpace> make_sm90_space() {
       .require({"layouts", "tile", "cluster"}, cluster_fits)
       .require({"a", "out", "layouts", "tile", "cluster", "schedule"}, registers_fit)
       .require({"layouts", "out", "tile"}, store_rows_fit)
-      .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit)
-      .build_lazily();
+      .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
+  if (fast) builder.choices("sums", {"fast"});
+  return builder.build_lazily();
 }
 
 }  // namespace estoc::cuda

@@ -8,8 +8,9 @@
 
 namespace estoc::cuda {
 
-/// Every kernel that can be built: what wgmma, shared memory and registers allow.
-std::shared_ptr<const DesignSpace> make_sm90_space();
+/// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
+/// those of 8-bit floats whose sums stay as the tensor cores make them, and a dimension "sums".
+std::shared_ptr<const DesignSpace> make_sm90_space(bool fast = false);
 
 /// The configuration of a kernel. Where `transposed`, it computes the transposed problem: A of the
 /// configuration is B of the arguments and the reverse, and rows are columns.

@@ -160,8 +160,8 @@ TEST(Refusals, what_cannot_be_checked_is_an_error) {
 
   Problem2d floats(4, 4, 4, Dtype::f32, Dtype::f32, Dtype::f32, Dtype::f32);
   EXPECT_THAT(failure(GemmArguments(floats.a.view(), floats.b.view(), floats.out.view(), Dtype::f32,
-                                    {}, {"D = relu(accum)"})),
-              HasSubstr("epilogue"));
+                                    {}, {"D = accum + C", {{"C", floats.out.view()}}})),
+              HasSubstr("in place"));
   EXPECT_THAT(
       failure(GemmArguments(floats.a.view(), floats.b.view(), floats.out.view(), Dtype::i32)),
       HasSubstr("i32 accumulator of floating-point"));

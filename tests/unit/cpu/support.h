@@ -170,7 +170,8 @@ inline std::vector<Combination> all_combinations() {
   combinations.push_back({Dtype::f64, Dtype::f64, Dtype::f32});
   for (const Dtype a : bytes) {
     for (const Dtype b : bytes) {
-      for (const Dtype out : {Dtype::i32, Dtype::f32, Dtype::i8, Dtype::u8}) {
+      for (const Dtype out : {Dtype::i32, Dtype::f32, Dtype::i8, Dtype::u8, Dtype::f16, Dtype::bf16,
+                              Dtype::e4m3, Dtype::e5m2}) {
         combinations.push_back({a, b, out});
       }
     }

@@ -165,8 +165,12 @@ TEST_F(BundleTest, RefusesATargetThatTheKernelIsNotFor) {
   const Registered registered(std::make_shared<CodeClass>());
   for (const char* target : {"sm_80", "sm_35", "gpu", ""}) {
     discovery::StoredBundle bundle;
-    bundle.artifacts.push_back(
-        {.kernel = "coded-f32-v0", .target = target, .abi = "one", .knobs = {}, .code = {}});
+    bundle.artifacts.push_back({.kernel = "coded-f32-v0",
+                                .target = target,
+                                .abi = "one",
+                                .knobs = {},
+                                .epilogue = {},
+                                .code = {}});
     write(discovery::encode(bundle));
     EXPECT_EQ(error_of([&] { (void)Bundle::open(path_); }).kind(), ErrorKind::value) << target;
   }
@@ -236,7 +240,7 @@ TEST(BundleFile, RefusesKnobsThatNoKernelHas) {
   for (const auto& [swizzle, split] : {std::pair(0, 1), std::pair(1, 0), std::pair(-3, 2)}) {
     discovery::StoredBundle bundle;
     bundle.artifacts.push_back(
-        {.kernel = "k", .target = "cpu", .abi = "", .knobs = {}, .code = {}});
+        {.kernel = "k", .target = "cpu", .abi = "", .knobs = {}, .epilogue = {}, .code = {}});
     bundle.artifacts[0].knobs.swizzle = static_cast<std::int16_t>(swizzle);
     bundle.artifacts[0].knobs.split = static_cast<std::int16_t>(split);
     EXPECT_EQ(error_of([&] { (void)discovery::decode(discovery::encode(bundle)); }).kind(),
@@ -261,7 +265,7 @@ std::string file_with(const std::string& manifest) {
 TEST(BundleFile, RefusesNumbersThatAreNone) {
   auto manifest = [](const std::string& number) {
     return R"({"artifacts":[{"kernel":"k","target":"cpu","abi":"","format":"","compiler":"",)"
-           R"("knobs":{"raster":"m","swizzle":1,"split":1},"offset":)" +
+           R"("epilogue":"","knobs":{"raster":"m","swizzle":1,"split":1},"offset":)" +
            number +
            R"(,"bytes":0,"resources":{"registers":0,"shared_bytes":0,"stack_bytes":0,)"
            R"("spill_store_bytes":0,"spill_load_bytes":0,"barriers":0}}],"rules":[]})";
@@ -277,7 +281,8 @@ TEST(BundleFile, RefusesNumbersThatAreNone) {
 
 TEST(BundleFile, RefusesOffsetsBeyondTheFile) {
   discovery::StoredBundle bundle;
-  bundle.artifacts.push_back({.kernel = "k", .target = "cpu", .abi = "", .knobs = {}, .code = {}});
+  bundle.artifacts.push_back(
+      {.kernel = "k", .target = "cpu", .abi = "", .knobs = {}, .epilogue = {}, .code = {}});
   bundle.rules.push_back({.problem = "gemm", .m_low = 0, .m_high = 1, .artifact = 9});
   EXPECT_EQ(error_of([&] { (void)discovery::decode(discovery::encode(bundle)); }).kind(),
             ErrorKind::value);

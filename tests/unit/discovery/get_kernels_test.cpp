@@ -259,7 +259,7 @@ TEST(GetKernels, KernelsOverTheWorkspaceLimitAreLeftOut) {
   EXPECT_THAT(get_kernels(f32_gemm(at_most(999))), IsEmpty());
 }
 
-TEST(GetKernels, ScaledOperandsAndEpiloguesFindNothingYet) {
+TEST(GetKernels, ClassesRefuseEpiloguesUnlessTheySayOtherwise) {
   const Registered there(make_class("small", small_space()));
   EXPECT_THAT(get_kernels(gemm({}, {}, {"D = relu(accum)"})), IsEmpty());
 }

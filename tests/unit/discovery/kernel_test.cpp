@@ -191,7 +191,7 @@ TEST(KernelSupports, KeepsToTheWorkspaceLimit) {
   EXPECT_FALSE(kernel.with_knobs({.split = 2}).supports(gemm({}, at_most(199))).ok());
 }
 
-TEST(KernelSupports, EpiloguesAreNotThereYet) {
+TEST(KernelSupports, RefusesAnEpilogueThatTheKernelDoesNotHave) {
   const Status status = small_kernel(small_class()).supports(gemm({}, {}, {"D = relu(accum)"}));
   EXPECT_EQ(status.reason(), Reason::epilogue);
   EXPECT_EQ(status.error(), "epilogue: expected none, got \"D = relu(accum)\"");

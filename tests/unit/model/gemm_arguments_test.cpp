@@ -102,9 +102,9 @@ TEST(GemmArguments, CarriesControlsAndEpilogue) {
   controls.allow_tf32 = true;
   controls.workspace_limit = 5;
   const GemmArguments arguments(tensor({4, 4}), tensor({4, 4}), tensor({4, 4}), Dtype::f16,
-                                controls, {"D = relu(accum)"});
+                                controls, EpilogueArguments("D = relu(accum)"));
   EXPECT_EQ(arguments.controls(), controls);
-  EXPECT_EQ(arguments.epilogue().text, "D = relu(accum)");
+  EXPECT_EQ(arguments.epilogue().text(), "D = relu(accum)");
 }
 
 TEST(GemmArguments, RefusesWrongRanks) {

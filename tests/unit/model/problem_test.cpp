@@ -92,13 +92,14 @@ TEST(ProblemParse, RefusesUnknownOperations) {
 TEST(ProblemParse, RefusesUnknownKeys) {
   EXPECT_EQ(complaint("gemm m=1 determinstic=1"),
             "problem, column 10: expected a key of gemm (m n k l a b out acc epi allow_tf32 "
-            "deterministic workspace), got 'determinstic'; did you mean deterministic?");
+            "fast_accumulation deterministic workspace), got 'determinstic'; did you mean "
+            "deterministic?");
   EXPECT_EQ(complaint("elementwise m=1"),
             "problem, column 13: expected a key of elementwise (op shape a b out allow_tf32 "
             "deterministic workspace), got 'm'");
   EXPECT_EQ(complaint("gemm =1"),
             "problem, column 6: expected a key of gemm (m n k l a b out acc epi allow_tf32 "
-            "deterministic workspace), got nothing");
+            "fast_accumulation deterministic workspace), got nothing");
 }
 
 TEST(ProblemParse, RefusesAKeyGivenTwice) {
@@ -280,7 +281,7 @@ TEST(ProblemArguments, CarryControlsAndEpilogue) {
   const auto arguments =
       Problem::parse("gemm m=2 n=3 k=4 a=f32 allow_tf32=1 epi=\"D = accum\"").arguments();
   EXPECT_TRUE(arguments->controls().allow_tf32);
-  EXPECT_EQ(arguments->epilogue().text, "D = accum");
+  EXPECT_EQ(arguments->epilogue().text(), "D = accum");
 }
 
 TEST(ProblemArguments, AreCheckedLikeAnyOthers) {

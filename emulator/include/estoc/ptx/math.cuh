@@ -53,5 +53,44 @@ inline float error_function(float x) {
 inline double error_function(double x) {
   return std::erf(x);
 }
+inline float ex2_approx(float x) {
+  return std::exp2(x);
+}
+inline float rcp_approx(float x) {
+  return 1.0f / x;
+}
+inline float max_nan(float a, float b) {
+  return std::isnan(a) || a > b ? a : b;
+}
+inline float min_nan(float a, float b) {
+  return std::isnan(a) || a < b ? a : b;
+}
+inline u32 mul_hi(u32 a, u32 b) {
+  return static_cast<u32>(static_cast<u64>(a) * b >> 32);
+}
+inline float exponential_2(float x) {
+  return std::exp2(x);
+}
+inline double exponential_2(double x) {
+  return std::exp2(x);
+}
+inline float exponential_m1(float x) {
+  return std::expm1(x);
+}
+inline double exponential_m1(double x) {
+  return std::expm1(x);
+}
+inline float logarithm_1p(float x) {
+  return std::log1p(x);
+}
+inline double logarithm_1p(double x) {
+  return std::log1p(x);
+}
+inline float power(float x, float y) {
+  return std::pow(x, y);
+}
+inline double power(double x, double y) {
+  return std::pow(x, y);
+}
 
 }  // namespace estoc::ptx

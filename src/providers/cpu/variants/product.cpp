@@ -389,6 +389,10 @@ void add_whole(std::int32_t* sums, const float* products, std::int64_t count) {
 
 }  // namespace
 
+// Of epilogue.cpp.
+void run_strip(const EpilogueStrip& strip);
+void fold_strip(const EpilogueFold& fold);
+
 extern const ProductTable table;
 const ProductTable table = {
     .name = ESTOC_TEXT(ESTOC_VARIANT),
@@ -401,6 +405,8 @@ const ProductTable table = {
     .store_f64 = store<double>,
     .store_i32 = store_wide<std::int32_t>,
     .add_whole = add_whole,
+    .run_strip = run_strip,
+    .fold_strip = fold_strip,
 };
 
 }  // namespace estoc::cpu::ESTOC_VARIANT

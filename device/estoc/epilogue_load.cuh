@@ -1,0 +1,242 @@
+// Where inputs and outputs of an sm90_gemm epilogue lie in shared memory, and the warp that brings
+// inputs there while the products are under way.
+//
+// Inputs that are whole matrices come in boxes of 64 rows, by TMA where they have a tensor map,
+// else by the warp's own loads; vectors and scalars come once a tile.
+#pragma once
+
+#include <estoc/epilogue_reduce.cuh>
+#include <estoc/pipeline.cuh>
+#include <estoc/ptx/tma.cuh>
+#include <estoc/scheduler.cuh>
+#include <estoc/swizzle.cuh>
+
+namespace estoc::epilogue {
+
+/// What of an epilogue's inputs and outputs lies where.
+template <abi::Sm90GemmConfig config, typename E>
+struct TileLayout {
+  static constexpr abi::Sm90EpilogueShape kShape = config.epilogue;
+  static constexpr int kColumns = kShape.columns;
+  static constexpr int kBoxElements = 64 * kColumns;
+
+  __device__ static constexpr bool matrix(int i) { return E::kTensor[i].m && E::kTensor[i].n; }
+  /// Inputs before number `i` that are whole matrices.
+  __device__ static constexpr int matrices(int i) {
+    int count = 0;
+    for (int j = 0; j < i; ++j)
+      count += matrix(j) ? 1 : 0;
+    return count;
+  }
+  __device__ static constexpr int load_offset(int i) {
+    int bytes = 0;
+    for (int j = 0; j < i; ++j)
+      bytes += matrix(j) ? kBoxElements * abi::type_bytes(E::kTensor[j].type) : 0;
+    return bytes;
+  }
+  __device__ static constexpr int store_offset(int i) {
+    int bytes = 0;
+    for (int j = 0; j < i; ++j)
+      bytes += kBoxElements * abi::type_bytes(E::kStore[j].type);
+    return bytes;
+  }
+  /// Bytes of a held value in shared memory.
+  __device__ static constexpr int held_bytes(Type type) { return type == Type::f64 ? 8 : 4; }
+  /// Elements of input `i` that a tile needs when it is no matrix.
+  __device__ static constexpr int extent(int i) {
+    return E::kTensor[i].n ? config.tile_n : E::kTensor[i].m ? config.consumer_rows() : 1;
+  }
+  __device__ static constexpr int value_offset(int i) {
+    int bytes = 0;
+    for (int j = 0; j < i; ++j) {
+      if (!matrix(j)) bytes += (extent(j) * held_bytes(E::kTensor[j].held) + 15) / 16 * 16;
+    }
+    return bytes;
+  }
+  __device__ static constexpr int scalar_offset(int i) { return value_offset(E::kTensors) + 8 * i; }
+  __device__ static constexpr int value_bytes() {
+    return (scalar_offset(E::kScalars) + 15) / 16 * 16;
+  }
+
+  static constexpr int kMatrices = matrices(E::kTensors);
+  static constexpr int kMappedInputs =
+      kMatrices < abi::kEpilogueMaps ? kMatrices : abi::kEpilogueMaps;
+  static constexpr int kMappedOutputs =
+      E::kStores - 1 < abi::kEpilogueMaps ? E::kStores - 1 : abi::kEpilogueMaps;
+  using Maps = abi::EpilogueMaps<kMappedInputs + kMappedOutputs>;
+
+  static_assert(kShape.load_bytes == load_offset(E::kTensors));
+  static_assert(kShape.store_bytes == store_offset(E::kStores));
+  static_assert(kShape.value_bytes == value_bytes());
+  static_assert(kColumns % 16 == 0 && config.tile_n % kColumns == 0);
+
+  u32 area;  // this consumer's shared memory
+
+  __device__ __forceinline__ u32 load(u32 stage, int i) const {
+    return area + stage * kShape.load_bytes + static_cast<u32>(load_offset(i));
+  }
+  __device__ __forceinline__ u32 store(u32 turn, int i) const {
+    return area + kShape.stores_offset() + turn * kShape.store_bytes +
+           static_cast<u32>(store_offset(i));
+  }
+  __device__ __forceinline__ u32 value(int i) const {
+    return area + kShape.values_offset() + static_cast<u32>(value_offset(i));
+  }
+  __device__ __forceinline__ u32 scalar(int i) const {
+    return area + kShape.values_offset() + static_cast<u32>(scalar_offset(i));
+  }
+  /// Boxes of inputs, all of them a stage.
+  static constexpr int kDepth = kShape.load_depth > 0 ? kShape.load_depth : 1;
+  __device__ __forceinline__ Ring<kDepth> boxes() const {
+    return {area + kShape.barriers_offset() + 16};
+  }
+  /// Vectors and scalars of a tile.
+  __device__ __forceinline__ Ring<1> values() const { return {area + kShape.barriers_offset()}; }
+
+  /// By one thread, before fence_mbarrier_init and a barrier.
+  __device__ __forceinline__ void init_barriers() const {
+    if constexpr (kShape.value_bytes > 0) values().init(1);
+    if constexpr (kMatrices > 0) boxes().init(1);
+  }
+};
+
+/// Everything that a kernel hands its epilogue.
+template <abi::Sm90GemmConfig config, typename E>
+struct FusedTile {
+  const typename E::Parameters& parameters;
+  const typename TileLayout<config, E>::Maps& maps;
+};
+
+/// The elements of a box, `count` at a time by `threads` threads: each(row, column).
+template <int columns, int count, int threads, typename Each>
+__device__ __forceinline__ void over_box(u32 thread, const Each& each) {
+#pragma unroll 2
+  for (u32 i = thread; i < 64 * columns / count; i += threads)
+    each(i / (columns / count), i % (columns / count) * count);
+}
+
+/// One warp that brings the inputs of one consumer's tiles.
+template <abi::Sm90GemmConfig config, typename E>
+class TileLoader {
+ public:
+  using Layout = TileLayout<config, E>;
+
+  __device__ __forceinline__ TileLoader(const FusedTile<config, E>& fused, u32 area, i32 m, i32 n)
+      : p_(fused.parameters), maps_(fused.maps), layout_{area}, rows_(m), columns_(n) {}
+
+  /// The inputs of a tile whose rows, those of this consumer, begin at at.m.
+  __device__ __forceinline__ void load(const Tile& at) {
+    if constexpr (Layout::kShape.value_bytes > 0) load_values(at);
+    if constexpr (Layout::kMatrices > 0) {
+#pragma unroll 1
+      for (i32 row = 0; row < config.consumer_rows(); row += 64) {
+#pragma unroll 1
+        for (i32 column = 0; column < config.tile_n; column += Layout::kColumns)
+          load_boxes({at.l, at.m + row, at.n + column});
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ static u32 lane() {
+    return ptx::tid() % 32;
+  }
+
+  __device__ __forceinline__ void load_values(const Tile& at) {
+    layout_.values().wait_empty(turn_);
+    repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
+      if constexpr (!Layout::matrix(i.value)) load_vector<i.value>(at);
+    });
+    repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
+      if (lane() == 0) put(layout_.scalar(i.value), load_scalar<E, i.value>(p_));
+    });
+    ptx::bar_warp_sync();
+    if (lane() == 0) ptx::mbarrier_arrive(layout_.values().full(0));
+    turn_.advance();
+  }
+
+  template <int i>
+  __device__ __forceinline__ void load_vector(const Tile& at) const {
+    constexpr TensorSpec kSpec = E::kTensor[i];
+    using Value = Held<kSpec.held>;
+    const abi::Matrix& from = p_.tensor[i].at;
+    const i32 first = kSpec.n ? at.n : kSpec.m ? at.m : 0;
+    const i32 extent = kSpec.n ? columns_ : kSpec.m ? rows_ : 1;
+    const u64 address =
+        address_of<kSpec.type>(from, {at.l, kSpec.m ? at.m : 0, kSpec.n ? at.n : 0});
+    const i64 stride = kSpec.n ? from.column_stride : kSpec.m ? from.row_stride : 0;
+#pragma unroll 4
+    for (i32 x = static_cast<i32>(lane()); x < Layout::extent(i); x += 32) {
+      const u64 element = address + static_cast<u64>(x * stride * abi::type_bytes(kSpec.type));
+      const Value value = first + x < extent ? load_one<Value, kSpec.type>(element) : Value(0);
+      put(layout_.value(i) + static_cast<u32>(x * Layout::held_bytes(kSpec.held)), value);
+    }
+  }
+
+  template <typename Value>
+  __device__ __forceinline__ static void put(u32 address, Value value) {
+    if constexpr (sizeof(Value) == 8) {
+      ptx::st_shared<2>(address, bit_cast<Words<2>>(value));
+    } else if constexpr (sizeof(Value) == 4) {
+      ptx::st_shared<1>(address, bit_cast<Words<1>>(value));
+    } else {
+      ptx::st_shared<1>(address, Words<1>{value ? 1u : 0u});
+    }
+  }
+
+  /// One box of each matrix; `at` is where it begins.
+  __device__ __forceinline__ void load_boxes(const Tile& at) {
+    const Ring<Layout::kDepth> ring = layout_.boxes();
+    const u32 barrier = ring.full(box_.stage);
+    ring.wait_empty(box_);
+    repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
+      if constexpr (Layout::matrix(i.value)) load_box<i.value>(at, barrier);
+    });
+    ptx::bar_warp_sync();
+    if (lane() == 0) ptx::mbarrier_arrive(barrier);
+    box_.advance();
+  }
+
+  template <int i>
+  __device__ __forceinline__ void load_box(const Tile& at, u32 barrier) const {
+    constexpr Type kType = E::kTensor[i].type;
+    constexpr int kMap = Layout::matrices(i);
+    constexpr u32 kBytes = abi::type_bytes(kType);
+    const abi::EpilogueOperand& from = p_.tensor[i];
+    const u32 box = layout_.load(box_.stage, i);
+    if constexpr (kMap < abi::kEpilogueMaps) {
+      if (from.mapped != 0) {
+        if (lane() != 0) return;
+        ptx::mbarrier_expect_tx(barrier, Layout::kBoxElements * kBytes);
+        ptx::cp_async_bulk_tensor_load<3>(box, maps_.map[kMap], barrier,
+                                          {at.n, at.m, from.mapped == 1 ? at.l : 0});
+        return;
+      }
+    }
+    over_box<Layout::kColumns, 1, 32>(
+        lane(), [&](u32 row, u32 column) __attribute__((always_inline)) {
+          const u32 to = box + swizzled<Layout::kColumns * kBytes>(row, column * kBytes);
+          const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};
+          const bool inside = place.m < rows_ && place.n < columns_;
+          const u64 element = address_of<kType>(from.at, place);
+          if constexpr (kBytes >= 4) {
+            ptx::st_shared<kBytes / 4>(
+                to, inside ? ptx::ld_global<kBytes / 4>(element) : Words<kBytes / 4>{});
+          } else if constexpr (kBytes == 2) {
+            ptx::st_shared_u16(to, inside ? ptx::ld_global_u16(element) : 0);
+          } else {
+            ptx::st_shared_u8(to, inside ? ptx::ld_global_u8(element) : 0);
+          }
+        });
+  }
+
+  const typename E::Parameters& p_;
+  const typename Layout::Maps& maps_;
+  Layout layout_;
+  i32 rows_;
+  i32 columns_;
+  RingPosition<1> turn_;
+  RingPosition<Layout::kDepth> box_;
+};
+
+}  // namespace estoc::epilogue

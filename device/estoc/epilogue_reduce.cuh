@@ -1,0 +1,152 @@
+// Reductions of an epilogue: parts of them in each tile, put together by a second kernel, always in
+// the same order.
+#pragma once
+
+#include <estoc/epilogue.cuh>
+#include <estoc/ptx/barrier.cuh>
+#include <estoc/ptx/griddepcontrol.cuh>
+
+namespace estoc::epilogue {
+
+/// What a reduction begins with.
+template <Reduction reduction, typename Value>
+__device__ __forceinline__ Value neutral() {
+  if constexpr (reduction == Reduction::max || reduction == Reduction::min) {
+    if constexpr (sizeof(Value) == 8) {
+      return bit_cast<Value>(reduction == Reduction::max ? 0xfffull << 52 : 0x7ffull << 52);
+    } else if constexpr (Value(0.5f) != Value(0)) {
+      return bit_cast<Value>(reduction == Reduction::max ? 0xff800000u : 0x7f800000u);
+    } else {
+      return bit_cast<Value>(reduction == Reduction::max ? 0x80000000u : 0x7fffffffu);
+    }
+  }
+  return Value(0);
+}
+
+/// What one element counts for.
+template <Reduction reduction, typename Value>
+__device__ __forceinline__ Value term(Value value) {
+  if constexpr (reduction == Reduction::absmax) return abs(value);
+  if constexpr (reduction == Reduction::sum_of_squares) return mul(value, value);
+  return value;
+}
+
+/// Two parts together; maxima and minima are NaN when either is.
+template <Reduction reduction, typename Value>
+__device__ __forceinline__ Value join(Value x, Value y) {
+  if constexpr (reduction == Reduction::max || reduction == Reduction::absmax) {
+    return maximum(x, y);
+  } else if constexpr (reduction == Reduction::min) {
+    return minimum(x, y);
+  } else {
+    return add(x, y);
+  }
+}
+
+template <typename E, int width>
+__device__ __forceinline__ void set_neutral(ReducedValues<E, width>& values) {
+  repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
+    auto& value = of<i.value>(values);
+    using Value = Held<E::kReduced[i.value].held>;
+    for (Value& each : value)
+      each = neutral<E::kReduced[i.value].reduction, Value>();
+  });
+}
+
+/// The value of lane ^ mask.
+template <typename Value>
+__device__ __forceinline__ Value exchange(Value value, u32 mask) {
+  if constexpr (sizeof(Value) == 8) {
+    Words<2> words = bit_cast<Words<2>>(value);
+    words.word[0] = ptx::shfl_sync_bfly(words.word[0], mask);
+    words.word[1] = ptx::shfl_sync_bfly(words.word[1], mask);
+    return bit_cast<Value>(words);
+  } else {
+    return bit_cast<Value>(ptx::shfl_sync_bfly(bit_cast<u32>(value), mask));
+  }
+}
+
+/// Joins the values of lanes that differ in the bits from `low` to `high` / 2 of their numbers.
+template <Reduction reduction, u32 low, u32 high, typename Value>
+__device__ __forceinline__ Value join_lanes(Value value) {
+#pragma unroll
+  for (u32 mask = low; mask < high; mask *= 2)
+    value = join<reduction>(value, exchange(value, mask));
+  return value;
+}
+
+/// Where a tile's parts stand among those of all tiles: of rows, of columns, of everything.
+struct Parts {
+  i64 row;
+  i64 column;
+  i64 all;
+};
+
+/// Leaves one part; `x` is the row or column where they are kept, `extent` how many there are.
+template <typename E, int i, typename Value>
+__device__ __forceinline__ void leave_part(const abi::EpiloguePartials& to, i64 part, i64 l, i64 x,
+                                           i64 extent, Value value) {
+  constexpr bool kBatch = E::kReduced[i].l;
+  const i64 index =
+      ((kBatch ? 0 : l * to.parts) + part) * to.results + (kBatch ? l * extent : 0) + x;
+  const u64 address = to.address + static_cast<u64>(index) * sizeof(Value);
+  ptx::st_global<sizeof(Value) / 4>(address, bit_cast<Words<sizeof(Value) / 4>>(value));
+}
+
+inline constexpr int kFinishThreads = 256;
+inline constexpr int kFinishShared = 8 * kFinishThreads;
+
+namespace detail {
+
+template <typename Value>
+__device__ __forceinline__ Value shared_value(u32 address) {
+  return bit_cast<Value>(ptx::ld_shared<sizeof(Value) / 4>(address));
+}
+
+/// `lanes` neighbouring groups of threads share each result: thread t has every lanes-th part.
+template <ReducedSpec spec>
+__device__ __forceinline__ void finish_one(const abi::EpilogueResult& r) {
+  using Value = Held<spec.held>;
+  constexpr u32 kSize = sizeof(Value);
+  const u32 lanes = static_cast<u32>(r.lanes);
+  const u32 width = kFinishThreads / lanes;
+  const u32 across = ptx::tid() % width;
+  const u32 lane = ptx::tid() / width;
+  const u32 place = ptx::smem_base() + ptx::tid() * kSize;
+  for (i64 first = static_cast<i64>(ptx::ctaid_x()) * width; first < r.from.results;
+       first += static_cast<i64>(ptx::nctaid_x()) * width) {
+    const i64 result = first + across;
+    Value value = neutral<spec.reduction, Value>();
+    for (i64 part = lane; result < r.from.results && part < r.from.parts; part += lanes) {
+      const u64 address = r.from.address + static_cast<u64>(part * r.from.results + result) * kSize;
+      value = join<spec.reduction>(value, bit_cast<Value>(ptx::ld_global<kSize / 4>(address)));
+    }
+    ptx::st_shared<kSize / 4>(place, bit_cast<Words<kSize / 4>>(value));
+    for (u32 half = lanes / 2; half > 0; half /= 2) {
+      ptx::barrier_sync();
+      if (lane >= half) continue;
+      value = join<spec.reduction>(value, shared_value<Value>(place + half * width * kSize));
+      ptx::st_shared<kSize / 4>(place, bit_cast<Words<kSize / 4>>(value));
+    }
+    if (lane == 0 && result < r.from.results) {
+      const i64 offset = result / r.inner * r.to.batch_stride + result % r.inner * r.to.row_stride;
+      store_one<spec.type>(r.to.address + static_cast<u64>(offset * abi::type_bytes(spec.type)),
+                           value);
+    }
+    ptx::barrier_sync();
+  }
+}
+
+}  // namespace detail
+
+/// The second kernel: CTAs (x, i) put the parts of reduction i together.
+template <typename E>
+__device__ __forceinline__ void finish(const abi::EpilogueResults<E::kReductions>& p) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
+    if (ptx::ctaid_y() == i.value) detail::finish_one<E::kReduced[i.value]>(p.result[i.value]);
+  });
+}
+
+}  // namespace estoc::epilogue

@@ -1,0 +1,474 @@
+// Epilogues of sm90_gemm: a consumer warpgroup evaluates its accumulators against inputs in shared
+// memory; outputs are put into boxes of 64 rows, and leave by TMA or, where there is no map, by the
+// threads' own stores.
+#pragma once
+
+#include <estoc/epilogue_load.cuh>
+#include <estoc/ptx/fence.cuh>
+#include <estoc/ptx/ldmatrix.cuh>
+#include <estoc/ptx/wgmma.cuh>
+#include <estoc/tile_store.cuh>
+
+namespace estoc::epilogue {
+
+// Words that hold two neighbours of an input's box, for each of four pairs (see TileEpilogue).
+template <typename E, int count = E::kTensors>
+struct BoxWords : BoxWords<E, count - 1> {
+  static constexpr int kBytes = abi::type_bytes(E::kTensor[count - 1].type);
+  static constexpr int kWords = kBytes == 8 ? 4 : kBytes == 4 ? 2 : 1;
+  Words<kWords> pair[4];
+};
+template <typename E>
+struct BoxWords<E, 0> {};
+// The values of vectors along M in a thread's two rows.
+template <typename E, int count = E::kTensors>
+struct RowPair : RowPair<E, count - 1> {
+  Held<E::kTensor[count - 1].held> value[2];
+};
+template <typename E>
+struct RowPair<E, 0> {};
+// Sums over the thread's two rows, or of both together.
+template <typename E, int count = E::kReductions>
+struct RowSums : RowSums<E, count - 1> {
+  Held<E::kReduced[count - 1].held> value[2];
+};
+template <typename E>
+struct RowSums<E, 0> {};
+
+/// Passes the tiles of one consumer warpgroup through an epilogue. A thread has pairs of neighbours
+/// in two rows; 16 columns make four pairs: pair q is in columns 8 * (q / 2) and on, row q % 2.
+template <abi::Sm90GemmConfig config, typename E, int barrier>
+class TileEpilogue {
+ public:
+  using Layout = TileLayout<config, E>;
+  using Accumulator = typename E::Accumulator;
+  static constexpr int kColumns = Layout::kColumns;
+
+  __device__ __forceinline__ TileEpilogue(const abi::TensorMap& out,
+                                          const FusedTile<config, E>& fused, u32 area, u32 thread,
+                                          i32 m, i32 n)
+      : out_(out),
+        p_(fused.parameters),
+        maps_(fused.maps),
+        layout_{area},
+        thread_(thread),
+        rows_(m),
+        columns_(n) {}
+
+  /// `acc` are blocks of 64 rows from at.m on.
+  template <int blocks>
+  __device__ __forceinline__ void store(const Accumulator (&acc)[blocks][config.tile_n / 2],
+                                        const Tile& at) {
+    if constexpr (Layout::kShape.value_bytes > 0) layout_.values().wait_full(value_turn_);
+    ScalarValues<E> scalars;
+    repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
+      of<i.value>(scalars) = take<Held<E::kScalar[i.value].held>>(layout_.scalar(i.value));
+    });
+    constexpr int kSteps = config.tile_n / 16;
+    RowPair<E> rows;
+    RowSums<E> sums;
+#pragma unroll(Layout::kShape.rolled ? 1 : blocks* kSteps)
+    for (int step = 0; step < blocks * kSteps; ++step) {
+      const int block = step / kSteps;
+      const int column = step % kSteps * 16;
+      const Tile rows_at{at.l, at.m + 64 * block, at.n};
+      if (column == 0) begin_rows(rows, sums, block);
+      if (column % kColumns == 0) begin_box();
+      Accumulator eight[8];
+      pick(eight, acc, block, column);
+      evaluate(eight, column, rows_at, scalars, rows, sums);
+      if ((column + 16) % kColumns == 0) end_box({at.l, rows_at.m, at.n + column + 16 - kColumns});
+      if (column + 16 == config.tile_n) end_rows(sums, rows_at);
+    }
+    if constexpr (Layout::kShape.value_bytes > 0) {
+      // Everyone has passed the last barrier of the last box.
+      if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));
+      value_turn_.advance();
+    }
+  }
+
+  /// Shared memory may not go before the stores have read it.
+  __device__ __forceinline__ void finish() const {
+    if (thread_ == 0) ptx::cp_async_bulk_wait_group<0>();
+  }
+
+ private:
+  /// What an element is computed from.
+  struct Inputs {
+    const ScalarValues<E>& scalars;
+    const RowPair<E>& rows;
+    const TensorValues<E, 4>& columns;
+    const BoxWords<E>& boxes;
+    int q;
+    int e;
+    u64 index_;
+
+    template <int i>
+    __device__ __forceinline__ auto tensor() const {
+      constexpr TensorSpec kSpec = E::kTensor[i];
+      if constexpr (kSpec.m && kSpec.n) {
+        const auto& words = static_cast<const BoxWords<E, i + 1>&>(boxes).pair[q];
+        return decode<kSpec>(words, e);
+      } else if constexpr (kSpec.n) {
+        return of<i>(columns)[q / 2 * 2 + e];
+      } else {
+        return static_cast<const RowPair<E, i + 1>&>(rows).value[kSpec.m ? q % 2 : 0];
+      }
+    }
+    template <int i>
+    __device__ __forceinline__ auto scalar() const {
+      return of<i>(scalars);
+    }
+    __device__ __forceinline__ u64 index() const { return index_; }
+  };
+
+  /// Where its results go.
+  struct Outputs {
+    StoreValues<E, 2>& stores;
+    RowSums<E>& rows;
+    ReducedValues<E, 4>& columns;
+    int q;
+    int e;
+    bool inside;
+
+    template <int i, typename Value>
+    __device__ __forceinline__ void store(Value value) {
+      of<i>(stores)[e] = value;
+    }
+    template <int i, typename Value>
+    __device__ __forceinline__ void reduce(Value value) {
+      constexpr ReducedSpec kSpec = E::kReduced[i];
+      using Sum = Held<kSpec.held>;
+      Sum* sum = nullptr;
+      if constexpr (kSpec.n) {
+        sum = &of<i>(columns)[q / 2 * 2 + e];
+      } else {
+        sum = &static_cast<RowSums<E, i + 1>&>(rows).value[kSpec.m ? q % 2 : 0];
+      }
+      const Sum next = join<kSpec.reduction>(*sum, term<kSpec.reduction>(to<Sum>(value)));
+      *sum = inside ? next : *sum;
+    }
+  };
+
+  template <TensorSpec spec, int count>
+  __device__ __forceinline__ static Held<spec.held> decode(const Words<count>& words, int e) {
+    using Value = Held<spec.held>;
+    if constexpr (spec.type == Type::f64) {
+      return to<Value>(bit_cast<double>(Words<2>{words.word[2 * e], words.word[2 * e + 1]}));
+    } else if constexpr (abi::type_bytes(spec.type) == 4) {
+      return value_of<Value, spec.type>(words.word[e]);
+    } else {
+      constexpr int kBits = 8 * abi::type_bytes(spec.type);
+      const u32 bits = words.word[0] >> (kBits * e) & ((1u << kBits) - 1);
+      return value_of<Value, spec.type>(bits);
+    }
+  }
+
+  /// A held value in shared memory.
+  template <typename Value>
+  __device__ __forceinline__ static Value take(u32 address) {
+    if constexpr (sizeof(Value) == 8) {
+      return bit_cast<Value>(ptx::ld_shared<2>(address));
+    } else if constexpr (sizeof(Value) == 4) {
+      return bit_cast<Value>(ptx::ld_shared<1>(address));
+    } else {
+      return ptx::ld_shared<1>(address).word[0] != 0;
+    }
+  }
+
+  __device__ __forceinline__ FragmentPlace place() const {
+    return FragmentPlace::of(thread_);
+  }
+
+  /// The thread's accumulators in 16 columns of a block. In a loop that is not unrolled their place
+  /// is known at run time only, and registers have no index.
+  template <int blocks>
+  __device__ __forceinline__ static void pick(Accumulator (&eight)[8],
+                                              const Accumulator (&acc)[blocks][config.tile_n / 2],
+                                              int block, int column) {
+    if constexpr (Layout::kShape.rolled) {
+      repeat<blocks * config.tile_n / 16>([&](auto step) __attribute__((always_inline)) {
+        constexpr int kBlock = step.value / (config.tile_n / 16);
+        constexpr int kFirst = step.value % (config.tile_n / 16) * 8;
+        if (block != kBlock || column != 2 * kFirst) return;
+#pragma unroll
+        for (int x = 0; x < 8; ++x)
+          eight[x] = ptx::acc_value(acc[kBlock][kFirst + x]);
+      });
+    } else {
+#pragma unroll
+      for (int x = 0; x < 8; ++x)
+        eight[x] = ptx::acc_value(acc[block][column / 2 + x]);
+    }
+  }
+
+  /// Inputs are there, and outputs may be written.
+  __device__ __forceinline__ void begin_box() {
+    if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);
+    if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();
+    ptx::bar_sync<barrier, 128>();
+  }
+
+  /// The boxes of the outputs, which begin at `at`, are full.
+  __device__ __forceinline__ void end_box(const Tile& at) {
+    ptx::fence_proxy_async();
+    ptx::bar_sync<barrier, 128>();
+    send(at);
+    if constexpr (Layout::kMatrices > 0) {
+      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));
+      box_.advance();
+    }
+    if constexpr (Layout::kShape.store_depth == 2) store_turn_ ^= 1;
+  }
+
+  __device__ __forceinline__ void begin_rows(RowPair<E>& rows, RowSums<E>& sums, int block) const {
+    repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
+      constexpr TensorSpec kSpec = E::kTensor[i.value];
+      using Value = Held<kSpec.held>;
+      if constexpr (!kSpec.n) {
+        auto& value = static_cast<RowPair<E, i.value + 1>&>(rows).value;
+        const u32 row = kSpec.m ? static_cast<u32>(64 * block) + place().row : 0;
+        const u32 from = layout_.value(i.value) + row * Layout::held_bytes(kSpec.held);
+        value[0] = take<Value>(from);
+        if constexpr (kSpec.m) value[1] = take<Value>(from + 8 * Layout::held_bytes(kSpec.held));
+      }
+    });
+    repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
+      constexpr ReducedSpec kSpec = E::kReduced[i.value];
+      auto& value = static_cast<RowSums<E, i.value + 1>&>(sums).value;
+      value[0] = value[1] = neutral<kSpec.reduction, Held<kSpec.held>>();
+    });
+  }
+
+  /// Columns `column` to column + 15 of the block, into the boxes of the outputs.
+  __device__ __forceinline__ void evaluate(const Accumulator (&eight)[8], int column,
+                                           const Tile& at, const ScalarValues<E>& scalars,
+                                           const RowPair<E>& rows, RowSums<E>& sums) const {
+    const int j = column % kColumns;
+    BoxWords<E> boxes;
+    TensorValues<E, 4> columns;
+    fetch(boxes, columns, column, j);
+    ReducedValues<E, 4> column_sums;
+    set_neutral(column_sums);
+    u32 packed[E::kStores][4];
+#pragma unroll
+    for (int q = 0; q < 4; ++q) {
+      StoreValues<E, 2> stores;
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const i32 m = at.m + static_cast<i32>(place().row) + q % 2 * 8;
+        const i32 n = at.n + column + q / 2 * 8 + static_cast<i32>(place().column) + e;
+        const Inputs inputs{scalars, rows, columns, boxes, q, e, index_of(at.l, m, n)};
+        Outputs outputs{stores, sums, column_sums, q, e, m < rows_ && n < columns_};
+        E::element(eight[2 * q + e], inputs, outputs);
+      }
+      repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
+        put_pair<i.value>(of<i.value>(stores), packed[i.value][q], j, q);
+      });
+    }
+    repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
+      constexpr Type kType = E::kStore[i.value].type;
+      if constexpr (abi::type_bytes(kType) == 2) {
+        const auto& words = packed[i.value];
+        ptx::stmatrix<4>(layout_.store(store_turn_, i.value) + matrix_offset<2>(j),
+                         Words<4>{words[0], words[1], words[2], words[3]});
+      }
+    });
+    leave_columns(column_sums, column, at);
+  }
+
+  __device__ __forceinline__ u64 index_of(i32 l, i32 m, i32 n) const {
+    if constexpr (!E::kIndexed) return 0;
+    return E::kTransposed ? (static_cast<u64>(l) * columns_ + n) * rows_ + m
+                          : (static_cast<u64>(l) * rows_ + m) * columns_ + n;
+  }
+
+  /// Offset in a box of the row that this thread names in ldmatrix and stmatrix: matrices in the
+  /// order rows 0-7, rows 8-15, then the same of the next eight columns.
+  template <int bytes>
+  __device__ __forceinline__ u32 matrix_offset(int j) const {
+    const u32 lane = thread_ % 32;
+    return swizzled<kColumns * bytes>(thread_ / 32 * 16 + lane % 16,
+                                      (static_cast<u32>(j) + lane / 16 * 8) * bytes);
+  }
+  /// Offset in a box of pair q of columns j and on.
+  template <int bytes>
+  __device__ __forceinline__ u32 pair_offset(int j, int q) const {
+    return swizzled<kColumns * bytes>(place().row + q % 2 * 8,
+                                      (static_cast<u32>(j + q / 2 * 8) + place().column) * bytes);
+  }
+
+  __device__ __forceinline__ void fetch(BoxWords<E>& boxes, TensorValues<E, 4>& columns, int column,
+                                        int j) const {
+    repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
+      constexpr TensorSpec kSpec = E::kTensor[i.value];
+      if constexpr (kSpec.m && kSpec.n) {
+        constexpr int kBytes = abi::type_bytes(kSpec.type);
+        auto& pair = static_cast<BoxWords<E, i.value + 1>&>(boxes).pair;
+        const u32 box = layout_.load(box_.stage, i.value);
+        if constexpr (kBytes == 2) {
+          const Words<4> words = ptx::ldmatrix<4>(box + matrix_offset<2>(j));
+#pragma unroll
+          for (int q = 0; q < 4; ++q)
+            pair[q].word[0] = words.word[q];
+        } else {
+#pragma unroll
+          for (int q = 0; q < 4; ++q) {
+            const u32 from = box + pair_offset<kBytes>(j, q);
+            if constexpr (kBytes == 1) pair[q].word[0] = ptx::ld_shared_u16(from);
+            if constexpr (kBytes >= 4) pair[q] = ptx::ld_shared<kBytes / 2>(from);
+          }
+        }
+      } else if constexpr (kSpec.n) {
+        fetch_columns<i.value>(of<i.value>(columns), column);
+      }
+    });
+  }
+
+  template <int i>
+  __device__ __forceinline__ void fetch_columns(Held<E::kTensor[i].held> (&values)[4],
+                                                int column) const {
+    using Value = Held<E::kTensor[i].held>;
+    constexpr u32 kBytes = Layout::held_bytes(E::kTensor[i].held);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const u32 from =
+          layout_.value(i) + (static_cast<u32>(column + 8 * half) + place().column) * kBytes;
+      const Words<kBytes / 2> words = ptx::ld_shared<kBytes / 2>(from);
+      if constexpr (kBytes == 8) {
+        values[2 * half] = bit_cast<Value>(Words<2>{words.word[0], words.word[1]});
+        values[2 * half + 1] = bit_cast<Value>(Words<2>{words.word[2], words.word[3]});
+      } else {
+        values[2 * half] = from_bits<Value>(words.word[0]);
+        values[2 * half + 1] = from_bits<Value>(words.word[1]);
+      }
+    }
+  }
+
+  /// Writes pair q of output `i`, or keeps it for a stmatrix.
+  template <int i, typename Value>
+  __device__ __forceinline__ void put_pair(const Value (&values)[2], u32& packed, int j,
+                                           int q) const {
+    constexpr Type kType = E::kStore[i].type;
+    constexpr int kBytes = abi::type_bytes(kType);
+    const u32 to = layout_.store(store_turn_, i) + pair_offset<kBytes>(j, q);
+    if constexpr (kBytes == 8) {
+      const Words<2> low = bit_cast<Words<2>>(static_cast<double>(values[0]));
+      const Words<2> high = bit_cast<Words<2>>(static_cast<double>(values[1]));
+      ptx::st_shared<4>(to, Words<4>{low.word[0], low.word[1], high.word[0], high.word[1]});
+    } else if constexpr (kBytes == 4) {
+      ptx::st_shared<2>(to, Words<2>{bits_of<kType>(values[0]), bits_of<kType>(values[1])});
+    } else if constexpr (kBytes == 2) {
+      packed = pack<kType>(values);
+    } else {
+      ptx::st_shared_u16(to, pack<kType>(values));
+    }
+  }
+
+  template <Type type, typename Value>
+  __device__ __forceinline__ static u32 pack(const Value (&values)[2]) {
+    constexpr bool kAtOnce = sizeof(Value) == 4 && Value(0.5f) != Value(0) &&
+                             (type == Type::bf16 || type == Type::f16 || type == Type::e4m3);
+    if constexpr (kAtOnce) return estoc::detail::pack<type>(values[0], values[1]);
+    if constexpr (!kAtOnce) {
+      return bits_of<type>(values[0]) | bits_of<type>(values[1]) << 8 * abi::type_bytes(type);
+    }
+  }
+
+  __device__ __forceinline__ void send(const Tile& at) const {
+    repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
+      const u32 box = layout_.store(store_turn_, i.value);
+      if constexpr (i.value <= abi::kEpilogueMaps) {
+        const abi::TensorMap& map =
+            i.value == 0 ? out_ : maps_.map[Layout::kMappedInputs + i.value - 1];
+        if (p_.store[i.value].mapped != 0) {
+          if (thread_ == 0) {
+            ptx::cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});
+          }
+          return;
+        }
+      }
+      copy_out<i.value>(box, at);
+    });
+    if (thread_ == 0) ptx::cp_async_bulk_commit_group();
+  }
+
+  template <int i>
+  __device__ __forceinline__ void copy_out(u32 box, const Tile& at) const {
+    constexpr Type kType = E::kStore[i].type;
+    constexpr u32 kBytes = abi::type_bytes(kType);
+    const abi::Matrix& to = p_.store[i].at;
+    over_box<kColumns, 1, 128>(
+        thread_, [&](u32 row, u32 column) __attribute__((always_inline)) {
+          const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};
+          if (place.m >= rows_ || place.n >= columns_) return;
+          const u32 from = box + swizzled<kColumns * kBytes>(row, column * kBytes);
+          const u64 element = address_of<kType>(to, place);
+          if constexpr (kBytes >= 4) {
+            ptx::st_global<kBytes / 4>(element, ptx::ld_shared<kBytes / 4>(from));
+          } else if constexpr (kBytes == 2) {
+            ptx::st_global_u16(element, ptx::ld_shared_u16(from));
+          } else {
+            ptx::st_global_u8(element, ptx::ld_shared_u8(from));
+          }
+        });
+  }
+
+  __device__ __forceinline__ void leave_columns(const ReducedValues<E, 4>& sums, int column,
+                                                const Tile& at) const {
+    repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
+      constexpr ReducedSpec kSpec = E::kReduced[i.value];
+      if constexpr (kSpec.n) {
+        const auto& values = static_cast<const ReducedValues<E, 4, i.value + 1>&>(sums).value;
+#pragma unroll
+        for (int x = 0; x < 4; ++x) {
+          const auto sum = join_lanes<kSpec.reduction, 4, 32>(values[x]);
+          const i32 n = at.n + column + x / 2 * 8 + static_cast<i32>(place().column) + x % 2;
+          if (thread_ % 32 < 4 && n < columns_ && at.m < rows_) {
+            leave_part<E, i.value>(p_.partial[i.value], at.m / 16 + static_cast<i32>(thread_ / 32),
+                                   at.l, n, columns_, sum);
+          }
+        }
+      }
+    });
+  }
+
+  __device__ __forceinline__ void end_rows(const RowSums<E>& sums, const Tile& at) const {
+    const i32 tile_n = at.n / config.tile_n;
+    const i32 tiles_n = (columns_ + config.tile_n - 1) / config.tile_n;
+    repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
+      constexpr ReducedSpec kSpec = E::kReduced[i.value];
+      const abi::EpiloguePartials& to = p_.partial[i.value];
+      const auto& values = static_cast<const RowSums<E, i.value + 1>&>(sums).value;
+      if constexpr (kSpec.m) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const auto sum = join_lanes<kSpec.reduction, 1, 4>(values[h]);
+          const i32 m = at.m + static_cast<i32>(place().row) + 8 * h;
+          if (thread_ % 4 == 0 && m < rows_ && at.n < columns_) {
+            leave_part<E, i.value>(to, tile_n, at.l, m, rows_, sum);
+          }
+        }
+      } else if constexpr (!kSpec.n) {
+        const auto sum = join_lanes<kSpec.reduction, 1, 32>(values[0]);
+        if (thread_ % 32 == 0 && at.m < rows_ && at.n < columns_) {
+          const i64 part = static_cast<i64>(at.m / 16 + static_cast<i32>(thread_ / 32)) * tiles_n;
+          leave_part<E, i.value>(to, part + tile_n, at.l, 0, 1, sum);
+        }
+      }
+    });
+  }
+
+  const abi::TensorMap& out_;
+  const typename E::Parameters& p_;
+  const typename Layout::Maps& maps_;
+  Layout layout_;
+  u32 thread_;
+  i32 rows_;
+  i32 columns_;
+  u32 store_turn_ = 0;
+  RingPosition<1> value_turn_;
+  RingPosition<Layout::kDepth> box_;
+};
+
+}  // namespace estoc::epilogue

@@ -1,0 +1,61 @@
+// The walk over the checked rows of an output on several threads, and the verdicts on what was
+// seen.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check/judge.h"
+#include "check/parallel.h"
+#include "check/sampling.h"
+#include "estoc/check.hpp"
+
+namespace estoc::check {
+
+inline std::int64_t divide_up(std::int64_t x, std::int64_t y) {
+  return x / y + (x % y != 0 ? 1 : 0);
+}
+
+/// The rows of `sample` from number `first` on, at most `most`.
+std::vector<std::int64_t> rows_from(const RowSample& sample, std::int64_t first, std::int64_t most);
+
+/// How many of the first rows multiply the same matrix B.
+std::size_t rows_with_one_b(const GemmArguments& arguments, std::span<const std::int64_t> rows);
+
+/// "out[0, 3, 17]: expected 1.25, got 1.5".
+std::string describe(const WorstElement& worst, const TensorView& out, std::string_view name);
+
+CheckResult exact_verdict(const Judge& judge);
+CheckResult rounded_verdict(const Judge& judge);
+
+/// The verdict on a GEMM with an epilogue: on D and every other output.
+CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions& options);
+
+/// Runs a checker on each thread over blocks of the sample's rows and of `columns` columns, and
+/// merges what they saw into `total`.
+template <class Total, class MakeChecker>
+void check_blocks(const RowSample& sample, std::int64_t columns, std::int64_t block_rows,
+                  std::int64_t block_columns, const CheckOptions& options, Total& total,
+                  const MakeChecker& make_checker) {
+  const std::int64_t column_blocks = divide_up(columns, block_columns);
+  const std::int64_t tasks = divide_up(sample.count(), block_rows) * column_blocks;
+  std::mutex mutex;
+  run_tasks(tasks, options.threads, options.progress, [&](TaskSource& source) {
+    auto checker = make_checker();
+    while (const std::optional<std::int64_t> task = source.next()) {
+      const auto rows = rows_from(sample, *task / column_blocks * block_rows, block_rows);
+      const std::int64_t first_column = *task % column_blocks * block_columns;
+      const std::int64_t width = std::min(block_columns, columns - first_column);
+      checker.check(rows, first_column, static_cast<int>(width));
+    }
+    const std::lock_guard lock(mutex);
+    total.merge(checker.seen());
+  });
+}
+
+}  // namespace estoc::check

@@ -1,0 +1,94 @@
+// The reference for epilogues: a plain interpreter in float64 that carries along how far rounding
+// may have taken each value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "check/reference.h"
+#include "check/rounding.h"
+#include "estoc/arguments.hpp"
+
+namespace estoc::check {
+
+/// A value of a node: what it should be, and how far from that a correct program may be.
+struct Estimate {
+  double value = 0;
+  double slack = 0;
+  /// Rounding may lead to anything: a root of what may be negative, a quotient by what may be 0.
+  bool any = false;
+};
+
+/// Evaluates the graph of some arguments, element by element. One object a thread.
+class EpilogueOracle {
+ public:
+  /// The arguments must have an epilogue, and data on the host.
+  explicit EpilogueOracle(const GemmArguments& arguments);
+
+  /// All nodes at element (l, m, n), whose accumulator is as expected.
+  void evaluate(std::int64_t l, std::int64_t m, std::int64_t n, const Expectation& accumulator);
+
+  const Estimate& node(std::uint16_t index) const { return values_[index]; }
+
+ private:
+  Estimate leaf(const EpilogueNode& node, const Expectation& accumulator) const;
+  Estimate operation(const EpilogueNode& node) const;
+  Estimate whole_operation(const EpilogueNode& node) const;
+  Estimate comparison(const EpilogueNode& node) const;
+  Estimate logical(const EpilogueNode& node) const;
+  Estimate select(const EpilogueNode& node) const;
+  Estimate cast(const EpilogueNode& node) const;
+  Estimate dropout(const EpilogueNode& node) const;
+  Estimate arithmetic(const EpilogueNode& node) const;
+  Estimate extreme(const EpilogueNode& node) const;
+  Estimate curve(const EpilogueNode& node) const;
+  Estimate power(const EpilogueNode& node) const;
+  Estimate bent(const EpilogueNode& node) const;
+
+  const Estimate& input(const EpilogueNode& node, std::size_t i) const {
+    return values_[node.inputs[i]];
+  }
+  Estimate rounded(double value, double slack) const;
+  Estimate finished(Estimate estimate) const;
+  template <class Function>
+  Estimate monotone(const Estimate& x, Function function, double ulps, double scale) const;
+
+  const GemmArguments& arguments_;
+  const EpilogueBinding& binding_;
+  const EpilogueGraph& graph_;
+  std::vector<Estimate> values_;
+  std::vector<double> scalars_;
+  std::int64_t l_ = 0, m_ = 0, n_ = 0;
+  Dtype floating_ = Dtype::f32;
+  double epsilon_ = 0;
+  double tiny_ = 0;  ///< what is lost where a result is too small
+};
+
+/// One element of a reduced output as it grows.
+class FoldEstimate {
+  static constexpr double kNone = std::numeric_limits<double>::infinity();
+
+ public:
+  void include(EpilogueReduction reduction, EpilogueType type, const Estimate& estimate);
+  void merge(const FoldEstimate& other);
+
+  /// What the output should be, before it is converted to its dtype.
+  Estimate result(EpilogueReduction reduction, EpilogueType type) const;
+
+ private:
+  double sum_ = 0;
+  double magnitude_ = 0;
+  double slack_ = 0;
+  /// The least and the largest of: values less their slack, values, values and their slack.
+  std::array<double, 3> least_{kNone, kNone, kNone};
+  std::array<double, 3> most_{-kNone, -kNone, -kNone};
+  std::uint64_t whole_ = 0;
+  std::int64_t count_ = 0;
+  VectorFacts facts_;
+  bool any_ = false;
+  bool nan_ = false;
+};
+
+}  // namespace estoc::check

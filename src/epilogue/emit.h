@@ -1,0 +1,22 @@
+// Writes the graph of an epilogue as device code.
+#pragma once
+
+#include <string>
+
+#include "estoc/epilogue_graph.hpp"
+
+namespace estoc {
+
+/// A struct `Epilogue` for the kernels of device/estoc (docs/kernels.md, "Epilogues"). Where
+/// `transposed`, the kernel computes the transpose of the output: rows are columns.
+std::string emit_epilogue(const EpilogueGraph& graph, bool transposed);
+
+/// What one element costs, and how many registers its values take at most at a time.
+struct EpilogueCost {
+  double instructions = 0;  ///< of the ordinary units
+  double special = 0;       ///< of the unit for powers, logarithms and reciprocals
+  int live_registers = 0;
+};
+EpilogueCost epilogue_cost(const EpilogueGraph& graph);
+
+}  // namespace estoc

@@ -1,0 +1,70 @@
+// What kernels with an epilogue are given at a launch, and the second stage of its reductions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "estoc/abi.cuh"
+#include "estoc/arguments.hpp"
+#include "estoc/cuda_kernel_class.hpp"
+
+namespace estoc::cuda {
+
+/// How many parts the tiles of a batch leave of a reduction of rows, of columns, of everything.
+struct PartCounts {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  std::int64_t all = 0;
+};
+
+/// A GEMM's epilogue as the code sees it: where `transposed`, rows are columns.
+struct EpilogueView {
+  const EpilogueBinding* binding;
+  GemmExtents extents;
+  bool transposed;
+
+  EpilogueView(const GemmArguments& gemm, bool transposed);
+  const EpilogueGraph& graph() const { return *binding->graph; }
+  Varies turned(Varies varies) const;
+  /// A tensor's address and strides.
+  abi::Matrix matrix(const EpilogueAddress& address) const;
+};
+
+/// Bytes of a reduction's parts in the workspace; 0 without an epilogue.
+std::size_t epilogue_workspace(const GemmArguments& gemm, bool transposed, const PartCounts& parts);
+
+/// What an epilogue adds to the time of a kernel: bytes of global memory, and clocks that one
+/// multiprocessor needs for an element.
+struct EpilogueTraffic {
+  double bytes = 0;
+  double clocks_per_element = 0;
+};
+EpilogueTraffic epilogue_traffic(const GemmArguments& gemm);
+
+/// Adds the epilogue's parameters to the kernel that was added to the plan last. `mapped[i]` says
+/// of each tensor, then of each store, how TMA moves it (abi::EpilogueOperand); null: it does not.
+void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
+                  const int* mapped, LaunchPlan& plan);
+
+/// Adds the second stage of its reductions, if there are any; `empty` when no tile left anything.
+void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
+                bool empty, LaunchPlan& plan);
+
+/// The entry "estoc_finish" of a unit that has a struct Epilogue.
+std::string finish_source(const EpilogueGraph& graph);
+
+/// The struct Epilogue of a unit and what host and device must agree on; nothing for null.
+std::string epilogue_source(const EpilogueGraph* graph, bool transposed);
+
+/// Registers of a thread that evaluates `width` elements at a time, the accumulators not counted:
+/// inputs and outputs of all of them, and the values of one.
+int epilogue_registers(const EpilogueGraph& graph, int width);
+
+/// Fails where `needed` registers are more than `available`.
+Status check_epilogue_registers(int needed, int available);
+
+/// Why no kernel class of CUDA code can have the epilogue; success for nearly all.
+Status check_epilogue_forms(const EpilogueGraph& graph);
+
+}  // namespace estoc::cuda

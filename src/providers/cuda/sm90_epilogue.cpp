@@ -1,0 +1,276 @@
+// What an epilogue takes of an sm90_gemm kernel: shared memory, registers, tensor maps.
+#include "providers/cuda/sm90_epilogue.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "epilogue/emit.h"
+#include "providers/cuda/config_text.h"
+#include "providers/cuda/operand_plane.h"
+#include "providers/cuda/sm90_space.h"
+#include "providers/cuda/tensor_map.h"
+
+namespace estoc::cuda {
+namespace {
+
+using abi::Schedule;
+using abi::Sm90EpilogueShape;
+using abi::Sm90GemmConfig;
+
+constexpr int kSharedBytes = 227 * 1024;
+constexpr int kLeastStages = 3;
+constexpr int kMostDepth = 4;
+constexpr int kBoxRows = 64;
+
+int bytes_of(Dtype dtype) {
+  return dtype_bits(dtype) / 8;
+}
+
+Varies turned(Varies varies, bool transposed) {
+  if (transposed) std::swap(varies.m, varies.n);
+  return varies;
+}
+
+bool is_matrix(const Varies& varies) {
+  return varies.m && varies.n;
+}
+
+int held_bytes(const EpilogueGraph& graph, EpilogueOp leaf, std::size_t slot) {
+  for (const EpilogueNode& node : graph.nodes) {
+    if (node.op == leaf && node.slot == slot) return node.type == EpilogueType::f64 ? 8 : 4;
+  }
+  return 4;
+}
+
+/// The bytes of one element in the boxes of all inputs, of all outputs, and in the widest.
+struct ElementBytes {
+  int loads = 0;
+  int stores = 0;
+  int widest = 0;
+};
+
+ElementBytes element_bytes(const EpilogueGraph& graph) {
+  ElementBytes bytes;
+  for (const EpilogueTensor& tensor : graph.tensors) {
+    if (!is_matrix(tensor.varies)) continue;
+    bytes.loads += bytes_of(tensor.dtype);
+    bytes.widest = std::max(bytes.widest, bytes_of(tensor.dtype));
+  }
+  for (const EpilogueStore& store : graph.stores) {
+    bytes.stores += bytes_of(store.dtype);
+    bytes.widest = std::max(bytes.widest, bytes_of(store.dtype));
+  }
+  return bytes;
+}
+
+/// Vectors and scalars of a tile.
+int value_bytes(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
+  int bytes = 0;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const Varies varies = turned(graph.tensors[i].varies, transposed);
+    if (is_matrix(varies)) continue;
+    const int extent = varies.n ? config.tile_n : varies.m ? config.consumer_rows() : 1;
+    bytes += (extent * held_bytes(graph, EpilogueOp::tensor, i) + 15) / 16 * 16;
+  }
+  return (bytes + 8 * static_cast<int>(graph.scalars.size()) + 15) / 16 * 16;
+}
+
+/// Boxes of one input that cover what a consumer stores of a tile.
+int boxes_of_tile(const Sm90GemmConfig& config, int columns) {
+  return config.consumer_rows() / kBoxRows * (config.tile_n / columns);
+}
+
+/// Inputs under way that hide the way to memory: half a tile of them, or, where the other consumer
+/// multiplies meanwhile, two boxes.
+int depth_wanted(const Sm90GemmConfig& config, int columns) {
+  const int boxes = boxes_of_tile(config, columns);
+  if (config.schedule == Schedule::pingpong) return std::min(boxes, 2);
+  return std::min((boxes + 1) / 2, kMostDepth);
+}
+
+/// The shape with as many boxes as fit; columns 0 when `least` of them do not.
+Sm90EpilogueShape fill(Sm90GemmConfig config, Sm90EpilogueShape shape, int least) {
+  const int most =
+      shape.load_bytes > 0 ? std::min(boxes_of_tile(config, shape.columns), kMostDepth) : 0;
+  for (int depth = most; depth >= (most > 0 ? std::max(least, 1) : 0); --depth) {
+    shape.load_depth = depth;
+    config.epilogue = shape;
+    if (config.shared_bytes() <= kSharedBytes) return shape;
+  }
+  return {};
+}
+
+/// Tries boxes of all widths with all numbers of stages; the widest with the most stages wins.
+Sm90GemmConfig choose(Sm90GemmConfig config, const ElementBytes& bytes, int values, bool rolled,
+                      bool deep_enough) {
+  for (; config.stages >= kLeastStages; --config.stages) {
+    for (const int columns : {64, 32, 16}) {
+      if (config.tile_n % columns != 0 || columns * bytes.widest > 128) continue;
+      for (const int store_depth : {2, 1}) {
+        const Sm90EpilogueShape shape{columns,     kBoxRows * columns * bytes.loads,
+                                      0,           kBoxRows * columns * bytes.stores,
+                                      store_depth, values,
+                                      rolled};
+        config.epilogue = fill(config, shape, deep_enough ? depth_wanted(config, columns) : 1);
+        if (config.epilogue.columns > 0) return config;
+      }
+    }
+  }
+  config.epilogue = {};
+  return config;
+}
+
+/// Registers of a thread for 16 columns of two rows.
+int registers_of(const EpilogueGraph& graph, bool transposed) {
+  int registers = epilogue_cost(graph).live_registers + static_cast<int>(graph.scalars.size());
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const Varies varies = turned(graph.tensors[i].varies, transposed);
+    const int held = held_bytes(graph, EpilogueOp::tensor, i) / 4;
+    registers += is_matrix(varies) ? 4 * std::max(bytes_of(graph.tensors[i].dtype) / 2, 1)
+                 : varies.n        ? 4 * held
+                                   : 2 * held;
+  }
+  for (const EpilogueStore& store : graph.stores)
+    registers += bytes_of(store.dtype) == 2 ? 4 : 2;
+  for (const EpilogueReducedStore& store : graph.reduced) {
+    const int wide = graph.nodes[store.node].type == EpilogueType::f64 ? 2 : 1;
+    registers += (turned(store.keeps, transposed).n ? 4 : 2) * wide;
+  }
+  return registers;
+}
+
+/// Whether the code of all elements of a thread would take long to compile, and to fetch.
+bool is_long(const EpilogueGraph& graph) {
+  const bool by_columns =
+      std::any_of(graph.reduced.begin(), graph.reduced.end(),
+                  [](const EpilogueReducedStore& store) { return store.keeps.m || store.keeps.n; });
+  constexpr double kShortInstructions = 40;
+  return epilogue_cost(graph).instructions > kShortInstructions ||
+         (by_columns && graph.reduced.size() > 1) || graph.stores.size() + graph.tensors.size() > 6;
+}
+
+// What the code takes beside sums, inputs and outputs.
+constexpr int kCodeRegisters = 40;
+
+std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_t bytes) {
+  return static_cast<std::uint64_t>(extent > 1 && stride > 0 ? stride * bytes : 16);
+}
+
+/// How TMA can move the boxes of a tensor: abi::EpilogueOperand::mapped. Stores end with a whole
+/// chunk of 16 bytes; loads do not.
+int how_mapped(const abi::Matrix& at, Dtype dtype, const EpilogueView& view, bool stored) {
+  const std::int64_t size = bytes_of(dtype);
+  const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
+  const std::int64_t columns = view.transposed ? view.extents.m : view.extents.n;
+  constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
+  const bool batched = view.extents.l > 1 && at.batch_stride != 0;
+  auto steps = [&](std::int64_t stride) {
+    return stride > 0 && stride < kMostStride / size && stride * size % 16 == 0;
+  };
+  const bool row = rows == 1 || (at.row_stride >= columns && steps(at.row_stride));
+  const bool whole = !stored || columns * size % 16 == 0;
+  const bool fits = whole && (at.column_stride == 1 || columns == 1) && at.address % 16 == 0 &&
+                    row && (!batched || steps(at.batch_stride));
+  return !fits ? 0 : batched ? 1 : 2;
+}
+
+abi::TensorMap encode(const PlanDevice& device, const Sm90GemmConfig& config, const abi::Matrix& at,
+                      Dtype dtype, bool batched, const EpilogueView& view, std::string_view name) {
+  const std::int64_t size = bytes_of(dtype);
+  const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
+  const std::int64_t columns = view.transposed ? view.extents.m : view.extents.n;
+  const std::int64_t batches = batched ? view.extents.l : 1;
+  const int row_bytes = config.epilogue.columns * static_cast<int>(size);
+  return encode_tensor_map(
+      device, {.operand = name,
+               .type = abi_type(dtype),
+               .address = at.address,
+               .extents = {static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows),
+                           static_cast<std::uint64_t>(batches)},
+               .stride_bytes = {stride_bytes(at.row_stride, rows, size),
+                                stride_bytes(at.batch_stride, batches, size)},
+               .box = {static_cast<std::uint32_t>(config.epilogue.columns), kBoxRows, 1},
+               .swizzle_bytes = row_bytes >= 32 ? row_bytes : 0});
+}
+
+}  // namespace
+
+abi::Sm90GemmConfig sm90_fused_config(const DesignPoint& point, const EpilogueGraph& graph) {
+  const Sm90GemmConfig plain = sm90_config(point);
+  const ElementBytes bytes = element_bytes(graph);
+  const int values = value_bytes(plain, graph, sm90_transposed(point));
+  const bool rolled = is_long(graph);
+  const Sm90GemmConfig deep = choose(plain, bytes, values, rolled, true);
+  return deep.epilogue.columns > 0 ? deep : choose(plain, bytes, values, rolled, false);
+}
+
+Status sm90_supports_epilogue(const DesignPoint& point, const EpilogueGraph& graph) {
+  if (Status status = check_epilogue_forms(graph); !status.ok()) return status;
+  const Sm90GemmConfig config = sm90_fused_config(point, graph);
+  if (config.epilogue.columns == 0) {
+    return Status::fail(Reason::resource,
+                        fmt::format("epilogue: expected inputs and outputs that leave {} stages of "
+                                    "{} bytes in shared memory, got {} bytes an element",
+                                    kLeastStages, config.stage_bytes(),
+                                    element_bytes(graph).loads + element_bytes(graph).stores));
+  }
+  const int available = config.consumers() == 1 ? 255 : config.consumer_registers();
+  return check_epilogue_registers(registers_of(graph, sm90_transposed(point)),
+                                  available - kCodeRegisters - config.sums());
+}
+
+PartCounts sm90_part_counts(const abi::Sm90GemmConfig& config, const GemmExtents& e,
+                            bool transposed) {
+  const std::int64_t blocks = ceil_div(transposed ? e.n : e.m, kBoxRows);
+  const std::int64_t tiles = ceil_div(transposed ? e.m : e.n, config.tile_n);
+  return {.row = tiles, .column = 4 * blocks, .all = 4 * blocks * tiles};
+}
+
+abi::TensorMap sm90_out_map(const PlanDevice& device, const abi::Sm90GemmConfig& config,
+                            const EpilogueView& view) {
+  const abi::Matrix at = view.matrix(view.binding->stores[0]);
+  const Dtype dtype = view.graph().stores[0].dtype;
+  const int mapped = how_mapped(at, dtype, view, true);
+  return mapped != 0 ? encode(device, config, at, dtype, mapped == 1, view, "out")
+                     : abi::TensorMap{};
+}
+
+void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& view,
+                       const Workspace& workspace, bool empty, LaunchPlan& plan) {
+  const EpilogueGraph& graph = view.graph();
+  const PartCounts parts = sm90_part_counts(config, view.extents, view.transposed);
+  if (!empty) {
+    constexpr std::size_t kOperands = EpilogueLimits::kTensors + EpilogueLimits::kStores;
+    std::array<int, kOperands> mapped{};
+    std::array<abi::TensorMap, 2 * std::size_t{abi::kEpilogueMaps}> maps;
+    std::size_t used = 0;
+    int inputs = 0;
+    for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+      if (!is_matrix(graph.tensors[i].varies) || inputs++ >= abi::kEpilogueMaps) continue;
+      const abi::Matrix at = view.matrix(view.binding->tensors[i]);
+      const Dtype dtype = graph.tensors[i].dtype;
+      mapped[i] = how_mapped(at, dtype, view, false);
+      maps[used++] = mapped[i] == 0 ? abi::TensorMap{}
+                                    : encode(plan.device(), config, at, dtype, mapped[i] == 1, view,
+                                             "an input");
+    }
+    for (std::size_t i = 0; i < graph.stores.size() && i <= abi::kEpilogueMaps; ++i) {
+      const abi::Matrix at = view.matrix(view.binding->stores[i]);
+      const Dtype dtype = graph.stores[i].dtype;
+      const int how = mapped[graph.tensors.size() + i] = how_mapped(at, dtype, view, true);
+      if (i == 0) continue;
+      maps[used++] = how == 0
+                         ? abi::TensorMap{}
+                         : encode(plan.device(), config, at, dtype, how == 1, view, "an output");
+    }
+    add_epilogue(view, parts, workspace, mapped.data(), plan);
+    const std::size_t bytes = std::max<std::size_t>(used, 1) * sizeof(abi::TensorMap);
+    std::memcpy(plan.add_parameter_bytes(bytes, alignof(abi::TensorMap)), maps.data(), bytes);
+  }
+  add_finish(view, parts, workspace, empty, plan);
+}
+
+}  // namespace estoc::cuda

@@ -1,0 +1,227 @@
+// Epilogues of sm90_gemm on the emulator: clean in every schedule, and exact on small integers.
+#include "epilogue_case.h"
+
+#include <estoc/kernels/sm90_gemm.cuh>
+
+namespace estoc::epilogue_test {
+namespace {
+
+using abi::Schedule;
+using abi::Sm90EpilogueShape;
+using abi::Sm90GemmConfig;
+using abi::Sm90GemmParameters;
+
+template <Sm90GemmConfig config, typename E>
+void sm90_kernel(const Sm90GemmParameters parameters, const typename E::Parameters epilogue,
+                 const typename epilogue::TileLayout<config, E>::Maps maps) {
+  sm90_gemm<config>(parameters, epilogue::FusedTile<config, E>{epilogue, maps});
+}
+
+/// The configuration with the room that `E` takes.
+template <typename E>
+constexpr Sm90GemmConfig with(Sm90GemmConfig config, int columns, int depth, int store_depth,
+                              bool rolled = false) {
+  Sm90EpilogueShape& s = config.epilogue;
+  s.columns = columns;
+  s.store_depth = store_depth;
+  s.rolled = rolled;
+  for (int i = 0; i < E::kTensors; ++i) {
+    const epilogue::TensorSpec spec = E::kTensor[i];
+    const int held = spec.held == Type::f64 ? 8 : 4;
+    const int extent = spec.n ? config.tile_n : spec.m ? config.consumer_rows() : 1;
+    if (spec.m && spec.n) s.load_bytes += 64 * columns * abi::type_bytes(spec.type);
+    if (!spec.m || !spec.n) s.value_bytes += (extent * held + 15) / 16 * 16;
+  }
+  s.load_depth = s.load_bytes > 0 ? depth : 0;
+  s.value_bytes = (s.value_bytes + 8 * E::kScalars + 15) / 16 * 16;
+  for (int i = 0; i < E::kStores; ++i)
+    s.store_bytes += 64 * columns * abi::type_bytes(E::kStore[i].type);
+  return config;
+}
+
+constexpr Sm90GemmConfig sm90(Type type, Type out, int tile_m, int tile_n, Schedule schedule,
+                              int cluster_m = 1) {
+  return {type,      type,   type == Type::i8 ? Type::i32 : Type::f32,
+          out,       false,  false,
+          tile_m,    tile_n, 3,
+          cluster_m, 1,      schedule,
+          false,     true};
+}
+
+abi::TensorMap map_of(Tensor& tensor, int columns, int rows, int batches, int box_columns,
+                      int box_rows) {
+  const auto size = static_cast<std::uint64_t>(tensor.size());
+  const auto stride = [size](i64 elements) { return static_cast<std::uint64_t>(elements) * size; };
+  const std::uint64_t extents[] = {static_cast<std::uint64_t>(columns),
+                                   static_cast<std::uint64_t>(rows),
+                                   static_cast<std::uint64_t>(batches)};
+  const std::uint64_t strides[] = {stride(tensor.at.row_stride),
+                                   std::max<std::uint64_t>(stride(tensor.at.batch_stride), 16)};
+  const std::uint32_t box[] = {static_cast<std::uint32_t>(box_columns),
+                               static_cast<std::uint32_t>(box_rows), 1};
+  const std::uint32_t ones[] = {1, 1, 1};
+  const int driver_type = tensor.type == Type::bf16  ? 9
+                          : tensor.type == Type::f16 ? 6
+                          : tensor.type == Type::f32 ? 7
+                          : tensor.type == Type::f64 ? 8
+                          : tensor.type == Type::i32 ? 3
+                                                     : 0;
+  const int row_bytes = box_columns * static_cast<int>(tensor.size());
+  const int swizzle = row_bytes == 128 ? 3 : row_bytes == 64 ? 2 : row_bytes == 32 ? 1 : 0;
+  alignas(64) std::array<std::byte, sizeof(abi::TensorMap)> encoded{};
+  EXPECT_EQ(emulator::encode_tiled(encoded.data(), driver_type, 3, tensor.words.data(), extents,
+                                   strides, box, ones, 0, swizzle, 3, 0),
+            0)
+      << emulator::encode_problem();
+  return std::bit_cast<abi::TensorMap>(encoded);
+}
+
+bool can_map(const Tensor& tensor) {
+  const i64 size = static_cast<i64>(tensor.size());
+  return tensor.at.column_stride == 1 && tensor.at.row_stride * size % 16 == 0 &&
+         tensor.at.batch_stride * size % 16 == 0;
+}
+
+/// Tensors have a map where they can, when `maps`.
+template <Sm90GemmConfig config, typename E>
+void run(Case<E> c, unsigned clusters, double tolerance = 0, bool use_maps = true,
+         const emulator::Options& options = {}, bool in_place = false) {
+  using Layout = epilogue::TileLayout<config, E>;
+  const Extents& e = c.e;
+  const int columns = config.epilogue.columns;
+  const int inner = 128 / abi::type_bytes(config.a);
+  const int high = config.tile_m * config.cluster_m;
+  const int wide = config.tile_n * config.cluster_n;
+  // B is K-major: its transpose, in the memory of its own.
+  Tensor b(config.b, {e.l, e.n, e.k, 0}, true, true, true, Lay::padded);
+  for (int l = 0; l < e.l; ++l) {
+    for (int k = 0; k < e.k; ++k) {
+      for (int n = 0; n < e.n; ++n)
+        std::memcpy(b.where(l, n, k), c.b.where(l, k, n), b.size());
+    }
+  }
+  Sm90GemmParameters p{};
+  p.a = map_of(c.a, e.k, e.m, e.l, inner, config.tile_m / config.cluster_n);
+  p.b = map_of(b, e.k, e.n, e.l, inner, config.tile_n / config.cluster_m);
+  p.m = e.m;
+  p.n = e.n;
+  p.k = e.k;
+  p.l = e.l;
+  p.a_batched = p.b_batched = true;
+  p.tiles_m = (e.m + high - 1) / high;
+  p.tiles_n = (e.n + wide - 1) / wide;
+  p.group = 1;
+  const int blocks = (e.m + 63) / 64;
+  const int tiles = (e.n + config.tile_n - 1) / config.tile_n;
+  auto epilogue = c.parameters(tiles, 4 * blocks, 4 * blocks * tiles);
+  typename Layout::Maps maps{};
+  if (in_place) {
+    std::memcpy(c.stores[0].words.data(), c.tensors[0].words.data(), c.stores[0].bytes());
+    epilogue.tensor[0].at = c.stores[0].at;
+  }
+  for (int i = 0; i < E::kTensors; ++i) {
+    Tensor& tensor = in_place && i == 0 ? c.stores[0] : c.tensors[static_cast<std::size_t>(i)];
+    if (!use_maps || !Layout::matrix(i) || !can_map(tensor)) continue;
+    const bool batched = tensor.at.batch_stride != 0;
+    epilogue.tensor[i].mapped = batched ? 1 : 2;
+    maps.map[Layout::matrices(i)] = map_of(tensor, e.n, e.m, batched ? e.l : 1, columns, 64);
+  }
+  for (int i = 0; i < E::kStores && i <= abi::kEpilogueMaps; ++i) {
+    Tensor& tensor = c.stores[static_cast<std::size_t>(i)];
+    if (!use_maps || !can_map(tensor)) continue;
+    epilogue.store[i].mapped = 1;
+    (i == 0 ? p.out : maps.map[Layout::kMappedInputs + i - 1]) =
+        map_of(tensor, e.n, e.m, e.l, columns, 64);
+  }
+  const auto size = static_cast<unsigned>(config.cluster_size());
+  emulator::Options used = c.options(options);
+  used.memory.push_back({b.words.data(), b.bytes(), "B", false});
+  used.cluster = {size, 1, 1};
+  void* arguments[] = {&p, &epilogue, &maps};
+  const emulator::Report report =
+      emulator::launch(emulator::entry<sm90_kernel<config, E>>, {clusters * size, 1, 1},
+                       static_cast<unsigned>(config.threads()),
+                       static_cast<unsigned>(config.shared_bytes()), arguments, used);
+  EXPECT_TRUE(report.clean()) << report.text();
+  c.expect_outputs(epilogue, tolerance);
+}
+
+constexpr Extents kRagged{2, 200, 137, 72};
+constexpr Sm90GemmConfig kCooperative =
+    sm90(Type::bf16, Type::bf16, 128, 64, Schedule::cooperative);
+constexpr Sm90GemmConfig kPingpong = sm90(Type::bf16, Type::bf16, 64, 64, Schedule::pingpong);
+constexpr Sm90GemmConfig kSingle = sm90(Type::bf16, Type::f32, 64, 32, Schedule::single);
+constexpr double kHalfUlpBf16 = 1.0 / 128;
+
+using Linear = golden::linear::Epilogue;
+using Gelu = golden::gelu_tanh::Epilogue;
+using ReluAux = golden::relu_aux::Epilogue;
+using RowAbsmax = golden::row_absmax::Epilogue;
+using Mixed = golden::mixed::Epilogue;
+
+template <typename E>
+Case<E> problem(Lay lay, typename Case<E>::Oracle oracle, const Extents& extents = kRagged) {
+  return Case<E>(Type::bf16, extents, {lay}, oracle);
+}
+
+TEST(Sm90Epilogue, LoadsMatricesByTmaOrByItself) {
+  for (const bool maps : {true, false}) {
+    run<with<Linear>(kCooperative, 64, 2, 2)>(problem<Linear>(Lay::padded, linear), 2, 0, maps);
+    run<with<Linear>(kPingpong, 32, 1, 1)>(problem<Linear>(Lay::padded, linear), 2, 0, maps);
+  }
+  run<with<Linear>(sm90(Type::bf16, Type::bf16, 128, 64, Schedule::pingpong), 32, 3, 2, true)>(
+      problem<Linear>(Lay::padded, linear), 2);
+  run<with<Linear>(kCooperative, 32, 3, 2)>(problem<Linear>(Lay::columns, linear), 2);
+}
+
+// Boxes of C are loaded ahead, those of D stored over them.
+TEST(Sm90Epilogue, OutputMayBeTheInput) {
+  for (const bool maps : {true, false}) {
+    run<with<Linear>(kCooperative, 32, 3, 2)>(
+        problem<Linear>(Lay::padded, linear, {1, 264, 136, 72}), 2, 0, maps, {}, true);
+  }
+}
+
+TEST(Sm90Epilogue, LoadsVectorsOnceATile) {
+  run<with<Gelu>(kCooperative, 64, 1, 2)>(problem<Gelu>(Lay::rows, gelu_tanh), 2, kHalfUlpBf16);
+  run<with<Gelu>(kPingpong, 64, 1, 2)>(problem<Gelu>(Lay::rows, gelu_tanh), 1, kHalfUlpBf16);
+}
+
+TEST(Sm90Epilogue, StoresSeveralOutputs) {
+  run<with<ReluAux>(kCooperative, 64, 1, 2)>(problem<ReluAux>(Lay::padded, relu_aux), 2);
+  run<with<ReluAux>(kPingpong, 32, 1, 1)>(problem<ReluAux>(Lay::loose, relu_aux), 2);
+}
+
+TEST(Sm90Epilogue, Reduces) {
+  run<with<RowAbsmax>(sm90(Type::bf16, Type::e4m3, 128, 64, Schedule::cooperative), 64, 1, 2)>(
+      problem<RowAbsmax>(Lay::padded, row_absmax), 2);
+}
+
+TEST(Sm90Epilogue, OfManyKindsAtOnce) {
+  run<with<Mixed>(kSingle, 16, 2, 1, true)>(problem<Mixed>(Lay::padded, mixed, {2, 72, 72, 72}), 2);
+  run<with<Mixed>(sm90(Type::bf16, Type::f32, 128, 32, Schedule::cooperative, 2), 32, 1, 1)>(
+      Case<Mixed>(Type::bf16, {2, 264, 72, 72}, {Lay::columns, Lay::padded}, mixed), 1);
+}
+
+TEST(Sm90Epilogue, EveryOperation) {
+  using E = golden::every_op::Epilogue;
+  for (const bool maps : {true, false}) {
+    run<with<E>(kSingle, 16, 1, 1, true)>(
+        Case<E>(Type::bf16, {2, 72, 40, 40}, {Lay::padded}, every_op), 2, 2e-6, maps);
+  }
+}
+
+TEST(Sm90Epilogue, EveryOrderOfEventsIsClean) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    emulator::Options options;
+    options.schedule = seed == 0 ? emulator::Schedule::eager : emulator::Schedule::random;
+    options.seed = seed;
+    run<with<Linear>(kCooperative, 32, 2, 2)>(
+        problem<Linear>(Lay::padded, linear, {1, 136, 72, 136}), 1, 0, true, options);
+    run<with<ReluAux>(kPingpong, 32, 1, 1)>(
+        problem<ReluAux>(Lay::padded, relu_aux, {1, 136, 72, 72}), 1, 0, true, options);
+  }
+}
+
+}  // namespace
+}  // namespace estoc::epilogue_test
