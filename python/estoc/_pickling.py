@@ -3,6 +3,7 @@
 from ._estoc import (
     CompiledArtifact,
     ElementwiseArguments,
+    EpilogueArguments,
     GemmArguments,
     GroupedGemmArguments,
     ScaledTensor,
@@ -21,6 +22,7 @@ __all__ = [
     "Tensor",
     "describe",
     "make_artifact",
+    "make_epilogue",
     "make_kernel",
     "make_metadata",
 ]
@@ -44,3 +46,8 @@ def make_metadata(*parts):
 def make_artifact(*parts):
     """A compiled kernel from its code."""
     return _make_artifact(*parts)
+
+
+def make_epilogue(text, operands):
+    """An epilogue from its text and operands."""
+    return EpilogueArguments(text, **operands)

@@ -2,6 +2,7 @@
 
 from ._estoc import (
     ElementwiseArguments,
+    EpilogueArguments,
     GemmArguments,
     GroupedGemmArguments,
     PerformanceControls,
@@ -12,6 +13,7 @@ from ._estoc import (
 
 __all__ = [
     "ElementwiseArguments",
+    "EpilogueArguments",
     "GemmArguments",
     "GroupedGemmArguments",
     "PerformanceControls",

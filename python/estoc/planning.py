@@ -90,13 +90,15 @@ def matmul(
     result = Tensor(out)
     key = (
         *(part for one in (left, right, result) for part in _signature(one)),
-        accumulator_type,
-        epilogue,
+        None if accumulator_type is None else dtype(accumulator_type),
+        epilogue if isinstance(epilogue, str) else None,
     )
-    found = _plans.get(key)
+    keyed = epilogue is None or isinstance(epilogue, str)  # others hold tensors, or are functions
+    found = _plans.get(key) if keyed else None
     if found is None:
         found = plan(left, right, result, accumulator_type, epilogue=epilogue, keep=False)
-        _plans[key] = found
+        if keyed:
+            _plans[key] = found
         if len(_plans) > _MOST_PLANS:
             _plans.popitem(last=False)
     found(left, right, result, stream=stream)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "dtypes.h"
+#include "epilogue.h"
 #include "errors.h"
 #include "estoc/problem.hpp"
 #include "streams.h"
@@ -62,12 +63,6 @@ PerformanceControls controls_for(const PerformanceControls* given, const Tensor&
   return {};
 }
 
-EpilogueArguments epilogue_of(nb::handle epilogue) {
-  if (epilogue.is_none()) return {};
-  if (nb::isinstance<nb::str>(epilogue)) return {nb::cast<std::string>(epilogue)};
-  fail_type("epilogue: expected text or None, got " + class_name(epilogue));
-}
-
 ElementwiseOp parse_op(const std::string& name) {
   if (const auto op = parse_elementwise_op(name)) return *op;
   fail_value("op: expected an elementwise operation such as \"add\" or \"relu\", got \"" + name +
@@ -80,17 +75,20 @@ void bind_controls(nb::module_& module) {
       "Wishes about how an operation is carried out; the defaults promise exact semantics.\n\n"
       "Parameters\n----------\n"
       "allow_tf32 : bool\n    f32 operands may be rounded to tf32 before they are multiplied.\n"
+      "fast_accumulation : bool\n    Products of 8-bit floats may be summed with the bits that "
+      "tensor cores keep.\n"
       "deterministic : bool\n    Only kernels whose result depends on nothing but their input.\n"
       "workspace_limit : int, optional\n    Leave out kernels that need more bytes of workspace.")
       .def(
           "__init__",
-          [](PerformanceControls* self, bool allow_tf32, bool deterministic,
+          [](PerformanceControls* self, bool allow_tf32, bool fast_accumulation, bool deterministic,
              std::optional<std::int64_t> limit) {
-            new (self) PerformanceControls{allow_tf32, deterministic, limit};
+            new (self) PerformanceControls{allow_tf32, fast_accumulation, deterministic, limit};
           },
-          nb::arg("allow_tf32") = false, nb::arg("deterministic") = false,
-          nb::arg("workspace_limit") = nb::none())
+          nb::arg("allow_tf32") = false, nb::arg("fast_accumulation") = false,
+          nb::arg("deterministic") = false, nb::arg("workspace_limit") = nb::none())
       .def_ro("allow_tf32", &PerformanceControls::allow_tf32)
+      .def_ro("fast_accumulation", &PerformanceControls::fast_accumulation)
       .def_ro("deterministic", &PerformanceControls::deterministic)
       .def_ro("workspace_limit", &PerformanceControls::workspace_limit)
       .def(
@@ -102,19 +100,20 @@ void bind_controls(nb::module_& module) {
           nb::arg("other").none())
       .def("__hash__",
            [](const PerformanceControls& self) {
-             return nb::hash(
-                 nb::make_tuple(self.allow_tf32, self.deterministic, self.workspace_limit));
+             return nb::hash(nb::make_tuple(self.allow_tf32, self.fast_accumulation,
+                                            self.deterministic, self.workspace_limit));
            })
       .def("__reduce__",
            [](nb::handle_t<PerformanceControls> self) {
              const auto& controls = nb::cast<const PerformanceControls&>(self);
-             return nb::make_tuple(self.type(),
-                                   nb::make_tuple(controls.allow_tf32, controls.deterministic,
-                                                  controls.workspace_limit));
+             return nb::make_tuple(
+                 self.type(), nb::make_tuple(controls.allow_tf32, controls.fast_accumulation,
+                                             controls.deterministic, controls.workspace_limit));
            })
       .def("__repr__", [](const PerformanceControls& self) {
         return std::string("PerformanceControls(allow_tf32=") +
                (self.allow_tf32 ? "True" : "False") +
+               ", fast_accumulation=" + (self.fast_accumulation ? "True" : "False") +
                ", deterministic=" + (self.deterministic ? "True" : "False") + ", workspace_limit=" +
                (self.workspace_limit ? std::to_string(*self.workspace_limit) : "None") + ")";
       });
@@ -154,7 +153,8 @@ void bind_gemm(nb::module_& module) {
       "    A and B may have two modes, or a batch mode of 1, where out has three.\n"
       "accumulator_type : dtype, optional\n"
       "    f64, f32, f16 or i32. Left out: f64 for f64, i32 for integers, else f32.\n"
-      "epilogue : optional\n    What is applied to the accumulator before it is stored.\n"
+      "epilogue : EpilogueArguments, str or function, optional\n"
+      "    What is applied to the accumulator before it is stored.\n"
       "performance : PerformanceControls, optional\n"
       "    Left out, torch's own switches hold for tensors of torch on a GPU.\n\n"
       "Raises\n------\n"
@@ -266,7 +266,7 @@ const RuntimeArguments& PyArguments::require_native() const {
 PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                  nb::handle accumulator_type, nb::handle epilogue,
                                  const PerformanceControls* controls)
-    : PyArguments(nb::borrow(epilogue)),
+    : PyArguments(to_epilogue(epilogue)),
       a_(import_operand(a, "A", scaled_a_)),
       b_(import_operand(b, "B", scaled_b_)),
       out_(import_tensor(out, "out")) {
@@ -276,7 +276,7 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                 ? usual_accumulator(a_.view.dtype())
                                 : to_dtype(accumulator_type, "accumulator_type");
   native_.emplace(operand_of(a_, scaled_a_), operand_of(b_, scaled_b_), out_.view, accumulator,
-                  controls_for(controls, out_), epilogue_of(epilogue));
+                  controls_for(controls, out_), native_epilogue(this->epilogue()));
 }
 
 std::vector<std::pair<const char*, const Tensor*>> PyGemmArguments::operands() const {

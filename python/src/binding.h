@@ -14,6 +14,7 @@ namespace nb = nanobind;
 void bind_errors(nb::module_& module);
 void bind_dtypes(nb::module_& module);
 void bind_tensors(nb::module_& module);
+void bind_epilogues(nb::module_& module);
 void bind_arguments(nb::module_& module);
 void bind_metadata(nb::module_& module);
 void bind_kernels(nb::module_& module);

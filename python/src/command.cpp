@@ -8,7 +8,8 @@ namespace {
 
 int run(std::vector<std::string> words) {
   std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
+  for (std::string& word : words)
+    pointers.push_back(word.data());
   pointers.push_back(nullptr);
   const nb::gil_scoped_release unlocked;
   return run_command(static_cast<int>(words.size()), pointers.data());

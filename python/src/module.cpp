@@ -10,6 +10,7 @@ NB_MODULE(_estoc, module) {
   py::bind_errors(module);
   py::bind_dtypes(module);
   py::bind_tensors(module);
+  py::bind_epilogues(module);
   py::bind_arguments(module);
   py::bind_metadata(module);
   py::bind_kernels(module);

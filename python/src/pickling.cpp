@@ -3,6 +3,7 @@
 #include <string>
 
 #include "dtypes.h"
+#include "epilogue.h"
 #include "errors.h"
 #include "estoc/discovery.hpp"
 #include "kernels.h"
@@ -44,6 +45,11 @@ nb::tuple reduce_gemm(const PyGemmArguments& self) {
       member("GemmArguments"),
       nb::make_tuple(self.a(), self.b(), self.out(), dtype_object(self.gemm().accumulator_type()),
                      self.epilogue(), self.controls()));
+}
+
+nb::tuple reduce_epilogue(const PyEpilogue& self) {
+  return nb::make_tuple(member("make_epilogue"),
+                        nb::make_tuple(self.native().text(), self.operands()));
 }
 
 nb::tuple reduce_elementwise(const PyElementwiseArguments& self) {
@@ -146,6 +152,7 @@ void add_reduce(Function&& function) {
 void bind_pickling(nb::module_& module) {
   add_reduce<Tensor>(&reduce_tensor);
   add_reduce<PyScaledTensor>(&reduce_scaled);
+  add_reduce<PyEpilogue>(&reduce_epilogue);
   add_reduce<PyGemmArguments>(&reduce_gemm);
   add_reduce<PyElementwiseArguments>(&reduce_elementwise);
   add_reduce<PyGroupedGemmArguments>(&reduce_grouped);

@@ -26,6 +26,7 @@ struct Planned {
   nb::object kernel_object;
   nb::object arguments;  ///< of plan() without tensors; None where none are kept
   nb::object workspace;
+  nb::object epilogue_object;  ///< keeps the epilogue's tensors
 };
 
 struct PlanObject {
@@ -186,9 +187,10 @@ nb::object make_plan(nb::object kernel, nb::object arguments, nb::handle artifac
                               given.controls(),
                               given.gemm().epilogue(),
                               threads,
-                              std::move(kernel),
+                              kernel,
                               keep ? std::move(arguments) : nb::none(),
-                              std::move(workspace)};
+                              std::move(workspace),
+                              given.epilogue()};
   return made;
 }
 

@@ -117,7 +117,7 @@ def test_performance_controls():
     assert args.performance == controls
     assert "allow_tf32=1" in args.problem
     assert pickle.loads(pickle.dumps(controls)) == controls
-    assert hash(controls) == hash(estoc.PerformanceControls(True, False, 64))
+    assert hash(controls) == hash(estoc.PerformanceControls(True, False, False, 64))
     assert controls != estoc.PerformanceControls()
     with pytest.raises(TypeError):
         estoc.GemmArguments(A, B, OUT, performance=3)
