@@ -19,7 +19,7 @@ def find():
             yield pytest.param(code, expected, id=f"{document.stem}_{number}")
 
 
-@pytest.mark.parametrize(("code", "expected"), find())
+@pytest.mark.parametrize(("code", "expected"), list(find()))
 def test_snippet(code, expected, tmp_path):
     file = tmp_path / "snippet.py"  # a file, so that functions have a source
     file.write_text(code)

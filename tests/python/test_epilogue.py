@@ -105,7 +105,7 @@ BAD = [
     ("def f(accum):\n    D = accum", "epilogue:1: expected a function that ends with return D"),
     ("def f(accum):\n    D = accum\n    D = accum\n    return D", "epilogue:3: D is assigned twice"),
     ("def f(accum):\n    D = accum + y\n    return D", "epilogue:2: y is not known"),
-    ("def f(accum):\n    D = accum @ accum\n    return D", "epilogue:2: expected + - "),
+    ("def f(accum):\n    D = accum @ accum\n    return D", r"epilogue:2: expected \+ - "),
     ("def f(accum):\n    for i in accum: pass\n    return D", "epilogue:2: .* got For"),
     ("def f(accum):\n    x = accum\n    y = x\n    return y, x", "epilogue:4: expected D among"),
     ("def f(accum, C):\n    return accum + C", "operand for the parameter C, got none"),
