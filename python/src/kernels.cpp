@@ -19,7 +19,7 @@ namespace {
 std::string name_of(nb::handle kernel) {
   PyKernel& self = kernel_behind(kernel);
   if (self.native) return self.native->name();
-  return nb::cast<std::string>(nb::str(metadata_of(self).attr("kernel_name")));
+  return nb::cast<std::string>(metadata_of(self).attr("kernel_name"));
 }
 
 void require_supported(nb::handle kernel, const PyArguments& arguments,

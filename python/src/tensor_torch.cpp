@@ -9,6 +9,12 @@
 namespace estoc::python {
 namespace {
 
+/// str(object.name)
+std::string text_of(nb::handle object, const char* name) {
+  const nb::object value = object.attr(name);
+  return nb::str(value).c_str();
+}
+
 std::vector<std::int64_t> extents(nb::handle sequence, const char* what) {
   std::vector<std::int64_t> result;
   for (const nb::handle item : sequence) {
@@ -22,7 +28,7 @@ std::vector<std::int64_t> extents(nb::handle sequence, const char* what) {
 }
 
 void require_strided(nb::handle object, const char* what) {
-  const std::string layout = nb::str(object.attr("layout")).c_str();
+  const std::string layout = text_of(object, "layout");
   if (layout != "torch.strided") {
     fail_type(std::string(what) + ": expected a strided tensor, got " + layout);
   }
@@ -57,7 +63,7 @@ Dtype torch_dtype(nb::handle object, const char* what) {
 /// float4_e2m1fn_x2 counts pairs of elements.
 void count_elements_of_pairs(nb::handle object, std::vector<std::int64_t>& shape,
                              std::vector<std::int64_t>& strides) {
-  const std::string_view name = nb::str(object.attr("dtype")).c_str();
+  const std::string name = text_of(object, "dtype");
   if (!name.ends_with("_x2")) return;
   for (std::size_t mode = 0; mode < shape.size(); ++mode) {
     if (strides[mode] == 1) {

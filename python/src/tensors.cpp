@@ -16,6 +16,7 @@ enum class Way : std::uint8_t { none, exchange, torch, fake, numpy, cupy, cuda, 
 struct TypeInfo {
   Way way = Way::none;
   const dlpack::ExchangeApi* exchange = nullptr;
+  bool immutable = false;
   nb::object keep;  // the type, whose address is the key
 };
 
@@ -43,6 +44,8 @@ TypeInfo describe_type(nb::handle type) {
       if (info.way == Way::none && is_class(base, "torch", "Tensor")) info.way = Way::torch;
       if (info.way == Way::none && is_class(base, "numpy", "ndarray")) info.way = Way::numpy;
       if (info.way == Way::none && is_class(base, "cupy", "ndarray")) info.way = Way::cupy;
+      // JAX gives its arrays by DLPack without saying that they must not be written.
+      info.immutable = info.immutable || is_class(base, "jaxlib", "ArrayImpl");
     }
   }
   if (info.way == Way::none || info.way == Way::torch) {
@@ -296,7 +299,9 @@ Tensor import_tensor(nb::handle object, const char* what) {
     case Way::cuda:
       return import_cuda_array(object, what, Framework::other);
     case Way::dlpack:
-      return import_dlpack(object, what, Framework::other);
+      tensor = import_dlpack(object, what, Framework::other);
+      tensor.read_only = tensor.read_only || info.immutable;
+      return tensor;
     default:
       return import_other(object, what);
   }
