@@ -33,6 +33,8 @@ def plan(
 ) -> Plan:
     """Chooses and compiles the kernel for out = a @ b; the result runs it, again and again.
 
+    Kernels written in Python are not among those to choose from.
+
     Parameters
     ----------
     a, b, out, accumulator_type, epilogue, performance
@@ -50,9 +52,11 @@ def plan(
         When no kernel supports the arguments, with the reasons.
     """
     args = GemmArguments(a, b, out, accumulator_type, epilogue=epilogue, performance=performance)
-    for kernel in get_kernels(args, providers=_NATIVE):
-        return _make_plan(kernel, args, kernel.compile(args), workspace, threads, keep)
-    raise UnsupportedError(_why_none(args))
+    kernels = get_kernels(args, providers=_NATIVE)
+    if not kernels:
+        raise UnsupportedError(_why_none(args))
+    artifact = kernels[0].compile(args)
+    return _make_plan(kernels[0], args, artifact, workspace, threads, keep)
 
 
 _NATIVE = ("cpu", "cuda", "cublaslt")
@@ -115,7 +119,8 @@ def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
             f"a, b: expected tensors of two or three modes, got {left.ndim} and {right.ndim}"
         )
     batches = [one.shape[0] for one in (left, right) if one.ndim == 3]
-    return (*batches[:0], *([max(batches)] if batches else []), left.shape[-2], right.shape[-1])
+    matrix = (left.shape[-2], right.shape[-1])
+    return (max(batches), *matrix) if batches else matrix
 
 
 def _empty(a: object, left: Tensor, right: Tensor) -> object:

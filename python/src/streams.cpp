@@ -30,6 +30,17 @@ nb::object torch_function(const char* name, nb::object*& cached) {
   return *cached;
 }
 
+/// False also where torch refuses to say, as it does of tf32 after a mix of old and new settings.
+bool torch_switch(const char* name, nb::object*& cached) {
+  const nb::object function = torch_function(name, cached);
+  if (function.is_none()) return false;
+  try {
+    return nb::cast<bool>(function());
+  } catch (const nb::python_error&) {
+    return false;
+  }
+}
+
 void* torch_stream(int device) {
   static nb::object* cached = nullptr;
   const nb::object current = torch_function("_cuda_getCurrentRawStream", cached);
@@ -87,10 +98,8 @@ PerformanceControls torch_controls() {
   static nb::object* tf32 = nullptr;
   static nb::object* deterministic = nullptr;
   PerformanceControls controls;
-  const nb::object allowed = torch_function("_get_cublas_allow_tf32", tf32);
-  if (!allowed.is_none()) controls.allow_tf32 = nb::cast<bool>(allowed());
-  const nb::object wanted = torch_function("_get_deterministic_algorithms", deterministic);
-  if (!wanted.is_none()) controls.deterministic = nb::cast<bool>(wanted());
+  controls.allow_tf32 = torch_switch("_get_cublas_allow_tf32", tf32);
+  controls.deterministic = torch_switch("_get_deterministic_algorithms", deterministic);
   return controls;
 }
 

@@ -1,5 +1,6 @@
 """The package as a whole: what it imports, shows, documents, and how it is called as a program."""
 
+import importlib
 import inspect
 import pathlib
 import pickle
@@ -11,7 +12,9 @@ import pytest
 
 import estoc
 
-SUBMODULES = "arguments artifact epilogue kernel library manifest metadata planning providers status utils"
+SUBMODULES = (
+    "arguments artifact epilogue kernel library manifest metadata planning providers status utils"
+)
 
 
 def run(*words, **options):
@@ -46,7 +49,7 @@ def test_all_names_exist():
     for name in estoc.__all__:
         assert hasattr(estoc, name)
     for submodule in SUBMODULES.split():
-        module = getattr(estoc, submodule)
+        module = importlib.import_module(f"estoc.{submodule}")
         assert module.__doc__
         for name in module.__all__:
             assert getattr(module, name) is getattr(estoc, name, getattr(module, name))

@@ -103,3 +103,25 @@ def test_dropped_tensors_stay_alive():
     del a, b
     estoc.get_kernels(args)[0].run(args)
     torch.testing.assert_close(out, wanted)
+
+
+def on_gpu(dtype=torch.float32):
+    """Arguments that say that they are torch's, on a GPU that need not be there."""
+    return estoc.GemmArguments(*(torch.empty(64, 64, dtype=dtype, device="meta") for _ in range(3)))
+
+
+def test_torchs_switches_hold_where_the_caller_says_nothing():
+    assert on_gpu().performance == estoc.PerformanceControls()
+    torch.backends.cuda.matmul.allow_tf32 = True
+    torch.use_deterministic_algorithms(True)
+    try:
+        wanted = estoc.PerformanceControls(allow_tf32=True, deterministic=True)
+        assert on_gpu().performance == wanted
+        tensors = [torch.empty(4, 4, device="meta") for _ in range(3)]
+        plain = estoc.PerformanceControls()
+        assert estoc.GemmArguments(*tensors, performance=plain).performance == plain
+        a, b, out = product()
+        assert estoc.GemmArguments(a, b, out).performance == plain
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.use_deterministic_algorithms(False)
