@@ -1,0 +1,375 @@
+// GemmArguments, ElementwiseArguments and GroupedGemmArguments from tensors of any framework.
+#include "arguments.h"
+
+#include <string>
+
+#include "dtypes.h"
+#include "epilogue.h"
+#include "errors.h"
+#include "estoc/problem.hpp"
+#include "streams.h"
+
+namespace estoc::python {
+namespace {
+
+void require_writable(const Tensor& out) {
+  if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
+}
+
+/// Gives tensors without a device of their own that of the others, where these have one.
+void place_together(std::initializer_list<Tensor*> tensors) {
+  const Tensor* anchor = nullptr;
+  for (const Tensor* tensor : tensors) {
+    if (!tensor->placeless && anchor == nullptr) anchor = tensor;
+  }
+  if (anchor == nullptr) return;
+  for (Tensor* tensor : tensors) {
+    if (tensor->placeless) tensor->view = placed(tensor->view, anchor->view.device());
+  }
+}
+
+/// A plain tensor, or the data of a scaled one.
+Tensor import_operand(nb::handle object, const char* what, std::optional<PyScaledTensor>& scaled) {
+  PyScaledTensor* given = nullptr;
+  if (nb::try_cast(object, given, false) && given != nullptr) {
+    scaled = *given;
+    return given->base;
+  }
+  return import_tensor(object, what);
+}
+
+Operand operand_of(const Tensor& tensor, const std::optional<PyScaledTensor>& scaled) {
+  return scaled ? Operand(scaled->native()) : Operand(tensor.view);
+}
+
+nb::object object_of(const Tensor& tensor, const std::optional<PyScaledTensor>& scaled) {
+  return scaled ? nb::cast(*scaled) : nb::cast(tensor);
+}
+
+std::string repr_of(const PyArguments& arguments, const char* name) {
+  std::string text = std::string(name) + "(";
+  for (const auto& [operand, tensor] : arguments.operands()) {
+    if (text.back() != '(') text += ", ";
+    text += std::string(operand) + "=" + tensor->view.to_string();
+  }
+  return text;
+}
+
+PerformanceControls controls_for(const PerformanceControls* given, const Tensor& tensor) {
+  if (given != nullptr) return *given;
+  if (tensor.framework == Framework::torch && tensor.view.device().is_cuda()) {
+    return torch_controls();
+  }
+  return {};
+}
+
+ElementwiseOp parse_op(const std::string& name) {
+  if (const auto op = parse_elementwise_op(name)) return *op;
+  fail_value("op: expected an elementwise operation such as \"add\" or \"relu\", got \"" + name +
+             "\"");
+}
+
+void bind_controls(nb::module_& module) {
+  nb::class_<PerformanceControls>(
+      module, "PerformanceControls",
+      "Wishes about how an operation is carried out; the defaults promise exact semantics.\n\n"
+      "Parameters\n----------\n"
+      "allow_tf32 : bool\n    f32 operands may be rounded to tf32 before they are multiplied.\n"
+      "fast_accumulation : bool\n    Products of 8-bit floats may be summed with the bits that "
+      "tensor cores keep.\n"
+      "deterministic : bool\n    Only kernels whose result depends on nothing but their input.\n"
+      "workspace_limit : int, optional\n    Leave out kernels that need more bytes of workspace.")
+      .def(
+          "__init__",
+          [](PerformanceControls* self, bool allow_tf32, bool fast_accumulation, bool deterministic,
+             std::optional<std::int64_t> limit) {
+            new (self) PerformanceControls{allow_tf32, fast_accumulation, deterministic, limit};
+          },
+          nb::arg("allow_tf32") = false, nb::arg("fast_accumulation") = false,
+          nb::arg("deterministic") = false, nb::arg("workspace_limit") = nb::none())
+      .def_ro("allow_tf32", &PerformanceControls::allow_tf32)
+      .def_ro("fast_accumulation", &PerformanceControls::fast_accumulation)
+      .def_ro("deterministic", &PerformanceControls::deterministic)
+      .def_ro("workspace_limit", &PerformanceControls::workspace_limit)
+      .def(
+          "__eq__",
+          [](const PerformanceControls& self, nb::handle other) {
+            PerformanceControls* given = nullptr;
+            return nb::try_cast(other, given, false) && given != nullptr && self == *given;
+          },
+          nb::arg("other").none())
+      .def("__hash__",
+           [](const PerformanceControls& self) {
+             return nb::hash(nb::make_tuple(self.allow_tf32, self.fast_accumulation,
+                                            self.deterministic, self.workspace_limit));
+           })
+      .def("__reduce__",
+           [](nb::handle_t<PerformanceControls> self) {
+             const auto& controls = nb::cast<const PerformanceControls&>(self);
+             return nb::make_tuple(
+                 self.type(), nb::make_tuple(controls.allow_tf32, controls.fast_accumulation,
+                                             controls.deterministic, controls.workspace_limit));
+           })
+      .def("__repr__", [](const PerformanceControls& self) {
+        return std::string("PerformanceControls(allow_tf32=") +
+               (self.allow_tf32 ? "True" : "False") +
+               ", fast_accumulation=" + (self.fast_accumulation ? "True" : "False") +
+               ", deterministic=" + (self.deterministic ? "True" : "False") + ", workspace_limit=" +
+               (self.workspace_limit ? std::to_string(*self.workspace_limit) : "None") + ")";
+      });
+}
+
+void bind_base(nb::module_& module) {
+  nb::class_<PyArguments>(module, "RuntimeArguments",
+                          "What is to be computed, and on which operands. Keeps its tensors alive.")
+      .def_prop_ro(
+          "operation",
+          [](const PyArguments& self) {
+            const RuntimeArguments* native = self.native();
+            return native != nullptr ? std::string(operation_name(native->operation()))
+                                     : std::string("grouped_gemm");
+          },
+          "\"gemm\", \"elementwise\" or \"grouped_gemm\".")
+      .def_prop_ro(
+          "device", [](const PyArguments& self) { return self.device().name(); },
+          "\"cpu\" or \"cuda:0\".")
+      .def_prop_ro("epilogue", &PyArguments::epilogue)
+      .def_prop_ro("performance", [](const PyArguments& self) { return self.controls(); })
+      .def_prop_ro(
+          "problem",
+          [](const PyArguments& self) { return Problem::of(self.require_native()).to_string(); },
+          "The problem as one line of text, which the command line takes.")
+      .def("__repr__", &PyArguments::describe);
+}
+
+void bind_gemm(nb::module_& module) {
+  nb::class_<PyGemmArguments, PyArguments>(
+      module, "GemmArguments",
+      "out = A @ B, batched when the operands have three modes.\n\n"
+      "Parameters\n----------\n"
+      "A : tensor or ScaledTensor of shape (M, K) or (L, M, K)\n"
+      "B : tensor or ScaledTensor of shape (K, N) or (L, K, N)\n"
+      "out : tensor of shape (M, N) or (L, M, N)\n"
+      "    A and B may have two modes, or a batch mode of 1, where out has three.\n"
+      "accumulator_type : dtype, optional\n"
+      "    f64, f32, f16 or i32. Left out: f64 for f64, i32 for integers, else f32.\n"
+      "epilogue : EpilogueArguments, str or function, optional\n"
+      "    What is applied to the accumulator before it is stored.\n"
+      "performance : PerformanceControls, optional\n"
+      "    Left out, torch's own switches hold for tensors of torch on a GPU.\n\n"
+      "Raises\n------\n"
+      "ValueError\n    Shapes, strides or devices that do not fit; out overlaps itself or an "
+      "input.\n"
+      "TypeError\n    Something that is no tensor, or of a dtype that Estoc does not have.")
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
+                    const PerformanceControls*>(),
+           nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
+           nb::arg("accumulator_type").none() = nb::none(), nb::arg("epilogue") = nb::none(),
+           nb::arg("performance") = nb::none())
+      .def_prop_ro("A", &PyGemmArguments::a)
+      .def_prop_ro("B", &PyGemmArguments::b)
+      .def_prop_ro("out", [](const PyGemmArguments& self) { return self.out(); })
+      .def_prop_ro(
+          "accumulator_type",
+          [](const PyGemmArguments& self) { return dtype_object(self.gemm().accumulator_type()); })
+      .def_prop_ro(
+          "extents",
+          [](const PyGemmArguments& self) {
+            const GemmExtents& extents = self.gemm().extents();
+            return nb::make_tuple(extents.m, extents.n, extents.k, extents.l);
+          },
+          "M, N, K, L.");
+}
+
+void bind_elementwise(nb::module_& module) {
+  nb::class_<PyElementwiseArguments, PyArguments>(
+      module, "ElementwiseArguments",
+      "out = op(A) or out = op(A, B), element by element; A and B broadcast as in NumPy.\n\n"
+      "Parameters\n----------\n"
+      "op : str\n    Binary: add sub mul div maximum minimum. Unary: identity neg abs sqrt rsqrt\n"
+      "    exp log reciprocal relu gelu silu sigmoid tanh.\n"
+      "A : tensor\nB : tensor or None\n    None for a unary operation.\nout : tensor\n"
+      "    May be the same tensor as A or B exactly.\n"
+      "performance : PerformanceControls, optional")
+      .def(nb::init<const std::string&, nb::handle, nb::handle, nb::handle,
+                    const PerformanceControls*>(),
+           nb::arg("op"), nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
+           nb::arg("performance") = nb::none())
+      .def_prop_ro("op",
+                   [](const PyElementwiseArguments& self) {
+                     return elementwise_op_name(self.elementwise().op());
+                   })
+      .def_prop_ro("A", [](const PyElementwiseArguments& self) { return self.a(); })
+      .def_prop_ro("B",
+                   [](const PyElementwiseArguments& self) -> nb::object {
+                     return self.b() ? nb::cast(*self.b()) : nb::none();
+                   })
+      .def_prop_ro("out", [](const PyElementwiseArguments& self) { return self.out(); });
+}
+
+void bind_grouped(nb::module_& module) {
+  nb::class_<PyGroupedGemmArguments, PyArguments>(
+      module, "GroupedGemmArguments",
+      "out[s:e] = A[s:e] @ B[g] for each group g, whose rows end at e = offsets[g].\n\n"
+      "The arguments are checked; no kernel of the library carries them out yet.\n\n"
+      "Parameters\n----------\n"
+      "A : tensor of shape (rows, K)\nB : tensor of shape (groups, K, N)\n"
+      "out : tensor of shape (rows, N)\n"
+      "accumulator_type : dtype, optional\n"
+      "offsets : tensor of shape (groups,), dtype i32\n    Ends of the groups' rows.")
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
+                    const PerformanceControls*>(),
+           nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
+           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none(),
+           nb::arg("performance") = nb::none())
+      .def_prop_ro("A", [](const PyGroupedGemmArguments& self) { return self.a(); })
+      .def_prop_ro("B", [](const PyGroupedGemmArguments& self) { return self.b(); })
+      .def_prop_ro("out", [](const PyGroupedGemmArguments& self) { return self.out(); })
+      .def_prop_ro("offsets", [](const PyGroupedGemmArguments& self) { return self.offsets(); })
+      .def_prop_ro("accumulator_type", [](const PyGroupedGemmArguments& self) {
+        return dtype_object(self.accumulator_type());
+      });
+}
+
+void require_extents(const Tensor& tensor, const char* name,
+                     std::initializer_list<std::int64_t> wanted, const char* words) {
+  const auto shape = tensor.view.shape();
+  const bool same = std::equal(shape.begin(), shape.end(), wanted.begin(), wanted.end());
+  if (!same) {
+    fail_value(std::string(name) + ".shape: expected " + words + ", got " +
+               tensor.view.to_string());
+  }
+}
+
+void require_rank(const Tensor& tensor, const char* name, int rank) {
+  if (tensor.view.rank() != rank) {
+    fail_value(std::string(name) + ".shape: expected " + std::to_string(rank) + " modes, got " +
+               std::to_string(tensor.view.rank()));
+  }
+}
+
+}  // namespace
+
+Dtype usual_accumulator(Dtype dtype) {
+  if (dtype == Dtype::f64) return Dtype::f64;
+  return is_integer(dtype) ? Dtype::i32 : Dtype::f32;
+}
+
+const RuntimeArguments& PyArguments::require_native() const {
+  if (const RuntimeArguments* arguments = native()) return *arguments;
+  throw Error(
+      ErrorKind::unsupported,
+      "operation: expected gemm or elementwise, got grouped_gemm, for which the library has "
+      "no kernel");
+}
+
+PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
+                                 nb::handle accumulator_type, nb::handle epilogue,
+                                 const PerformanceControls* controls)
+    : PyArguments(to_epilogue(epilogue)),
+      a_(import_operand(a, "A", scaled_a_)),
+      b_(import_operand(b, "B", scaled_b_)),
+      out_(import_tensor(out, "out")) {
+  require_writable(out_);
+  if (a_.placeless || b_.placeless || out_.placeless) place_together({&a_, &b_, &out_});
+  const Dtype accumulator = accumulator_type.is_none()
+                                ? usual_accumulator(a_.view.dtype())
+                                : to_dtype(accumulator_type, "accumulator_type");
+  native_.emplace(operand_of(a_, scaled_a_), operand_of(b_, scaled_b_), out_.view, accumulator,
+                  controls_for(controls, out_), native_epilogue(this->epilogue()));
+}
+
+std::vector<std::pair<const char*, const Tensor*>> PyGemmArguments::operands() const {
+  return {{"A", &a_}, {"B", &b_}, {"out", &out_}};
+}
+
+std::string PyGemmArguments::describe() const {
+  return repr_of(*this, "GemmArguments") +
+         ", accumulator_type=" + std::string(dtype_name(native_->accumulator_type())) + ")";
+}
+
+nb::object PyGemmArguments::a() const {
+  return object_of(a_, scaled_a_);
+}
+
+nb::object PyGemmArguments::b() const {
+  return object_of(b_, scaled_b_);
+}
+
+PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle a, nb::handle b,
+                                               nb::handle out, const PerformanceControls* controls)
+    : a_(import_tensor(a, "A")), out_(import_tensor(out, "out")) {
+  const ElementwiseOp operation = parse_op(op);
+  require_writable(out_);
+  if (!b.is_none()) b_ = import_tensor(b, "B");
+  if (is_binary(operation) != b_.has_value()) {
+    fail_value("B: expected " + std::string(b_ ? "None" : "a tensor") + " for " + op + ", got " +
+               (b_ ? "a tensor" : "None"));
+  }
+  if (b_) {
+    place_together({&a_, &*b_, &out_});
+    native_.emplace(operation, a_.view, b_->view, out_.view, controls_for(controls, out_));
+  } else {
+    place_together({&a_, &out_});
+    native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_));
+  }
+}
+
+std::vector<std::pair<const char*, const Tensor*>> PyElementwiseArguments::operands() const {
+  if (!b_) return {{"A", &a_}, {"out", &out_}};
+  return {{"A", &a_}, {"B", &*b_}, {"out", &out_}};
+}
+
+std::string PyElementwiseArguments::describe() const {
+  return repr_of(*this, "ElementwiseArguments") +
+         ", op=" + std::string(elementwise_op_name(native_->op())) + ")";
+}
+
+PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out,
+                                               nb::handle accumulator_type, nb::handle offsets,
+                                               const PerformanceControls* controls)
+    : a_(import_tensor(a, "A")),
+      b_(import_tensor(b, "B")),
+      out_(import_tensor(out, "out")),
+      offsets_(import_tensor(offsets, "offsets")),
+      accumulator_type_(accumulator_type.is_none()
+                            ? usual_accumulator(a_.view.dtype())
+                            : to_dtype(accumulator_type, "accumulator_type")),
+      controls_(controls_for(controls, out_)) {
+  require_writable(out_);
+  place_together({&a_, &b_, &out_, &offsets_});
+  require_rank(a_, "A", 2);
+  require_rank(b_, "B", 3);
+  require_extents(b_, "B", {b_.view.shape(0), a_.view.shape(1), b_.view.shape(2)},
+                  "(groups, K, N) with the K of A");
+  require_extents(out_, "out", {a_.view.shape(0), b_.view.shape(2)}, "(rows of A, N)");
+  require_extents(offsets_, "offsets", {b_.view.shape(0)}, "(groups,)");
+  if (offsets_.view.dtype() != Dtype::i32) {
+    fail_type("offsets.dtype: expected i32, got " + std::string(dtype_name(offsets_.view.dtype())));
+  }
+  for (const auto& [name, tensor] : operands()) {
+    if (tensor->view.device() != a_.view.device()) {
+      fail_value(std::string(name) + ".device: expected " + a_.view.device().name() +
+                 ", the device of A, got " + tensor->view.device().name());
+    }
+  }
+}
+
+std::vector<std::pair<const char*, const Tensor*>> PyGroupedGemmArguments::operands() const {
+  return {{"A", &a_}, {"B", &b_}, {"out", &out_}, {"offsets", &offsets_}};
+}
+
+std::string PyGroupedGemmArguments::describe() const {
+  return repr_of(*this, "GroupedGemmArguments") +
+         ", accumulator_type=" + std::string(dtype_name(accumulator_type_)) + ")";
+}
+
+void bind_arguments(nb::module_& module) {
+  bind_controls(module);
+  bind_base(module);
+  bind_gemm(module);
+  bind_elementwise(module);
+  bind_grouped(module);
+}
+
+}  // namespace estoc::python

@@ -1,0 +1,115 @@
+// What Python calls RuntimeArguments: the library's arguments and the tensors they refer to.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "estoc/arguments.hpp"
+#include "tensors.h"
+
+namespace estoc::python {
+
+/// Base of the arguments' classes. Keeps the tensors, and so their memory, alive.
+class PyArguments {
+ public:
+  explicit PyArguments(nb::object epilogue = nb::none()) : epilogue_(std::move(epilogue)) {}
+  virtual ~PyArguments() = default;
+  PyArguments(const PyArguments&) = delete;
+  PyArguments& operator=(const PyArguments&) = delete;
+
+  /// Null for an operation that the library itself does not have.
+  virtual const RuntimeArguments* native() const = 0;
+  virtual const PerformanceControls& controls() const = 0;
+  virtual std::vector<std::pair<const char*, const Tensor*>> operands() const = 0;
+  virtual std::string describe() const = 0;
+
+  Device device() const { return operands().front().second->view.device(); }
+  Framework framework() const { return operands().front().second->framework; }
+  const nb::object& epilogue() const { return epilogue_; }
+
+  /// The library's arguments, where a built-in kernel needs them. Throws Error{unsupported}.
+  const RuntimeArguments& require_native() const;
+
+ private:
+  nb::object epilogue_;
+};
+
+class PyGemmArguments final : public PyArguments {
+ public:
+  PyGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
+                  nb::handle epilogue, const PerformanceControls* controls);
+
+  const RuntimeArguments* native() const override { return &*native_; }
+  const PerformanceControls& controls() const override { return native_->controls(); }
+  std::vector<std::pair<const char*, const Tensor*>> operands() const override;
+  std::string describe() const override;
+
+  const GemmArguments& gemm() const { return *native_; }
+  /// What args.A gives: an estoc.Tensor, or the estoc.ScaledTensor that came.
+  nb::object a() const;
+  nb::object b() const;
+  const Tensor& out() const { return out_; }
+
+ private:
+  std::optional<PyScaledTensor> scaled_a_;  // these two are set while a_ and b_ are made
+  std::optional<PyScaledTensor> scaled_b_;
+  Tensor a_;
+  Tensor b_;
+  Tensor out_;
+  std::optional<GemmArguments> native_;
+};
+
+class PyElementwiseArguments final : public PyArguments {
+ public:
+  PyElementwiseArguments(const std::string& op, nb::handle a, nb::handle b, nb::handle out,
+                         const PerformanceControls* controls);
+
+  const RuntimeArguments* native() const override { return &*native_; }
+  const PerformanceControls& controls() const override { return native_->controls(); }
+  std::vector<std::pair<const char*, const Tensor*>> operands() const override;
+  std::string describe() const override;
+
+  const ElementwiseArguments& elementwise() const { return *native_; }
+  const Tensor& a() const { return a_; }
+  const std::optional<Tensor>& b() const { return b_; }
+  const Tensor& out() const { return out_; }
+
+ private:
+  Tensor a_;
+  std::optional<Tensor> b_;
+  Tensor out_;
+  std::optional<ElementwiseArguments> native_;
+};
+
+/// The accumulator of problems that do not name one: f64 for f64, i32 for integers, else f32.
+Dtype usual_accumulator(Dtype dtype);
+
+/// Checked like the others, but no kernel of the library carries it out.
+class PyGroupedGemmArguments final : public PyArguments {
+ public:
+  PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
+                         nb::handle offsets, const PerformanceControls* controls);
+
+  const RuntimeArguments* native() const override { return nullptr; }
+  const PerformanceControls& controls() const override { return controls_; }
+  std::vector<std::pair<const char*, const Tensor*>> operands() const override;
+  std::string describe() const override;
+
+  const Tensor& a() const { return a_; }
+  const Tensor& b() const { return b_; }
+  const Tensor& out() const { return out_; }
+  const Tensor& offsets() const { return offsets_; }
+  Dtype accumulator_type() const { return accumulator_type_; }
+
+ private:
+  Tensor a_;
+  Tensor b_;
+  Tensor out_;
+  Tensor offsets_;
+  Dtype accumulator_type_;
+  PerformanceControls controls_;
+};
+
+}  // namespace estoc::python

@@ -1,0 +1,27 @@
+// What every file of the extension module includes, and the functions that fill the module.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+namespace estoc::python {
+
+namespace nb = nanobind;
+
+void bind_errors(nb::module_& module);
+void bind_dtypes(nb::module_& module);
+void bind_tensors(nb::module_& module);
+void bind_epilogues(nb::module_& module);
+void bind_arguments(nb::module_& module);
+void bind_metadata(nb::module_& module);
+void bind_kernels(nb::module_& module);
+void bind_discovery(nb::module_& module);
+void bind_devices(nb::module_& module);
+void bind_command(nb::module_& module);
+void bind_plans(nb::module_& module);
+void bind_pickling(nb::module_& module);
+
+}  // namespace estoc::python

@@ -1,0 +1,87 @@
+// Devices of the machine, and the small functions of estoc.utils.
+#include "estoc/device.hpp"
+
+#include <string>
+
+#include "errors.h"
+#include "streams.h"
+
+namespace estoc::python {
+namespace {
+
+Status is_cc_supported(const std::vector<int>& wanted) {
+  std::string list;
+  for (const int cc : wanted)
+    list += (list.empty() ? "" : ", ") + std::to_string(cc);
+  const auto& devices = cuda_devices();
+  if (devices.empty()) {
+    return Status::fail(Reason::device,
+                        "device: expected compute capability " + list + ", got no CUDA device");
+  }
+  const int cc = devices.front().target.cc();
+  for (const int one : wanted) {
+    if (one == cc) return Status::success();
+  }
+  return Status::fail(Reason::device, "device: expected compute capability " + list + ", got " +
+                                          std::to_string(cc));
+}
+
+char letter_of(nb::handle stride) {
+  std::vector<std::int64_t> steps;
+  for (const nb::handle step : stride)
+    steps.push_back(nb::cast<std::int64_t>(nb::int_(step)));
+  if (!steps.empty() && steps.back() == 1) return 't';
+  if (steps.size() >= 2 && steps[steps.size() - 2] == 1) return 'n';
+  fail_value("stride: expected 1 in the last or the next to last place, got " +
+             std::string(nb::repr(stride).c_str()));
+}
+
+std::string layout_string(nb::args strides) {
+  std::string text;
+  for (const nb::handle stride : strides)
+    text += letter_of(stride);
+  return text;
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& module) {
+  module.def(
+      "is_device_cc_supported",
+      [](nb::iterable wanted) {
+        std::vector<int> numbers;
+        for (const nb::handle cc : wanted)
+          numbers.push_back(nb::cast<int>(cc));
+        return is_cc_supported(numbers);
+      },
+      nb::arg("ccs"),
+      "A Status: whether the first CUDA device has one of these compute capabilities (90).");
+  module.def(
+      "strides_to_layout_string", &layout_string,
+      "\"tnt\" for strides of which the last, next to last and last is 1. Raises ValueError\n"
+      "where neither is.");
+  module.def(
+      "to_cuda_stream",
+      [](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(to_stream(stream)); },
+      nb::arg("stream").none(),
+      "The address of a CUDA stream: of a stream of torch, CuPy or CUDA Python, an object\n"
+      "with __cuda_stream__, or a number; 0 for None. Raises TypeError for anything else.");
+  module.def(
+      "cuda_devices",
+      [] {
+        nb::list result;
+        for (const DeviceInfo& device : cuda_devices()) {
+          nb::dict line;
+          line["index"] = device.index;
+          line["name"] = device.name;
+          line["target"] = device.target.name();
+          line["multiprocessors"] = device.multiprocessors;
+          line["memory_bytes"] = device.memory_bytes;
+          result.append(line);
+        }
+        return result;
+      },
+      "The CUDA devices as dicts; empty without a driver.");
+}
+
+}  // namespace estoc::python

@@ -1,0 +1,158 @@
+// estoc.dtype and what counts as one.
+#include "dtypes.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "errors.h"
+
+namespace estoc::python {
+namespace {
+
+// Borrowed: the module holds the objects.
+std::array<PyObject*, kDtypeCount> objects{};
+
+struct Alias {
+  std::string_view name;
+  Dtype dtype;
+};
+
+// Names of other projects without '_' and in lower case.
+constexpr std::array<Alias, 24> kAliases{{
+    {"float64", Dtype::f64},
+    {"double", Dtype::f64},
+    {"float32", Dtype::f32},
+    {"tfloat32", Dtype::tf32},
+    {"float16", Dtype::f16},
+    {"half", Dtype::f16},
+    {"bfloat16", Dtype::bf16},
+    {"float8e4m3fn", Dtype::e4m3},
+    {"float8e4m3", Dtype::e4m3},
+    {"float8e5m2", Dtype::e5m2},
+    {"float8e8m0fnu", Dtype::e8m0},
+    {"float8e8m0", Dtype::e8m0},
+    {"float4e2m1fn", Dtype::e2m1},
+    {"float4e2m1fnx2", Dtype::e2m1},
+    {"float4e2m1", Dtype::e2m1},
+    {"int32", Dtype::i32},
+    {"int8", Dtype::i8},
+    {"uint8", Dtype::u8},
+    {"int4", Dtype::i4},
+    {"uint4", Dtype::u4},
+    {"boolean", Dtype::boolean},
+    {"bool", Dtype::boolean},
+    {"fp8e4m3", Dtype::e4m3},
+    {"fp8e5m2", Dtype::e5m2},
+}};
+
+std::string simplified(std::string_view name) {
+  if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  std::string text;
+  for (const char letter : name) {
+    if (letter != '_') text += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return text;
+}
+
+/// The text by which an object that is no estoc.dtype names a dtype; empty where there is none.
+std::string name_of(nb::handle object) {
+  if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
+  if (PyType_Check(object.ptr())) return nb::cast<std::string>(object.attr("__name__"));
+  const nb::object name = nb::getattr(object, "name", nb::none());
+  if (nb::isinstance<nb::str>(name)) return nb::cast<std::string>(name);
+  return nb::str(object).c_str();
+}
+
+/// Dtypes of objects met before, which stay alive for it. Text is not kept: every one is new.
+std::unordered_map<PyObject*, std::pair<nb::object, Dtype>>& known() {
+  static auto* const map = new std::unordered_map<PyObject*, std::pair<nb::object, Dtype>>;
+  return *map;
+}
+
+constexpr std::size_t kMostKnown = 256;
+
+std::string as_text(const PyDtype& dtype) {
+  return std::string(dtype_name(dtype.value));
+}
+
+bool equals(const PyDtype& dtype, nb::handle other) {
+  const std::optional<Dtype> value = try_dtype(other);
+  return value && *value == dtype.value;
+}
+
+nb::object make(nb::handle object) {
+  return dtype_object(to_dtype(object, "dtype"));
+}
+
+}  // namespace
+
+nb::object dtype_object(Dtype dtype) {
+  return nb::borrow(objects[static_cast<std::size_t>(dtype)]);
+}
+
+std::optional<Dtype> dtype_of_name(std::string_view name) {
+  if (const auto dtype = parse_dtype(name)) return dtype;
+  const std::string text = simplified(name);
+  const auto* alias = std::find_if(kAliases.begin(), kAliases.end(),
+                                   [&](const Alias& entry) { return entry.name == text; });
+  if (alias != kAliases.end()) return alias->dtype;
+  return parse_dtype(text);
+}
+
+std::optional<Dtype> try_dtype(nb::handle object) {
+  PyDtype* own = nullptr;
+  if (nb::try_cast(object, own, false) && own != nullptr) return own->value;
+  const auto found = known().find(object.ptr());
+  if (found != known().end()) return found->second.second;
+  if (object.is_none()) return std::nullopt;
+  const std::optional<Dtype> dtype = dtype_of_name(name_of(object));
+  if (dtype && !nb::isinstance<nb::str>(object) && known().size() < kMostKnown) {
+    known().emplace(object.ptr(), std::pair{nb::borrow(object), *dtype});
+  }
+  return dtype;
+}
+
+Dtype to_dtype(nb::handle object, const char* what) {
+  if (const std::optional<Dtype> dtype = try_dtype(object)) return *dtype;
+  fail_type(std::string(what) + ": expected a dtype such as \"f32\" or torch.float32, got " +
+            nb::repr(object).c_str());
+}
+
+void bind_dtypes(nb::module_& module) {
+  auto type =
+      nb::class_<PyDtype>(module, "dtype",
+                          "Element type of a tensor or an accumulator, such as estoc.bf16.\n\n"
+                          "dtype(x) takes a name (\"bf16\", \"bfloat16\") or a dtype of torch, "
+                          "NumPy, ml_dtypes, JAX or CuPy,\nand compares equal to all of these. "
+                          "Raises TypeError for what names no dtype.")
+          .def(nb::new_(&make), nb::arg("dtype").none())
+          .def_prop_ro("name", &as_text, "\"f32\", \"bf16\", \"e4m3\".")
+          .def_prop_ro(
+              "bits", [](const PyDtype& dtype) { return dtype_bits(dtype.value); },
+              "Bits an element takes in memory.")
+          .def("__repr__",
+               [](const PyDtype& dtype) {
+                 return "estoc." + (dtype.value == Dtype::boolean ? "boolean" : as_text(dtype));
+               })
+          .def("__str__", &as_text)
+          .def("__eq__", &equals, nb::arg("other").none())
+          .def("__hash__", [](const PyDtype& dtype) { return nb::hash(nb::cast(as_text(dtype))); })
+          .def("__reduce__", [](nb::handle self) {
+            return nb::make_tuple(self.type(), nb::make_tuple(nb::str(self)));
+          });
+  nb::list all;
+  for (const Dtype dtype : all_dtypes()) {
+    nb::object made = nb::cast(PyDtype{dtype});
+    objects[static_cast<std::size_t>(dtype)] = made.ptr();
+    const char* name = dtype == Dtype::boolean ? "boolean" : dtype_name(dtype).data();
+    module.attr(name) = made;
+    all.append(made);
+  }
+  module.attr("dtypes") = nb::tuple(all);
+}
+
+}  // namespace estoc::python

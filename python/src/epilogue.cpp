@@ -1,0 +1,121 @@
+// Epilogues from text, from Python functions, and their operands.
+#include "epilogue.h"
+
+#include "errors.h"
+
+namespace estoc::python {
+namespace {
+
+/// A scalar of NumPy as Python's own number; anything else as it is.
+nb::object plain(nb::handle value) {
+  const bool scalar = !nb::isinstance<nb::int_>(value) && !nb::isinstance<nb::float_>(value) &&
+                      nb::hasattr(value, "item") && nb::hasattr(value, "newbyteorder");
+  return scalar ? nb::object(value.attr("item")()) : nb::borrow(value);
+}
+
+EpilogueOperand to_operand(const std::string& name, nb::object& value) {
+  if (nb::isinstance<nb::float_>(value)) return {name, nb::cast<double>(value)};
+  if (nb::isinstance<nb::int_>(value)) return {name, nb::cast<std::int64_t>(value)};
+  const Tensor tensor = import_tensor(value, name.c_str());
+  value = nb::cast(tensor);
+  return {name, tensor.view};
+}
+
+bool is_program(nb::handle source) {
+  if (!nb::isinstance<nb::str>(source)) return false;
+  const auto text = nb::cast<std::string>(source);
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return true;
+  const std::string_view rest = std::string_view(text).substr(first);
+  return !rest.starts_with("def ") && !rest.starts_with("lambda ") && !rest.starts_with("@");
+}
+
+}  // namespace
+
+PyEpilogue::PyEpilogue(nb::handle source, const nb::dict& operands) {
+  nb::dict given = nb::borrow<nb::dict>(operands.attr("copy")());
+  std::string text;
+  std::string place;
+  if (is_program(source)) {
+    text = nb::cast<std::string>(source);
+  } else {
+    const nb::object translated =
+        nb::module_::import_("estoc.epilogue").attr("_translate")(source, given);
+    text = nb::cast<std::string>(translated[0]);
+    place = nb::cast<std::string>(translated[1]);
+  }
+  std::vector<EpilogueOperand> native;
+  for (const auto [name, value] : given) {
+    nb::object kept = plain(value);
+    native.push_back(to_operand(nb::cast<std::string>(name), kept));
+    operands_.emplace_back(nb::cast<std::string>(name), std::move(kept));
+  }
+  try {
+    native_ = EpilogueArguments(text, std::move(native));
+  } catch (const Error& error) {
+    if (place.empty()) throw;
+    throw Error(error.kind(), place + ": " + error.what() + ", in \"" + text + "\"");
+  }
+}
+
+nb::dict PyEpilogue::operands() const {
+  nb::dict result;
+  for (const auto& [name, value] : operands_)
+    result[name.c_str()] = value;
+  return result;
+}
+
+nb::object to_epilogue(nb::handle object) {
+  if (object.is_none() || nb::isinstance<PyEpilogue>(object)) return nb::borrow(object);
+  if (!nb::isinstance<nb::str>(object) && !PyCallable_Check(object.ptr())) {
+    fail_type("epilogue: expected an estoc.EpilogueArguments, text, a function or None, got " +
+              class_name(object));
+  }
+  return nb::cast(new PyEpilogue(object, nb::dict()), nb::rv_policy::take_ownership);
+}
+
+EpilogueArguments native_epilogue(nb::handle epilogue) {
+  return epilogue.is_none() ? EpilogueArguments() : nb::cast<const PyEpilogue&>(epilogue).native();
+}
+
+void bind_epilogues(nb::module_& module) {
+  nb::class_<PyEpilogue>(
+      module, "EpilogueArguments",
+      "What is applied to the accumulator before it is stored.\n\n"
+      "Parameters\n----------\n"
+      "source : str or function\n"
+      "    The text of a program, \"D = relu(alpha * accum + bias); aux = accum\"; or a function,\n"
+      "    or its source, whose first parameter is accum, which assigns each name once and "
+      "returns\n"
+      "    D and the other outputs.\n"
+      "**operands : tensors and numbers\n"
+      "    What the names of the program are: inputs, which broadcast to the product's shape, and\n"
+      "    outputs, which are written.\n\n"
+      "Raises ValueError with the column, or the line of the function, and what was expected "
+      "there.")
+      .def(
+          "__init__",
+          [](PyEpilogue* self, nb::handle source, const nb::kwargs& operands) {
+            new (self) PyEpilogue(source, operands);
+          },
+          nb::arg("source"), nb::arg("operands"))
+      .def_prop_ro(
+          "text", [](const PyEpilogue& self) { return self.native().text(); },
+          "The program as text.")
+      .def_prop_ro("operands", &PyEpilogue::operands, "By name.")
+      .def(
+          "__eq__",
+          [](const PyEpilogue& self, nb::handle other) {
+            PyEpilogue* given = nullptr;
+            return nb::try_cast(other, given, false) && given != nullptr &&
+                   self.native() == given->native();
+          },
+          nb::arg("other").none())
+      .def("__hash__",
+           [](const PyEpilogue& self) { return nb::hash(nb::cast(self.native().text())); })
+      .def("__repr__", [](const PyEpilogue& self) {
+        return "EpilogueArguments('" + self.native().text() + "')";
+      });
+}
+
+}  // namespace estoc::python

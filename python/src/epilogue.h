@@ -1,0 +1,33 @@
+// estoc.EpilogueArguments: what is applied to the accumulator, and its tensors.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "estoc/epilogue.hpp"
+#include "tensors.h"
+
+namespace estoc::python {
+
+class PyEpilogue {
+ public:
+  /// `source`: the text of a program, or a Python function or its source, which estoc.epilogue
+  /// translates. Operands are tensors and numbers by name.
+  PyEpilogue(nb::handle source, const nb::dict& operands);
+
+  const EpilogueArguments& native() const { return native_; }
+  /// The operands by name, tensors as estoc.Tensor.
+  nb::dict operands() const;
+
+ private:
+  std::vector<std::pair<std::string, nb::object>> operands_;
+  EpilogueArguments native_;
+};
+
+/// The epilogue that an argument means: None, an EpilogueArguments, text or a function.
+nb::object to_epilogue(nb::handle object);
+EpilogueArguments native_epilogue(nb::handle epilogue);
+
+}  // namespace estoc::python

@@ -1,0 +1,414 @@
+// estoc.Kernel, CompiledArtifact and BoundKernel.
+#include "kernels.h"
+
+#include <string>
+
+#include "errors.h"
+#include "estoc/discovery.hpp"
+#include "streams.h"
+
+namespace estoc::python {
+namespace {
+
+[[noreturn]] void fail_not_written(nb::handle kernel, const char* method) {
+  PyErr_Format(PyExc_NotImplementedError, "%s: a kernel written in Python must have a method %s",
+               class_name(kernel).c_str(), method);
+  throw nb::python_error();
+}
+
+std::string name_of(nb::handle kernel) {
+  PyKernel& self = kernel_behind(kernel);
+  if (self.native) return self.native->name();
+  return nb::cast<std::string>(metadata_of(self).attr("kernel_name"));
+}
+
+void require_supported(nb::handle kernel, const PyArguments& arguments,
+                       std::optional<Target> target = std::nullopt) {
+  const Status status = supports(kernel, arguments, target);
+  if (!status.ok()) {
+    throw Error(ErrorKind::unsupported, "kernel " + name_of(kernel) + ": " + status.error());
+  }
+}
+
+/// __init__(metadata): of a kernel written in Python, or of a built-in one made again.
+void init_kernel(nb::pointer_and_handle<PyKernel> self, nb::object metadata) {
+  PyKernelMetadata* given = nullptr;
+  if (!nb::try_cast(metadata, given, false) || given == nullptr) {
+    fail_type("metadata: expected an estoc.KernelMetadata, got " + class_name(metadata));
+  }
+  const nb::object class_name = nb::getattr(self.h.type(), "class_name", nb::none());
+  if (class_name.is_none() || given->native.kernel_class != nb::cast<std::string>(class_name)) {
+    new (self.p) PyKernel{std::nullopt, std::move(metadata)};
+    return;
+  }
+  new (self.p) PyKernel{kernel_by_name(given->native.name), nb::object()};
+}
+
+nb::object compile_native(nb::handle self, const Kernel& kernel, const PyArguments& arguments,
+                          std::optional<Target> target, const CompileOptions& options) {
+  const RuntimeArguments& native = arguments.require_native();
+  auto compile = [&] {
+    const nb::gil_scoped_release unlocked;
+    return kernel.compile(native, target, options);
+  };
+  return nb::cast(new PyArtifact{compile(), nb::object(), nb::borrow(self)},
+                  nb::rv_policy::take_ownership);
+}
+
+nb::object compile(nb::handle self, const PyArguments& arguments, nb::handle cc, nb::handle target,
+                   bool lineinfo, bool use_caches) {
+  PyKernel& kernel = kernel_behind(self);
+  if (!kernel.native) fail_not_written(self, "compile(self, args, cc=None)");
+  return compile_native(self, *kernel.native, arguments, to_target(cc, target),
+                        {.lineinfo = lineinfo, .use_caches = use_caches});
+}
+
+const Artifact& native_artifact(nb::handle artifact) {
+  PyArtifact* given = nullptr;
+  if (!nb::try_cast(artifact, given, false) || given == nullptr) {
+    fail_type("compiled_artifact: expected an estoc.CompiledArtifact, got " + class_name(artifact));
+  }
+  if (!given->native) fail_value("compiled_artifact: expected one of this kernel, got another");
+  return *given->native;
+}
+
+struct RunWishes {
+  nb::handle artifact;
+  nb::handle stream;
+  nb::handle workspace;
+  bool assume_supported = false;
+  int threads = 0;
+  bool programmatic = false;
+};
+
+RunOptions options_of(const PyArguments& arguments, const RunWishes& wishes) {
+  return {.stream = stream_for(arguments, wishes.stream),
+          .workspace = workspace_of(wishes.workspace, arguments.device()),
+          .threads = wishes.threads,
+          .assume_supported_args = wishes.assume_supported,
+          .programmatic = wishes.programmatic};
+}
+
+void run_native(const Kernel& kernel, const PyArguments& arguments, const RunWishes& wishes) {
+  const RuntimeArguments& native = arguments.require_native();
+  const RunOptions options = options_of(arguments, wishes);
+  if (wishes.artifact.is_none()) {
+    const nb::gil_scoped_release unlocked;
+    kernel.run(native, options);
+    return;
+  }
+  const Artifact& artifact = native_artifact(wishes.artifact);
+  const nb::gil_scoped_release unlocked;
+  kernel.run(native, artifact, options);
+}
+
+nb::object stream_object(const PyArguments& arguments, nb::handle stream) {
+  if (arguments.device().is_cpu()) return nb::borrow(stream);
+  return nb::int_(reinterpret_cast<std::uintptr_t>(stream_for(arguments, stream)));
+}
+
+void run_python(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
+  if (!wishes.assume_supported) require_supported(self, arguments);
+  const nb::object given = nb::find(arguments);
+  const nb::object artifact = wishes.artifact.is_none() ? nb::object(self.attr("compile")(given))
+                                                        : nb::borrow(wishes.artifact);
+  self.attr("_run")(given, artifact, stream_object(arguments, wishes.stream),
+                    nb::arg("workspace") = wishes.workspace);
+}
+
+void run_with(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
+  PyKernel& kernel = kernel_behind(self);
+  if (kernel.native) {
+    run_native(*kernel.native, arguments, wishes);
+  } else {
+    run_python(self, arguments, wishes);
+  }
+}
+
+void run(nb::handle self, const PyArguments& arguments, nb::handle artifact, nb::handle stream,
+         nb::handle workspace, bool assume_supported, int threads, bool programmatic) {
+  run_with(self, arguments, {artifact, stream, workspace, assume_supported, threads, programmatic});
+}
+
+nb::object bind(nb::handle self, const PyArguments& arguments, nb::handle artifact,
+                nb::handle stream, nb::handle workspace, bool assume_supported, int threads) {
+  PyKernel& kernel = kernel_behind(self);
+  const nb::object given = nb::find(arguments);
+  nb::object compiled = nb::borrow(artifact);
+  if (compiled.is_none()) compiled = self.attr("compile")(given);
+  auto bound = std::make_unique<PyBound>();
+  if (kernel.native) {
+    const RunOptions options =
+        options_of(arguments, {compiled, stream, workspace, assume_supported, threads, false});
+    const RuntimeArguments& native = arguments.require_native();
+    bound->native.emplace(kernel.native->bind(native, native_artifact(compiled), options));
+  } else if (!assume_supported) {
+    require_supported(self, arguments);
+  }
+  bound->kernel = nb::borrow(self);
+  bound->arguments = given;
+  bound->artifact = std::move(compiled);
+  bound->workspace = nb::borrow(workspace);
+  bound->on_device = arguments.device().is_cuda();
+  return nb::cast(bound.release(), nb::rv_policy::take_ownership);
+}
+
+void launch(PyBound& self, nb::handle stream) {
+  const auto& arguments = nb::cast<const PyArguments&>(self.arguments);
+  if (!self.native) {
+    run_with(self.kernel, arguments, {self.artifact, stream, self.workspace, true});
+    return;
+  }
+  void* const where = stream_for(arguments, stream);
+  const nb::gil_scoped_release unlocked;
+  const std::lock_guard lock(self.one_at_a_time);
+  self.native->launch(where);
+}
+
+nb::object workspace_size(nb::handle self, const PyArguments& arguments) {
+  PyKernel& kernel = kernel_behind(self);
+  if (!kernel.native) return nb::int_(0);
+  return nb::int_(kernel.native->workspace_size(arguments.require_native()));
+}
+
+int traverse_kernel(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) Py_VISIT(nb::inst_ptr<PyKernel>(self)->metadata.ptr());
+  return 0;
+}
+
+int clear_kernel(PyObject* self) {
+  nb::inst_ptr<PyKernel>(self)->metadata.reset();
+  return 0;
+}
+
+int traverse_artifact(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (nb::inst_ready(self)) {
+    const auto* artifact = nb::inst_ptr<PyArtifact>(self);
+    Py_VISIT(artifact->compiled_obj.ptr());
+    Py_VISIT(artifact->kernel.ptr());
+  }
+  return 0;
+}
+
+int clear_artifact(PyObject* self) {
+  auto* artifact = nb::inst_ptr<PyArtifact>(self);
+  artifact->compiled_obj.reset();
+  artifact->kernel.reset();
+  return 0;
+}
+
+PyType_Slot kernel_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_kernel)},
+                              {Py_tp_clear, reinterpret_cast<void*>(clear_kernel)},
+                              {0, nullptr}};
+PyType_Slot artifact_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse_artifact)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear_artifact)},
+                                {0, nullptr}};
+
+void bind_kernel(nb::module_& module) {
+  nb::class_<PyKernel>(
+      module, "Kernel", nb::type_slots(kernel_slots), nb::is_weak_referenceable(),
+      "One kernel: compiled or compilable, with metadata.\n\n"
+      "A kernel of one's own derives from this class and has the methods\n"
+      "generate_kernels(metadata_filter, epilogue_args=None, cc=None) (static),\n"
+      "compile(self, args, cc=None), _run(self, args, artifact, stream, workspace=None), and,\n"
+      "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
+      "predict(self, args), the seconds expected; estoc.register makes it known.")
+      .def("__init__", &init_kernel, nb::arg("metadata").none())
+      .def_prop_ro("metadata",
+                   [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); })
+      .def_prop_ro("name", [](nb::handle_t<PyKernel> self) { return name_of(self); })
+      .def_prop_ro(
+          "predicted_seconds",
+          [](const PyKernel& self) {
+            return self.native ? self.native->predicted_seconds() : std::nullopt;
+          },
+          "What the ranking expected for the arguments the kernel was found for, or None.")
+      .def(
+          "supports",
+          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle cc,
+             nb::handle target) { return supports(self, args, to_target(cc, target)); },
+          nb::arg("args"), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
+          "A Status: true, or false with the reason. Never raises for arguments that do not fit.")
+      .def(
+          "_supports", [](const PyKernel&, nb::handle) { return Status::success(); },
+          nb::arg("args"))
+      .def(
+          "get_workspace_size",
+          [](nb::handle_t<PyKernel> self, const PyArguments& args) {
+            return workspace_size(self, args);
+          },
+          nb::arg("args"), "Bytes of workspace that run needs.")
+      .def(
+          "compile",
+          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle cc, nb::handle target,
+             bool lineinfo,
+             bool use_caches) { return compile(self, args, cc, target, lineinfo, use_caches); },
+          nb::arg("args"), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
+          nb::arg("lineinfo") = false, nb::arg("use_caches") = true,
+          "Compiles; needs no device, and releases the GIL.\n\n"
+          "Raises UnsupportedError with the reason, CompileError with the compiler's log.")
+      .def(
+          "run",
+          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle artifact,
+             nb::handle stream, nb::handle workspace, bool assume, int threads, bool programmatic) {
+            run(self, args, artifact, stream, workspace, assume, threads, programmatic);
+          },
+          nb::arg("args"), nb::arg("compiled_artifact") = nb::none(),
+          nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
+          nb::arg("assume_supported_args") = false, nb::arg("threads") = 0,
+          nb::arg("programmatic") = false,
+          "Compiles where that has not been done, and launches.\n\n"
+          "Parameters\n----------\n"
+          "args : RuntimeArguments\n"
+          "compiled_artifact : CompiledArtifact, optional\n"
+          "stream : optional\n    A stream of torch, CuPy, CUDA Python, or a number. Left out: "
+          "the\n"
+          "    current stream of the tensors' framework, else the null stream.\n"
+          "workspace : tensor, optional\n    Of get_workspace_size(args) bytes or more.\n"
+          "assume_supported_args : bool\n    Skip supports().\n"
+          "threads : int\n    Host threads of a cpu kernel; 0: one for each core.\n"
+          "programmatic : bool\n    On a GPU, begin before the kernel ahead on the stream ends.")
+      .def("_run",
+           [](nb::handle_t<PyKernel> self, nb::args, nb::kwargs) {
+             fail_not_written(self, "_run(self, args, artifact, stream, workspace=None)");
+           })
+      .def(
+          "bind",
+          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle artifact,
+             nb::handle stream, nb::handle workspace, bool assume, int threads) {
+            return bind(self, args, artifact, stream, workspace, assume, threads);
+          },
+          nb::arg("args"), nb::arg("compiled_artifact") = nb::none(),
+          nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
+          nb::arg("assume_supported_args") = false, nb::arg("threads") = 0,
+          "Does once what every run repeats; the result launches any number of times.")
+      .def_static("generate_kernels",
+                  [](nb::args, nb::kwargs) -> nb::object {
+                    PyErr_SetString(
+                        PyExc_NotImplementedError,
+                        "a kernel class written in Python must have a static method "
+                        "generate_kernels(metadata_filter, epilogue_args=None, cc=None)");
+                    throw nb::python_error();
+                  })
+      .def(
+          "__eq__",
+          [](const PyKernel& self, nb::handle other) {
+            PyKernel* given = nullptr;
+            if (!nb::try_cast(other, given, false) || given == nullptr) return false;
+            if (self.native && given->native) return *self.native == *given->native;
+            return &self == given;
+          },
+          nb::arg("other").none())
+      .def("__hash__",
+           [](nb::handle_t<PyKernel> self) { return nb::hash(nb::cast(name_of(self))); })
+      .def("__repr__",
+           [](nb::handle_t<PyKernel> self) { return "<Kernel " + name_of(self) + ">"; });
+}
+
+nb::object compiled_object(const PyArtifact& self) {
+  if (self.compiled_obj.is_valid()) return self.compiled_obj;
+  const CompiledCode* code = self.native ? self.native->code() : nullptr;
+  if (code == nullptr) return nb::none();
+  return nb::bytes(code->bytes.data(), code->bytes.size());
+}
+
+void bind_artifact(nb::module_& module) {
+  nb::class_<PyArtifact>(
+      module, "CompiledArtifact", nb::type_slots(artifact_slots),
+      "The result of Kernel.compile.\n\n"
+      "Parameters\n----------\n"
+      "compiled_obj : whatever compiling gave; bytes for a kernel of the library\n"
+      "kernel : Kernel")
+      .def(
+          "__init__",
+          [](PyArtifact* self, nb::object compiled_obj, nb::object kernel) {
+            new (self) PyArtifact{std::nullopt, std::move(compiled_obj), std::move(kernel)};
+          },
+          nb::arg("compiled_obj").none(), nb::arg("kernel"))
+      .def_prop_ro("compiled_obj", &compiled_object)
+      .def_prop_ro("kernel", [](const PyArtifact& self) { return self.kernel; })
+      .def_prop_ro(
+          "target",
+          [](const PyArtifact& self) -> nb::object {
+            return self.native ? nb::object(nb::cast(self.native->target().name())) : nb::none();
+          },
+          "\"cpu\", \"sm_90a\"; None where the author of the kernel did not say.")
+      .def("__repr__", [](const PyArtifact& self) {
+        return "<CompiledArtifact of " + name_of(self.kernel) +
+               (self.native ? " for " + self.native->target().name() : "") + ">";
+      });
+  nb::class_<PyBound>(module, "BoundKernel", "A kernel bound to arguments, ready to launch.")
+      .def("launch", &launch, nb::arg("stream") = nb::none())
+      .def("__call__", &launch, nb::arg("stream") = nb::none())
+      .def_prop_ro("kernel", [](const PyBound& self) { return self.kernel; })
+      .def_prop_ro("args", [](const PyBound& self) { return self.arguments; })
+      .def("__repr__",
+           [](const PyBound& self) { return "<BoundKernel " + name_of(self.kernel) + ">"; });
+}
+
+}  // namespace
+
+nb::object wrap_kernel(const Kernel& kernel) {
+  const nb::object type = kernel_type(std::string(kernel.kernel_class().name()));
+  nb::object made = nb::inst_alloc(type);
+  new (nb::inst_ptr<PyKernel>(made)) PyKernel{kernel, nb::object()};
+  nb::inst_mark_ready(made);
+  return made;
+}
+
+PyKernel& kernel_behind(nb::handle object) {
+  if (!nb::inst_ready(object)) {
+    fail_type(class_name(object) + ": expected __init__ to call super().__init__(metadata)");
+  }
+  return *nb::inst_ptr<PyKernel>(object);
+}
+
+nb::object metadata_of(PyKernel& kernel) {
+  if (!kernel.metadata.is_valid()) {
+    kernel.metadata =
+        kernel.native ? nb::cast(wrap_metadata(kernel.native->metadata())) : nb::none();
+  }
+  return kernel.metadata;
+}
+
+std::optional<Target> to_target(nb::handle cc, nb::handle target) {
+  if (!target.is_none()) {
+    if (!cc.is_none()) fail_value("target: expected either cc or target, got both");
+    const auto name = nb::cast<std::string>(nb::str(target));
+    if (const auto parsed = Target::parse(name)) return parsed;
+    fail_value("target: expected \"cpu\" or an architecture such as \"sm_90a\", got \"" + name +
+               "\"");
+  }
+  if (cc.is_none()) return std::nullopt;
+  const int number = nb::cast<int>(nb::int_(cc));
+  const Target plain = Target::sm(number);
+  const Target specific = Target::sm(number, number >= 90);
+  for (const Target known : known_targets()) {
+    if (known == specific && number > 0) return specific;
+  }
+  for (const Target known : known_targets()) {
+    if (known == plain && number > 0) return plain;
+  }
+  fail_value("cc: expected a compute capability such as 80, 90 or 100, got " +
+             std::to_string(number));
+}
+
+Workspace workspace_of(nb::handle workspace, Device device) {
+  if (workspace.is_none()) return {};
+  const Tensor tensor = import_tensor(workspace, "workspace");
+  if (tensor.view.span_bytes() == 0) return {};
+  if (tensor.view.device() != device) {
+    fail_value("workspace.device: expected " + device.name() + ", got " +
+               tensor.view.device().name());
+  }
+  return {tensor.view.data(), static_cast<std::size_t>(tensor.view.span_bytes())};
+}
+
+void bind_kernels(nb::module_& module) {
+  bind_kernel(module);
+  bind_artifact(module);
+}
+
+}  // namespace estoc::python

@@ -1,0 +1,57 @@
+// estoc.Kernel, which holds a kernel of the library or is the base of one written in Python.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "arguments.h"
+#include "estoc/kernel.hpp"
+#include "metadata.h"
+
+namespace estoc::python {
+
+struct PyKernel {
+  std::optional<Kernel> native;  ///< absent in kernels written in Python
+  nb::object metadata;           ///< null: to be made from `native`
+};
+
+struct PyArtifact {
+  std::optional<Artifact> native;
+  nb::object compiled_obj;
+  nb::object kernel;
+};
+
+/// estoc.BoundKernel.
+struct PyBound {
+  std::optional<BoundKernel> native;
+  nb::object kernel;
+  nb::object arguments;
+  nb::object artifact;
+  nb::object workspace;
+  bool on_device = false;
+  std::mutex one_at_a_time{};
+};
+
+/// A kernel of the library as an object of its class's Python type.
+nb::object wrap_kernel(const Kernel& kernel);
+
+/// What an estoc.Kernel holds. Throws Error{type} where its __init__ has not been called.
+PyKernel& kernel_behind(nb::handle object);
+
+/// Its metadata; that of a kernel written in Python is what its author gave.
+nb::object metadata_of(PyKernel& kernel);
+
+/// The target that `target` ("sm_90a", "cpu") or `cc` (90) names; nullopt where both are None.
+std::optional<Target> to_target(nb::handle cc, nb::handle target);
+
+/// Whether operands fit what a kernel written in Python states about them.
+Status check_operands(const PyKernelMetadata& metadata, const PyArguments& arguments);
+
+/// Answers supports for any kernel; never throws.
+Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target);
+
+/// The memory that a caller gives for scratch. Throws Error{value} where it is not the operands'
+/// device's.
+Workspace workspace_of(nb::handle workspace, Device device);
+
+}  // namespace estoc::python

@@ -1,0 +1,37 @@
+// What Python can ask of a kernel, and state of one of its own.
+#pragma once
+
+#include "binding.h"
+#include "estoc/metadata.hpp"
+
+namespace estoc::python {
+
+/// DesignMetadata and the kinds of it.
+struct PyDesign {
+  DesignMetadata native;
+};
+struct PyBlasDesign : PyDesign {};
+struct PySm100Design : PyBlasDesign {
+  bool two_cta_mma = false;
+  bool tma_store = false;
+};
+
+/// estoc.KernelMetadata: of a built-in kernel, or what the author of one states.
+struct PyKernelMetadata {
+  KernelMetadata native;
+  nb::object kernel_class;
+  nb::object operands;  ///< null: to be made from `native`
+  nb::object design;    ///< likewise
+  nb::object epilogue;
+};
+
+/// Metadata of a built-in kernel.
+PyKernelMetadata wrap_metadata(const KernelMetadata& metadata);
+
+/// The operands' metadata as an object.
+nb::object operands_of(const PyKernelMetadata& metadata);
+
+/// The Python type of a built-in kernel class, which is made when it is first asked for.
+nb::object kernel_type(const std::string& kernel_class);
+
+}  // namespace estoc::python

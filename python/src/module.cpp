@@ -1,0 +1,22 @@
+// The extension module estoc._estoc: the classes and functions that the package `estoc` is made of.
+#include "binding.h"
+
+// NOLINTNEXTLINE: what the macro makes is named by Python
+NB_MODULE(_estoc, module) {
+  namespace py = estoc::python;
+  // What static registries hold is still there when the interpreter ends.
+  nanobind::set_leak_warnings(false);
+  module.attr("__version__") = ESTOC_VERSION;
+  py::bind_errors(module);
+  py::bind_dtypes(module);
+  py::bind_tensors(module);
+  py::bind_epilogues(module);
+  py::bind_arguments(module);
+  py::bind_metadata(module);
+  py::bind_kernels(module);
+  py::bind_discovery(module);
+  py::bind_devices(module);
+  py::bind_command(module);
+  py::bind_plans(module);
+  py::bind_pickling(module);
+}

@@ -1,0 +1,207 @@
+// estoc.Plan: a kernel chosen once and called with tensors, by one vectorcall.
+#include <array>
+#include <string>
+
+#include "errors.h"
+#include "kernels.h"
+#include "streams.h"
+
+#if PY_VERSION_HEX < 0x030c0000
+#include <structmember.h>
+#define Py_T_PYSSIZET T_PYSSIZET
+#define Py_READONLY READONLY
+#endif
+
+namespace estoc::python {
+namespace {
+
+/// What a plan has settled; holds no tensors unless it was asked to keep them.
+struct Planned {
+  Kernel kernel;
+  Artifact artifact;
+  Dtype accumulator_type;
+  PerformanceControls controls;
+  EpilogueArguments epilogue;
+  int threads = 0;
+  nb::object kernel_object;
+  nb::object arguments;  ///< of plan() without tensors; None where none are kept
+  nb::object workspace;
+  nb::object epilogue_object;  ///< keeps the epilogue's tensors
+};
+
+struct PlanObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  Planned* planned;
+};
+
+PyObject* plan_type = nullptr;  // borrowed: the module holds it
+
+Planned& planned_of(PyObject* self) {
+  return *reinterpret_cast<PlanObject*>(self)->planned;
+}
+
+void launch(const Planned& plan, const RuntimeArguments& arguments, const Tensor& out,
+            nb::handle stream) {
+  const Device device = out.view.device();
+  const RunOptions options{.stream = stream_on(device, out.framework, stream),
+                           .workspace = workspace_of(plan.workspace, device),
+                           .threads = plan.threads};
+  const nb::gil_scoped_release unlocked;
+  plan.kernel.run(arguments, plan.artifact, options);
+}
+
+void call_with(const Planned& plan, PyObject* const* tensors, nb::handle stream) {
+  const Tensor a = import_tensor(tensors[0], "A");
+  const Tensor b = import_tensor(tensors[1], "B");
+  const Tensor out = import_tensor(tensors[2], "out");
+  if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
+  const GemmArguments arguments(a.view, b.view, out.view, plan.accumulator_type, plan.controls,
+                                plan.epilogue);
+  launch(plan, arguments, out, stream);
+}
+
+void call_kept(const Planned& plan, nb::handle stream) {
+  if (plan.arguments.is_none()) {
+    fail_type("plan: expected the tensors A, B and out, got none, and the plan keeps none");
+  }
+  const auto& arguments = nb::cast<const PyArguments&>(plan.arguments);
+  launch(plan, *arguments.native(), *arguments.operands().back().second, stream);
+}
+
+/// The keyword `stream`, the only one there is.
+PyObject* stream_argument(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
+  const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
+  if (keywords == 0) return Py_None;
+  const nb::str name = nb::borrow<nb::str>(PyTuple_GetItem(names, 0));
+  if (keywords > 1 || std::string_view(name.c_str()) != "stream") {
+    fail_type(std::string("plan: expected no keyword but stream, got ") + name.c_str());
+  }
+  return arguments[positional];
+}
+
+void call(const Planned& plan, PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
+  const nb::handle stream = stream_argument(arguments, positional, names);
+  if (positional == 3) {
+    call_with(plan, arguments, stream);
+  } else if (positional == 0) {
+    call_kept(plan, stream);
+  } else {
+    fail_type("plan: expected the tensors A, B and out, or none, got " +
+              std::to_string(positional));
+  }
+}
+
+/// Runs what may throw where Python calls directly; false with a Python exception set.
+template <typename Function>
+bool guarded(Function&& function) noexcept {
+  try {
+    function();
+    return true;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const Error& error) {
+    set_python_error(error);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return false;
+}
+
+PyObject* vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags,
+                     PyObject* names) {
+  const Py_ssize_t positional = PyVectorcall_NARGS(flags);
+  if (!guarded([&] { call(planned_of(self), arguments, positional, names); })) return nullptr;
+  Py_RETURN_NONE;
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  delete reinterpret_cast<PlanObject*>(self)->planned;
+  const auto release = reinterpret_cast<freefunc>(PyType_GetSlot(type, Py_tp_free));
+  release(self);
+  Py_DECREF(type);
+}
+
+PyObject* represent(PyObject* self) {
+  const std::string text = "<Plan of " + planned_of(self).kernel.name() + ">";
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
+
+PyObject* get_kernel(PyObject* self, void* /*closure*/) {
+  return nb::object(planned_of(self).kernel_object).release().ptr();
+}
+
+PyObject* get_arguments(PyObject* self, void* /*closure*/) {
+  return nb::object(planned_of(self).arguments).release().ptr();
+}
+
+nb::object make_type() {
+  static std::array<PyMemberDef, 2> members{
+      {{"__vectorcalloffset__", Py_T_PYSSIZET,
+        static_cast<Py_ssize_t>(offsetof(PlanObject, vectorcall)), Py_READONLY, nullptr},
+       {}}};
+  static std::array<PyGetSetDef, 3> properties{
+      {{"kernel", get_kernel, nullptr, "The kernel that was chosen.", nullptr},
+       {"args", get_arguments, nullptr, "The arguments of a call without tensors.", nullptr},
+       {}}};
+  static const char* const doc =
+      "A kernel chosen and compiled for one GEMM; estoc.plan makes it.\n\n"
+      "plan(A, B, out, stream=None) runs it on tensors of the same dtypes, layouts, alignments "
+      "and\n"
+      "device, which are checked, and of any sizes that the kernel supports; plan() on those it\n"
+      "was made with.";
+  std::array<PyType_Slot, 7> slots{{{Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                                    {Py_tp_repr, reinterpret_cast<void*>(represent)},
+                                    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                    {Py_tp_members, members.data()},
+                                    {Py_tp_getset, properties.data()},
+                                    {Py_tp_doc, const_cast<char*>(doc)},
+                                    {0, nullptr}}};
+  PyType_Spec spec{
+      "estoc._estoc.Plan", sizeof(PlanObject), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+      slots.data()};
+  return nb::steal(PyType_FromSpec(&spec));
+}
+
+nb::object make_plan(nb::object kernel, nb::object arguments, nb::handle artifact,
+                     nb::object workspace, int threads, bool keep) {
+  const PyKernel& native = kernel_behind(kernel);
+  const auto& given = nb::cast<const PyGemmArguments&>(arguments);
+  const auto& compiled = nb::cast<const PyArtifact&>(artifact);
+  if (!native.native || !compiled.native) {
+    fail_type("kernel: expected one of the library, got " + class_name(kernel));
+  }
+  if (given.gemm().a().is_scaled() || given.gemm().b().is_scaled()) {
+    fail_type("A: expected plain tensors, got a ScaledTensor");
+  }
+  const auto allocate = reinterpret_cast<allocfunc>(
+      PyType_GetSlot(reinterpret_cast<PyTypeObject*>(plan_type), Py_tp_alloc));
+  nb::object made = nb::steal(allocate(reinterpret_cast<PyTypeObject*>(plan_type), 0));
+  if (!made.is_valid()) throw nb::python_error();
+  auto* plan = reinterpret_cast<PlanObject*>(made.ptr());
+  plan->vectorcall = vectorcall;
+  plan->planned = new Planned{*native.native,
+                              *compiled.native,
+                              given.gemm().accumulator_type(),
+                              given.controls(),
+                              given.gemm().epilogue(),
+                              threads,
+                              kernel,
+                              keep ? std::move(arguments) : nb::none(),
+                              std::move(workspace),
+                              given.epilogue()};
+  return made;
+}
+
+}  // namespace
+
+void bind_plans(nb::module_& module) {
+  const nb::object type = make_type();
+  plan_type = type.ptr();
+  module.attr("Plan") = type;
+  module.def("_make_plan", &make_plan, nb::arg("kernel"), nb::arg("args"), nb::arg("artifact"),
+             nb::arg("workspace").none(), nb::arg("threads"), nb::arg("keep"));
+}
+
+}  // namespace estoc::python

@@ -1,0 +1,106 @@
+// Finds the CUstream of a framework's stream object, and the stream that a framework works on.
+#include "streams.h"
+
+#include "errors.h"
+
+namespace estoc::python {
+namespace {
+
+void* as_stream(nb::handle number) {
+  const auto value = nb::cast<long long>(nb::int_(number));
+  if (value < 0) fail_value("stream: expected an address, got " + std::to_string(value));
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(value));
+}
+
+/// A module that the program has imported itself; None otherwise.
+nb::object loaded(const char* name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* module = PyDict_GetItemString(modules, name);
+  return module == nullptr ? nb::none() : nb::borrow(module);
+}
+
+/// The function torch._C.NAME, kept once found.
+nb::object torch_function(const char* name, nb::object*& cached) {
+  if (cached == nullptr) {
+    const nb::object torch = loaded("torch._C");
+    nb::object function = nb::getattr(torch, name, nb::none());
+    if (function.is_none()) return function;
+    cached = new nb::object(std::move(function));
+  }
+  return *cached;
+}
+
+/// False also where torch refuses to say, as it does of tf32 after a mix of old and new settings.
+bool torch_switch(const char* name, nb::object*& cached) {
+  const nb::object function = torch_function(name, cached);
+  if (function.is_none()) return false;
+  try {
+    return nb::cast<bool>(function());
+  } catch (const nb::python_error&) {
+    return false;
+  }
+}
+
+void* torch_stream(int device) {
+  static nb::object* cached = nullptr;
+  const nb::object current = torch_function("_cuda_getCurrentRawStream", cached);
+  return current.is_none() ? nullptr : as_stream(current(device));
+}
+
+void* cupy_stream() {
+  const nb::object cupy = loaded("cupy");
+  if (cupy.is_none()) return nullptr;
+  return as_stream(cupy.attr("cuda").attr("get_current_stream")().attr("ptr"));
+}
+
+}  // namespace
+
+void* to_stream(nb::handle stream) {
+  if (stream.is_none()) return nullptr;
+  if (nb::isinstance<nb::int_>(stream)) return as_stream(stream);
+  if (nb::hasattr(stream, "__cuda_stream__")) {
+    nb::object pair = stream.attr("__cuda_stream__");
+    if (PyCallable_Check(pair.ptr())) pair = pair();
+    return as_stream(pair[1]);
+  }
+  for (const char* name : {"cuda_stream", "ptr"}) {
+    const nb::object number = nb::getattr(stream, name, nb::none());
+    if (nb::isinstance<nb::int_>(number)) return as_stream(number);
+  }
+  if (nb::hasattr(stream, "__int__")) return as_stream(stream.attr("__int__")());
+  fail_type(
+      "stream: expected a stream of torch, CuPy or CUDA Python, something with __cuda_stream__, or "
+      "a number, got " +
+      class_name(stream));
+}
+
+void* stream_on(Device device, Framework framework, nb::handle stream) {
+  if (!stream.is_none()) {
+    void* const given = to_stream(stream);  // checked also where it is not needed
+    return device.is_cuda() ? given : nullptr;
+  }
+  if (device.is_cpu()) return nullptr;
+  switch (framework) {
+    case Framework::torch:
+      return torch_stream(device.index);
+    case Framework::cupy:
+      return cupy_stream();
+    default:
+      return nullptr;
+  }
+}
+
+void* stream_for(const PyArguments& arguments, nb::handle stream) {
+  return stream_on(arguments.device(), arguments.framework(), stream);
+}
+
+PerformanceControls torch_controls() {
+  static nb::object* tf32 = nullptr;
+  static nb::object* deterministic = nullptr;
+  PerformanceControls controls;
+  controls.allow_tf32 = torch_switch("_get_cublas_allow_tf32", tf32);
+  controls.deterministic = torch_switch("_get_deterministic_algorithms", deterministic);
+  return controls;
+}
+
+}  // namespace estoc::python

@@ -1,0 +1,228 @@
+// Tensors by the buffer protocol, by NumPy's attributes and by __cuda_array_interface__.
+#include <array>
+#include <string>
+#include <vector>
+
+#include "dtypes.h"
+#include "errors.h"
+#include "tensors.h"
+
+namespace estoc::python {
+namespace {
+
+/// A buffer that is held until it is released.
+class Buffer {
+ public:
+  explicit Buffer(nb::handle object) {
+    held_ = PyObject_GetBuffer(object.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) == 0;
+    if (!held_) PyErr_Clear();
+  }
+  ~Buffer() {
+    if (held_) PyBuffer_Release(&view_);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  bool held() const { return held_; }
+  const Py_buffer& view() const { return view_; }
+
+ private:
+  Py_buffer view_{};
+  bool held_ = false;
+};
+
+std::optional<Dtype> dtype_of_format(const char* format, Py_ssize_t size) {
+  if (format == nullptr) return Dtype::u8;
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
+  switch (format[0]) {
+    case 'd':
+      return Dtype::f64;
+    case 'f':
+      return Dtype::f32;
+    case 'e':
+      return Dtype::f16;
+    case 'i':
+    case 'l':
+      return size == 4 ? std::optional(Dtype::i32) : std::nullopt;
+    case 'b':
+      return Dtype::i8;
+    case 'B':
+      return Dtype::u8;
+    case '?':
+      return Dtype::boolean;
+    default:
+      return std::nullopt;
+  }
+}
+
+struct Modes {
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+};
+
+std::int64_t in_elements(std::int64_t bytes, std::int64_t size, const char* what) {
+  if (bytes % size == 0) return bytes / size;
+  fail_value(std::string(what) + ".strides: expected multiples of the element's " +
+             std::to_string(size) + " bytes, got " + std::to_string(bytes));
+}
+
+/// NumPy's strides of modes that are not walked along may be anything.
+void tidy(Modes& modes) {
+  for (std::size_t mode = 0; mode < modes.shape.size(); ++mode) {
+    if (modes.shape[mode] <= 1 && modes.strides[mode] < 0) modes.strides[mode] = 0;
+  }
+}
+
+std::vector<std::int64_t> numbers(nb::handle sequence) {
+  std::vector<std::int64_t> result;
+  for (const nb::handle item : sequence)
+    result.push_back(nb::cast<std::int64_t>(nb::int_(item)));
+  return result;
+}
+
+Modes modes_of(nb::handle shape, nb::handle byte_strides, std::int64_t size, const char* what) {
+  Modes modes{numbers(shape), {}};
+  if (byte_strides.is_none()) {
+    modes.strides.assign(modes.shape.size(), 1);
+    for (std::size_t mode = modes.shape.size(); mode-- > 1;) {
+      modes.strides[mode - 1] = modes.strides[mode] * modes.shape[mode];
+    }
+    return modes;
+  }
+  for (const std::int64_t bytes : numbers(byte_strides)) {
+    modes.strides.push_back(in_elements(bytes, size, what));
+  }
+  tidy(modes);
+  return modes;
+}
+
+[[noreturn]] void fail_dtype(const char* what, const std::string& got) {
+  fail_type(std::string(what) + ".dtype: expected one that Estoc has, got " + got);
+}
+
+/// The dtype of a NumPy array whose own name says what it is; ml_dtypes' four-bit types take a
+/// byte.
+Dtype dtype_of_array(nb::handle dtype, const char* what) {
+  const auto name = nb::cast<std::string>(dtype.attr("name"));
+  const std::optional<Dtype> found = dtype_of_name(name);
+  if (!found) fail_dtype(what, name);
+  if (is_packed(*found)) {
+    fail_type(std::string(what) + ".dtype: expected two elements to a byte, got NumPy's " + name +
+              " with one: pack them and give estoc.Tensor(bytes, dtype, shape)");
+  }
+  const auto order = nb::cast<std::string>(dtype.attr("byteorder"));
+  if (order == ">") fail_dtype(what, "big-endian " + name);
+  return *found;
+}
+
+/// The dtype of an array interface's "typestr", such as "<f4".
+std::optional<Dtype> dtype_of_typestr(std::string_view text) {
+  struct Entry {
+    std::string_view text;
+    Dtype dtype;
+  };
+  static constexpr std::array<Entry, 7> kEntries{{{"f8", Dtype::f64},
+                                                  {"f4", Dtype::f32},
+                                                  {"f2", Dtype::f16},
+                                                  {"i4", Dtype::i32},
+                                                  {"i1", Dtype::i8},
+                                                  {"u1", Dtype::u8},
+                                                  {"b1", Dtype::boolean}}};
+  if (text.size() != 3 || text[0] == '>') return std::nullopt;
+  for (const Entry& entry : kEntries) {
+    if (entry.text == text.substr(1)) return entry.dtype;
+  }
+  return std::nullopt;
+}
+
+/// The CUDA device of an object with __cuda_array_interface__, which does not name it.
+Device cuda_device_of(nb::handle object) {
+  nb::object device = nb::getattr(object, "device", nb::none());
+  device = nb::getattr(device, "id", device);
+  if (nb::isinstance<nb::int_>(device)) return Device::cuda(nb::cast<int>(device));
+  if (nb::hasattr(object, "__dlpack_device__")) {
+    const nb::object pair = object.attr("__dlpack_device__")();
+    return Device::cuda(nb::cast<int>(nb::int_(pair[1])));
+  }
+  return Device::cuda();
+}
+
+}  // namespace
+
+Tensor import_buffer(nb::handle object, const char* what, bool numpy) {
+  auto buffer = std::make_unique<Buffer>(object);
+  if (!buffer->held()) return import_array_attributes(object, what);
+  const Py_buffer& raw = buffer->view();
+  const std::optional<Dtype> dtype = dtype_of_format(raw.format, raw.itemsize);
+  if (!dtype) {
+    if (numpy) return import_array_attributes(object, what);
+    fail_dtype(what, std::string("format \"") + raw.format + "\"");
+  }
+  const auto rank = static_cast<std::size_t>(raw.ndim);
+  if (rank > kMaxRank) {
+    fail_value(std::string(what) + ": expected at most " + std::to_string(kMaxRank) +
+               " modes, got " + std::to_string(rank));
+  }
+  std::array<std::int64_t, kMaxRank> shape{};
+  std::array<std::int64_t, kMaxRank> strides{};
+  std::int64_t compact = raw.itemsize;  // ctypes leaves strides out although they are asked for
+  for (std::size_t mode = rank; mode-- > 0;) {
+    shape[mode] = raw.shape[mode];
+    const std::int64_t bytes = raw.strides == nullptr ? compact : raw.strides[mode];
+    compact *= raw.shape[mode];
+    strides[mode] = in_elements(bytes, raw.itemsize, what);
+    if (shape[mode] <= 1 && strides[mode] < 0) strides[mode] = 0;
+  }
+  Tensor result;
+  result.view = TensorView(raw.buf, *dtype, std::span(shape.data(), rank),
+                           std::span(strides.data(), rank), Device::cpu(), what);
+  result.source = nb::borrow(object);
+  result.framework = numpy ? Framework::numpy : Framework::other;
+  result.read_only = raw.readonly != 0;
+  if (!numpy) {  // an array's memory stays where it is; a bytearray's only while it is held
+    result.owner = nb::capsule(buffer.release(),
+                               [](void* held) noexcept { delete static_cast<Buffer*>(held); });
+  }
+  return result;
+}
+
+Tensor import_array_attributes(nb::handle object, const char* what) {
+  if (!nb::hasattr(object, "__array_interface__")) {
+    fail_type(std::string(what) + ": expected a tensor, got " + class_name(object) +
+              ", whose memory cannot be seen");
+  }
+  const nb::object interface = object.attr("__array_interface__");
+  const nb::object type = object.attr("dtype");
+  const Dtype dtype = dtype_of_array(type, what);
+  const auto size = nb::cast<std::int64_t>(type.attr("itemsize"));
+  const Modes modes = modes_of(interface["shape"], interface["strides"], size, what);
+  const nb::object data = interface["data"];
+  Tensor result;
+  result.view = TensorView(reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0])), dtype,
+                           modes.shape, modes.strides, Device::cpu(), what);
+  result.source = nb::borrow(object);
+  result.framework = Framework::numpy;
+  result.read_only = nb::cast<bool>(data[1]);
+  return result;
+}
+
+Tensor import_cuda_array(nb::handle object, const char* what, Framework framework) {
+  const nb::object interface = object.attr("__cuda_array_interface__");
+  const auto text = nb::cast<std::string>(interface["typestr"]);
+  std::optional<Dtype> dtype = dtype_of_typestr(text);
+  if (!dtype && nb::hasattr(object, "dtype")) dtype = try_dtype(object.attr("dtype"));
+  if (!dtype || is_packed(*dtype)) fail_dtype(what, "\"" + text + "\"");
+  const nb::object strides = interface.attr("get")("strides");
+  const Modes modes = modes_of(interface["shape"], strides, dtype_bits(*dtype) / 8, what);
+  const nb::object data = interface["data"];
+  Tensor result;
+  result.view = TensorView(reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0])), *dtype,
+                           modes.shape, modes.strides, cuda_device_of(object), what);
+  result.source = nb::borrow(object);
+  result.framework = framework;
+  result.read_only = nb::cast<bool>(data[1]);
+  return result;
+}
+
+}  // namespace estoc::python

@@ -1,0 +1,188 @@
+// Tensors by DLPack: capsules, versioned or not.
+#include <string>
+#include <vector>
+
+#include "dlpack.h"
+#include "errors.h"
+#include "tensors.h"
+
+namespace estoc::python {
+namespace {
+
+std::string dtype_text(const dlpack::DataType& type) {
+  return "type code " + std::to_string(type.code) + " of " + std::to_string(type.bits) + " bits, " +
+         std::to_string(type.lanes) + " lanes";
+}
+
+Dtype dtype_of(const dlpack::DataType& type, const char* what) {
+  const bool pair = type.lanes == 2 && type.code == dlpack::kFloat4E2m1fn;
+  if (type.lanes == 1 || pair) {
+    switch (type.code) {
+      case dlpack::kFloat:
+        if (type.bits == 64) return Dtype::f64;
+        if (type.bits == 32) return Dtype::f32;
+        if (type.bits == 16) return Dtype::f16;
+        break;
+      case dlpack::kBfloat:
+        if (type.bits == 16) return Dtype::bf16;
+        break;
+      case dlpack::kInt:
+        if (type.bits == 32) return Dtype::i32;
+        if (type.bits == 8) return Dtype::i8;
+        if (type.bits == 4) return Dtype::i4;
+        break;
+      case dlpack::kUint:
+        if (type.bits == 8) return Dtype::u8;
+        if (type.bits == 4) return Dtype::u4;
+        break;
+      case dlpack::kBool:
+        if (type.bits == 8) return Dtype::boolean;
+        break;
+      case dlpack::kFloat8E4m3fn:
+        return Dtype::e4m3;
+      case dlpack::kFloat8E5m2:
+        return Dtype::e5m2;
+      case dlpack::kFloat8E8m0fnu:
+        return Dtype::e8m0;
+      case dlpack::kFloat4E2m1fn:
+        return Dtype::e2m1;
+      default:
+        break;
+    }
+  }
+  fail_type(std::string(what) + ".dtype: expected one that Estoc has, got DLPack's " +
+            dtype_text(type));
+}
+
+Device device_of(const dlpack::Device& device, const char* what) {
+  switch (device.type) {
+    case dlpack::kCpu:
+    case dlpack::kCudaHost:
+      return Device::cpu();
+    case dlpack::kCuda:
+    case dlpack::kCudaManaged:
+      return Device::cuda(device.id);
+    default:
+      fail_value(std::string(what) + ".device: expected CPU or CUDA, got DLPack's device type " +
+                 std::to_string(device.type));
+  }
+}
+
+/// The names of a capsule before and after somebody has taken what is in it.
+template <typename Managed>
+struct Names;
+template <>
+struct Names<dlpack::ManagedTensor> {
+  static constexpr const char* kFresh = "dltensor";
+  static constexpr const char* kUsed = "used_dltensor";
+};
+template <>
+struct Names<dlpack::ManagedTensorVersioned> {
+  static constexpr const char* kFresh = "dltensor_versioned";
+  static constexpr const char* kUsed = "used_dltensor_versioned";
+};
+
+template <typename Managed>
+void release(void* pointer) noexcept {
+  auto* managed = static_cast<Managed*>(pointer);
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+/// Takes what is in the capsule; the owner gives it back when nobody needs it any more.
+template <typename Managed>
+Managed* take(nb::handle capsule, nb::object& owner) {
+  void* pointer = PyCapsule_GetPointer(capsule.ptr(), Names<Managed>::kFresh);
+  if (pointer == nullptr) throw nb::python_error();
+  owner = nb::capsule(pointer, release<Managed>);
+  if (PyCapsule_SetName(capsule.ptr(), Names<Managed>::kUsed) != 0) throw nb::python_error();
+  return static_cast<Managed*>(pointer);
+}
+
+nb::object capsule_of(nb::handle object, bool cuda) {
+  nb::dict wishes;
+  // The caller orders the work by the stream it runs on, so nothing is to be waited for.
+  if (cuda) wishes["stream"] = -1;
+  const nb::object give = object.attr("__dlpack__");
+  try {
+    nb::dict versioned = nb::borrow<nb::dict>(wishes.attr("copy")());
+    versioned["max_version"] = nb::make_tuple(1, 3);
+    return give(**versioned);
+  } catch (nb::python_error& error) {
+    if (!error.matches(PyExc_TypeError)) throw;
+  }
+  return give(**wishes);
+}
+
+Device device_of(nb::handle object, const char* what) {
+  const nb::object device = object.attr("__dlpack_device__")();
+  return device_of(
+      {nb::cast<std::int32_t>(nb::int_(device[0])), nb::cast<std::int32_t>(nb::int_(device[1]))},
+      what);
+}
+
+}  // namespace
+
+TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
+  if (tensor.rank < 0 || tensor.rank > kMaxRank) {
+    fail_value(std::string(what) + ": expected at most " + std::to_string(kMaxRank) +
+               " modes, got " + std::to_string(tensor.rank));
+  }
+  const auto rank = static_cast<std::size_t>(tensor.rank);
+  std::array<std::int64_t, kMaxRank> shape{};
+  std::array<std::int64_t, kMaxRank> strides{};
+  for (std::size_t mode = rank; mode-- > 0;) {
+    shape[mode] = tensor.shape[mode];
+    if (tensor.strides != nullptr) {
+      strides[mode] = tensor.strides[mode];
+    } else {
+      strides[mode] = mode + 1 == rank ? 1 : strides[mode + 1] * shape[mode + 1];
+    }
+  }
+  const Dtype dtype = dtype_of(tensor.dtype, what);
+  if (tensor.dtype.lanes == 2 && rank > 0) {  // pairs, counted as one element
+    for (std::size_t mode = 0; mode + 1 < rank; ++mode)
+      strides[mode] *= 2;
+    shape[rank - 1] *= 2;
+  }
+  void* data = tensor.data;
+  if (data != nullptr) data = static_cast<char*>(data) + tensor.byte_offset;
+  return {data,
+          dtype,
+          std::span(shape.data(), rank),
+          std::span(strides.data(), rank),
+          device_of(tensor.device, what),
+          what};
+}
+
+Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {
+  Tensor result;
+  result.source = nb::borrow(source);
+  if (PyCapsule_IsValid(capsule.ptr(), Names<dlpack::ManagedTensorVersioned>::kFresh)) {
+    const auto* managed = take<dlpack::ManagedTensorVersioned>(capsule, result.owner);
+    if (managed->version.major != 1) {
+      fail_value(std::string(what) + ": expected DLPack 1, got version " +
+                 std::to_string(managed->version.major));
+    }
+    result.read_only = (managed->flags & dlpack::kReadOnly) != 0;
+    result.view = view_of_dlpack(managed->tensor, what);
+    return result;
+  }
+  if (PyCapsule_IsValid(capsule.ptr(), Names<dlpack::ManagedTensor>::kFresh)) {
+    result.view = view_of_dlpack(take<dlpack::ManagedTensor>(capsule, result.owner)->tensor, what);
+    return result;
+  }
+  const char* name = PyCapsule_GetName(capsule.ptr());
+  if (name == nullptr) PyErr_Clear();
+  fail_value(std::string(what) +
+             ": expected a DLPack capsule that nobody has used, got one named " +
+             (name == nullptr ? "nothing" : name));
+}
+
+Tensor import_dlpack(nb::handle object, const char* what, Framework framework) {
+  const nb::object capsule = capsule_of(object, device_of(object, what).is_cuda());
+  Tensor result = import_capsule(capsule, object, what);
+  result.framework = framework;
+  return result;
+}
+
+}  // namespace estoc::python

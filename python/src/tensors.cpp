@@ -1,0 +1,358 @@
+// Which way in a type of tensor takes, remembered by type; estoc.Tensor and estoc.ScaledTensor.
+#include "tensors.h"
+
+#include <string>
+#include <unordered_map>
+
+#include "dlpack.h"
+#include "dtypes.h"
+#include "errors.h"
+
+namespace estoc::python {
+namespace {
+
+enum class Way : std::uint8_t { none, exchange, torch, fake, numpy, cupy, cuda, dlpack };
+
+struct TypeInfo {
+  Way way = Way::none;
+  const dlpack::ExchangeApi* exchange = nullptr;
+  bool immutable = false;
+  nb::object keep;  // the type, whose address is the key
+};
+
+bool is_class(nb::handle type, std::string_view package, std::string_view name) {
+  const nb::object module = nb::getattr(type, "__module__", nb::none());
+  if (!nb::isinstance<nb::str>(module)) return false;
+  const auto text = nb::cast<std::string>(module);
+  return (text == package || text.starts_with(std::string(package) + ".")) &&
+         nb::cast<std::string>(type.attr("__name__")) == name;
+}
+
+const dlpack::ExchangeApi* exchange_of(nb::handle type) {
+  const nb::object capsule = nb::getattr(type, "__dlpack_c_exchange_api__", nb::none());
+  if (!PyCapsule_IsValid(capsule.ptr(), "dlpack_exchange_api")) return nullptr;
+  const auto* api = static_cast<const dlpack::ExchangeApi*>(
+      PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api"));
+  return api->header.version.major == 1 ? api : nullptr;
+}
+
+TypeInfo describe_type(nb::handle type) {
+  TypeInfo info{.keep = nb::borrow(type)};
+  if (nb::hasattr(type, "__mro__")) {
+    for (const nb::handle base : type.attr("__mro__")) {
+      if (is_class(base, "torch._subclasses.fake_tensor", "FakeTensor")) info.way = Way::fake;
+      if (info.way == Way::none && is_class(base, "torch", "Tensor")) info.way = Way::torch;
+      if (info.way == Way::none && is_class(base, "numpy", "ndarray")) info.way = Way::numpy;
+      if (info.way == Way::none && is_class(base, "cupy", "ndarray")) info.way = Way::cupy;
+      // JAX gives its arrays by DLPack without saying that they must not be written.
+      info.immutable = info.immutable || is_class(base, "jaxlib", "ArrayImpl");
+    }
+  }
+  if (info.way == Way::none || info.way == Way::torch) {
+    info.exchange = exchange_of(type);
+    if (info.way == Way::none && info.exchange != nullptr) info.way = Way::exchange;
+  }
+  if (info.way != Way::none) return info;
+  if (nb::hasattr(type, "__dlpack__")) {
+    info.way = Way::dlpack;
+  } else if (nb::hasattr(type, "__cuda_array_interface__")) {
+    info.way = Way::cuda;
+  }
+  return info;
+}
+
+const TypeInfo& info_of(nb::handle object) {
+  static auto* const known = new std::unordered_map<PyObject*, TypeInfo>;
+  const nb::handle type = object.type();
+  const auto found = known->find(type.ptr());
+  if (found != known->end()) return found->second;
+  return known->emplace(type.ptr(), describe_type(type)).first->second;
+}
+
+/// By the exchange API; false where the tensor cannot be given so, with no Python error left.
+bool import_exchange(nb::handle object, const TypeInfo& info, const char* what, Tensor& out) {
+  if (info.exchange == nullptr || info.exchange->tensor_from_object == nullptr) return false;
+  dlpack::Tensor tensor{};
+  if (info.exchange->tensor_from_object(object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  const auto device = static_cast<dlpack::DeviceType>(tensor.device.type);
+  if (device != dlpack::kCpu && device != dlpack::kCuda) return false;
+  if (tensor.data == nullptr) return false;  // fake and meta tensors; these have their own way
+  out.view = view_of_dlpack(tensor, what);
+  out.source = nb::borrow(object);
+  return true;
+}
+
+[[noreturn]] void fail_no_tensor(nb::handle object, const char* what) {
+  fail_type(std::string(what) +
+            ": expected a tensor (torch, NumPy, JAX, CuPy, DLPack, __cuda_array_interface__ or the "
+            "buffer protocol), got " +
+            class_name(object));
+}
+
+/// What an instance offers that its type does not show, and capsules.
+Tensor import_other(nb::handle object, const char* what) {
+  if (PyCapsule_CheckExact(object.ptr())) return import_capsule(object, nb::none(), what);
+  if (PyObject_CheckBuffer(object.ptr())) return import_buffer(object, what, false);
+  if (nb::hasattr(object, "__dlpack__")) return import_dlpack(object, what, Framework::other);
+  if (nb::hasattr(object, "__cuda_array_interface__")) {
+    return import_cuda_array(object, what, Framework::other);
+  }
+  fail_no_tensor(object, what);
+}
+
+nb::tuple tuple_of(std::span<const std::int64_t> values) {
+  nb::list list;
+  for (const std::int64_t value : values)
+    list.append(value);
+  return nb::tuple(list);
+}
+
+using Extents = std::vector<std::int64_t>;
+
+Extents extents_of(nb::handle sequence) {
+  Extents result;
+  for (const nb::handle item : sequence)
+    result.push_back(nb::cast<std::int64_t>(nb::int_(item)));
+  return result;
+}
+
+/// The strides given, or those of a compact row-major tensor.
+Extents strides_or_compact(nb::handle strides, const Extents& shape) {
+  if (!strides.is_none()) return extents_of(strides);
+  Extents steps(shape.size(), 1);
+  for (std::size_t mode = shape.size(); mode-- > 1;)
+    steps[mode - 1] = steps[mode] * shape[mode];
+  return steps;
+}
+
+/// The same memory seen with another dtype, shape and strides, which must lie within it.
+Tensor reinterpret(const Tensor& tensor, Dtype dtype, nb::handle shape, nb::handle strides) {
+  Tensor result = tensor;
+  if (shape.is_none()) {
+    if (!strides.is_none()) fail_value("strides: expected together with shape, got strides alone");
+    result.view = tensor.view.with_dtype(dtype);
+    return result;
+  }
+  const Extents extents = extents_of(shape);
+  const Extents steps = strides_or_compact(strides, extents);
+  const Device device = tensor.view.device();
+  if (tensor.view.described()) {
+    result.view = TensorView::describe(dtype, extents, steps, device);
+    return result;
+  }
+  result.view = TensorView(tensor.view.data(), dtype, extents, steps, device);
+  if (result.view.span_bytes() > tensor.view.span_bytes()) {
+    fail_value("shape: expected at most " + std::to_string(tensor.view.span_bytes()) +
+               " bytes, as many as the tensor has, got " +
+               std::to_string(result.view.span_bytes()));
+  }
+  return result;
+}
+
+Tensor make_tensor(nb::handle object, nb::handle dtype, nb::handle shape, nb::handle strides) {
+  Tensor tensor = import_tensor(object, "tensor");
+  if (dtype.is_none() && shape.is_none() && strides.is_none()) return tensor;
+  const Dtype wanted = dtype.is_none() ? tensor.view.dtype() : to_dtype(dtype, "dtype");
+  return reinterpret(tensor, wanted, shape, strides);
+}
+
+Device parse_device(const std::string& text) {
+  if (text == "cpu") return Device::cpu();
+  if (text == "cuda") return Device::cuda();
+  if (text.starts_with("cuda:") && text.size() > 5 && text.size() < 9 &&
+      text.find_first_not_of("0123456789", 5) == std::string::npos) {
+    return Device::cuda(std::stoi(text.substr(5)));
+  }
+  fail_value("device: expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
+}
+
+Tensor describe_tensor(nb::handle dtype, nb::handle shape, nb::handle strides,
+                       const std::string& device, std::int64_t alignment) {
+  const Extents extents = extents_of(shape);
+  Tensor tensor;
+  tensor.source = nb::none();
+  tensor.view =
+      TensorView::describe(to_dtype(dtype, "dtype"), extents, strides_or_compact(strides, extents),
+                           parse_device(device), alignment);
+  return tensor;
+}
+
+std::string typestr(const TensorView& view) {
+  switch (view.dtype()) {
+    case Dtype::f64:
+      return "<f8";
+    case Dtype::f32:
+    case Dtype::tf32:
+      return "<f4";
+    case Dtype::f16:
+      return "<f2";
+    case Dtype::i32:
+      return "<i4";
+    case Dtype::i8:
+      return "|i1";
+    case Dtype::u8:
+      return "|u1";
+    case Dtype::boolean:
+      return "|b1";
+    default:
+      break;
+  }
+  throw nb::attribute_error("NumPy itself has no such dtype: use .tensor");
+}
+
+nb::dict array_interface(const Tensor& tensor, Device::Kind kind) {
+  if (tensor.view.device().kind != kind || tensor.view.described()) {
+    throw nb::attribute_error("the tensor has no memory there");
+  }
+  nb::list strides;
+  const std::int64_t size = dtype_bits(tensor.view.dtype()) / 8;
+  for (const std::int64_t stride : tensor.view.strides())
+    strides.append(stride * size);
+  nb::dict result;
+  result["typestr"] = typestr(tensor.view);
+  result["shape"] = tuple_of(tensor.view.shape());
+  result["strides"] = nb::tuple(strides);
+  result["data"] =
+      nb::make_tuple(reinterpret_cast<std::uintptr_t>(tensor.view.data()), tensor.read_only);
+  result["version"] = 3;
+  return result;
+}
+
+template <typename Enum>
+Enum parse_named(nb::handle value, const char* what, std::initializer_list<Enum> all,
+                 std::string_view (*name)(Enum)) {
+  nb::object text = nb::getattr(value, "name", nb::borrow(value));
+  const std::string given = nb::isinstance<nb::str>(text) ? nb::cast<std::string>(text) : "";
+  std::string known;
+  for (const Enum one : all) {
+    if (name(one) == given) return one;
+    known += (known.empty() ? "" : ", ") + std::string(name(one));
+  }
+  fail_value(std::string(what) + ": expected one of " + known + ", got " + nb::repr(value).c_str());
+}
+
+PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, nb::handle swizzle) {
+  PyScaledTensor result{import_tensor(base, "base"), import_tensor(scale, "scale")};
+  result.mode = parse_named(
+      mode, "mode",
+      {ScaleMode::tensorwise, ScaleMode::rowwise, ScaleMode::blockwise_1x16,
+       ScaleMode::blockwise_1x32, ScaleMode::blockwise_1x128, ScaleMode::blockwise_128x128},
+      scale_mode_name);
+  if (!swizzle.is_none()) {
+    result.swizzle = parse_named(
+        swizzle, "swizzle", {ScaleSwizzle::none, ScaleSwizzle::swizzle_32x4x4}, scale_swizzle_name);
+  }
+  return result;
+}
+
+void bind_scaled(nb::module_& module) {
+  nb::class_<PyScaledTensor>(
+      module, "ScaledTensor",
+      "Quantised data with its scale factors: value = base * scale.\n\n"
+      "Parameters\n----------\n"
+      "base : tensor\n    The quantised data.\n"
+      "scale : tensor\n    Shape of `base` with K (and the other mode, where the mode says so)\n"
+      "    divided by the block and rounded up; one element for tensorwise.\n"
+      "mode : ScaleMode or str\n    Which elements share a scale.\n"
+      "swizzle : ScaleSwizzleMode or str, optional\n    How the scales lie in memory.")
+      .def(nb::new_(&make_scaled), nb::arg("base").none(), nb::arg("scale").none(),
+           nb::arg("mode").none(), nb::arg("swizzle") = nb::none())
+      .def_prop_ro("base", [](const PyScaledTensor& self) { return self.base; })
+      .def_prop_ro("scale", [](const PyScaledTensor& self) { return self.scale; })
+      .def_prop_ro("mode", [](const PyScaledTensor& self) { return scale_mode_name(self.mode); })
+      .def_prop_ro("swizzle",
+                   [](const PyScaledTensor& self) { return scale_swizzle_name(self.swizzle); })
+      .def_prop_ro("shape",
+                   [](const PyScaledTensor& self) { return tuple_of(self.base.view.shape()); })
+      .def_prop_ro("dtype",
+                   [](const PyScaledTensor& self) { return dtype_object(self.base.view.dtype()); })
+      .def("__repr__", [](const PyScaledTensor& self) {
+        return "ScaledTensor(" + self.base.view.to_string() + ", scale " +
+               self.scale.view.to_string() + ", " + std::string(scale_mode_name(self.mode)) + ")";
+      });
+}
+
+}  // namespace
+
+Tensor import_tensor(nb::handle object, const char* what) {
+  Tensor* own = nullptr;
+  if (nb::try_cast(object, own, false) && own != nullptr) return *own;
+  const TypeInfo& info = info_of(object);
+  Tensor tensor;
+  switch (info.way) {
+    case Way::torch:
+      tensor.framework = Framework::torch;
+      if (import_exchange(object, info, what, tensor)) return tensor;
+      return import_torch(object, what, false);
+    case Way::fake:
+      return import_torch(object, what, true);
+    case Way::exchange:
+      if (import_exchange(object, info, what, tensor)) return tensor;
+      return import_dlpack(object, what, Framework::other);
+    case Way::numpy:
+      return import_buffer(object, what, true);
+    case Way::cupy:
+      return import_cuda_array(object, what, Framework::cupy);
+    case Way::cuda:
+      return import_cuda_array(object, what, Framework::other);
+    case Way::dlpack:
+      tensor = import_dlpack(object, what, Framework::other);
+      tensor.read_only = tensor.read_only || info.immutable;
+      return tensor;
+    default:
+      return import_other(object, what);
+  }
+}
+
+TensorView placed(const TensorView& view, Device device) {
+  return TensorView::describe(view.dtype(), view.shape(), view.strides(), device, view.alignment());
+}
+
+void bind_tensors(nb::module_& module) {
+  nb::class_<Tensor>(module, "Tensor",
+                     "A view of a framework's tensor, which it keeps alive.\n\n"
+                     "Parameters\n----------\n"
+                     "tensor : tensor\n    Of torch, NumPy, JAX, CuPy, or anything with DLPack,\n"
+                     "    __cuda_array_interface__ or the buffer protocol.\n"
+                     "dtype : dtype, optional\n    See the memory with this dtype instead.\n"
+                     "shape, strides : sequence of int, optional\n"
+                     "    See the memory with this shape; strides in elements. Packed types (i4,\n"
+                     "    u4, e2m1: two elements to a byte) come in this way.")
+      .def(nb::new_(&make_tensor), nb::arg("tensor").none(), nb::arg("dtype").none() = nb::none(),
+           nb::arg("shape") = nb::none(), nb::arg("strides") = nb::none())
+      .def_static("describe", &describe_tensor, nb::arg("dtype").none(), nb::arg("shape"),
+                  nb::arg("strides") = nb::none(), nb::arg("device") = "cpu",
+                  nb::arg("alignment") = 256,
+                  "A tensor without data: enough to find and compile kernels, refused by run.")
+      .def_prop_ro(
+          "tensor", [](const Tensor& self) { return self.source; },
+          "The framework's tensor; None for one that was only described.")
+      .def_prop_ro("shape", [](const Tensor& self) { return tuple_of(self.view.shape()); })
+      .def_prop_ro(
+          "strides", [](const Tensor& self) { return tuple_of(self.view.strides()); },
+          "In elements.")
+      .def_prop_ro("dtype", [](const Tensor& self) { return dtype_object(self.view.dtype()); })
+      .def_prop_ro(
+          "device", [](const Tensor& self) { return self.view.device().name(); },
+          "\"cpu\" or \"cuda:0\".")
+      .def_prop_ro(
+          "data_ptr",
+          [](const Tensor& self) { return reinterpret_cast<std::uintptr_t>(self.view.data()); },
+          "Address of the first element; 0 without data.")
+      .def_prop_ro(
+          "alignment", [](const Tensor& self) { return self.view.alignment(); },
+          "Largest power of two, at most 256, that divides address and strides, in bytes.")
+      .def_prop_ro("ndim", [](const Tensor& self) { return self.view.rank(); })
+      .def_prop_ro("has_data", [](const Tensor& self) { return !self.view.described(); })
+      .def_prop_ro("__array_interface__",
+                   [](const Tensor& self) { return array_interface(self, Device::Kind::cpu); })
+      .def_prop_ro("__cuda_array_interface__",
+                   [](const Tensor& self) { return array_interface(self, Device::Kind::cuda); })
+      .def("__repr__", [](const Tensor& self) { return "Tensor(" + self.view.to_string() + ")"; });
+  bind_scaled(module);
+}
+
+}  // namespace estoc::python

@@ -1,0 +1,58 @@
+// Tensors of any framework as views, with what keeps their memory alive.
+#pragma once
+
+#include <cstdint>
+
+#include "binding.h"
+#include "estoc/arguments.hpp"
+#include "estoc/tensor.hpp"
+
+namespace estoc::python {
+
+/// Whose tensor it is; decides which stream is the current one.
+enum class Framework : std::uint8_t { other, numpy, torch, cupy };
+
+/// estoc.Tensor: a view, the object it is a view of, and what holds the memory besides it.
+struct Tensor {
+  TensorView view;
+  nb::object source;
+  nb::object owner;
+  Framework framework = Framework::other;
+  bool read_only = false;
+  /// A tensor that has a device only by name (torch's "meta").
+  bool placeless = false;
+};
+
+/// estoc.ScaledTensor.
+struct PyScaledTensor {
+  Tensor base;
+  Tensor scale;
+  ScaleMode mode = ScaleMode::tensorwise;
+  ScaleSwizzle swizzle = ScaleSwizzle::none;
+
+  ScaledTensor native() const { return {base.view, scale.view, mode, swizzle}; }
+};
+
+/// The tensor that an object is. Throws Error naming `what` where it is none: neither an
+/// estoc.Tensor, a tensor of torch, nor anything with __dlpack__, __cuda_array_interface__ or the
+/// buffer protocol. Runs with the GIL held and waits for nothing.
+Tensor import_tensor(nb::handle object, const char* what);
+
+/// The view of `tensor` moved to another device; only for tensors without data.
+TensorView placed(const TensorView& view, Device device);
+
+// The ways in, each of which answers for one kind of object (tensor_*.cpp).
+Tensor import_torch(nb::handle object, const char* what, bool fake);
+Tensor import_buffer(nb::handle object, const char* what, bool numpy);
+Tensor import_array_attributes(nb::handle object, const char* what);
+Tensor import_cuda_array(nb::handle object, const char* what, Framework framework);
+Tensor import_dlpack(nb::handle object, const char* what, Framework framework);
+Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what);
+
+namespace dlpack {
+struct Tensor;
+}
+/// A view of what a DLPack structure describes.
+TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what);
+
+}  // namespace estoc::python

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds the Python package into a build folder and tests it, with NumPy and ml_dtypes alone.
+# Usage: test_python.sh [--build FOLDER] [PYTEST OPTION...]    (build/release by default)
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build/release
+if [[ ${1:-} == --build ]]; then
+  build=$2
+  shift 2
+fi
+python=$root/build/python/bin/python
+
+"$root/scripts/install_packages.sh" build python
+cd "$root"
+if ! "$python" -c 'import nanobind, numpy, ml_dtypes, pytest' 2>/dev/null; then
+  echo "Making build/python"
+  python3 -m venv build/python
+  "$python" -m pip install --quiet --disable-pip-version-check -r scripts/python_packages.txt
+fi
+if [[ ! -f $build/CMakeCache.txt ]]; then
+  "$root/scripts/build.sh" --configure "$(basename "$build")"
+fi
+cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON -DPython_EXECUTABLE="$python" >/dev/null
+echo "Building ${build#"$root"/}/python"
+cmake --build "$build" --target estoc_python estoc_stub
+cd tests/python
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python exec "$python" -m pytest \
+  -q -p no:cacheprovider --rootdir "$root" "$@" .

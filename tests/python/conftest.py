@@ -1,0 +1,37 @@
+"""What the tests of the Python package share; says loudly which frameworks are missing."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+FRAMEWORKS = ("torch", "jax", "cupy")
+MISSING = [name for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Names the frameworks whose tests did not run."""
+    if MISSING:
+        terminalreporter.section("frameworks that are not installed")
+        for name in MISSING:
+            terminalreporter.line(f"NOT TESTED: {name}; to test it: pip install {name}")
+
+
+@pytest.fixture
+def random():
+    """Random numbers, the same ones for each test."""
+    return np.random.default_rng(2026)
+
+
+@pytest.fixture
+def gemm(random):
+    """A function that makes operands of small integers and their exact product."""
+
+    def make(m=12, n=8, k=16, batches=None, dtype="f4", out="f4"):
+        lead = () if batches is None else (batches,)
+        a = random.integers(-3, 4, (*lead, m, k)).astype(dtype)
+        b = random.integers(-3, 4, (*lead, k, n)).astype(dtype)
+        wanted = (a.astype("f8") @ b.astype("f8")).astype(out)
+        return a, b, np.full((*lead, m, n), 77, out), wanted
+
+    return make

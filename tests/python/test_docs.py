@@ -1,0 +1,34 @@
+"""Runs the Python snippets of README.md and docs/, and compares what they print."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/docs"))
+import snippets  # noqa: E402
+
+
+def find():
+    """(document and number, code, expected output) of each snippet."""
+    snippets.SUFFIX = {"python run": ".py"}
+    for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for number, (_, code, expected) in enumerate(snippets.find(document.read_text()), 1):
+            yield pytest.param(code, expected, id=f"{document.stem}_{number}")
+
+
+@pytest.mark.parametrize(("code", "expected"), list(find()))
+def test_snippet(code, expected, tmp_path):
+    file = tmp_path / "snippet.py"  # a file, so that functions have a source
+    file.write_text(code)
+    done = subprocess.run(
+        [sys.executable, file], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert expected is None or snippets.matches(expected, done.stdout), done.stdout
+
+
+def test_there_are_snippets():
+    assert len(list(find())) >= 6

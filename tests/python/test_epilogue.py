@@ -1,0 +1,183 @@
+"""Epilogues from text and from Python functions, and what they refuse."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import estoc
+
+FACTOR = 2
+
+
+@pytest.fixture
+def run(gemm):
+    """Runs an epilogue on small integers; gives the output and the exact product."""
+
+    def call(source, **operands):
+        a, b, out, wanted = gemm()
+        if source is not None and operands:
+            source = estoc.EpilogueArguments(source, **operands)
+        args = estoc.GemmArguments(a, b, out, "f32", epilogue=source)
+        kernels = estoc.get_kernels(args)
+        assert kernels
+        kernels[0].run(args)
+        return out, wanted
+
+    return call
+
+
+def test_text(run):
+    bias = np.arange(8, dtype="f4")
+    out, product = run("D = relu(alpha * accum + bias)", alpha=0.5, bias=bias)
+    np.testing.assert_array_equal(out, np.maximum(0.5 * product + bias, 0))
+    out, product = run("D = relu(accum)")
+    np.testing.assert_array_equal(out, np.maximum(product, 0))
+
+
+def test_outputs(run):
+    aux, top = np.zeros((12, 8), "f4"), np.zeros((12, 1), "f4")
+    out, product = run("D = -accum; aux = accum; top = max(D)", aux=aux, top=top)
+    np.testing.assert_array_equal(out, -product)
+    np.testing.assert_array_equal(aux, product)
+    np.testing.assert_array_equal(top, (-product).max(axis=1, keepdims=True))
+
+
+def test_function(run):
+    def epilogue(accum, C, alpha, beta=3):
+        """Every sort of statement."""
+        scaled = alpha * accum + beta * C / 2
+        above: bool = scaled > 4
+        D = scaled if above and not (1 < C <= 2) else -relu(scaled) ** 1  # noqa: F821
+        aux = minimum(accum, +2.0)  # noqa: F821
+        return D, aux
+
+    C = np.arange(96, dtype="f4").reshape(12, 8) % 5
+    aux = np.zeros((12, 8), "f4")
+    out, product = run(epilogue, C=C, alpha=np.float32(2), aux=aux)
+    scaled = 2 * product + 3 * C / 2
+    wanted = np.where((scaled > 4) & ~((1 < C) & (C <= 2)), scaled, -np.maximum(scaled, 0))
+    np.testing.assert_array_equal(out, wanted)
+    np.testing.assert_array_equal(aux, np.minimum(product, 2))
+
+
+def test_source_of_a_function(run):
+    out, product = run("def f(accum, C):\n    D = accum + C\n    return D", C=np.ones((12, 8), "f4"))
+    np.testing.assert_array_equal(out, product + 1)
+
+
+def test_numbers_around_the_function(run):
+    shift = 3.0
+
+    def epilogue(accum):
+        return FACTOR * accum + shift
+
+    out, product = run(epilogue)
+    np.testing.assert_array_equal(out, 2 * product + 3)
+    assert estoc.EpilogueArguments(epilogue).operands == {"FACTOR": 2, "shift": 3.0}
+
+
+def test_lambda(run):
+    square = lambda accum: accum * accum  # noqa: E731
+    out, product = run(square)
+    np.testing.assert_array_equal(out, product**2)
+
+
+def test_same_program_whoever_wrote_it():
+    def epilogue(accum, bias):
+        D = relu(accum + bias)  # noqa: F821
+        return D
+
+    bias = np.zeros(8, "f4")
+    text = estoc.EpilogueArguments("D = relu((accum + bias))", bias=bias)
+    function = estoc.EpilogueArguments(epilogue, bias=bias)
+    assert function == text
+    assert function.text == text.text
+    assert hash(function) == hash(text)
+    again = pickle.loads(pickle.dumps(function))
+    assert again.text == text.text
+    assert "relu" in repr(again)
+
+
+BAD = [
+    ("def f(x):\n    return x", "epilogue:1: expected accum as the first parameter"),
+    ("def f(accum):\n    D = accum", "epilogue:1: expected a function that ends with return D"),
+    ("def f(accum):\n    D = accum\n    D = accum\n    return D", "epilogue:3: D is assigned twice"),
+    ("def f(accum):\n    D = accum + y\n    return D", "epilogue:2: y is not known"),
+    ("def f(accum):\n    D = accum @ accum\n    return D", r"epilogue:2: expected \+ - "),
+    ("def f(accum):\n    for i in accum: pass\n    return D", "epilogue:2: .* got For"),
+    ("def f(accum):\n    x = accum\n    y = x\n    return y, x", "epilogue:4: expected D among"),
+    ("def f(accum, C):\n    return accum + C", "operand for the parameter C, got none"),
+    ("def f(accum, *rest):\n    return accum", "epilogue:1: expected parameters with names"),
+    ("def f(accum):\n    x = accum\n    D = x\n    return D, x", "a tensor for the output x"),
+    ("def f(accum):\n    D = 'text'\n    return D", "epilogue:2: expected a number, got 'text'"),
+    ("def f(accum):\n    D = [accum]\n    return D", "epilogue:2: expected arithmetic, got List"),
+    ("def f(accum):\n    D = relu(x=accum)\n    return D", "arguments without names"),
+    ("def f(accum):\n    return geul(accum)", "epilogue:1: .*did you mean gelu"),
+    ("def f(accum):\n  return (", "epilogue:2: expected Python"),
+    ("D = geul(accum)", "column 5: expected an operation, got 'geul'"),
+    ("E = accum", "D"),
+]
+
+
+@pytest.mark.parametrize(("source", "message"), BAD)
+def test_refusals(source, message):
+    with pytest.raises(ValueError, match=message):
+        estoc.EpilogueArguments(source)
+
+
+def test_lines_are_those_of_the_users_file():
+    def epilogue(accum):
+        D = accum << 2
+        return D
+
+    line = inspect.getsourcelines(epilogue)[1] + 1
+    with pytest.raises(ValueError, match=rf"test_epilogue\.py:{line}: expected \+ - \* / or \*\*"):
+        estoc.EpilogueArguments(epilogue)
+
+
+def test_functions_without_source():
+    made = {}
+    exec("def f(accum): return accum", made)  # noqa: S102
+    with pytest.raises(ValueError, match="the source of f is not known; give it as text"):
+        estoc.EpilogueArguments(made["f"])
+    two = (lambda accum: accum, lambda accum: accum + 1)
+    with pytest.raises(ValueError, match="expected one function or lambda, got 2"):
+        estoc.EpilogueArguments(two[0])
+    with pytest.raises(TypeError, match="epilogue: expected text or a function, got type"):
+        estoc.EpilogueArguments(int)
+
+
+def test_what_is_no_epilogue(gemm):
+    a, b, out, _ = gemm()
+    with pytest.raises(TypeError, match="epilogue: expected an estoc.EpilogueArguments, text"):
+        estoc.GemmArguments(a, b, out, epilogue=3)
+    with pytest.raises(TypeError, match="C: expected a tensor"):
+        estoc.EpilogueArguments("D = accum + C", C="C")
+    with pytest.raises(ValueError, match="C"):
+        epilogue = estoc.EpilogueArguments("D = accum + C", C=np.zeros((5, 5), "f4"))
+        estoc.GemmArguments(a, b, out, epilogue=epilogue)
+
+
+def test_plan_and_matmul(gemm):
+    a, b, out, wanted = gemm()
+    bias = np.arange(8, dtype="f4")
+    epilogue = estoc.EpilogueArguments("D = accum + bias", bias=bias)
+    plan = estoc.plan(a, b, out, epilogue=epilogue, keep=False)
+    del epilogue
+    plan(a, b, out)
+    np.testing.assert_array_equal(out, wanted + bias)
+    np.testing.assert_array_equal(estoc.matmul(a, b, epilogue="D = -accum"), -wanted)
+    np.testing.assert_array_equal(estoc.matmul(a, b, epilogue="D = -accum"), -wanted)
+    np.testing.assert_array_equal(estoc.matmul(a, b, epilogue="D = 2 * accum"), 2 * wanted)
+    np.testing.assert_array_equal(estoc.matmul(a, b, epilogue=lambda accum: accum + 1), wanted + 1)
+
+
+def test_arguments_with_an_epilogue_can_be_pickled(gemm):
+    a, b, out, wanted = gemm()
+    epilogue = estoc.EpilogueArguments("D = s * accum + bias", bias=np.ones(8, "f4"), s=3)
+    args = pickle.loads(pickle.dumps(estoc.GemmArguments(a, b, out, epilogue=epilogue)))
+    estoc.get_kernels(args)[0].run(args)
+    np.testing.assert_array_equal(args.out.tensor, 3 * wanted + 1)
+    assert args.epilogue.operands["s"] == 3

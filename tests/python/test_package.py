@@ -1,0 +1,109 @@
+"""The package as a whole: what it imports, shows, documents, and how it is called as a program."""
+
+import importlib
+import inspect
+import pathlib
+import pickle
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import estoc
+
+SUBMODULES = (
+    "arguments artifact epilogue kernel library manifest metadata planning providers status utils"
+)
+
+
+def run(*words, **options):
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_no_framework_is_imported():
+    code = (
+        "import sys, estoc\n"
+        "frameworks = {'torch', 'jax', 'cupy', 'numpy', 'ml_dtypes', 'inspect', 'ast'}\n"
+        "print(sorted(frameworks & set(sys.modules)))"
+    )
+    done = run("-c", code)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_import_is_quick():
+    code = (
+        "import sys, time, enum, typing, collections.abc\n"
+        "start = time.process_time()\n"
+        "import estoc\n"
+        "print(time.process_time() - start)"
+    )
+    quickest = min(float(run("-c", code).stdout) for _ in range(5))
+    assert quickest < 0.06
+
+
+def test_all_names_exist():
+    assert sorted(estoc.__all__) == sorted(set(estoc.__all__))
+    for name in estoc.__all__:
+        assert hasattr(estoc, name)
+    for submodule in SUBMODULES.split():
+        module = importlib.import_module(f"estoc.{submodule}")
+        assert module.__doc__
+        for name in module.__all__:
+            assert getattr(module, name) is getattr(estoc, name, getattr(module, name))
+
+
+def test_every_public_name_is_documented():
+    for name in estoc.__all__:
+        value = getattr(estoc, name)
+        if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value):
+            assert (value.__doc__ or "").strip(), name
+
+
+def test_version():
+    text = (pathlib.Path(__file__).parents[2] / "CMakeLists.txt").read_text()
+    assert f"project(estoc VERSION {estoc.__version__} " in text
+
+
+def test_the_module_shows_nothing_else():
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("needs nm")
+    shown = subprocess.run(
+        [nm, "--dynamic", "--defined-only", estoc._estoc.__file__],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert [line.split()[-1] for line in shown.splitlines()] == ["PyInit__estoc"]
+
+
+def test_command_line():
+    done = run("-m", "estoc", "find", "gemm m=8 n=8 k=8 a=f32")
+    assert done.returncode == 0
+    assert "cpu_gemm-f32-f32-f32-f32" in done.stdout
+    done = run("-m", "estoc", "find", "gemm m=8")
+    assert done.returncode != 0
+    assert done.stderr
+
+
+def test_interpreter_ends_quietly():
+    code = (
+        "import estoc, numpy as np\n"
+        "class Mine(estoc.Kernel):\n"
+        "    pass\n"
+        "estoc.register(Mine)\n"
+        "a = np.zeros((2, 2))\n"
+        "keep = estoc.get_kernels(estoc.GemmArguments(a, a, np.zeros((2, 2))))\n"
+        "kept = [keep[0], keep[0].metadata, estoc.plan(a, a, np.zeros((2, 2)))]\n"
+    )
+    done = run("-X", "dev", "-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_library_enums():
+    for mode in estoc.library.ScaleMode:
+        assert pickle.loads(pickle.dumps(mode)) is mode
+    assert estoc.ScaleMode.Blockwise1x32 is estoc.ScaleMode.blockwise_1x32

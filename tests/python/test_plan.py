@@ -1,0 +1,143 @@
+"""The same results by fewer words, and the same refusals: plan and matmul."""
+
+import gc
+import sys
+import threading
+import weakref
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import estoc
+
+
+def test_plan(gemm):
+    a, b, out, wanted = gemm()
+    plan = estoc.plan(a, b, out)
+    plan()
+    np.testing.assert_array_equal(out, wanted)
+    assert plan.kernel.name in repr(plan)
+    assert plan.args.out.tensor is out
+    a2, b2, out2, wanted2 = gemm(m=7, n=5, k=9)
+    plan(a2, b2, out2)
+    np.testing.assert_array_equal(out2, wanted2)
+    out[...] = 77
+    plan(a, b, out, stream=None)
+    np.testing.assert_array_equal(out, wanted)
+    with pytest.raises(TypeError):
+        type(plan)()
+
+
+def test_plan_refusals(gemm):
+    a, b, out, _ = gemm()
+    plan = estoc.plan(a, b, out, keep=False)
+    frozen = out.copy()
+    frozen.flags.writeable = False
+    assert plan.args is None
+    for call, error, message in [
+        (lambda: plan(), TypeError, "got none, and the plan keeps none"),
+        (lambda: plan(a), TypeError, "expected the tensors A, B and out, or none, got 1"),
+        (lambda: plan(a, b, None), TypeError, "out: expected a tensor"),
+        (lambda: plan(a, b, out, strem=0), TypeError, "expected no keyword but stream, got strem"),
+        (lambda: plan(a, b, out, stream="x"), TypeError, "stream: expected a stream of torch"),
+        (lambda: plan(a, b, out[:4]), ValueError, r"out\.shape: expected M = 12, got 4"),
+        (lambda: plan(a, b, frozen), ValueError, "expected a tensor that can be written"),
+        (lambda: plan(a, b, a[:, :8]), ValueError, "out"),
+        (lambda: plan(a.astype("f8"), b, out), estoc.UnsupportedError, r"A\.dtype: expected f32"),
+        (lambda: plan(a, b, out.astype("f8")), estoc.UnsupportedError, r"out\.dtype: expected f32"),
+    ]:
+        with pytest.raises(error, match=message):
+            call()
+    with pytest.raises(estoc.UnsupportedError, match="no kernel supports the arguments; .*cpu_gemm"):
+        estoc.plan(a.astype("?"), b.astype("?"), out)
+
+
+def test_plan_keeps_or_frees_tensors(gemm):
+    class Array(np.ndarray):
+        pass
+
+    a, b, out, _ = gemm()
+    own = out.view(Array)
+    gone = weakref.ref(own)
+    keeps = estoc.plan(a, b, own)
+    frees = estoc.plan(a, b, own, keep=False)
+    del own
+    gc.collect()
+    assert gone() is not None
+    del keeps
+    gc.collect()
+    assert gone() is None
+    frees(a, b, out)
+
+
+def test_calls_leak_nothing(gemm):
+    a, b, out, _ = gemm()
+    plan = estoc.plan(a, b, out, keep=False)
+    before = [sys.getrefcount(one) for one in (a, b, out, plan, plan.kernel)]
+    for _ in range(3000):
+        plan(a, b, out)
+        with pytest.raises(TypeError):
+            plan(a, b)
+    gc.collect()
+    after = [sys.getrefcount(one) for one in (a, b, out, plan, plan.kernel)]
+    assert after == before
+
+
+def test_one_plan_in_many_threads(gemm):
+    problems = [gemm(m=m) for m in range(4, 20)]
+    plan = estoc.plan(*problems[0][:3], threads=1)
+    failed = []
+
+    def work(a, b, out, wanted):
+        try:
+            for _ in range(100):
+                out[...] = 77
+                plan(a, b, out)
+                np.testing.assert_array_equal(out, wanted)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=problem) for problem in problems]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+@pytest.mark.parametrize("batches", [None, 2])
+@pytest.mark.parametrize(
+    ("dtype", "out"),
+    [("f4", "f4"), ("f8", "f8"), ("f2", "f2"), ("i1", "i4"), (ml_dtypes.bfloat16,) * 2],
+)
+def test_matmul(gemm, dtype, out, batches):
+    a, b, result, wanted = gemm(dtype=dtype, out=out, batches=batches)
+    found = estoc.matmul(a, b)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    np.testing.assert_array_equal(found, wanted)
+    assert estoc.matmul(a, b, result) is result
+    np.testing.assert_array_equal(result, wanted)
+
+
+def test_matmul_of_eight_bit_floats(gemm):
+    a, b, _, wanted = gemm(dtype=ml_dtypes.float8_e4m3fn)
+    found = estoc.matmul(a, b)
+    assert found.dtype == ml_dtypes.bfloat16
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_matmul_with_one_matrix_for_all_batches(gemm):
+    a, _, _, _ = gemm(batches=3)
+    _, b, _, _ = gemm()
+    np.testing.assert_array_equal(estoc.matmul(a, b), a @ b)
+
+
+def test_matmul_refusals(gemm):
+    a, b, _, _ = gemm()
+    with pytest.raises(ValueError, match="K = 16"):
+        estoc.matmul(a, b[:3])
+    with pytest.raises(TypeError, match="two or three modes, got 1 and 2"):
+        estoc.matmul(a[0], b)
+    with pytest.raises(TypeError, match="tensor: expected a tensor"):
+        estoc.matmul(a, "b")

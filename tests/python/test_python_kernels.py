@@ -1,0 +1,314 @@
+"""Kernels and providers written in Python are found, ranked, run and reported like the others."""
+
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import estoc
+from estoc import providers
+
+
+class Product(estoc.Kernel):
+    """out = A @ B by NumPy, for f64 in rows."""
+
+    expected_seconds = None
+
+    def compile(self, args, cc=None):
+        return estoc.CompiledArtifact(np.matmul, self)
+
+    def _run(self, args, artifact, stream, workspace=None):
+        self.last = (stream, workspace)
+        artifact.compiled_obj(args.A.tensor, args.B.tensor, out=args.out.tensor)
+
+    def _supports(self, args):
+        if len(args.A.shape) != 2:
+            return estoc.Status.fail("All operands must be rank 2.")
+        return estoc.Status.success()
+
+    def predict(self, args):
+        return self.expected_seconds
+
+    @classmethod
+    def generate_kernels(cls, metadata_filter, epilogue_args=None, cc=None):
+        rows = estoc.TensorAttributes(estoc.f64, (0, 0, 1), 1)
+        metadata = estoc.KernelMetadata(
+            kernel_name="numpy_product",
+            kernel_class=cls,
+            min_cc=0,
+            operands=estoc.GemmOperandsMetadata(rows, rows, rows, estoc.f64),
+            design=estoc.BLASDesignMetadata((1, 1, 1), (1, 1, 1)),
+        )
+        return [cls(metadata)] if metadata_filter(metadata) else []
+
+
+@pytest.fixture
+def registered():
+    """Registers classes for one test."""
+    known = []
+
+    def register(kernel_class, **options):
+        known.append(kernel_class)
+        return estoc.register(kernel_class, **options)
+
+    yield register
+    for kernel_class in known:
+        estoc.unregister(kernel_class)
+
+
+@pytest.fixture
+def args(gemm):
+    a, b, out, wanted = gemm(dtype="f8", out="f8")
+    return estoc.GemmArguments(a, b, out), wanted
+
+
+def names(kernels):
+    return [kernel.metadata.kernel_name for kernel in kernels]
+
+
+def test_found_and_run(registered, args):
+    args, wanted = args
+    assert "numpy_product" not in names(estoc.get_kernels(args))
+    registered(Product)
+    kernels = estoc.get_kernels(args)
+    assert names(kernels)[-1] == "numpy_product"
+    assert kernels.failures == []
+    kernel = kernels[-1]
+    assert type(kernel) is Product
+    assert kernel.metadata.kernel_class is Product
+    kernel.run(args)
+    np.testing.assert_array_equal(args.out.tensor, wanted)
+    artifact = kernel.compile(args)
+    assert (artifact.compiled_obj, artifact.kernel) == (np.matmul, kernel)
+    for call in (
+        lambda: kernel.run(args, artifact, stream=None, assume_supported_args=True),
+        kernel.bind(args),
+        kernel.bind(args, artifact).launch,
+    ):
+        args.out.tensor[...] = 77
+        call()
+        np.testing.assert_array_equal(args.out.tensor, wanted)
+    workspace = np.zeros(3, "i1")
+    kernel.run(args, artifact, stream=11, workspace=workspace)
+    assert kernel.last == (11, workspace)
+    assert kernel.get_workspace_size(args) == 0
+    assert kernel.predicted_seconds is None
+    assert repr(kernel) == "<Kernel numpy_product>"
+    assert names(estoc.get_kernels())[-1] == "numpy_product"
+    assert names(estoc.get_kernels(providers=["python"])) == ["numpy_product"]
+    assert names(estoc.get_kernels(providers=providers.PythonProvider)) == ["numpy_product"]
+    assert estoc.unregister(Product)
+    assert not estoc.unregister(Product)
+    assert "numpy_product" not in names(estoc.get_kernels(args))
+
+
+def test_ranked_by_prediction(registered, args):
+    args, _ = args
+    quick = type("Quick", (Product,), {"expected_seconds": 1e-12})
+    slow = type("Slow", (Product,), {"expected_seconds": 1e3})
+    registered(slow)
+    registered(quick)
+    found = estoc.get_kernels(args)
+    assert [type(found[0]), type(found[-1])] == [quick, slow]
+
+
+def test_metadata_is_compared_with_the_arguments(registered, gemm):
+    registered(Product)
+
+    def status(*operands, **options):
+        kernel = estoc.get_kernels(providers="python")[0]
+        args = estoc.GemmArguments(*operands, **options)
+        status = kernel.supports(args)
+        if not status:
+            with pytest.raises(estoc.UnsupportedError, match="kernel numpy_product: "):
+                kernel.run(args)
+            assert "numpy_product" not in names(estoc.get_kernels(args))
+        return status.error
+
+    a, b, out, _ = gemm(dtype="f8", out="f8")
+    assert status(a, b, out) is None
+    assert status(a.astype("f4"), b, out, "f64") == "A.dtype: expected f64, got f32"
+    assert status(a, np.asfortranarray(b), out).startswith("B.strides: expected layout t, got f64")
+    assert status(a, b, out, "f32") == "accumulator_type: expected f64, got f32"
+    assert status(a[None], b[None], out[None]) == "All operands must be rank 2."
+    kernel = estoc.get_kernels(providers="python")[0]
+    relu = estoc.ElementwiseArguments("relu", a, None, np.zeros_like(a))
+    assert kernel.supports(relu).error == "operation: expected gemm, got another"
+
+
+def test_alignment_and_capability(args):
+    args, _ = args
+    wide = estoc.TensorAttributes("f64", None, 32)
+    operands = estoc.GemmOperandsMetadata(wide, wide, wide, "f64")
+    kernel = Product(estoc.KernelMetadata("wide", Product, 90, operands))
+    assert kernel.supports(args).error.startswith("A.alignment: expected 256 bytes, got")
+    assert kernel.supports(args, cc=80).error == "target: expected compute capability 90, got sm_80"
+
+
+def test_own_operands_are_left_to_the_class(args):
+    args, _ = args
+    kernel = Product(estoc.KernelMetadata("own", Product, 0, {"anything": 1}, {"tile": 3}))
+    assert kernel.metadata.operands == {"anything": 1}
+    assert kernel.metadata.design == {"tile": 3}
+    assert kernel.supports(args)
+
+
+def test_filters_reach_the_class(registered, args):
+    args, _ = args
+    registered(Product)
+    found = estoc.get_kernels(args, metadata_filter=lambda m: m.kernel_class == Product)
+    assert names(found) == ["numpy_product"]
+    assert names(estoc.get_kernels(args, "class=Product")) == ["numpy_product"]
+    assert len(estoc.get_kernels(args, "class=Other")) == 0
+    with pytest.raises(KeyError):
+        estoc.get_kernels(args, lambda m: {}[m.kernel_name], providers="python")
+
+
+def test_what_a_class_raises_hides_nobody_else(registered, args):
+    args, _ = args
+
+    @registered
+    class Broken(Product):
+        @classmethod
+        def generate_kernels(cls, metadata_filter, epilogue_args=None, cc=None):
+            raise RuntimeError("out of order")
+
+    registered(Product)
+    found = estoc.get_kernels(args)
+    assert "numpy_product" in names(found)
+    assert found.failures == [("python", "Broken", "RuntimeError: out of order")]
+
+
+def test_supports_never_raises(args):
+    args, _ = args
+
+    class Raises(Product):
+        def _supports(self, args):
+            raise RuntimeError("no answer")
+
+    class Silent(Product):
+        def _supports(self, args):
+            return None
+
+    def status(kernel_class):
+        return kernel_class.generate_kernels(lambda _: True)[0].supports(args)
+
+    assert "kernel class Raises: RuntimeError: no answer" in status(Raises).error
+    assert status(Silent).error == "_supports: expected an estoc.Status, got NoneType"
+
+
+def test_what_is_not_written_says_so(args):
+    args, _ = args
+
+    class Empty(estoc.Kernel):
+        pass
+
+    kernel = Empty(Product.generate_kernels(lambda _: True)[0].metadata)
+    assert kernel.supports(args)
+    with pytest.raises(NotImplementedError, match="Empty: a kernel .* method compile"):
+        kernel.run(args)
+    with pytest.raises(NotImplementedError, match="Empty: a kernel .* method _run"):
+        kernel.run(args, estoc.CompiledArtifact(None, kernel))
+    with pytest.raises(NotImplementedError, match="generate_kernels"):
+        Empty.generate_kernels(lambda _: True)
+    with pytest.raises(TypeError, match="metadata: expected an estoc.KernelMetadata, got int"):
+        Empty(3)
+    with pytest.raises(TypeError, match="kernel_class: expected a class, got str"):
+        estoc.KernelMetadata("name", "class", 0, None)
+
+
+def test_without_super_init(args):
+    args, _ = args
+
+    class Forgets(Product):
+        def __init__(self, metadata):
+            pass
+
+    kernel = Forgets(None)
+    for ask in (lambda: kernel.supports(args), lambda: kernel.run(args), lambda: kernel.metadata):
+        with pytest.raises(TypeError):
+            ask()
+
+
+def test_what_run_raises_reaches_the_caller(args):
+    args, _ = args
+
+    class Raises(Product):
+        def _run(self, args, artifact, stream, workspace=None):
+            raise ZeroDivisionError("here")
+
+    with pytest.raises(ZeroDivisionError, match="here"):
+        Raises.generate_kernels(lambda _: True)[0].run(args)
+
+
+def test_providers(args):
+    args, _ = args
+
+    @providers.register_provider("mine")
+    class Mine(providers.Provider):
+        pass
+
+    try:
+        assert Mine.name == "mine"
+        assert providers.available_providers["mine"] is Mine
+        assert "mine" in providers.available_providers()
+        assert names(estoc.get_kernels(args, providers=["mine"])) == []
+        assert Mine.register(Product) is Product
+        assert names(estoc.get_kernels(args, providers=["mine"])) == ["numpy_product"]
+        assert "numpy_product" in names(estoc.get_kernels(args))
+        with pytest.raises(estoc.ExistsError, match="Product is registered already"):
+            Mine.register(Product)
+        with pytest.raises(TypeError, match="expected a subclass of estoc.Kernel"):
+            Mine.register(int)
+        with pytest.raises(estoc.ExistsError, match="provider mine exists already"):
+            providers.register_provider("mine")(Mine)
+        assert providers.PythonProvider.kernel_classes == []
+    finally:
+        assert estoc.unregister("mine")
+    assert not estoc.unregister("mine")
+    assert not estoc.unregister("cpu")
+    with pytest.raises(estoc.NotFoundError, match="provider: expected one of cpu, cuda"):
+        estoc.get_kernels(args, providers=["mine"])
+
+
+def test_a_provider_with_its_own_generate_kernels(args):
+    args, _ = args
+
+    @estoc.register_provider("bare")
+    class Bare:
+        @classmethod
+        def generate_kernels(cls, metadata_filter, epilogue_args=None, cc=None):
+            return Product.generate_kernels(metadata_filter, epilogue_args, cc)
+
+    try:
+        assert names(estoc.get_kernels(args, providers="bare")) == ["numpy_product"]
+    finally:
+        estoc.unregister("bare")
+    with pytest.raises(TypeError, match="expected a classmethod generate_kernels"):
+        estoc.register_provider("nothing")(object)
+
+
+def test_pickling(args):
+    args, wanted = args
+    kernel = Product.generate_kernels(lambda _: True)[0]
+    again = pickle.loads(pickle.dumps(kernel))
+    assert type(again) is Product
+    assert again.metadata == kernel.metadata
+    assert again.metadata.operands == kernel.metadata.operands
+    assert again.metadata.design == kernel.metadata.design
+    artifact = pickle.loads(pickle.dumps(kernel.compile(args)))
+    assert artifact.compiled_obj is np.matmul
+    again.run(args, artifact)
+    np.testing.assert_array_equal(args.out.tensor, wanted)
+
+
+def test_cycles_are_collected(args):
+    args, _ = args
+    kernel = Product.generate_kernels(lambda _: True)[0]
+    kernel.artifact = kernel.compile(args)
+    gone = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert gone() is None
