@@ -31,10 +31,9 @@ class OperandTile {
   static constexpr int kPerThread = (kPieces + threads - 1) / threads;
 
   __device__ __forceinline__ OperandTile(u64 address, i64 outer_stride, i64 k_stride,
-                                         i64 outer_extent, i64 k_extent, i64 outer_begin)
+                                         i64 outer_extent, i64 outer_begin)
       : piece_step_((along_k ? outer_stride : k_stride) * (kStep * kBytes)),
-        tile_step_(k_stride * (k_tile * kBytes)),
-        k_left_(k_extent - k_of_first()) {
+        tile_step_(k_stride * (k_tile * kBytes)) {
     const i64 outer = outer_begin + outer_of_first();
     const i64 left = outer_extent - outer;
     outer_left_ = left < outer_tile ? static_cast<int>(left) : outer_tile;
@@ -42,19 +41,20 @@ class OperandTile {
         address + static_cast<u64>((outer * outer_stride + k_of_first() * k_stride) * kBytes);
   }
 
-  /// Starts reading the next tile along K; what lies outside the operand is zero.
-  __device__ __forceinline__ void fetch() {
+  /// Starts reading the next tile along K, of which `k_extent` elements or all exist; what lies
+  /// outside the operand is zero.
+  __device__ __forceinline__ void fetch(i64 k_extent) {
+    const int first_left = (k_extent < k_tile ? static_cast<int>(k_extent) : k_tile) - k_of_first();
 #pragma unroll
     for (int i = 0; i < kPerThread; ++i) {
       held_[i] = Words<kWords>{};
       const int outer_left = along_k ? outer_left_ - i * kStep : outer_left_;
-      const i64 k_left = along_k ? k_left_ : k_left_ - i * kStep;
+      const int k_left = along_k ? first_left : first_left - i * kStep;
       if (outer_left <= 0 || k_left <= 0 || !has_piece(i)) continue;
-      const i64 room = along_k ? k_left : outer_left;
+      const int room = along_k ? k_left : outer_left;
       held_[i] = read(address_ + static_cast<u64>(i * piece_step_), room);
     }
     address_ += static_cast<u64>(tile_step_);
-    k_left_ -= k_tile;
   }
 
   /// Widens what fetch read and writes it to the stage at `shared`.
@@ -93,7 +93,7 @@ class OperandTile {
   }
 
   // The next kVector elements, of which `room` exist.
-  __device__ __forceinline__ Words<kWords> read(u64 address, i64 room) const {
+  __device__ __forceinline__ Words<kWords> read(u64 address, int room) const {
     if constexpr (!vectors) {
       if constexpr (kBytes == 8) return ptx::ld_global<2>(address);
       if constexpr (kBytes == 4) return ptx::ld_global<1>(address);
@@ -101,7 +101,7 @@ class OperandTile {
       if constexpr (kBytes == 1) return Words<1>{ptx::ld_global_u8(address)};
     } else {
       if (room >= kVector) return ptx::ld_global<4>(address);
-      return read_partly(address, static_cast<int>(room));
+      return read_partly(address, room);
     }
   }
 
@@ -135,7 +135,6 @@ class OperandTile {
   u64 address_;
   i64 piece_step_;
   i64 tile_step_;
-  i64 k_left_;
   int outer_left_;
   Words<kWords> held_[kPerThread];
 };
@@ -353,20 +352,20 @@ __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epi
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
     const u64 a_batch = static_cast<u64>(l * p.a.batch_stride * abi::type_bytes(config.a));
     const u64 b_batch = static_cast<u64>(l * p.b.batch_stride * abi::type_bytes(config.b));
-    ATile a(p.a.address + a_batch, p.a.row_stride, p.a.column_stride, p.m, p.k, m_begin);
-    BTile b(p.b.address + b_batch, p.b.column_stride, p.b.row_stride, p.n, p.k, n_begin);
+    ATile a(p.a.address + a_batch, p.a.row_stride, p.a.column_stride, p.m, m_begin);
+    BTile b(p.b.address + b_batch, p.b.column_stride, p.b.row_stride, p.n, n_begin);
     Value acc[config.thread_m][config.thread_n] = {};
 
-    a.fetch();
-    b.fetch();
+    a.fetch(p.k);
+    b.fetch(p.k);
     u32 stage = 0;
-    for (i64 k = 0; k < p.k; k += config.tile_k) {
+    for (i64 k_left = p.k; k_left > 0; k_left -= config.tile_k) {
       a.put(a_stages + stage * kABytes);
       b.put(b_stages + stage * kBBytes);
       ptx::barrier_sync();
-      if (k + config.tile_k < p.k) {
-        a.fetch();
-        b.fetch();
+      if (k_left > config.tile_k) {
+        a.fetch(k_left - config.tile_k);
+        b.fetch(k_left - config.tile_k);
       }
       multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
       stage ^= 1;

@@ -146,7 +146,7 @@ constexpr SimtElementwiseConfig kConfig{{
 static_assert(sizeof(SimtElementwiseParameters) == {});
 }}  // namespace
 
-extern "C" __global__ void __launch_bounds__(kConfig.threads())
+extern "C" __global__ void __launch_bounds__(kConfig.threads(), 3)
 estoc_kernel(const __grid_constant__ SimtElementwiseParameters parameters) {{
   estoc::simt_elementwise<kConfig>(parameters);
 }}
