@@ -19,6 +19,7 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(std::string name, EpilogueType accumulator = EpilogueType::f32)
       : type_(accumulator) {
+    graph_.nodes.reserve(EpilogueLimits::kNodes);
     graph_.accumulator = accumulator;
     graph_.canonical = std::move(name);
     EpilogueNode node;
