@@ -446,6 +446,8 @@ class Debugger(Emulator):
              "emulator", "--kernel", kernel, "-g", "sources"],
             cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=240,
         )  # fmt: skip
+        if "Error in re-setting breakpoint" in result.stderr:
+            self.skipTest("gdb reads no condition where the command has no debug information")
         self.assertIn("$1 = 128", result.stdout, result.stderr)
         self.assertRegex(result.stdout, r"Located in .*/sources/device/estoc/kernels/sm90_gemm.cuh")
         self.assertIn("$2 = 1", result.stdout)

@@ -217,7 +217,9 @@ Status sm90_supports_epilogue(const DesignPoint& point, const EpilogueGraph& gra
                                     kLeastStages, config.stage_bytes(),
                                     element_bytes(graph).loads + element_bytes(graph).stores));
   }
-  const int available = config.consumers() == 1 ? 255 : config.consumer_registers();
+  int available = config.consumers() == 1 ? 255 : config.consumer_registers();
+  // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
+  if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
   return check_epilogue_registers(registers_of(graph, sm90_transposed(point)),
                                   available - kCodeRegisters - config.sums());
 }
