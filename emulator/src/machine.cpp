@@ -154,6 +154,7 @@ void Machine::start_cluster() {
   const u32 padded = (threads_ + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
   cluster->agents = count * padded;
   cluster->threads = cluster->running = count * threads_;
+  cluster->dependency_agent = cluster->new_agent();
   for (u32 rank = 0; rank < count; ++rank) {
     auto cta = std::make_unique<Cta>();
     cta->cluster = cluster.get();

@@ -202,6 +202,7 @@ struct Cluster {
   Knowledge barrier_known;
   std::vector<Thread*> barrier_waiting;
   u32 pending_copies = 0;
+  u32 dependency_agent = 0;  ///< whose first act griddepcontrol.wait makes known
 
   u32 new_agent() { return agents++; }
 };

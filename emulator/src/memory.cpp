@@ -164,6 +164,20 @@ void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 
   }
 }
 
+namespace {
+
+void check_dependency(const Accessor& accessor, u64 address) {
+  Machine& m = Machine::current();
+  Thread& thread = accessor.thread;
+  if (!m.options().programmatic || !m.checks()) return;
+  if (thread.known.seen[thread.cta->cluster->dependency_agent] != 0) return;
+  m.report(Fault::missing_dependency_wait, thread, accessor.site, address,
+           "global memory is touched while the launch before may still be running: call "
+           "griddepcontrol_wait first");
+}
+
+}  // namespace
+
 bool touch_global(const Accessor& accessor, u64 address, u32 bytes) {
   Machine& m = Machine::current();
   if (!m.has_allocations() || bytes == 0) return true;
@@ -182,6 +196,7 @@ bool touch_global(const Accessor& accessor, u64 address, u32 bytes) {
     m.report(Fault::out_of_bounds, accessor.thread, accessor.site, address, std::move(message));
     return false;
   }
+  check_dependency(accessor, address);
   const Allocation& what = *allocation->what;
   if (accessor.write && !what.writable) {
     m.report(Fault::read_only, accessor.thread, accessor.site, address,

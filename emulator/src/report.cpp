@@ -48,6 +48,8 @@ std::string_view fault_name(Fault fault) {
       return "register pool";
     case Fault::shared_memory:
       return "shared memory";
+    case Fault::missing_dependency_wait:
+      return "missing griddepcontrol.wait";
   }
   return "unknown";
 }

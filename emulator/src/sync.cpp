@@ -1,6 +1,8 @@
 // Barriers of CTAs and clusters, fences, and the register pool.
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "machine.h"
 
 namespace estoc::emulator {
@@ -372,8 +374,11 @@ void set_registers(u32 registers, bool increases, Site site) {
 }
 
 void grid_dependency(const char* what, Site site) {
-  Machine::self().wait.site = site;
-  Machine::self().wait.what = what;
+  Thread& thread = Machine::self();
+  thread.wait.site = site;
+  thread.wait.what = what;
+  if (!Machine::current().checks() || std::string_view(what) != "griddepcontrol.wait") return;
+  thread.known.seen.raise(thread.cta->cluster->dependency_agent, 1);
 }
 
 }  // namespace estoc::emulator

@@ -90,6 +90,12 @@ void execute_as(const Product& p, Value* sums) {
   }
   read_operand(p, false, p.columns, b.data(), 1, columns);
   if (!p.add) std::fill_n(sums, kProductRows * columns, Value{});
+  if constexpr (std::is_same_v<Value, float>) {
+    if (abi::type_bytes(p.a_type) == 1 && Machine::current().options().narrow_fp8_sums) {
+      multiply_narrow(sums, a.data(), b.data(), kProductRows, p.columns, p.depth());
+      return;
+    }
+  }
   multiply(sums, a.data(), b.data(), kProductRows, p.columns, p.depth());
 }
 

@@ -239,4 +239,38 @@ __device__ inline void functions_f64(const Parameters& p) {
     put(p, i * ptx::ntid() + ptx::tid(), function(i, double{get_float(p, ptx::tid())}));
 }
 
+/// One of two numbers; NaNs and zeros of both signs are among them.
+__device__ inline void selection(const Parameters& p) {
+  const u32 t = ptx::tid();
+  const u32 count = ptx::ntid();
+  const u32 special[] = {0x7fc00000, 0x80000000, 0, 0xff800000};
+  const float x = t % 5 == 0 ? bit_cast<float>(special[t / 5 % 4]) : get_float(p, t);
+  const float y = t % 3 == 0 ? bit_cast<float>(special[t / 3 % 4]) : get_float(p, count + t);
+  const float most = ptx::max_nan(x, y);
+  const float least = ptx::min_nan(x, y);
+  put(p, t, most != most ? 0x7fffffffu : bit_cast<u32>(most));
+  put(p, count + t, least != least ? 0x7fffffffu : bit_cast<u32>(least));
+  put(p, 2 * count + t, ptx::mul_hi(get(p, t), get(p, count + t)));
+}
+
+/// Two inputs: numbers from 0.01 to 8, and those from -2 to 2.
+template <u32 which, typename Value>
+__device__ inline void elementary(const Parameters& p) {
+  const u32 t = ptx::tid();
+  const Value x = get_float(p, t);
+  const Value y = get_float(p, ptx::ntid() + t);
+  if (which == 0) put(p, t, ptx::exponential_2(8 * y));
+  if (which == 1) put(p, t, ptx::exponential_m1(y));
+  if (which == 2) put(p, t, ptx::logarithm_1p(x - Value(0.005)));
+  if (which == 3) put(p, t, ptx::power(x, 4 * y));
+}
+
+/// As elementary. The exponents reach those of subnormal results.
+template <u32 which>
+__device__ inline void approximate(const Parameters& p) {
+  const u32 t = ptx::tid();
+  if (which == 0) put(p, t, ptx::ex2_approx(70 * get_float(p, ptx::ntid() + t)));
+  if (which == 1) put(p, t, ptx::rcp_approx(get_float(p, t)));
+}
+
 }  // namespace conformance

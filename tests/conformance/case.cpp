@@ -108,11 +108,12 @@ Value value_at(const std::vector<std::byte>& bytes, std::size_t index) {
 }
 
 // Whether `got` may stand for `expected`, whose unit of the last place is of `digits` bits.
-bool near(double expected, double got, int digits) {
+bool near(double expected, double got, int digits, double ulps) {
   if (std::isnan(expected) || std::isnan(got)) return std::isnan(expected) && std::isnan(got);
   if (expected == got) return true;
-  const double unit = std::ldexp(1.0, std::ilogb(expected) - digits + 1);
-  return std::fabs(expected - got) <= 4 * unit;
+  const int least = digits == 24 ? -149 : -1074;  // of subnormal numbers
+  const int exponent = expected == 0 ? least : std::ilogb(expected) - digits + 1;
+  return std::fabs(expected - got) <= ulps * std::ldexp(1.0, std::max(exponent, least));
 }
 
 template <typename Value>
@@ -130,7 +131,7 @@ std::string judge_numbers(const Case& test, const Expected& expected,
       fits =
           std::fabs(want - have) <= bound || std::bit_cast<u64>(want) == std::bit_cast<u64>(have);
     } else {
-      fits = near(want, have, sizeof(Value) == 4 ? 24 : 53);
+      fits = near(want, have, sizeof(Value) == 4 ? 24 : 53, test.ulps);
     }
     if (fits) continue;
     if (wrong++ == 0) {

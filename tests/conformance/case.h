@@ -79,6 +79,7 @@ struct Case {
   unsigned out_bytes = 0;
   Judge judge = Judge::bits;
   double model = 0;
+  double ulps = 4;  ///< of Judge::ulps_f32 and ulps_f64
 
   std::optional<Map> from{};  ///< over the input
   std::optional<Map> to{};    ///< over the output, from kStored on

@@ -63,6 +63,31 @@ void basic(std::vector<Case>& all) {
   Case& twice = add(ESTOC_KERNEL((functions_f64)));
   set(twice, 512, {{Kind::positive, Type::f32, 512}}, 9 * 4096);
   twice.judge = Judge::ulps_f64;
+  set(add(ESTOC_KERNEL((selection))), 256, {{Kind::floats, Type::f32, 512}}, 3072);
+}
+
+// Functions that differ by what the CUDA C++ Programming Guide, or PTX, says of the card's, and a
+// unit of the host's, which are not always rounded correctly either.
+void functions(std::vector<Case>& all) {
+  const auto add = [&](const char* expression, estoc::emulator::Entry entry, unsigned bytes,
+                       double of_card, double of_host) {
+    Case& test = all.emplace_back(kernel("basic", expression, entry));
+    test.threads = 512;
+    test.in = {{Kind::positive, Type::f32, 512}, {Kind::reals, Type::f32, 512}};
+    test.out_bytes = 512 * bytes;
+    test.judge = bytes == 4 ? Judge::ulps_f32 : Judge::ulps_f64;
+    test.ulps = of_card + of_host;
+  };
+  add(ESTOC_KERNEL((approximate<0>)), 4, 2, 1);
+  add(ESTOC_KERNEL((approximate<1>)), 4, 1, 0);
+  add(ESTOC_KERNEL((elementary<0, float>)), 4, 2, 1);
+  add(ESTOC_KERNEL((elementary<1, float>)), 4, 1, 1);
+  add(ESTOC_KERNEL((elementary<2, float>)), 4, 1, 1);
+  add(ESTOC_KERNEL((elementary<3, float>)), 4, 4, 1);
+  add(ESTOC_KERNEL((elementary<0, double>)), 8, 1, 1);
+  add(ESTOC_KERNEL((elementary<1, double>)), 8, 1, 1);
+  add(ESTOC_KERNEL((elementary<2, double>)), 8, 1, 1);
+  add(ESTOC_KERNEL((elementary<3, double>)), 8, 2, 1);
 }
 
 void async(std::vector<Case>& all) {
@@ -172,6 +197,7 @@ void warp_products(std::vector<Case>& all) {
 std::vector<Case> instruction_cases() {
   std::vector<Case> all;
   basic(all);
+  functions(all);
   async(all);
   matrices(all);
   warp_products(all);

@@ -12,6 +12,7 @@
 #include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/cp_async.cuh>
 #include <estoc/ptx/fence.cuh>
+#include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/mbarrier.cuh>
 #include <estoc/ptx/memory.cuh>
 #include <estoc/ptx/setmaxnreg.cuh>
@@ -288,6 +289,35 @@ TEST(Launch, RefusesWhatTheDriverRefuses) {
   EXPECT_THROW(launch(3, 32, 0), std::invalid_argument);
   EXPECT_THROW(launch(2, 2048, 0), std::invalid_argument);
   EXPECT_THROW(launch(2, 32, 300000), std::invalid_argument);
+}
+
+enum class Dependency { none, late, by_all, by_one };
+
+template <Dependency waits>
+void dependent(u64 out) {
+  const u32 t = ptx::tid();
+  ptx::griddepcontrol_launch_dependents();
+  if (waits == Dependency::by_all || (waits == Dependency::by_one && t == 0)) {
+    ptx::griddepcontrol_wait();
+  }
+  ptx::barrier_sync();
+  store(out, t, t);
+  if (waits == Dependency::late) ptx::griddepcontrol_wait();
+}
+
+// A launch that may begin early waits before it touches memory.
+TEST(Global, ProgrammaticLaunchWaitsFirst) {
+  std::vector<u32> out(64);
+  Setting how{1, 64, 0, {}};
+  EXPECT_TRUE(run<dependent<Dependency::none>>(how, address_of(out)).clean());
+  how.options.programmatic = true;
+  how.options.memory = {{out.data(), 256, "out"}};
+  for (const Report& report : {run<dependent<Dependency::none>>(how, address_of(out)),
+                               run<dependent<Dependency::late>>(how, address_of(out))}) {
+    EXPECT_TRUE(report.has(Fault::missing_dependency_wait)) << report.text();
+  }
+  EXPECT_TRUE(run<dependent<Dependency::by_all>>(how, address_of(out)).clean());
+  EXPECT_TRUE(run<dependent<Dependency::by_one>>(how, address_of(out)).clean());
 }
 
 }  // namespace

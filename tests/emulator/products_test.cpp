@@ -55,6 +55,13 @@ struct Matrix {
       bytes.insert(bytes.end(), from, from + size);
     }
   }
+  void set(Type type, int row, int column, int value) {
+    const auto index = static_cast<std::size_t>(row * columns + column);
+    const auto size = static_cast<std::size_t>(abi::type_bytes(type));
+    const u64 bits = encoded(type, value);
+    values[index] = value;
+    std::memcpy(bytes.data() + index * size, &bits, size);
+  }
   int at(int row, int column) const {
     return values[static_cast<std::size_t>(row * columns + column)];
   }
@@ -165,11 +172,10 @@ TensorMap map_of(const Matrix& matrix, Type type, u32 columns, u32 rows, int swi
 }
 
 template <Case c>
-void check_wgmma() {
+std::vector<float> run_wgmma(const Matrix& a, const Matrix& b,
+                             const emulator::Options& options = {}) {
   using K = WgmmaKernel<c>;
   constexpr int kDepth = K::kDepth;
-  const Matrix a(c.a, c.a_rows ? kDepth : 64, c.a_rows ? 64 : kDepth, 1);
-  const Matrix b(c.b, c.b_rows ? kDepth : 32, c.b_rows ? 32 : kDepth, 2);
   const u32 wide = K::kWidth / static_cast<u32>(K::kBytes);
   TensorMap a_map = map_of(a, c.a, c.a_rows ? wide : kDepth, c.a_rows ? kDepth : 64, c.swizzle);
   TensorMap b_map = map_of(b, c.b, c.b_rows ? wide : kDepth, c.b_rows ? kDepth : 32, c.swizzle);
@@ -178,8 +184,17 @@ void check_wgmma() {
   u64 out_address = reinterpret_cast<u64>(out.data());
   void* arguments[] = {&a_map, &b_map, &a_plain, &out_address};
   const emulator::Report report =
-      emulator::launch(emulator::entry<kernel<c>>, {1, 1, 1}, 128, 16640, arguments);
+      emulator::launch(emulator::entry<kernel<c>>, {1, 1, 1}, 128, 16640, arguments, options);
   EXPECT_TRUE(report.clean()) << report.text();
+  return out;
+}
+
+template <Case c>
+void check_wgmma(const emulator::Options& options = {}) {
+  constexpr int kDepth = WgmmaKernel<c>::kDepth;
+  const Matrix a(c.a, c.a_rows ? kDepth : 64, c.a_rows ? 64 : kDepth, 1);
+  const Matrix b(c.b, c.b_rows ? kDepth : 32, c.b_rows ? 32 : kDepth, 2);
+  const std::vector<float> out = run_wgmma<c>(a, b, options);
   for (int i = 0; i < 64; ++i) {
     for (int j = 0; j < 32; ++j) {
       int sum = 0;
@@ -198,6 +213,29 @@ TEST(Wgmma, Types) {
   check_wgmma<Case{Type::e4m3, Type::e5m2, 3, false, false, false}>();
   check_wgmma<Case{Type::i8, Type::u8, 3, false, false, false}>();
   check_wgmma<Case{Type::u8, Type::i8, 2, false, false, false}>();
+}
+
+// 14 bits: small integers are exact, ones next to a product of 2^17 are lost, sixteens are not.
+TEST(Wgmma, NarrowSums) {
+  constexpr Case kF8{Type::e4m3, Type::e4m3, 3, false, false, false};
+  constexpr int kDepth = WgmmaKernel<kF8>::kDepth;
+  emulator::Options narrow;
+  narrow.narrow_fp8_sums = true;
+  check_wgmma<kF8>(narrow);
+  Matrix a(Type::e4m3, 64, kDepth, 1);
+  Matrix b(Type::e4m3, 32, kDepth, 2);
+  for (int row = 0; row < 64; ++row) {
+    for (int k = 0; k < kDepth; ++k) {
+      a.set(Type::e4m3, row, k, k == 0 ? 448 : row % 2 == 0 ? 1 : 16);
+      if (row < 32) b.set(Type::e4m3, row, k, k == 0 ? 448 : 1);
+    }
+  }
+  const std::vector<float> exact = run_wgmma<kF8>(a, b);
+  const std::vector<float> cut = run_wgmma<kF8>(a, b, narrow);
+  const float large = 448 * 448;
+  EXPECT_EQ(exact[0], large + kDepth - 1);
+  EXPECT_EQ(cut[0], large);
+  EXPECT_EQ(cut[32], large + 16 * (kDepth - 1));
 }
 
 TEST(Wgmma, Swizzles) {

@@ -35,6 +35,7 @@ enum class Fault {
   bad_descriptor,  ///< of wgmma, or a tensor map
   register_pool,
   shared_memory,
+  missing_dependency_wait,  ///< memory is touched before griddepcontrol.wait
 };
 
 std::string_view fault_name(Fault fault);
@@ -96,6 +97,11 @@ struct Options {
   bool checks = true;  ///< races and uninitialised memory; the cheaper checks are always made
   std::array<unsigned, 3> cluster = {1, 1, 1};
   std::vector<Allocation> memory;  ///< where empty, addresses are not checked
+  /// The launch may begin before the one in front has ended: global memory is touched only after
+  /// griddepcontrol.wait, by the same thread or one that this is ordered after.
+  bool programmatic = false;
+  /// wgmma keeps of sums of fp8 products what a Hopper card does: 14 bits.
+  bool narrow_fp8_sums = false;
   unsigned resident_clusters = 64;
   int max_findings = 32;
   Trace* trace = nullptr;  ///< where given, the launch is added to it

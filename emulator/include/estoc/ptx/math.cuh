@@ -60,9 +60,11 @@ inline float rcp_approx(float x) {
   return 1.0f / x;
 }
 inline float max_nan(float a, float b) {
+  if (a == b) return std::signbit(a) ? b : a;
   return std::isnan(a) || a > b ? a : b;
 }
 inline float min_nan(float a, float b) {
+  if (a == b) return std::signbit(a) ? a : b;
   return std::isnan(a) || a < b ? a : b;
 }
 inline u32 mul_hi(u32 a, u32 b) {
