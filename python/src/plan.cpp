@@ -164,7 +164,7 @@ nb::object make_type() {
   return nb::steal(PyType_FromSpec(&spec));
 }
 
-nb::object make_plan(nb::object kernel, nb::object arguments, nb::handle artifact,
+nb::object make_plan(const nb::object& kernel, nb::object arguments, nb::handle artifact,
                      nb::object workspace, int threads, bool keep) {
   const PyKernel& native = kernel_behind(kernel);
   const auto& given = nb::cast<const PyGemmArguments&>(arguments);
