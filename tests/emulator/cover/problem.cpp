@@ -51,8 +51,8 @@ struct Plane {
 
 HostTensor draw_operand(const Plane& plane, std::int64_t batches, Random& random) {
   const bool row_major = plane.letter == 'x' ? one_in(random, 2) : plane.letter == 't';
-  const std::int64_t bytes = dtype_bits(plane.dtype) / 8;
-  const std::int64_t step = std::max<std::int64_t>(plane.alignment / bytes, 1);
+  const int bits = dtype_bits(plane.dtype);
+  const std::int64_t step = std::max<std::int64_t>(plane.alignment * 8 / bits, bits < 8 ? 2 : 1);
   const std::int64_t inner = row_major ? plane.columns : plane.rows;
   const std::int64_t outer = row_major ? plane.rows : plane.columns;
   const std::int64_t extra = one_in(random, 3) ? step : 0;
@@ -186,14 +186,19 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, Random& ra
 std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Random& random,
                                                    std::vector<HostTensor>& tensors) {
   const std::int64_t rows = draw_number(random, 1, 60);
-  const std::int64_t columns = draw_number(random, 1, 90);
+  std::int64_t columns = draw_number(random, 1, 90);
   const Dtype a = point.dtype(Role::a_dtype);
   const auto op = static_cast<ElementwiseOp>(point.value(Role::op).numbers[0]);
-  const Plane planes[] = {{rows, columns, a, 't', alignment_of(point, Role::a_alignment)},
-                          {rows, columns, dtype_of(point, Role::b_dtype, a), 't',
-                           alignment_of(point, Role::b_alignment)},
-                          {rows, columns, dtype_of(point, Role::out_dtype, a), 't',
-                           alignment_of(point, Role::out_alignment)}};
+  Plane planes[] = {{rows, columns, a, 't', alignment_of(point, Role::a_alignment)},
+                    {rows, columns, dtype_of(point, Role::b_dtype, a), 't',
+                     alignment_of(point, Role::b_alignment)},
+                    {rows, columns, dtype_of(point, Role::out_dtype, a), 't',
+                     alignment_of(point, Role::out_alignment)}};
+  // Rows of types that are stored two to a byte are even.
+  for (const Plane& plane : planes)
+    if (dtype_bits(plane.dtype) < 8) columns = (columns + 1) / 2 * 2;
+  for (Plane& plane : planes)
+    plane.columns = columns;
   // One run where the kernel wants that.
   const bool flat = one_in(random, 2);
   for (const Plane& plane : planes) {
