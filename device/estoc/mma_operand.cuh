@@ -68,8 +68,8 @@ class OperandCopy {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       const i32 outer_left = mn_major ? left_ : left_ - i * kRowsBetween;
-      const i32 bytes = mn_major ? (k_left > i * kRowsBetween ? left_ : 0)
-                                 : (outer_left > 0 ? row_bytes : 0);
+      const i32 bytes =
+          mn_major ? (k_left > i * kRowsBetween ? left_ : 0) : (outer_left > 0 ? row_bytes : 0);
       const u32 row = row_ + static_cast<u32>(i * kRowsBetween);
       copy_chunk(shared + Layout::offset(row, byte_), address_ + static_cast<u64>(i) * between_,
                  bytes);

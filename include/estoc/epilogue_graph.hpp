@@ -86,9 +86,9 @@ struct EpilogueNode {
   Varies varies;
   Dtype dtype = Dtype::f32;  ///< of a tensor, a scalar, and the goal of a cast
   std::uint8_t input_count = 0;
-  std::uint16_t slot = 0;                  ///< of a tensor or scalar
+  std::uint16_t slot = 0;                 ///< of a tensor or scalar
   std::array<std::uint16_t, 4> inputs{};  ///< indices of nodes
-  double value = 0;                        ///< of a literal
+  double value = 0;                       ///< of a literal
   bool operator==(const EpilogueNode&) const = default;
 };
 
@@ -143,7 +143,7 @@ struct EpilogueLimits {
   static constexpr int kNodes = 256;
   static constexpr int kTensors = 16;
   static constexpr int kScalars = 16;
-  static constexpr int kStores = 16;   ///< of the product's shape, D included
+  static constexpr int kStores = 16;  ///< of the product's shape, D included
   static constexpr int kReduced = 16;
   static constexpr int kTextBytes = 65536;
 };
@@ -161,7 +161,7 @@ struct EpilogueAddress {
 /// A scalar's value, or where on the device it is.
 struct EpilogueScalarValue {
   double value = 0;
-  std::int64_t integer = 0;     ///< the same for an integer scalar, exactly
+  std::int64_t integer = 0;    ///< the same for an integer scalar, exactly
   const void* data = nullptr;  ///< not null: read from here when the kernel runs
 };
 

@@ -18,8 +18,9 @@ std::string over_memory(const std::string& text) {
   const auto placed = [](const TensorView& view, void* data) {
     return TensorView(data, view.dtype(), view.shape(), view.strides());
   };
-  const auto made = with_views(*described, {placed(views.a, a.data()), placed(views.b, b.data()),
-                                            placed(views.out, out.data()), {}});
+  const auto made = with_views(
+      *described,
+      {placed(views.a, a.data()), placed(views.b, b.data()), placed(views.out, out.data()), {}});
   EXPECT_TRUE(made->has_data());
   EXPECT_EQ(views_of(*made).a.data(), a.data());
   EXPECT_EQ(views_of(*made).out.data(), out.data());
