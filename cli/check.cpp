@@ -232,7 +232,7 @@ Target target_of(const Kernel& kernel, const std::string& name) {
 
 /// The kernel with the epilogue as a large problem has it: where extents are 1 it may differ.
 Kernel fused_kernel(const CheckCommandOptions& options, Target target) {
-  const Kernel kernel = kernel_named(options.kernel);
+  Kernel kernel = kernel_named(options.kernel);
   if (options.epilogue.empty()) return kernel;
   if (kernel.metadata().gemm() == nullptr) {
     throw Failure(Exit::usage, "--epilogue: only a gemm has an epilogue");
