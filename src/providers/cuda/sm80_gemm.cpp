@@ -62,7 +62,6 @@ PartCounts part_counts(const Sm80GemmConfig& config, const GemmExtents& e, bool 
 // What the loop over a tile's rows takes beside sums, inputs and outputs.
 constexpr int kCodeRegisters = 56;
 constexpr int kMostRegisters = 255;
-constexpr int kRegistersBesideWide = 24;
 
 constexpr std::string_view kPlainEntry =
     R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
