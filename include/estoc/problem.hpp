@@ -49,7 +49,8 @@ struct EpilogueOperandSpec {
   std::optional<double> value;  ///< of a scalar that is given by value
   bool whole = false;           ///< the value was written as a whole number
 
-  bool operator==(const EpilogueOperandSpec&) const = default;
+  /// A value that is not a number equals another such value.
+  bool operator==(const EpilogueOperandSpec& other) const;
 };
 
 /// A problem without data, such as

@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "epilogue/op_table.h"
@@ -47,6 +48,8 @@ GraphBuilder::GraphBuilder(EpilogueType accumulator, EpilogueType floating)
     : accumulator_(accumulator), floating_(floating) {}
 
 int GraphBuilder::add(EpilogueNode node) {
+  // Text has one word for all that are not numbers, so the graph has one value.
+  if (std::isnan(node.value)) node.value = std::numeric_limits<double>::quiet_NaN();
   if (op_info(node.op).commutes && node.inputs[1] < node.inputs[0]) {
     // Which of the two comes first is settled by their structure, below.
     std::swap(node.inputs[0], node.inputs[1]);

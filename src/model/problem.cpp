@@ -314,6 +314,12 @@ Problem Problem::of(const RuntimeArguments& arguments) {
   return problem;
 }
 
+bool EpilogueOperandSpec::operator==(const EpilogueOperandSpec& other) const {
+  const bool both_nan = value && other.value && std::isnan(*value) && std::isnan(*other.value);
+  return name == other.name && form == other.form && tensor == other.tensor &&
+         whole == other.whole && (both_nan || value == other.value);
+}
+
 std::string_view epilogue_form_name(EpilogueForm form) {
   constexpr std::array<std::string_view, 5> kNames{"matrix", "row", "column", "batch", "scalar"};
   return kNames[static_cast<std::size_t>(form)];

@@ -28,6 +28,11 @@ class ProblemParser {
     read_operation();
     for (cursor_.skip_blanks(); !cursor_.at_end(); cursor_.skip_blanks())
       read_pair();
+    if (problem_.epilogue.empty() && !problem_.operands.empty()) {
+      cursor_.fail_at(first_operand_, fmt::format("{} is an operand of an epilogue, and epi is "
+                                                  "empty",
+                                                  problem_.operands.front().name));
+    }
     return std::move(problem_);
   }
 
@@ -124,8 +129,9 @@ class ProblemParser {
     const auto is_letter = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     };
+    const auto continues = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
     return problem_.operation == Operation::gemm && has_epilogue_ && !name.empty() &&
-           is_letter(name.front());
+           is_letter(name.front()) && std::ranges::all_of(name, continues);
   }
 
   void read_epilogue_operand(std::size_t start, std::string name) {
@@ -136,6 +142,7 @@ class ProblemParser {
     if (!cursor_.accept('=')) {
       cursor_.fail_expected(cursor_.position(), fmt::format("= after {}", name));
     }
+    if (problem_.operands.empty()) first_operand_ = start;
     EpilogueOperandSpec spec;
     spec.name = std::move(name);
     const EpilogueOperandSpec empty = spec;
@@ -320,6 +327,7 @@ class ProblemParser {
 
   TextCursor cursor_;
   bool has_epilogue_;  ///< the text may have one further on
+  std::size_t first_operand_ = 0;
   Problem problem_;
   std::array<std::size_t, kMostKeys> columns_{};  ///< where each key was given, from 1
 };

@@ -193,6 +193,11 @@ TEST(EpilogueGraph, PlainProductsHaveNone) {
   EXPECT_EQ(canonical("t = exp(accum); D = identity(accum)", {}), "plain");
 }
 
+TEST(EpilogueGraph, ThereIsOneLiteralThatIsNoNumber) {
+  EXPECT_EQ(canonical("D = maximum(accum, -nan) + select(accum > -nan, nan, 1.0)", {}),
+            canonical("D = maximum(accum, nan) + select(accum > nan, -nan, 1.0)", {}));
+}
+
 TEST(EpilogueGraph, EqualEpiloguesShareOneGraph) {
   const TensorView row = described(Dtype::f32, {kN});
   const std::string text =

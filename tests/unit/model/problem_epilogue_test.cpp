@@ -54,6 +54,21 @@ TEST(ProblemEpilogue, ArgumentsGiveTheProblemBack) {
     EXPECT_EQ(again(text), text);
 }
 
+TEST(ProblemEpilogue, OperandsNeedAnEpilogueAndNames) {
+  EXPECT_THAT(complaint("gemm m=1 n=1 k=1 a=f32 C=f32:t epi=\"\""),
+              HasSubstr("column 24: C is an operand of an epilogue, and epi is empty"));
+  EXPECT_THAT(complaint("gemm m=1 n=1 k=1 a=f32 C.x=f32:t epi=\"D = accum\""),
+              HasSubstr("column 24: expected a key of gemm"));
+}
+
+TEST(ProblemEpilogue, ValuesThatAreNotNumbersAreEqual) {
+  const std::string text = "gemm m=1 n=1 k=1 a=f32:t beta=nan epi=\"D = beta * accum\"";
+  EXPECT_EQ(Problem::parse(text), Problem::parse(text));
+  EXPECT_EQ(Problem::parse(text).to_string(), text);
+  EXPECT_NE(Problem::parse(text),
+            Problem::parse("gemm m=1 n=1 k=1 a=f32:t beta=1 epi=\"D = beta * accum\""));
+}
+
 TEST(ProblemEpilogue, OmittedDtypesFollowOutAndTheAccumulator) {
   Problem problem =
       Problem::parse("gemm m=2 n=2 k=2 a=f64 out=f32 C=:t b1=:row epi=\"D = C + b1\"");
