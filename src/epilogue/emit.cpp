@@ -299,8 +299,8 @@ int registers_of(const EpilogueNode& node) {
   return node.type == EpilogueType::f64 ? 2 : 1;
 }
 
-/// The most registers that are held when the nodes are evaluated in order.
-int live_registers(const EpilogueGraph& graph) {
+/// The most registers that are held when the nodes are evaluated in order, and where.
+void count_registers(const EpilogueGraph& graph, EpilogueCost& cost) {
   const std::size_t count = graph.nodes.size();
   std::vector<std::size_t> last(count, 0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -312,15 +312,16 @@ int live_registers(const EpilogueGraph& graph) {
   for (const EpilogueReducedStore& store : graph.reduced)
     last[store.node] = count;
   int live = 0;
-  int most = 0;
   for (std::size_t i = 0; i < count; ++i) {
     live += registers_of(graph.nodes[i]);
-    most = std::max(most, live);
+    if (live > cost.live_registers) {
+      cost.live_registers = live;
+      cost.busiest_node = i;
+    }
     for (std::size_t j = 0; j <= i; ++j) {
       if (last[j] == i) live -= registers_of(graph.nodes[j]);
     }
   }
-  return most;
 }
 
 }  // namespace
@@ -338,7 +339,7 @@ EpilogueCost epilogue_cost(const EpilogueGraph& graph) {
     cost.special += wide * row.special;
   }
   cost.instructions += static_cast<double>(graph.stores.size() + 2 * graph.reduced.size());
-  cost.live_registers = live_registers(graph);
+  count_registers(graph, cost);
   return cost;
 }
 
