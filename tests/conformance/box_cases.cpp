@@ -110,10 +110,13 @@ std::vector<Case> box_cases() {
   all.push_back(boxed<2, false, Store::none>("rounds tf32", plane(kTf32, 4, 16, 0), {0, 0},
                                              {Kind::reals, Type::f32, 560}));
   for (const auto& [type, bytes] : {std::pair{kU8, 1u}, {kU16, 2u}, {kI32, 4u}, {kU64, 8u}}) {
-    all.push_back(boxed<2, false, Store::plain>(
-        fmt::format("of type {}", type), plane(type, bytes, 16 / bytes, 0),
-        {static_cast<i32>(16 / bytes), 2}, words(560)));
+    all.push_back(boxed<2, false, Store::plain>(fmt::format("of type {}", type),
+                                                plane(type, bytes, 16 / bytes, 0),
+                                                {static_cast<i32>(16 / bytes), 2}, words(560)));
   }
+  all.push_back(
+      boxed<2, false, Store::none>("between chunks", plane(kU32, 4, 12, 0), {5, 15}, words(560)));
+  all.back().stops = true;
   all.push_back(boxed<1, false, Store::add>("f32", kLine, {40}, integers(Type::f32, 64)));
   all.push_back(boxed<2, false, Store::add>("i32", plane(kI32, 4, 12, 0), {4, 15}, words(560)));
   all.push_back(boxed<2, false, Store::add>("f16", plane(kF16, 2, 32, 2), {8, 15},
