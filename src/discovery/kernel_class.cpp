@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "epilogue/node_text.h"
+
 namespace estoc {
 
 int KernelClass::min_cc() const {
@@ -21,7 +23,8 @@ Status KernelClass::supports(const DesignPoint& /*point*/, const RuntimeArgument
 Status KernelClass::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
                                       Target /*target*/) const {
   return Status::fail(Reason::epilogue,
-                      fmt::format("epilogue: expected none, got \"{}\"", epilogue.canonical));
+                      fmt::format("epilogue: expected none, got {} of \"{}\"",
+                                  epilogue::output_text(epilogue), epilogue.canonical));
 }
 
 std::optional<Prediction> KernelClass::predict(const DesignPoint& /*point*/,

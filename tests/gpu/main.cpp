@@ -39,7 +39,7 @@ constexpr const char* kUsage =
     "  --seconds N             begin no problem later than this\n"
     "  --provider P            kernels of this provider alone; may be repeated\n"
     "  --threads N             host threads (default: one for each core)\n"
-    "  --epilogues             give each GEMM a random epilogue\n"
+    "  --epilogues             give each GEMM a random epilogue, and one that libraries have too\n"
     "  --no-features           problems alone\n"
     "  --feature NAME          one feature alone, no problems; --list-features names them\n"
     "exit status: 0 all is well, 1 not, 2 bad usage, 3 there is no GPU, 77 feature skipped\n";
@@ -138,9 +138,14 @@ std::vector<Problem> problems_for(const Settings& settings) {
   if (!all.empty()) return all;
   for (int round = 0; round < settings.rounds; ++round) {
     const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
-    for (Problem& problem : gemm_problems(seed, settings.largest))
-      all.push_back(settings.epilogues ? with_epilogue(std::move(problem), seed + all.size())
-                                       : std::move(problem));
+    for (Problem& problem : gemm_problems(seed, settings.largest)) {
+      if (settings.epilogues) {
+        all.push_back(with_common_epilogue(problem, seed + all.size()));
+        all.push_back(with_epilogue(std::move(problem), seed + all.size()));
+      } else {
+        all.push_back(std::move(problem));
+      }
+    }
     if (settings.epilogues) continue;
     for (Problem& problem : elementwise_problems(seed, settings.largest))
       all.push_back(problem);
@@ -155,13 +160,14 @@ std::vector<Problem> problems_for(const Settings& settings) {
 }
 
 /// The classes of the cuda provider that the first device can run and no problem has reached.
-std::vector<std::string> classes_left_out(const Summary& summary) {
+std::vector<std::string> classes_left_out(const Summary& summary, bool gemm_alone) {
   KernelQuery query;
   query.target = cuda_devices()[0].target;
   query.providers = {"cuda"};
   std::set<std::string> left_out;
   for (const Kernel& kernel : get_kernels(query)) {
     const std::string& name = kernel.metadata().kernel_class;
+    if (gemm_alone && kernel.metadata().operation != Operation::gemm) continue;
     if (!summary.classes.contains(name)) left_out.insert(name);
   }
   return {left_out.begin(), left_out.end()};
@@ -190,7 +196,7 @@ Summary run_all(const Settings& settings) {
   const bool whole =
       settings.providers.empty() || settings.providers == std::vector<std::string>{"cuda"};
   if (whole && settings.filter.accepts_all() && settings.problems.empty()) {
-    for (const std::string& name : classes_left_out(summary))
+    for (const std::string& name : classes_left_out(summary, settings.epilogues))
       summary.failures.push_back({name, "", "no problem reached a kernel of this class"});
   }
   return summary;

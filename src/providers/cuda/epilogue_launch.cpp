@@ -9,6 +9,7 @@
 #include <span>
 
 #include "epilogue/emit.h"
+#include "epilogue/node_text.h"
 #include "estoc/numeric.hpp"
 #include "providers/cuda/operand_plane.h"
 
@@ -260,21 +261,23 @@ int epilogue_registers(const EpilogueGraph& graph, int width) {
   return registers;
 }
 
-Status check_epilogue_registers(int needed, int available) {
+Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int available) {
   if (needed <= available) return Status::success();
-  return Status::fail(Reason::resource,
-                      fmt::format("epilogue: expected at most {} registers beside the sums and the "
-                                  "code, got {}",
-                                  available, needed));
+  return Status::fail(
+      Reason::resource,
+      fmt::format("epilogue: expected at most {} registers beside the sums and the code, got {}, "
+                  "with most values at {}",
+                  available, needed,
+                  epilogue::node_text(graph, epilogue_cost(graph).busiest_node)));
 }
 
 Status check_epilogue_forms(const EpilogueGraph& graph) {
-  for (const EpilogueReducedStore& store : graph.reduced) {
-    if (!store.keeps.m || !store.keeps.n) continue;
-    return Status::fail(
-        Reason::epilogue,
-        "epilogue: expected reductions of rows, columns, batches or everything, got "
-        "one of batches alone");
+  for (std::size_t i = 0; i < graph.reduced.size(); ++i) {
+    if (!graph.reduced[i].keeps.m || !graph.reduced[i].keeps.n) continue;
+    return Status::fail(Reason::epilogue,
+                        fmt::format("epilogue: expected reductions that keep rows, columns, "
+                                    "batches or nothing, got {}",
+                                    epilogue::reduction_text(graph, i)));
   }
   return Status::success();
 }

@@ -61,8 +61,8 @@ std::string epilogue_source(const EpilogueGraph* graph, bool transposed);
 /// inputs and outputs of all of them, and the values of one.
 int epilogue_registers(const EpilogueGraph& graph, int width);
 
-/// Fails where `needed` registers are more than `available`.
-Status check_epilogue_registers(int needed, int available);
+/// Fails where `needed` registers are more than `available`, and names the node that holds most.
+Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int available);
 
 /// Why no kernel class of CUDA code can have the epilogue; success for nearly all.
 Status check_epilogue_forms(const EpilogueGraph& graph);

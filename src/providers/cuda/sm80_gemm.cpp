@@ -107,7 +107,7 @@ class Sm80Gemm final : public BuiltInClass {
     const Sm80GemmConfig c = config_with(point, true);
     if (Status status = check_shared(c, target); !status.ok()) return status;
     const int sums = c.warp_rows() * c.warp_columns() / 32 * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(epilogue_registers(epilogue, 4),
+    return check_epilogue_registers(epilogue, epilogue_registers(epilogue, 4),
                                     kMostRegisters - kCodeRegisters - sums);
   }
 
