@@ -24,5 +24,5 @@ cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON -DPython_EXECUTABLE="$python" >/d
 echo "Building ${build#"$root"/}/python"
 cmake --build "$build" --target estoc_python estoc_stub
 cd tests/python
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python exec "$python" -m pytest \
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python ESTOC_PROGRAMS=$build exec "$python" -m pytest \
   -q -p no:cacheprovider --rootdir "$root" "$@" .

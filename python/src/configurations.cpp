@@ -150,6 +150,8 @@ std::vector<Column> columns_of(const std::vector<nb::dict>& given) {
     columns.push_back({nb::cast<std::string>(key), {}, {}});
   for (const nb::dict& configuration : given)
     add_values(columns, configuration);
+  const bool typed = std::ranges::any_of(columns, [](const Column& c) { return c.key == "a"; });
+  if (!typed) fail_value("configurations: expected the key a, the dtype of A, got none");
   return columns;
 }
 

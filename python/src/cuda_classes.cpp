@@ -168,7 +168,7 @@ class PythonCudaClass final : public CudaKernelClass {
   void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
             const Workspace& workspace, LaunchPlan& plan) const override {
     const nb::gil_scoped_acquire locked;
-    auto* const launch = new PyLaunch{&plan};
+    auto* const launch = new PyLaunch{&plan, arguments.device()};
     const nb::object object = nb::cast(launch, nb::rv_policy::take_ownership);
     struct End {
       PyLaunch* launch;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "errors.h"
+#include "estoc/device.hpp"
 #include "tensors.h"
 
 namespace estoc::python {
@@ -111,6 +112,14 @@ void add_fill(const PyLaunch& self, const Tensor& tensor, std::uint8_t value) {
   if (bytes != 0) plan_of(self).fill(tensor.view.data(), value, bytes);
 }
 
+std::string target_of(const PyLaunch& self) {
+  (void)plan_of(self);
+  for (const DeviceInfo& device : cuda_devices()) {
+    if (device.index == self.device.index) return device.target.name();
+  }
+  fail_value("launch: expected a CUDA device, got " + self.device.name() + ", which is not there");
+}
+
 }  // namespace
 
 void bind_cuda_launch(nb::module_& module) {
@@ -135,6 +144,7 @@ void bind_cuda_launch(nb::module_& module) {
           "multiprocessors",
           [](const PyLaunch& self) { return plan_of(self).device().multiprocessors; },
           "Of the device.")
+      .def_prop_ro("target", &target_of, "What the device's kernels are compiled for: \"sm_90a\".")
       .def("__repr__", [](const PyLaunch& self) {
         return self.plan == nullptr
                    ? std::string("<CudaLaunch, over>")
