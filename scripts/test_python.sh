@@ -12,7 +12,7 @@ python=$root/build/python/bin/python
 
 "$root/scripts/install_packages.sh" build python
 cd "$root"
-if ! "$python" -c 'import nanobind, numpy, ml_dtypes, pytest' 2>/dev/null; then
+if ! "$python" -c 'import auditwheel, hypothesis, ml_dtypes, mypy, nanobind, numpy, pytest, scikit_build_core, tqdm' 2>/dev/null; then
   echo "Making build/python"
   python3 -m venv build/python
   "$python" -m pip install --quiet --disable-pip-version-check -r scripts/python_packages.txt
