@@ -12,7 +12,7 @@ python=$root/build/python/bin/python
 
 "$root/scripts/install_packages.sh" build python
 cd "$root"
-if ! "$python" -c 'import nanobind, numpy, ml_dtypes, pytest' 2>/dev/null; then
+if ! "$python" -c 'import auditwheel, hypothesis, ml_dtypes, mypy, nanobind, numpy, pytest, scikit_build_core, tqdm' 2>/dev/null; then
   echo "Making build/python"
   python3 -m venv build/python
   "$python" -m pip install --quiet --disable-pip-version-check -r scripts/python_packages.txt
@@ -24,5 +24,5 @@ cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON -DPython_EXECUTABLE="$python" >/d
 echo "Building ${build#"$root"/}/python"
 cmake --build "$build" --target estoc_python estoc_stub
 cd tests/python
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python exec "$python" -m pytest \
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python ESTOC_PROGRAMS=$build exec "$python" -m pytest \
   -q -p no:cacheprovider --rootdir "$root" "$@" .

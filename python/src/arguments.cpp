@@ -38,6 +38,20 @@ Tensor import_operand(nb::handle object, const char* what, std::optional<PyScale
   return import_tensor(object, what);
 }
 
+Tensor tensor_of(const TensorView& view) {
+  Tensor tensor;
+  tensor.view = view;
+  tensor.source = nb::none();
+  return tensor;
+}
+
+std::optional<PyScaledTensor> scaled_of(const Operand& operand) {
+  const ScaledTensor* scaled = operand.scaled();
+  if (scaled == nullptr) return std::nullopt;
+  return PyScaledTensor{tensor_of(scaled->data), tensor_of(scaled->scale), scaled->mode,
+                        scaled->swizzle};
+}
+
 Operand operand_of(const Tensor& tensor, const std::optional<PyScaledTensor>& scaled) {
   return scaled ? Operand(scaled->native()) : Operand(tensor.view);
 }
@@ -279,6 +293,14 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                   controls_for(controls, out_), native_epilogue(this->epilogue()));
 }
 
+PyGemmArguments::PyGemmArguments(const GemmArguments& native)
+    : scaled_a_(scaled_of(native.a())),
+      scaled_b_(scaled_of(native.b())),
+      a_(tensor_of(native.a().tensor())),
+      b_(tensor_of(native.b().tensor())),
+      out_(tensor_of(native.out())),
+      native_(native) {}
+
 std::vector<std::pair<const char*, const Tensor*>> PyGemmArguments::operands() const {
   return {{"A", &a_}, {"B", &b_}, {"out", &out_}};
 }
@@ -313,6 +335,11 @@ PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle
     place_together({&a_, &out_});
     native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_));
   }
+}
+
+PyElementwiseArguments::PyElementwiseArguments(const ElementwiseArguments& native)
+    : a_(tensor_of(native.a())), out_(tensor_of(native.out())), native_(native) {
+  if (is_binary(native.op())) b_ = tensor_of(native.b());
 }
 
 std::vector<std::pair<const char*, const Tensor*>> PyElementwiseArguments::operands() const {

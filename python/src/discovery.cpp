@@ -94,6 +94,7 @@ class PyFilter {
   MetadataFilter native() {
     if (function_.is_none()) return text_;
     return MetadataFilter([this](const KernelMetadata& metadata) {
+      const nb::gil_scoped_acquire locked;
       if (error_) return false;
       try {
         return call(nb::cast(wrap_metadata(metadata)));
@@ -115,6 +116,13 @@ class PyFilter {
   std::exception_ptr error_;
 };
 
+/// What the function gives, which runs without the GIL.
+template <typename Function>
+auto unlocked(Function&& function) {
+  const nb::gil_scoped_release released;
+  return function();
+}
+
 /// `providers`: None for all, else names; with none of these, nothing is searched.
 nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::handle cc,
                         nb::handle target, nb::handle providers, bool portable) {
@@ -126,11 +134,14 @@ nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::hand
   if (nothing || (arguments != nullptr && arguments->native() == nullptr)) {
     found = std::make_unique<PyKernelList>(KernelList());
   } else if (arguments == nullptr) {
-    KernelSequence sequence = get_kernels(query);
-    (void)sequence.size();  // the filter is asked now, while it is there
-    found = std::make_unique<PyKernelList>(std::move(sequence));
+    found = std::make_unique<PyKernelList>(unlocked([&] {
+      KernelSequence sequence = get_kernels(query);
+      (void)sequence.size();  // the filter is asked now, while it is there
+      return sequence;
+    }));
   } else {
-    found = std::make_unique<PyKernelList>(get_kernels(*arguments->native(), query));
+    const RuntimeArguments& native = *arguments->native();
+    found = std::make_unique<PyKernelList>(unlocked([&] { return get_kernels(native, query); }));
   }
   filter.raise();
   return nb::cast(found.release(), nb::rv_policy::take_ownership);

@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "estoc/discovery.hpp"
 #include "streams.h"
+#include "workspaces.h"
 
 namespace estoc::python {
 namespace {
@@ -81,25 +82,36 @@ struct RunWishes {
   bool programmatic = false;
 };
 
-RunOptions options_of(const PyArguments& arguments, const RunWishes& wishes) {
-  return {.stream = stream_for(arguments, wishes.stream),
-          .workspace = workspace_of(wishes.workspace, arguments.device()),
-          .threads = wishes.threads,
-          .assume_supported_args = wishes.assume_supported,
-          .programmatic = wishes.programmatic};
+struct HeldOptions {
+  RunOptions native;
+  nb::object workspace;
+};
+
+HeldOptions options_of(const Kernel& kernel, const PyArguments& arguments,
+                       const RunWishes& wishes) {
+  void* const stream = stream_for(arguments, wishes.stream);
+  HeldWorkspace workspace =
+      provide_workspace(wishes.workspace, kernel, arguments.require_native(),
+                        *arguments.operands().back().second, stream);
+  return {{.stream = stream,
+           .workspace = workspace.native,
+           .threads = wishes.threads,
+           .assume_supported_args = wishes.assume_supported,
+           .programmatic = wishes.programmatic},
+          std::move(workspace.holder)};
 }
 
 void run_native(const Kernel& kernel, const PyArguments& arguments, const RunWishes& wishes) {
   const RuntimeArguments& native = arguments.require_native();
-  const RunOptions options = options_of(arguments, wishes);
+  const HeldOptions options = options_of(kernel, arguments, wishes);
   if (wishes.artifact.is_none()) {
     const nb::gil_scoped_release unlocked;
-    kernel.run(native, options);
+    kernel.run(native, options.native);
     return;
   }
   const Artifact& artifact = native_artifact(wishes.artifact);
   const nb::gil_scoped_release unlocked;
-  kernel.run(native, artifact, options);
+  kernel.run(native, artifact, options.native);
 }
 
 nb::object stream_object(const PyArguments& arguments, nb::handle stream) {
@@ -138,17 +150,18 @@ nb::object bind(nb::handle self, const PyArguments& arguments, nb::handle artifa
   if (compiled.is_none()) compiled = self.attr("compile")(given);
   auto bound = std::make_unique<PyBound>();
   if (kernel.native) {
-    const RunOptions options =
-        options_of(arguments, {compiled, stream, workspace, assume_supported, threads, false});
+    HeldOptions options = options_of(
+        *kernel.native, arguments, {compiled, stream, workspace, assume_supported, threads, false});
     const RuntimeArguments& native = arguments.require_native();
-    bound->native.emplace(kernel.native->bind(native, native_artifact(compiled), options));
+    bound->native.emplace(kernel.native->bind(native, native_artifact(compiled), options.native));
+    bound->workspace = std::move(options.workspace);
   } else if (!assume_supported) {
     require_supported(self, arguments);
   }
   bound->kernel = nb::borrow(self);
   bound->arguments = given;
   bound->artifact = std::move(compiled);
-  bound->workspace = nb::borrow(workspace);
+  if (!bound->workspace.is_valid()) bound->workspace = nb::borrow(workspace);
   bound->on_device = arguments.device().is_cuda();
   return nb::cast(bound.release(), nb::rv_policy::take_ownership);
 }
@@ -393,17 +406,6 @@ std::optional<Target> to_target(nb::handle cc, nb::handle target) {
   }
   fail_value("cc: expected a compute capability such as 80, 90 or 100, got " +
              std::to_string(number));
-}
-
-Workspace workspace_of(nb::handle workspace, Device device) {
-  if (workspace.is_none()) return {};
-  const Tensor tensor = import_tensor(workspace, "workspace");
-  if (tensor.view.span_bytes() == 0) return {};
-  if (tensor.view.device() != device) {
-    fail_value("workspace.device: expected " + device.name() + ", got " +
-               tensor.view.device().name());
-  }
-  return {tensor.view.data(), static_cast<std::size_t>(tensor.view.span_bytes())};
 }
 
 void bind_kernels(nb::module_& module) {

@@ -3,8 +3,9 @@
 #include <string>
 
 #include "errors.h"
-#include "kernels.h"
+#include "plan.h"
 #include "streams.h"
+#include "workspaces.h"
 
 #if PY_VERSION_HEX < 0x030c0000
 #include <structmember.h>
@@ -42,22 +43,27 @@ Planned& planned_of(PyObject* self) {
 
 void launch(const Planned& plan, const RuntimeArguments& arguments, const Tensor& out,
             nb::handle stream) {
-  const Device device = out.view.device();
-  const RunOptions options{.stream = stream_on(device, out.framework, stream),
-                           .workspace = workspace_of(plan.workspace, device),
-                           .threads = plan.threads};
+  void* const where = stream_on(out.view.device(), out.framework, stream);
+  const HeldWorkspace workspace =
+      provide_workspace(plan.workspace, plan.kernel, arguments, out, where);
+  const RunOptions options{
+      .stream = where, .workspace = workspace.native, .threads = plan.threads};
   const nb::gil_scoped_release unlocked;
   plan.kernel.run(arguments, plan.artifact, options);
+}
+
+void call_on(const Planned& plan, const Tensor& a, const Tensor& b, const Tensor& out,
+             nb::handle stream) {
+  if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
+  const GemmArguments arguments(a.view, b.view, out.view, plan.accumulator_type, plan.controls,
+                                plan.epilogue);
+  launch(plan, arguments, out, stream);
 }
 
 void call_with(const Planned& plan, PyObject* const* tensors, nb::handle stream) {
   const Tensor a = import_tensor(tensors[0], "A");
   const Tensor b = import_tensor(tensors[1], "B");
-  const Tensor out = import_tensor(tensors[2], "out");
-  if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
-  const GemmArguments arguments(a.view, b.view, out.view, plan.accumulator_type, plan.controls,
-                                plan.epilogue);
-  launch(plan, arguments, out, stream);
+  call_on(plan, a, b, import_tensor(tensors[2], "out"), stream);
 }
 
 void call_kept(const Planned& plan, nb::handle stream) {
@@ -195,6 +201,11 @@ nb::object make_plan(const nb::object& kernel, nb::object arguments, nb::handle 
 }
 
 }  // namespace
+
+void run_plan(nb::handle plan, const Tensor& a, const Tensor& b, const Tensor& out,
+              nb::handle stream) {
+  call_on(planned_of(plan.ptr()), a, b, out, stream);
+}
 
 void bind_plans(nb::module_& module) {
   const nb::object type = make_type();

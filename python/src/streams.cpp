@@ -42,6 +42,8 @@ bool torch_switch(const char* name, nb::object*& cached) {
 }
 
 void* torch_stream(int device) {
+  void* stream = nullptr;
+  if (exchange_stream(device, &stream)) return stream;
   static nb::object* cached = nullptr;
   const nb::object current = torch_function("_cuda_getCurrentRawStream", cached);
   return current.is_none() ? nullptr : as_stream(current(device));

@@ -36,6 +36,8 @@ const dlpack::ExchangeApi* exchange_of(nb::handle type) {
   return api->header.version.major == 1 ? api : nullptr;
 }
 
+const dlpack::ExchangeApi* torch_exchange = nullptr;  // lives as long as torch
+
 TypeInfo describe_type(nb::handle type) {
   TypeInfo info{.keep = nb::borrow(type)};
   if (nb::hasattr(type, "__mro__")) {
@@ -50,6 +52,7 @@ TypeInfo describe_type(nb::handle type) {
   }
   if (info.way == Way::none || info.way == Way::torch) {
     info.exchange = exchange_of(type);
+    if (info.way == Way::torch && info.exchange != nullptr) torch_exchange = info.exchange;
     if (info.way == Way::none && info.exchange != nullptr) info.way = Way::exchange;
   }
   if (info.way != Way::none) return info;
@@ -305,6 +308,11 @@ Tensor import_tensor(nb::handle object, const char* what) {
     default:
       return import_other(object, what);
   }
+}
+
+bool exchange_stream(int device, void** stream) {
+  return torch_exchange != nullptr && torch_exchange->current_stream != nullptr &&
+         torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0;
 }
 
 TensorView placed(const TensorView& view, Device device) {

@@ -38,6 +38,9 @@ struct PyScaledTensor {
 /// buffer protocol. Runs with the GIL held and waits for nothing.
 Tensor import_tensor(nb::handle object, const char* what);
 
+/// The stream that torch works on, as its exchange API tells; false where that is not known.
+bool exchange_stream(int device, void** stream);
+
 /// The view of `tensor` moved to another device; only for tensors without data.
 TensorView placed(const TensorView& view, Device device);
 

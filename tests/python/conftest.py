@@ -5,6 +5,8 @@ import importlib.util
 import numpy as np
 import pytest
 
+import estoc
+
 FRAMEWORKS = ("torch", "jax", "cupy")
 MISSING = [name for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
 
@@ -15,6 +17,26 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("frameworks that are not installed")
         for name in MISSING:
             terminalreporter.line(f"NOT TESTED: {name}; to test it: pip install {name}")
+
+
+@pytest.fixture(scope="session")
+def _compiles():
+    """What NVRTC says of the smallest kernel; None when it compiles."""
+    shapes = ((16, 16), (16, 16), (16, 16))
+    args = estoc.GemmArguments(*(estoc.Tensor.describe("f32", s, device="cuda") for s in shapes))
+    kernels = estoc.get_kernels(args, "class=simt_gemm", target="sm_80")
+    try:
+        kernels[0].compile(args, target="sm_80")
+    except estoc.Error as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture
+def nvrtc(_compiles):
+    """Tests that use it are skipped, with the reason, where NVRTC is missing."""
+    if _compiles is not None:
+        pytest.skip(f"needs NVRTC: {_compiles}")
 
 
 @pytest.fixture

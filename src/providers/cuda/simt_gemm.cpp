@@ -195,6 +195,7 @@ class SimtGemm final : public BuiltInClass {
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (gemm.epilogue_binding() == nullptr) return 0;
     return epilogue_workspace(gemm, false, part_counts(config_of(point), gemm.extents()));
   }
 

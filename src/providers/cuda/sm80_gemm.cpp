@@ -114,6 +114,7 @@ class Sm80Gemm final : public BuiltInClass {
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (gemm.epilogue_binding() == nullptr) return 0;
     const bool transposed = sm80_transposed(point);
     return epilogue_workspace(gemm, transposed,
                               part_counts(sm80_config(point), gemm.extents(), transposed));
