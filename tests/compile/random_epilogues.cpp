@@ -1,0 +1,45 @@
+// Random epilogues of up to eight inputs and outputs on tensor-core kernels.
+#include "random_epilogues.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+#include "estoc/problem.hpp"
+#include "support/random_epilogue.h"
+
+namespace estoc::compile_test {
+namespace {
+
+constexpr std::array kProducts{"a=bf16 out=bf16", "a=f16 out=f32", "a=tf32 out=f32", "a=i8 out=i8",
+                               "a=f64 out=f64"};
+
+}  // namespace
+
+RandomEpilogues random_epilogues(const std::vector<Target>& targets, std::size_t count,
+                                 std::uint64_t seed) {
+  RandomEpilogues found;
+  KernelQuery query;
+  query.providers = {"cuda"};
+  query.filter = MetadataFilter::parse("class=sm80_gemm,sm90_gemm");
+  for (std::size_t i = 0; i < count; ++i) {
+    const Problem problem = testing_support::with_random_epilogue(
+        Problem::parse(fmt::format("gemm m=256 n=256 k=256 {}", kProducts[i % kProducts.size()])),
+        seed + i);
+    const auto arguments = problem.arguments(Device::cuda(0));
+    for (const Target target : targets) {
+      query.target = target;
+      const KernelList kernels = get_kernels(*arguments, query);
+      if (kernels.empty()) {
+        found.refused.push_back(fmt::format("{} for {}", problem.to_string(), target.name()));
+        continue;
+      }
+      found.cases.push_back({kernels.front(), target});
+      const std::size_t other = (seed + i) * 7919 % kernels.size();
+      if (other > 0) found.cases.push_back({kernels[other], target});
+    }
+  }
+  return found;
+}
+
+}  // namespace estoc::compile_test
