@@ -6,6 +6,7 @@
 #include <array>
 
 #include "estoc/problem.hpp"
+#include "support/operations.h"
 #include "support/random_epilogue.h"
 
 namespace estoc::compile_test {
@@ -23,9 +24,13 @@ RandomEpilogues random_epilogues(const std::vector<Target>& targets, std::size_t
   query.providers = {"cuda"};
   query.filter = MetadataFilter::parse("class=sm80_gemm,sm90_gemm");
   for (std::size_t i = 0; i < count; ++i) {
-    const Problem problem = testing_support::with_random_epilogue(
-        Problem::parse(fmt::format("gemm m=256 n=256 k=256 {}", kProducts[i % kProducts.size()])),
-        seed + i);
+    const std::string product =
+        fmt::format("gemm m=256 n=256 k=256 {}", kProducts[i % kProducts.size()]);
+    // The first of each product are as wide as eight inputs and outputs can be.
+    const Problem problem =
+        i < 2 * kProducts.size()
+            ? Problem::parse(product + testing_support::widest_epilogue("t", i % 2 != 0))
+            : testing_support::with_random_epilogue(Problem::parse(product), seed + i);
     const auto arguments = problem.arguments(Device::cuda(0));
     for (const Target target : targets) {
       query.target = target;
