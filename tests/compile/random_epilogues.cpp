@@ -29,12 +29,14 @@ RandomEpilogues random_epilogues(const std::vector<Target>& targets, std::size_t
     // The first of each product are as wide as eight inputs and outputs can be.
     const Problem problem =
         i < 2 * kProducts.size()
-            ? Problem::parse(product + testing_support::widest_epilogue("t", i % 2 != 0))
+            ? Problem::parse(product + testing_support::widest_epilogue("t", i >= kProducts.size()))
             : testing_support::with_random_epilogue(Problem::parse(product), seed + i);
     const auto arguments = problem.arguments(Device::cuda(0));
     for (const Target target : targets) {
       query.target = target;
       const KernelList kernels = get_kernels(*arguments, query);
+      const bool known = i == 2 * kProducts.size() - 1;  // f64, reduced: simt_gemm alone has it
+      if (kernels.empty() && known) continue;
       if (kernels.empty()) {
         found.refused.push_back(fmt::format("{} for {}", problem.to_string(), target.name()));
         continue;

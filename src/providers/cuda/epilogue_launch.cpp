@@ -260,8 +260,12 @@ int epilogue_registers(const EpilogueGraph& graph) {
   }
   for (const EpilogueStore& store : graph.stores)
     registers += width * wide(graph.nodes[store.node].type);
-  for (const EpilogueReducedStore& store : graph.reduced)
-    registers += (store.keeps.m || store.keeps.n ? 4 : 1) * wide(graph.nodes[store.node].type);
+  for (const EpilogueReducedStore& store : graph.reduced) {
+    // What ptxas takes more where the product's own sums are f64 was seen, not counted.
+    const int each =
+        graph.accumulator == EpilogueType::f64 ? 4 : wide(graph.nodes[store.node].type);
+    registers += (store.keeps.m || store.keeps.n ? 4 : 1) * each;
+  }
   return registers;
 }
 

