@@ -28,7 +28,7 @@ class DirectTile {
   /// The columns of group `g` begin at `n`: what depends on them alone is loaded once.
   __device__ __forceinline__ void begin_columns(int g, i64 n) {
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
-      if constexpr (!E::kTensor[i.value].m) load<i.value>(columns_values_[g], 0, n);
+      if constexpr (kept(i.value)) load<i.value>(columns_values_[g], 0, n);
     });
   }
 
@@ -82,6 +82,11 @@ class DirectTile {
   }
 
  private:
+  /// Whether an input that depends on columns alone stays in registers from row to row.
+  __device__ static constexpr bool kept(int i) {
+    return !E::kTensor[i].m && kWidth == 4;
+  }
+
   /// What an element is computed from.
   struct Inputs {
     const ScalarValues<E>& scalars;
@@ -94,8 +99,8 @@ class DirectTile {
     template <int i>
     __device__ __forceinline__ auto tensor() const {
       constexpr TensorSpec kSpec = E::kTensor[i];
-      if constexpr (kSpec.m) return of<i>(moving)[kSpec.n ? e : 0];
-      if constexpr (!kSpec.m) return of<i>(columns)[kSpec.n ? first + e : 0];
+      if constexpr (kept(i)) return of<i>(columns)[kSpec.n ? first + e : 0];
+      if constexpr (!kept(i)) return of<i>(moving)[kSpec.n ? e : 0];
     }
     template <int i>
     __device__ __forceinline__ auto scalar() const {
@@ -137,7 +142,7 @@ class DirectTile {
                                            i64 n) {
     TensorValues<E, kWidth> moving;
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
-      if constexpr (E::kTensor[i.value].m) load<i.value>(moving, m, n);
+      if constexpr (!kept(i.value)) load<i.value>(moving, m, n);
     });
     StoreValues<E, kWidth> stores;
 #pragma unroll

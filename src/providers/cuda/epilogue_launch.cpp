@@ -107,6 +107,11 @@ std::uint64_t address_at(const Workspace& workspace, std::size_t offset) {
   return reinterpret_cast<std::uintptr_t>(workspace.data) + offset;
 }
 
+bool computes_in_f64(const EpilogueGraph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const EpilogueNode& node) { return node.type == EpilogueType::f64; });
+}
+
 /// Fills a block of parameters from the front.
 class Filler {
  public:
@@ -248,23 +253,26 @@ std::string epilogue_source(const EpilogueGraph* graph, bool transposed) {
                      emit_epilogue(*graph, transposed), parameter_bytes(*graph));
 }
 
-int epilogue_registers(const EpilogueGraph& graph) {
+int epilogue_registers(const EpilogueGraph& graph, bool transposed) {
   auto wide = [](EpilogueType type) { return type == EpilogueType::f64 ? 2 : 1; };
+  auto by_columns = [&](const Varies& varies) { return transposed ? varies.m : varies.n; };
   const int width = epilogue_width(graph);
+  // Two at a time are loaded and stored one by one.
+  const int address = width == 2 ? 3 : 0;
   int registers = epilogue_cost(graph).live_registers;
+  if (graph.accumulator != EpilogueType::f64 && computes_in_f64(graph)) registers += 8;
   for (const EpilogueNode& node : graph.nodes) {
-    // Vectors are kept for all four.
-    const bool matrix = node.varies.m && node.varies.n;
-    if (node.op == EpilogueOp::tensor) registers += (matrix ? width : 4) * wide(node.type);
     if (node.op == EpilogueOp::scalar) registers += wide(node.type);
+    if (node.op != EpilogueOp::tensor) continue;
+    registers += (by_columns(node.varies) ? width : 1) * wide(node.type) + address;
   }
   for (const EpilogueStore& store : graph.stores)
-    registers += width * wide(graph.nodes[store.node].type);
+    registers += width * wide(graph.nodes[store.node].type) + address;
   for (const EpilogueReducedStore& store : graph.reduced) {
     // What ptxas takes more where the product's own sums are f64 was seen, not counted.
     const int each =
         graph.accumulator == EpilogueType::f64 ? 4 : wide(graph.nodes[store.node].type);
-    registers += (store.keeps.m || store.keeps.n ? 4 : 1) * each;
+    registers += (by_columns(store.keeps) ? 4 : 1) * each;
   }
   return registers;
 }

@@ -61,7 +61,7 @@ std::string epilogue_source(const EpilogueGraph* graph, bool transposed);
 
 /// Registers of a thread that has four elements, the accumulators not counted: inputs and outputs
 /// of those that it evaluates at once, and the values of one.
-int epilogue_registers(const EpilogueGraph& graph);
+int epilogue_registers(const EpilogueGraph& graph, bool transposed);
 
 /// Fails where `needed` registers are more than `available`, and names the node that holds most.
 Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int available);
