@@ -243,7 +243,9 @@ void Machine::finish_thread(Thread& thread) {
   }
   // Whatever is left happens now: the stores of a grid are complete at its end.
   for (CopyState* state : {&thread.bulk, &thread.copies}) {
-    state->groups.push_back(std::move(state->open));
+    if (!state->open.read.empty() || !state->open.write.empty()) {
+      state->groups.push_back(std::move(state->open));
+    }
     for (CopyGroup& group : state->groups) {
       if (!group.read_done) {
         for (auto& operation : group.read)
@@ -407,7 +409,7 @@ void visit(Thread& thread, Cta& cta, u32 address, Site site) {
 }
 
 void together(Team& team, Thread& thread, const char* what, Site site, void* operands,
-              const std::function<void(Team&)>& execute) {
+              TeamAction execute) {
   Machine& m = Machine::current();
   const auto size = static_cast<u32>(team.members.size());
   if (&team == thread.group) m.check_posted(thread, what, site);

@@ -338,10 +338,26 @@ inline void acquire(Thread& thread, const Knowledge& from) {
   if (Machine::current().checks()) thread.known.join(from);
 }
 
+/// Calls what it was made of, which must outlive it. It owns nothing: a fiber that waits may be
+/// given up, and its stack with it.
+class TeamAction {
+ public:
+  template <typename Action>
+  TeamAction(const Action& action)  // NOLINT(google-explicit-constructor): stands for a lambda
+      : object_(&action),
+        call_([](const void* object, Team& team) { (*static_cast<const Action*>(object))(team); }) {
+  }
+  void operator()(Team& team) const { call_(object_, team); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, Team&);
+};
+
 /// Executes an instruction once all threads of a team have reached it. `operands` is the caller's;
 /// `execute` gets the team with everyone's.
 void together(Team& team, Thread& thread, const char* what, Site site, void* operands,
-              const std::function<void(Team&)>& execute);
+              TeamAction execute);
 
 /// A place in the shared memory of a CTA of the cluster.
 struct SharedPlace {
