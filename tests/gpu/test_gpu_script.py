@@ -25,6 +25,9 @@ exit "${STUB_STATUS:-0}"
 CONFORMANCE = """#!/bin/bash
 echo "conformance $*"
 """
+PYTHON = """#!/bin/bash
+echo "python $*"
+"""
 SANITIZER = """#!/bin/bash
 if [[ $2 == "${STUB_FINDS:-}" ]]; then echo "found something"; exit 99; fi
 if [[ $2 == "${STUB_HANGS:-}" ]]; then sleep 60; fi
@@ -42,6 +45,7 @@ class GpuScript(unittest.TestCase):
         self.write(pack / "estoc", ESTOC)
         self.write(pack / "estoc_gpu_test", GPU_TEST)
         self.write(pack / "estoc_conformance_test", CONFORMANCE)
+        self.write(pack / "gpu_test_python.sh", PYTHON)
         self.write(pack / "gpu_test.sh", SCRIPT.read_text())
         with tarfile.open(self.folder / "pack.tar.gz", "w:gz") as tar:
             tar.add(pack, "estoc_gpu_test")
@@ -76,10 +80,11 @@ class GpuScript(unittest.TestCase):
         tools = ["memcheck", "racecheck", "initcheck", "synccheck"]
         passed, results = self.results()
         self.assertTrue(passed)
-        self.assertEqual(list(results), ["gpu_test", "conformance", "command", *tools])
+        self.assertEqual(list(results), ["gpu_test", "conformance", "command", "python", *tools])
         self.assertEqual(set(results.values()), {"passed"})
         log = (self.out / "gpu_test.log").read_text()
         self.assertIn(f"conformance --report {self.out}/conformance.json", log)
+        self.assertRegex(log, rf"\npython \S+/sources \S+/archives {self.out}\n")
         for tool in tools:
             self.assertIn(f"--tool {tool} --error-exitcode 99", log)
         self.assertEqual(log.count("\ngpu_test --no-features --provider cuda"), len(tools))
