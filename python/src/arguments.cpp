@@ -234,7 +234,7 @@ void bind_grouped(nb::module_& module) {
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
                     const PerformanceControls*>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
-           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none(),
+           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
            nb::arg("performance") = nb::none())
       .def_prop_ro("A", [](const PyGroupedGemmArguments& self) { return self.a(); })
       .def_prop_ro("B", [](const PyGroupedGemmArguments& self) { return self.b(); })

@@ -355,8 +355,8 @@ void bind_kernel_metadata(nb::module_& module) {
       "operands : GemmOperandsMetadata, ElementwiseOperandsMetadata or one's own\n"
       "design : DesignMetadata or one's own, optional\nepilogue : optional")
       .def("__init__", &init_metadata, nb::arg("kernel_name"), nb::arg("kernel_class").none(),
-           nb::arg("min_cc") = 0, nb::arg("operands").none(), nb::arg("design") = nb::none(),
-           nb::arg("epilogue") = nb::none())
+           nb::arg("min_cc") = 0, nb::arg("operands").none() = nb::none(),
+           nb::arg("design") = nb::none(), nb::arg("epilogue") = nb::none())
       .def_prop_ro("kernel_name", [](const PyKernelMetadata& self) { return self.native.name; })
       .def_prop_ro(
           "kernel_class",

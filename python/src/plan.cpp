@@ -55,7 +55,8 @@ Planned& planned_of(PyObject* self) {
 
 void launch(const Planned& plan, const RuntimeArguments& arguments, const Tensor& out,
             nb::handle stream, const Known& known) {
-  void* const where = stream_on(out.view.device(), out.framework, stream);
+  void* const where =
+      arguments.has_data() ? stream_on(out.view.device(), out.framework, stream) : nullptr;
   const HeldWorkspace workspace =
       known.needs_no_workspace
           ? HeldWorkspace()

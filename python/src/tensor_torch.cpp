@@ -32,10 +32,7 @@ void require_strided(nb::handle object, const char* what) {
   if (layout != "torch.strided") {
     fail_type(std::string(what) + ": expected a strided tensor, got " + layout);
   }
-  if (nb::cast<bool>(object.attr("is_neg")())) {
-    fail_type(std::string(what) +
-              ": expected a tensor as it is in memory, got a negated view: call resolve_neg()");
-  }
+  require_not_negated(object, what);
 }
 
 struct Place {
@@ -75,6 +72,13 @@ void count_elements_of_pairs(nb::handle object, std::vector<std::int64_t>& shape
 }
 
 }  // namespace
+
+void require_not_negated(nb::handle object, const char* what) {
+  if (nb::cast<bool>(object.attr("is_neg")())) {
+    fail_type(std::string(what) +
+              ": expected a tensor as it is in memory, got a negated view: call resolve_neg()");
+  }
+}
 
 Tensor import_torch(nb::handle object, const char* what, bool fake) {
   require_strided(object, what);

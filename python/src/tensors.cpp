@@ -1,6 +1,7 @@
 // Which way in a type of tensor takes, remembered by type; estoc.Tensor and estoc.ScaledTensor.
 #include "tensors.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
@@ -86,6 +87,12 @@ bool import_exchange(nb::handle object, const TypeInfo& info, const char* what, 
   out.view = view_of_dlpack(tensor, what);
   out.source = nb::borrow(object);
   return true;
+}
+
+/// Negated views are the imaginary parts of conjugated tensors, of which every other element in
+/// memory is one. The exchange API does not tell, and asking torch takes time.
+bool may_be_negated(const TensorView& view) {
+  return std::ranges::find(view.strides(), 1) == view.strides().end();
 }
 
 [[noreturn]] void fail_no_tensor(nb::handle object, const char* what) {
@@ -288,7 +295,10 @@ Tensor import_tensor(nb::handle object, const char* what) {
   switch (info.way) {
     case Way::torch:
       tensor.framework = Framework::torch;
-      if (import_exchange(object, info, what, tensor)) return tensor;
+      if (import_exchange(object, info, what, tensor)) {
+        if (may_be_negated(tensor.view)) require_not_negated(object, what);
+        return tensor;
+      }
       return import_torch(object, what, false);
     case Way::fake:
       return import_torch(object, what, true);
@@ -311,8 +321,10 @@ Tensor import_tensor(nb::handle object, const char* what) {
 }
 
 bool exchange_stream(int device, void** stream) {
-  return torch_exchange != nullptr && torch_exchange->current_stream != nullptr &&
-         torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0;
+  if (torch_exchange == nullptr || torch_exchange->current_stream == nullptr) return false;
+  if (torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0) return true;
+  PyErr_Clear();
+  return false;
 }
 
 TensorView placed(const TensorView& view, Device device) {

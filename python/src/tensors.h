@@ -46,6 +46,8 @@ TensorView placed(const TensorView& view, Device device);
 
 // The ways in, each of which answers for one kind of object (tensor_*.cpp).
 Tensor import_torch(nb::handle object, const char* what, bool fake);
+/// Throws Error{type} for a tensor of torch whose elements are the negatives of what is in memory.
+void require_not_negated(nb::handle object, const char* what);
 Tensor import_buffer(nb::handle object, const char* what, bool numpy);
 Tensor import_array_attributes(nb::handle object, const char* what);
 Tensor import_cuda_array(nb::handle object, const char* what, Framework framework);
