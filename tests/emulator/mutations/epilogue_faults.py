@@ -1,12 +1,8 @@
 """Faults planted into the epilogues of sm90_gemm, sm80_gemm and simt_gemm."""
 
-from planted import SIMT, SM80, SM90, Planted
+from planted import DIRECT, LOAD, REDUCE, SIMT, SM80, SM90, TILE, Planted
 from sm90_faults import ARRIVALS, COUNT, DEADLOCK, LEFT, MISUSE, OUT, RACE, UNSET, WRONG
 
-LOAD = "epilogue_load.cuh"
-TILE = "epilogue_tile.cuh"
-REDUCE = "epilogue_reduce.cuh"
-DIRECT = "epilogue_direct.cuh"
 FENCE = "missing proxy fence"
 
 FAULTS = (
