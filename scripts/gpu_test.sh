@@ -6,8 +6,8 @@
 #        gpu_test.sh --pack FILE              builds, and packs all that a run needs into FILE
 #        gpu_test.sh --run FILE [OPTION]...   runs a pack, on a machine that can fetch nothing
 #   --out DIR       folder of the summary and the logs (default: gpu_test_results)
-#   --only A[,B..]  these steps alone: unit gpu_test epilogues conformance agreement command memcheck
-#                   racecheck initcheck synccheck
+#   --only A[,B..]  these steps alone: unit gpu_test epilogues operations conformance agreement
+#                   command memcheck racecheck initcheck synccheck
 #   --quick         few problems in each step
 #   --seconds N     begin nothing new in a step after that time (default: 1800)
 #   --seed N        of problems and data (default: 1)
@@ -15,7 +15,8 @@
 # A pack can also be unpacked by hand: tar xf FILE && estoc_gpu_test/gpu_test.sh [OPTION]...
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-all_steps=(unit gpu_test epilogues conformance agreement command memcheck racecheck initcheck synccheck)
+all_steps=(unit gpu_test epilogues operations conformance agreement command
+  memcheck racecheck initcheck synccheck)
 most_pack_bytes=$((50 * 1024 * 1024))
 
 out=gpu_test_results
@@ -240,6 +241,7 @@ if [[ -n ${root:-} ]]; then
 fi
 step gpu_test "$programs/estoc_gpu_test" --report "$out" --seed "$seed" "${limits[@]}"
 step epilogues "$programs/estoc_gpu_test" --epilogues --no-features --seed "$seed" "${limits[@]}"
+step operations "$programs/estoc_gpu_test" --operations --no-features --seed "$seed" "${limits[@]}"
 step conformance "$programs/estoc_conformance_test" --report "$out/conformance.json"
 cat >"$scratch/agreement.sh" <<'SCRIPT'
 set -eu

@@ -19,6 +19,20 @@ __device__ __forceinline__ To to(From value) {
   return static_cast<To>(value);
 }
 
+// Inputs have one type: two would both be made i32.
+template <typename X, typename Y>
+__device__ void add(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void sub(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void mul(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void div(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void maximum(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void minimum(X x, Y y) = delete;
+
 // Integers wrap around.
 template <typename Value>
 __device__ __forceinline__ Value add(Value x, Value y) {

@@ -246,7 +246,9 @@ class Writer {
     const std::string text = node.op == Op::literal       ? literal_text(node)
                              : node.op == Op::accumulator ? "accum"
                                                           : fmt::format("x{}", index);
-    return node.type == type ? text : fmt::format("ep::to<{}>({})", c_type(type), text);
+    // The accumulator comes in its own type, also where its node counts as f64.
+    const EpilogueType held = node.op == Op::accumulator ? graph_.accumulator : node.type;
+    return held == type ? text : fmt::format("ep::to<{}>({})", c_type(type), text);
   }
 
   std::string call(std::string_view name, const EpilogueNode& node,

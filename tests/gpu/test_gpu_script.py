@@ -82,7 +82,7 @@ class GpuScript(unittest.TestCase):
         tools = ["memcheck", "racecheck", "initcheck", "synccheck"]
         passed, results = self.results()
         self.assertTrue(passed)
-        self.assertEqual(list(results), ["gpu_test", "epilogues", "conformance", "agreement", "command", *tools])
+        self.assertEqual(list(results), ["gpu_test", "epilogues", "operations", "conformance", "agreement", "command", *tools])
         self.assertEqual(set(results.values()), {"passed"})
         log = (self.out / "gpu_test.log").read_text()
         self.assertIn(f"conformance --report {self.out}/conformance.json", log)

@@ -199,7 +199,7 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
 }
 
 void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
-                bool empty, LaunchPlan& plan) {
+                bool empty, bool early, LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
   if (graph.reduced.empty()) return;
   constexpr unsigned kThreads = 256;
@@ -214,6 +214,7 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
                            static_cast<unsigned>(graph.reduced.size()), 1},
                   .block = {kThreads, 1, 1},
                   .shared_bytes = 8 * kThreads});
+  if (early && !empty) plan.begin_early();
   Filler filler(plan.add_parameter_bytes(sizeof(abi::EpilogueResult) * graph.reduced.size(), 8));
   over_partials(graph, view.extents, view.transposed, parts,
                 [&](std::size_t i, const ReducedSizes& sizes, std::size_t offset) {

@@ -232,7 +232,7 @@ class SimtGemm final : public BuiltInClass {
     const EpilogueView view(gemm, false);
     const PartCounts parts = part_counts(config, e);
     if (!empty) add_epilogue(view, parts, workspace, nullptr, plan);
-    add_finish(view, parts, workspace, empty, plan);
+    add_finish(view, parts, workspace, empty, false, plan);
   }
 
  protected:

@@ -160,7 +160,7 @@ class Sm80Gemm final : public BuiltInClass {
     const EpilogueView view(gemm, transposed);
     const PartCounts parts = part_counts(config, e, transposed);
     if (!empty) add_epilogue(view, parts, workspace, nullptr, plan);
-    add_finish(view, parts, workspace, empty, plan);
+    add_finish(view, parts, workspace, empty, false, plan);
   }
 
  protected:

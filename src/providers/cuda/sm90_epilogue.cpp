@@ -294,7 +294,7 @@ void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& vi
     const std::size_t bytes = std::max<std::size_t>(used, 1) * sizeof(abi::TensorMap);
     std::memcpy(plan.add_parameter_bytes(bytes, alignof(abi::TensorMap)), maps.data(), bytes);
   }
-  add_finish(view, parts, workspace, empty, plan);
+  add_finish(view, parts, workspace, empty, true, plan);
 }
 
 }  // namespace estoc::cuda
