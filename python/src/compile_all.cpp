@@ -124,11 +124,10 @@ nb::list compile_batch(const nb::list& kernels, const std::string& target, int t
   std::size_t position = 0;
   for (CompileOutcome& outcome : batch.outcomes()) {
     const nb::object kernel = kernels[position++];
-    result.append(
-        outcome.artifact
-            ? nb::cast(new PyArtifact{std::move(outcome.artifact), nb::object(), kernel},
-                       nb::rv_policy::take_ownership)
-            : error_object(outcome));
+    result.append(outcome.artifact
+                      ? nb::cast(new PyArtifact{std::move(outcome.artifact), nb::object(), kernel},
+                                 nb::rv_policy::take_ownership)
+                      : error_object(outcome));
   }
   return result;
 }

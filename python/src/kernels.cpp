@@ -1,6 +1,7 @@
 // estoc.Kernel, CompiledArtifact and BoundKernel.
 #include "kernels.h"
 
+#include <chrono>
 #include <string>
 
 #include "errors.h"
@@ -90,9 +91,8 @@ struct HeldOptions {
 HeldOptions options_of(const Kernel& kernel, const PyArguments& arguments,
                        const RunWishes& wishes) {
   void* const stream = stream_for(arguments, wishes.stream);
-  HeldWorkspace workspace =
-      provide_workspace(wishes.workspace, kernel, arguments.require_native(),
-                        *arguments.operands().back().second, stream);
+  HeldWorkspace workspace = provide_workspace(wishes.workspace, kernel, arguments.require_native(),
+                                              *arguments.operands().back().second, stream);
   return {{.stream = stream,
            .workspace = workspace.native,
            .threads = wishes.threads,
@@ -176,6 +176,20 @@ void launch(PyBound& self, nb::handle stream) {
   const nb::gil_scoped_release unlocked;
   const std::lock_guard lock(self.one_at_a_time);
   self.native->launch(where);
+}
+
+/// Seconds that one of `count` launches takes, started by C++ one after the other: what calls from
+/// Python are compared with.
+double time_launches(PyBound& self, int count, nb::handle stream) {
+  if (!self.native || count < 1)
+    fail_value("count: expected a kernel of the library, and 1 or more");
+  void* const where = stream_for(nb::cast<const PyArguments&>(self.arguments), stream);
+  const nb::gil_scoped_release unlocked;
+  const std::lock_guard lock(self.one_at_a_time);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i)
+    self.native->launch(where);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / count;
 }
 
 nb::object workspace_size(nb::handle self, const PyArguments& arguments) {
@@ -355,6 +369,7 @@ void bind_artifact(nb::module_& module) {
   nb::class_<PyBound>(module, "BoundKernel", "A kernel bound to arguments, ready to launch.")
       .def("launch", &launch, nb::arg("stream") = nb::none())
       .def("__call__", &launch, nb::arg("stream") = nb::none())
+      .def("_time", &time_launches, nb::arg("count"), nb::arg("stream") = nb::none())
       .def_prop_ro("kernel", [](const PyBound& self) { return self.kernel; })
       .def_prop_ro("args", [](const PyBound& self) { return self.arguments; })
       .def("__repr__",

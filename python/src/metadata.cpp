@@ -428,7 +428,8 @@ nb::object kernel_type(const std::string& kernel_class) {
   const nb::object base = package.attr("Kernel");
   nb::dict contents;
   contents["__module__"] = "estoc.kernels";
-  contents["__doc__"] = "Kernels of the class " + kernel_class + ", of which get_kernels gives instances.";
+  contents["__doc__"] =
+      "Kernels of the class " + kernel_class + ", of which get_kernels gives instances.";
   contents["class_name"] = kernel_class;
   contents["__slots__"] = nb::make_tuple();
   nb::object made = base.type()(type_name_of_class(kernel_class), nb::make_tuple(base), contents);

@@ -8,8 +8,8 @@ namespace {
 
 /// A tensor of the framework that owns `out`, for work on `stream`.
 nb::object allocate(const Tensor& out, std::size_t bytes, void* stream) {
-  static const auto* const torch = new nb::object(
-      nb::module_::import_("estoc._workspace").attr("torch_workspace"));
+  static const auto* const torch =
+      new nb::object(nb::module_::import_("estoc._workspace").attr("torch_workspace"));
   static const auto* const cupy =
       new nb::object(nb::module_::import_("estoc._workspace").attr("cupy_workspace"));
   const nb::object& function = out.framework == Framework::torch ? *torch : *cupy;
