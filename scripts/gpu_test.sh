@@ -6,8 +6,8 @@
 #        gpu_test.sh --pack FILE              builds, and packs all that a run needs into FILE
 #        gpu_test.sh --run FILE [OPTION]...   runs a pack, on a machine that can fetch nothing
 #   --out DIR       folder of the summary and the logs (default: gpu_test_results)
-#   --only A[,B..]  these steps alone: unit gpu_test conformance command python memcheck racecheck
-#                   initcheck synccheck
+#   --only A[,B..]  these steps alone: unit gpu_test epilogues operations conformance agreement
+#                   command python memcheck racecheck initcheck synccheck
 #   --quick         few problems in each step
 #   --seconds N     begin nothing new in a step after that time (default: 1800)
 #   --seed N        of problems and data (default: 1)
@@ -15,7 +15,8 @@
 # A pack can also be unpacked by hand: tar xf FILE && estoc_gpu_test/gpu_test.sh [OPTION]...
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-all_steps=(unit gpu_test conformance command python memcheck racecheck initcheck synccheck)
+all_steps=(unit gpu_test epilogues operations conformance agreement command python
+  memcheck racecheck initcheck synccheck)
 most_pack_bytes=$((50 * 1024 * 1024))
 
 out=gpu_test_results
@@ -91,13 +92,16 @@ make_pack() {
   local root build folder bytes file nvrtc
   root=$(cd "$here/.." && pwd)
   build=$root/build/release
-  "$here/build.sh" release estoc_cli estoc_gpu_test estoc_conformance_test
+  "$here/build.sh" release estoc_cli estoc_gpu_test estoc_conformance_test estoc_agreement_test
   folder=$scratch/estoc_gpu_test
   mkdir "$folder"
   strip -o "$folder/estoc" "$build/estoc"
   strip -o "$folder/estoc_gpu_test" "$build/tests/gpu/estoc_gpu_test"
   strip -o "$folder/estoc_conformance_test" \
     "$build/tests/conformance/estoc_conformance_test"
+  strip -o "$folder/estoc_agreement_test" "$build/tests/agreement/estoc_agreement_test"
+  # The emulator's half needs a C++ compiler, which the GPU's machine may lack.
+  "$folder/estoc_agreement_test" --record "$folder/agreement.json" --seed "$seed"
   cp "$here/gpu_test.sh" "$folder/"
   pack_python "$root" "$build" "$folder"
   if $with_nvrtc; then
@@ -236,7 +240,8 @@ else
   programs=$scratch/programs
   mkdir "$programs"
   ln -s "$root/build/release/estoc" "$root/build/release/tests/gpu/estoc_gpu_test" \
-    "$root/build/release/tests/conformance/estoc_conformance_test" "$programs/"
+    "$root/build/release/tests/conformance/estoc_conformance_test" \
+    "$root/build/release/tests/agreement/estoc_agreement_test" "$programs/"
 fi
 
 status=0
@@ -253,7 +258,18 @@ if [[ -n ${root:-} ]]; then
   step unit ctest --test-dir "$root/build/release" --output-on-failure --parallel "$(nproc)"
 fi
 step gpu_test "$programs/estoc_gpu_test" --report "$out" --seed "$seed" "${limits[@]}"
+step epilogues "$programs/estoc_gpu_test" --epilogues --no-features --seed "$seed" "${limits[@]}"
+step operations "$programs/estoc_gpu_test" --operations --no-features --seed "$seed" "${limits[@]}"
 step conformance "$programs/estoc_conformance_test" --report "$out/conformance.json"
+cat >"$scratch/agreement.sh" <<'SCRIPT'
+set -eu
+recorded=$1/agreement.json
+if [[ ! -f $recorded ]]; then
+  "$1/estoc_agreement_test" --record "$recorded"
+fi
+"$1/estoc_agreement_test" --compare "$recorded" --report "$2/agreement.json"
+SCRIPT
+step agreement bash "$scratch/agreement.sh" "$programs" "$out"
 cat >"$scratch/command.sh" <<'SCRIPT'
 set -eu
 "$1/estoc" run 'gemm m=1000 n=777 k=555 a=bf16:t b=bf16:n' --check

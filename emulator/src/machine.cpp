@@ -228,15 +228,16 @@ void Machine::finish_thread(Thread& thread) {
   check_posted(thread, "the end", thread.wait.site);
   thread.finished = true;
   const auto unread = [](const CopyState& state) {
-    return !state.open.read.empty() || state.read_complete < state.committed;
+    return !state.open.read.empty() || !state.open.write.empty() ||
+           state.read_complete < state.committed;
   };
   if (unread(thread.bulk)) {
-    report(Fault::leaked_async, thread, thread.wait.site, 0,
+    report(Fault::leaked_async, thread, thread.bulk.latest, thread.bulk.shared,
            "the thread ends while its bulk stores may still read shared memory: commit the group "
            "and call cp_async_bulk_wait_group_read<0>() before the end");
   }
   if (unread(thread.copies)) {
-    report(Fault::leaked_async, thread, thread.wait.site, 0,
+    report(Fault::leaked_async, thread, thread.copies.latest, thread.copies.shared,
            "the thread ends while its cp.async copies are under way: call "
            "cp_async_wait_group<0>()");
   }
@@ -256,7 +257,7 @@ void Machine::finish_thread(Thread& thread) {
   Cta& cta = *thread.cta;
   Cluster& cluster = *cta.cluster;
   if (!thread.wgmma->in_flight.empty() && thread.place.tid % kGroupThreads == 0) {
-    report(Fault::leaked_async, thread, thread.wait.site, 0,
+    report(Fault::leaked_async, thread, thread.wgmma->latest, 0,
            "the warpgroup ends while its wgmma instructions are under way: call "
            "wgmma_wait_group<0>()");
   }
@@ -268,12 +269,12 @@ void Machine::finish_thread(Thread& thread) {
 void Machine::check_visits(Cta& cta) {
   for (const auto& [agent, visit] : cta.visits) {
     const bool known = std::any_of(cta.threads.begin(), cta.threads.end(),
-                                   [&, visitor = agent, time = visit.first](const auto& thread) {
+                                   [&, visitor = agent, time = visit.time](const auto& thread) {
                                      return thread->known.seen[visitor] >= time;
                                    });
     if (known) continue;
     const Place& from = thread_of(*cta.cluster, agent)->place;
-    report(Fault::leaked_async, *thread_of(*cta.cluster, agent), visit.second, 0,
+    report(Fault::leaked_async, *thread_of(*cta.cluster, agent), visit.site, visit.address,
            fmt::format("the access from CTA {} of the cluster may come after CTA {}, whose shared "
                        "memory it is, has ended: let the CTA wait for it, or end with a barrier of "
                        "the cluster",
@@ -284,7 +285,9 @@ void Machine::check_visits(Cta& cta) {
 
 void Machine::finish_cluster(Cluster& cluster) {
   if (cluster.pending_copies != 0) {
-    report(Fault::leaked_async, *cluster.ctas[0]->threads[0], {}, 0,
+    const Pending& first = *std::find_if(pending_.begin(), pending_.end(),
+                                         [&](const Pending& p) { return p.cluster == &cluster; });
+    report(Fault::leaked_async, *first.issuer, first.site, first.shared,
            fmt::format("the CTA ends while {} bulk copies into its shared memory are under way: "
                        "wait for their mbarrier first",
                        cluster.pending_copies));
@@ -329,13 +332,13 @@ bool Machine::run_pending() {
   return true;
 }
 
-void Machine::defer(Cluster& cluster, std::function<void()> operation) {
+void Machine::defer(const Pending& operation) {
   if (options_.schedule == Schedule::eager) {
-    operation();
+    operation.run();
     return;
   }
-  ++cluster.pending_copies;
-  pending_.push_back({&cluster, std::move(operation)});
+  ++operation.cluster->pending_copies;
+  pending_.push_back(operation);
 }
 
 void Machine::block(Thread& thread, const Wait& wait) {
@@ -400,7 +403,7 @@ void visit(Thread& thread, Cta& cta, u32 address, Site site) {
                          "with a barrier of the cluster",
                          cta.rank));
   }
-  if (m.checks()) cta.visits[thread.agent] = {thread.time(), site};
+  if (m.checks()) cta.visits[thread.agent] = {thread.time(), address, site};
 }
 
 void together(Team& team, Thread& thread, const char* what, Site site, void* operands,

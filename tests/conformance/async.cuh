@@ -55,7 +55,8 @@ __device__ inline void bulk_copies(const Parameters& p) {
     ptx::fence_mbarrier_init();
   }
   ptx::barrier_sync();
-  const bool early = ptx::mbarrier_try_wait(barrier, 0);
+  // Used at once: a card may leave the answer open until it is, and then it is that of later.
+  put(p, 320 + t, ptx::mbarrier_try_wait(barrier, 0) ? 1u : 0u);
   ptx::barrier_sync();
   if (t == 0) {
     ptx::mbarrier_arrive_expect_tx(barrier, 512);
@@ -80,7 +81,6 @@ __device__ inline void bulk_copies(const Parameters& p) {
     ptx::cp_async_bulk_wait_group_read<0>();
     ptx::cp_async_bulk_wait_group<0>();
   }
-  put(p, 320 + t, early ? 1u : 0u);
 }
 
 /// What a thread wrote to global memory is read by a bulk copy.
@@ -152,7 +152,7 @@ __device__ inline void box(const Parameters& p) {
   }
 }
 
-/// Each CTA of a cluster of two loads a box for both.
+/// Each CTA of a cluster of two loads a box for both, the second one `p.at[5]` elements further on.
 template <int rank, bool hint>
 __device__ inline void multicast(const Parameters& p) {
   const u32 base = ptx::smem_base();
@@ -160,7 +160,7 @@ __device__ inline void multicast(const Parameters& p) {
   const u32 cta = ptx::cluster_ctarank();
   i32 at[rank];
   copy_at(p, at);
-  at[0] += static_cast<i32>(4 * cta);
+  at[0] += p.at[5] * static_cast<i32>(cta);
   if (ptx::tid() == 0) {
     ptx::mbarrier_init(barrier, 1);
     ptx::fence_mbarrier_init();

@@ -83,7 +83,7 @@ class Buffer {
 };
 
 std::vector<std::byte> launch(const Case& test, const std::vector<std::byte>& input,
-                              std::string& findings) {
+                              emulator::Schedule schedule, std::string& findings) {
   Buffer in(input.size());
   Buffer out(test.out_bytes);
   std::copy(input.begin(), input.end(), in.data());
@@ -91,6 +91,7 @@ std::vector<std::byte> launch(const Case& test, const std::vector<std::byte>& in
                                           out.address(), emulator::encode_tiled);
   emulator::Options options;
   options.kernel_name = test.name;
+  options.schedule = schedule;
   options.cluster = test.cluster;
   options.memory = {{in.data(), in.size(), "in", false}, {out.data(), out.size(), "out"}};
   void* arguments[] = {&parameters};
@@ -190,12 +191,12 @@ Parameters make_parameters(const Case& test, unsigned in_bytes, u64 in, u64 out,
   return p;
 }
 
-Expected run_on_emulator(const Case& test) {
+Expected run_on_emulator(const Case& test, emulator::Schedule schedule) {
   Expected expected;
   try {
-    expected.out = launch(test, make_input(test), expected.findings);
+    expected.out = launch(test, make_input(test), schedule, expected.findings);
     if (test.judge == Judge::sums) {
-      expected.magnitudes = launch(test, make_input(test, true), expected.findings);
+      expected.magnitudes = launch(test, make_input(test, true), schedule, expected.findings);
     }
   } catch (const std::exception& error) {
     expected.findings += error.what();

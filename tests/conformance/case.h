@@ -87,6 +87,8 @@ struct Case {
   u64 descriptor_a = 0;
   u64 descriptor_b = 0;
   std::optional<Product> product{};
+  bool stops =
+      false;  ///< a card ends with an illegal instruction, the emulator reports: misaligned
 };
 
 /// Where the output of a tensor map begins.
@@ -114,7 +116,7 @@ struct Expected {
   std::vector<std::byte> magnitudes;
   std::string findings;
 };
-Expected run_on_emulator(const Case& test);
+Expected run_on_emulator(const Case& test, estoc::emulator::Schedule schedule = {});
 
 /// The output of a case with a product, by the definition of the fragments and layouts.
 std::vector<std::byte> reference_of(const Case& test);

@@ -12,15 +12,16 @@
 #include <stdexcept>
 #include <thread>
 
-#include "card.h"
-#include "case.h"
-#include "emulator/tensor_map.h"
-#include "gemm_case.h"
+#include "sides.h"
 
 namespace {
 
 using namespace conformance;
 namespace harness = estoc::harness;
+using estoc::testing_support::IsolatedRun;
+using estoc::testing_support::Isolation;
+using estoc::testing_support::Job;
+using estoc::testing_support::run_isolated;
 
 constexpr const char* kUsage =
     "usage: estoc_conformance_test [OPTION]...\n"
@@ -28,6 +29,9 @@ constexpr const char* kUsage =
     "  --threads N     host threads (default: one for each core)\n"
     "  --only TEXT     cases whose name contains TEXT\n"
     "  --compile       compile for the card, also where there is none\n"
+    "  --seconds N     that the card may take for a case (default: 60)\n"
+    "  --rehearse      the emulator, in another order of events, takes the card's place\n"
+    "  --plant K:NAME  then the case NAME goes wrong there; K: differs, breaks, dies, hangs\n"
     "exit status: 0 all is well, 1 not, 2 bad usage\n";
 
 struct Settings {
@@ -35,14 +39,9 @@ struct Settings {
   std::string only;
   int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   bool compile = false;
-};
-
-/// A problem of one of the kernels.
-struct GemmCase {
-  const GemmKernel* kernel;
-  harness::Problem problem;
-  std::string name;
-  std::vector<std::byte> expected;
+  int seconds = 60;
+  bool rehearse = false;
+  std::string planted;
 };
 
 /// What went wrong, where.
@@ -60,67 +59,6 @@ void in_parallel(std::size_t count, int threads, const Action& action) {
   }
   for (std::thread& worker : workers)
     worker.join();
-}
-
-unsigned long long number_of(const std::byte* data) {
-  return reinterpret_cast<unsigned long long>(data);
-}
-
-// Answers what is wrong with the emulator's run; its output goes to `test.expected`.
-std::string run_gemm(GemmCase& test) {
-  const GemmKernel& kernel = *test.kernel;
-  harness::Operands o = harness::make_operands(kernel.config, test.problem, 11);
-  harness::compute_product(o);
-  harness::Parameters parameters = harness::make_parameters(
-      kernel.config, test.problem, o,
-      {number_of(o.a.data()), number_of(o.b.data()), number_of(o.out.data())},
-      estoc::emulator::encode_tiled);
-  const harness::Geometry geometry = harness::make_geometry(kernel.config, test.problem);
-  estoc::emulator::Options options;
-  options.kernel_name = kernel.name;
-  options.cluster = geometry.cluster;
-  options.memory = {{o.a.data(), o.a.extent(), "A", false},
-                    {o.b.data(), o.b.extent(), "B", false},
-                    {o.out.data(), o.out.extent(), "out", true, false}};
-  void* arguments[] = {harness::address_of(parameters)};
-  const auto report = estoc::emulator::launch(kernel.entry, geometry.grid, geometry.threads,
-                                              geometry.shared_bytes, arguments, options);
-  const std::byte* out = o.out.data();
-  test.expected.assign(out, out + o.out.size());
-  std::string wrong = harness::difference(o.out, out, o.out.encoded().data());
-  if (!wrong.empty()) wrong += " from the product\n";
-  return wrong + report.text();
-}
-
-std::string run_gemm_on(Card& card, const GemmCase& test) {
-  const GemmKernel& kernel = *test.kernel;
-  harness::Operands o = harness::make_operands(kernel.config, test.problem, 11);
-  const harness::Addresses at{card.buffer(0, o.a.size()), card.buffer(1, o.b.size()),
-                              card.buffer(2, o.out.size())};
-  card.write(at.a, o.a.data(), o.a.size());
-  card.write(at.b, o.b.data(), o.b.size());
-  card.poison(at.out, o.out.size());
-  harness::Parameters parameters = harness::make_parameters(
-      kernel.config, test.problem, o, at, estoc::jit::driver().tensor_map_encode_tiled);
-  const harness::Geometry g = harness::make_geometry(kernel.config, test.problem);
-  card.run(kernel.name, "estoc_kernel", {g.grid, g.cluster, g.threads, g.shared_bytes},
-           harness::address_of(parameters));
-  const std::vector<std::byte> got = card.read(at.out, o.out.size());
-  return harness::difference(o.out, got.data(), test.expected.data());
-}
-
-std::string run_case_on(Card& card, const Case& test, const std::string& kernel,
-                        const Expected& expected) {
-  const std::vector<std::byte> input = make_input(test);
-  const unsigned long long in = card.buffer(0, input.size());
-  const unsigned long long out = card.buffer(1, test.out_bytes);
-  card.write(in, input.data(), input.size());
-  card.poison(out, test.out_bytes);
-  Parameters parameters = make_parameters(test, static_cast<unsigned>(input.size()), in, out,
-                                          estoc::jit::driver().tensor_map_encode_tiled);
-  card.run(test.unit, kernel, {test.grid, test.cluster, test.threads, test.shared_bytes},
-           &parameters);
-  return judge(test, expected, card.read(out, test.out_bytes));
 }
 
 // The texts to compile, and the name of each case's kernel in its unit.
@@ -154,28 +92,28 @@ class Run {
     };
     for (auto make : {instruction_cases, box_cases, wgmma_cases}) {
       for (Case& test : make()) {
-        if (chosen(test.name)) cases_.push_back(std::move(test));
+        if (chosen(test.name)) cases_.instructions.push_back(std::move(test));
       }
     }
     for (const GemmKernel& kernel : kernels_) {
       for (const harness::Problem& p : gemm_problems(kernel)) {
         std::string name = fmt::format("{}: {} x {} x {} x {}", kernel.name, p.m, p.n, p.k, p.l);
-        if (chosen(name)) gemms_.push_back({&kernel, p, std::move(name), {}});
+        if (chosen(name)) cases_.gemms.push_back({&kernel, p, std::move(name), {}});
       }
     }
   }
 
   int all() {
     on_emulator();
-    std::string problem;
-    const auto card = Card::open(problem);
-    if (card != nullptr || settings_.compile) compile();
-    if (card != nullptr) {
-      on_card(*card);
+    // In child processes only: CUDA does not survive a fork, nor a context what stops a kernel.
+    const IsolatedRun card = run_isolated(0, isolation());
+    if (!card.device.empty() || settings_.compile) compile();
+    if (card.device.empty()) {
+      fmt::print("not compared with a card: {}\n", card.problem);
     } else {
-      fmt::print("not compared with a card: {}\n", problem);
+      on_card();
     }
-    return finish(card == nullptr ? "" : card->name());
+    return finish(card.device);
   }
 
  private:
@@ -192,68 +130,75 @@ class Run {
     seconds_[part] = took.count();
   }
 
+  std::string name_of(std::size_t i) const {
+    const std::size_t instructions = cases_.instructions.size();
+    return i < instructions ? cases_.instructions[i].name : cases_.gemms[i - instructions].name;
+  }
+
+  std::string run_instruction(std::size_t i) {
+    const Case& test = cases_.instructions[i];
+    Expected& expected = cases_.expected[i];
+    expected = run_on_emulator(test);
+    if (test.stops) {
+      return expected.findings.find("misaligned") == 0 ? "" : "no finding: " + expected.findings;
+    }
+    std::string wrong = expected.findings;
+    if (test.product) wrong += compare_words(reference_of(test), expected.out);
+    return wrong;
+  }
+
   void on_emulator() {
     timed("emulator", [&] {
-      expected_.resize(cases_.size());
-      std::vector<std::string> wrong(gemms_.size());
-      in_parallel(cases_.size() + gemms_.size(), settings_.threads, [&](std::size_t i) {
-        if (i < cases_.size()) {
-          expected_[i] = run_on_emulator(cases_[i]);
-          if (cases_[i].product) {
-            expected_[i].findings += compare_words(reference_of(cases_[i]), expected_[i].out);
-          }
-        } else {
-          wrong[i - cases_.size()] = run_gemm(gemms_[i - cases_.size()]);
-        }
+      const std::size_t instructions = cases_.instructions.size();
+      cases_.expected.resize(instructions);
+      std::vector<std::string> wrong(cases_.size());
+      in_parallel(cases_.size(), settings_.threads, [&](std::size_t i) {
+        wrong[i] = i < instructions ? run_instruction(i) : run_gemm(cases_.gemms[i - instructions]);
       });
-      for (std::size_t i = 0; i < cases_.size(); ++i)
-        if (!expected_[i].findings.empty()) fail(cases_[i].name, expected_[i].findings);
-      for (std::size_t i = 0; i < gemms_.size(); ++i)
-        if (!wrong[i].empty()) fail(gemms_[i].name, wrong[i]);
+      for (std::size_t i = 0; i < wrong.size(); ++i)
+        if (!wrong[i].empty()) fail(name_of(i), wrong[i]);
     });
   }
 
   void compile() {
+    if (settings_.rehearse && !settings_.compile) return;
     timed("compile", [&] {
-      std::vector<UnitText> units = units_of(cases_, symbols_);
+      std::vector<UnitText> units = units_of(cases_.instructions, cases_.symbols);
       for (const GemmKernel& kernel : kernels_)
         if (kernel.name.find(settings_.only) != std::string::npos || settings_.only.empty())
           units.push_back({kernel.name, kernel.source});
-      for (const auto& [unit, log] : Card::compile(units, cubins_, settings_.threads))
+      for (const auto& [unit, log] : Card::compile(units, cases_.cubins, settings_.threads))
         fail(unit, "it does not compile:\n" + log);
     });
   }
 
-  void on_card(Card& card) {
-    timed("card", [&] {
-      for (const auto& [unit, cubin] : cubins_)
-        if (!cubin.empty()) card.load(unit, cubin);
-      std::string where;
-      try {
-        for (std::size_t i = 0; i < cases_.size(); ++i) {
-          where = cases_[i].name;
-          if (cubins_[cases_[i].unit].empty() || expected_[i].out.empty()) continue;
-          try {
-            note(where, run_case_on(card, cases_[i], symbols_[i], expected_[i]));
-          } catch (const std::invalid_argument& refusal) {
-            fail(where, refusal.what());  // before anything was launched
-          }
-        }
-        for (const GemmCase& test : gemms_) {
-          where = test.name;
-          if (cubins_[test.kernel->name].empty()) continue;
-          note(where, run_gemm_on(card, test));
-        }
-      } catch (const std::exception& error) {
-        // After a kernel that failed the driver answers nothing else.
-        fail(where, fmt::format("{}; nothing after it was run", error.what()));
+  Isolation isolation() {
+    Isolation isolation;
+    isolation.seconds = settings_.seconds;
+    isolation.open = [this](std::string& name) -> Job {
+      if (settings_.rehearse) {
+        name = "the emulator in the card's place";
+        return [side = Rehearsal(cases_, settings_.planted)](std::size_t i) { return side.run(i); };
       }
-    });
+      const auto side = std::make_shared<CardSide>(cases_);
+      name = side->name();
+      return [side](std::size_t i) { return side->run(i); };
+    };
+    isolation.answered = [this](std::size_t i, std::string difference) {
+      if (!difference.empty()) fail(name_of(i), std::move(difference));
+    };
+    return isolation;
   }
 
-  void note(const std::string& name, std::string difference) {
-    ++compared_;
-    if (!difference.empty()) fail(name, std::move(difference));
+  void on_card() {
+    timed("card", [&] {
+      const IsolatedRun run = run_isolated(cases_.size(), isolation());
+      compared_ = run.done;
+      if (run.done < cases_.size()) {
+        fail("card",
+             fmt::format("{} cases were not compared: {}", cases_.size() - run.done, run.problem));
+      }
+    });
   }
 
   int finish(const std::string& card) const {
@@ -267,13 +212,13 @@ class Run {
     const std::string summary = fmt::format(
         "{} instruction cases and {} GEMM problems on the emulator, {} compared with {}; "
         "{} failed; {:.1f} s",
-        cases_.size(), gemms_.size(), compared_, card.empty() ? "no card" : card, failures_.size(),
-        all);
+        cases_.instructions.size(), cases_.gemms.size(), compared_, card.empty() ? "no card" : card,
+        failures_.size(), all);
     fmt::print("{}\n", summary);
     if (!settings_.report.empty()) {
       const nlohmann::json report{{"card", card},
-                                  {"instruction_cases", cases_.size()},
-                                  {"gemm_problems", gemms_.size()},
+                                  {"instruction_cases", cases_.instructions.size()},
+                                  {"gemm_problems", cases_.gemms.size()},
                                   {"compared", compared_},
                                   {"failures", failures_},
                                   {"seconds", seconds_}};
@@ -283,12 +228,8 @@ class Run {
   }
 
   Settings settings_;
-  std::vector<Case> cases_;
   std::vector<GemmKernel> kernels_;
-  std::vector<GemmCase> gemms_;
-  std::vector<Expected> expected_;
-  std::vector<std::string> symbols_;
-  std::map<std::string, std::string> cubins_;
+  Cases cases_;
   Failures failures_;
   std::map<std::string, double> seconds_;
   std::size_t compared_ = 0;
@@ -302,12 +243,20 @@ Settings parse(int argc, char** argv) {
       settings.compile = true;
       continue;
     }
+    if (option == "--rehearse") {
+      settings.rehearse = true;
+      continue;
+    }
     if (i + 1 == argc) throw std::invalid_argument(std::string(option));
     const char* value = argv[++i];
     if (option == "--report") {
       settings.report = value;
     } else if (option == "--only") {
       settings.only = value;
+    } else if (option == "--plant") {
+      settings.planted = value;
+    } else if (option == "--seconds") {
+      settings.seconds = std::stoi(value);
     } else if (option == "--threads") {
       settings.threads = std::stoi(value);
     } else {

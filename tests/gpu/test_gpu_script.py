@@ -25,6 +25,10 @@ exit "${STUB_STATUS:-0}"
 CONFORMANCE = """#!/bin/bash
 echo "conformance $*"
 """
+AGREEMENT = """#!/bin/bash
+echo "agreement $*"
+exit "${STUB_AGREEMENT:-0}"
+"""
 PYTHON = """#!/bin/bash
 echo "python $*"
 """
@@ -45,6 +49,8 @@ class GpuScript(unittest.TestCase):
         self.write(pack / "estoc", ESTOC)
         self.write(pack / "estoc_gpu_test", GPU_TEST)
         self.write(pack / "estoc_conformance_test", CONFORMANCE)
+        self.write(pack / "estoc_agreement_test", AGREEMENT)
+        self.write(pack / "agreement.json", "[]")
         self.write(pack / "gpu_test_python.sh", PYTHON)
         self.write(pack / "gpu_test.sh", SCRIPT.read_text())
         with tarfile.open(self.folder / "pack.tar.gz", "w:gz") as tar:
@@ -80,10 +86,11 @@ class GpuScript(unittest.TestCase):
         tools = ["memcheck", "racecheck", "initcheck", "synccheck"]
         passed, results = self.results()
         self.assertTrue(passed)
-        self.assertEqual(list(results), ["gpu_test", "conformance", "command", "python", *tools])
+        self.assertEqual(list(results), ["gpu_test", "epilogues", "operations", "conformance", "agreement", "command", "python", *tools])
         self.assertEqual(set(results.values()), {"passed"})
         log = (self.out / "gpu_test.log").read_text()
         self.assertIn(f"conformance --report {self.out}/conformance.json", log)
+        self.assertRegex(log, f"\nagreement --compare .*/agreement.json --report {self.out}/agreement.json")
         self.assertRegex(log, rf"\npython \S+/sources \S+/archives {self.out}\n")
         for tool in tools:
             self.assertIn(f"--tool {tool} --error-exitcode 99", log)
@@ -99,6 +106,11 @@ class GpuScript(unittest.TestCase):
         done = self.run_pack("--only", "gpu_test", STUB_STATUS="1")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(self.results(), (False, {"gpu_test": "failed"}))
+
+    def test_a_card_that_disagrees(self):
+        done = self.run_pack("--only", "agreement", STUB_AGREEMENT="1")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(self.results(), (False, {"agreement": "failed"}))
 
     def test_a_step_that_does_not_end(self):
         done = self.run_pack("--only", "synccheck", "--seconds", "1", STUB_HANGS="synccheck")

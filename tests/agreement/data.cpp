@@ -1,0 +1,145 @@
+// Making operands, copying them to a device and back.
+#include "data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "harness/tensor.h"
+#include "model/views.h"
+
+namespace estoc::agreement {
+namespace {
+
+constexpr std::size_t kAlignment = 256;
+
+/// Calls action(offset in elements) for each element, in row-major order.
+template <typename Action>
+void for_each_element(const TensorView& view, const Action& action, int mode = 0,
+                      std::int64_t offset = 0) {
+  if (mode == view.rank()) {
+    action(offset);
+    return;
+  }
+  for (std::int64_t i = 0; i < view.shape(mode); ++i)
+    for_each_element(view, action, mode + 1, offset + i * view.stride(mode));
+}
+
+/// Bits after the point of a number that every type of its width can hold.
+int mantissa_bits(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::e5m2:
+      return 2;
+    case Dtype::e4m3:
+      return 3;
+    case Dtype::bf16:
+      return 7;
+    default:
+      return 10;
+  }
+}
+
+double draw(std::mt19937_64& random, Dtype dtype, Values values) {
+  if (dtype == Dtype::boolean) return static_cast<double>(random() % 2);
+  const bool whole = dtype == Dtype::i8 || dtype == Dtype::u8 || dtype == Dtype::i32;
+  if (values == Values::integers || whole) {
+    return static_cast<double>(random() % 7) - (dtype == Dtype::u8 ? 0 : 3);
+  }
+  const int bits = mantissa_bits(dtype);
+  const double fraction = std::ldexp(static_cast<double>(random() % (1U << bits)), -bits);
+  const double value = std::ldexp(1 + fraction, -static_cast<int>(random() % 7));
+  return random() % 2 == 0 ? value : -value;
+}
+
+}  // namespace
+
+Data::Data(const Problem& problem, std::uint64_t seed, Values values) {
+  const auto described = problem.arguments();
+  const model::OperandViews views = model::views_of(*described);
+  model::OperandViews here;
+  here.a = add(views.a, true, seed, values);
+  here.b = add(views.b, true, seed + 1, values);
+  here.out = add(views.out, false, 0, values);
+  const EpilogueArguments& epilogue = described->epilogue();
+  for (const EpilogueOperand& operand : views.epilogue) {
+    if (operand.tensor() == nullptr) {
+      here.epilogue.push_back(operand);
+      continue;
+    }
+    const auto& inputs = epilogue.program().inputs();
+    const bool input = std::find(inputs.begin(), inputs.end(), operand.name) != inputs.end();
+    here.epilogue.emplace_back(operand.name, add(*operand.tensor(), input, ++seed + 1, values));
+  }
+  arguments_ = model::with_views(*described, here);
+}
+
+TensorView Data::add(const TensorView& described, bool input, std::uint64_t seed, Values values) {
+  Tensor& tensor = *tensors_.emplace_back(std::make_unique<Tensor>());
+  const auto bytes = static_cast<std::size_t>(described.span_bytes());
+  tensor.storage.assign(bytes + kAlignment, std::byte{0xa5});
+  const auto address = reinterpret_cast<std::uintptr_t>(tensor.storage.data());
+  std::byte* data = tensor.storage.data() + (kAlignment - address % kAlignment) % kAlignment;
+  tensor.view = TensorView(data, described.dtype(), described.shape(), described.strides());
+  if (!input) return tensor.view;
+  std::mt19937_64 random(seed);
+  const auto size = dtype_bits(described.dtype()) / 8;
+  for_each_element(described, [&](std::int64_t offset) {
+    tensor.values.push_back(draw(random, described.dtype(), values));
+    harness::put(static_cast<abi::Type>(described.dtype()), data + offset * size,
+                 tensor.values.back());
+  });
+  return tensor.view;
+}
+
+void Data::poison() {
+  for (const auto& tensor : tensors_) {
+    if (!tensor->values.empty()) continue;
+    std::fill(tensor->storage.begin(), tensor->storage.end(), std::byte{0xa5});
+  }
+}
+
+std::vector<std::byte> Data::outputs() const {
+  std::vector<std::byte> all;
+  for (const auto& tensor : tensors_) {
+    if (!tensor->values.empty()) continue;
+    const auto* data = static_cast<const std::byte*>(tensor->view.data());
+    all.insert(all.end(), data, data + tensor->view.span_bytes());
+  }
+  return all;
+}
+
+std::vector<double> Data::magnitudes() const {
+  const auto m = static_cast<std::size_t>(tensors_[2]->view.shape(0));
+  const auto n = static_cast<std::size_t>(tensors_[2]->view.shape(1));
+  const auto k = static_cast<std::size_t>(tensors_[0]->view.shape(1));
+  std::vector<double> sums(m * n);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t at = 0; at < k; ++at)
+      for (std::size_t j = 0; j < n; ++j)
+        sums[i * n + j] +=
+            std::fabs(tensors_[0]->values[i * k + at] * tensors_[1]->values[at * n + j]);
+  return sums;
+}
+
+OnDevice::OnDevice(const Data& data, Device device) {
+  for (const auto& tensor : data.tensors_)
+    tensors_.push_back(DeviceTensor::copy_of(tensor->view, device));
+  model::OperandViews views = model::views_of(data.arguments());
+  views.a = tensors_[0].view();
+  views.b = tensors_[1].view();
+  views.out = tensors_[2].view();
+  std::size_t next = 3;
+  for (EpilogueOperand& operand : views.epilogue) {
+    if (operand.tensor() != nullptr)
+      operand = EpilogueOperand(operand.name, tensors_[next++].view());
+  }
+  arguments_ = model::with_views(data.arguments(), views);
+}
+
+void OnDevice::read_back(Data& data) const {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    if (data.tensors_[i]->values.empty()) tensors_[i].copy_to(data.tensors_[i]->view);
+  }
+}
+
+}  // namespace estoc::agreement

@@ -1,0 +1,74 @@
+// Cases on the emulator, and on the card or what stands for it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "card.h"
+#include "case.h"
+#include "gemm_case.h"
+#include "support/isolated.h"
+
+namespace conformance {
+
+using estoc::emulator::Schedule;
+
+/// A problem of one of the kernels.
+struct GemmCase {
+  const GemmKernel* kernel;
+  estoc::harness::Problem problem;
+  std::string name;
+  std::vector<std::byte> expected;
+};
+
+/// What both sides know: the cases, what the emulator made of them, and what was compiled.
+struct Cases {
+  std::vector<Case> instructions;
+  std::vector<GemmCase> gemms;
+  std::vector<Expected> expected;
+  std::vector<std::string> symbols;  ///< of the instruction cases' kernels
+  std::map<std::string, std::string> cubins;
+
+  std::size_t size() const { return instructions.size() + gemms.size(); }
+};
+
+/// Answers what is wrong with the emulator's run; its output goes to `test.expected`.
+std::string run_gemm(GemmCase& test, Schedule schedule = Schedule::late);
+
+/// The card, in the process that it is opened in.
+class CardSide {
+ public:
+  /// Throws where there is no card.
+  explicit CardSide(const Cases& cases);
+  std::string name() const;
+  /// Compares case `i`; the GEMM problems follow the instructions. Throws what Job may.
+  std::string run(std::size_t i);
+
+ private:
+  bool load(const std::string& unit);
+
+  const Cases& cases_;
+  std::unique_ptr<Card> card_;
+  std::set<std::string> loaded_;
+};
+
+/// The emulator in the card's place, in another order of events, with a fault planted at one case.
+class Rehearsal {
+ public:
+  /// `planted` is KIND:NAME; kinds: differs, breaks, dies, hangs. Or empty.
+  Rehearsal(const Cases& cases, const std::string& planted)
+      : cases_(cases),
+        kind_(planted.substr(0, planted.find(':'))),
+        name_(planted.empty() ? "" : planted.substr(planted.find(':') + 1)) {}
+  std::string run(std::size_t i) const;
+
+ private:
+  const Cases& cases_;
+  std::string kind_;
+  std::string name_;
+};
+
+}  // namespace conformance
