@@ -147,8 +147,10 @@ void bind_base(nb::module_& module) {
       .def_prop_ro(
           "device", [](const PyArguments& self) { return self.device().name(); },
           "\"cpu\" or \"cuda:0\".")
-      .def_prop_ro("epilogue", &PyArguments::epilogue)
-      .def_prop_ro("performance", [](const PyArguments& self) { return self.controls(); })
+      .def_prop_ro("epilogue", &PyArguments::epilogue, "An EpilogueArguments, or None.")
+      .def_prop_ro(
+          "performance", [](const PyArguments& self) { return self.controls(); },
+          "The PerformanceControls that hold.")
       .def_prop_ro(
           "problem",
           [](const PyArguments& self) { return Problem::of(self.require_native()).to_string(); },

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "addresses.h"
 #include "errors.h"
 #include "estoc/discovery.hpp"
 #include "streams.h"
@@ -118,7 +119,7 @@ void run_native(const Kernel& kernel, const PyArguments& arguments, const RunWis
 
 nb::object stream_object(const PyArguments& arguments, nb::handle stream) {
   if (arguments.device().is_cpu()) return nb::borrow(stream);
-  return nb::int_(reinterpret_cast<std::uintptr_t>(stream_for(arguments, stream)));
+  return nb::int_(address_of(stream_for(arguments, stream)));
 }
 
 void run_python(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
@@ -245,9 +246,12 @@ void bind_kernel(nb::module_& module) {
       "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
       "predict(self, args), the seconds expected; estoc.register makes it known.")
       .def("__init__", &init_kernel, nb::arg("metadata").none())
-      .def_prop_ro("metadata",
-                   [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); })
-      .def_prop_ro("name", [](nb::handle_t<PyKernel> self) { return name_of(self); })
+      .def_prop_ro(
+          "metadata", [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); },
+          "What is known of it without compiling it.")
+      .def_prop_ro(
+          "name", [](nb::handle_t<PyKernel> self) { return name_of(self); },
+          "Unique and stable; kernel_by_name gives the kernel back.")
       .def_prop_ro(
           "predicted_seconds",
           [](const PyKernel& self) {
@@ -300,7 +304,7 @@ void bind_kernel(nb::module_& module) {
           "threads : int\n    Host threads of a cpu kernel; 0: one for each core.\n"
           "programmatic : bool\n    On a GPU, begin before the kernel ahead on the stream ends.")
       .def("_run",
-           [](nb::handle_t<PyKernel> self, nb::args, nb::kwargs) {
+           [](nb::handle_t<PyKernel> self, const nb::args&, const nb::kwargs&) {
              fail_not_written(self, "_run(self, args, artifact, stream, workspace=None)");
            })
       .def(
@@ -314,7 +318,7 @@ void bind_kernel(nb::module_& module) {
           nb::arg("assume_supported_args") = false, nb::arg("threads") = 0,
           "Does once what every run repeats; the result launches any number of times.")
       .def_static("generate_kernels",
-                  [](nb::args, nb::kwargs) -> nb::object {
+                  [](const nb::args&, const nb::kwargs&) -> nb::object {
                     PyErr_SetString(
                         PyExc_NotImplementedError,
                         "a kernel class written in Python must have a static method "
@@ -373,7 +377,8 @@ void bind_artifact(nb::module_& module) {
       .def("__call__", &launch, nb::arg("stream") = nb::none())
       .def("_time", &time_launches, nb::arg("count"), nb::arg("stream") = nb::none())
       .def_prop_ro("kernel", [](const PyBound& self) { return self.kernel; })
-      .def_prop_ro("args", [](const PyBound& self) { return self.arguments; })
+      .def_prop_ro(
+          "args", [](const PyBound& self) { return self.arguments; }, "What it was bound to.")
       .def("__repr__",
            [](const PyBound& self) { return "<BoundKernel " + name_of(self.kernel) + ">"; });
 }

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "addresses.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "tensors.h"
@@ -95,9 +96,8 @@ Tensor import_torch(nb::handle object, const char* what, bool fake) {
     result.view = TensorView::describe(dtype, shape, strides, place.device, 256, what);
     return result;
   }
-  const auto address = nb::cast<std::uintptr_t>(object.attr("data_ptr")());
   result.view =
-      TensorView(reinterpret_cast<void*>(address), dtype, shape, strides, place.device, what);
+      TensorView(pointer_of(object.attr("data_ptr")()), dtype, shape, strides, place.device, what);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "addresses.h"
 #include "dlpack.h"
 #include "dtypes.h"
 #include "errors.h"
@@ -225,8 +226,7 @@ nb::dict array_interface(const Tensor& tensor, Device::Kind kind) {
   result["typestr"] = typestr(tensor.view);
   result["shape"] = tuple_of(tensor.view.shape());
   result["strides"] = nb::tuple(strides);
-  result["data"] =
-      nb::make_tuple(reinterpret_cast<std::uintptr_t>(tensor.view.data()), tensor.read_only);
+  result["data"] = nb::make_tuple(address_of(tensor.view.data()), tensor.read_only);
   result["version"] = 3;
   return result;
 }
@@ -275,10 +275,12 @@ void bind_scaled(nb::module_& module) {
       .def_prop_ro("mode", [](const PyScaledTensor& self) { return scale_mode_name(self.mode); })
       .def_prop_ro("swizzle",
                    [](const PyScaledTensor& self) { return scale_swizzle_name(self.swizzle); })
-      .def_prop_ro("shape",
-                   [](const PyScaledTensor& self) { return tuple_of(self.base.view.shape()); })
-      .def_prop_ro("dtype",
-                   [](const PyScaledTensor& self) { return dtype_object(self.base.view.dtype()); })
+      .def_prop_ro(
+          "shape", [](const PyScaledTensor& self) { return tuple_of(self.base.view.shape()); },
+          "Of the data.")
+      .def_prop_ro(
+          "dtype", [](const PyScaledTensor& self) { return dtype_object(self.base.view.dtype()); },
+          "Of the data.")
       .def("__repr__", [](const PyScaledTensor& self) {
         return "ScaledTensor(" + self.base.view.to_string() + ", scale " +
                self.scale.view.to_string() + ", " + std::string(scale_mode_name(self.mode)) + ")";
@@ -359,14 +361,16 @@ void bind_tensors(nb::module_& module) {
           "device", [](const Tensor& self) { return self.view.device().name(); },
           "\"cpu\" or \"cuda:0\".")
       .def_prop_ro(
-          "data_ptr",
-          [](const Tensor& self) { return reinterpret_cast<std::uintptr_t>(self.view.data()); },
+          "data_ptr", [](const Tensor& self) { return address_of(self.view.data()); },
           "Address of the first element; 0 without data.")
       .def_prop_ro(
           "alignment", [](const Tensor& self) { return self.view.alignment(); },
           "Largest power of two, at most 256, that divides address and strides, in bytes.")
-      .def_prop_ro("ndim", [](const Tensor& self) { return self.view.rank(); })
-      .def_prop_ro("has_data", [](const Tensor& self) { return !self.view.described(); })
+      .def_prop_ro(
+          "ndim", [](const Tensor& self) { return self.view.rank(); }, "Number of modes.")
+      .def_prop_ro(
+          "has_data", [](const Tensor& self) { return !self.view.described(); },
+          "False for a tensor that was only described, and for torch's meta and fake tensors.")
       .def_prop_ro("__array_interface__",
                    [](const Tensor& self) { return array_interface(self, Device::Kind::cpu); })
       .def_prop_ro("__cuda_array_interface__",
