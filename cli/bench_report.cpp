@@ -7,8 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <system_error>
+#include <utility>
 
+#include "estoc/problem.hpp"
 #include "failure.h"
 
 namespace estoc::cli {
@@ -46,15 +49,15 @@ Json parse_file(const fs::path& path) {
 /// What figures must have in common to stand in one table.
 std::string table_of(const BenchRecord& record) {
   const std::string& device = record.surroundings.device;
-  return fmt::format("{}, {}", device.empty() ? record.target : device,
-                     record.sustained ? "sustained" : "burst");
+  return device.empty() ? record.target : device;
 }
 
 /// Adds a record, in the place of an older one of the same problem.
 void add(std::vector<BenchRecord>& records, BenchRecord record) {
   const auto older =
       std::find_if(records.begin(), records.end(), [&](const BenchRecord& candidate) {
-        return candidate.problem == record.problem && table_of(candidate) == table_of(record);
+        return candidate.problem == record.problem && candidate.sustained == record.sustained &&
+               table_of(candidate) == table_of(record);
       });
   older == records.end() ? records.push_back(std::move(record))
                          : static_cast<void>(*older = std::move(record));
@@ -73,19 +76,79 @@ std::string rate_text(const Work& work, const KernelRecord* kernel) {
                     : fmt::format("{:.2f} TB/s", rate / 1e3);
 }
 
-std::string row(const BenchRecord& record, const std::string& against) {
-  const Comparison comparison = compare(record, against);
-  if (comparison.ours == nullptr) return "";
-  const Work work = work_of(record);
+std::string title_of(const std::string& provider) {
+  return provider == "cublaslt" ? "cuBLASLt" : provider;
+}
+
+/// The figures of one problem in both modes.
+struct Row {
+  const BenchRecord* burst = nullptr;
+  const BenchRecord* sustained = nullptr;
+
+  const BenchRecord& any() const { return burst != nullptr ? *burst : *sustained; }
+};
+
+struct Table {
+  std::string name;
+  std::vector<Row> rows;
+
+  bool has(const BenchRecord* Row::*mode) const {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const Row& row) { return row.*mode != nullptr; });
+  }
+};
+
+template <class Element, class Matches>
+Element& find_or_add(std::vector<Element>& elements, const Matches& matches) {
+  const auto found = std::find_if(elements.begin(), elements.end(), matches);
+  return found == elements.end() ? elements.emplace_back() : *found;
+}
+
+/// The longest table first.
+std::vector<Table> tables_of(const std::vector<BenchRecord>& records) {
+  std::vector<Table> tables;
+  for (const BenchRecord& record : records) {
+    const std::string name = table_of(record);
+    Table& table = find_or_add(tables, [&](const Table& each) { return each.name == name; });
+    table.name = name;
+    Row& row = find_or_add(table.rows,
+                           [&](const Row& each) { return each.any().problem == record.problem; });
+    (record.sustained ? row.sustained : row.burst) = &record;
+  }
+  std::stable_sort(tables.begin(), tables.end(),
+                   [](const Table& x, const Table& y) { return x.rows.size() > y.rows.size(); });
+  return tables;
+}
+
+/// " rate | ratio |" of one mode.
+std::string cells(const BenchRecord* record, const std::string& against) {
+  if (record == nullptr) return "  |  |";
+  const Comparison comparison = compare(*record, against);
   const std::optional<double> ratio = comparison.ratio();
-  return fmt::format("| `{}` | {} | {} | {} | {} |\n", record.problem,
-                     class_of(comparison.ours->kernel), rate_text(work, comparison.ours),
-                     rate_text(work, comparison.baseline),
+  return fmt::format(" {} | {} |", rate_text(work_of(*record), comparison.ours),
                      ratio ? fmt::format("{:.2f}", *ratio) : "");
 }
 
-std::string title_of(const std::string& provider) {
-  return provider == "cublaslt" ? "cuBLASLt" : provider;
+std::string text_of(const Table& table, const Row& row, const std::string& against) {
+  const KernelRecord* fastest = compare(row.any(), against).ours;
+  if (fastest == nullptr) return "";
+  std::string text =
+      fmt::format("| `{}` | {} |", brief_problem(row.any().problem), class_of(fastest->kernel));
+  if (table.has(&Row::burst)) text += cells(row.burst, against);
+  if (table.has(&Row::sustained)) text += cells(row.sustained, against);
+  return text + "\n";
+}
+
+std::string head_of(const Table& table, const std::string& against) {
+  std::string titles = "| problem | class |";
+  std::string line = "|---|---|";
+  for (const auto& [mode, title] :
+       {std::pair{&Row::burst, "burst"}, std::pair{&Row::sustained, "sustained"}}) {
+    if (!table.has(mode)) continue;
+    titles += fmt::format(" {} | over {} |", title, title_of(against));
+    line += "---|---|";
+  }
+  return titles + '\n' + line + '\n';
 }
 
 }  // namespace
@@ -110,21 +173,32 @@ std::vector<BenchRecord> read_results(const std::string& folder) {
   return records;
 }
 
+std::string brief_problem(const std::string& text) {
+  Problem brief = Problem::parse(text);
+  Problem whole = brief;
+  whole.complete();
+  auto leave_out = [&](auto Problem::*member, const auto& nothing) {
+    Problem tried = brief;
+    tried.*member = nothing;
+    Problem completed = tried;
+    completed.complete();
+    if (completed == whole) brief = tried;
+  };
+  leave_out(&Problem::l, std::nullopt);
+  leave_out(&Problem::accumulator_type, std::nullopt);
+  leave_out(&Problem::out, OperandSpec{brief.out.dtype, {}, {}, {}});
+  return brief.to_string();
+}
+
 std::string markdown(const std::vector<BenchRecord>& records, const std::string& against) {
-  std::vector<std::string> tables;
-  for (const BenchRecord& record : records) {
-    const std::string name = table_of(record);
-    if (std::find(tables.begin(), tables.end(), name) == tables.end()) tables.push_back(name);
-  }
+  const std::vector<Table> tables = tables_of(records);
   std::string text;
-  for (const std::string& table : tables) {
-    if (tables.size() > 1) text += fmt::format("{}**{}**\n\n", text.empty() ? "" : "\n", table);
-    text += fmt::format(
-        "| problem | class | Estoc | {0}, best | speed over {0} |\n|---|---|---|---|---|\n",
-        title_of(against));
-    for (const BenchRecord& record : records) {
-      if (table_of(record) == table) text += row(record, against);
-    }
+  for (const Table& table : tables) {
+    if (tables.size() > 1)
+      text += fmt::format("{}**{}**\n\n", text.empty() ? "" : "\n", table.name);
+    text += head_of(table, against);
+    for (const Row& row : table.rows)
+      text += text_of(table, row, against);
   }
   return text;
 }

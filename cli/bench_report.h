@@ -13,8 +13,12 @@ namespace estoc::cli {
 /// Failure{file}.
 std::vector<BenchRecord> read_results(const std::string& folder);
 
-/// Tables in Markdown, one for each device and mode: the fastest kernel beside the baseline, which
-/// is the fastest of the provider `against`.
+/// The text of a problem without what has its default anyway.
+std::string brief_problem(const std::string& text);
+
+/// Tables in Markdown, one for each device: the fastest kernel of each problem, and its speed over
+/// the baseline's, which is the fastest of the provider `against`; burst and sustained side by
+/// side.
 std::string markdown(const std::vector<BenchRecord>& records, const std::string& against);
 
 }  // namespace estoc::cli

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.h"
@@ -49,9 +50,20 @@ void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
                 like.empty() ? "the commands are: " + join(names) : "did you mean " + like + "?");
 }
 
+/// Kernel classes written in Python need a Python to run in.
+void refuse_plugins(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word != "--plugin" && !word.starts_with("--plugin=")) continue;
+    throw Failure(Exit::usage, "this program has no Python in it to load a plugin with",
+                  "pip install estoc, then 'python3 -m estoc --plugin MODULE COMMAND'");
+  }
+}
+
 /// Parses; true when a command is to be run, false when help or the version was printed.
 bool parse(CLI::App& app, Output& output, int argc, char** argv) {
   try {
+    refuse_plugins(argc, argv);
     refuse_unknown_command(app, argc, argv);
     app.parse(argc, argv);
     return true;

@@ -2,6 +2,7 @@
 // stores.
 #pragma once
 
+#include <estoc/epilogue_pair.cuh>
 #include <estoc/epilogue_reduce.cuh>
 
 namespace estoc::epilogue {
@@ -39,14 +40,15 @@ class DirectTile {
     });
     StoreValues<E, 4> stores;
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
-      const u64 index = E::kIndexed
-                            ? static_cast<u64>(E::kTransposed ? (l_ * columns_ + n + e) * rows_ + m
-                                                              : (l_ * rows_ + m) * columns_ + n + e)
-                            : 0;
-      const Inputs inputs{scalars_, columns_values_[g], moving, e, index};
-      Outputs outputs{stores, row_, column_[g], e, n + e < columns_};
-      E::element(acc[e], inputs, outputs);
+    for (int pair = 0; pair < 4; pair += 2) {
+      evaluate_pair<E>(
+          &acc[pair],
+          [&](int e) __attribute__((always_inline)) {
+            return Inputs{scalars_, columns_values_[g], moving, pair + e, index(m, n + pair + e)};
+          },
+          [&](int e) __attribute__((always_inline)) {
+            return Outputs{stores, row_, column_[g], pair + e, n + pair + e < columns_};
+          });
     }
     repeat<E::kStores>([&](auto i)
                            __attribute__((always_inline)) { store<i.value>(stores, m, n); });
@@ -140,6 +142,12 @@ class DirectTile {
       *sum = inside ? next : *sum;
     }
   };
+
+  __device__ __forceinline__ u64 index(i64 m, i64 n) const {
+    if constexpr (!E::kIndexed) return 0;
+    return static_cast<u64>(E::kTransposed ? (l_ * columns_ + n) * rows_ + m
+                                           : (l_ * rows_ + m) * columns_ + n);
+  }
 
   template <int i>
   __device__ __forceinline__ void load(TensorValues<E, 4>& values, i64 m, i64 n) const {

@@ -19,6 +19,20 @@ __device__ __forceinline__ To to(From value) {
   return static_cast<To>(value);
 }
 
+// Inputs have one type: two would both be made i32.
+template <typename X, typename Y>
+__device__ void add(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void sub(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void mul(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void div(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void maximum(X x, Y y) = delete;
+template <typename X, typename Y>
+__device__ void minimum(X x, Y y) = delete;
+
 // Integers wrap around.
 template <typename Value>
 __device__ __forceinline__ Value add(Value x, Value y) {
@@ -175,11 +189,13 @@ __device__ __forceinline__ float gate(float x, float e) {
 __device__ __forceinline__ double gate(double x, double e) {
   return x / (1.0 + e);
 }
-__device__ __forceinline__ float fast_exp2(float x) {
-  return ptx::ex2_approx(x);
-}
-__device__ __forceinline__ double fast_exp2(double x) {
-  return ptx::exponential_2(x);
+
+/// -2 u / ln(2) of gelu_tanh
+template <typename Value>
+__device__ __forceinline__ Value gelu_exponent(Value x) {
+  constexpr double kLog2E = 1.4426950408889634;
+  constexpr double kLinear = -2 * 0.79788456080286535588 * kLog2E;
+  return x * ptx::fma_rn(Value(0.044715 * kLinear), x * x, Value(kLinear));
 }
 
 }  // namespace detail
@@ -199,12 +215,27 @@ __device__ __forceinline__ Value gelu(Value x) {
   return ptx::fma_rn(half, ptx::error_function(x * Value(0.70710678118654752440)), half);
 }
 /// 0.5 x (1 + tanh(u)) = x / (1 + e^(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3).
-template <typename Value>
-__device__ __forceinline__ Value gelu_tanh(Value x) {
-  constexpr double kLog2E = 1.4426950408889634;
-  constexpr double kLinear = -2 * 0.79788456080286535588 * kLog2E;
-  const Value factor = ptx::fma_rn(Value(0.044715 * kLinear), x * x, Value(kLinear));
-  return detail::gate(x, detail::fast_exp2(x * factor));
+__device__ __forceinline__ double gelu_tanh(double x) {
+  return x / (1.0 + ptx::exponential_2(detail::gelu_exponent(x)));
+}
+/// Of two numbers that share a reciprocal: 1 / a = b / (a b). Bounds keep it from what an infinity
+/// or NaN of one would do to the other: below -8, where the result is less than 1e-16, the number
+/// counts as -8, and the power as 2^60 at most.
+__device__ __forceinline__ void gelu_tanh(float (&x)[2]) {
+  float power[2];
+#pragma unroll
+  for (int e = 0; e < 2; ++e) {
+    power[e] = ptx::ex2_approx_ftz(ptx::min(detail::gelu_exponent(x[e]), 60.0f));
+    x[e] = maximum(x[e], -8.0f);
+  }
+  const float first = 1.0f + power[0];
+  const float shared = ptx::rcp_approx_ftz(ptx::fma_rn(first, power[1], first));
+  x[0] *= ptx::fma_rn(shared, power[1], shared);
+  x[1] *= ptx::fma_rn(shared, power[0], shared);
+}
+__device__ __forceinline__ float gelu_tanh(float x) {
+  const float power = ptx::ex2_approx_ftz(ptx::min(detail::gelu_exponent(x), 60.0f));
+  return maximum(x, -8.0f) * ptx::rcp_approx_ftz(1.0f + power);
 }
 template <typename Value>
 __device__ __forceinline__ Value silu(Value x) {

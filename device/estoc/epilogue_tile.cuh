@@ -4,6 +4,7 @@
 #pragma once
 
 #include <estoc/epilogue_load.cuh>
+#include <estoc/epilogue_pair.cuh>
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
 #include <estoc/ptx/wgmma.cuh>
@@ -254,14 +255,16 @@ class TileEpilogue {
 #pragma unroll
     for (int q = 0; q < 4; ++q) {
       StoreValues<E, 2> stores;
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const i32 m = at.m + static_cast<i32>(place().row) + q % 2 * 8;
-        const i32 n = at.n + column + q / 2 * 8 + static_cast<i32>(place().column) + e;
-        const Inputs inputs{scalars, rows, columns, boxes, q, e, index_of(at.l, m, n)};
-        Outputs outputs{stores, sums, column_sums, q, e, m < rows_ && n < columns_};
-        E::element(eight[2 * q + e], inputs, outputs);
-      }
+      const i32 m = at.m + static_cast<i32>(place().row) + q % 2 * 8;
+      const i32 n = at.n + column + q / 2 * 8 + static_cast<i32>(place().column);
+      evaluate_pair<E>(
+          &eight[2 * q],
+          [&](int e) __attribute__((always_inline)) {
+            return Inputs{scalars, rows, columns, boxes, q, e, index_of(at.l, m, n + e)};
+          },
+          [&](int e) __attribute__((always_inline)) {
+            return Outputs{stores, sums, column_sums, q, e, m < rows_ && n + e < columns_};
+          });
       repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
         put_pair<i.value>(of<i.value>(stores), packed[i.value][q], j, q);
       });

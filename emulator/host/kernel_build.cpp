@@ -117,10 +117,13 @@ std::string unit_text(const BuildJob& job) {
       job.target.cc(), source_name(job));
   for (std::size_t i = 0; i < job.entries.size(); ++i) {
     text += fmt::format(
-        "extern \"C\" __attribute__((visibility(\"default\"))) void {}(void** arguments) {{\n"
-        "  estoc::emulator::entry<{}>(arguments);\n"
+        "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(void** arguments) {{\n"
+        "  estoc::emulator::entry<{2}>(arguments);\n"
+        "}}\n"
+        "extern \"C\" __attribute__((visibility(\"default\"))) const unsigned* {1}() {{\n"
+        "  return estoc::emulator::parameter_sizes<{2}>();\n"
         "}}\n",
-        entry_name(i), cpp_name(job.entries[i]));
+        entry_name(i), sizes_name(i), cpp_name(job.entries[i]));
   }
   return text;
 }
@@ -222,6 +225,10 @@ BuiltLibrary build_and_store(const BuildJob& job, const HostCompiler& compiler,
 
 std::string entry_name(std::size_t index) {
   return fmt::format("estoc_emulator_entry_{}", index);
+}
+
+std::string sizes_name(std::size_t index) {
+  return fmt::format("estoc_emulator_sizes_{}", index);
 }
 
 BuiltLibrary build_kernel(const BuildJob& job) {

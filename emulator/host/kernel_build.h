@@ -23,9 +23,11 @@ struct BuiltLibrary {
   bool from_cache = false;
 };
 
-/// Names of what the shared object shows: this, and the entries by their number.
+/// Names of what the shared object shows: this, and by their number the entries and the functions
+/// that give the sizes of their parameters.
 inline constexpr const char* kConnectName = "estoc_emulator_connect";
 std::string entry_name(std::size_t index);
+std::string sizes_name(std::size_t index);
 
 /// Finds the shared object in the disk cache or builds it. Throws Error{not_found} without a
 /// compiler, CompileError, Error{io}.

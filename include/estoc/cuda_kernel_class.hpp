@@ -76,6 +76,11 @@ class LaunchPlan {
     return room_for_parameter(bytes, alignment);
   }
 
+  /// The kernel that was added last may be launched before the kernel ahead of it in the plan has
+  /// ended (programmatic dependent launch): it executes griddepcontrol.wait before it touches
+  /// memory. Nothing changes where the driver or the device cannot do that.
+  void begin_early();
+
   /// Sets `bytes` bytes of device memory to `value`.
   void fill(void* address, std::uint8_t value, std::size_t bytes);
 
@@ -87,6 +92,7 @@ class LaunchPlan {
     std::size_t parameters = 0;
     void* address = nullptr;
     std::uint8_t value = 0;
+    bool early = false;  ///< see begin_early
     std::size_t bytes = 0;
   };
   std::size_t size() const { return steps_used_; }

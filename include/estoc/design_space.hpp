@@ -178,24 +178,30 @@ class DesignSpace::Builder {
   Builder& dtypes(Role role, std::span<const Dtype> values);
   Builder& dtypes(Role role, std::initializer_list<Dtype> values);
   /// Texts such as "tnt" or "xxx", letters for A, B, out.
+  Builder& layouts(std::span<const std::string_view> values);
   Builder& layouts(std::initializer_list<std::string_view> values);
   /// Bytes, powers of two.
+  Builder& alignments(Role role, std::span<const int> values);
   Builder& alignments(Role role, std::initializer_list<int> values);
   Builder& ops(std::span<const ElementwiseOp> values);
   /// tile, cluster or instruction.
   Builder& shapes(Role role, std::initializer_list<Shape3> values);
   Builder& shapes(Role role, std::span<const Shape3> values);
   /// stages or split, or any further whole number with a key of its own.
+  Builder& integers(Role role, std::span<const int> values);
   Builder& integers(Role role, std::initializer_list<int> values);
   Builder& integers(std::string key, std::span<const int> values);
   /// schedule, or any further choice with a key of its own; texts of letters, digits, '_' '.'.
+  Builder& choices(Role role, std::span<const std::string_view> values);
   Builder& choices(Role role, std::initializer_list<std::string_view> values);
+  Builder& choices(std::string key, std::span<const std::string_view> values);
   Builder& choices(std::string key, std::initializer_list<std::string_view> values);
 
   /// Only points for which `holds` is true belong to the space. `holds` may look at the dimensions
   /// named by `keys` and no others: it is called when these have values, the rest has none. Keys
   /// are those of the text filter (a b acc out layouts align_a align_b align_out op tile cluster
   /// instruction stages schedule split, or one's own).
+  Builder& require(std::span<const std::string_view> keys, Constraint holds);
   Builder& require(std::initializer_list<std::string_view> keys, Constraint holds);
 
   /// Throws Error{value}: a dimension twice, no or too many values, a text twice or with

@@ -5,7 +5,18 @@
     kernels[0].run(args)
 """
 
-from . import arguments, artifact, kernel, library, manifest, metadata, providers, status, utils
+from . import (
+    arguments,
+    artifact,
+    cuda,
+    kernel,
+    library,
+    manifest,
+    metadata,
+    providers,
+    status,
+    utils,
+)
 from ._estoc import (
     BLASDesignMetadata,
     BoundKernel,
@@ -63,6 +74,8 @@ from ._estoc import (
     u4,
     u8,
 )
+from .compiling import compile_all
+from .cuda import CudaCode, CudaKernelClass, CudaLaunch
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
 from .planning import Plan, matmul, plan
@@ -74,6 +87,9 @@ __all__ = [
     "CancelledError",
     "CompileError",
     "CompiledArtifact",
+    "CudaCode",
+    "CudaKernelClass",
+    "CudaLaunch",
     "DesignMetadata",
     "DriverError",
     "ElementwiseArguments",
@@ -110,6 +126,8 @@ __all__ = [
     "available_providers",
     "bf16",
     "boolean",
+    "compile_all",
+    "cuda",
     "cuda_devices",
     "dtype",
     "dtypes",

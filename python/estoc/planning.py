@@ -1,7 +1,5 @@
 """A GEMM in one call: plan for repeated calls, matmul for a single one."""
 
-from collections import OrderedDict
-
 from ._estoc import (
     GemmArguments,
     InvalidTypeError,
@@ -13,6 +11,7 @@ from ._estoc import (
     _make_plan,
     dtype,
     explain,
+    matmul,
 )
 from .manifest import get_kernels
 
@@ -60,57 +59,13 @@ def plan(
 
 
 _NATIVE = ("cpu", "cuda", "cublaslt")
-_MOST_PLANS = 256
-_plans: "OrderedDict[tuple, Plan]" = OrderedDict()
 
 
-def matmul(
-    a: object,
-    b: object,
-    out: object = None,
-    *,
-    accumulator_type: object = None,
-    epilogue: object = None,
-    stream: object = None,
-) -> object:
-    """out = a @ b, with the fastest kernel for it.
-
-    Parameters
-    ----------
-    a : tensor of shape (M, K) or (L, M, K)
-    b : tensor of shape (K, N) or (L, K, N)
-    out : tensor of shape (M, N) or (L, M, N), optional
-        Left out, made by the framework of `a` (NumPy, torch, CuPy), rows contiguous: i32 for
-        integers, bf16 for floats of eight bits, else the dtype of `a`.
-
-    Returns
-    -------
-    tensor
-        `out`.
-    """
-    left, right = Tensor(a), Tensor(b)
-    if out is None:
-        out = _empty(a, left, right)
-    result = Tensor(out)
-    key = (
-        *(part for one in (left, right, result) for part in _signature(one)),
-        None if accumulator_type is None else dtype(accumulator_type),
-        epilogue if isinstance(epilogue, str) else None,
-    )
-    keyed = epilogue is None or isinstance(epilogue, str)  # others hold tensors, or are functions
-    found = _plans.get(key) if keyed else None
-    if found is None:
-        found = plan(left, right, result, accumulator_type, epilogue=epilogue, keep=False)
-        if keyed:
-            _plans[key] = found
-        if len(_plans) > _MOST_PLANS:
-            _plans.popitem(last=False)
-    found(left, right, result, stream=stream)
-    return out
-
-
-def _signature(one: Tensor) -> tuple:
-    return (one.dtype, one.shape, one.strides, one.device, one.alignment)
+def _plan_once(
+    left: Tensor, right: Tensor, out: Tensor, accumulator_type: object, epilogue: object
+) -> Plan:
+    """The plan that matmul remembers."""
+    return plan(left, right, out, accumulator_type, epilogue=epilogue, keep=False)
 
 
 def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
@@ -123,14 +78,24 @@ def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
     return (max(batches), *matrix) if batches else matrix
 
 
+_RESULTS = {name: name for name in ("f64", "f32", "f16", "bf16", "i32")} | {
+    **dict.fromkeys(("i8", "u8", "i4", "u4"), "i32"),
+    **dict.fromkeys(("e4m3", "e5m2"), "bf16"),
+    "tf32": "f32",
+}
+
+
 def _empty(a: object, left: Tensor, right: Tensor) -> object:
     """A new tensor for the product, made by the framework of `a`."""
     shape = _shape(left, right)
-    name = left.dtype.name
-    name = {"i8": "i32", "u8": "i32", "e4m3": "bf16", "e5m2": "bf16", "tf32": "f32"}.get(name, name)
+    name = _RESULTS.get(left.dtype.name)
+    if name is None:
+        raise InvalidTypeError(f"out: expected a tensor for a product of {left.dtype}, got None")
+    if isinstance(a, Tensor):
+        a = a.tensor
     kind = type(a).__module__.partition(".")[0]
-    if kind == "torch" or hasattr(a, "new_empty"):
-        return a.new_empty(shape, dtype=a.dtype if dtype(a.dtype) == name else _torch_dtype(name))
+    if kind == "torch" or hasattr(a, "new_empty"):  # a subclass is of another module
+        return a.new_empty(shape, dtype=_torch_dtype(name))
     if kind == "cupy":
         import cupy
 
@@ -145,7 +110,13 @@ def _empty(a: object, left: Tensor, right: Tensor) -> object:
 def _torch_dtype(name: str) -> object:
     import torch
 
-    return getattr(torch, {"i32": "int32", "bf16": "bfloat16", "f32": "float32"}[name])
+    return {
+        "f64": torch.float64,
+        "f32": torch.float32,
+        "f16": torch.float16,
+        "bf16": torch.bfloat16,
+        "i32": torch.int32,
+    }[name]
 
 
 def _numpy_dtype(name: str) -> object:

@@ -38,6 +38,20 @@ Tensor import_operand(nb::handle object, const char* what, std::optional<PyScale
   return import_tensor(object, what);
 }
 
+Tensor tensor_of(const TensorView& view) {
+  Tensor tensor;
+  tensor.view = view;
+  tensor.source = nb::none();
+  return tensor;
+}
+
+std::optional<PyScaledTensor> scaled_of(const Operand& operand) {
+  const ScaledTensor* scaled = operand.scaled();
+  if (scaled == nullptr) return std::nullopt;
+  return PyScaledTensor{tensor_of(scaled->data), tensor_of(scaled->scale), scaled->mode,
+                        scaled->swizzle};
+}
+
 Operand operand_of(const Tensor& tensor, const std::optional<PyScaledTensor>& scaled) {
   return scaled ? Operand(scaled->native()) : Operand(tensor.view);
 }
@@ -133,8 +147,10 @@ void bind_base(nb::module_& module) {
       .def_prop_ro(
           "device", [](const PyArguments& self) { return self.device().name(); },
           "\"cpu\" or \"cuda:0\".")
-      .def_prop_ro("epilogue", &PyArguments::epilogue)
-      .def_prop_ro("performance", [](const PyArguments& self) { return self.controls(); })
+      .def_prop_ro("epilogue", &PyArguments::epilogue, "An EpilogueArguments, or None.")
+      .def_prop_ro(
+          "performance", [](const PyArguments& self) { return self.controls(); },
+          "The PerformanceControls that hold.")
       .def_prop_ro(
           "problem",
           [](const PyArguments& self) { return Problem::of(self.require_native()).to_string(); },
@@ -220,7 +236,7 @@ void bind_grouped(nb::module_& module) {
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
                     const PerformanceControls*>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
-           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none(),
+           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
            nb::arg("performance") = nb::none())
       .def_prop_ro("A", [](const PyGroupedGemmArguments& self) { return self.a(); })
       .def_prop_ro("B", [](const PyGroupedGemmArguments& self) { return self.b(); })
@@ -279,6 +295,14 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                   controls_for(controls, out_), native_epilogue(this->epilogue()));
 }
 
+PyGemmArguments::PyGemmArguments(const GemmArguments& native)
+    : scaled_a_(scaled_of(native.a())),
+      scaled_b_(scaled_of(native.b())),
+      a_(tensor_of(native.a().tensor())),
+      b_(tensor_of(native.b().tensor())),
+      out_(tensor_of(native.out())),
+      native_(native) {}
+
 std::vector<std::pair<const char*, const Tensor*>> PyGemmArguments::operands() const {
   return {{"A", &a_}, {"B", &b_}, {"out", &out_}};
 }
@@ -313,6 +337,11 @@ PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle
     place_together({&a_, &out_});
     native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_));
   }
+}
+
+PyElementwiseArguments::PyElementwiseArguments(const ElementwiseArguments& native)
+    : a_(tensor_of(native.a())), out_(tensor_of(native.out())), native_(native) {
+  if (is_binary(native.op())) b_ = tensor_of(native.b());
 }
 
 std::vector<std::pair<const char*, const Tensor*>> PyElementwiseArguments::operands() const {

@@ -40,6 +40,8 @@ class PyGemmArguments final : public PyArguments {
  public:
   PyGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
                   nb::handle epilogue, const PerformanceControls* controls);
+  /// Of the library's own, whose tensors are views of memory that somebody else keeps.
+  explicit PyGemmArguments(const GemmArguments& native);
 
   const RuntimeArguments* native() const override { return &*native_; }
   const PerformanceControls& controls() const override { return native_->controls(); }
@@ -65,6 +67,7 @@ class PyElementwiseArguments final : public PyArguments {
  public:
   PyElementwiseArguments(const std::string& op, nb::handle a, nb::handle b, nb::handle out,
                          const PerformanceControls* controls);
+  explicit PyElementwiseArguments(const ElementwiseArguments& native);
 
   const RuntimeArguments* native() const override { return &*native_; }
   const PerformanceControls& controls() const override { return native_->controls(); }

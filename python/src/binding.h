@@ -23,5 +23,9 @@ void bind_devices(nb::module_& module);
 void bind_command(nb::module_& module);
 void bind_plans(nb::module_& module);
 void bind_pickling(nb::module_& module);
+void bind_cuda_launch(nb::module_& module);
+void bind_cuda_classes(nb::module_& module);
+void bind_compile_all(nb::module_& module);
+void bind_matmul(nb::module_& module);
 
 }  // namespace estoc::python

@@ -1,11 +1,14 @@
 // estoc.Kernel, CompiledArtifact and BoundKernel.
 #include "kernels.h"
 
+#include <chrono>
 #include <string>
 
+#include "addresses.h"
 #include "errors.h"
 #include "estoc/discovery.hpp"
 #include "streams.h"
+#include "workspaces.h"
 
 namespace estoc::python {
 namespace {
@@ -81,30 +84,42 @@ struct RunWishes {
   bool programmatic = false;
 };
 
-RunOptions options_of(const PyArguments& arguments, const RunWishes& wishes) {
-  return {.stream = stream_for(arguments, wishes.stream),
-          .workspace = workspace_of(wishes.workspace, arguments.device()),
-          .threads = wishes.threads,
-          .assume_supported_args = wishes.assume_supported,
-          .programmatic = wishes.programmatic};
+struct HeldOptions {
+  RunOptions native;
+  nb::object workspace;
+};
+
+HeldOptions options_of(const Kernel& kernel, const PyArguments& arguments,
+                       const RunWishes& wishes) {
+  const RuntimeArguments& native = arguments.require_native();
+  // What has no data is refused later on, and may be of a device that is not there.
+  void* const stream = native.has_data() ? stream_for(arguments, wishes.stream) : nullptr;
+  HeldWorkspace workspace = provide_workspace(wishes.workspace, kernel, native,
+                                              *arguments.operands().back().second, stream);
+  return {{.stream = stream,
+           .workspace = workspace.native,
+           .threads = wishes.threads,
+           .assume_supported_args = wishes.assume_supported,
+           .programmatic = wishes.programmatic},
+          std::move(workspace.holder)};
 }
 
 void run_native(const Kernel& kernel, const PyArguments& arguments, const RunWishes& wishes) {
   const RuntimeArguments& native = arguments.require_native();
-  const RunOptions options = options_of(arguments, wishes);
+  const HeldOptions options = options_of(kernel, arguments, wishes);
   if (wishes.artifact.is_none()) {
     const nb::gil_scoped_release unlocked;
-    kernel.run(native, options);
+    kernel.run(native, options.native);
     return;
   }
   const Artifact& artifact = native_artifact(wishes.artifact);
   const nb::gil_scoped_release unlocked;
-  kernel.run(native, artifact, options);
+  kernel.run(native, artifact, options.native);
 }
 
 nb::object stream_object(const PyArguments& arguments, nb::handle stream) {
   if (arguments.device().is_cpu()) return nb::borrow(stream);
-  return nb::int_(reinterpret_cast<std::uintptr_t>(stream_for(arguments, stream)));
+  return nb::int_(address_of(stream_for(arguments, stream)));
 }
 
 void run_python(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
@@ -138,17 +153,18 @@ nb::object bind(nb::handle self, const PyArguments& arguments, nb::handle artifa
   if (compiled.is_none()) compiled = self.attr("compile")(given);
   auto bound = std::make_unique<PyBound>();
   if (kernel.native) {
-    const RunOptions options =
-        options_of(arguments, {compiled, stream, workspace, assume_supported, threads, false});
+    HeldOptions options = options_of(
+        *kernel.native, arguments, {compiled, stream, workspace, assume_supported, threads, false});
     const RuntimeArguments& native = arguments.require_native();
-    bound->native.emplace(kernel.native->bind(native, native_artifact(compiled), options));
+    bound->native.emplace(kernel.native->bind(native, native_artifact(compiled), options.native));
+    bound->workspace = std::move(options.workspace);
   } else if (!assume_supported) {
     require_supported(self, arguments);
   }
   bound->kernel = nb::borrow(self);
   bound->arguments = given;
   bound->artifact = std::move(compiled);
-  bound->workspace = nb::borrow(workspace);
+  if (!bound->workspace.is_valid()) bound->workspace = nb::borrow(workspace);
   bound->on_device = arguments.device().is_cuda();
   return nb::cast(bound.release(), nb::rv_policy::take_ownership);
 }
@@ -163,6 +179,20 @@ void launch(PyBound& self, nb::handle stream) {
   const nb::gil_scoped_release unlocked;
   const std::lock_guard lock(self.one_at_a_time);
   self.native->launch(where);
+}
+
+/// Seconds that one of `count` launches takes, started by C++ one after the other: what calls from
+/// Python are compared with.
+double time_launches(PyBound& self, int count, nb::handle stream) {
+  if (!self.native || count < 1)
+    fail_value("count: expected a kernel of the library, and 1 or more");
+  void* const where = stream_for(nb::cast<const PyArguments&>(self.arguments), stream);
+  const nb::gil_scoped_release unlocked;
+  const std::lock_guard lock(self.one_at_a_time);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i)
+    self.native->launch(where);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / count;
 }
 
 nb::object workspace_size(nb::handle self, const PyArguments& arguments) {
@@ -216,9 +246,12 @@ void bind_kernel(nb::module_& module) {
       "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
       "predict(self, args), the seconds expected; estoc.register makes it known.")
       .def("__init__", &init_kernel, nb::arg("metadata").none())
-      .def_prop_ro("metadata",
-                   [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); })
-      .def_prop_ro("name", [](nb::handle_t<PyKernel> self) { return name_of(self); })
+      .def_prop_ro(
+          "metadata", [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); },
+          "What is known of it without compiling it.")
+      .def_prop_ro(
+          "name", [](nb::handle_t<PyKernel> self) { return name_of(self); },
+          "Unique and stable; kernel_by_name gives the kernel back.")
       .def_prop_ro(
           "predicted_seconds",
           [](const PyKernel& self) {
@@ -271,7 +304,7 @@ void bind_kernel(nb::module_& module) {
           "threads : int\n    Host threads of a cpu kernel; 0: one for each core.\n"
           "programmatic : bool\n    On a GPU, begin before the kernel ahead on the stream ends.")
       .def("_run",
-           [](nb::handle_t<PyKernel> self, nb::args, nb::kwargs) {
+           [](nb::handle_t<PyKernel> self, const nb::args&, const nb::kwargs&) {
              fail_not_written(self, "_run(self, args, artifact, stream, workspace=None)");
            })
       .def(
@@ -285,7 +318,7 @@ void bind_kernel(nb::module_& module) {
           nb::arg("assume_supported_args") = false, nb::arg("threads") = 0,
           "Does once what every run repeats; the result launches any number of times.")
       .def_static("generate_kernels",
-                  [](nb::args, nb::kwargs) -> nb::object {
+                  [](const nb::args&, const nb::kwargs&) -> nb::object {
                     PyErr_SetString(
                         PyExc_NotImplementedError,
                         "a kernel class written in Python must have a static method "
@@ -342,8 +375,10 @@ void bind_artifact(nb::module_& module) {
   nb::class_<PyBound>(module, "BoundKernel", "A kernel bound to arguments, ready to launch.")
       .def("launch", &launch, nb::arg("stream") = nb::none())
       .def("__call__", &launch, nb::arg("stream") = nb::none())
+      .def("_time", &time_launches, nb::arg("count"), nb::arg("stream") = nb::none())
       .def_prop_ro("kernel", [](const PyBound& self) { return self.kernel; })
-      .def_prop_ro("args", [](const PyBound& self) { return self.arguments; })
+      .def_prop_ro(
+          "args", [](const PyBound& self) { return self.arguments; }, "What it was bound to.")
       .def("__repr__",
            [](const PyBound& self) { return "<BoundKernel " + name_of(self.kernel) + ">"; });
 }
@@ -393,17 +428,6 @@ std::optional<Target> to_target(nb::handle cc, nb::handle target) {
   }
   fail_value("cc: expected a compute capability such as 80, 90 or 100, got " +
              std::to_string(number));
-}
-
-Workspace workspace_of(nb::handle workspace, Device device) {
-  if (workspace.is_none()) return {};
-  const Tensor tensor = import_tensor(workspace, "workspace");
-  if (tensor.view.span_bytes() == 0) return {};
-  if (tensor.view.device() != device) {
-    fail_value("workspace.device: expected " + device.name() + ", got " +
-               tensor.view.device().name());
-  }
-  return {tensor.view.data(), static_cast<std::size_t>(tensor.view.span_bytes())};
 }
 
 void bind_kernels(nb::module_& module) {

@@ -50,8 +50,4 @@ Status check_operands(const PyKernelMetadata& metadata, const PyArguments& argum
 /// Answers supports for any kernel; never throws.
 Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target);
 
-/// The memory that a caller gives for scratch. Throws Error{value} where it is not the operands'
-/// device's.
-Workspace workspace_of(nb::handle workspace, Device device);
-
 }  // namespace estoc::python

@@ -18,5 +18,8 @@ NB_MODULE(_estoc, module) {
   py::bind_devices(module);
   py::bind_command(module);
   py::bind_plans(module);
+  py::bind_matmul(module);
+  py::bind_compile_all(module);
+  py::bind_cuda_classes(module);
   py::bind_pickling(module);
 }

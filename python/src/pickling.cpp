@@ -114,7 +114,10 @@ nb::tuple reduce_artifact(const PyArtifact& self) {
 }
 
 Artifact load_artifact(const Kernel& kernel, Target target, nb::handle code) {
-  if (code.is_none()) return kernel.compile(target);
+  if (code.is_none()) {
+    const nb::gil_scoped_release unlocked;
+    return kernel.compile(target);
+  }
   const auto bytes = nb::borrow<nb::bytes>(code[2]);
   CompiledCode native;
   native.format = nb::cast<std::string>(code[0]);

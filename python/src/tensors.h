@@ -38,11 +38,16 @@ struct PyScaledTensor {
 /// buffer protocol. Runs with the GIL held and waits for nothing.
 Tensor import_tensor(nb::handle object, const char* what);
 
+/// The stream that torch works on, as its exchange API tells; false where that is not known.
+bool exchange_stream(int device, void** stream);
+
 /// The view of `tensor` moved to another device; only for tensors without data.
 TensorView placed(const TensorView& view, Device device);
 
 // The ways in, each of which answers for one kind of object (tensor_*.cpp).
 Tensor import_torch(nb::handle object, const char* what, bool fake);
+/// Throws Error{type} for a tensor of torch whose elements are the negatives of what is in memory.
+void require_not_negated(nb::handle object, const char* what);
 Tensor import_buffer(nb::handle object, const char* what, bool numpy);
 Tensor import_array_attributes(nb::handle object, const char* what);
 Tensor import_cuda_array(nb::handle object, const char* what, Framework framework);

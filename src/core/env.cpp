@@ -18,6 +18,8 @@ constexpr std::array kVariables{
     EnvVariable{"ESTOC_NVRTC", "file of the NVRTC library to use"},
     EnvVariable{"ESTOC_HOST_COMPILER",
                 "C++ compiler of the emulator; c++, g++ or clang++ when not set"},
+    EnvVariable{"ESTOC_VIRTUAL_GPU",
+                "targets of the virtual driver's devices, such as sm_90a,sm_80"},
     EnvVariable{"TMPDIR", "folder of what the emulator's compiler needs for a moment; /tmp"},
     EnvVariable{"ESTOC_CUBLASLT",
                 "file of the cuBLASLt library to use; off: leave its kernels out"},

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "epilogue/node_text.h"
+
 namespace estoc {
 
 int KernelClass::min_cc() const {
@@ -21,7 +25,8 @@ Status KernelClass::supports(const DesignPoint& /*point*/, const RuntimeArgument
 Status KernelClass::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
                                       Target /*target*/) const {
   return Status::fail(Reason::epilogue,
-                      fmt::format("epilogue: expected none, got \"{}\"", epilogue.canonical));
+                      fmt::format("epilogue: expected none, got {} of \"{}\"",
+                                  epilogue::output_text(epilogue), epilogue.canonical));
 }
 
 std::optional<Prediction> KernelClass::predict(const DesignPoint& /*point*/,
@@ -49,7 +54,7 @@ std::shared_ptr<const CompiledObject> KernelClass::load(const CompileRequest& /*
                                                         CompiledCode code) const {
   if (code.bytes.empty()) return std::make_shared<const CompiledObject>();
   throw Error(ErrorKind::value,
-              std::string(name()) + ": expected no compiled code, got " + code.format);
+              std::string(name()) + ": expected no compiled code, got " + std::move(code.format));
 }
 
 std::string KernelClass::abi() const {

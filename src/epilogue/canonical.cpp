@@ -12,6 +12,7 @@
 #include "core/text.h"
 #include "epilogue/graph_builder.h"
 #include "epilogue/literals.h"
+#include "epilogue/node_text.h"
 #include "epilogue/op_table.h"
 #include "estoc/epilogue.hpp"
 #include "estoc/status.hpp"
@@ -28,22 +29,6 @@ std::string modes_text(Varies varies) {
   return text.empty() ? "-" : text;
 }
 
-std::string reference(const EpilogueGraph& graph, std::uint16_t index) {
-  const EpilogueNode& node = graph.nodes[index];
-  switch (node.op) {
-    case EpilogueOp::accumulator:
-      return "accum";
-    case EpilogueOp::tensor:
-      return fmt::format("t{}", node.slot);
-    case EpilogueOp::scalar:
-      return fmt::format("s{}", node.slot);
-    case EpilogueOp::literal:
-      return print_literal(node.value, node.type == EpilogueType::i32);
-    default:
-      return fmt::format("v{}", index);
-  }
-}
-
 using Out = std::back_insert_iterator<std::string>;
 
 void print_operation(const EpilogueGraph& graph, std::size_t index, Out out) {
@@ -55,7 +40,7 @@ void print_operation(const EpilogueGraph& graph, std::size_t index, Out out) {
     fmt::format_to(out, "{}", op_info(node.op).name);
   }
   for (std::size_t i = 0; i < node.input_count; ++i)
-    fmt::format_to(out, " {}", reference(graph, node.inputs[i]));
+    fmt::format_to(out, " {}", node_reference(graph, node.inputs[i]));
 }
 
 [[noreturn]] void fail(std::string_view what) {
@@ -258,10 +243,12 @@ std::string print_graph(const EpilogueGraph& graph) {
     if (graph.nodes[i].input_count > 0) print_operation(graph, i, out);
   }
   for (const EpilogueStore& store : graph.stores)
-    fmt::format_to(out, "; store {} {}", dtype_name(store.dtype), reference(graph, store.node));
+    fmt::format_to(out, "; store {} {}", dtype_name(store.dtype),
+                   node_reference(graph, store.node));
   for (const EpilogueReducedStore& store : graph.reduced) {
     fmt::format_to(out, "; reduce {} {} {} {}", epilogue_reduction_name(store.reduction),
-                   modes_text(store.keeps), dtype_name(store.dtype), reference(graph, store.node));
+                   modes_text(store.keeps), dtype_name(store.dtype),
+                   node_reference(graph, store.node));
   }
   if (graph.atomic) text += "; atomic";
   return text;

@@ -58,7 +58,7 @@ constexpr OpRow kOps[] = {
     {Op::relu, "relu", 1, 0},
     {Op::leaky_relu, "leaky_relu", 3, 0},
     {Op::gelu, "gelu", 22, 1},
-    {Op::gelu_tanh, "gelu_tanh", 6, 2},
+    {Op::gelu_tanh, "gelu_tanh", 8, 1.5},
     {Op::silu, "silu", 4, 2},
     {Op::sigmoid, "sigmoid", 4, 2},
     {Op::tanh, "tanh", 16, 2},
@@ -136,7 +136,8 @@ std::string literal_text(const EpilogueNode& node) {
 
 class Writer {
  public:
-  Writer(const EpilogueGraph& graph, bool transposed) : graph_(graph), transposed_(transposed) {}
+  Writer(const EpilogueGraph& graph, bool transposed)
+      : graph_(graph), transposed_(transposed), pairs_(shares_reciprocals(graph)) {}
 
   std::string text() {
     out_ = fmt::format("// {}\nnamespace ep = estoc::epilogue;\nstruct Epilogue {{\n",
@@ -155,6 +156,18 @@ class Writer {
     out_ += '\n';
   }
 
+  /// Whether elements are evaluated in pairs (device/estoc/epilogue_pair.cuh): where there is one
+  /// gelu_tanh, which two elements can share the reciprocal of.
+  static bool shares_reciprocals(const EpilogueGraph& graph) {
+    return 1 == std::count_if(graph.nodes.begin(), graph.nodes.end(),
+                              [](const EpilogueNode& node) {
+                                return node.op == Op::gelu_tanh && node.type == EpilogueType::f32;
+                              }) &&
+           std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const EpilogueNode& node) {
+             return node.op == Op::gelu_tanh && node.type != EpilogueType::f32;
+           });
+  }
+
   static std::string one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == '\n' || c == '\\'; }, ' ');
@@ -168,6 +181,7 @@ class Writer {
     line("  using Accumulator = {};", c_type(graph_.accumulator));
     line("  static constexpr bool kTransposed = {};", transposed_);
     line("  static constexpr bool kIndexed = {};", indexed);
+    line("  static constexpr bool kPairs = {};", pairs_);
     line("  static constexpr int kTensors = {};", graph_.tensors.size());
     line("  static constexpr int kScalars = {};", graph_.scalars.size());
     line("  static constexpr int kStores = {};", graph_.stores.size());
@@ -232,7 +246,9 @@ class Writer {
     const std::string text = node.op == Op::literal       ? literal_text(node)
                              : node.op == Op::accumulator ? "accum"
                                                           : fmt::format("x{}", index);
-    return node.type == type ? text : fmt::format("ep::to<{}>({})", c_type(type), text);
+    // The accumulator comes in its own type, also where its node counts as f64.
+    const EpilogueType held = node.op == Op::accumulator ? graph_.accumulator : node.type;
+    return held == type ? text : fmt::format("ep::to<{}>({})", c_type(type), text);
   }
 
   std::string call(std::string_view name, const EpilogueNode& node,
@@ -248,6 +264,9 @@ class Writer {
     const std::size_t count = node.input_count;
     if (node.op == Op::tensor) return fmt::format("in.template tensor<{}>()", node.slot);
     if (node.op == Op::scalar) return fmt::format("in.template scalar<{}>()", node.slot);
+    if (pairs_ && node.op == Op::gelu_tanh) {
+      return fmt::format("in.gelu_tanh({})", operand(node.inputs[0], node.type));
+    }
     if (node.op == Op::cast) {
       const std::size_t from = node.inputs[0];
       return fmt::format("ep::cast<{}, {}>({})", c_type(node.type), type_text(node.dtype),
@@ -291,6 +310,7 @@ class Writer {
 
   const EpilogueGraph& graph_;
   bool transposed_;
+  bool pairs_;
   std::string out_;
 };
 
@@ -299,8 +319,8 @@ int registers_of(const EpilogueNode& node) {
   return node.type == EpilogueType::f64 ? 2 : 1;
 }
 
-/// The most registers that are held when the nodes are evaluated in order.
-int live_registers(const EpilogueGraph& graph) {
+/// The most registers that are held when the nodes are evaluated in order, and where.
+void count_registers(const EpilogueGraph& graph, EpilogueCost& cost) {
   const std::size_t count = graph.nodes.size();
   std::vector<std::size_t> last(count, 0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -312,15 +332,16 @@ int live_registers(const EpilogueGraph& graph) {
   for (const EpilogueReducedStore& store : graph.reduced)
     last[store.node] = count;
   int live = 0;
-  int most = 0;
   for (std::size_t i = 0; i < count; ++i) {
     live += registers_of(graph.nodes[i]);
-    most = std::max(most, live);
+    if (live > cost.live_registers) {
+      cost.live_registers = live;
+      cost.busiest_node = i;
+    }
     for (std::size_t j = 0; j <= i; ++j) {
       if (last[j] == i) live -= registers_of(graph.nodes[j]);
     }
   }
-  return most;
 }
 
 }  // namespace
@@ -338,7 +359,7 @@ EpilogueCost epilogue_cost(const EpilogueGraph& graph) {
     cost.special += wide * row.special;
   }
   cost.instructions += static_cast<double>(graph.stores.size() + 2 * graph.reduced.size());
-  cost.live_registers = live_registers(graph);
+  count_registers(graph, cost);
   return cost;
 }
 

@@ -1,6 +1,7 @@
 // Writes the graph of an epilogue as device code.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "estoc/epilogue_graph.hpp"
@@ -16,6 +17,7 @@ struct EpilogueCost {
   double instructions = 0;  ///< of the ordinary units
   double special = 0;       ///< of the unit for powers, logarithms and reciprocals
   int live_registers = 0;
+  std::size_t busiest_node = 0;  ///< where they are that many
 };
 EpilogueCost epilogue_cost(const EpilogueGraph& graph);
 

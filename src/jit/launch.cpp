@@ -6,6 +6,9 @@ namespace {
 
 using Step = LaunchPlan::Step;
 
+// From CUDA 12.3 on graphs can capture launches that overlap.
+constexpr int kLeastEarlyVersion = 12030;
+
 CUresult start_kernel(const DriverTable& table, const LaunchPlan& plan, const Step& step,
                       CUkernel kernel, CUstream stream, bool programmatic) {
   const CudaGeometry& g = step.geometry;
@@ -55,8 +58,10 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Step& step = plan.step(i);
     if (step.address == nullptr) {
-      table.check(start_kernel(table, plan, step, unit.entry(step.entry), stream, programmatic),
-                  "cuLaunchKernelEx");
+      const bool early = step.early && table.version >= kLeastEarlyVersion;
+      table.check(
+          start_kernel(table, plan, step, unit.entry(step.entry), stream, programmatic || early),
+          "cuLaunchKernelEx");
     } else {
       table.check(start_fill(table, step, stream), "cuMemsetD8Async");
     }

@@ -37,6 +37,13 @@ std::byte* LaunchPlan::room_for_parameter(std::size_t bytes, std::size_t alignme
   return &bytes_[offset];
 }
 
+void LaunchPlan::begin_early() {
+  if (steps_used_ == 0 || steps_[steps_used_ - 1].address != nullptr) {
+    throw Error(ErrorKind::value, "launch plan: expected a kernel that begins early, got none");
+  }
+  steps_[steps_used_ - 1].early = true;
+}
+
 void LaunchPlan::fill(void* address, std::uint8_t value, std::size_t bytes) {
   if (bytes == 0) return;
   if (address == nullptr) {

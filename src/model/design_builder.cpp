@@ -158,7 +158,7 @@ DesignValue integer_value(std::string_view key, int value) {
   return {std::to_string(value), {value, 0, 0}};
 }
 
-std::vector<DesignValue> choice_values(std::initializer_list<std::string_view> texts) {
+std::vector<DesignValue> choice_values(std::span<const std::string_view> texts) {
   std::vector<DesignValue> values;
   for (const std::string_view text : texts) {
     values.push_back({std::string(text), {static_cast<int>(values.size()), 0, 0}});
@@ -199,8 +199,7 @@ DesignSpace::Builder& DesignSpace::Builder::dtypes(Role role, std::initializer_l
   return dtypes(role, std::span(values.begin(), values.size()));
 }
 
-DesignSpace::Builder& DesignSpace::Builder::layouts(
-    std::initializer_list<std::string_view> values) {
+DesignSpace::Builder& DesignSpace::Builder::layouts(std::span<const std::string_view> values) {
   std::vector<DesignValue> made;
   for (const std::string_view text : values)
     made.push_back(layout_value(text));
@@ -208,14 +207,23 @@ DesignSpace::Builder& DesignSpace::Builder::layouts(
   return *this;
 }
 
-DesignSpace::Builder& DesignSpace::Builder::alignments(Role role,
-                                                       std::initializer_list<int> values) {
+DesignSpace::Builder& DesignSpace::Builder::layouts(
+    std::initializer_list<std::string_view> values) {
+  return layouts(std::span(values.begin(), values.size()));
+}
+
+DesignSpace::Builder& DesignSpace::Builder::alignments(Role role, std::span<const int> values) {
   check_role(role, {Role::a_alignment, Role::b_alignment, Role::out_alignment}, "alignments()");
   std::vector<DesignValue> made;
   for (const int bytes : values)
     made.push_back(alignment_value(bytes));
   state_->add(role, std::move(made));
   return *this;
+}
+
+DesignSpace::Builder& DesignSpace::Builder::alignments(Role role,
+                                                       std::initializer_list<int> values) {
+  return alignments(role, std::span(values.begin(), values.size()));
 }
 
 DesignSpace::Builder& DesignSpace::Builder::ops(std::span<const ElementwiseOp> values) {
@@ -241,13 +249,17 @@ DesignSpace::Builder& DesignSpace::Builder::shapes(Role role,
   return shapes(role, std::span(values.begin(), values.size()));
 }
 
-DesignSpace::Builder& DesignSpace::Builder::integers(Role role, std::initializer_list<int> values) {
+DesignSpace::Builder& DesignSpace::Builder::integers(Role role, std::span<const int> values) {
   check_role(role, {Role::stages, Role::split}, "integers()");
   std::vector<DesignValue> made;
   for (const int value : values)
     made.push_back(integer_value(model::role_key(role), value));
   state_->add(role, std::move(made));
   return *this;
+}
+
+DesignSpace::Builder& DesignSpace::Builder::integers(Role role, std::initializer_list<int> values) {
+  return integers(role, std::span(values.begin(), values.size()));
 }
 
 DesignSpace::Builder& DesignSpace::Builder::integers(std::string key, std::span<const int> values) {
@@ -259,24 +271,39 @@ DesignSpace::Builder& DesignSpace::Builder::integers(std::string key, std::span<
   return *this;
 }
 
-DesignSpace::Builder& DesignSpace::Builder::choices(
-    Role role, std::initializer_list<std::string_view> values) {
+DesignSpace::Builder& DesignSpace::Builder::choices(Role role,
+                                                    std::span<const std::string_view> values) {
   check_role(role, {Role::schedule}, "choices()");
   state_->add(role, choice_values(values));
   return *this;
 }
 
 DesignSpace::Builder& DesignSpace::Builder::choices(
-    std::string key, std::initializer_list<std::string_view> values) {
+    Role role, std::initializer_list<std::string_view> values) {
+  return choices(role, std::span(values.begin(), values.size()));
+}
+
+DesignSpace::Builder& DesignSpace::Builder::choices(std::string key,
+                                                    std::span<const std::string_view> values) {
   const std::string prefix = key + ".";
   state_->add(std::move(key), prefix, choice_values(values));
   return *this;
 }
 
-DesignSpace::Builder& DesignSpace::Builder::require(std::initializer_list<std::string_view> keys,
+DesignSpace::Builder& DesignSpace::Builder::choices(
+    std::string key, std::initializer_list<std::string_view> values) {
+  return choices(std::move(key), std::span(values.begin(), values.size()));
+}
+
+DesignSpace::Builder& DesignSpace::Builder::require(std::span<const std::string_view> keys,
                                                     Constraint holds) {
   state_->constraints.push_back({{keys.begin(), keys.end()}, std::move(holds)});
   return *this;
+}
+
+DesignSpace::Builder& DesignSpace::Builder::require(std::initializer_list<std::string_view> keys,
+                                                    Constraint holds) {
+  return require(std::span(keys.begin(), keys.size()), std::move(holds));
 }
 
 std::shared_ptr<const DesignSpace> DesignSpace::Builder::build() {

@@ -102,10 +102,11 @@ class Count {
   std::unordered_map<Diagram::NodeId, std::uint64_t> known_;
 };
 
-const DesignValue& value_in(const DesignPoint& point, int dimension, std::string_view name) {
-  if (dimension < 0) {
-    fail_value("design space: expected a dimension {}, got none of that name", name);
-  }
+[[noreturn]] void fail_dimension(std::string_view name) {
+  fail_value("design space: expected a dimension {}, got none of that name", name);
+}
+
+const DesignValue& value_in(const DesignPoint& point, int dimension) {
   const Dimension& owner = point.space().dimensions()[static_cast<std::size_t>(dimension)];
   const auto index = static_cast<std::size_t>(point.index(dimension));
   if (index >= owner.values.size()) {
@@ -120,11 +121,15 @@ const DesignValue& value_in(const DesignPoint& point, int dimension, std::string
 }  // namespace
 
 const DesignValue& DesignPoint::value(Role role) const {
-  return value_in(*this, space_->find(role), model::role_key(role));
+  const int dimension = space_->find(role);
+  if (dimension < 0) fail_dimension(model::role_key(role));
+  return value_in(*this, dimension);
 }
 
 const DesignValue& DesignPoint::value(std::string_view key) const {
-  return value_in(*this, space_->find(key), key);
+  const int dimension = space_->find(key);
+  if (dimension < 0) fail_dimension(key);
+  return value_in(*this, dimension);
 }
 
 Selection::Selection(const DesignSpace& space) : space_(&space) {
@@ -199,10 +204,9 @@ std::string DesignSpace::suffix(const DesignPoint& point) const {
   std::string text;
   text.reserve(96);
   for (std::size_t level = 0; level < dimensions_.size(); ++level) {
-    const int dimension = static_cast<int>(level);
     text += '-';
     text += dimensions_[level].prefix;
-    text += value_in(point, dimension, dimensions_[level].key).text;
+    text += value_in(point, static_cast<int>(level)).text;
   }
   return text;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "estoc/arguments.hpp"
 #include "estoc/metadata.hpp"
 #include "model/text_cursor.h"
 
@@ -60,14 +61,21 @@ constexpr auto kOut = attributes<&GemmOperandsMetadata::out, &ElementwiseOperand
 
 using Attributes = const TensorAttributes& (*)(const KernelMetadata&);
 
+/// Unary operations have no B.
+template <Attributes operand>
+bool has(const KernelMetadata& metadata) {
+  const auto* elementwise = metadata.elementwise();
+  return operand != kB || elementwise == nullptr || is_binary(elementwise->op);
+}
+
 template <Attributes operand>
 bool dtype_matches(const KernelMetadata& metadata, const Patterns& patterns) {
-  return any_matches(patterns, dtype_name(operand(metadata).dtype));
+  return has<operand>(metadata) && any_matches(patterns, dtype_name(operand(metadata).dtype));
 }
 
 template <Attributes operand>
 bool alignment_matches(const KernelMetadata& metadata, const Patterns& patterns) {
-  return number_matches(patterns, operand(metadata).alignment);
+  return has<operand>(metadata) && number_matches(patterns, operand(metadata).alignment);
 }
 
 template <std::string KernelMetadata::*member>
@@ -174,9 +182,10 @@ constexpr std::array<Key, 22> kKeys{{
     {"epilogue", ValueKind::text, text_matches<&KernelMetadata::epilogue>},
 }};
 
+/// As numbers are printed: 4, not 04.
 bool is_number(std::string_view text) {
   const auto number = core::parse_int64(text);
-  return number && *number >= 0;
+  return number && *number >= 0 && (text.front() != '0' || text.size() == 1);
 }
 
 bool is_shape(std::string_view text) {

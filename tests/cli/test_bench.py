@@ -276,15 +276,15 @@ class Report(CliTest):
             ),
         )
         titles, _, row = self.rows()
-        self.assertEqual(titles[2:], ["Estoc", "cuBLASLt, best", "speed over cuBLASLt"])
-        self.assertEqual(row[1:], ["cuda_gemm", "500.0 TFLOP/s", "1000.0 TFLOP/s", "0.50"])
-        self.assertEqual(self.rows("--against", "slow")[2][1:], 
-                         ["cublaslt_gemm", "1000.0 TFLOP/s", "400.0 TFLOP/s", "2.50"])
+        self.assertEqual(titles[2:], ["burst", "over cuBLASLt"])
+        self.assertEqual(row[0], "`gemm m=1000 n=1000 k=1000 a=bf16:t b=bf16:n out=f32`")
+        self.assertEqual(row[1:], ["cuda_gemm", "500.0 TFLOP/s", "0.50"])
+        self.assertEqual(self.rows("--against", "slow")[2][1:], ["cublaslt_gemm", "1000.0 TFLOP/s", "2.50"])
 
     def test_without_a_baseline(self):
         self.write("a.json", result(1, kernel("cuda", 1e-3)))
         self.assertTrue(
-            self.ok("bench", "--report", ".").endswith("` | cuda_gemm | 2.0 GFLOP/s |  |  |\n")
+            self.ok("bench", "--report", ".").endswith("` | cuda_gemm | 2.0 GFLOP/s |  |\n")
         )
 
     def test_the_newest_figure_counts(self):
@@ -293,12 +293,21 @@ class Report(CliTest):
         rows = self.rows()
         self.assertEqual([row[2] for row in rows[2:]], ["500.0 TFLOP/s", "0.0 GFLOP/s"])
 
-    def test_a_table_for_each_card_and_mode(self):
+    def test_a_table_for_each_card(self):
         self.write("a.json", result(1, kernel("cuda", 1), **CARD))
-        self.write("b.json", result(1, kernel("cuda", 1), mode="sustained", **CARD))
+        self.write("b.json", result(1, kernel("cuda", 1), **CARD | {"device": "Another"}))
         text = self.ok("bench", "--report", ".")
-        self.assertIn("**Card <1>, burst**\n", text)
-        self.assertIn("**Card <1>, sustained**\n", text)
+        self.assertIn("**Card <1>**\n", text)
+        self.assertIn("**Another**\n", text)
+
+    def test_both_modes_in_one_row(self):
+        both = [kernel("cuda", 4e-6), kernel("cublaslt", 2e-6)]
+        self.write("a.json", result(1000, *both), result(8, kernel("cuda", 1)))
+        self.write("b.json", result(1000, kernel("cuda", 8e-6), mode="sustained"))
+        titles, _, first, second = self.rows()
+        self.assertEqual(titles[2:], ["burst", "over cuBLASLt", "sustained", "over cuBLASLt"])
+        self.assertEqual(first[1:], ["cuda_gemm", "500.0 TFLOP/s", "0.50", "250.0 TFLOP/s"])
+        self.assertEqual(second[1:3], ["cuda_gemm", "0.0 GFLOP/s"])
 
     def test_other_files(self):
         self.write("a.json", result(1, kernel("cuda", 1)))

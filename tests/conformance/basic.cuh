@@ -230,8 +230,9 @@ __device__ inline void functions_f32(const Parameters& p) {
   const float x = get_float(p, ptx::tid());
   for (u32 i = 0; i < 9; ++i)
     put(p, i * ptx::ntid() + ptx::tid(), function(i, x));
-  put(p, 9 * ptx::ntid() + ptx::tid(), ptx::ex2_approx(x));
+  put(p, 9 * ptx::ntid() + ptx::tid(), ptx::ex2_approx_ftz(x));
   put(p, 10 * ptx::ntid() + ptx::tid(), ptx::rcp_approx(x));
+  put(p, 11 * ptx::ntid() + ptx::tid(), ptx::rcp_approx_ftz(x));
 }
 
 __device__ inline void functions_f64(const Parameters& p) {
@@ -248,9 +249,11 @@ __device__ inline void selection(const Parameters& p) {
   const float y = t % 3 == 0 ? bit_cast<float>(special[t / 3 % 4]) : get_float(p, count + t);
   const float most = ptx::max_nan(x, y);
   const float least = ptx::min_nan(x, y);
+  const float number = ptx::min(x, y);
   put(p, t, most != most ? 0x7fffffffu : bit_cast<u32>(most));
   put(p, count + t, least != least ? 0x7fffffffu : bit_cast<u32>(least));
   put(p, 2 * count + t, ptx::mul_hi(get(p, t), get(p, count + t)));
+  put(p, 3 * count + t, number != number ? 0x7fffffffu : bit_cast<u32>(number));
 }
 
 /// Two inputs: numbers from 0.01 to 8, and those from -2 to 2.
@@ -269,8 +272,9 @@ __device__ inline void elementary(const Parameters& p) {
 template <u32 which>
 __device__ inline void approximate(const Parameters& p) {
   const u32 t = ptx::tid();
-  if (which == 0) put(p, t, ptx::ex2_approx(70 * get_float(p, ptx::ntid() + t)));
+  if (which == 0) put(p, t, ptx::ex2_approx_ftz(70 * get_float(p, ptx::ntid() + t)));
   if (which == 1) put(p, t, ptx::rcp_approx(get_float(p, t)));
+  if (which == 2) put(p, t, ptx::rcp_approx_ftz(get_float(p, t)));
 }
 
 }  // namespace conformance

@@ -8,7 +8,7 @@ for any lines, and ... within a line for any text.
     snippets.py extract OUT FILE...            writes each snippet to OUT, and OUT/snippets.cmake
     snippets.py run EXPECTED SOURCE COMMAND... runs a command and compares what it prints
 
-A snippet runs in an empty folder that has the repository's `examples` in it.
+A snippet runs in an empty folder that has the repository's `examples` and `scripts` in it.
 """
 
 import pathlib
@@ -69,7 +69,8 @@ def extract(out, documents):
 def run(expected, source, command):
     """Runs the command in a scratch folder; 1 when it fails or prints something unexpected."""
     with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "examples").symlink_to(source / "examples")
+        for name in ("examples", "scripts"):
+            pathlib.Path(folder, name).symlink_to(source / name)
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, text=True,
                               stdout=subprocess.PIPE, check=False)
     print(done.stdout, end="")

@@ -127,6 +127,36 @@ TEST(EpilogueOps, GatesAreWithinTheirBounds) {
   });
 }
 
+/// Both places of a pair, beside a number that must not matter.
+void expect_pairs_near(double low, double high, float beside, double ulps, double absolute) {
+  over(low, high, [&](float x) {
+    for (const int place : {0, 1}) {
+      float pair[2] = {beside, beside};
+      pair[place] = x;
+      gelu_tanh(pair);
+      const double exact = exact_gelu_tanh(x);
+      const double bound =
+          ulps * std::ldexp(std::fabs(exact), -23) + absolute * std::fabs(x) + 1.5e-45;
+      ASSERT_NEAR(pair[place], exact, bound) << x << " beside " << beside;
+    }
+  });
+}
+
+TEST(EpilogueOps, GeluTanhOfTwoIsThatOfEach) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float beside : {0.0f, 1.5f, -3.0f, -9.0f, -1e30f, 1e30f, -infinity, infinity, kNan}) {
+    expect_pairs_near(-1, 1e9, beside, 6, 0);
+    expect_pairs_near(-1e30, -1, beside, 0, 2e-7);
+    float pair[2] = {beside, beside};
+    gelu_tanh(pair);
+    EXPECT_EQ(std::isnan(pair[0]), std::isnan(beside));
+    EXPECT_EQ(pair[1] == infinity, beside == infinity);
+    if (beside == -infinity) {
+      EXPECT_NEAR(pair[1], 0, 1e-16);
+    }
+  }
+}
+
 TEST(EpilogueOps, OfF64AreWithinAFewUnits) {
   std::mt19937_64 random(5);
   std::uniform_real_distribution<double> numbers(-30, 30);

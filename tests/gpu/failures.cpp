@@ -52,28 +52,39 @@ void refuses_memory_of_another_device(Device device) {
   });
 }
 
+/// Refused where it is too small or not aligned; right where it is exactly what is asked for.
+void check_workspace(const Kernel& kernel, Gemm& gemm, const GemmArguments& arguments,
+                     Device device) {
+  const std::size_t bytes = kernel.workspace_size(arguments);
+  const DeviceMemory memory(bytes + 256, device);
+  RunOptions options;
+  options.workspace = {memory.data(), bytes - 1};
+  refuses(ErrorKind::value, {"workspace", std::to_string(bytes)},
+          [&] { kernel.run(arguments, options); });
+  options.workspace = {static_cast<std::byte*>(memory.data()) + 16, bytes};
+  refuses(ErrorKind::value, {"workspace", "256"}, [&] { kernel.run(arguments, options); });
+  options.workspace = {memory.data(), bytes};
+  gemm.poison();
+  kernel.run(arguments, options);
+  synchronize(device);
+  gemm.verify();
+}
+
 void refuses_a_bad_workspace(Device device) {
-  Gemm gemm(64, 64, 65536, 9, device);
-  const GemmArguments arguments = gemm.arguments();
-  int tried = 0;
-  for (const Kernel& kernel : get_kernels(arguments)) {
-    const std::size_t bytes = kernel.workspace_size(arguments);
-    if (bytes == 0) continue;
-    ++tried;
-    const DeviceMemory memory(bytes + 256, device);
-    RunOptions options;
-    options.workspace = {memory.data(), bytes - 1};
-    refuses(ErrorKind::value, {"workspace", std::to_string(bytes)},
-            [&] { kernel.run(arguments, options); });
-    options.workspace = {static_cast<std::byte*>(memory.data()) + 16, bytes};
-    refuses(ErrorKind::value, {"workspace", "256"}, [&] { kernel.run(arguments, options); });
-    options.workspace = {memory.data(), bytes};
-    gemm.poison();
-    kernel.run(arguments, options);
-    synchronize(device);
-    gemm.verify();
+  Gemm deep(64, 64, 65536, 9, device);
+  const GemmArguments plain = deep.arguments();
+  for (const Kernel& kernel : get_kernels(plain)) {
+    if (kernel.workspace_size(plain) > 0) check_workspace(kernel, deep, plain, device);
   }
-  if (tried == 0) throw Skipped("no kernel for this problem needs a workspace");
+  Gemm gemm(64, 64, 64, 9, device);
+  const DeviceMemory sum(sizeof(float), device);
+  const TensorView scalar = TensorView::row_major(sum.data(), Dtype::f32, {}, device);
+  const GemmArguments reducing(gemm.a().view(), gemm.b().view(), gemm.out().view(), Dtype::f32, {},
+                               EpilogueArguments("D = accum; s = sum(D)", {{"s", scalar}}));
+  for (const Kernel& kernel : one_of_each_class(reducing)) {
+    require(kernel.workspace_size(reducing) > 0, kernel.name() + " sums without a workspace");
+    check_workspace(kernel, gemm, reducing, device);
+  }
 }
 
 /// Takes what is left of a device's memory.

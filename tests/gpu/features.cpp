@@ -87,6 +87,8 @@ void from_sixteen_threads(Device device) {
 
 // More than 4 GiB in A: offsets need 64 bits.
 void large_operand(Device device) {
+  const std::int64_t memory = cuda_devices()[static_cast<std::size_t>(device.index)].memory_bytes;
+  if (memory < std::int64_t{8} << 30) throw Skipped("the device has less than 8 GiB");
   const std::int64_t rows = 70'000;
   const std::int64_t k = 65'536;
   DeviceMemory a(static_cast<std::size_t>(rows * k), device);

@@ -18,6 +18,7 @@
 #include "features.h"
 #include "problems.h"
 #include "runner.h"
+#include "support/operations.h"
 #include "support/random_epilogue.h"
 
 namespace {
@@ -39,7 +40,8 @@ constexpr const char* kUsage =
     "  --seconds N             begin no problem later than this\n"
     "  --provider P            kernels of this provider alone; may be repeated\n"
     "  --threads N             host threads (default: one for each core)\n"
-    "  --epilogues             give each GEMM a random epilogue\n"
+    "  --epilogues             give each GEMM a random epilogue, and one that libraries have too\n"
+    "  --operations            every operation of epilogues, each in every type\n"
     "  --no-features           problems alone\n"
     "  --feature NAME          one feature alone, no problems; --list-features names them\n"
     "exit status: 0 all is well, 1 not, 2 bad usage, 3 there is no GPU, 77 feature skipped\n";
@@ -62,6 +64,7 @@ struct Settings {
   int seconds = 0;
   bool features = true;
   bool epilogues = false;
+  bool operations = false;
   bool list_features = false;
 };
 
@@ -114,6 +117,8 @@ Settings parse(int argc, char** argv) {
       settings.features = false;
     } else if (option == "--epilogues") {
       settings.epilogues = true;
+    } else if (option == "--operations") {
+      settings.operations = true;
     } else if (option == "--list-features") {
       settings.list_features = true;
     } else if (i + 1 < argc) {
@@ -131,37 +136,53 @@ Problem with_epilogue(Problem problem, std::uint64_t seed) {
   return testing_support::with_random_epilogue(std::move(problem), seed);
 }
 
+/// Every n-th, so that a short list still meets every kind; all where there is no limit.
+std::vector<Problem> thinned(std::vector<Problem> all, std::size_t limit) {
+  if (limit == 0 || limit >= all.size()) return all;
+  std::vector<Problem> some;
+  for (std::size_t i = 0; i < limit; ++i)
+    some.push_back(std::move(all[i * all.size() / limit]));
+  return some;
+}
+
 std::vector<Problem> problems_for(const Settings& settings) {
   std::vector<Problem> all;
   for (int round = 0; round < settings.rounds; ++round)
     all.insert(all.end(), settings.problems.begin(), settings.problems.end());
   if (!all.empty()) return all;
+  for (int round = 0; settings.operations && round < settings.rounds; ++round) {
+    const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
+    for (Problem& problem : testing_support::operation_problems(seed))
+      all.push_back(std::move(problem));
+  }
+  if (settings.operations) return thinned(std::move(all), settings.limit);
   for (int round = 0; round < settings.rounds; ++round) {
     const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
-    for (Problem& problem : gemm_problems(seed, settings.largest))
-      all.push_back(settings.epilogues ? with_epilogue(std::move(problem), seed + all.size())
-                                       : std::move(problem));
+    std::uint64_t drawn = seed;
+    for (Problem& problem : gemm_problems(seed, settings.largest)) {
+      if (settings.epilogues) {
+        all.push_back(with_common_epilogue(problem, drawn));
+        all.push_back(with_epilogue(std::move(problem), drawn++));
+      } else {
+        all.push_back(std::move(problem));
+      }
+    }
     if (settings.epilogues) continue;
     for (Problem& problem : elementwise_problems(seed, settings.largest))
       all.push_back(problem);
   }
-  if (settings.limit == 0 || settings.limit >= all.size()) return all;
-  // Every n-th, so that a short list still meets every kind.
-  std::vector<Problem> some;
-  for (std::size_t i = 0; i < settings.limit; ++i) {
-    some.push_back(all[i * all.size() / settings.limit]);
-  }
-  return some;
+  return thinned(std::move(all), settings.limit);
 }
 
 /// The classes of the cuda provider that the first device can run and no problem has reached.
-std::vector<std::string> classes_left_out(const Summary& summary) {
+std::vector<std::string> classes_left_out(const Summary& summary, bool gemm_alone) {
   KernelQuery query;
   query.target = cuda_devices()[0].target;
   query.providers = {"cuda"};
   std::set<std::string> left_out;
   for (const Kernel& kernel : get_kernels(query)) {
     const std::string& name = kernel.metadata().kernel_class;
+    if (gemm_alone && kernel.metadata().operation != Operation::gemm) continue;
     if (!summary.classes.contains(name)) left_out.insert(name);
   }
   return {left_out.begin(), left_out.end()};
@@ -189,8 +210,10 @@ Summary run_all(const Settings& settings) {
   }
   const bool whole =
       settings.providers.empty() || settings.providers == std::vector<std::string>{"cuda"};
-  if (whole && settings.filter.accepts_all() && settings.problems.empty()) {
-    for (const std::string& name : classes_left_out(summary))
+  const bool thin = settings.limit != 0 && (settings.epilogues || settings.operations);
+  if (whole && !thin && settings.filter.accepts_all() && settings.problems.empty()) {
+    for (const std::string& name :
+         classes_left_out(summary, settings.epilogues || settings.operations))
       summary.failures.push_back({name, "", "no problem reached a kernel of this class"});
   }
   return summary;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <string>
+#include <string_view>
 
 namespace estoc::gpu_test {
 namespace {
@@ -147,6 +149,44 @@ std::vector<Problem> gemm_problems(std::uint64_t seed, int largest) {
     }
   }
   return problems;
+}
+
+Problem with_common_epilogue(Problem problem, std::uint64_t seed) {
+  constexpr std::array kPrograms{
+      "D = alpha * accum",
+      "D = alpha * accum + beta * C",
+      "D = accum - C",
+      "D = accum + bias",
+      "D = gelu_tanh(accum)",
+      "D = gelu_tanh(alpha * accum + bias)",
+      "D = gelu_tanh(alpha * accum + beta * C + bias)",
+      "D = relu(accum + bias)",
+  };
+  Random random(seed);
+  const std::string program = kPrograms[static_cast<std::size_t>(draw(random, 0, 7))];
+  problem.complete();
+  const Dtype out = *problem.out.dtype;
+  const bool narrow = out == Dtype::e4m3 || out == Dtype::e5m2;
+  auto uses = [&](std::string_view name) { return program.find(name) != std::string::npos; };
+  auto add = [&](const char* name, EpilogueForm form) -> EpilogueOperandSpec& {
+    EpilogueOperandSpec& spec = problem.operands.emplace_back();
+    spec.name = name;
+    spec.form = form;
+    return spec;
+  };
+  if (uses("alpha")) add("alpha", EpilogueForm::scalar).value = 0.75;
+  if (uses("beta")) add("beta", EpilogueForm::scalar).value = -0.5;
+  if (uses("C")) {
+    OperandSpec& c = add("C", EpilogueForm::matrix).tensor;
+    c.dtype = narrow ? Dtype::bf16 : out;
+    c.layout = one_in(random, 4) ? Layout::n : Layout::t;
+  }
+  if (uses("bias")) {
+    const auto form = one_in(random, 3) ? EpilogueForm::column : EpilogueForm::row;
+    add("bias", form).tensor.dtype = narrow ? Dtype::bf16 : out;
+  }
+  problem.epilogue = program;
+  return problem;
 }
 
 std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest) {

@@ -13,6 +13,10 @@ namespace estoc::gpu_test {
 /// mostly ragged, a few larger, some batched, strided or with k = 0; reproducible from the seed.
 std::vector<Problem> gemm_problems(std::uint64_t seed, int largest);
 
+/// The problem with an epilogue that libraries offer too, in one of its forms: a linear
+/// combination, a bias, an activation.
+Problem with_common_epilogue(Problem problem, std::uint64_t seed);
+
 /// The same over the elementwise operations.
 std::vector<Problem> elementwise_problems(std::uint64_t seed, int largest);
 

@@ -5,16 +5,41 @@ import importlib.util
 import numpy as np
 import pytest
 
-FRAMEWORKS = ("torch", "jax", "cupy")
+import estoc
+
+FRAMEWORKS = ("torch", "jax", "cupy", "triton")
 MISSING = [name for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Names the frameworks whose tests did not run."""
-    if MISSING:
-        terminalreporter.section("frameworks that are not installed")
-        for name in MISSING:
-            terminalreporter.line(f"NOT TESTED: {name}; to test it: pip install {name}")
+    """Names what the tests that did not run would have needed."""
+    missing = [f"{name}; to test it: pip install {name}" for name in MISSING]
+    if not estoc.cuda_devices():
+        missing.append("anything on a GPU, as there is none here")
+    if missing:
+        terminalreporter.section("not tested")
+        for one in missing:
+            terminalreporter.line(f"NOT TESTED: {one}")
+
+
+@pytest.fixture(scope="session")
+def _compiles():
+    """What NVRTC says of the smallest kernel; None when it compiles."""
+    shapes = ((16, 16), (16, 16), (16, 16))
+    args = estoc.GemmArguments(*(estoc.Tensor.describe("f32", s, device="cuda") for s in shapes))
+    kernels = estoc.get_kernels(args, "class=simt_gemm", target="sm_80")
+    try:
+        kernels[0].compile(args, target="sm_80")
+    except estoc.Error as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture
+def nvrtc(_compiles):
+    """Tests that use it are skipped, with the reason, where NVRTC is missing."""
+    if _compiles is not None:
+        pytest.skip(f"needs NVRTC: {_compiles}")
 
 
 @pytest.fixture

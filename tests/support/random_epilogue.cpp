@@ -76,9 +76,9 @@ class Drawer {
   }
 
   void add_input(const std::string& name) {
-    constexpr std::array<Dtype, 9> kDtypes{Dtype::f32,  Dtype::f16, Dtype::bf16,
-                                           Dtype::e4m3, Dtype::f32, Dtype::e5m2,
-                                           Dtype::i8,   Dtype::u8,  Dtype::boolean};
+    constexpr std::array<Dtype, 10> kDtypes{Dtype::f32,     Dtype::f16,  Dtype::bf16, Dtype::e4m3,
+                                            Dtype::f32,     Dtype::e5m2, Dtype::i8,   Dtype::u8,
+                                            Dtype::boolean, Dtype::i32};
     const auto form = static_cast<EpilogueForm>(below(5));
     inputs_.push_back(name);
     if (form == EpilogueForm::scalar && below(2) == 0) {
@@ -89,8 +89,11 @@ class Drawer {
       problem_.operands.push_back(scalar);
       return;
     }
-    problem_.operands.push_back(spec(
-        name, form, kDtypes[static_cast<std::size_t>(below(static_cast<int>(kDtypes.size())))]));
+    // One of f64 makes all of the epilogue compute in it.
+    const Dtype dtype =
+        below(40) == 0 ? Dtype::f64
+                       : kDtypes[static_cast<std::size_t>(below(static_cast<int>(kDtypes.size())))];
+    problem_.operands.push_back(spec(name, form, dtype));
   }
 
   void add_temporary(const std::string& name) {
@@ -110,11 +113,12 @@ class Drawer {
       problem_.operands.push_back(spec(name, form, Dtype::f32));
       return;
     }
-    constexpr std::array<Dtype, 5> kDtypes{Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::e4m3,
-                                           Dtype::i8};
+    constexpr std::array<Dtype, 10> kDtypes{Dtype::f32,  Dtype::bf16,   Dtype::f16, Dtype::e4m3,
+                                            Dtype::i8,   Dtype::f64,    Dtype::u8,  Dtype::i32,
+                                            Dtype::e5m2, Dtype::boolean};
     assign(name, expression(below(3)).text);
     problem_.operands.push_back(
-        spec(name, EpilogueForm::matrix, kDtypes[static_cast<std::size_t>(below(5))]));
+        spec(name, EpilogueForm::matrix, kDtypes[static_cast<std::size_t>(below(10))]));
   }
 
   /// Of what there is, values that leave room for more operations.

@@ -34,10 +34,10 @@ __device__ __forceinline__ i32 mad_lo(i32 a, i32 b, i32 c) {
   return d;
 }
 
-/// ex2.approx.f32: 2^x to 2 ulp (PTX ISA 9.7.3.22); subnormal results are kept.
-__device__ __forceinline__ float ex2_approx(float x) {
+/// ex2.approx.ftz.f32: 2^x to 2 ulp (PTX ISA 9.7.3.22); subnormal results are 0.
+__device__ __forceinline__ float ex2_approx_ftz(float x) {
   float y;
-  asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 
@@ -46,6 +46,20 @@ __device__ __forceinline__ float rcp_approx(float x) {
   float y;
   asm("rcp.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
+}
+
+/// rcp.approx.ftz.f32: likewise; subnormal results are 0.
+__device__ __forceinline__ float rcp_approx_ftz(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/// min.f32: of a number and NaN the number.
+__device__ __forceinline__ float min(float a, float b) {
+  float c;
+  asm("min.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
+  return c;
 }
 
 /// max.NaN.f32 (sm_80): NaN when either is.

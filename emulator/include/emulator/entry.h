@@ -21,12 +21,24 @@ void call(void (*kernel)(Arguments...), void** arguments) {
   call(kernel, arguments, std::index_sequence_for<Arguments...>{});
 }
 
+template <typename... Arguments>
+const unsigned* sizes(void (*)(Arguments...)) {
+  static const unsigned all[] = {static_cast<unsigned>(sizeof(Arguments))..., 0};
+  return all;
+}
+
 }  // namespace detail
 
 /// The Entry of a __global__ function.
 template <auto kernel>
 void entry(void** arguments) {
   detail::call(kernel, arguments);
+}
+
+/// Bytes of each of its parameters; 0 behind the last.
+template <auto kernel>
+const unsigned* parameter_sizes() {
+  return detail::sizes(kernel);
 }
 
 }  // namespace estoc::emulator

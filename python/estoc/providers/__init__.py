@@ -1,7 +1,7 @@
 """Sources of kernel classes: the library's own, and those that programs register."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import ClassVar
+from typing import ClassVar, TypeVar, overload
 
 from .._estoc import (
     ExistsError,
@@ -13,8 +13,11 @@ from .._estoc import (
     RuntimeArguments,
     _MetadataFilter,
     _native_providers,
+    _register_cuda_class,
     _target_cc,
+    _unregister_native_class,
 )
+from ..cuda import CudaKernelClass
 
 __all__ = [
     "CpuProvider",
@@ -28,40 +31,53 @@ __all__ = [
     "unregister",
 ]
 
+_BASES = (Kernel, CudaKernelClass)
+KernelClass = TypeVar("KernelClass", bound=type)
+
 
 class Provider:
     """Base of providers: holds the kernel classes written in Python that belong to it."""
 
     name: ClassVar[str] = ""
     kernel_classes: ClassVar[list[type[Kernel]]] = []
+    cuda_classes: ClassVar[list[type[CudaKernelClass]]] = []
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls.kernel_classes = []
+        cls.cuda_classes = []
 
     @classmethod
-    def register(cls, kernel_class: type[Kernel]) -> type[Kernel]:
+    def register(cls, kernel_class: KernelClass) -> KernelClass:
         """Makes a kernel class known; also as a decorator. Its kernels are found from then on.
 
         Raises
         ------
         TypeError
-            For something that is no subclass of estoc.Kernel.
+            For something that is no subclass of estoc.Kernel or estoc.CudaKernelClass.
         ExistsError
             When the class is registered already.
         """
-        if not (isinstance(kernel_class, type) and issubclass(kernel_class, Kernel)):
+        if not (isinstance(kernel_class, type) and issubclass(kernel_class, _BASES)):
             raise InvalidTypeError(
-                f"kernel_class: expected a subclass of estoc.Kernel, got {kernel_class!r}"
+                "kernel_class: expected a subclass of estoc.Kernel or estoc.CudaKernelClass, "
+                f"got {kernel_class!r}"
             )
-        if kernel_class in cls.kernel_classes:
+        if is_registered(kernel_class):
             raise ExistsError(f"kernel class {kernel_class.__name__} is registered already")
-        cls.kernel_classes.append(kernel_class)
+        if issubclass(kernel_class, CudaKernelClass):
+            _register_cuda_class(cls.name, kernel_class())
+            cls.cuda_classes.append(kernel_class)
+        else:
+            cls.kernel_classes.append(kernel_class)
         return kernel_class
 
     @classmethod
-    def unregister(cls, kernel_class: type[Kernel]) -> bool:
+    def unregister(cls, kernel_class: type) -> bool:
         """Takes a kernel class away again; False when it was not there."""
+        if kernel_class in cls.cuda_classes:
+            cls.cuda_classes.remove(kernel_class)
+            return _unregister_native_class(kernel_class.name)
         if kernel_class not in cls.kernel_classes:
             return False
         cls.kernel_classes.remove(kernel_class)
@@ -166,17 +182,50 @@ def register_provider(name: str) -> Callable[[type], type]:
     return decorate
 
 
-def register(kernel_class: type[Kernel] | None = None, *, provider: str = "python"):
-    """Makes a kernel class known to the provider of that name; also as a decorator."""
+@overload
+def register(kernel_class: KernelClass, *, provider: str = "python") -> KernelClass: ...
+@overload
+def register(
+    kernel_class: None = None, *, provider: str = "python"
+) -> Callable[[KernelClass], KernelClass]: ...
+def register(kernel_class=None, *, provider="python"):
+    """Makes a kernel class known to the provider of that name; also as a decorator.
+
+    Parameters
+    ----------
+    kernel_class : type
+        A subclass of estoc.Kernel or estoc.CudaKernelClass.
+    provider : str
+        A provider of available_providers.
+
+    Raises
+    ------
+    NotFoundError
+        When there is no such provider.
+    ExistsError
+        When the class is registered already.
+    """
     target = _provider(provider)
     return target.register if kernel_class is None else target.register(kernel_class)
 
 
-def unregister(what: type[Kernel] | str) -> bool:
+def is_registered(kernel_class: type) -> bool:
+    """Whether some provider has that kernel class."""
+    return any(
+        kernel_class in getattr(provider, classes, ())
+        for provider in available_providers.values()
+        for classes in ("kernel_classes", "cuda_classes")
+    )
+
+
+def unregister(what: type | str) -> bool:
     """Takes a kernel class, or a provider by its name, away again; False when it is not there."""
     if isinstance(what, str):
-        built_in = any(provider.name == what for provider in _BUILT_IN)
-        return not built_in and available_providers._remove(what)
+        if any(provider.name == what for provider in _BUILT_IN):
+            return False
+        for kernel_class in list(getattr(available_providers.get(what), "cuda_classes", ())):
+            available_providers[what].unregister(kernel_class)
+        return available_providers._remove(what)
     found = [
         provider.unregister(what)
         for provider in available_providers.values()

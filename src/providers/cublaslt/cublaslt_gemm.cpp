@@ -13,6 +13,7 @@
 #include "estoc/device.hpp"
 #include "jit/driver.h"
 #include "jit/workspace.h"
+#include "providers/cublaslt/lt_epilogue.h"
 #include "providers/cublaslt/lt_matmul.h"
 
 namespace estoc::cublaslt {
@@ -89,8 +90,10 @@ int answer_of(const DesignPoint& point) {
 // Everything of a problem that the heuristics look at.
 struct ProblemKey {
   std::array<std::int64_t, 13> numbers;
-  std::array<Dtype, 4> dtypes;
-  std::array<int, 3> alignments;
+  std::array<std::int64_t, 4> epilogue;
+  std::array<Dtype, 6> dtypes;
+  std::array<int, 5> alignments;
+  Mode mode;
   int device;
   bool tf32;
   bool fast;
@@ -104,10 +107,16 @@ ProblemKey key_of(const GemmArguments& arguments, Formulation formulation, int d
   const MatrixView& a = arguments.a_matrix();
   const MatrixView& b = arguments.b_matrix();
   const MatrixView& out = arguments.out_matrix();
+  LtEpilogue epilogue;
+  (void)LtMatmul::describe(arguments, formulation, &epilogue);
+  const MatrixView c = epilogue.c.value_or(out);
+  const LtBias bias = epilogue.bias.value_or(LtBias{});
   return {{e.m, e.n, e.k, e.l, a.row_stride, a.column_stride, a.batch_stride, b.row_stride,
            b.column_stride, b.batch_stride, out.row_stride, out.column_stride, out.batch_stride},
-          {a.dtype, b.dtype, out.dtype, arguments.accumulator_type()},
-          {a.alignment, b.alignment, out.alignment},
+          {c.row_stride, c.column_stride, c.batch_stride, bias.batch_stride},
+          {a.dtype, b.dtype, out.dtype, arguments.accumulator_type(), c.dtype, bias.dtype},
+          {a.alignment, b.alignment, out.alignment, c.alignment, bias.alignment},
+          epilogue.mode,
           device,
           arguments.controls().allow_tf32,
           arguments.controls().fast_accumulation,
@@ -195,6 +204,19 @@ double peak(Dtype a) {
   }
 }
 
+/// What reading C adds.
+double epilogue_bytes(const GemmArguments& gemm) {
+  if (gemm.epilogue_binding() == nullptr) return 0;
+  double bytes = 0;
+  for (const EpilogueTensor& tensor : gemm.epilogue_binding()->graph->tensors) {
+    if (!tensor.varies.m || !tensor.varies.n) continue;
+    const GemmExtents& e = gemm.extents();
+    bytes += static_cast<double>(e.m) * static_cast<double>(e.n) *
+             static_cast<double>(tensor.varies.l ? e.l : 1) * dtype_bits(tensor.dtype) / 8;
+  }
+  return bytes;
+}
+
 class CublasltGemm final : public KernelClass {
  public:
   std::string_view name() const override { return "cublaslt_gemm"; }
@@ -219,11 +241,21 @@ class CublasltGemm final : public KernelClass {
     }
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     if (Status status = LtMatmul::expressible(gemm); !status) return status;
+    LtEpilogue epilogue;
+    if (Status status = LtMatmul::describe(gemm, formulation_of(point), &epilogue); !status) {
+      return status;
+    }
     const Answers answers = answers_.find(gemm, formulation_of(point), device);
     if (answer_of(point) < static_cast<int>(answers->size())) return Status::success();
     return Status::fail(Reason::resource,
                         fmt::format("answer: expected one of the {} that cuBLASLt gives, got {}",
                                     answers->size(), answer_of(point)));
+  }
+
+  Status supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
+                           Target /*target*/) const override {
+    LtForm form;
+    return find_lt_form(epilogue, &form);
   }
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
@@ -234,7 +266,7 @@ class CublasltGemm final : public KernelClass {
                               static_cast<double>(e.k) * static_cast<double>(e.l);
     const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
                          static_cast<double>(gemm.b().tensor().span_bytes()) +
-                         static_cast<double>(gemm.out().span_bytes());
+                         static_cast<double>(gemm.out().span_bytes()) + epilogue_bytes(gemm);
     const double seconds = std::max(operations / peak(point.dtype(Role::a_dtype)), bytes / 4e12);
     // Later answers are the library's lesser choices.
     const double rank =

@@ -40,7 +40,15 @@ enum class Transpose : int { no = 0, yes = 1 };
 enum class Order : int { column = 0, row = 1 };
 
 /// cublasLtMatmulDescAttributes_t
-enum class DescAttribute : int { transpose_a = 3, transpose_b = 4, fast_accumulation = 25 };
+enum class DescAttribute : int {
+  transpose_a = 3,
+  transpose_b = 4,
+  epilogue = 7,
+  bias_pointer = 8,
+  bias_batch_stride = 10,
+  fast_accumulation = 25,
+  bias_data_type = 26,
+};
 
 /// cublasLtMatrixLayoutAttribute_t
 enum class LayoutAttribute : int { order = 1, batch_count = 5, batch_stride = 6 };

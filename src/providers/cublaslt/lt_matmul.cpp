@@ -93,6 +93,22 @@ bool has_leading_dimension(const MatrixView& view) {
   return column || row;
 }
 
+bool is_transposed(const GemmArguments& arguments, Formulation formulation) {
+  // A row-major out is a column-major out^T = B^T A^T, unless it is declared row-major.
+  return stored(arguments.out_matrix()).transposed && formulation == Formulation::column;
+}
+
+/// A matrix as one that is stored the way that another is; nothing where it is not.
+std::optional<Stored> stored_like(const MatrixView& view, const Stored& other) {
+  const std::int64_t lines = other.transposed ? view.rows : view.columns;
+  const std::int64_t line = other.transposed ? view.columns : view.rows;
+  const std::int64_t along = other.transposed ? view.column_stride : view.row_stride;
+  const std::int64_t step = other.transposed ? view.row_stride : view.column_stride;
+  if ((along != 1 && line > 1) || (lines > 1 && step < line)) return std::nullopt;
+  return Stored{line, lines, std::max(lines > 1 ? step : line, std::max<std::int64_t>(line, 1)),
+                other.transposed};
+}
+
 MatrixLayout make_layout(const LtTable& table, const MatrixView& view, const Stored& matrix,
                          Order order, std::int64_t batches) {
   LayoutHandle* handle = nullptr;
@@ -146,10 +162,25 @@ Status LtMatmul::expressible(const GemmArguments& arguments) {
   return Status::success();
 }
 
+Status LtMatmul::describe(const GemmArguments& arguments, Formulation formulation,
+                          LtEpilogue* epilogue) {
+  const bool rows_are_columns = is_transposed(arguments, formulation);
+  Status status = describe_lt_epilogue(arguments, rows_are_columns, epilogue);
+  if (!status.ok() || !epilogue->c) return status;
+  if (stored_like(*epilogue->c, stored(arguments.out_matrix()))) return status;
+  return Status::fail(Reason::epilogue,
+                      fmt::format("epilogue: expected a matrix that lies as out does, got strides "
+                                  "({}, {})",
+                                  epilogue->c->row_stride, epilogue->c->column_stride));
+}
+
 LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : table_(*lt_table()) {
   const Stored out = stored(arguments.out_matrix());
-  // A row-major out is a column-major out^T = B^T A^T, unless it is declared row-major.
-  transposed_ = out.transposed && formulation == Formulation::column;
+  transposed_ = is_transposed(arguments, formulation);
+  LtEpilogue epilogue;
+  if (Status status = describe(arguments, formulation, &epilogue); !status) {
+    throw Error(ErrorKind::unsupported, status.error());
+  }
   const Order order =
       out.transposed && formulation == Formulation::row ? Order::row : Order::column;
   const MatrixView& first = transposed_ ? arguments.b_matrix() : arguments.a_matrix();
@@ -180,18 +211,44 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : ta
   out_ = make_layout(table_, arguments.out_matrix(), out, order, batches);
   alignments_[0] = first.alignment;
   alignments_[1] = second.alignment;
-  alignments_[2] = arguments.out_matrix().alignment;
-  reduction_schemes_ = reduction_schemes(arguments);
-  switch (scale_type(arguments)) {
-    case DataType::f64:
-      factors_ = {1.0, 0.0};
-      break;
-    case DataType::i32:
-      factors_ = {std::int32_t{1}, std::int32_t{0}};
-      break;
-    default:
-      factors_ = {1.0F, 0.0F};
+  alignments_[2] = alignments_[3] = arguments.out_matrix().alignment;
+  if (epilogue.c) {
+    c_ = make_layout(table_, *epilogue.c, *stored_like(*epilogue.c, out), order, batches);
+    c_data_ = epilogue.c->data;
+    alignments_[2] = epilogue.c->alignment;
   }
+  set_epilogue(epilogue);
+  reduction_schemes_ = reduction_schemes(arguments);
+  auto factor = [&](double value) -> Factor {
+    switch (scale_type(arguments)) {
+      case DataType::f64:
+        return value;
+      case DataType::i32:
+        return static_cast<std::int32_t>(value);
+      default:
+        return static_cast<float>(value);
+    }
+  };
+  alpha_ = factor(epilogue.alpha);
+  beta_ = factor(epilogue.beta);
+}
+
+void LtMatmul::set_epilogue(const LtEpilogue& epilogue) {
+  if (epilogue.mode == Mode::none) return;
+  auto set = [&](DescAttribute attribute, auto value) {
+    table_.check(table_.desc_set(desc_.get(), attribute, &value, sizeof(value)),
+                 "cublasLtMatmulDescSetAttribute");
+  };
+  set(DescAttribute::epilogue, epilogue.mode);
+  if (!epilogue.bias) return;
+  const LtBias& bias = *epilogue.bias;
+  // Algorithms are chosen by the alignment of the pointer; without data any of that alignment will
+  // do.
+  const auto like = static_cast<std::uintptr_t>(bias.alignment);
+  set(DescAttribute::bias_pointer,
+      bias.data != nullptr ? reinterpret_cast<std::uintptr_t>(bias.data) : like);
+  set(DescAttribute::bias_data_type, *data_type(bias.dtype));
+  if (bias.batch_stride != 0) set(DescAttribute::bias_batch_stride, bias.batch_stride);
 }
 
 std::vector<Answer> LtMatmul::heuristics(int most) const {
@@ -207,12 +264,12 @@ std::vector<Answer> LtMatmul::heuristics(int most) const {
   set(PreferenceAttribute::alignment_a, static_cast<std::uint32_t>(alignments_[0]));
   set(PreferenceAttribute::alignment_b, static_cast<std::uint32_t>(alignments_[1]));
   set(PreferenceAttribute::alignment_c, static_cast<std::uint32_t>(alignments_[2]));
-  set(PreferenceAttribute::alignment_d, static_cast<std::uint32_t>(alignments_[2]));
+  set(PreferenceAttribute::alignment_d, static_cast<std::uint32_t>(alignments_[3]));
   std::vector<Answer> answers(static_cast<std::size_t>(most));
   int count = 0;
-  const auto status =
-      table_.get_heuristic(lt_context(), desc_.get(), first_.get(), second_.get(), out_.get(),
-                           out_.get(), handle, most, answers.data(), &count);
+  const auto status = table_.get_heuristic(lt_context(), desc_.get(), first_.get(), second_.get(),
+                                           c_ ? c_.get() : out_.get(), out_.get(), handle, most,
+                                           answers.data(), &count);
   // "Not supported" is an answer: no algorithm.
   answers.resize(status == kLtSuccess ? static_cast<std::size_t>(count) : 0);
   std::erase_if(answers, [](const Answer& answer) { return answer.state != kLtSuccess; });
@@ -227,10 +284,10 @@ void LtMatmul::start(LtContext* context, const GemmArguments& arguments, const A
   auto address = [](const auto& factor) {
     return std::visit([](const auto& value) { return static_cast<const void*>(&value); }, factor);
   };
-  const auto status =
-      table_.matmul(context, desc_.get(), address(factors_.one), transposed_ ? b : a, first_.get(),
-                    transposed_ ? a : b, second_.get(), address(factors_.zero), out, out_.get(),
-                    out, out_.get(), &algorithm, workspace, workspace_bytes, stream);
+  const auto status = table_.matmul(
+      context, desc_.get(), address(alpha_), transposed_ ? b : a, first_.get(), transposed_ ? a : b,
+      second_.get(), address(beta_), c_ ? c_data_ : out, c_ ? c_.get() : out_.get(), out,
+      out_.get(), &algorithm, workspace, workspace_bytes, stream);
   if (status == kLtSuccess) return;
   // The driver knows better when a kernel that ran before is to blame.
   jit::driver().check(jit::driver().ctx_synchronize(), "cublasLtMatmul");

@@ -8,6 +8,7 @@
 
 #include "estoc/arguments.hpp"
 #include "estoc/status.hpp"
+#include "providers/cublaslt/lt_epilogue.h"
 #include "providers/cublaslt/lt_library.h"
 
 namespace estoc::cublaslt {
@@ -25,6 +26,12 @@ class LtMatmul {
   /// Why the library cannot be asked at all: a dtype it does not have, strides it cannot express.
   static Status expressible(const GemmArguments& arguments);
 
+  /// The epilogue as it is stated to the library; fails as describe_lt_epilogue does, and where C
+  /// does not lie as out does.
+  static Status describe(const GemmArguments& arguments, Formulation formulation,
+                         LtEpilogue* epilogue);
+
+  /// Of arguments that are expressible and whose epilogue is.
   LtMatmul(const GemmArguments& arguments, Formulation formulation);
 
   /// The algorithms the library offers, its favourite first; at most `most`.
@@ -35,21 +42,23 @@ class LtMatmul {
              void* workspace, std::size_t workspace_bytes, jit::CUstream stream) const;
 
  private:
-  // 1 and 0 in the type that the library scales by.
-  struct Factors {
-    std::variant<float, double, std::int32_t> one;
-    std::variant<float, double, std::int32_t> zero;
-  };
+  // In the type that the library scales by.
+  using Factor = std::variant<float, double, std::int32_t>;
+
+  void set_epilogue(const LtEpilogue& epilogue);
 
   const LtTable& table_;
   bool transposed_;
   MatmulDesc desc_;
   MatrixLayout first_;
   MatrixLayout second_;
+  MatrixLayout c_;  ///< null: that of out
   MatrixLayout out_;
-  int alignments_[3];
+  const void* c_data_ = nullptr;
+  int alignments_[4];  ///< of the first operand, the second, C, out
   std::uint32_t reduction_schemes_;
-  Factors factors_;
+  Factor alpha_;
+  Factor beta_;
 };
 
 }  // namespace estoc::cublaslt

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "epilogue/emit.h"
+#include "epilogue/node_text.h"
 #include "estoc/numeric.hpp"
 #include "providers/cuda/operand_plane.h"
 
@@ -198,7 +199,7 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
 }
 
 void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
-                bool empty, LaunchPlan& plan) {
+                bool empty, bool early, LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
   if (graph.reduced.empty()) return;
   constexpr unsigned kThreads = 256;
@@ -213,6 +214,7 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
                            static_cast<unsigned>(graph.reduced.size()), 1},
                   .block = {kThreads, 1, 1},
                   .shared_bytes = 8 * kThreads});
+  if (early && !empty) plan.begin_early();
   Filler filler(plan.add_parameter_bytes(sizeof(abi::EpilogueResult) * graph.reduced.size(), 8));
   over_partials(graph, view.extents, view.transposed, parts,
                 [&](std::size_t i, const ReducedSizes& sizes, std::size_t offset) {
@@ -260,21 +262,23 @@ int epilogue_registers(const EpilogueGraph& graph, int width) {
   return registers;
 }
 
-Status check_epilogue_registers(int needed, int available) {
+Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int available) {
   if (needed <= available) return Status::success();
-  return Status::fail(Reason::resource,
-                      fmt::format("epilogue: expected at most {} registers beside the sums and the "
-                                  "code, got {}",
-                                  available, needed));
+  return Status::fail(
+      Reason::resource,
+      fmt::format("epilogue: expected at most {} registers beside the sums and the code, got {}, "
+                  "with most values at {}",
+                  available, needed,
+                  epilogue::node_text(graph, epilogue_cost(graph).busiest_node)));
 }
 
 Status check_epilogue_forms(const EpilogueGraph& graph) {
-  for (const EpilogueReducedStore& store : graph.reduced) {
-    if (!store.keeps.m || !store.keeps.n) continue;
-    return Status::fail(
-        Reason::epilogue,
-        "epilogue: expected reductions of rows, columns, batches or everything, got "
-        "one of batches alone");
+  for (std::size_t i = 0; i < graph.reduced.size(); ++i) {
+    if (!graph.reduced[i].keeps.m || !graph.reduced[i].keeps.n) continue;
+    return Status::fail(Reason::epilogue,
+                        fmt::format("epilogue: expected reductions that keep rows, columns, "
+                                    "batches or nothing, got {}",
+                                    epilogue::reduction_text(graph, i)));
   }
   return Status::success();
 }

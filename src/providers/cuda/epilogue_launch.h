@@ -48,8 +48,10 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
                   const int* mapped, LaunchPlan& plan);
 
 /// Adds the second stage of its reductions, if there are any; `empty` when no tile left anything.
+/// `early` says that the kernel runs on sm_90 or later, where the launch of the second stage can be
+/// hidden behind it.
 void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
-                bool empty, LaunchPlan& plan);
+                bool empty, bool early, LaunchPlan& plan);
 
 /// The entry "estoc_finish" of a unit that has a struct Epilogue.
 std::string finish_source(const EpilogueGraph& graph);
@@ -61,8 +63,8 @@ std::string epilogue_source(const EpilogueGraph* graph, bool transposed);
 /// inputs and outputs of all of them, and the values of one.
 int epilogue_registers(const EpilogueGraph& graph, int width);
 
-/// Fails where `needed` registers are more than `available`.
-Status check_epilogue_registers(int needed, int available);
+/// Fails where `needed` registers are more than `available`, and names the node that holds most.
+Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int available);
 
 /// Why no kernel class of CUDA code can have the epilogue; success for nearly all.
 Status check_epilogue_forms(const EpilogueGraph& graph);

@@ -188,13 +188,14 @@ class SimtGemm final : public BuiltInClass {
     if (point.shape(Role::tile).m == 32) return Status::success();
     const abi::SimtGemmConfig c = config_of(point);
     const int sums = c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(epilogue_registers(epilogue, 4),
+    return check_epilogue_registers(epilogue, epilogue_registers(epilogue, 4),
                                     kMostRegisters - kCodeRegisters - sums);
   }
 
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (gemm.epilogue_binding() == nullptr) return 0;
     return epilogue_workspace(gemm, false, part_counts(config_of(point), gemm.extents()));
   }
 
@@ -231,7 +232,7 @@ class SimtGemm final : public BuiltInClass {
     const EpilogueView view(gemm, false);
     const PartCounts parts = part_counts(config, e);
     if (!empty) add_epilogue(view, parts, workspace, nullptr, plan);
-    add_finish(view, parts, workspace, empty, plan);
+    add_finish(view, parts, workspace, empty, false, plan);
   }
 
  protected:

@@ -107,13 +107,14 @@ class Sm80Gemm final : public BuiltInClass {
     const Sm80GemmConfig c = config_with(point, true);
     if (Status status = check_shared(c, target); !status.ok()) return status;
     const int sums = c.warp_rows() * c.warp_columns() / 32 * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(epilogue_registers(epilogue, 4),
+    return check_epilogue_registers(epilogue, epilogue_registers(epilogue, 4),
                                     kMostRegisters - kCodeRegisters - sums);
   }
 
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (gemm.epilogue_binding() == nullptr) return 0;
     const bool transposed = sm80_transposed(point);
     return epilogue_workspace(gemm, transposed,
                               part_counts(sm80_config(point), gemm.extents(), transposed));
@@ -159,7 +160,7 @@ class Sm80Gemm final : public BuiltInClass {
     const EpilogueView view(gemm, transposed);
     const PartCounts parts = part_counts(config, e, transposed);
     if (!empty) add_epilogue(view, parts, workspace, nullptr, plan);
-    add_finish(view, parts, workspace, empty, plan);
+    add_finish(view, parts, workspace, empty, false, plan);
   }
 
  protected:

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "epilogue/emit.h"
+#include "epilogue/node_text.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/sm90_space.h"
@@ -64,6 +65,25 @@ ElementBytes element_bytes(const EpilogueGraph& graph) {
     bytes.widest = std::max(bytes.widest, bytes_of(store.dtype));
   }
   return bytes;
+}
+
+/// The matrix whose elements are widest, for messages.
+std::string widest_text(const EpilogueGraph& graph) {
+  std::string text;
+  int widest = 0;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const EpilogueNode& node = graph.nodes[i];
+    if (node.op != EpilogueOp::tensor || !is_matrix(node.varies)) continue;
+    if (bytes_of(node.dtype) > widest) text = epilogue::node_text(graph, i);
+    widest = std::max(widest, bytes_of(node.dtype));
+  }
+  for (const EpilogueStore& store : graph.stores) {
+    if (bytes_of(store.dtype) <= widest) continue;
+    widest = bytes_of(store.dtype);
+    text = fmt::format("{} stored as {}", epilogue::node_text(graph, store.node),
+                       dtype_name(store.dtype));
+  }
+  return text;
 }
 
 /// Vectors and scalars of a tile.
@@ -211,16 +231,18 @@ Status sm90_supports_epilogue(const DesignPoint& point, const EpilogueGraph& gra
   if (Status status = check_epilogue_forms(graph); !status.ok()) return status;
   const Sm90GemmConfig config = sm90_fused_config(point, graph);
   if (config.epilogue.columns == 0) {
-    return Status::fail(Reason::resource,
-                        fmt::format("epilogue: expected inputs and outputs that leave {} stages of "
-                                    "{} bytes in shared memory, got {} bytes an element",
-                                    kLeastStages, config.stage_bytes(),
-                                    element_bytes(graph).loads + element_bytes(graph).stores));
+    return Status::fail(
+        Reason::resource,
+        fmt::format("epilogue: expected inputs and outputs that leave {} stages of "
+                    "{} bytes in shared memory, got {} bytes an element, the "
+                    "widest of them {}",
+                    kLeastStages, config.stage_bytes(),
+                    element_bytes(graph).loads + element_bytes(graph).stores, widest_text(graph)));
   }
   int available = config.consumers() == 1 ? 255 : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
   if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
-  return check_epilogue_registers(registers_of(graph, sm90_transposed(point)),
+  return check_epilogue_registers(graph, registers_of(graph, sm90_transposed(point)),
                                   available - kCodeRegisters - config.sums());
 }
 
@@ -272,7 +294,7 @@ void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& vi
     const std::size_t bytes = std::max<std::size_t>(used, 1) * sizeof(abi::TensorMap);
     std::memcpy(plan.add_parameter_bytes(bytes, alignof(abi::TensorMap)), maps.data(), bytes);
   }
-  add_finish(view, parts, workspace, empty, plan);
+  add_finish(view, parts, workspace, empty, true, plan);
 }
 
 }  // namespace estoc::cuda

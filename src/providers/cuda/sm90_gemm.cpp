@@ -176,6 +176,7 @@ class Sm90Gemm final : public BuiltInClass {
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (gemm.epilogue_binding() == nullptr) return 0;
     const bool transposed = sm90_transposed(point);
     return epilogue_workspace(gemm, transposed,
                               sm90_part_counts(sm90_config(point), gemm.extents(), transposed));

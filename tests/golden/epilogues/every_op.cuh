@@ -4,6 +4,7 @@ struct Epilogue {
   using Accumulator = float;
   static constexpr bool kTransposed = false;
   static constexpr bool kIndexed = true;
+  static constexpr bool kPairs = true;
   static constexpr int kTensors = 0;
   static constexpr int kScalars = 1;
   static constexpr int kStores = 11;
@@ -44,7 +45,7 @@ struct Epilogue {
     const float x12 = ep::relu(x2);
     const float x13 = ep::gelu(x2);
     const float x14 = ep::add(x12, x13);
-    const float x15 = ep::gelu_tanh(x2);
+    const float x15 = in.gelu_tanh(x2);
     const float x16 = ep::silu(x2);
     const float x17 = ep::add(x15, x16);
     const float x18 = ep::sigmoid(x2);

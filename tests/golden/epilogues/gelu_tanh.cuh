@@ -4,6 +4,7 @@ struct Epilogue {
   using Accumulator = float;
   static constexpr bool kTransposed = false;
   static constexpr bool kIndexed = false;
+  static constexpr bool kPairs = true;
   static constexpr int kTensors = 1;
   static constexpr int kScalars = 0;
   static constexpr int kStores = 1;
@@ -24,7 +25,7 @@ struct Epilogue {
                                                  Out& out) {
     const float x1 = in.template tensor<0>();
     const float x2 = ep::add(accum, x1);
-    const float x3 = ep::gelu_tanh(x2);
+    const float x3 = in.gelu_tanh(x2);
     out.template store<0>(x3);
   }
 };

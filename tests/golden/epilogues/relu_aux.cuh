@@ -4,6 +4,7 @@ struct Epilogue {
   using Accumulator = float;
   static constexpr bool kTransposed = false;
   static constexpr bool kIndexed = false;
+  static constexpr bool kPairs = false;
   static constexpr int kTensors = 1;
   static constexpr int kScalars = 0;
   static constexpr int kStores = 2;

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <utility>
 
 #include "estoc/estoc.hpp"
+#include "support/operations.h"
 #include "support/random_epilogue.h"
 
 namespace estoc {
@@ -41,6 +44,37 @@ TEST_P(RandomEpilogues, AreWhatFloat64Says) {
     }
   }
   EXPECT_EQ(checked, kSeeds);
+}
+
+// What the emulator and cards are given too (estoc_gpu_test --operations).
+TEST(EpilogueOperations, AreWhatFloat64SaysInEveryType) {
+  std::set<EpilogueOp> ops;
+  std::set<EpilogueReduction> reductions;
+  std::set<std::pair<EpilogueOp, Dtype>> stored;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    for (const Problem& problem : testing_support::operation_problems(seed)) {
+      if (seed % 4 == 0) {
+        SCOPED_TRACE(problem.to_string());
+        HostArguments host(problem, seed);
+        get_kernels(host.arguments()).front().run(host.arguments());
+        const CheckResult result = check_output(host.arguments());
+        EXPECT_TRUE(result.passed) << result.worst;
+      }
+      const auto graph = problem.arguments()->epilogue_graph();
+      for (const EpilogueNode& node : graph->nodes)
+        ops.insert(node.op);
+      for (const EpilogueStore& store : graph->stores)
+        stored.emplace(graph->nodes[store.node].op, store.dtype);
+      for (const EpilogueReducedStore& store : graph->reduced)
+        reductions.insert(store.reduction);
+    }
+  }
+  constexpr auto kFirst = static_cast<int>(EpilogueOp::add);
+  for (int op = kFirst; op <= static_cast<int>(EpilogueOp::dropout); ++op)
+    EXPECT_TRUE(ops.contains(static_cast<EpilogueOp>(op))) << op;
+  EXPECT_EQ(reductions.size(), 5U);
+  for (const EpilogueOp op : {EpilogueOp::gelu, EpilogueOp::mish, EpilogueOp::less})
+    EXPECT_EQ(std::ranges::count(stored, op, &std::pair<EpilogueOp, Dtype>::first), 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Problems, RandomEpilogues,

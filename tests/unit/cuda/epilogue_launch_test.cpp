@@ -9,6 +9,8 @@
 
 #include "estoc/arguments.hpp"
 #include "estoc/design_space.hpp"
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
 #include "providers/cuda/simt_gemm.h"
 
 namespace estoc::cuda {
@@ -126,6 +128,36 @@ TEST(EpilogueLaunch, PartsOfReductionsLieApart) {
     EXPECT_EQ(result.inner, by_rows ? kM : 1);
   }
   EXPECT_NE(planned.epilogue().partial[0].address, planned.epilogue().partial[1].address);
+}
+
+// Its launch is hidden behind the product where the device can do that.
+TEST(EpilogueLaunch, SecondStagesBeginEarlyOnSm90) {
+  Problem problem;
+  Planned simt;
+  plan_of(*make_simt_gemm(), "-f32-f32-f32-f32-ttt-alignA16-alignB16-alignOut16-tile32x32x16",
+          problem, simt);
+  EXPECT_FALSE(simt.plan.step(0).early);
+  EXPECT_FALSE(simt.plan.step(1).early);
+  const PlanDevice device{
+      .multiprocessors = 4,
+      .encode_tiled = [](void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*,
+                         const std::uint32_t*, const std::uint32_t*, int, int, int,
+                         int) { return 0; }};
+  KernelQuery query;
+  query.target = Target::sm(90, true);
+  query.filter = MetadataFilter::parse("class=sm90_gemm");
+  const auto gemm = estoc::Problem::parse(
+                        "gemm m=128 n=128 k=64 a=bf16:t b=bf16:n out=bf16 amax=f32:column "
+                        "epi=\"D = accum; amax = absmax(accum)\"")
+                        .arguments(Device::cuda(0));
+  const Kernel kernel = get_kernels(*gemm, query).front();
+  std::vector<float> workspace(1 << 16);
+  LaunchPlan plan(device);
+  static_cast<const CudaKernelClass&>(kernel.kernel_class())
+      .plan(kernel.point(), kernel.knobs(), *gemm, {workspace.data(), workspace.size() * 4}, plan);
+  ASSERT_EQ(plan.size(), 2U);
+  EXPECT_FALSE(plan.step(0).early);
+  EXPECT_TRUE(plan.step(1).early);
 }
 
 // Of a column-major output the code computes the transpose.

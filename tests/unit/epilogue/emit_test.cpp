@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "estoc/epilogue.hpp"
 #include "graphs.h"
 
 namespace estoc {
@@ -44,6 +45,15 @@ TEST(EmitEpilogue, NumbersReadBackAsTheSame) {
   EXPECT_NE(text.find("ep::add((-2147483647 - 1), 7)"), std::string::npos) << text;
   EXPECT_NE(text.find("ep::to<double>(x"), std::string::npos) << text;
   EXPECT_NE(text.find(", 0.1)"), std::string::npos) << text;
+}
+
+// A node of it may count as f64 where an input is; the kernel hands it over as it is.
+TEST(EmitEpilogue, AnAccumulatorOfF32IsWidenedBesideF64) {
+  const auto graph =
+      parse_epilogue_graph("acc f32; t0 f64 lmn; v2 = sub accum t0; store f64 v2; store f32 accum");
+  const std::string text = emit_epilogue(*graph, false);
+  EXPECT_NE(text.find("ep::sub(ep::to<double>(accum), x1)"), std::string::npos) << text;
+  EXPECT_NE(text.find("out.template store<1>(ep::to<double>(accum))"), std::string::npos) << text;
 }
 
 TEST(EpilogueCost, CountsWhatIsHeldAtATime) {

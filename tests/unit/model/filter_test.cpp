@@ -117,6 +117,16 @@ TEST(MetadataFilter, HasNothingWhereThereIsNoSuchProperty) {
   EXPECT_TRUE(accepts("schedule=\"\" epilogue=\"\"", elementwise_kernel()));
 }
 
+TEST(MetadataFilter, UnaryOperationsHaveNoB) {
+  KernelMetadata unary = elementwise_kernel();
+  EXPECT_TRUE(accepts("b=f32", unary));
+  EXPECT_TRUE(accepts("align_b=4", unary));
+  std::get<ElementwiseOperandsMetadata>(unary.operands).op = ElementwiseOp::relu;
+  EXPECT_FALSE(accepts("b=f32", unary));
+  EXPECT_FALSE(accepts("align_b=4", unary));
+  EXPECT_TRUE(accepts("b!=f32", unary));
+}
+
 TEST(MetadataFilter, NeedsEveryTerm) {
   EXPECT_TRUE(accepts("class=sm90_gemm  tile=128x256x64\tstages=4"));
   EXPECT_FALSE(accepts("class=sm90_gemm tile=128x256x64 stages=3"));
@@ -165,6 +175,9 @@ TEST(MetadataFilter, RefusesValuesThatAKeyCannotHave) {
   EXPECT_EQ(complaint("a=bf17"), "filter, column 3: expected a dtype such as bf16, got 'bf17'");
   EXPECT_EQ(complaint("stages=four"),
             "filter, column 8: expected a whole number of 0 or more, got 'four'");
+  EXPECT_EQ(complaint("stages=04"),
+            "filter, column 8: expected a whole number of 0 or more, got '04'");
+  EXPECT_NE(complaint("tile=128x064"), "");
   EXPECT_EQ(complaint("tile=128"),
             "filter, column 6: expected a shape such as 128x256x64, got '128'");
   EXPECT_NE(complaint("tile=128x"), "");

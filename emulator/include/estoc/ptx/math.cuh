@@ -53,11 +53,16 @@ inline float error_function(float x) {
 inline double error_function(double x) {
   return std::erf(x);
 }
-inline float ex2_approx(float x) {
-  return std::exp2(x);
+inline float ex2_approx_ftz(float x) {
+  const float y = std::exp2(x);
+  return std::fpclassify(y) == FP_SUBNORMAL ? 0.0f : y;
 }
 inline float rcp_approx(float x) {
   return 1.0f / x;
+}
+inline float rcp_approx_ftz(float x) {
+  const float y = 1.0f / (std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x);
+  return std::fpclassify(y) == FP_SUBNORMAL ? std::copysign(0.0f, y) : y;
 }
 inline float max_nan(float a, float b) {
   if (a == b) return std::signbit(a) ? b : a;
@@ -66,6 +71,9 @@ inline float max_nan(float a, float b) {
 inline float min_nan(float a, float b) {
   if (a == b) return std::signbit(a) ? a : b;
   return std::isnan(a) || a < b ? a : b;
+}
+inline float min(float a, float b) {
+  return std::isnan(b) ? a : std::isnan(a) ? b : min_nan(a, b);
 }
 inline u32 mul_hi(u32 a, u32 b) {
   return static_cast<u32>(static_cast<u64>(a) * b >> 32);

@@ -1,0 +1,317 @@
+// The virtual driver's calls about itself, devices, contexts and memory.
+#include <fmt/core.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "driver_state.h"
+
+#define ESTOC_DRIVER_CALL extern "C" __attribute__((visibility("default"))) CUresult
+
+namespace estoc::virtual_gpu {
+namespace {
+
+using jit::kCudaErrorInvalidContext;
+using jit::kCudaErrorInvalidValue;
+using jit::kCudaSuccess;
+
+struct ErrorText {
+  CUresult code;
+  const char* name;
+  const char* text;
+};
+
+// Names and words of the codes that this driver gives, as in the driver API's reference.
+constexpr std::array kErrors{
+    ErrorText{0, "CUDA_SUCCESS", "no error"},
+    ErrorText{1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    ErrorText{2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    ErrorText{100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    ErrorText{kInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    ErrorText{kInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "the kernel image is invalid"},
+    ErrorText{201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    ErrorText{kNoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+              "there is no kernel image for this device"},
+    ErrorText{kInvalidSource, "CUDA_ERROR_INVALID_SOURCE", "the kernel's source is invalid"},
+    ErrorText{kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    ErrorText{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    ErrorText{kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS",
+              "an illegal memory access was encountered"},
+    ErrorText{709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "the context is destroyed"},
+    ErrorText{kMisalignedAddress, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    ErrorText{kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    ErrorText{kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+              "operation not permitted when stream is capturing"},
+};
+
+const ErrorText* error_of(CUresult code) {
+  const auto found = std::find_if(kErrors.begin(), kErrors.end(),
+                                  [&](const ErrorText& error) { return error.code == code; });
+  return found == kErrors.end() ? nullptr : &*found;
+}
+
+bool is_device(CUdevice device) {
+  return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
+}
+
+VirtualDevice& device_of(CUcontext context) {
+  return state().devices[static_cast<std::size_t>(context->device)];
+}
+
+/// The allocation that an address is in; the mutex is held.
+std::map<CUdeviceptr, Memory>::iterator memory_at(CUdeviceptr address) {
+  auto& all = state().memory;
+  auto next = all.upper_bound(address);
+  if (next == all.begin()) return all.end();
+  --next;
+  return address < next->first + next->second.bytes ? next : all.end();
+}
+
+CUresult check_range(CUdeviceptr address, std::size_t bytes) {
+  const std::lock_guard lock(state().mutex);
+  const auto found = memory_at(address);
+  if (found != state().memory.end() && address + bytes <= found->first + found->second.bytes) {
+    return kCudaSuccess;
+  }
+  return refuse(kCudaErrorInvalidValue,
+                fmt::format("{} bytes at {:#x} are not in one allocation", bytes, address));
+}
+
+}  // namespace
+
+ESTOC_DRIVER_CALL cuInit(unsigned /*flags*/) {
+  return state().devices.empty() ? jit::kCudaErrorNoDevice : kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuGetErrorName(CUresult code, const char** name) {
+  const ErrorText* error = error_of(code);
+  *name = error == nullptr ? nullptr : error->name;
+  return error == nullptr ? kCudaErrorInvalidValue : kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuGetErrorString(CUresult code, const char** text) {
+  const ErrorText* error = error_of(code);
+  *text = error == nullptr ? nullptr : error->text;
+  if (!reason(code).empty()) *text = reason(code).c_str();
+  return error == nullptr ? kCudaErrorInvalidValue : kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuDeviceGetCount(int* count) {
+  *count = static_cast<int>(state().devices.size());
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuDeviceGet(CUdevice* device, int ordinal) {
+  *device = ordinal;
+  return is_device(ordinal) ? kCudaSuccess : kInvalidDevice;
+}
+
+ESTOC_DRIVER_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
+  if (!is_device(device)) return kInvalidDevice;
+  std::snprintf(name, static_cast<std::size_t>(length), "Virtual GPU %s",
+                state().devices[static_cast<std::size_t>(device)].target.name().c_str());
+  return kCudaSuccess;
+}
+
+// Figures of small parts of real chips: what a kernel may ask for is as there, their number is not.
+ESTOC_DRIVER_CALL cuDeviceGetAttribute(int* value, jit::DeviceAttribute which, CUdevice device) {
+  if (!is_device(device)) return kInvalidDevice;
+  const int cc = state().devices[static_cast<std::size_t>(device)].target.cc();
+  const bool hopper = cc >= 90;
+  switch (which) {
+    case jit::kComputeCapabilityMajor:
+      *value = cc / 10;
+      return kCudaSuccess;
+    case jit::kComputeCapabilityMinor:
+      *value = cc % 10;
+      return kCudaSuccess;
+    case jit::kMultiprocessorCount:
+      *value = 4;
+      return kCudaSuccess;
+    case jit::kL2CacheSize:
+      *value = 1 << 20;
+      return kCudaSuccess;
+    case jit::kMaxSharedMemoryPerBlock:
+      *value = 48 << 10;
+      return kCudaSuccess;
+    case jit::kMaxSharedMemoryPerBlockOptin:
+      *value = hopper ? 227 << 10 : 163 << 10;
+      return kCudaSuccess;
+    case jit::kMaxSharedMemoryPerMultiprocessor:
+      *value = hopper ? 228 << 10 : 164 << 10;
+      return kCudaSuccess;
+    case jit::kClockRate:
+    case jit::kMemoryClockRate:
+      *value = 1'000'000;
+      return kCudaSuccess;
+    case jit::kGlobalMemoryBusWidth:
+      *value = 256;
+      return kCudaSuccess;
+  }
+  return kCudaErrorInvalidValue;
+}
+
+ESTOC_DRIVER_CALL cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
+  *bytes = kDeviceBytes;
+  return is_device(device) ? kCudaSuccess : kInvalidDevice;
+}
+
+ESTOC_DRIVER_CALL cuDeviceGetUuid_v2(jit::CUuuid* uuid, CUdevice device) {
+  if (!is_device(device)) return kInvalidDevice;
+  *uuid = {};
+  uuid->bytes[15] = static_cast<unsigned char>(device + 1);
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  if (!is_device(device)) return kInvalidDevice;
+  const std::lock_guard lock(state().mutex);
+  VirtualDevice& owner = state().devices[static_cast<std::size_t>(device)];
+  if (owner.primary == nullptr) owner.primary = new_context(device);
+  *context = owner.primary;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  return is_device(device) ? kCudaSuccess : kInvalidDevice;
+}
+
+ESTOC_DRIVER_CALL cuCtxCreate_v2(CUcontext* context, unsigned /*flags*/, CUdevice device) {
+  if (!is_device(device)) return kInvalidDevice;
+  const std::lock_guard lock(state().mutex);
+  *context = new_context(device);
+  context_stack().push_back(*context);
+  return kCudaSuccess;
+}
+
+// Its memory goes with it; a thread in which it was current has none afterwards.
+ESTOC_DRIVER_CALL cuCtxDestroy_v2(CUcontext context) {
+  const std::lock_guard lock(state().mutex);
+  if (context->destroyed) return kCudaErrorInvalidContext;
+  context->destroyed = true;
+  std::erase(context_stack(), context);
+  for (auto each = state().memory.begin(); each != state().memory.end();) {
+    if (each->second.context == context) {
+      device_of(context).used -= each->second.bytes;
+      ::munmap(std::bit_cast<void*>(each->first), each->second.bytes);
+      each = state().memory.erase(each);
+    } else {
+      ++each;
+    }
+  }
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuCtxGetCurrent(CUcontext* context) {
+  *context = current_context();
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuCtxPushCurrent_v2(CUcontext context) {
+  if (context == nullptr || context->destroyed) return kCudaErrorInvalidContext;
+  context_stack().push_back(context);
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuCtxPopCurrent_v2(CUcontext* context) {
+  if (context_stack().empty()) return kCudaErrorInvalidContext;
+  *context = context_stack().back();
+  context_stack().pop_back();
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuCtxGetDevice(CUdevice* device) {
+  if (current_context() == nullptr) return kCudaErrorInvalidContext;
+  *device = current_context()->device;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuCtxGetId(CUcontext context, unsigned long long* id) {
+  if (context == nullptr) context = current_context();
+  if (context == nullptr) return kCudaErrorInvalidContext;
+  *id = context->id;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuCtxSynchronize() {
+  return usable_context();
+}
+
+ESTOC_DRIVER_CALL cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  if (bytes == 0) return kCudaErrorInvalidValue;
+  const std::lock_guard lock(state().mutex);
+  VirtualDevice& device = device_of(current_context());
+  if (bytes > kDeviceBytes - device.used) return jit::kCudaErrorOutOfMemory;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return jit::kCudaErrorOutOfMemory;
+  device.used += bytes;
+  *address = std::bit_cast<CUdeviceptr>(memory);
+  state().memory[*address] = {bytes, current_context()};
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuMemFree_v2(CUdeviceptr address) {
+  const std::lock_guard lock(state().mutex);
+  const auto found = state().memory.find(address);
+  if (found == state().memory.end()) return kCudaErrorInvalidValue;
+  device_of(found->second.context).used -= found->second.bytes;
+  ::munmap(std::bit_cast<void*>(address), found->second.bytes);
+  state().memory.erase(found);
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  const std::lock_guard lock(state().mutex);
+  *free = kDeviceBytes - device_of(current_context()).used;
+  *total = kDeviceBytes;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
+  std::memcpy(std::bit_cast<void*>(to), from, bytes);
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  if (const CUresult result = check_range(from, bytes); result != kCudaSuccess) return result;
+  std::memcpy(to, std::bit_cast<const void*>(from), bytes);
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuPointerGetAttribute(void* value, jit::PointerAttribute which,
+                                        CUdeviceptr address) {
+  const std::lock_guard lock(state().mutex);
+  const auto found = memory_at(address);
+  if (found == state().memory.end()) return kCudaErrorInvalidValue;
+  const CUcontext context = found->second.context;
+  switch (which) {
+    case jit::kPointerContext:
+      *static_cast<CUcontext*>(value) = context;
+      return kCudaSuccess;
+    case jit::kPointerMemoryType:
+      *static_cast<unsigned*>(value) = jit::kMemoryTypeDevice;
+      return kCudaSuccess;
+    case jit::kPointerIsManaged:
+      *static_cast<unsigned*>(value) = 0;
+      return kCudaSuccess;
+    case jit::kPointerDeviceOrdinal:
+      *static_cast<int*>(value) = context->device;
+      return kCudaSuccess;
+  }
+  return kCudaErrorInvalidValue;
+}
+
+}  // namespace estoc::virtual_gpu

@@ -1,0 +1,382 @@
+// The virtual driver's calls about code, launches, streams, graphs and events.
+#include "execution.h"
+
+#include <dlfcn.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+
+#include "emulator/functions.h"
+#include "emulator/launch.h"
+#include "emulator/tensor_map.h"
+#include "image.h"
+#include "kernel_build.h"
+
+#define ESTOC_DRIVER_CALL extern "C" __attribute__((visibility("default"))) CUresult
+
+namespace estoc::virtual_gpu {
+namespace {
+
+using emulator::Fault;
+using jit::kCudaErrorInvalidValue;
+using jit::kCudaSuccess;
+
+constexpr unsigned kFreeSharedBytes = 48 << 10;
+
+template <typename Function>
+Function* symbol(void* library, const std::string& name) {
+  return reinterpret_cast<Function*>(::dlsym(library, name.c_str()));
+}
+
+/// One launch, with parameters that are its own or the caller's.
+struct Launch {
+  jit::KernelHandle* kernel = nullptr;
+  CUcontext context = nullptr;
+  std::array<unsigned, 3> grid{};
+  std::array<unsigned, 3> block{};
+  std::array<unsigned, 3> cluster{1, 1, 1};
+  unsigned shared_bytes = 0;
+};
+
+std::vector<emulator::Allocation> device_memory(int device) {
+  std::vector<emulator::Allocation> all;
+  const std::lock_guard lock(state().mutex);
+  for (const auto& [address, memory] : state().memory) {
+    if (memory.context->device != device) continue;
+    all.push_back({std::bit_cast<const void*>(address), memory.bytes, "device memory"});
+  }
+  return all;
+}
+
+CUresult failure_of(Fault fault) {
+  if (fault == Fault::out_of_bounds || fault == Fault::read_only) return kIllegalAddress;
+  return fault == Fault::misaligned ? kMisalignedAddress : kLaunchFailed;
+}
+
+// As on a card, the launch succeeds, and all that follows in its context fails.
+void fail_context(const Launch& launch, const emulator::Report& report) {
+  const CUresult code = failure_of(report.findings.front().fault);
+  const std::lock_guard lock(state().mutex);
+  launch.context->failure = refuse(code, report.findings.front().text());
+}
+
+CUresult execute(const Launch& launch, void** parameters) {
+  emulator::Options options;
+  options.kernel_name = launch.kernel->library->name;
+  options.cluster = launch.cluster;
+  options.memory = device_memory(launch.context->device);
+  const unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
+  const std::lock_guard lock(launch.kernel->library->mutex);
+  symbol<void(const emulator::FunctionTable*, const unsigned*)>(
+      launch.kernel->code, emulator::kConnectName)(&emulator::function_table(),
+                                                   launch.block.data());
+  try {
+    const emulator::Report report = emulator::launch(launch.kernel->function, launch.grid, threads,
+                                                     launch.shared_bytes, parameters, options);
+    if (!report.clean()) fail_context(launch, report);
+  } catch (const std::invalid_argument& refusal) {
+    return refuse(kCudaErrorInvalidValue, refusal.what());
+  }
+  return kCudaSuccess;
+}
+
+/// Copies of the parameters, for a launch that happens later.
+class Parameters {
+ public:
+  Parameters(const std::vector<std::size_t>& sizes, void** from) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      auto& copy = copies_.emplace_back((sizes[i] + sizeof(Chunk) - 1) / sizeof(Chunk));
+      std::memcpy(copy.data(), from[i], sizes[i]);
+    }
+  }
+  std::vector<void*> addresses() {
+    std::vector<void*> all;
+    for (auto& copy : copies_)
+      all.push_back(copy.data());
+    return all;
+  }
+
+ private:
+  struct alignas(64) Chunk {
+    std::array<std::byte, 64> bytes;
+  };
+  std::vector<std::vector<Chunk>> copies_;
+};
+
+CUresult read_attributes(const jit::CUlaunchConfig& config, Launch& launch) {
+  for (unsigned i = 0; i < config.attribute_count; ++i) {
+    const jit::CUlaunchAttribute& attribute = config.attributes[i];
+    if (attribute.id == jit::kLaunchAttributeClusterDimension) {
+      const auto& cluster = attribute.value.cluster;
+      launch.cluster = {cluster.x, cluster.y, cluster.z};
+    } else if (attribute.id != jit::kLaunchAttributeProgrammaticStreamSerialization) {
+      return refuse(kCudaErrorInvalidValue, "a launch attribute that is not known");
+    }
+  }
+  return kCudaSuccess;
+}
+
+CUresult check_launch(const Launch& launch) {
+  const auto device = static_cast<std::size_t>(launch.context->device);
+  const unsigned allowed = std::max(kFreeSharedBytes, launch.kernel->shared_bytes[device]);
+  if (launch.shared_bytes > allowed) {
+    return refuse(kCudaErrorInvalidValue,
+                  fmt::format("{} bytes of dynamic shared memory, of which {} are allowed",
+                              launch.shared_bytes, allowed));
+  }
+  if (!runs_on(launch.kernel->library->target, state().devices[device].target)) {
+    return kNoBinaryForGpu;
+  }
+  return kCudaSuccess;
+}
+
+std::unique_ptr<jit::KernelHandle> build(jit::LibraryHandle& library, const std::string& entry) {
+  const emulator::BuiltLibrary built = emulator::build_kernel({.kernel = library.name,
+                                                               .source = library.source,
+                                                               .entries = {entry},
+                                                               .target = library.target,
+                                                               .debug_folder = {}});
+  auto kernel = std::make_unique<jit::KernelHandle>();
+  kernel->library = &library;
+  kernel->entry = entry;
+  kernel->code = built.handle;
+  kernel->function = symbol<void(void**)>(built.handle, emulator::entry_name(0));
+  const auto sizes = symbol<const unsigned*()>(built.handle, emulator::sizes_name(0));
+  for (const unsigned* size = sizes(); *size != 0; ++size)
+    kernel->parameter_sizes.push_back(*size);
+  return kernel;
+}
+
+}  // namespace
+
+CUresult check_stream(CUstream stream) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  if (stream == nullptr || stream->context == current_context()) return kCudaSuccess;
+  return refuse(kInvalidHandle, "the stream is another context's");
+}
+
+CUresult submit(CUstream stream, std::function<CUresult()> step) {
+  if (stream == nullptr || stream->capturing == nullptr) return step();
+  stream->capturing->steps.push_back(std::move(step));
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuLibraryLoadData(jit::CUlibrary* library, const void* code, int*, void**,
+                                    unsigned, int*, void**, unsigned) {
+  auto loaded = std::make_unique<jit::LibraryHandle>();
+  const auto image = read_image(static_cast<const char*>(code));
+  if (!image) {
+    return refuse(kInvalidImage, "the virtual GPU takes only what its own NVRTC has compiled");
+  }
+  loaded->name = image->name;
+  loaded->source = image->source;
+  loaded->target = image->target;
+  *library = loaded.release();
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuLibraryUnload(jit::CUlibrary library) {
+  delete library;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuLibraryGetKernel(jit::CUkernel* kernel, jit::CUlibrary library,
+                                     const char* name) {
+  const bool mangled = std::strncmp(name, "_Z", 2) == 0;
+  if (!mangled && library->source.find(name) == std::string::npos) return jit::kCudaErrorNotFound;
+  try {
+    library->kernels.push_back(build(*library, name));
+  } catch (const std::exception& error) {
+    return refuse(kInvalidSource, error.what());
+  }
+  *kernel = library->kernels.back().get();
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuKernelGetFunction(jit::CUfunction* function, jit::CUkernel kernel) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  const auto device = static_cast<std::size_t>(current_context()->device);
+  if (!runs_on(kernel->library->target, state().devices[device].target)) return kNoBinaryForGpu;
+  *function = reinterpret_cast<jit::CUfunction>(kernel);
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuKernelSetAttribute(jit::FunctionAttribute which, int value,
+                                       jit::CUkernel kernel, CUdevice device) {
+  if (which != jit::kFunctionMaxDynamicSharedSizeBytes || value < 0 || device < 0) {
+    return kCudaErrorInvalidValue;
+  }
+  const auto index = static_cast<std::size_t>(device);
+  if (index >= state().devices.size()) return kInvalidDevice;
+  const int most = state().devices[index].target.cc() >= 90 ? 227 << 10 : 163 << 10;
+  if (value > most) return kCudaErrorInvalidValue;
+  kernel->shared_bytes[index] = static_cast<unsigned>(value);
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuFuncLoad(jit::CUfunction /*function*/) {
+  return usable_context();
+}
+
+// The host's compiler tells neither registers nor local memory.
+ESTOC_DRIVER_CALL cuFuncGetAttribute(int* value, jit::FunctionAttribute which,
+                                     jit::CUfunction /*function*/) {
+  *value = which == jit::kFunctionMaxThreadsPerBlock ? 1024 : 0;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUkernel kernel,
+                                   void** parameters, void** /*extra*/) {
+  if (const CUresult result = check_stream(config->stream); result != kCudaSuccess) return result;
+  Launch launch{.kernel = kernel,
+                .context = current_context(),
+                .grid = {config->grid_x, config->grid_y, config->grid_z},
+                .block = {config->block_x, config->block_y, config->block_z},
+                .shared_bytes = config->shared_bytes};
+  if (const CUresult result = read_attributes(*config, launch); result != kCudaSuccess) {
+    return result;
+  }
+  if (const CUresult result = check_launch(launch); result != kCudaSuccess) return result;
+  if (config->stream == nullptr || config->stream->capturing == nullptr) {
+    return execute(launch, parameters);
+  }
+  return submit(config->stream,
+                [launch, copies = Parameters(kernel->parameter_sizes, parameters)]() mutable {
+                  return execute(launch, copies.addresses().data());
+                });
+}
+
+ESTOC_DRIVER_CALL cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes,
+                                  CUstream stream) {
+  if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  return submit(stream, [=] {
+    std::memset(std::bit_cast<void*>(to), value, bytes);
+    return kCudaSuccess;
+  });
+}
+
+ESTOC_DRIVER_CALL cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count,
+                                   CUstream stream) {
+  if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  return submit(stream, [=] {
+    std::fill_n(std::bit_cast<unsigned*>(to), count, value);
+    return kCudaSuccess;
+  });
+}
+
+ESTOC_DRIVER_CALL cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                                       CUstream stream) {
+  if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  return submit(stream, [=] {
+    std::memmove(std::bit_cast<void*>(to), std::bit_cast<const void*>(from), bytes);
+    return kCudaSuccess;
+  });
+}
+
+ESTOC_DRIVER_CALL cuStreamCreate(CUstream* stream, unsigned /*flags*/) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  *stream = new jit::StreamHandle{current_context(), nullptr};
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuStreamDestroy_v2(CUstream stream) {
+  delete stream;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuStreamSynchronize(CUstream stream) {
+  if (stream == nullptr) return usable_context();
+  if (stream->capturing != nullptr) return kCaptureUnsupported;
+  const std::lock_guard lock(state().mutex);
+  return stream->context->failure;
+}
+
+ESTOC_DRIVER_CALL cuStreamGetCtx(CUstream stream, CUcontext* context) {
+  *context = stream == nullptr ? current_context() : stream->context;
+  return *context == nullptr ? jit::kCudaErrorInvalidContext : kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuStreamIsCapturing(CUstream stream, int* status) {
+  *status = stream != nullptr && stream->capturing != nullptr ? 1 : 0;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuStreamBeginCapture_v2(CUstream stream, int /*mode*/) {
+  if (stream == nullptr || stream->capturing != nullptr) return kCaptureUnsupported;
+  stream->capturing = std::make_unique<jit::GraphHandle>();
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuStreamEndCapture(CUstream stream, jit::CUgraph* graph) {
+  if (stream == nullptr || stream->capturing == nullptr) return kCudaErrorInvalidValue;
+  *graph = stream->capturing.release();
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuGraphInstantiateWithFlags(jit::CUgraphExec* executable, jit::CUgraph graph,
+                                              unsigned long long /*flags*/) {
+  *executable = new jit::GraphExecHandle{graph->steps};
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuGraphLaunch(jit::CUgraphExec executable, CUstream stream) {
+  for (const auto& step : executable->steps) {
+    if (const CUresult result = submit(stream, step); result != kCudaSuccess) return result;
+  }
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuGraphExecDestroy(jit::CUgraphExec executable) {
+  delete executable;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuGraphDestroy(jit::CUgraph graph) {
+  delete graph;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuEventCreate(jit::CUevent* event, unsigned /*flags*/) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  *event = new jit::EventHandle;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuEventDestroy_v2(jit::CUevent event) {
+  delete event;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuEventRecord(jit::CUevent event, CUstream stream) {
+  if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  return submit(stream, [event] {
+    event->time = std::chrono::steady_clock::now();
+    return kCudaSuccess;
+  });
+}
+
+ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent /*event*/) {
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuEventElapsedTime(float* milliseconds, jit::CUevent start, jit::CUevent end) {
+  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuTensorMapEncodeTiled(void* map, int dtype, unsigned rank, void* address,
+                                         const std::uint64_t* extents, const std::uint64_t* strides,
+                                         const std::uint32_t* box,
+                                         const std::uint32_t* element_strides, int interleave,
+                                         int swizzle, int l2_promotion, int fill) {
+  const int result =
+      emulator::encode_tiled(map, dtype, rank, address, extents, strides, box, element_strides,
+                             interleave, swizzle, l2_promotion, fill);
+  return result == 0 ? kCudaSuccess : refuse(result, emulator::encode_problem());
+}
+
+}  // namespace estoc::virtual_gpu

@@ -1,0 +1,74 @@
+// What the virtual driver knows: devices, contexts, memory, streams, and what it last refused.
+#include "driver_state.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/env.h"
+
+namespace estoc::virtual_gpu {
+namespace {
+
+std::vector<VirtualDevice> described_devices() {
+  std::vector<VirtualDevice> devices;
+  std::string names = core::env("ESTOC_VIRTUAL_GPU").value_or("sm_90a,sm_90a");
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(','), names.size());
+    if (const auto target = Target::parse(names.substr(0, end))) devices.push_back({*target});
+    names.erase(0, end + 1);
+  }
+  return devices;
+}
+
+std::map<CUresult, std::string>& reasons() {
+  static thread_local std::map<CUresult, std::string> all;
+  return all;
+}
+
+}  // namespace
+
+State& state() {
+  static auto* instance = [] {
+    auto* made = new State;
+    made->devices = described_devices();
+    return made;
+  }();
+  return *instance;
+}
+
+CUcontext new_context(int device) {
+  static unsigned long long last_id = 0;
+  auto context = std::make_unique<jit::ContextHandle>();
+  context->device = device;
+  context->id = ++last_id;
+  return state().contexts.emplace_back(std::move(context)).get();
+}
+
+std::vector<CUcontext>& context_stack() {
+  static thread_local std::vector<CUcontext> stack;
+  return stack;
+}
+
+CUcontext current_context() {
+  return context_stack().empty() ? nullptr : context_stack().back();
+}
+
+CUresult usable_context() {
+  const CUcontext context = current_context();
+  if (context == nullptr) return jit::kCudaErrorInvalidContext;
+  const std::lock_guard lock(state().mutex);
+  if (context->destroyed) return jit::kCudaErrorContextIsDestroyed;
+  return context->failure;
+}
+
+CUresult refuse(CUresult code, std::string why) {
+  reasons()[code] = std::move(why);
+  return code;
+}
+
+const std::string& reason(CUresult code) {
+  return reasons()[code];
+}
+
+}  // namespace estoc::virtual_gpu

@@ -1,0 +1,89 @@
+// What the virtual driver knows: devices, contexts, memory, streams, and what it last refused.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "emulator/entry.h"
+#include "estoc/target.hpp"
+#include "jit/cuda_types.h"
+
+namespace estoc::jit {
+
+/// One of a device, or of a program's own.
+struct ContextHandle {
+  int device = 0;
+  unsigned long long id = 0;
+  CUresult failure = kCudaSuccess;  ///< stays once a kernel has failed
+  bool destroyed = false;
+};
+
+}  // namespace estoc::jit
+
+namespace estoc::virtual_gpu {
+
+using jit::CUcontext;
+using jit::CUdevice;
+using jit::CUdeviceptr;
+using jit::CUresult;
+using jit::CUstream;
+
+inline constexpr CUresult kInvalidDevice = 101;
+inline constexpr CUresult kInvalidImage = 200;
+inline constexpr CUresult kNoBinaryForGpu = 209;
+inline constexpr CUresult kInvalidSource = 300;
+inline constexpr CUresult kInvalidHandle = 400;
+inline constexpr CUresult kIllegalAddress = 700;
+inline constexpr CUresult kMisalignedAddress = 716;
+inline constexpr CUresult kLaunchFailed = 719;
+inline constexpr CUresult kCaptureUnsupported = 900;
+
+struct VirtualDevice {
+  Target target;
+  std::size_t used = 0;
+  CUcontext primary = nullptr;
+};
+
+struct Memory {
+  std::size_t bytes = 0;
+  CUcontext context = nullptr;
+};
+
+/// The driver of this process. All members are guarded by `mutex`.
+struct State {
+  std::mutex mutex;
+  std::vector<VirtualDevice> devices;
+  std::vector<std::unique_ptr<jit::ContextHandle>> contexts;  ///< the destroyed ones, too
+  std::map<CUdeviceptr, Memory> memory;
+};
+
+/// Bytes of memory of every device.
+inline constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;
+
+/// Devices as ESTOC_VIRTUAL_GPU names them by their targets, apart by commas; else two of sm_90a.
+State& state();
+
+CUcontext new_context(int device);
+
+/// Contexts that are current in this thread, the last one on top.
+std::vector<CUcontext>& context_stack();
+
+/// The current context; null when there is none.
+CUcontext current_context();
+
+/// kCudaSuccess where the current context can be used.
+CUresult usable_context();
+
+/// Remembers why a call of this thread fails, for cuGetErrorString, and returns `code`.
+CUresult refuse(CUresult code, std::string why);
+
+/// What `refuse` was last told for that code; empty when nothing.
+const std::string& reason(CUresult code);
+
+}  // namespace estoc::virtual_gpu

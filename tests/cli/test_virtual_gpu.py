@@ -1,0 +1,91 @@
+"""The way of a kernel through compiler, cache, driver and launch, on a GPU that is the emulator's."""
+
+import os
+import pathlib
+import tempfile
+
+from harness import EXECUTION, NOT_FOUND, CliTest
+
+PRODUCT = "gemm m=70 n=72 k=64 a=bf16 b=bf16:n out=bf16"
+SM90 = "class=sm90_gemm"
+COPY = "elementwise op=identity shape=100 a=f32"
+
+
+class VirtualGpu(CliTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory(prefix="estoc_virtual_gpu_")
+        cls.addClassCleanup(cls.cache.cleanup)
+
+    def environment(self, devices):
+        folder = pathlib.Path(os.environ["ESTOC_TEST_VIRTUAL_GPU"])
+        return {
+            **os.environ,
+            "ESTOC_CACHE_DIR": self.cache.name,
+            "LD_LIBRARY_PATH": str(folder),
+            "ESTOC_NVRTC": str(folder / "libnvrtc.so"),
+            "ESTOC_CUBLASLT": "off",
+            "ESTOC_VIRTUAL_GPU": devices,
+        }
+
+    def estoc(self, *arguments, devices="sm_90a", **options):
+        options.setdefault("env", self.environment(devices))
+        return super().estoc(*arguments, **options)
+
+    def test_devices_are_listed(self):
+        printed = self.ok("devices", devices="sm_90a,sm_80,sm_89")
+        for target in ("sm_90a", "sm_80", "sm_89"):
+            self.assertIn(f"Virtual GPU {target}", printed)
+
+    def test_a_driver_without_devices_says_so(self):
+        self.assertIn("CUDA_ERROR_NO_DEVICE", self.ok("devices", devices="none"))
+
+    def test_kernels_run_and_are_right(self):
+        for kernel_class in ("sm90_gemm", "sm80_gemm", "simt_gemm"):
+            answer = self.json("run", PRODUCT, "--filter", "class=" + kernel_class, "--check")
+            self.assertTrue(answer["kernel"].startswith(kernel_class), answer)
+            self.assertTrue(answer["check"]["passed"], answer)
+
+    def test_a_fused_epilogue_runs(self):
+        epilogue = "D = relu(accum + bias); top = absmax(D)"
+        answer = self.json(
+            "run", PRODUCT + " bias=f32:row top=f32:column", "--epilogue", epilogue,
+            "--filter", SM90, "--check",
+        )  # fmt: skip
+        self.assertTrue(answer["check"]["passed"], answer)
+
+    def test_an_artifact_runs_where_it_was_compiled_for(self):
+        file = self.path("kernel.estoc")
+        self.ok("compile", PRODUCT, "--filter", SM90, "-o", file)
+        answer = self.json("run", PRODUCT, "--artifact", file, "--check")
+        self.assertTrue(answer["check"]["passed"], answer)
+        elsewhere = self.estoc("run", PRODUCT, "--artifact", file, devices="sm_80")
+        self.assertEqual(elsewhere.returncode, NOT_FOUND, elsewhere.stderr)
+        self.assertIn("sm_80", elsewhere.stderr)
+
+    def test_kernels_are_timed(self):
+        (record,) = self.json("bench", PRODUCT, "--top", "2", "--rounds", "2")
+        self.assertEqual(record["device"], "Virtual GPU sm_90a")
+        for kernel in record["kernels"]:
+            self.assertGreater(kernel["seconds"]["median"], 0)
+            self.assertTrue(kernel["check"]["passed"])
+
+    def test_check_runs_problems(self):
+        name = self.json("find", PRODUCT, "--filter", "class=sm80_gemm")[0]["name"]
+        self.assertIn("20, 0 wrong", self.ok("check", name))
+
+    def broken(self, fault):
+        result = self.estoc("run", COPY, "--kernel", "own_copy-identity-f32-fault." + fault)
+        self.assertEqual((result.returncode, result.stdout), (EXECUTION, ""), result.stderr)
+        return result.stderr
+
+    def test_a_kernel_that_fails_leaves_its_report_with_the_driver(self):
+        self.assertRegex(
+            self.broken("race"),
+            r"CUDA_ERROR_LAUNCH_FAILED \(uninitialised memory: own_copy.*\.cu:23,.*ran earlier",
+        )
+        self.assertRegex(self.broken("bounds"), r"CUDA_ERROR_ILLEGAL_ADDRESS \(out of bounds: ")
+
+    def test_code_of_others_is_refused(self):
+        self.assertIn("CUDA_ERROR_INVALID_IMAGE", self.broken("ready"))
+        self.assertIn("CUDA_ERROR_INVALID_SOURCE", self.broken("syntax"))

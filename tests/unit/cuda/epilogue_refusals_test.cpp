@@ -1,0 +1,69 @@
+// What the classes of CUDA kernels say of an epilogue that a kernel cannot have: which node is to
+// blame. No class is without a kernel for it.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "estoc/design_space.hpp"
+#include "estoc/discovery.hpp"
+#include "estoc/epilogue.hpp"
+#include "providers/cuda/simt_gemm.h"
+#include "providers/cuda/sm80_gemm.h"
+#include "providers/cuda/sm90_gemm.h"
+
+namespace estoc::cuda {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+std::vector<std::shared_ptr<const KernelClass>> classes() {
+  return {make_simt_gemm(), make_sm80_gemm(), make_sm90_gemm(), make_sm90_fast_gemm()};
+}
+
+/// As many matrices of f64 as fit in an epilogue, all needed at once.
+std::string heavy_graph() {
+  std::string graph = "acc f32";
+  for (int i = 0; i < 16; ++i)
+    graph += fmt::format("; t{} f64 lmn", i);
+  graph += "; v17 = cast f64 accum";
+  for (int i = 0; i < 16; ++i)
+    graph += fmt::format("; v{} = div v{} t{}", 18 + i, 17 + i, i);
+  for (int i = 0; i < 16; ++i)
+    graph += fmt::format("; v{} = mul v33 t{}", 34 + i, i);
+  graph += "; store f64 v33";
+  for (int i = 0; i < 15; ++i)
+    graph += fmt::format("; store f64 v{}", 34 + i);
+  return graph;
+}
+
+TEST(EpilogueRefusals, NameTheNodeInEveryClass) {
+  const auto graph = parse_epilogue_graph(heavy_graph());
+  for (const auto& kernels : classes()) {
+    const Target target = kernels->targets().back();
+    const auto space = kernels->space();
+    std::size_t refused = 0;
+    for (std::uint64_t i = 0; i < space->size(); i += 1 + space->size() / 200) {
+      const Status status = kernels->supports_epilogue(space->at(i), *graph, target);
+      if (status.error().find("epilogue:") == std::string::npos) continue;
+      ++refused;
+      EXPECT_THAT(status.error(), ContainsRegex("(t[0-9]+ f64 lmn|[a-z0-9_]+\\(.*\\)) in f64"))
+          << kernels->name();
+    }
+    EXPECT_GT(refused, 0U) << kernels->name();
+  }
+}
+
+TEST(EpilogueRefusals, NameAReductionOfBatchesAlone) {
+  const auto graph = parse_epilogue_graph("acc f32; store f32 accum; reduce sum mn f32 accum");
+  for (const auto& kernels : classes()) {
+    const Status status =
+        kernels->supports_epilogue(kernels->space()->at(0), *graph, kernels->targets().back());
+    EXPECT_THAT(status.error(), HasSubstr("got sum(accum) kept along mn")) << kernels->name();
+  }
+}
+
+}  // namespace
+}  // namespace estoc::cuda
