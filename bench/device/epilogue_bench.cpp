@@ -1,14 +1,17 @@
-// What fused epilogues cost: the first kernel found for a product with an epilogue, beside the
-// first one for the plain product and beside what a user would run without fusion. Prints JSON
-// lines.
+// What fused epilogues cost: the first kernel found for a product with an epilogue over the first
+// one for the plain product; the same of cuBLASLt, where it has the epilogue; and what a user would
+// run without fusion. All interleaved in one process. Prints JSON lines.
 //
-// Usage: estoc_epilogue_bench [ROUNDS] [PROVIDER]    (default: 15 rounds, provider cuda)
+// Usage: estoc_epilogue_bench [ROUNDS] [EPILOGUE]    (15 rounds; all, or those whose name has the
+// text)
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "estoc/estoc.hpp"
@@ -39,6 +42,10 @@ const std::vector<Fusion>& fusions() {
        "bf16",
        "bias=bf16:row epi=\"D = gelu_tanh(accum + bias)\"",
        {"op=add a=bf16 b=bf16:[0,1] out=bf16", "op=gelu a=bf16 out=bf16"}},
+      {"bias",
+       "bf16",
+       "bias=bf16:row epi=\"D = accum + bias\"",
+       {"op=add a=bf16 b=bf16:[0,1] out=bf16"}},
       {"bias, gelu",
        "bf16",
        "bias=bf16:row epi=\"D = gelu(accum + bias)\"",
@@ -59,29 +66,18 @@ const std::vector<Fusion>& fusions() {
   return all;
 }
 
-/// Kernels one after the other on several sets of random operands.
+/// Kernels one after the other on several sets of random operands; those found first.
 class Work {
  public:
-  Work(const std::vector<std::string>& problems, const std::vector<std::string>& providers,
-       const DeviceStream& stream) {
+  /// Null when there is no kernel for one of the problems. The first is for `provider`, those after
+  /// it are ours.
+  static std::unique_ptr<Work> make(const std::vector<std::string>& problems,
+                                    const std::string& provider, const DeviceStream& stream) {
+    auto work = std::make_unique<Work>();
     for (const std::string& text : problems) {
-      Problem problem = Problem::parse(text);
-      problem.complete();
-      Step& step = steps_.emplace_back();
-      step.sets = std::make_unique<tune::OperandSets>(problem, Device::cuda(0), 7);
-      KernelQuery query;
-      query.providers = providers;
-      const Kernel kernel = get_kernels(step.sets->arguments(0), query).front();
-      if (name_.empty()) name_ = kernel.name();
-      const Artifact artifact = kernel.compile(step.sets->arguments(0));
-      const std::size_t bytes = kernel.workspace_size(step.sets->arguments(0));
-      step.workspace = DeviceMemory(bytes, Device::cuda(0));
-      RunOptions options;
-      options.stream = stream.handle();
-      options.workspace = {step.workspace.data(), bytes};
-      for (int set = 0; set < step.sets->count(); ++set)
-        step.bound.push_back(kernel.bind(step.sets->arguments(set), artifact, options));
+      if (!work->add(text, work->steps_.empty() ? provider : "cuda", stream)) return nullptr;
     }
+    return work;
   }
 
   const std::string& kernel() const { return name_; }
@@ -103,6 +99,30 @@ class Work {
     DeviceMemory workspace;
     std::vector<BoundKernel> bound;
   };
+
+  bool add(const std::string& text, const std::string& provider, const DeviceStream& stream) {
+    Problem problem = Problem::parse(text);
+    problem.complete();
+    Step step;
+    step.sets = std::make_unique<tune::OperandSets>(problem, Device::cuda(0), 7);
+    KernelQuery query;
+    query.providers = {provider};
+    const KernelList kernels = get_kernels(step.sets->arguments(0), query);
+    if (kernels.empty()) return false;
+    const Kernel& kernel = kernels.front();
+    if (name_.empty()) name_ = kernel.name();
+    const Artifact artifact = kernel.compile(step.sets->arguments(0));
+    const std::size_t bytes = kernel.workspace_size(step.sets->arguments(0));
+    step.workspace = DeviceMemory(bytes, Device::cuda(0));
+    RunOptions options;
+    options.stream = stream.handle();
+    options.workspace = {step.workspace.data(), bytes};
+    for (int set = 0; set < step.sets->count(); ++set)
+      step.bound.push_back(kernel.bind(step.sets->arguments(set), artifact, options));
+    steps_.push_back(std::move(step));
+    return true;
+  }
+
   std::vector<Step> steps_;
   std::string name_;
 };
@@ -120,53 +140,83 @@ std::vector<std::string> separate_problems(const Fusion& fusion, const Size& s,
   return problems;
 }
 
-void compare(const Fusion& fusion, const Size& s, int rounds,
-             const std::vector<std::string>& providers) {
+/// One way to the same result, and how long it took in each round.
+struct Candidate {
+  const char* key;
+  std::unique_ptr<Work> work;
+  std::vector<double> times;
+
+  double seconds() const { return median(times); }
+};
+
+void print(const Fusion& fusion, const Size& s, const std::vector<Candidate>& all) {
+  auto find = [&](std::string_view key) {
+    return std::find_if(all.begin(), all.end(), [&](const Candidate& c) { return c.key == key; });
+  };
+  auto over = [&](std::string_view key, std::string_view base) -> std::string {
+    const auto above = find(key);
+    const auto below = find(base);
+    if (above->work == nullptr || below->work == nullptr) return "null";
+    return fmt::format("{:.3f}", above->seconds() / below->seconds());
+  };
+  fmt::print("{{\"epilogue\": \"{}\", \"size\": \"{}x{}x{}\"", fusion.name, s.m, s.n, s.k);
+  for (const Candidate& candidate : all) {
+    if (candidate.work == nullptr) continue;
+    fmt::print(", \"{0}_us\": {1:.2f}, \"{0}_kernel\": \"{2}\"", candidate.key,
+               1e6 * candidate.seconds(), candidate.work->kernel());
+  }
+  fmt::print(
+      ", \"fused_over_plain\": {}, \"separate_over_plain\": {}, \"cublaslt_fused_over_fused\": {}, "
+      "\"cublaslt_plain_over_plain\": {}, \"cublaslt_separate_over_fused\": {}}}\n",
+      over("fused", "plain"), over("separate", "plain"), over("cublaslt_fused", "fused"),
+      over("cublaslt_plain", "plain"), over("cublaslt_separate", "fused"));
+  std::fflush(stdout);
+}
+
+void compare(const Fusion& fusion, const Size& s, int rounds) {
   const DeviceStream stream(Device::cuda(0));
   const std::string gemm = fmt::format("gemm m={} n={} k={} a=bf16:t b=bf16:n", s.m, s.n, s.k);
-  const std::string plain_text = fmt::format("{} out={}", gemm, fusion.out);
-  Work plain({plain_text}, providers, stream);
-  Work fused({fmt::format("{} {}", plain_text, fusion.operands)}, providers, stream);
-  Work separate(separate_problems(fusion, s, gemm + " out=bf16"), {"cuda"}, stream);
+  const std::string plain = fmt::format("{} out={}", gemm, fusion.out);
+  const std::string fused = fmt::format("{} {}", plain, fusion.operands);
+  const std::vector<std::string> separate = separate_problems(fusion, s, gemm + " out=bf16");
+  std::vector<Candidate> all;
+  auto add = [&](const char* key, const std::vector<std::string>& problems, const char* provider) {
+    all.push_back({key, Work::make(problems, provider, stream), {}});
+  };
+  add("plain", {plain}, "cuda");
+  add("fused", {fused}, "cuda");
+  add("separate", separate, "cuda");
+  add("cublaslt_plain", {plain}, "cublaslt");
+  add("cublaslt_fused", {fused}, "cublaslt");
+  add("cublaslt_separate", separate, "cublaslt");
   DeviceEvent begin(Device::cuda(0));
   DeviceEvent end(Device::cuda(0));
-  std::vector<double> plain_times;
-  std::vector<double> fused_times;
-  std::vector<double> separate_times;
   for (int round = 0; round < rounds + 1; ++round) {
-    const double a = plain.seconds(stream, begin, end);
-    const double b = fused.seconds(stream, begin, end);
-    const double c = separate.seconds(stream, begin, end);
-    if (round == 0) continue;  // the first warms up
-    plain_times.push_back(a);
-    fused_times.push_back(b);
-    separate_times.push_back(c);
+    for (Candidate& candidate : all) {
+      if (candidate.work == nullptr) continue;
+      const double seconds = candidate.work->seconds(stream, begin, end);
+      if (round > 0) candidate.times.push_back(seconds);  // the first warms up
+    }
   }
-  const double base = median(plain_times);
-  fmt::print(
-      "{{\"epilogue\": \"{}\", \"size\": \"{}x{}x{}\", \"plain_us\": {:.2f}, \"fused_us\": {:.2f}, "
-      "\"separate_us\": {:.2f}, \"fused_over_plain\": {:.3f}, \"separate_over_plain\": {:.3f}, "
-      "\"plain_kernel\": \"{}\", \"fused_kernel\": \"{}\"}}\n",
-      fusion.name, s.m, s.n, s.k, 1e6 * base, 1e6 * median(fused_times),
-      1e6 * median(separate_times), median(fused_times) / base, median(separate_times) / base,
-      plain.kernel(), fused.kernel());
-  std::fflush(stdout);
+  print(fusion, s, all);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 15;
-  std::vector<std::string> providers{"cuda"};
-  if (argc > 2) providers = {argv[2]};
+  const std::string_view wanted = argc > 2 ? argv[2] : "";
   if (cuda_devices().empty()) {
     fmt::print(stderr, "there is no CUDA device\n");
     return 3;
   }
   try {
     for (const Size& size : kSizes) {
-      for (const Fusion& fusion : fusions())
-        compare(fusion, size, rounds, providers);
+      for (const Fusion& fusion : fusions()) {
+        if (std::string_view(fusion.name).find(wanted) != std::string_view::npos) {
+          compare(fusion, size, rounds);
+        }
+      }
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

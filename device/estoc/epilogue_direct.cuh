@@ -15,6 +15,7 @@ class DirectTile {
  public:
   using Accumulator = typename E::Accumulator;
   using Parameters = typename E::Parameters;
+  static constexpr int kWidth = E::kWidth;  ///< elements that are evaluated at once: 2 or 4
 
   __device__ __forceinline__ DirectTile(const Parameters& p, i64 l, i64 rows, i64 columns)
       : p_(p), l_(l), rows_(rows), columns_(columns), scalars_(load_scalars<E>(p)) {
@@ -33,25 +34,11 @@ class DirectTile {
 
   /// Evaluates and stores elements n to n + 3 of row `m`, columns of group `g`.
   __device__ __forceinline__ void group(int g, const Accumulator (&acc)[4], i64 m, i64 n) {
-    if (m >= rows_ || n >= columns_) return;
-    TensorValues<E, 4> moving;
-    repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
-      if constexpr (E::kTensor[i.value].m) load<i.value>(moving, m, n);
-    });
-    StoreValues<E, 4> stores;
+    if (m >= rows_) return;
 #pragma unroll
-    for (int pair = 0; pair < 4; pair += 2) {
-      evaluate_pair<E>(
-          &acc[pair],
-          [&](int e) __attribute__((always_inline)) {
-            return Inputs{scalars_, columns_values_[g], moving, pair + e, index(m, n + pair + e)};
-          },
-          [&](int e) __attribute__((always_inline)) {
-            return Outputs{stores, row_, column_[g], pair + e, n + pair + e < columns_};
-          });
+    for (int first = 0; first < 4; first += kWidth) {
+      if (n + first < columns_) evaluate(g, acc, first, m, n + first);
     }
-    repeat<E::kStores>([&](auto i)
-                           __attribute__((always_inline)) { store<i.value>(stores, m, n); });
   }
 
   /// Row `m` is complete: its reductions leave the warp.
@@ -99,15 +86,16 @@ class DirectTile {
   struct Inputs {
     const ScalarValues<E>& scalars;
     const TensorValues<E, 4>& columns;
-    const TensorValues<E, 4>& moving;
-    int e;
+    const TensorValues<E, kWidth>& moving;
+    int first;
+    int e;  ///< of those that are evaluated at once, which begin at `first`
     u64 index_;
 
     template <int i>
     __device__ __forceinline__ auto tensor() const {
       constexpr TensorSpec kSpec = E::kTensor[i];
       if constexpr (kSpec.m) return of<i>(moving)[kSpec.n ? e : 0];
-      if constexpr (!kSpec.m) return of<i>(columns)[kSpec.n ? e : 0];
+      if constexpr (!kSpec.m) return of<i>(columns)[kSpec.n ? first + e : 0];
     }
     template <int i>
     __device__ __forceinline__ auto scalar() const {
@@ -118,9 +106,10 @@ class DirectTile {
 
   /// Where its results go.
   struct Outputs {
-    StoreValues<E, 4>& stores;
+    StoreValues<E, kWidth>& stores;
     ReducedValues<E, 1>& row;
     ReducedValues<E, 4>& column;
+    int first;
     int e;
     bool inside;
 
@@ -134,7 +123,7 @@ class DirectTile {
       using Sum = Held<kSpec.held>;
       Sum* sum = nullptr;
       if constexpr (kSpec.n) {
-        sum = &of<i>(column)[e];
+        sum = &of<i>(column)[first + e];
       } else {
         sum = &of<i>(row)[0];
       }
@@ -143,14 +132,38 @@ class DirectTile {
     }
   };
 
+  /// Evaluates and stores elements n to n + kWidth - 1, whose accumulators begin at `first`.
+  __device__ __forceinline__ void evaluate(int g, const Accumulator (&acc)[4], int first, i64 m,
+                                           i64 n) {
+    TensorValues<E, kWidth> moving;
+    repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
+      if constexpr (E::kTensor[i.value].m) load<i.value>(moving, m, n);
+    });
+    StoreValues<E, kWidth> stores;
+#pragma unroll
+    for (int pair = 0; pair < kWidth; pair += 2) {
+      evaluate_pair<E>(
+          &acc[first + pair],
+          [&](int e) __attribute__((always_inline)) {
+            return Inputs{scalars_, columns_values_[g], moving,
+                          first,    pair + e,           index(m, n + pair + e)};
+          },
+          [&](int e) __attribute__((always_inline)) {
+            return Outputs{stores, row_, column_[g], first, pair + e, n + pair + e < columns_};
+          });
+    }
+    repeat<E::kStores>([&](auto i)
+                           __attribute__((always_inline)) { store<i.value>(stores, m, n); });
+  }
+
   __device__ __forceinline__ u64 index(i64 m, i64 n) const {
     if constexpr (!E::kIndexed) return 0;
     return static_cast<u64>(E::kTransposed ? (l_ * columns_ + n) * rows_ + m
                                            : (l_ * rows_ + m) * columns_ + n);
   }
 
-  template <int i>
-  __device__ __forceinline__ void load(TensorValues<E, 4>& values, i64 m, i64 n) const {
+  template <int i, int width>
+  __device__ __forceinline__ void load(TensorValues<E, width>& values, i64 m, i64 n) const {
     constexpr TensorSpec kSpec = E::kTensor[i];
     using Value = Held<kSpec.held>;
     const abi::EpilogueOperand& from = p_.tensor[i];
@@ -158,28 +171,35 @@ class DirectTile {
     auto& to = of<i>(values);
     if constexpr (!kSpec.n) {
       to[0] = load_one<Value, kSpec.type>(address);
-    } else if (from.vectors != 0 && n + 4 <= columns_) {
-      load_four<kSpec.type>(to, address);
+      return;
     } else {
+      if constexpr (width == 4) {
+        if (from.vectors != 0 && n + 4 <= columns_) {
+          load_four<kSpec.type>(to, address);
+          return;
+        }
+      }
       const u64 step = static_cast<u64>(from.at.column_stride * abi::type_bytes(kSpec.type));
 #pragma unroll
-      for (int e = 0; e < 4; ++e)
+      for (int e = 0; e < width; ++e)
         to[e] = n + e < columns_ ? load_one<Value, kSpec.type>(address + e * step) : Value(0);
     }
   }
 
   template <int i>
-  __device__ __forceinline__ void store(StoreValues<E, 4>& values, i64 m, i64 n) const {
+  __device__ __forceinline__ void store(StoreValues<E, kWidth>& values, i64 m, i64 n) const {
     constexpr Type kType = E::kStore[i].type;
     const abi::EpilogueOperand& to = p_.store[i];
     const u64 address = address_of<kType>(to.at, {l_, m, n});
-    if (to.vectors != 0 && n + 4 <= columns_) {
-      store_four<kType>(address, of<i>(values));
-      return;
+    if constexpr (kWidth == 4) {
+      if (to.vectors != 0 && n + 4 <= columns_) {
+        store_four<kType>(address, of<i>(values));
+        return;
+      }
     }
     const u64 step = static_cast<u64>(to.at.column_stride * abi::type_bytes(kType));
 #pragma unroll
-    for (int e = 0; e < 4; ++e) {
+    for (int e = 0; e < kWidth; ++e) {
       if (n + e < columns_) store_one<kType>(address + e * step, of<i>(values)[e]);
     }
   }

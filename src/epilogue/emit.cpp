@@ -182,6 +182,7 @@ class Writer {
     line("  static constexpr bool kTransposed = {};", transposed_);
     line("  static constexpr bool kIndexed = {};", indexed);
     line("  static constexpr bool kPairs = {};", pairs_);
+    line("  static constexpr int kWidth = {};", epilogue_width(graph_));
     line("  static constexpr int kTensors = {};", graph_.tensors.size());
     line("  static constexpr int kScalars = {};", graph_.scalars.size());
     line("  static constexpr int kStores = {};", graph_.stores.size());
@@ -348,6 +349,17 @@ void count_registers(const EpilogueGraph& graph, EpilogueCost& cost) {
 
 std::string emit_epilogue(const EpilogueGraph& graph, bool transposed) {
   return Writer(graph, transposed).text();
+}
+
+int epilogue_width(const EpilogueGraph& graph) {
+  constexpr int kMostRegisters = 20;  // for one element
+  int registers = 0;
+  for (const EpilogueNode& node : graph.nodes) {
+    if (node.op == Op::tensor) registers += registers_of(node);
+  }
+  for (const EpilogueStore& store : graph.stores)
+    registers += graph.nodes[store.node].type == EpilogueType::f64 ? 2 : 1;
+  return registers > kMostRegisters ? 2 : 4;
 }
 
 EpilogueCost epilogue_cost(const EpilogueGraph& graph) {

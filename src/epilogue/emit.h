@@ -21,4 +21,8 @@ struct EpilogueCost {
 };
 EpilogueCost epilogue_cost(const EpilogueGraph& graph);
 
+/// How many neighbours a thread that has four of them evaluates at once: two where the inputs and
+/// outputs of four would take too many registers.
+int epilogue_width(const EpilogueGraph& graph);
+
 }  // namespace estoc

@@ -16,6 +16,7 @@
 #include "jit/compile.h"
 #include "judge.h"
 #include "known_spills.h"
+#include "random_epilogues.h"
 #include "sample.h"
 #include "tiles.h"
 
@@ -35,6 +36,8 @@ constexpr const char* kUsage =
     "  --filter TERMS   only kernels that pass, such as 'tile=128x128x16'\n"
     "  --known-spills FILE   instead of tests/compile/known_spills.txt\n"
     "  --epilogues  with epilogues, as far as they take them; --epilogue N: that of the list\n"
+    "  --random-epilogues N   N random ones of up to eight inputs and outputs, on tensor cores\n"
+    "               (for sm_80 and sm_90a unless --target says otherwise)\n"
     "  --figures    print what each kernel takes\n"
     "  --list       print what would be compiled\n"
     "  --bad        compile kernels with known defects, all of which must be found\n"
@@ -55,6 +58,7 @@ struct Settings {
   bool pairwise = false;
   bool list = false;
   bool epilogues = false;
+  std::size_t random_epilogues = 0;
   std::size_t first_epilogue = 0;
   std::size_t epilogue_step = 1;
   bool figures = false;
@@ -88,6 +92,8 @@ bool read_value(Settings& settings, std::string_view option, const char* value) 
     settings.epilogues = true;
     settings.first_epilogue = number(value) - 1;
     settings.epilogue_step = 0;
+  } else if (option == "--random-epilogues") {
+    settings.random_epilogues = number(value);
   } else if (option == "--threads") {
     settings.threads = number(value);
   } else if (option == "--filter") {
@@ -114,7 +120,9 @@ Settings parse(int argc, char** argv) {
       throw std::invalid_argument(argv[i]);
     }
   }
-  if (settings.targets.empty()) {
+  if (settings.targets.empty() && settings.random_epilogues > 0) {
+    settings.targets = {Target::sm(80), Target::sm(90, true)};
+  } else if (settings.targets.empty()) {
     settings.targets = {Target::sm(80),       Target::sm(86),        Target::sm(89),
                         Target::sm(90, true), Target::sm(100, true), Target::sm(103, true)};
   }
@@ -269,6 +277,16 @@ int compare_tiles(const std::vector<Case>& cases, const Settings& settings) {
   return bad == 0 && !cases.empty() ? 0 : 1;
 }
 
+/// Prints the epilogues that no kernel admits.
+std::vector<Case> cases_of_random_epilogues(const Settings& settings, Counts& counts) {
+  RandomEpilogues found =
+      random_epilogues(settings.targets, settings.random_epilogues, settings.seed);
+  counts.bad += found.refused.size();
+  for (const std::string& problem : found.refused)
+    fmt::print("FAILED no tensor-core kernel for {}\n", problem);
+  return std::move(found.cases);
+}
+
 std::vector<Case> cases_of(const Pool& pool, const Settings& settings) {
   if (!settings.nvdisasm.empty()) return cases_of_tiles(pool, settings.count, settings.seed);
   if (settings.all) return all_cases(pool);
@@ -289,7 +307,10 @@ int run(const Settings& settings) {
   if (settings.bad) return find_bad_kernels();
   const auto start = std::chrono::steady_clock::now();
   const Pool pool{"cuda", settings.filter, settings.targets};
-  std::vector<Case> cases = cases_of(pool, settings);
+  Counts counts;
+  std::vector<Case> cases = settings.random_epilogues > 0
+                                ? cases_of_random_epilogues(settings, counts)
+                                : cases_of(pool, settings);
   if (settings.epilogues) {
     cases = with_epilogues(cases, settings.first_epilogue, settings.epilogue_step);
   }
@@ -299,7 +320,6 @@ int run(const Settings& settings) {
     return 0;
   }
   if (!settings.nvdisasm.empty()) return compare_tiles(cases, settings);
-  Counts counts;
   compile_all(cases, settings, counts);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const jit::NvrtcInfo& nvrtc = *jit::nvrtc_info();

@@ -139,6 +139,21 @@ Problem problem_of(const Product& product, std::size_t first, std::uint64_t numb
 
 }  // namespace
 
+std::string widest_epilogue(std::string_view form, bool reductions) {
+  std::string operands;
+  std::string program = "v = accum";
+  for (int i = 0; i < 8; ++i) {
+    operands += fmt::format(" x{}=f64:{} ", i, form);
+    program += fmt::format(" * x{}", i);
+  }
+  program += "; D = v";
+  for (int i = 1; i < 8; ++i) {
+    operands += fmt::format(" y{}=f64:{}", i, reductions ? "row" : "t");
+    program += fmt::format("; y{} = {}(v / x{})", i, reductions ? "sum" : "identity", i);
+  }
+  return fmt::format("{} epi=\"{}\"", operands, program);
+}
+
 std::vector<Problem> operation_problems(std::uint64_t seed) {
   std::vector<Problem> problems;
   std::uint64_t number = seed;

@@ -248,17 +248,24 @@ std::string epilogue_source(const EpilogueGraph* graph, bool transposed) {
                      emit_epilogue(*graph, transposed), parameter_bytes(*graph));
 }
 
-int epilogue_registers(const EpilogueGraph& graph, int width) {
+int epilogue_registers(const EpilogueGraph& graph) {
   auto wide = [](EpilogueType type) { return type == EpilogueType::f64 ? 2 : 1; };
+  const int width = epilogue_width(graph);
   int registers = epilogue_cost(graph).live_registers;
   for (const EpilogueNode& node : graph.nodes) {
-    if (node.op == EpilogueOp::tensor) registers += width * wide(node.type);
+    // Vectors are kept for all four.
+    const bool matrix = node.varies.m && node.varies.n;
+    if (node.op == EpilogueOp::tensor) registers += (matrix ? width : 4) * wide(node.type);
     if (node.op == EpilogueOp::scalar) registers += wide(node.type);
   }
   for (const EpilogueStore& store : graph.stores)
     registers += width * wide(graph.nodes[store.node].type);
-  for (const EpilogueReducedStore& store : graph.reduced)
-    registers += (store.keeps.m || store.keeps.n ? width : 1) * wide(graph.nodes[store.node].type);
+  for (const EpilogueReducedStore& store : graph.reduced) {
+    // What ptxas takes more where the product's own sums are f64 was seen, not counted.
+    const int each =
+        graph.accumulator == EpilogueType::f64 ? 4 : wide(graph.nodes[store.node].type);
+    registers += (store.keeps.m || store.keeps.n ? 4 : 1) * each;
+  }
   return registers;
 }
 

@@ -59,9 +59,9 @@ std::string finish_source(const EpilogueGraph& graph);
 /// The struct Epilogue of a unit and what host and device must agree on; nothing for null.
 std::string epilogue_source(const EpilogueGraph* graph, bool transposed);
 
-/// Registers of a thread that evaluates `width` elements at a time, the accumulators not counted:
-/// inputs and outputs of all of them, and the values of one.
-int epilogue_registers(const EpilogueGraph& graph, int width);
+/// Registers of a thread that has four elements, the accumulators not counted: inputs and outputs
+/// of those that it evaluates at once, and the values of one.
+int epilogue_registers(const EpilogueGraph& graph);
 
 /// Fails where `needed` registers are more than `available`, and names the node that holds most.
 Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int available);

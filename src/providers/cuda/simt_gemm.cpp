@@ -188,7 +188,7 @@ class SimtGemm final : public BuiltInClass {
     if (point.shape(Role::tile).m == 32) return Status::success();
     const abi::SimtGemmConfig c = config_of(point);
     const int sums = c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(epilogue, epilogue_registers(epilogue, 4),
+    return check_epilogue_registers(epilogue, epilogue_registers(epilogue),
                                     kMostRegisters - kCodeRegisters - sums);
   }
 

@@ -106,8 +106,10 @@ class Sm80Gemm final : public BuiltInClass {
     if (Status status = check_epilogue_forms(epilogue); !status.ok()) return status;
     const Sm80GemmConfig c = config_with(point, true);
     if (Status status = check_shared(c, target); !status.ok()) return status;
-    const int sums = c.warp_rows() * c.warp_columns() / 32 * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(epilogue, epilogue_registers(epilogue, 4),
+    // Sums of 16 rows at a time go through shared memory; those of the rows after them wait.
+    const int sums =
+        (c.warp_rows() - 16) * c.warp_columns() / 32 * (abi::type_bytes(c.accumulator) / 4);
+    return check_epilogue_registers(epilogue, epilogue_registers(epilogue),
                                     kMostRegisters - kCodeRegisters - sums);
   }
 

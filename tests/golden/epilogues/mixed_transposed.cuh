@@ -5,6 +5,7 @@ struct Epilogue {
   static constexpr bool kTransposed = true;
   static constexpr bool kIndexed = false;
   static constexpr bool kPairs = false;
+  static constexpr int kWidth = 4;
   static constexpr int kTensors = 5;
   static constexpr int kScalars = 0;
   static constexpr int kStores = 3;

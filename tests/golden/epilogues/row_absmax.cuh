@@ -5,6 +5,7 @@ struct Epilogue {
   static constexpr bool kTransposed = false;
   static constexpr bool kIndexed = false;
   static constexpr bool kPairs = false;
+  static constexpr int kWidth = 4;
   static constexpr int kTensors = 0;
   static constexpr int kScalars = 1;
   static constexpr int kStores = 1;
