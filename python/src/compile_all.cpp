@@ -80,7 +80,8 @@ void tell(nb::handle progress, std::size_t done, Batch& batch) {
 /// Waits for the batch, in which Ctrl-C is heard.
 void attend(Batch& batch, nb::handle progress) {
   std::size_t seen = 0;
-  while (!batch.finished()) {
+  for (bool last = false; !last;) {
+    last = batch.finished();
     std::size_t done = 0;
     {
       const nb::gil_scoped_release unlocked;

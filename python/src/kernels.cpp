@@ -44,7 +44,7 @@ void init_kernel(nb::pointer_and_handle<PyKernel> self, nb::object metadata) {
     new (self.p) PyKernel{std::nullopt, std::move(metadata)};
     return;
   }
-  new (self.p) PyKernel{kernel_by_name(given->native.name), nb::object()};
+  new (self.p) PyKernel{kernel_again(given->native.name, given->native.epilogue), nb::object()};
 }
 
 nb::object compile_native(nb::handle self, const Kernel& kernel, const PyArguments& arguments,
@@ -391,6 +391,11 @@ nb::object wrap_kernel(const Kernel& kernel) {
   new (nb::inst_ptr<PyKernel>(made)) PyKernel{kernel, nb::object()};
   nb::inst_mark_ready(made);
   return made;
+}
+
+Kernel kernel_again(const std::string& name, const std::string& epilogue) {
+  Kernel kernel = kernel_by_name(name);
+  return epilogue.empty() ? kernel : kernel.with_epilogue(parse_epilogue_graph(epilogue));
 }
 
 PyKernel& kernel_behind(nb::handle object) {

@@ -96,7 +96,22 @@ void call_on(Planned& plan, const Tensor& a, const Tensor& b, const Tensor& out,
   plan.last = std::move(arguments);
 }
 
+/// A call on torch's tensors that lie as those of the last call did; false where these do not.
+bool call_again(const Planned& plan, PyObject* const* tensors, nb::handle stream) {
+  const auto last = plan.last;
+  if (last == nullptr || !plan.last_known.needs_no_workspace || !lies_as(tensors[2], last->out()) ||
+      !lies_as(tensors[0], last->a().tensor()) || !lies_as(tensors[1], last->b().tensor())) {
+    return false;
+  }
+  Tensor out;
+  out.view = last->out();
+  out.framework = Framework::torch;
+  launch(plan, *last, out, stream, plan.last_known);
+  return true;
+}
+
 void call_with(Planned& plan, PyObject* const* tensors, nb::handle stream) {
+  if (call_again(plan, tensors, stream)) return;
   const Tensor a = import_tensor(tensors[0], "A");
   const Tensor b = import_tensor(tensors[1], "B");
   call_on(plan, a, b, import_tensor(tensors[2], "out"), stream);

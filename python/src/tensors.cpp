@@ -322,6 +322,21 @@ Tensor import_tensor(nb::handle object, const char* what) {
   }
 }
 
+bool lies_as(nb::handle object, const TensorView& view) {
+  if (nb::type_check(object.type())) return false;
+  const TypeInfo& info = info_of(object);
+  dlpack::Tensor tensor{};
+  if (info.way != Way::torch || info.exchange == nullptr || may_be_negated(view) ||
+      info.exchange->tensor_from_object == nullptr) {
+    return false;
+  }
+  if (info.exchange->tensor_from_object(object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  return tensor.data != nullptr && is_view_of_dlpack(view, tensor);
+}
+
 bool exchange_stream(int device, void** stream) {
   if (torch_exchange == nullptr || torch_exchange->current_stream == nullptr) return false;
   if (torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0) return true;

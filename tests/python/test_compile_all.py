@@ -1,4 +1,4 @@
-"""compile_all: results in order, progress, errors, Ctrl-C, threads."""
+"""Compiling many kernels at once: results in order, progress, errors, Ctrl-C, threads."""
 
 import os
 import signal

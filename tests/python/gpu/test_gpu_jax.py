@@ -17,14 +17,12 @@ if jax.default_backend() != "gpu":
     pytest.skip(f"jax works on {jax.default_backend()} here", allow_module_level=True)
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.float8_e4m3fn, jnp.int8])
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.int8])
 def test_inputs(dtype):
     a = (jnp.arange(48 * 32) % 7 - 3).reshape(48, 32).astype(dtype)
     b = (jnp.arange(32 * 64) % 5 - 2).reshape(32, 64).astype(dtype)
     jax.block_until_ready((a, b))
     kind = torch.int32 if dtype == jnp.int8 else torch.float32
-    if dtype == jnp.float8_e4m3fn:
-        kind = torch.bfloat16
     out = torch.empty(48, 64, dtype=kind, device="cuda")
     args = estoc.GemmArguments(a, b, out)
     assert (args.A.device, args.A.dtype) == ("cuda:0", dtype)
