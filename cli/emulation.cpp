@@ -101,6 +101,10 @@ void add_emulator_options(CLI::App& command, EmulatorOptions& options) {
                   "emulator: how many the device has, for persistent kernels (default: 4)")
       ->type_name("N")
       ->check(whole_number(1, 1024));
+  command.add_flag("--programmatic", options.programmatic,
+                   "emulator: the launch before may still run until griddepcontrol.wait");
+  command.add_flag("--narrow-fp8-sums", options.narrow_fp8_sums,
+                   "emulator: wgmma sums fp8 products with a Hopper card's few bits");
 }
 
 void check_emulator_options(const EmulatorOptions& options, const std::string& artifact) {
@@ -115,10 +119,13 @@ void check_emulator_options(const EmulatorOptions& options, const std::string& a
     throw Failure(Exit::usage, fmt::format("--device: there is no device '{}'", options.device),
                   "the only one to name is 'emulator'; --target chooses among the machine's");
   }
-  const std::array<std::pair<const char*, bool>, 4> used{
+  const std::array<std::pair<const char*, bool>, 6> used{
       std::pair{"--schedule", !options.schedule.empty()},
-      std::pair{"--trace", !options.trace.empty()}, std::pair{"--debug", !options.debug.empty()},
-      std::pair{"--multiprocessors", options.multiprocessors != 0}};
+      std::pair{"--trace", !options.trace.empty()},
+      std::pair{"--debug", !options.debug.empty()},
+      std::pair{"--multiprocessors", options.multiprocessors != 0},
+      std::pair{"--programmatic", options.programmatic},
+      std::pair{"--narrow-fp8-sums", options.narrow_fp8_sums}};
   for (const auto& [name, given] : used) {
     if (!given) continue;
     throw Failure(Exit::usage, fmt::format("{}: is for the emulator", name),
@@ -155,6 +162,8 @@ double Emulation::run(const RuntimeArguments& arguments, std::uint64_t seed) {
   emulator::RunOptions run_options;
   run_options.launch.schedule = schedule_;
   run_options.launch.seed = seed_ = seed;
+  run_options.launch.programmatic = options_.programmatic;
+  run_options.launch.narrow_fp8_sums = options_.narrow_fp8_sums;
   trace_ = {};
   if (!options_.trace.empty()) run_options.launch.trace = &trace_;
   run_options.multiprocessors =

@@ -23,6 +23,8 @@ struct EmulatorOptions {
   std::string trace;
   std::string debug;
   int multiprocessors = 0;
+  bool programmatic = false;
+  bool narrow_fp8_sums = false;
 
   bool chosen() const { return device == "emulator"; }
 };

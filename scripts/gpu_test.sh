@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Runs the tests that need a GPU: every kernel against float64, what launches promise, and
-# compute-sanitizer over every kernel class. Ends with 1 when anything fails, cannot be run, or finds
-# something.
+# Runs the tests that need a GPU: every kernel against float64, what launches promise, the Python
+# package with the frameworks that are there, and compute-sanitizer over every kernel class. Ends with
+# 1 when anything fails, cannot be run, or finds something.
 # Usage: gpu_test.sh [OPTION]...              builds here and runs here
 #        gpu_test.sh --pack FILE              builds, and packs all that a run needs into FILE
 #        gpu_test.sh --run FILE [OPTION]...   runs a pack, on a machine that can fetch nothing
 #   --out DIR       folder of the summary and the logs (default: gpu_test_results)
 #   --only A[,B..]  these steps alone: unit gpu_test epilogues operations conformance agreement
-#                   command memcheck racecheck initcheck synccheck
+#                   command python memcheck racecheck initcheck synccheck
 #   --quick         few problems in each step
 #   --seconds N     begin nothing new in a step after that time (default: 1800)
 #   --seed N        of problems and data (default: 1)
@@ -15,7 +15,7 @@
 # A pack can also be unpacked by hand: tar xf FILE && estoc_gpu_test/gpu_test.sh [OPTION]...
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-all_steps=(unit gpu_test epilogues operations conformance agreement command
+all_steps=(unit gpu_test epilogues operations conformance agreement command python
   memcheck racecheck initcheck synccheck)
 most_pack_bytes=$((50 * 1024 * 1024))
 
@@ -75,6 +75,19 @@ library_in() {
   find -L "$1" -maxdepth 1 -name "$2" -print -quit 2>/dev/null || true
 }
 
+# Copies what gpu_test_python.sh needs from the repository ROOT and its BUILD to FOLDER.
+pack_python() {
+  local root=$1 build=$2 folder=$3 library
+  mkdir -p "$folder/archives" "$folder/sources"
+  for library in estoc estoc_command estoc_emulator estoc_emulator_host; do
+    strip --strip-debug -o "$folder/archives/lib$library.a" "$build/lib$library.a"
+  done
+  tar --create --directory "$root" --exclude __pycache__ CMakeLists.txt README.md include python \
+    cmake/python_alone docs tests/python tests/docs examples/python bench/python_host_time.py |
+    tar --extract --directory "$folder/sources"
+  cp "$here/gpu_test_python.sh" "$folder/"
+}
+
 make_pack() {
   local root build folder bytes file nvrtc
   root=$(cd "$here/.." && pwd)
@@ -90,6 +103,7 @@ make_pack() {
   # The emulator's half needs a C++ compiler, which the GPU's machine may lack.
   "$folder/estoc_agreement_test" --record "$folder/agreement.json" --seed "$seed"
   cp "$here/gpu_test.sh" "$folder/"
+  pack_python "$root" "$build" "$folder"
   if $with_nvrtc; then
     nvrtc=$("$here/fetch_nvrtc.sh")
     mkdir "$folder/nvrtc"
@@ -214,11 +228,15 @@ summary() {
 
 if [[ -x $here/estoc_gpu_test ]]; then
   programs=$here
+  sources=$here/sources
+  archives=$here/archives
   nvrtc=$(library_in "$here/nvrtc" 'libnvrtc.so.1[23]')
   if [[ -n $nvrtc ]]; then export ESTOC_NVRTC=$nvrtc; fi
 else
   root=$(cd "$here/.." && pwd)
   "$here/build.sh" release
+  sources=$root
+  archives=$root/build/release
   programs=$scratch/programs
   mkdir "$programs"
   ln -s "$root/build/release/estoc" "$root/build/release/tests/gpu/estoc_gpu_test" \
@@ -259,6 +277,7 @@ set -eu
   --against cublaslt --out "$2/bench.json"
 SCRIPT
 step command bash "$scratch/command.sh" "$programs" "$out"
+step python "$here/gpu_test_python.sh" "$sources" "$archives" "$out"
 for tool in memcheck racecheck initcheck synccheck; do
   sanitize "$tool"
 done

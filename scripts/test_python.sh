@@ -5,7 +5,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/release
 if [[ ${1:-} == --build ]]; then
-  build=$2
+  build=$(realpath -m "$2")
   shift 2
 fi
 python=$root/build/python/bin/python
@@ -22,7 +22,11 @@ if [[ ! -f $build/CMakeCache.txt ]]; then
 fi
 cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON -DPython_EXECUTABLE="$python" >/dev/null
 echo "Building ${build#"$root"/}/python"
-cmake --build "$build" --target estoc_python estoc_stub
+cmake --build "$build" --target estoc_python estoc_stub estoc_virtual_driver estoc_virtual_nvrtc
 cd tests/python
-PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python ESTOC_PROGRAMS=$build exec "$python" -m pytest \
-  -q -p no:cacheprovider --rootdir "$root" "$@" .
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python ESTOC_PROGRAMS=$build ESTOC_BUILD=$build
+pytest=("$python" -m pytest -q -p no:cacheprovider --rootdir "$root")
+"${pytest[@]}" --ignore virtual_gpu "$@" .
+if [[ $# == 0 ]]; then
+  "$root/scripts/virtual_gpu.sh" "${pytest[@]}" virtual_gpu
+fi

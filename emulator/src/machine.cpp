@@ -228,21 +228,24 @@ void Machine::finish_thread(Thread& thread) {
   check_posted(thread, "the end", thread.wait.site);
   thread.finished = true;
   const auto unread = [](const CopyState& state) {
-    return !state.open.read.empty() || state.read_complete < state.committed;
+    return !state.open.read.empty() || !state.open.write.empty() ||
+           state.read_complete < state.committed;
   };
   if (unread(thread.bulk)) {
-    report(Fault::leaked_async, thread, thread.wait.site, 0,
+    report(Fault::leaked_async, thread, thread.bulk.latest, thread.bulk.shared,
            "the thread ends while its bulk stores may still read shared memory: commit the group "
            "and call cp_async_bulk_wait_group_read<0>() before the end");
   }
   if (unread(thread.copies)) {
-    report(Fault::leaked_async, thread, thread.wait.site, 0,
+    report(Fault::leaked_async, thread, thread.copies.latest, thread.copies.shared,
            "the thread ends while its cp.async copies are under way: call "
            "cp_async_wait_group<0>()");
   }
   // Whatever is left happens now: the stores of a grid are complete at its end.
   for (CopyState* state : {&thread.bulk, &thread.copies}) {
-    state->groups.push_back(std::move(state->open));
+    if (!state->open.read.empty() || !state->open.write.empty()) {
+      state->groups.push_back(std::move(state->open));
+    }
     for (CopyGroup& group : state->groups) {
       if (!group.read_done) {
         for (auto& operation : group.read)
@@ -256,7 +259,7 @@ void Machine::finish_thread(Thread& thread) {
   Cta& cta = *thread.cta;
   Cluster& cluster = *cta.cluster;
   if (!thread.wgmma->in_flight.empty() && thread.place.tid % kGroupThreads == 0) {
-    report(Fault::leaked_async, thread, thread.wait.site, 0,
+    report(Fault::leaked_async, thread, thread.wgmma->latest, 0,
            "the warpgroup ends while its wgmma instructions are under way: call "
            "wgmma_wait_group<0>()");
   }
@@ -268,12 +271,12 @@ void Machine::finish_thread(Thread& thread) {
 void Machine::check_visits(Cta& cta) {
   for (const auto& [agent, visit] : cta.visits) {
     const bool known = std::any_of(cta.threads.begin(), cta.threads.end(),
-                                   [&, visitor = agent, time = visit.first](const auto& thread) {
+                                   [&, visitor = agent, time = visit.time](const auto& thread) {
                                      return thread->known.seen[visitor] >= time;
                                    });
     if (known) continue;
     const Place& from = thread_of(*cta.cluster, agent)->place;
-    report(Fault::leaked_async, *thread_of(*cta.cluster, agent), visit.second, 0,
+    report(Fault::leaked_async, *thread_of(*cta.cluster, agent), visit.site, visit.address,
            fmt::format("the access from CTA {} of the cluster may come after CTA {}, whose shared "
                        "memory it is, has ended: let the CTA wait for it, or end with a barrier of "
                        "the cluster",
@@ -284,7 +287,9 @@ void Machine::check_visits(Cta& cta) {
 
 void Machine::finish_cluster(Cluster& cluster) {
   if (cluster.pending_copies != 0) {
-    report(Fault::leaked_async, *cluster.ctas[0]->threads[0], {}, 0,
+    const Pending& first = *std::find_if(pending_.begin(), pending_.end(),
+                                         [&](const Pending& p) { return p.cluster == &cluster; });
+    report(Fault::leaked_async, *first.issuer, first.site, first.shared,
            fmt::format("the CTA ends while {} bulk copies into its shared memory are under way: "
                        "wait for their mbarrier first",
                        cluster.pending_copies));
@@ -329,13 +334,13 @@ bool Machine::run_pending() {
   return true;
 }
 
-void Machine::defer(Cluster& cluster, std::function<void()> operation) {
+void Machine::defer(const Pending& operation) {
   if (options_.schedule == Schedule::eager) {
-    operation();
+    operation.run();
     return;
   }
-  ++cluster.pending_copies;
-  pending_.push_back({&cluster, std::move(operation)});
+  ++operation.cluster->pending_copies;
+  pending_.push_back(operation);
 }
 
 void Machine::block(Thread& thread, const Wait& wait) {
@@ -400,11 +405,11 @@ void visit(Thread& thread, Cta& cta, u32 address, Site site) {
                          "with a barrier of the cluster",
                          cta.rank));
   }
-  if (m.checks()) cta.visits[thread.agent] = {thread.time(), site};
+  if (m.checks()) cta.visits[thread.agent] = {thread.time(), address, site};
 }
 
 void together(Team& team, Thread& thread, const char* what, Site site, void* operands,
-              const std::function<void(Team&)>& execute) {
+              TeamAction execute) {
   Machine& m = Machine::current();
   const auto size = static_cast<u32>(team.members.size());
   if (&team == thread.group) m.check_posted(thread, what, site);

@@ -78,6 +78,7 @@ struct Posted {
 
 struct WgmmaState {
   u32 agent = 0;
+  Site latest{};  ///< of the products
   u64 committed = 0;
   bool fenced = false;
   std::deque<Posted> posted;  ///< number `executed` and on
@@ -98,6 +99,8 @@ struct CopyGroup {
 };
 
 struct CopyState {
+  Site latest{};  ///< where the latest was issued, and the shared memory it touches
+  u32 shared = 0;
   u32 read_agent = 0;
   u32 write_agent = 0;
   u64 committed = 0;
@@ -171,6 +174,13 @@ struct NamedBarrier {
   Site site{};
 };
 
+/// An access to the shared memory of another CTA.
+struct Visit {
+  u32 time = 0;
+  u32 address = 0;
+  Site site{};
+};
+
 struct Cta {
   Cluster* cluster = nullptr;
   u32 rank = 0;
@@ -185,7 +195,7 @@ struct Cta {
   std::vector<Team> groups;
   std::vector<WgmmaState> wgmma;
   u32 running = 0;
-  std::unordered_map<u32, std::pair<u32, Site>> visits;  ///< latest, by threads of other CTAs
+  std::unordered_map<u32, Visit> visits;  ///< latest, by threads of other CTAs
   u32 free_registers = 0;
   std::vector<u32> group_registers;
   std::vector<Thread*> register_waiters;
@@ -210,6 +220,9 @@ struct Cluster {
 /// An asynchronous operation that has not happened yet.
 struct Pending {
   Cluster* cluster;
+  const Thread* issuer;
+  Site site;
+  u32 shared;
   std::function<void()> run;
 };
 
@@ -253,7 +266,7 @@ class Machine {
   /// In random schedules, lets others go first now and then.
   void maybe_yield(Thread& thread);
   /// Runs `operation` now or later, as the schedule has it.
-  void defer(Cluster& cluster, std::function<void()> operation);
+  void defer(const Pending& operation);
 
   /// Enters what begins now into the trace; 0 where there is none.
   u64 trace_begin(TraceKind kind, Thread& thread, Site site, const char* what, u64 object,
@@ -325,10 +338,26 @@ inline void acquire(Thread& thread, const Knowledge& from) {
   if (Machine::current().checks()) thread.known.join(from);
 }
 
+/// Calls what it was made of, which must outlive it. It owns nothing: a fiber that waits may be
+/// given up, and its stack with it.
+class TeamAction {
+ public:
+  template <typename Action>
+  TeamAction(const Action& action)  // NOLINT(google-explicit-constructor): stands for a lambda
+      : object_(&action),
+        call_([](const void* object, Team& team) { (*static_cast<const Action*>(object))(team); }) {
+  }
+  void operator()(Team& team) const { call_(object_, team); }
+
+ private:
+  const void* object_;
+  void (*call_)(const void*, Team&);
+};
+
 /// Executes an instruction once all threads of a team have reached it. `operands` is the caller's;
 /// `execute` gets the team with everyone's.
 void together(Team& team, Thread& thread, const char* what, Site site, void* operands,
-              const std::function<void(Team&)>& execute);
+              TeamAction execute);
 
 /// A place in the shared memory of a CTA of the cluster.
 struct SharedPlace {
@@ -386,6 +415,8 @@ struct Accessor {
 };
 
 void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes);
+/// An mbarrier begins or ends to be there.
+void mark_mbarrier(const Accessor& accessor, Cta& cta, u32 offset, bool exists);
 /// The same for 16 bytes at each of some shared addresses, in as many threads' name as accessor.all
 /// has; reports those out of bounds.
 void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count);

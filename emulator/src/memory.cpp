@@ -66,7 +66,11 @@ void touch_cells(const Accessor& accessor, const View& view, Cell* cells, u64 be
     const u64 to = std::min<u64>(16, end - cell * 16);
     now.bytes = static_cast<u16>((1u << to) - (1u << from));
     Cell& c = cells[cell];
-    if (accessor.write) {
+    if ((now.bytes & c.barriers) != 0) {
+      m.report(Fault::barrier_misuse, accessor.thread, accessor.site, address + cell * 16 - begin,
+               fmt::format("the {} touches an mbarrier, which only its own instructions may",
+                           kind_of(accessor.write)));
+    } else if (accessor.write) {
       c.initialised = static_cast<u16>(c.initialised | now.bytes);
     } else if (check_initialised && (now.bytes & ~c.initialised) != 0) {
       m.report(Fault::uninitialised, accessor.thread, accessor.site, address + cell * 16 - begin,
@@ -113,6 +117,16 @@ bool locate_shared(Thread& thread, u32 address, u32 bytes, Site site, SharedPlac
                             fmt::format("{} bytes at byte {} of shared memory, which has {}", bytes,
                                         static_cast<i64>(address & 0xffffffu) - kSharedBase, size));
   return false;
+}
+
+void mark_mbarrier(const Accessor& accessor, Cta& cta, u32 offset, bool exists) {
+  if (!Machine::current().checks()) return;
+  Cell& cell = cta.cells[offset / 16];
+  const auto bytes = static_cast<u16>(0xff << offset % 16);
+  cell.barriers = static_cast<u16>(cell.barriers & ~bytes);
+  touch_shared(accessor, cta, offset, 8);
+  cell.initialised = static_cast<u16>(cell.initialised & ~bytes);
+  if (exists) cell.barriers = static_cast<u16>(cell.barriers | bytes);
 }
 
 void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {

@@ -46,8 +46,6 @@ std::string_view fault_name(Fault fault) {
       return "bad descriptor";
     case Fault::register_pool:
       return "register pool";
-    case Fault::shared_memory:
-      return "shared memory";
     case Fault::missing_dependency_wait:
       return "missing griddepcontrol.wait";
   }

@@ -27,10 +27,11 @@ enum class Conflict { none, race, proxy };
 class alignas(64) Cell {
  public:
   u16 initialised = 0;
+  u16 barriers = 0;  ///< bytes of mbarriers, which never count as initialised
 
   Cell() {}  // NOLINT(modernize-use-equals-default): leaves near_ as it is
   void forget() {
-    initialised = 0;
+    initialised = barriers = 0;
     truncate(0);
   }
 

@@ -189,6 +189,9 @@ void mbarrier_init(u32 address, u32 count, Site site) {
   barrier.init_time = thread.time();
   barrier.init_site = site;
   thread.initialised.push_back(&barrier);
+  if (address % 8 == 0) {
+    mark_mbarrier(Accessor::generic(thread, site, true), *place.cta, place.offset, true);
+  }
 }
 
 void mbarrier_inval(u32 address, Site site) {
@@ -201,6 +204,8 @@ void mbarrier_inval(u32 address, Site site) {
                               "the mbarrier is invalidated while threads wait on it");
   }
   barrier->valid = false;
+  mark_mbarrier(Accessor::generic(thread, site, true), *cta, (address & 0xffffffu) - kSharedBase,
+                false);
 }
 
 namespace {

@@ -179,17 +179,18 @@ void load_into(Thread& thread, Cta& cta, u32 offset, u32 bytes, u32 barrier_addr
                bytes);
   const u64 event =
       m.trace_begin(TraceKind::tma_load, thread, site, "TMA load", barrier_address, bytes);
-  m.defer(*cta.cluster, [=, &cta, &barrier] {
-    if (data->empty()) {
-      data->resize(bytes);
-      fetch(*data);
-    }
-    if (!cta.storage.empty()) {
-      copy_swizzled(cta.shared, kSharedBase + offset, 0, data->data(), bytes, swizzle, true);
-    }
-    complete_bytes(barrier, bytes, epoch);
-    Machine::current().trace_end(event);
-  });
+  m.defer({cta.cluster, &thread, site, kSharedBase + offset, [=, &cta, &barrier] {
+             if (data->empty()) {
+               data->resize(bytes);
+               fetch(*data);
+             }
+             if (!cta.storage.empty()) {
+               copy_swizzled(cta.shared, kSharedBase + offset, 0, data->data(), bytes, swizzle,
+                             true);
+             }
+             complete_bytes(barrier, bytes, epoch);
+             Machine::current().trace_end(event);
+           }});
 }
 
 }  // namespace
@@ -288,8 +289,10 @@ void bulk_load(u32 shared, u64 global, u32 bytes, u32 barrier, Site site) {
 namespace {
 
 // Enters a store into the thread's open bulk group: it reads now or later, and writes after that.
-void open_store(Thread& thread, Site site, u32 bytes, std::function<void()> read,
+void open_store(Thread& thread, Site site, u32 shared, u32 bytes, std::function<void()> read,
                 std::function<void()> write) {
+  thread.bulk.latest = site;
+  thread.bulk.shared = shared;
   if (const u64 event = Machine::current().trace_begin(TraceKind::tma_store, thread, site,
                                                        "TMA store", 0, bytes)) {
     write = [write = std::move(write), event] {
@@ -332,7 +335,7 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
   const auto data = std::make_shared<std::vector<std::byte>>(box.bytes());
   Cta* cta = from.cta;
   open_store(
-      thread, site, box.bytes(),
+      thread, site, shared, box.bytes(),
       [=] {
         copy_swizzled(cta->shared, kSharedBase + from.offset, 0, data->data(), box.bytes(),
                       box.map.swizzle, false);
@@ -380,7 +383,8 @@ void bulk_store(u64 global, u32 shared, u32 bytes, Site site) {
   const auto data = std::make_shared<std::vector<std::byte>>(bytes);
   Cta* cta = from.cta;
   open_store(
-      thread, site, bytes, [=] { std::memcpy(data->data(), cta->shared + from.offset, bytes); },
+      thread, site, shared, bytes,
+      [=] { std::memcpy(data->data(), cta->shared + from.offset, bytes); },
       [=] { std::memcpy(host_pointer(global), data->data(), bytes); });
 }
 
@@ -467,6 +471,8 @@ void cp_async(u32 shared, u64 global, u32 bytes, u32 source_bytes, Site site) {
   }
   ++m.statistics().cp_async;
   CopyState& state = thread.copies;
+  state.latest = site;
+  state.shared = shared;
   if (state.write_agent == 0) state.write_agent = thread.cta->cluster->new_agent();
   const bool exists = touch_global(Accessor::generic(thread, site, false), global, source_bytes);
   touch_shared(

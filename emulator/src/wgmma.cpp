@@ -138,6 +138,7 @@ void issue(Posted& posted, Team& team) {
   const Site site = posted.site;
   Accumulators& acc = *posted.accumulators;
   ++m.statistics().wgmma;
+  state.latest = site;
   if (team.members.size() != kGroupThreads) {
     m.report(Fault::divergent, thread, site, 0, "wgmma needs a warpgroup of 128 threads");
     return;

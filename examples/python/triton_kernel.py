@@ -12,8 +12,8 @@ from triton.compiler import ASTSource
 import estoc
 
 
-@triton.jit
-def matmul(a, b, out, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+@triton.jit  # type: ignore[untyped-decorator]
+def matmul(a, b, out, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):  # type: ignore
     """One tile of out = a @ b, all in compact rows."""
     rows = tl.program_id(0) * M + tl.arange(0, M)
     columns = tl.program_id(1) * N + tl.arange(0, N)

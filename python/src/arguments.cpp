@@ -147,8 +147,10 @@ void bind_base(nb::module_& module) {
       .def_prop_ro(
           "device", [](const PyArguments& self) { return self.device().name(); },
           "\"cpu\" or \"cuda:0\".")
-      .def_prop_ro("epilogue", &PyArguments::epilogue)
-      .def_prop_ro("performance", [](const PyArguments& self) { return self.controls(); })
+      .def_prop_ro("epilogue", &PyArguments::epilogue, "An EpilogueArguments, or None.")
+      .def_prop_ro(
+          "performance", [](const PyArguments& self) { return self.controls(); },
+          "The PerformanceControls that hold.")
       .def_prop_ro(
           "problem",
           [](const PyArguments& self) { return Problem::of(self.require_native()).to_string(); },
@@ -234,7 +236,7 @@ void bind_grouped(nb::module_& module) {
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
                     const PerformanceControls*>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
-           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none(),
+           nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
            nb::arg("performance") = nb::none())
       .def_prop_ro("A", [](const PyGroupedGemmArguments& self) { return self.a(); })
       .def_prop_ro("B", [](const PyGroupedGemmArguments& self) { return self.b(); })

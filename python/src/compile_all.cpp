@@ -80,7 +80,8 @@ void tell(nb::handle progress, std::size_t done, Batch& batch) {
 /// Waits for the batch, in which Ctrl-C is heard.
 void attend(Batch& batch, nb::handle progress) {
   std::size_t seen = 0;
-  while (!batch.finished()) {
+  for (bool last = false; !last;) {
+    last = batch.finished();
     std::size_t done = 0;
     {
       const nb::gil_scoped_release unlocked;
@@ -124,11 +125,10 @@ nb::list compile_batch(const nb::list& kernels, const std::string& target, int t
   std::size_t position = 0;
   for (CompileOutcome& outcome : batch.outcomes()) {
     const nb::object kernel = kernels[position++];
-    result.append(
-        outcome.artifact
-            ? nb::cast(new PyArtifact{std::move(outcome.artifact), nb::object(), kernel},
-                       nb::rv_policy::take_ownership)
-            : error_object(outcome));
+    result.append(outcome.artifact
+                      ? nb::cast(new PyArtifact{std::move(outcome.artifact), nb::object(), kernel},
+                                 nb::rv_policy::take_ownership)
+                      : error_object(outcome));
   }
   return result;
 }

@@ -8,6 +8,7 @@
 #include "cuda_launch.h"
 #include "errors.h"
 #include "estoc/cuda_kernel_class.hpp"
+#include "remembered_lists.h"
 
 namespace estoc::python {
 namespace {
@@ -120,8 +121,8 @@ class PythonCudaClass final : public CudaKernelClass {
     if (!supports_) return Status::success();
     const nb::gil_scoped_acquire locked;
     try {
-      const nb::object answer = author_.attr("supports")(
-          configurations_.at(point), arguments_of(arguments), target.name());
+      const nb::object answer = author_.attr("supports")(configurations_.at(point),
+                                                         arguments_of(arguments), target.name());
       Status* status = nullptr;
       if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
       return Status::fail("kernel class " + name_ + ": expected an estoc.Status of supports, got " +
@@ -255,9 +256,12 @@ void bind_cuda_classes(nb::module_& module) {
       .def("__repr__", &describe);
   module.def("_register_cuda_class", [](const std::string& provider, nb::object author) {
     register_kernel_class(provider, std::make_shared<PythonCudaClass>(std::move(author)));
+    forget_lists();
   });
-  module.def("_unregister_native_class",
-             [](const std::string& name) { return unregister_kernel_class(name); });
+  module.def("_unregister_native_class", [](const std::string& name) {
+    forget_lists();
+    return unregister_kernel_class(name);
+  });
 }
 
 }  // namespace estoc::python

@@ -63,9 +63,10 @@ void add_buffer(LaunchPlan& plan, nb::handle value, std::size_t position) {
   Py_buffer view{};
   if (PyObject_GetBuffer(value.ptr(), &view, PyBUF_SIMPLE) != 0) {
     PyErr_Clear();
-    fail_type("launch: expected a tensor, a number, bytes or an object of ctypes or NumPy as "
-              "parameter " +
-              std::to_string(position) + ", got " + class_name(value));
+    fail_type(
+        "launch: expected a tensor, a number, bytes or an object of ctypes or NumPy as "
+        "parameter " +
+        std::to_string(position) + ", got " + class_name(value));
   }
   const auto size = static_cast<std::size_t>(view.len);
   try {

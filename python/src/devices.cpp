@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "addresses.h"
 #include "errors.h"
 #include "streams.h"
 
@@ -36,7 +37,7 @@ char letter_of(nb::handle stride) {
              std::string(nb::repr(stride).c_str()));
 }
 
-std::string layout_string(nb::args strides) {
+std::string layout_string(const nb::args& strides) {
   std::string text;
   for (const nb::handle stride : strides)
     text += letter_of(stride);
@@ -61,8 +62,7 @@ void bind_devices(nb::module_& module) {
       "\"tnt\" for strides of which the last, next to last and last is 1. Raises ValueError\n"
       "where neither is.");
   module.def(
-      "to_cuda_stream",
-      [](nb::handle stream) { return reinterpret_cast<std::uintptr_t>(to_stream(stream)); },
+      "to_cuda_stream", [](nb::handle stream) { return address_of(to_stream(stream)); },
       nb::arg("stream").none(),
       "The address of a CUDA stream: of a stream of torch, CuPy or CUDA Python, an object\n"
       "with __cuda_stream__, or a number; 0 for None. Raises TypeError for anything else.");

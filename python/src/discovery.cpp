@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "kernels.h"
+#include "remembered_lists.h"
 
 namespace estoc::python {
 namespace {
@@ -13,11 +14,12 @@ namespace {
 /// What was found: a ranked list for arguments, or every kernel, made as it is read.
 class PyKernelList {
  public:
-  explicit PyKernelList(KernelList&& list) : list_(std::move(list)) {
-    for (std::size_t i = 0; i < list_.size(); ++i) {
-      entries_.push_back({i, nb::object(), list_[i].predicted_seconds()});
+  explicit PyKernelList(std::shared_ptr<const KernelList> list) : list_(std::move(list)) {
+    entries_.reserve(list_->size());
+    for (std::size_t i = 0; i < list_->size(); ++i) {
+      entries_.push_back({i, nb::object(), (*list_)[i].predicted_seconds()});
     }
-    add_failures(list_.failures());
+    add_failures(list_->failures());
   }
   explicit PyKernelList(KernelSequence&& sequence) : sequence_(std::move(sequence)) {
     add_failures(sequence_->failures());
@@ -34,7 +36,7 @@ class PyKernelList {
       return entries_[index - native].object;
     }
     Entry& entry = entries_[index];
-    if (!entry.object.is_valid()) entry.object = wrap_kernel(list_[entry.native]);
+    if (!entry.object.is_valid()) entry.object = wrap_kernel((*list_)[entry.native]);
     return entry.object;
   }
 
@@ -62,7 +64,7 @@ class PyKernelList {
     failures.insert(failures.end(), more.begin(), more.end());
   }
 
-  KernelList list_;
+  std::shared_ptr<const KernelList> list_;
   std::optional<KernelSequence> sequence_;
   std::vector<Entry> entries_;
 };
@@ -123,6 +125,19 @@ auto unlocked(Function&& function) {
   return function();
 }
 
+/// The answer that is remembered, or a new one. An answer with failures is asked for again.
+std::shared_ptr<const KernelList> list_for(const RuntimeArguments& arguments,
+                                           const KernelQuery& query) {
+  std::optional<std::string> key = list_key(arguments, query);
+  if (key) {
+    if (auto known = remembered_list(*key)) return known;
+  }
+  auto list =
+      unlocked([&] { return std::make_shared<const KernelList>(get_kernels(arguments, query)); });
+  if (key && list->failures().empty()) remember_list(std::move(*key), list);
+  return list;
+}
+
 /// `providers`: None for all, else names; with none of these, nothing is searched.
 nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::handle cc,
                         nb::handle target, nb::handle providers, bool portable) {
@@ -132,7 +147,7 @@ nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::hand
   const bool nothing = !providers.is_none() && query.providers.empty();
   std::unique_ptr<PyKernelList> found;
   if (nothing || (arguments != nullptr && arguments->native() == nullptr)) {
-    found = std::make_unique<PyKernelList>(KernelList());
+    found = std::make_unique<PyKernelList>(std::make_shared<const KernelList>());
   } else if (arguments == nullptr) {
     found = std::make_unique<PyKernelList>(unlocked([&] {
       KernelSequence sequence = get_kernels(query);
@@ -140,8 +155,7 @@ nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::hand
       return sequence;
     }));
   } else {
-    const RuntimeArguments& native = *arguments->native();
-    found = std::make_unique<PyKernelList>(unlocked([&] { return get_kernels(native, query); }));
+    found = std::make_unique<PyKernelList>(list_for(*arguments->native(), query));
   }
   filter.raise();
   return nb::cast(found.release(), nb::rv_policy::take_ownership);
@@ -230,6 +244,10 @@ void bind_discovery(nb::module_& module) {
       },
       nb::arg("cc").none(), nb::arg("target").none());
   module.def("_native_providers", &available_providers);
+  module.def("_clear_discovery_cache", [] {
+    forget_lists();
+    clear_discovery_cache();
+  });
   module.def(
       "kernel_by_name", [](const std::string& name) { return wrap_kernel(kernel_by_name(name)); },
       nb::arg("name"),

@@ -1,8 +1,10 @@
 // estoc.Kernel, CompiledArtifact and BoundKernel.
 #include "kernels.h"
 
+#include <chrono>
 #include <string>
 
+#include "addresses.h"
 #include "errors.h"
 #include "estoc/discovery.hpp"
 #include "streams.h"
@@ -42,7 +44,7 @@ void init_kernel(nb::pointer_and_handle<PyKernel> self, nb::object metadata) {
     new (self.p) PyKernel{std::nullopt, std::move(metadata)};
     return;
   }
-  new (self.p) PyKernel{kernel_by_name(given->native.name), nb::object()};
+  new (self.p) PyKernel{kernel_again(given->native.name, given->native.epilogue), nb::object()};
 }
 
 nb::object compile_native(nb::handle self, const Kernel& kernel, const PyArguments& arguments,
@@ -89,10 +91,11 @@ struct HeldOptions {
 
 HeldOptions options_of(const Kernel& kernel, const PyArguments& arguments,
                        const RunWishes& wishes) {
-  void* const stream = stream_for(arguments, wishes.stream);
-  HeldWorkspace workspace =
-      provide_workspace(wishes.workspace, kernel, arguments.require_native(),
-                        *arguments.operands().back().second, stream);
+  const RuntimeArguments& native = arguments.require_native();
+  // What has no data is refused later on, and may be of a device that is not there.
+  void* const stream = native.has_data() ? stream_for(arguments, wishes.stream) : nullptr;
+  HeldWorkspace workspace = provide_workspace(wishes.workspace, kernel, native,
+                                              *arguments.operands().back().second, stream);
   return {{.stream = stream,
            .workspace = workspace.native,
            .threads = wishes.threads,
@@ -116,7 +119,7 @@ void run_native(const Kernel& kernel, const PyArguments& arguments, const RunWis
 
 nb::object stream_object(const PyArguments& arguments, nb::handle stream) {
   if (arguments.device().is_cpu()) return nb::borrow(stream);
-  return nb::int_(reinterpret_cast<std::uintptr_t>(stream_for(arguments, stream)));
+  return nb::int_(address_of(stream_for(arguments, stream)));
 }
 
 void run_python(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
@@ -178,6 +181,20 @@ void launch(PyBound& self, nb::handle stream) {
   self.native->launch(where);
 }
 
+/// Seconds that one of `count` launches takes, started by C++ one after the other: what calls from
+/// Python are compared with.
+double time_launches(PyBound& self, int count, nb::handle stream) {
+  if (!self.native || count < 1)
+    fail_value("count: expected a kernel of the library, and 1 or more");
+  void* const where = stream_for(nb::cast<const PyArguments&>(self.arguments), stream);
+  const nb::gil_scoped_release unlocked;
+  const std::lock_guard lock(self.one_at_a_time);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < count; ++i)
+    self.native->launch(where);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / count;
+}
+
 nb::object workspace_size(nb::handle self, const PyArguments& arguments) {
   PyKernel& kernel = kernel_behind(self);
   if (!kernel.native) return nb::int_(0);
@@ -229,9 +246,12 @@ void bind_kernel(nb::module_& module) {
       "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
       "predict(self, args), the seconds expected; estoc.register makes it known.")
       .def("__init__", &init_kernel, nb::arg("metadata").none())
-      .def_prop_ro("metadata",
-                   [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); })
-      .def_prop_ro("name", [](nb::handle_t<PyKernel> self) { return name_of(self); })
+      .def_prop_ro(
+          "metadata", [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); },
+          "What is known of it without compiling it.")
+      .def_prop_ro(
+          "name", [](nb::handle_t<PyKernel> self) { return name_of(self); },
+          "Unique and stable; kernel_by_name gives the kernel back.")
       .def_prop_ro(
           "predicted_seconds",
           [](const PyKernel& self) {
@@ -284,7 +304,7 @@ void bind_kernel(nb::module_& module) {
           "threads : int\n    Host threads of a cpu kernel; 0: one for each core.\n"
           "programmatic : bool\n    On a GPU, begin before the kernel ahead on the stream ends.")
       .def("_run",
-           [](nb::handle_t<PyKernel> self, nb::args, nb::kwargs) {
+           [](nb::handle_t<PyKernel> self, const nb::args&, const nb::kwargs&) {
              fail_not_written(self, "_run(self, args, artifact, stream, workspace=None)");
            })
       .def(
@@ -298,7 +318,7 @@ void bind_kernel(nb::module_& module) {
           nb::arg("assume_supported_args") = false, nb::arg("threads") = 0,
           "Does once what every run repeats; the result launches any number of times.")
       .def_static("generate_kernels",
-                  [](nb::args, nb::kwargs) -> nb::object {
+                  [](const nb::args&, const nb::kwargs&) -> nb::object {
                     PyErr_SetString(
                         PyExc_NotImplementedError,
                         "a kernel class written in Python must have a static method "
@@ -355,8 +375,10 @@ void bind_artifact(nb::module_& module) {
   nb::class_<PyBound>(module, "BoundKernel", "A kernel bound to arguments, ready to launch.")
       .def("launch", &launch, nb::arg("stream") = nb::none())
       .def("__call__", &launch, nb::arg("stream") = nb::none())
+      .def("_time", &time_launches, nb::arg("count"), nb::arg("stream") = nb::none())
       .def_prop_ro("kernel", [](const PyBound& self) { return self.kernel; })
-      .def_prop_ro("args", [](const PyBound& self) { return self.arguments; })
+      .def_prop_ro(
+          "args", [](const PyBound& self) { return self.arguments; }, "What it was bound to.")
       .def("__repr__",
            [](const PyBound& self) { return "<BoundKernel " + name_of(self.kernel) + ">"; });
 }
@@ -369,6 +391,11 @@ nb::object wrap_kernel(const Kernel& kernel) {
   new (nb::inst_ptr<PyKernel>(made)) PyKernel{kernel, nb::object()};
   nb::inst_mark_ready(made);
   return made;
+}
+
+Kernel kernel_again(const std::string& name, const std::string& epilogue) {
+  Kernel kernel = kernel_by_name(name);
+  return epilogue.empty() ? kernel : kernel.with_epilogue(parse_epilogue_graph(epilogue));
 }
 
 PyKernel& kernel_behind(nb::handle object) {

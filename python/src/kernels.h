@@ -35,6 +35,9 @@ struct PyBound {
 /// A kernel of the library as an object of its class's Python type.
 nb::object wrap_kernel(const Kernel& kernel);
 
+/// The kernel of that name with the epilogue of that canonical text, which may be empty.
+Kernel kernel_again(const std::string& name, const std::string& epilogue);
+
 /// What an estoc.Kernel holds. Throws Error{type} where its __init__ has not been called.
 PyKernel& kernel_behind(nb::handle object);
 

@@ -58,9 +58,8 @@ Signature signature_of(const Tensor& a, const Tensor& b, const Tensor& out, nb::
   for (const Tensor* tensor : {&a, &b, &out})
     at = add_view(signature, at, tensor->view);
   signature.numbers[at++] =
-      accumulator.is_none()
-          ? -1
-          : static_cast<std::int64_t>(to_dtype(accumulator, "accumulator_type"));
+      accumulator.is_none() ? -1
+                            : static_cast<std::int64_t>(to_dtype(accumulator, "accumulator_type"));
   if (out.framework == Framework::torch && out.view.device().is_cuda()) {
     const PerformanceControls controls = torch_controls();
     signature.numbers[at] = (controls.allow_tf32 ? 1 : 0) | (controls.deterministic ? 2 : 0);
@@ -81,8 +80,8 @@ const nb::object& planning(const char* name, const nb::object*& cached) {
 nb::object allocate(nb::handle object, const Tensor& a, const Tensor& b) {
   static const nb::object* cached = nullptr;
   const Dtype dtype = a.view.dtype();
-  const bool same = dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16 ||
-                    dtype == Dtype::f64;
+  const bool same =
+      dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f64;
   if (a.framework == Framework::torch && same && a.view.rank() == 2 && b.view.rank() == 2 &&
       a.source.is(object)) {
     return object.attr("new_empty")(nb::make_tuple(a.view.shape(0), b.view.shape(1)));
@@ -129,9 +128,10 @@ nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle accumul
 
 void bind_matmul(nb::module_& module) {
   module.def(
-      "matmul", &matmul, nb::arg("a").none(), nb::arg("b").none(), nb::arg("out").none() = nb::none(),
-      nb::kw_only(), nb::arg("accumulator_type").none() = nb::none(),
-      nb::arg("epilogue").none() = nb::none(), nb::arg("stream").none() = nb::none(),
+      "matmul", &matmul, nb::arg("a").none(), nb::arg("b").none(),
+      nb::arg("out").none() = nb::none(), nb::kw_only(),
+      nb::arg("accumulator_type").none() = nb::none(), nb::arg("epilogue").none() = nb::none(),
+      nb::arg("stream").none() = nb::none(),
       "out = a @ b, with the kernel to use first. No gradient is recorded.\n\n"
       "Parameters\n----------\n"
       "a : tensor of shape (M, K) or (L, M, K)\n"

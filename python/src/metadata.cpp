@@ -271,11 +271,14 @@ void bind_designs(nb::module_& module) {
       .def_prop_ro(
           "stages", [](const PyDesign& self) { return self.native.stages; },
           "Depth of the shared-memory pipeline.")
-      .def_prop_ro("schedule", [](const PyDesign& self) { return self.native.schedule; })
+      .def_prop_ro(
+          "schedule", [](const PyDesign& self) { return self.native.schedule; },
+          "\"pingpong\", \"cooperative\"; empty where there is only one way.")
       .def_prop_ro(
           "split", [](const PyDesign& self) { return self.native.split; },
           "Parts that K is divided into.")
-      .def_prop_ro("instruction_shape", &instruction_of)
+      .def_prop_ro("instruction_shape", &instruction_of,
+                   "(M, N, K) of the tensor-core instruction, or None.")
       .def(
           "__eq__",
           [](const PyDesign& self, nb::handle other) {
@@ -331,8 +334,8 @@ void bind_designs(nb::module_& module) {
           },
           nb::arg("tile_shape"), nb::arg("cluster_shape") = nb::none(),
           nb::arg("use_2cta_mma") = false, nb::arg("use_tma_store") = false)
-      .def_ro("use_2cta_mma", &PySm100Design::two_cta_mma)
-      .def_ro("use_tma_store", &PySm100Design::tma_store)
+      .def_ro("use_2cta_mma", &PySm100Design::two_cta_mma, "Two CTAs share an instruction.")
+      .def_ro("use_tma_store", &PySm100Design::tma_store, "out is written by TMA.")
       .def("__reduce__",
            [](nb::handle_t<PySm100Design> self) {
              const auto& native = nb::cast<const PySm100Design&>(self);
@@ -355,8 +358,8 @@ void bind_kernel_metadata(nb::module_& module) {
       "operands : GemmOperandsMetadata, ElementwiseOperandsMetadata or one's own\n"
       "design : DesignMetadata or one's own, optional\nepilogue : optional")
       .def("__init__", &init_metadata, nb::arg("kernel_name"), nb::arg("kernel_class").none(),
-           nb::arg("min_cc") = 0, nb::arg("operands").none(), nb::arg("design") = nb::none(),
-           nb::arg("epilogue") = nb::none())
+           nb::arg("min_cc") = 0, nb::arg("operands").none() = nb::none(),
+           nb::arg("design") = nb::none(), nb::arg("epilogue") = nb::none())
       .def_prop_ro("kernel_name", [](const PyKernelMetadata& self) { return self.native.name; })
       .def_prop_ro(
           "kernel_class",
@@ -368,7 +371,9 @@ void bind_kernel_metadata(nb::module_& module) {
       .def_prop_ro(
           "class_name", [](const PyKernelMetadata& self) { return self.native.kernel_class; },
           "The class as kernel names have it.")
-      .def_prop_ro("provider", [](const PyKernelMetadata& self) { return self.native.provider; })
+      .def_prop_ro(
+          "provider", [](const PyKernelMetadata& self) { return self.native.provider; },
+          "Name of the provider; empty for metadata that a program made.")
       .def_prop_ro("min_cc", [](const PyKernelMetadata& self) { return self.native.min_cc; })
       .def_prop_ro(
           "targets",
@@ -428,7 +433,8 @@ nb::object kernel_type(const std::string& kernel_class) {
   const nb::object base = package.attr("Kernel");
   nb::dict contents;
   contents["__module__"] = "estoc.kernels";
-  contents["__doc__"] = "Kernels of the class " + kernel_class + ", of which get_kernels gives instances.";
+  contents["__doc__"] =
+      "Kernels of the class " + kernel_class + ", of which get_kernels gives instances.";
   contents["class_name"] = kernel_class;
   contents["__slots__"] = nb::make_tuple();
   nb::object made = base.type()(type_name_of_class(kernel_class), nb::make_tuple(base), contents);

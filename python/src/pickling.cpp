@@ -79,19 +79,22 @@ nb::tuple reduce_kernel(nb::handle_t<PyKernel> self) {
   return nb::make_tuple(
       member("make_kernel"),
       nb::make_tuple(kernel.native->name(), static_cast<int>(knobs.raster),
-                     static_cast<int>(knobs.swizzle), static_cast<int>(knobs.split)));
+                     static_cast<int>(knobs.swizzle), static_cast<int>(knobs.split),
+                     kernel.native->metadata().epilogue));
 }
 
-nb::object make_kernel(const std::string& name, int raster, int swizzle, int split) {
+nb::object make_kernel(const std::string& name, int raster, int swizzle, int split,
+                       const std::string& epilogue) {
   const Knobs knobs{static_cast<Knobs::Raster>(raster), static_cast<std::int16_t>(swizzle),
                     static_cast<std::int16_t>(split)};
-  return wrap_kernel(kernel_by_name(name).with_knobs(knobs));
+  return wrap_kernel(kernel_again(name, epilogue).with_knobs(knobs));
 }
 
 nb::tuple reduce_metadata(nb::handle_t<PyKernelMetadata> self) {
   const auto& metadata = nb::cast<const PyKernelMetadata&>(self);
   if (!metadata.kernel_class.is_valid()) {
-    return nb::make_tuple(member("make_metadata"), nb::make_tuple(metadata.native.name));
+    return nb::make_tuple(member("make_metadata"),
+                          nb::make_tuple(metadata.native.name, metadata.native.epilogue));
   }
   return nb::make_tuple(self.type(), nb::make_tuple(metadata.native.name, metadata.kernel_class,
                                                     metadata.native.min_cc, operands_of(metadata),
@@ -123,7 +126,7 @@ Artifact load_artifact(const Kernel& kernel, Target target, nb::handle code) {
   native.format = nb::cast<std::string>(code[0]);
   native.compiler = nb::cast<std::string>(code[1]);
   native.bytes = std::string(bytes.c_str(), bytes.size());
-  const CompileRequest request{kernel.point(), target, {}};
+  const CompileRequest request{kernel.point(), target, {}, kernel.epilogue().get()};
   return {kernel, target, kernel.kernel_class().load(request, std::move(native))};
 }
 
@@ -163,8 +166,8 @@ void bind_pickling(nb::module_& module) {
   add_reduce<PyKernelMetadata>(&reduce_metadata);
   add_reduce<PyArtifact>(&reduce_artifact);
   module.def("_make_kernel", &make_kernel);
-  module.def("_make_metadata", [](const std::string& name) {
-    return wrap_metadata(kernel_by_name(name).metadata());
+  module.def("_make_metadata", [](const std::string& name, const std::string& epilogue) {
+    return wrap_metadata(kernel_again(name, epilogue).metadata());
   });
   module.def("_make_artifact", &make_artifact, nb::arg("kernel"), nb::arg("target"),
              nb::arg("code").none(), nb::arg("abi"));

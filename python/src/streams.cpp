@@ -1,6 +1,7 @@
 // Finds the CUstream of a framework's stream object, and the stream that a framework works on.
 #include "streams.h"
 
+#include "addresses.h"
 #include "errors.h"
 
 namespace estoc::python {
@@ -9,7 +10,7 @@ namespace {
 void* as_stream(nb::handle number) {
   const auto value = nb::cast<long long>(nb::int_(number));
   if (value < 0) fail_value("stream: expected an address, got " + std::to_string(value));
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(value));
+  return pointer_at(static_cast<std::uintptr_t>(value));
 }
 
 /// A module that the program has imported itself; None otherwise.

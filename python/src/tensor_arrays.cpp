@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "addresses.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "tensors.h"
@@ -199,8 +200,8 @@ Tensor import_array_attributes(nb::handle object, const char* what) {
   const Modes modes = modes_of(interface["shape"], interface["strides"], size, what);
   const nb::object data = interface["data"];
   Tensor result;
-  result.view = TensorView(reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0])), dtype,
-                           modes.shape, modes.strides, Device::cpu(), what);
+  result.view =
+      TensorView(pointer_of(data[0]), dtype, modes.shape, modes.strides, Device::cpu(), what);
   result.source = nb::borrow(object);
   result.framework = Framework::numpy;
   result.read_only = nb::cast<bool>(data[1]);
@@ -217,8 +218,8 @@ Tensor import_cuda_array(nb::handle object, const char* what, Framework framewor
   const Modes modes = modes_of(interface["shape"], strides, dtype_bits(*dtype) / 8, what);
   const nb::object data = interface["data"];
   Tensor result;
-  result.view = TensorView(reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0])), *dtype,
-                           modes.shape, modes.strides, cuda_device_of(object), what);
+  result.view = TensorView(pointer_of(data[0]), *dtype, modes.shape, modes.strides,
+                           cuda_device_of(object), what);
   result.source = nb::borrow(object);
   result.framework = framework;
   result.read_only = nb::cast<bool>(data[1]);

@@ -1,4 +1,5 @@
 // Tensors by DLPack: capsules, versioned or not.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -152,6 +153,17 @@ TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
           std::span(strides.data(), rank),
           device_of(tensor.device, what),
           what};
+}
+
+bool is_view_of_dlpack(const TensorView& view, const dlpack::Tensor& tensor) {
+  const auto rank = static_cast<std::size_t>(view.rank());
+  const bool alike = tensor.rank == view.rank() && tensor.dtype.lanes == 1 &&
+                     tensor.strides != nullptr && !view.described() &&
+                     static_cast<char*>(tensor.data) + tensor.byte_offset == view.data();
+  return alike && std::equal(tensor.shape, tensor.shape + rank, view.shape().begin()) &&
+         std::equal(tensor.strides, tensor.strides + rank, view.strides().begin()) &&
+         dtype_of(tensor.dtype, "tensor") == view.dtype() &&
+         device_of(tensor.device, "tensor") == view.device();
 }
 
 Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "addresses.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "tensors.h"
@@ -32,10 +33,7 @@ void require_strided(nb::handle object, const char* what) {
   if (layout != "torch.strided") {
     fail_type(std::string(what) + ": expected a strided tensor, got " + layout);
   }
-  if (nb::cast<bool>(object.attr("is_neg")())) {
-    fail_type(std::string(what) +
-              ": expected a tensor as it is in memory, got a negated view: call resolve_neg()");
-  }
+  require_not_negated(object, what);
 }
 
 struct Place {
@@ -76,6 +74,13 @@ void count_elements_of_pairs(nb::handle object, std::vector<std::int64_t>& shape
 
 }  // namespace
 
+void require_not_negated(nb::handle object, const char* what) {
+  if (nb::cast<bool>(object.attr("is_neg")())) {
+    fail_type(std::string(what) +
+              ": expected a tensor as it is in memory, got a negated view: call resolve_neg()");
+  }
+}
+
 Tensor import_torch(nb::handle object, const char* what, bool fake) {
   require_strided(object, what);
   const Dtype dtype = torch_dtype(object, what);
@@ -91,9 +96,8 @@ Tensor import_torch(nb::handle object, const char* what, bool fake) {
     result.view = TensorView::describe(dtype, shape, strides, place.device, 256, what);
     return result;
   }
-  const auto address = nb::cast<std::uintptr_t>(object.attr("data_ptr")());
   result.view =
-      TensorView(reinterpret_cast<void*>(address), dtype, shape, strides, place.device, what);
+      TensorView(pointer_of(object.attr("data_ptr")()), dtype, shape, strides, place.device, what);
   return result;
 }
 

@@ -1,9 +1,11 @@
 // Which way in a type of tensor takes, remembered by type; estoc.Tensor and estoc.ScaledTensor.
 #include "tensors.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 
+#include "addresses.h"
 #include "dlpack.h"
 #include "dtypes.h"
 #include "errors.h"
@@ -86,6 +88,12 @@ bool import_exchange(nb::handle object, const TypeInfo& info, const char* what, 
   out.view = view_of_dlpack(tensor, what);
   out.source = nb::borrow(object);
   return true;
+}
+
+/// Negated views are the imaginary parts of conjugated tensors, of which every other element in
+/// memory is one. The exchange API does not tell, and asking torch takes time.
+bool may_be_negated(const TensorView& view) {
+  return std::ranges::find(view.strides(), 1) == view.strides().end();
 }
 
 [[noreturn]] void fail_no_tensor(nb::handle object, const char* what) {
@@ -218,8 +226,7 @@ nb::dict array_interface(const Tensor& tensor, Device::Kind kind) {
   result["typestr"] = typestr(tensor.view);
   result["shape"] = tuple_of(tensor.view.shape());
   result["strides"] = nb::tuple(strides);
-  result["data"] =
-      nb::make_tuple(reinterpret_cast<std::uintptr_t>(tensor.view.data()), tensor.read_only);
+  result["data"] = nb::make_tuple(address_of(tensor.view.data()), tensor.read_only);
   result["version"] = 3;
   return result;
 }
@@ -268,10 +275,12 @@ void bind_scaled(nb::module_& module) {
       .def_prop_ro("mode", [](const PyScaledTensor& self) { return scale_mode_name(self.mode); })
       .def_prop_ro("swizzle",
                    [](const PyScaledTensor& self) { return scale_swizzle_name(self.swizzle); })
-      .def_prop_ro("shape",
-                   [](const PyScaledTensor& self) { return tuple_of(self.base.view.shape()); })
-      .def_prop_ro("dtype",
-                   [](const PyScaledTensor& self) { return dtype_object(self.base.view.dtype()); })
+      .def_prop_ro(
+          "shape", [](const PyScaledTensor& self) { return tuple_of(self.base.view.shape()); },
+          "Of the data.")
+      .def_prop_ro(
+          "dtype", [](const PyScaledTensor& self) { return dtype_object(self.base.view.dtype()); },
+          "Of the data.")
       .def("__repr__", [](const PyScaledTensor& self) {
         return "ScaledTensor(" + self.base.view.to_string() + ", scale " +
                self.scale.view.to_string() + ", " + std::string(scale_mode_name(self.mode)) + ")";
@@ -288,7 +297,10 @@ Tensor import_tensor(nb::handle object, const char* what) {
   switch (info.way) {
     case Way::torch:
       tensor.framework = Framework::torch;
-      if (import_exchange(object, info, what, tensor)) return tensor;
+      if (import_exchange(object, info, what, tensor)) {
+        if (may_be_negated(tensor.view)) require_not_negated(object, what);
+        return tensor;
+      }
       return import_torch(object, what, false);
     case Way::fake:
       return import_torch(object, what, true);
@@ -310,9 +322,26 @@ Tensor import_tensor(nb::handle object, const char* what) {
   }
 }
 
+bool lies_as(nb::handle object, const TensorView& view) {
+  if (nb::type_check(object.type())) return false;
+  const TypeInfo& info = info_of(object);
+  dlpack::Tensor tensor{};
+  if (info.way != Way::torch || info.exchange == nullptr || may_be_negated(view) ||
+      info.exchange->tensor_from_object == nullptr) {
+    return false;
+  }
+  if (info.exchange->tensor_from_object(object.ptr(), &tensor) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  return tensor.data != nullptr && is_view_of_dlpack(view, tensor);
+}
+
 bool exchange_stream(int device, void** stream) {
-  return torch_exchange != nullptr && torch_exchange->current_stream != nullptr &&
-         torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0;
+  if (torch_exchange == nullptr || torch_exchange->current_stream == nullptr) return false;
+  if (torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0) return true;
+  PyErr_Clear();
+  return false;
 }
 
 TensorView placed(const TensorView& view, Device device) {
@@ -347,14 +376,16 @@ void bind_tensors(nb::module_& module) {
           "device", [](const Tensor& self) { return self.view.device().name(); },
           "\"cpu\" or \"cuda:0\".")
       .def_prop_ro(
-          "data_ptr",
-          [](const Tensor& self) { return reinterpret_cast<std::uintptr_t>(self.view.data()); },
+          "data_ptr", [](const Tensor& self) { return address_of(self.view.data()); },
           "Address of the first element; 0 without data.")
       .def_prop_ro(
           "alignment", [](const Tensor& self) { return self.view.alignment(); },
           "Largest power of two, at most 256, that divides address and strides, in bytes.")
-      .def_prop_ro("ndim", [](const Tensor& self) { return self.view.rank(); })
-      .def_prop_ro("has_data", [](const Tensor& self) { return !self.view.described(); })
+      .def_prop_ro(
+          "ndim", [](const Tensor& self) { return self.view.rank(); }, "Number of modes.")
+      .def_prop_ro(
+          "has_data", [](const Tensor& self) { return !self.view.described(); },
+          "False for a tensor that was only described, and for torch's meta and fake tensors.")
       .def_prop_ro("__array_interface__",
                    [](const Tensor& self) { return array_interface(self, Device::Kind::cpu); })
       .def_prop_ro("__cuda_array_interface__",

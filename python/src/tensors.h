@@ -38,6 +38,10 @@ struct PyScaledTensor {
 /// buffer protocol. Runs with the GIL held and waits for nothing.
 Tensor import_tensor(nb::handle object, const char* what);
 
+/// Whether an object is a tensor of torch that lies where `view` does and is seen in the same way;
+/// false also where that cannot be told in little time.
+bool lies_as(nb::handle object, const TensorView& view);
+
 /// The stream that torch works on, as its exchange API tells; false where that is not known.
 bool exchange_stream(int device, void** stream);
 
@@ -46,6 +50,8 @@ TensorView placed(const TensorView& view, Device device);
 
 // The ways in, each of which answers for one kind of object (tensor_*.cpp).
 Tensor import_torch(nb::handle object, const char* what, bool fake);
+/// Throws Error{type} for a tensor of torch whose elements are the negatives of what is in memory.
+void require_not_negated(nb::handle object, const char* what);
 Tensor import_buffer(nb::handle object, const char* what, bool numpy);
 Tensor import_array_attributes(nb::handle object, const char* what);
 Tensor import_cuda_array(nb::handle object, const char* what, Framework framework);
@@ -57,5 +63,7 @@ struct Tensor;
 }
 /// A view of what a DLPack structure describes.
 TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what);
+/// Whether it is equal to `view`, of types that are not packed.
+bool is_view_of_dlpack(const TensorView& view, const dlpack::Tensor& tensor);
 
 }  // namespace estoc::python

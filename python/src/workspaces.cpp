@@ -1,6 +1,7 @@
 // Takes workspace from torch's or CuPy's allocator, so that it counts, and is used again, there.
 #include "workspaces.h"
 
+#include "addresses.h"
 #include "errors.h"
 
 namespace estoc::python {
@@ -8,12 +9,12 @@ namespace {
 
 /// A tensor of the framework that owns `out`, for work on `stream`.
 nb::object allocate(const Tensor& out, std::size_t bytes, void* stream) {
-  static const auto* const torch = new nb::object(
-      nb::module_::import_("estoc._workspace").attr("torch_workspace"));
+  static const auto* const torch =
+      new nb::object(nb::module_::import_("estoc._workspace").attr("torch_workspace"));
   static const auto* const cupy =
       new nb::object(nb::module_::import_("estoc._workspace").attr("cupy_workspace"));
   const nb::object& function = out.framework == Framework::torch ? *torch : *cupy;
-  return function(out.source, bytes, reinterpret_cast<std::uintptr_t>(stream));
+  return function(out.source, bytes, address_of(stream));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "epilogue/node_text.h"
 
 namespace estoc {
@@ -52,7 +54,7 @@ std::shared_ptr<const CompiledObject> KernelClass::load(const CompileRequest& /*
                                                         CompiledCode code) const {
   if (code.bytes.empty()) return std::make_shared<const CompiledObject>();
   throw Error(ErrorKind::value,
-              std::string(name()) + ": expected no compiled code, got " + code.format);
+              std::string(name()) + ": expected no compiled code, got " + std::move(code.format));
 }
 
 std::string KernelClass::abi() const {

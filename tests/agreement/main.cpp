@@ -85,6 +85,19 @@ std::string run_on_emulator(const Entry& entry, Data& data, emulator::Schedule s
   return emulator::run(entry.find(), kTarget, data.arguments(), options).text();
 }
 
+void run_on_card(const Kernel& kernel, Data& data) {
+  const Device device = Device::cuda(0);
+  data.poison();
+  const OnDevice there(data, device);
+  RunOptions options;
+  const std::size_t bytes = kernel.workspace_size(there.arguments());
+  const DeviceMemory workspace(std::max<std::size_t>(bytes, 1), device);
+  if (bytes > 0) options.workspace = {workspace.data(), bytes};
+  kernel.run(there.arguments(), options);
+  synchronize(device);
+  there.read_back(data);
+}
+
 /// Empty where float64 arithmetic agrees.
 std::string check(const Data& data) {
   CheckOptions options;
@@ -243,13 +256,10 @@ class Comparison {
       const Entry& entry = entries_[i];
       Data data(problem_of(entry), entry.seed, entry.values);
       if (settings_.rehearse) {
-        const std::string found = run_on_emulator(entry, data, emulator::Schedule::eager);
+        std::string found = run_on_emulator(entry, data, emulator::Schedule::eager);
         if (!found.empty()) return found;
       } else {
-        const OnDevice there(data, Device::cuda(0));
-        entry.find().run(there.arguments());
-        synchronize(Device::cuda(0));
-        there.read_back(data);
+        run_on_card(entry.find(), data);
       }
       std::vector<std::byte> outputs = data.outputs();
       if (settings_.planted == i) {
@@ -271,7 +281,7 @@ class Comparison {
              (wrong.empty() ? "float64 arithmetic finds them right" : wrong);
     }
     Agreement agreement;
-    const std::string wrong = compare_numbers(entry, data, floats_of(outputs), agreement);
+    std::string wrong = compare_numbers(entry, data, floats_of(outputs), agreement);
     if (!wrong.empty()) return wrong;
     return fmt::format("={} of {} numbers equal, the furthest {:.2g} of the bound apart",
                        agreement.equal, agreement.all, agreement.worst);

@@ -158,7 +158,7 @@ void save(const std::vector<Entry>& entries, const std::string& path) {
     all.push_back(std::move(one));
   }
   std::ofstream file(path);
-  file << all.dump(1) << "\n";
+  file << all.dump() << "\n";
   if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
 }
 

@@ -1,4 +1,4 @@
-"""The comparison with a card, with the emulator in its place: all agrees, and a wrong bit is found.
+"""The comparison with a card, which is the virtual one: all agrees, and a wrong bit is found.
 
 Usage: test_agreement.py PROGRAM
 """
@@ -23,14 +23,16 @@ def main(program):
         done = run(program, "--record", recorded, "--limit", str(COUNT))
         assert done.returncode == 0, done.stdout + done.stderr
         report = pathlib.Path(folder) / "report.json"
-        options = ["--compare", recorded, "--rehearse", "--report", str(report)]
-        done = run(program, *options)
-        assert done.returncode == 0, done.stdout + done.stderr
-        found = json.loads(report.read_text(encoding="utf-8"))
-        assert found["compared"] == COUNT and found["reals"], found
+        options = ["--compare", recorded, "--report", str(report)]
+        for card in ([], ["--rehearse"]):
+            done = run(program, *options, *card)
+            assert done.returncode == 0, done.stdout + done.stderr
+            found = json.loads(report.read_text(encoding="utf-8"))
+            assert found["compared"] == COUNT and found["reals"], found
+            assert found["card"].startswith("the emulator" if card else "Virtual GPU"), found
         for planted in (0, COUNT - 1):  # integers, reals
             entry = json.loads(pathlib.Path(recorded).read_text(encoding="utf-8"))[planted]
-            done = run(program, *options, "--plant", str(planted))
+            done = run(program, *options, "--rehearse", "--plant", str(planted))
             assert done.returncode == 1, done.stdout
             found = json.loads(report.read_text(encoding="utf-8"))
             assert found["compared"] == COUNT, found

@@ -170,8 +170,8 @@ void box(const TensorMap from, const TensorMap to) {
   if (ptx::tid() == 0) {
     ptx::mbarrier_init(barrier, 1);
     ptx::fence_mbarrier_init();
-    ptx::mbarrier_arrive_expect_tx(barrier, 4 * 3 * 2 * 4);
-    ptx::cp_async_bulk_tensor_load(base, from, barrier, {-1, 4, 1});
+    ptx::mbarrier_arrive_expect_tx(barrier, 8 * 3 * 2 * 4);
+    ptx::cp_async_bulk_tensor_load(base, from, barrier, {-4, 4, 1});
     ptx::mbarrier_wait(barrier, 0);
     if (adds) {
       ptx::cp_reduce_async_bulk_tensor_add(to, base, {0, 0, 0});
@@ -186,7 +186,7 @@ void box(const TensorMap from, const TensorMap to) {
 TensorMap map_of(std::vector<float>& values, const std::uint64_t (&extents)[3]) {
   TensorMap map{};
   const std::uint64_t strides[] = {extents[0] * 4, extents[0] * extents[1] * 4};
-  const std::uint32_t box[] = {4, 3, 2};
+  const std::uint32_t box[] = {8, 3, 2};
   const std::uint32_t ones[] = {1, 1, 1};
   EXPECT_EQ(
       emulator::encode_tiled(&map, 7, 3, values.data(), extents, strides, box, ones, 0, 0, 0, 0), 0)
@@ -197,11 +197,11 @@ TensorMap map_of(std::vector<float>& values, const std::uint64_t (&extents)[3]) 
 TEST(Tma, BoxOverTheEdges) {
   std::vector<float> from(8 * 6 * 2);
   std::iota(from.begin(), from.end(), 1.0f);
-  std::vector<float> to(4 * 3 * 2, 1000.0f);
+  std::vector<float> to(8 * 3 * 2, 1000.0f);
   const TensorMap from_map = map_of(from, {8, 6, 2});
-  const TensorMap to_map = map_of(to, {4, 3, 2});
+  const TensorMap to_map = map_of(to, {8, 3, 2});
   Setting how{.shared = 1040};
-  how.options.memory = {{from.data(), from.size() * 4, "from", false}, {to.data(), 96, "to"}};
+  how.options.memory = {{from.data(), from.size() * 4, "from", false}, {to.data(), 192, "to"}};
   for (const float before : {0.0f, 5.0f}) {
     to.assign(to.size(), before == 0 ? 1000.0f : before);
     const Report report = before == 0 ? run<box<false>>(how, from_map, to_map)
@@ -209,10 +209,10 @@ TEST(Tma, BoxOverTheEdges) {
     EXPECT_TRUE(report.clean()) << report.text();
     for (int z = 0; z < 2; ++z) {
       for (int y = 0; y < 3; ++y) {
-        for (int x = 0; x < 4; ++x) {
-          const bool inside = x >= 1 && y + 4 < 6 && z + 1 < 2;
-          const auto source = static_cast<std::size_t>((z + 1) * 48 + (y + 4) * 8 + x - 1);
-          EXPECT_EQ(to[static_cast<std::size_t>(z * 12 + y * 4 + x)],
+        for (int x = 0; x < 8; ++x) {
+          const bool inside = x >= 4 && y + 4 < 6 && z + 1 < 2;
+          const auto source = static_cast<std::size_t>((z + 1) * 48 + (y + 4) * 8 + x - 4);
+          EXPECT_EQ(to[static_cast<std::size_t>(z * 24 + y * 8 + x)],
                     before + (inside ? from[source] : 0.0f))
               << x << y << z;
         }

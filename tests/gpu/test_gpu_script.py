@@ -29,6 +29,9 @@ AGREEMENT = """#!/bin/bash
 echo "agreement $*"
 exit "${STUB_AGREEMENT:-0}"
 """
+PYTHON = """#!/bin/bash
+echo "python $*"
+"""
 SANITIZER = """#!/bin/bash
 if [[ $2 == "${STUB_FINDS:-}" ]]; then echo "found something"; exit 99; fi
 if [[ $2 == "${STUB_HANGS:-}" ]]; then sleep 60; fi
@@ -48,6 +51,7 @@ class GpuScript(unittest.TestCase):
         self.write(pack / "estoc_conformance_test", CONFORMANCE)
         self.write(pack / "estoc_agreement_test", AGREEMENT)
         self.write(pack / "agreement.json", "[]")
+        self.write(pack / "gpu_test_python.sh", PYTHON)
         self.write(pack / "gpu_test.sh", SCRIPT.read_text())
         with tarfile.open(self.folder / "pack.tar.gz", "w:gz") as tar:
             tar.add(pack, "estoc_gpu_test")
@@ -82,11 +86,12 @@ class GpuScript(unittest.TestCase):
         tools = ["memcheck", "racecheck", "initcheck", "synccheck"]
         passed, results = self.results()
         self.assertTrue(passed)
-        self.assertEqual(list(results), ["gpu_test", "epilogues", "operations", "conformance", "agreement", "command", *tools])
+        self.assertEqual(list(results), ["gpu_test", "epilogues", "operations", "conformance", "agreement", "command", "python", *tools])
         self.assertEqual(set(results.values()), {"passed"})
         log = (self.out / "gpu_test.log").read_text()
         self.assertIn(f"conformance --report {self.out}/conformance.json", log)
         self.assertRegex(log, f"\nagreement --compare .*/agreement.json --report {self.out}/agreement.json")
+        self.assertRegex(log, rf"\npython \S+/sources \S+/archives {self.out}\n")
         for tool in tools:
             self.assertIn(f"--tool {tool} --error-exitcode 99", log)
         self.assertEqual(log.count("\ngpu_test --no-features --provider cuda"), len(tools))

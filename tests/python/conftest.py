@@ -7,16 +7,19 @@ import pytest
 
 import estoc
 
-FRAMEWORKS = ("torch", "jax", "cupy")
+FRAMEWORKS = ("torch", "jax", "cupy", "triton")
 MISSING = [name for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Names the frameworks whose tests did not run."""
-    if MISSING:
-        terminalreporter.section("frameworks that are not installed")
-        for name in MISSING:
-            terminalreporter.line(f"NOT TESTED: {name}; to test it: pip install {name}")
+    """Names what the tests that did not run would have needed."""
+    missing = [f"{name}; to test it: pip install {name}" for name in MISSING]
+    if not estoc.cuda_devices():
+        missing.append("anything on a GPU, as there is none here")
+    if missing:
+        terminalreporter.section("not tested")
+        for one in missing:
+            terminalreporter.line(f"NOT TESTED: {one}")
 
 
 @pytest.fixture(scope="session")

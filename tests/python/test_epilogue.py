@@ -181,3 +181,31 @@ def test_arguments_with_an_epilogue_can_be_pickled(gemm):
     estoc.get_kernels(args)[0].run(args)
     np.testing.assert_array_equal(args.out.tensor, 3 * wanted + 1)
     assert args.epilogue.operands["s"] == 3
+
+
+def test_kernels_keep_their_epilogue_when_they_are_pickled(gemm):
+    a, b, out, wanted = gemm()
+    bias = np.arange(8, dtype="f4")
+    epilogue = estoc.EpilogueArguments("D = relu(accum + bias)", bias=bias)
+    args = estoc.GemmArguments(a, b, out, epilogue=epilogue)
+    kernel = estoc.get_kernels(args)[0]
+    assert kernel.metadata.epilogue
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again == kernel
+    assert again != estoc.kernel_by_name(kernel.name)
+    assert pickle.loads(pickle.dumps(kernel.metadata)).epilogue == kernel.metadata.epilogue
+    assert kernel.metadata.kernel_class(kernel.metadata) == kernel
+    artifact = pickle.loads(pickle.dumps(kernel.compile(args)))
+    again.run(args, artifact)
+    np.testing.assert_array_equal(out, np.maximum(wanted + bias, 0))
+
+
+def test_artifacts_with_an_epilogue_can_be_pickled_needs_nvrtc(nvrtc):
+    shapes = ((64, 32), (32, 64), (64, 64))
+    a, b, out = (estoc.Tensor.describe("f32", shape, device="cuda") for shape in shapes)
+    args = estoc.GemmArguments(a, b, out, epilogue="D = relu(accum)")
+    kernel = estoc.get_kernels(args, "class=simt_gemm", target="sm_90a")[0]
+    artifact = kernel.compile(args, target="sm_90a")
+    again = pickle.loads(pickle.dumps(artifact))
+    assert again.compiled_obj == artifact.compiled_obj
+    assert again.kernel == kernel

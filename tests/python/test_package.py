@@ -4,6 +4,8 @@ import importlib
 import inspect
 import pathlib
 import pickle
+import pydoc
+import re
 import shutil
 import subprocess
 import sys
@@ -81,7 +83,7 @@ def test_the_module_shows_nothing_else():
 
 
 def test_command_line():
-    done = run("-m", "estoc", "find", "gemm m=8 n=8 k=8 a=f32")
+    done = run("-m", "estoc", "find", "gemm m=8 n=8 k=8 a=f32", "--target", "cpu")
     assert done.returncode == 0
     assert "cpu_gemm-f32-f32-f32-f32" in done.stdout
     done = run("-m", "estoc", "find", "gemm m=8")
@@ -107,3 +109,41 @@ def test_library_enums():
     for mode in estoc.library.ScaleMode:
         assert pickle.loads(pickle.dumps(mode)) is mode
     assert estoc.ScaleMode.Blockwise1x32 is estoc.ScaleMode.blockwise_1x32
+
+
+def members(kind):
+    """(name, documentation) of what users see of a class; constructors' parameters count as said."""
+    said = " ".join((base.__doc__ or "") for base in kind.__mro__ if base is not object)
+    for name, value in vars(kind).items():
+        if name.startswith("_"):
+            continue
+        text = (getattr(value, "__doc__", None) or getattr(kind, name).__doc__ or "").strip()
+        own = "\n".join(line for line in text.splitlines() if not re.match(r"\w*\(.*\) ->", line))
+        yield name, own.strip() or (f"{name} " if re.search(rf"\b{name}\b", said) else "")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in estoc.__all__ if inspect.isclass(getattr(estoc, name))]
+)
+def test_help_says_what_members_are(name):
+    assert [member for member, text in members(getattr(estoc, name)) if not text] == []
+
+
+def test_help_can_be_shown():
+    for name in estoc.__all__:
+        if name == "__version__":
+            continue
+        assert name in pydoc.render_doc(getattr(estoc, name), f"{name}: %s")
+
+
+def test_every_object_has_a_short_repr(gemm):
+    a, b, out, _ = gemm()
+    args = estoc.GemmArguments(a, b, out)
+    kernels = estoc.get_kernels(args)
+    for one in (args, args.A, kernels, kernels[0], kernels[0].metadata, kernels[0].metadata.operands,
+                kernels[0].compile(args), kernels[0].bind(args), estoc.plan(a, b, out), estoc.f32,
+                args.performance, estoc.Status.fail("no"), estoc.CudaCode("x")):
+        assert 3 < len(repr(one)) < 250, repr(one)
+        assert " object at 0x" not in repr(one)
+    assert kernels._repr_html_().startswith("<table>")
+    assert "cpu_gemm-f32-f32-f32-f32" in kernels._repr_html_()

@@ -73,6 +73,23 @@ def test_fake_tensors_find_and_compile():
         kernel.run(args)
 
 
+def test_fake_tensors_of_a_gpu_compile_for_it(nvrtc):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        a, b = (torch.empty(256, 256, dtype=torch.bfloat16, device="cuda") for _ in range(2))
+        out = torch.empty(256, 256, dtype=torch.float32, device="cuda")
+    args = estoc.GemmArguments(a, b, out)
+    assert args.device == "cuda:0"
+    kernels = estoc.get_kernels(args, "class=sm90_gemm", target="sm_90a")
+    artifact = kernels[0].compile(args, target="sm_90a")
+    assert artifact.target == "sm_90a"
+    assert artifact.compiled_obj[:4] == b"\x7fELF"
+    for call in (kernels[0].run, kernels[0].bind):
+        with pytest.raises(ValueError, match="a tensor with data, got a description"):
+            call(args, artifact, assume_supported_args=True)
+
+
 def test_meta_tensors_are_on_the_gpu():
     a, b, out = (torch.empty(256, 256, dtype=torch.float16, device="meta") for _ in range(3))
     args = estoc.GemmArguments(a, b, out, torch.float32)
@@ -94,6 +111,79 @@ def test_meta_tensors_are_on_the_gpu():
 def test_refusals(make, message):
     with pytest.raises(TypeError, match=message):
         estoc.GemmArguments(make(), torch.zeros(4, 4), torch.zeros(4, 4))
+
+
+def released():
+    tensor = torch.zeros(4, 4)
+    tensor.untyped_storage().resize_(0)
+    return tensor
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: torch.tensor(1.0), "A"),
+        (lambda: torch.zeros(2, 2, 2, 2), "A"),
+        (released, "data|null|pointer"),
+        (lambda: torch.zeros(4, 4, dtype=torch.float32).expand(4, 4)[:, :0], "K = 0"),
+        (lambda: torch.zeros(4, 4, device="meta", dtype=torch.float16).to(torch.float32), None),
+    ],
+)
+def test_values_that_do_not_fit(make, message):
+    b, out = torch.zeros(4, 4), torch.zeros(4, 4)
+    if message is None:  # described: fits, but cannot be run
+        args = estoc.GemmArguments(make(), b, out)
+        with pytest.raises(ValueError, match="a tensor with data, got a description"):
+            estoc.get_kernels(args)[0].run(args)
+        with pytest.raises(ValueError, match="a tensor with data, got a description"):
+            estoc.plan(make(), b, out)()
+        return
+    with pytest.raises(ValueError, match=message):
+        estoc.GemmArguments(make(), b, out)
+
+
+def test_negated_and_conjugated_views_are_refused():
+    view = torch.complex(torch.zeros(4, 4), torch.ones(4, 4)).conj().imag
+    assert view.is_neg()
+    with pytest.raises(TypeError, match="resolve_neg"):
+        estoc.GemmArguments(view, torch.zeros(4, 4), torch.zeros(4, 4))
+
+
+def test_a_capsule_is_used_once():
+    a, b, out = product()
+    capsule = torch.utils.dlpack.to_dlpack(a)
+    estoc.GemmArguments(capsule, b, out)
+    with pytest.raises(ValueError, match="that nobody has used"):
+        estoc.GemmArguments(capsule, b, out)
+
+
+def test_plans_see_that_a_tensor_has_changed():
+    a, b, out = product(m=8, n=8, k=8)
+    plan = estoc.plan(a, b, out)
+    for _ in range(3):
+        plan(a, b, out)
+        torch.testing.assert_close(out, a @ b)
+    a.resize_(4, 8)
+    with pytest.raises(ValueError, match=r"out\.shape: expected M = 4"):
+        plan(a, b, out)
+    a.resize_(8, 8).fill_(2)
+    b.t_()
+    plan(a, b, out)
+    torch.testing.assert_close(out, a @ b)
+    a.data = torch.ones(8, 8, dtype=torch.float64)
+    with pytest.raises(estoc.UnsupportedError, match=r"A\.dtype: expected f32, got f64"):
+        plan(a, b, out)
+
+
+def test_tiny_products_start_no_threads():
+    import os
+
+    a, b, _ = product()
+    estoc.matmul(a, b)
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(50):
+        estoc.matmul(a, b)
+    assert len(os.listdir("/proc/self/task")) == before
 
 
 def test_dropped_tensors_stay_alive():

@@ -34,7 +34,6 @@ enum class Fault {
   missing_wgmma_fence,
   bad_descriptor,  ///< of wgmma, or a tensor map
   register_pool,
-  shared_memory,
   missing_dependency_wait,  ///< memory is touched before griddepcontrol.wait
 };
 

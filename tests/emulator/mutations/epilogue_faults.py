@@ -1,12 +1,8 @@
 """Faults planted into the epilogues of sm90_gemm, sm80_gemm and simt_gemm."""
 
-from planted import SIMT, SM80, SM90, Planted
+from planted import DIRECT, LOAD, REDUCE, SIMT, SM80, SM90, TILE, Planted
 from sm90_faults import ARRIVALS, COUNT, DEADLOCK, LEFT, MISUSE, OUT, RACE, UNSET, WRONG
 
-LOAD = "epilogue_load.cuh"
-TILE = "epilogue_tile.cuh"
-REDUCE = "epilogue_reduce.cuh"
-DIRECT = "epilogue_direct.cuh"
 FENCE = "missing proxy fence"
 
 FAULTS = (
@@ -135,7 +131,7 @@ FAULTS = (
             "join_lanes<kSpec.reduction, 1, 4>",
             "join_lanes<kSpec.reduction, 1, 2>"),
     Planted("elements outside are reduced", TILE, "tile_mixed", (WRONG,),
-            "column_sums, q, e, m < rows_ && n < columns_};",
+            "column_sums, q, e, m < rows_ && n + e < columns_};",
             "column_sums, q, e, true};"),
     Planted("outputs without a map past their end", TILE, "tile_unmapped", (OUT, RACE, WRONG),
             "if (place.m >= rows_ || place.n >= columns_) return;",
@@ -164,8 +160,8 @@ FAULTS = (
             "if (ptx::tid() % row_lanes == 0 && m < rows_)",
             "if (m < rows_)"),
     Planted("columns outside are reduced", DIRECT, "simt_mixed", (WRONG,),
-            "Outputs outputs{stores, row_, column_[g], e, n + e < columns_};",
-            "Outputs outputs{stores, row_, column_[g], e, true};"),
+            "return Outputs{stores, row_, column_[g], pair + e, n + pair + e < columns_};",
+            "return Outputs{stores, row_, column_[g], pair + e, true};"),
     Planted("row's sum is not begun anew", DIRECT, "sm80_mixed", (WRONG,),
             "        value = neutral<kSpec.reduction, Held<kSpec.held>>();\n      }\n    });\n  }\n\n"
             "  /// The tile is complete",

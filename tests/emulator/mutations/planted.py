@@ -11,6 +11,11 @@ SCHEDULER = "scheduler.cuh"
 SWIZZLE = "swizzle.cuh"
 TILE_STORE = "tile_store.cuh"
 MMA_OPERAND = "mma_operand.cuh"
+NUMERIC = "numeric.cuh"
+LOAD = "epilogue_load.cuh"
+TILE = "epilogue_tile.cuh"
+REDUCE = "epilogue_reduce.cuh"
+DIRECT = "epilogue_direct.cuh"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,6 +90,13 @@ CASES = {
     "direct": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, False, (72, 77, 136), (72, 77, 136, 2)),
     "large": sm90(BF16, "", "128, 128", 4, "1, 1", "cooperative", False, True, (200, 136, 320)),
     "banded": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (320, 136, 72)),
+    "batched": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (72, 72, 72, 3, 2)),
+    "split": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (200, 136, 72, 1, 3)),
+    "along": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (72, 264, 72, 1, 2, True)),
+    "bytes": sm90(
+        "Type::u8, Type::i8, Type::i32, Type::i32", "", "64, 64", 3, "1, 1", "single", False, True,
+        (72, 72, 136),
+    ),
     "sm80": Case(
         "sm80_gemm",
         f"{BF16}, false, false, 64, 64, 32, 2, 2, 3, 16, 16, true",
@@ -104,6 +116,30 @@ CASES = {
         "sm80_gemm",
         "Type::f64, Type::f64, Type::f64, Type::f64, false, true, 64, 64, 16, 2, 2, 3, 16, 16, true",
         ((66, 66, 34),),
+    ),
+    "sm80_split": Case(
+        "sm80_gemm", f"{BF16}, false, false, 64, 64, 32, 2, 2, 3, 16, 16, true", ((40, 40, 40, 3, 2),),
+    ),
+    "sm80_fp8": Case(
+        "sm80_gemm",
+        "Type::e5m2, Type::e4m3, Type::f32, Type::f32, false, true, 64, 64, 64, 2, 2, 3, 4, 4, false",
+        ((40, 36, 68),),
+    ),
+    "sm80_signs": Case(
+        "sm80_gemm",
+        "Type::i8, Type::u8, Type::i32, Type::i32, false, false, 64, 64, 64, 2, 2, 3, 16, 16, true",
+        ((40, 40, 80),),
+    ),
+    "simt_split": Case(
+        "simt_gemm",
+        f"{BF16}, Vectors::last, Vectors::last, true, 64, 64, 16, 8, 8",
+        ((40, 40, 24, 3, 2),),
+    ),
+    "simt_bytes": Case(
+        "simt_gemm",
+        "Type::i8, Type::i8, Type::i32, Type::i32, Vectors::last, Vectors::next_to_last, true, 64, "
+        "64, 16, 8, 8",
+        ((40, 36, 40),),
     ),
     "simt": Case(
         "simt_gemm",

@@ -52,10 +52,12 @@ bool fits(const Outcome& outcome, const std::string& expected) {
 int judge(const std::vector<Run>& runs, int argc, char** argv) {
   const std::vector<std::string> expected = split(argc > 1 ? argv[1] : "");
   const int seeds = argc > 2 ? std::atoi(argv[2]) : 4;
-  std::vector<Options> all(2);
+  Options programmatic;
+  programmatic.programmatic = true;
+  std::vector<Options> all(2, programmatic);
   all[1].schedule = Schedule::eager;
   for (int seed = 1; seed <= seeds; ++seed) {
-    all.emplace_back();
+    all.push_back(programmatic);
     all.back().schedule = Schedule::random;
     all.back().seed = static_cast<std::uint64_t>(seed);
   }

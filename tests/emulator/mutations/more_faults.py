@@ -1,0 +1,241 @@
+"""Further faults: batches, split batches, other types, dependent launches, alignment, schedules."""
+
+from planted import (
+    DIRECT,
+    ELEMENTWISE,
+    LOAD,
+    NUMERIC,
+    PIPELINE,
+    REDUCE,
+    SCHEDULER,
+    SIMT,
+    SM80,
+    SM90,
+    TILE,
+    TILE_STORE,
+    Planted,
+)
+
+WRONG = "wrong output"
+RACE = "race"
+DEADLOCK = "deadlock"
+COUNT = "transaction count"
+ARRIVALS = "too many arrivals"
+CLASH = "named barrier clash"
+FLIGHT = "accumulators in flight"
+UNSET = "uninitialised memory"
+OUT = "out of bounds"
+LEFT = "asynchronous work left over"
+MISUSE = "misused mbarrier"
+DEPENDENT = "missing griddepcontrol.wait"
+
+# Of multiply_stage.
+PRODUCT = """      ptx::wgmma_mma_async<config.a, config.b, config.a_m_major, config.b_n_major>(
+          acc.block[i], descriptor_a + ((i * LayoutA::kStep64 + step * LayoutA::kStepK) >> 4),
+          descriptor_b + (step * LayoutB::kStepK >> 4), add || step > 0);
+"""
+
+FAULTS = (
+    # kernels/sm90_gemm.cuh
+    Planted("A is that of the first batch", SM90, "batched", (WRONG,),
+            "m, k, p.a_batched ? tile.l : 0, place.n",
+            "m, k, 0, place.n"),
+    Planted("B is that of the next batch", SM90, "batched", (WRONG,),
+            "n, k, p.b_batched ? tile.l : 0",
+            "n, k, p.b_batched ? tile.l + 1 : 0"),
+    Planted("A's part is chosen by the wrong mode", SM90, "cluster", (WRONG, RACE, OUT),
+            "tile.l : 0, place.n,\n                   place.sharers_of_a());",
+            "tile.l : 0, place.m,\n                   place.sharers_of_a());"),
+    Planted("stage is filled, then waited for", SM90, "cooperative", (RACE,),
+            "      ring.wait_empty(at);\n      ptx::mbarrier_arrive_expect_tx(barrier, "
+            "config.stage_bytes());\n      LoadA::issue(p.a,",
+            "      ptx::mbarrier_arrive_expect_tx(barrier, "
+            "config.stage_bytes());\n      LoadA::issue(p.a,"),
+    Planted("CTAs of a cluster load the same rows", SM90, "cluster", (WRONG,),
+            "const i32 m = (tile.m * config.cluster_m + static_cast<i32>(place.m)) * "
+            "config.tile_m;\n    const i32 n = (tile.n * config.cluster_n + "
+            "static_cast<i32>(place.n)) * config.tile_n;\n    for (i32 step",
+            "const i32 m = (tile.m * config.cluster_m) * "
+            "config.tile_m;\n    const i32 n = (tile.n * config.cluster_n + "
+            "static_cast<i32>(place.n)) * config.tile_n;\n    for (i32 step"),
+    Planted("modes of the cluster exchanged", SM90, "pair", (WRONG, OUT, DEADLOCK, COUNT, RACE),
+            "{rank % config.cluster_m, rank / config.cluster_m}",
+            "{rank / config.cluster_m, rank % config.cluster_m}"),
+    Planted("B is read from the consumer's rows", SM90, "cooperative", (WRONG, RACE, UNSET, OUT),
+            "shared.a(at.stage) + row_offset, shared.b(at.stage), true);",
+            "shared.a(at.stage) + row_offset, shared.b(at.stage) + row_offset, true);"),
+    Planted("wgmma.fence after the products", SM90, "pingpong", ("missing wgmma.fence",),
+            "  ptx::wgmma_fence();\n#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
+            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            + PRODUCT + "    }\n  }\n",
+            "#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
+            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            + PRODUCT + "    }\n  }\n  ptx::wgmma_fence();\n"),
+    Planted("group is committed before its products", SM90, "cooperative", (FLIGHT, RACE),
+            "#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
+            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            + PRODUCT + "    }\n  }\n  ptx::wgmma_commit_group();\n",
+            "  ptx::wgmma_commit_group();\n"
+            "#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
+            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            + PRODUCT + "    }\n  }\n"),
+    Planted("accumulators are cleared during the first products", SM90, "large", (FLIGHT,),
+            "    if (k > 0) {\n      ptx::wgmma_wait_group<1>();",
+            "    if (k == 0) acc.clear();\n    if (k > 0) {\n      ptx::wgmma_wait_group<1>();"),
+    Planted("promoted sums are added twice", SM90, "promoted", (WRONG,),
+            "    acc.add(part);\n",
+            "    acc.add(part);\n    acc.add(part);\n"),
+    Planted("promoted sums are added before the wait", SM90, "promoted", (FLIGHT, WRONG),
+            "    ptx::wgmma_wait_group<0>();\n    part.use();",
+            "    part.use();\n    ptx::wgmma_wait_group<0>();"),
+    Planted("types of A and B exchanged", SM90, "bytes", (WRONG,),
+            "wgmma_mma_async<config.a, config.b, config.a_m_major",
+            "wgmma_mma_async<config.b, config.a, config.a_m_major"),
+    Planted("producer lets go of its registers at its end", SM90, "cooperative", (DEADLOCK,),
+            "    if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();\n"
+            "    if (ptx::tid() / 32 == 0 && ptx::elect_one()) "
+            "sm90::produce<config>(p, shared, place, tiles);\n",
+            "    if (ptx::tid() / 32 == 0 && ptx::elect_one()) "
+            "sm90::produce<config>(p, shared, place, tiles);\n"
+            "    if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();\n"),
+    Planted("one warp lets go of its registers", SM90, "cooperative",
+            ("divergent instruction", DEADLOCK),
+            "    if constexpr (kMove) ptx::reg_dec<",
+            "    if (ptx::tid() / 32 == 0) ptx::reg_dec<"),
+    Planted("does not wait for the launch before", SM90, "cooperative", (DEPENDENT,),
+            "  ptx::griddepcontrol_wait();\n",
+            ""),
+    Planted("stores are not awaited at the end", SM90, "cooperative", (LEFT,),
+            "  store.finish();\n",
+            ""),
+    Planted("turn is passed to itself", SM90, "pingpong", (CLASH, DEADLOCK),
+            "ptx::bar_arrive<2 - consumer, 256>()",
+            "ptx::bar_arrive<1 + consumer, 256>()"),
+    Planted("staging memory off by 64 bytes", SM90, "cooperative", ("misaligned",),
+            "base + config.staging_offset() +",
+            "base + 64 + config.staging_offset() +"),
+    Planted("stages off by 64 bytes", SM90, "direct", ("misaligned",),
+            "return base + stage * config.stage_bytes();",
+            "return base + 64 + stage * config.stage_bytes();"),
+    Planted("barriers lie on the staging memory", SM90, "cooperative",
+            (MISUSE,),
+            "return {base + config.barrier_offset()};",
+            "return {base + config.staging_offset()};"),
+    Planted("barriers past the end of shared memory", SM90, "pingpong", (OUT,),
+            "return {base + config.barrier_offset()};",
+            "return {base + config.barrier_offset() + 64};"),
+    # pipeline.cuh
+    Planted("one stage too many is skipped", PIPELINE, "pingpong",
+            (RACE, ARRIVALS, DEADLOCK, WRONG),
+            "const u32 next = stage + count;",
+            "const u32 next = stage + count + 1;"),
+    Planted("empty barriers count one release too many", PIPELINE, "cooperative", (DEADLOCK,),
+            "mbarrier_init(empty(stage), releases);",
+            "mbarrier_init(empty(stage), releases + 1);"),
+    Planted("last stage's barriers are not initialised", PIPELINE, "direct", (MISUSE,),
+            "for (u32 stage = 0; stage < stages; ++stage)",
+            "for (u32 stage = 0; stage + 1 < stages; ++stage)"),
+    # scheduler.cuh
+    Planted("tiles are done twice", SCHEDULER, "split", (RACE, WRONG),
+            "next_ += step_;",
+            "next_ += step_ > 1 ? step_ - 1 : 1;"),
+    Planted("first tile is left out", SCHEDULER, "large", (WRONG,),
+            "next_(cluster), step_",
+            "next_(cluster + 1), step_"),
+    Planted("tiles of the first batch alone", SCHEDULER, "batched", (WRONG, RACE),
+            "return {static_cast<i32>(l),",
+            "return {0 * static_cast<i32>(l),"),
+    Planted("plane of rows alone", SCHEDULER, "along", (WRONG, OUT),
+            "static_cast<u32>(p_.tiles_m * p_.tiles_n)",
+            "static_cast<u32>(p_.tiles_m * p_.tiles_m)"),
+    Planted("columns of a problem walked along N", SCHEDULER, "along", (WRONG, OUT, RACE),
+            "static_cast<i32>(p_.along_n ? column : row)",
+            "static_cast<i32>(row)"),
+    # tile_store.cuh
+    Planted("stores to the first batch", TILE_STORE, "batched", (WRONG, RACE),
+            "{at.n + first, at.m, at.l}",
+            "{at.n + first, at.m, 0}"),
+    Planted("half of a fragment's rows are stored", TILE_STORE, "direct", (WRONG,),
+            "for (int h = 0; h < 2; ++h) {\n      const i32 m = at.m",
+            "for (int h = 0; h < 1; ++h) {\n      const i32 m = at.m"),
+    Planted("neighbours exchanged", TILE_STORE, "cooperative", (WRONG,),
+            "(value(j + q / 2, q % 2, 0), value(j + q / 2, q % 2, 1))",
+            "(value(j + q / 2, q % 2, 1), value(j + q / 2, q % 2, 0))"),
+    Planted("one thread stores, another waits", TILE_STORE, "cooperative", (RACE, LEFT),
+            "if (thread_ == 0) {\n        ptx::cp_async_bulk_tensor_store",
+            "if (thread_ == 32) {\n        ptx::cp_async_bulk_tensor_store"),
+    # kernels/sm80_gemm.cuh
+    Planted("bands as wide as they are high", SM80, "sm80", (WRONG, OUT, RACE),
+            "const u32 band = p.group * p.tiles_n;",
+            "const u32 band = p.group * p.tiles_m;"),
+    Planted("B is that of the first batch", SM80, "sm80", (WRONG,),
+            "CopyB copy_b(batch(p.b, config.b)",
+            "CopyB copy_b(p.b.address"),
+    Planted("batches of the other CTAs too", SM80, "sm80_split", (RACE,),
+            "l < p.l; l += static_cast<i32>(ptx::nctaid_z()))",
+            "l < p.l; ++l)"),
+    Planted("half of a word of e5m2", SM80, "sm80_fp8", (WRONG,),
+            "(pair & 0xff) << 8 | (pair & 0xff00) << 16",
+            "(pair & 0xff) << 8 | (pair & 0xff00) << 8"),
+    Planted("second half of a word from its middle", SM80, "sm80_fp8", (WRONG,),
+            "word >> (16 * half) & 0xffff",
+            "word >> (8 * half) & 0xffff"),
+    Planted("signs of A and B exchanged", SM80, "sm80_signs", (WRONG,),
+            "ptx::mma_m16n8k32<a_type, b_type>(acc, a, b);",
+            "ptx::mma_m16n8k32<b_type, a_type>(acc, a, b);"),
+    Planted("one element too many of a chunk", SM80, "sm80_bytes", (OUT, RACE, WRONG),
+            "if (e >= elements) return;",
+            "if (e > elements) return;"),
+    Planted("does not wait for the launch before", SM80, "sm80", (DEPENDENT,),
+            "  ptx::griddepcontrol_wait();\n",
+            ""),
+    # kernels/simt_gemm.cuh
+    Planted("rows and columns of a band exchanged", SIMT, "simt_any", (WRONG, OUT),
+            "return {first + within % rows, within / rows};",
+            "return {first + within / rows, within % rows};"),
+    Planted("batches of the other CTAs too", SIMT, "simt_split", (RACE,),
+            "l < p.l; l += ptx::nctaid_z())",
+            "l < p.l; ++l)"),
+    Planted("does not wait for the launch before", SIMT, "simt", (DEPENDENT,),
+            "  ptx::griddepcontrol_wait();\n",
+            ""),
+    # numeric.cuh
+    Planted("i8 without its sign", NUMERIC, "simt_bytes", (WRONG,),
+            "if constexpr (type == Type::i8) return static_cast<i8>(bits);",
+            "if constexpr (type == Type::i8) return static_cast<u8>(bits);"),
+    # kernels/simt_elementwise.cuh
+    Planted("does not wait for the launch before", ELEMENTWISE, "elementwise", (DEPENDENT,),
+            "  ptx::griddepcontrol_wait();\n",
+            ""),
+    Planted("elements of the next mode a row apart", ELEMENTWISE, "elementwise", (WRONG, OUT),
+            "at.b += index * p.b_stride[mode];",
+            "at.b += index * p.a_stride[mode];"),
+    # the epilogues
+    Planted("barriers of the vectors count two arrivals", LOAD, "tile_aux", (DEADLOCK,),
+            "values().init(1);",
+            "values().init(2);"),
+    Planted("boxes come from the batch before", LOAD, "tile_mixed", (WRONG, OUT),
+            "from.mapped == 1 ? at.l : 0}",
+            "0}"),
+    Planted("outputs of the first batch", TILE, "tile_mixed", (WRONG, RACE),
+            "cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});",
+            "cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, 0});"),
+    Planted("half of the threads copy all elements", TILE, "tile_unmapped", (WRONG, UNSET, RACE),
+            "over_box<kColumns, 1, 128>(\n        thread_,",
+            "over_box<kColumns, 1, 64>(\n        thread_,"),
+    Planted("one thread sends, another waits", TILE, "tile", (RACE, LEFT),
+            "if (thread_ == 0) ptx::cp_async_bulk_commit_group();",
+            "if (thread_ == 1) ptx::cp_async_bulk_commit_group();"),
+    Planted("sums of lanes in one place", REDUCE, "sm80_mixed", (RACE, WRONG),
+            "ptx::smem_base() + ptx::tid() * kSize;",
+            "ptx::smem_base() + across * kSize;"),
+    Planted("second stage does not wait for the first", REDUCE, "simt_mixed", (DEPENDENT,),
+            "  ptx::griddepcontrol_wait();\n",
+            ""),
+    Planted("parts of all batches in one place", REDUCE, "simt_mixed", (RACE, WRONG),
+            "((kBatch ? 0 : l * to.parts) + part)",
+            "(part)"),
+    Planted("every lane leaves the part of a column", DIRECT, "simt_mixed", (RACE,),
+            "if (ptx::tid() % 32 < row_lanes && at < columns_)",
+            "if (at < columns_)"),
+)

@@ -1,0 +1,162 @@
+"""Kernel classes written in Python, launched as on a card: parameters, fills, workspace, streams."""
+
+import importlib.util
+import pathlib
+import threading
+
+import numpy as np
+import pytest
+
+import estoc
+
+EXAMPLES = pathlib.Path(__file__).parents[3] / "examples/python"
+
+
+@pytest.fixture
+def register():
+    """Registers classes for one test; loads the example of a name."""
+    before = list(estoc.providers.PythonProvider.cuda_classes)
+
+    def work(what):
+        if not isinstance(what, str):
+            return estoc.register(what)
+        spec = importlib.util.spec_from_file_location(what, EXAMPLES / f"{what}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    yield work
+    for kernel_class in list(estoc.providers.PythonProvider.cuda_classes):
+        if kernel_class not in before:
+            estoc.unregister(kernel_class)
+
+
+@pytest.mark.parametrize("device", [0, 1])
+def test_the_example(product, driver, register, device):
+    register("cuda_source_kernel")
+    a, b, out, wanted = product(device=device, dtype="f4")
+    args = estoc.GemmArguments(a, b, out)
+    kernels = estoc.get_kernels(args, providers="python")
+    assert (len(kernels), kernels.failures) == (6, [])
+    kernel = kernels[3]
+    artifact = kernel.compile(args)
+    stream = driver.stream(device)
+    for call in (
+        lambda: kernel.run(args),
+        lambda: kernel.run(args, artifact, stream=stream, assume_supported_args=True),
+        kernel.bind(args, artifact),
+        lambda: estoc.compile_all(kernels)[3].kernel.run(args),
+    ):
+        out.put(np.full(out.shape, 77, "f4"))
+        call()
+        np.testing.assert_array_equal(out.get(), wanted)
+
+
+SOURCE = """
+extern "C" __global__ void halves(const float* a, const float* b, float* parts, int m, int n,
+                                  int k) {
+  const int half = blockIdx.x;
+  for (int i = threadIdx.x; i < m * n; i += blockDim.x) {
+    float sum = 0;
+    for (int l = half; l < k; l += 2) sum += a[i / n * k + l] * b[l * n + i % n];
+    parts[half * m * n + i] = sum;
+  }
+}
+extern "C" __global__ void add(const float* parts, float* out, int count) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) out[i] += parts[i] + parts[count + i];
+}
+"""
+
+
+class TwoSteps(estoc.CudaKernelClass):
+    """A fill and two kernels, with workspace between them."""
+
+    def __init__(self):
+        self.seen = []
+
+    def configurations(self):
+        yield {"a": "f32", "layouts": "ttt"}
+
+    def code(self, config, target):
+        return estoc.CudaCode(SOURCE, entries=("halves", "add"))
+
+    def workspace_size(self, config, args):
+        m, n, _, _ = args.extents
+        return 8 * m * n
+
+    def plan(self, config, args, workspace, launch):
+        self.seen.append((launch.target, launch.multiprocessors, workspace.shape, repr(launch)))
+        m, n, k, _ = (np.int32(one) for one in args.extents)
+        launch.fill(args.out)
+        launch.kernel(2, 32, args.A, args.B, workspace, m, n, k)
+        launch.kernel((1, 1, 1), (64, 1), workspace, args.out, np.int32(m * n), entry=1)
+        self.last = launch
+
+
+def test_several_steps_and_workspace(product, driver, register, monkeypatch):
+    made = []
+    monkeypatch.setattr(TwoSteps, "__init__", lambda self: (made.append(self), setattr(self, "seen", []))[0])
+    register(TwoSteps)
+    a, b, out, wanted = product(dtype="f4")
+    args = estoc.GemmArguments(a, b, out)
+    kernel = estoc.kernel_by_name("two_steps-f32-ttt")
+    size = kernel.get_workspace_size(args)
+    assert size == 8 * 24 * 40
+    kernel.run(args)
+    np.testing.assert_array_equal(out.get(), wanted)
+    from device_arrays import DeviceArray
+
+    room = DeviceArray(driver, np.zeros(size + 256, "u1"))
+    out.put(np.full(out.shape, 77, "f4"))
+    kernel.run(args, workspace=room)
+    np.testing.assert_array_equal(out.get(), wanted)
+    assert made[0].seen[-1] == ("sm_90a", 4, (size + 256,), "<CudaLaunch of 0 steps>")
+    assert repr(made[0].last) == "<CudaLaunch, over>"
+    with pytest.raises(ValueError, match="to be used within plan"):
+        made[0].last.kernel(1, 1)
+
+
+def test_what_plan_raises_reaches_the_caller(product, register):
+    class Raises(TwoSteps):
+        def plan(self, config, args, workspace, launch):
+            launch.kernel(1, 1, object())
+
+    register(Raises)
+    a, b, out, _ = product(dtype="f4")
+    args = estoc.GemmArguments(a, b, out)
+    kernel = estoc.kernel_by_name("raises-f32-ttt")
+    for call in (kernel.run, kernel.bind):
+        with pytest.raises(TypeError, match="as parameter 0, got object"):
+            call(args)
+
+    class Full(TwoSteps):
+        def plan(self, config, args, workspace, launch):
+            for _ in range(7):
+                launch.kernel(1, 1)
+
+    register(Full)
+    with pytest.raises(ValueError, match="launch|plan|steps"):
+        estoc.kernel_by_name("full-f32-ttt").run(args)
+
+
+def test_many_threads(product, register):
+    register("cuda_source_kernel")
+    problems = [product(m=8 + m, dtype="f4", seed=m) for m in range(16)]
+    failed = []
+
+    def work(a, b, out, wanted):
+        try:
+            args = estoc.GemmArguments(a, b, out)
+            kernel = estoc.get_kernels(args, providers="python")[0]
+            for _ in range(5):
+                kernel.run(args)
+            np.testing.assert_array_equal(out.get(), wanted)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=problem) for problem in problems]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed[0]

@@ -1,0 +1,151 @@
+"""Programs in Python on two GPUs, which are the emulator's: discovery to launch, and what goes wrong."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from device_arrays import DeviceArray
+
+import estoc
+
+
+def test_devices():
+    assert [device["target"] for device in estoc.cuda_devices()] == ["sm_90a", "sm_90a"]
+
+
+@pytest.mark.parametrize("device", [0, 1])
+def test_discovery_to_launch(product, device):
+    a, b, out, wanted = product(device=device)
+    args = estoc.GemmArguments(a, b, out)
+    assert args.device == f"cuda:{device}"
+    kernels = estoc.get_kernels(args)
+    for name in ("simt_gemm", "sm80_gemm", "sm90_gemm"):
+        out.put(np.full(out.shape, 77, "f4"))
+        kernel = next(each for each in kernels if each.name.startswith(name))
+        artifact = kernel.compile(args)
+        kernel.run(args, artifact)
+        np.testing.assert_array_equal(out.get(), wanted, name)
+
+
+def test_plan_on_a_stream_of_ones_own(product, driver):
+    a, b, out, wanted = product()
+    stream = driver.stream()
+    plan = estoc.plan(a, b, out)
+    plan(a, b, out, stream=stream)
+    np.testing.assert_array_equal(out.get(), wanted)
+    a2, b2, out2, wanted2 = product(m=30, seed=2)
+    plan(a2, b2, out2, stream=stream)
+    np.testing.assert_array_equal(out2.get(), wanted2)
+
+
+def test_epilogue_with_a_sum_over_rows(product, driver):
+    a, b, out, wanted = product()
+    bias = np.arange(40, dtype="f4")
+    sums = DeviceArray(driver, np.zeros((24, 1), "f4"))
+    epilogue = estoc.EpilogueArguments(
+        "D = relu(accum + bias); s = sum(D)", bias=DeviceArray(driver, bias), s=sums
+    )
+    args = estoc.GemmArguments(a, b, out, epilogue=epilogue)
+    estoc.get_kernels(args, metadata_filter="class=sm90_gemm")[0].run(args)
+    np.testing.assert_array_equal(out.get(), np.maximum(wanted + bias, 0))
+    np.testing.assert_array_equal(sums.get(), out.get().sum(1, keepdims=True))
+
+
+def test_sixteen_threads(product):
+    problems = []
+
+    def work(seed):
+        try:
+            a, b, out, wanted = product(m=10 + seed, device=seed % 2, seed=seed)
+            args = estoc.GemmArguments(a, b, out)
+            estoc.get_kernels(args, metadata_filter="class=simt_gemm")[0].run(args)
+            np.testing.assert_array_equal(out.get(), wanted)
+        except BaseException as error:  # pytest does not see what a thread raises
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems, problems[0]
+
+
+def test_devices_do_not_mix(product):
+    a, b, _, _ = product(device=0)
+    _, _, out, _ = product(device=1)
+    with pytest.raises(ValueError, match=r"cuda:[01].*cuda:[01]"):
+        estoc.GemmArguments(a, b, out)
+
+
+def test_memory_of_the_host_is_no_devices(product):
+    a, b, out, _ = product()
+    host = np.zeros(out.shape, "f4")
+    out.__cuda_array_interface__["data"] = (host.ctypes.data, False)
+    with pytest.raises(ValueError, match=r"out.*host pointer"):
+        estoc.GemmArguments(a, b, out)
+
+
+def test_an_artifact_serves_both_devices(product):
+    a, b, out, wanted = product(device=0)
+    args = estoc.GemmArguments(a, b, out)
+    kernel = estoc.get_kernels(args)[0]
+    artifact = kernel.compile(args)
+    others = product(device=1, seed=5)
+    for left, right, where, expected in ((a, b, out, wanted), others):
+        kernel.run(estoc.GemmArguments(left, right, where), artifact)
+        np.testing.assert_array_equal(where.get(), expected)
+
+
+def test_a_forked_child_is_refused(product):
+    a, b, out, _ = product()
+    args = estoc.GemmArguments(a, b, out)
+    kernel = estoc.get_kernels(args)[0]
+    kernel.run(args)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            kernel.run(args)
+            word = "it ran"
+        except estoc.Error as error:
+            word = str(error)
+        os.write(writing, word.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert "forked" in os.read(reading, 4096).decode()
+
+
+def test_a_kernel_that_writes_elsewhere_is_named(product):
+    """The last test: the context of the device stays broken."""
+
+    @estoc.register
+    class Wild(estoc.CudaKernelClass):
+        name = "wild_gemm"
+
+        def configurations(self):
+            yield {"a": "f16", "b": "f16", "acc": "f32", "out": "f32"}
+
+        def code(self, config, target):
+            return estoc.CudaCode(
+                """
+                #include <estoc/ptx/memory.cuh>
+                extern "C" __global__ void estoc_kernel(estoc::u64 out) {
+                  estoc::ptx::st_global<1>(out + (1 << 22), estoc::Words<1>{{1}});
+                }
+                """
+            )
+
+        def plan(self, config, args, workspace, launch):
+            launch.kernel(1, 1, args.out)
+
+    try:
+        a, b, out, _ = product(device=1)
+        args = estoc.GemmArguments(a, b, out)
+        kernel = estoc.get_kernels(args, metadata_filter="class=wild_gemm")[0]
+        with pytest.raises(estoc.Error, match="(?s)CUDA_ERROR_ILLEGAL_ADDRESS.*ran earlier"):
+            kernel.run(args)
+            kernel.run(args)
+    finally:
+        estoc.unregister(Wild)
