@@ -171,8 +171,8 @@ FAULTS = (
             "if (from.vectors != 0 && n + 4 <= columns_) {",
             "if (from.vectors != 0) {"),
     Planted("rows outside are stored", DIRECT, "sm80_linear", (OUT, RACE, WRONG),
-            "    if (m >= rows_) return;\n#pragma unroll",
-            "#pragma unroll"),
+            "    if (m >= rows_) return;\n",
+            ""),
     # kernels/sm80_gemm.cuh
     Planted("epilogue: no warp barrier before the next rows", SM80, "sm80_linear", (RACE,),
             "  for (int i = 0; i < S::kBlocksM; ++i) {\n    if (i > 0) ptx::bar_warp_sync();\n",
