@@ -102,6 +102,10 @@ files '*.cpp' '*.h' '*.hpp' '*.cuh' | xargs -r clang-format --dry-run --Werror
 
 build=$root/build/lint
 scripts/build.sh --configure lint
+if [[ -x build/python/bin/python ]]; then  # test_python.sh makes it
+  cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON \
+    -DPython_EXECUTABLE="$root/build/python/bin/python" >/dev/null
+fi
 mapfile -t sources < <(changed | translation_units | compiled)
 echo "clang-tidy on ${#sources[@]} files"
 export BUILD=$build DEADLINE=$(($(date +%s) + seconds))

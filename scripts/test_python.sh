@@ -1,32 +1,62 @@
 #!/usr/bin/env bash
-# Builds the Python package into a build folder and tests it, with NumPy and ml_dtypes alone.
-# Usage: test_python.sh [--build FOLDER] [PYTEST OPTION...]    (build/release by default)
+# Builds the Python package into a build folder and tests it: with NumPy and ml_dtypes, on the virtual
+# GPU, and with torch, JAX and Triton where there is an environment that has them.
+# Usage: test_python.sh [--build FOLDER] [--frameworks] [PYTEST OPTION...]
+#   --build FOLDER   build/release by default
+#   --frameworks     makes that environment, of about 5 GB, in $ESTOC_FRAMEWORKS, by default
+#                    ~/.cache/estoc/frameworks; it is used by every later run
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$root/build/release
-if [[ ${1:-} == --build ]]; then
-  build=$(realpath -m "$2")
-  shift 2
-fi
+frameworks=${ESTOC_FRAMEWORKS:-${XDG_CACHE_HOME:-$HOME/.cache}/estoc/frameworks}
+make_frameworks=false
+while [[ $# != 0 ]]; do
+  case $1 in
+    --build)
+      build=$(realpath -m "$2")
+      shift
+      ;;
+    --frameworks) make_frameworks=true ;;
+    *) break ;;
+  esac
+  shift
+done
 python=$root/build/python/bin/python
 
 "$root/scripts/install_packages.sh" build python
 cd "$root"
-if ! "$python" -c 'import auditwheel, hypothesis, ml_dtypes, mypy, nanobind, numpy, pytest, scikit_build_core, tqdm' 2>/dev/null; then
+needed='auditwheel, hypothesis, ml_dtypes, mypy, nanobind, numpy, pytest, scikit_build_core, tqdm'
+if ! "$python" -c "import $needed" 2>/dev/null; then
   echo "Making build/python"
   python3 -m venv build/python
   "$python" -m pip install --quiet --disable-pip-version-check -r scripts/python_packages.txt
+fi
+if $make_frameworks && [[ ! -x $frameworks/bin/python ]]; then
+  echo "Making $frameworks"
+  python3 -m venv "$frameworks"
+  "$frameworks/bin/python" -m pip install --quiet --disable-pip-version-check \
+    -r scripts/python_packages.txt torch jax
 fi
 if [[ ! -f $build/CMakeCache.txt ]]; then
   "$root/scripts/build.sh" --configure "$(basename "$build")"
 fi
 cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON -DPython_EXECUTABLE="$python" >/dev/null
 echo "Building ${build#"$root"/}/python"
-cmake --build "$build" --target estoc_python estoc_stub estoc_virtual_driver estoc_virtual_nvrtc
+cmake --build "$build" --target estoc_python estoc_stub estoc_cli estoc_virtual_driver estoc_virtual_nvrtc
 cd tests/python
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$build/python ESTOC_PROGRAMS=$build ESTOC_BUILD=$build
-pytest=("$python" -m pytest -q -p no:cacheprovider --rootdir "$root")
-"${pytest[@]}" --ignore virtual_gpu "$@" .
+pytest=(-m pytest -q -p no:cacheprovider --rootdir "$root")
+tested=$python
+if [[ -x $frameworks/bin/python ]]; then
+  "$frameworks/bin/python" -c 'import estoc' || {
+    echo "test_python: $frameworks is of another Python than build/python; remove it" >&2
+    exit 1
+  }
+  tested=$frameworks/bin/python
+else
+  echo "NOT TESTED: torch, JAX and Triton; scripts/test_python.sh --frameworks installs them (5 GB)"
+fi
+"$tested" "${pytest[@]}" --ignore virtual_gpu "$@" .
 if [[ $# == 0 ]]; then
-  "$root/scripts/virtual_gpu.sh" "${pytest[@]}" virtual_gpu
+  "$root/scripts/virtual_gpu.sh" "$python" "${pytest[@]}" virtual_gpu
 fi

@@ -8,8 +8,8 @@
 namespace estoc::python {
 
 inline void* pointer_at(std::uintptr_t address) {
-  return reinterpret_cast<void*>(
-      address);  // NOLINT(performance-no-int-to-ptr): there is no other way
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): there is no other way
+  return reinterpret_cast<void*>(address);
 }
 
 inline void* pointer_of(nb::handle number) {

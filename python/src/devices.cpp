@@ -49,7 +49,7 @@ std::string layout_string(const nb::args& strides) {
 void bind_devices(nb::module_& module) {
   module.def(
       "is_device_cc_supported",
-      [](nb::iterable wanted) {
+      [](const nb::iterable& wanted) {
         std::vector<int> numbers;
         for (const nb::handle cc : wanted)
           numbers.push_back(nb::cast<int>(cc));

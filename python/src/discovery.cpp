@@ -205,7 +205,8 @@ void bind_list(nb::module_& module) {
       .def("__bool__", [](const PyKernelList& self) { return self.size() != 0; })
       .def("__getitem__",
            [](PyKernelList& self, Py_ssize_t index) { return self.at(index_of(self, index)); })
-      .def("__getitem__", [](PyKernelList& self, nb::slice slice) { return slice_of(self, slice); })
+      .def("__getitem__",
+           [](PyKernelList& self, const nb::slice& slice) { return slice_of(self, slice); })
       .def_prop_ro(
           "failures", &failures_of,
           "(provider, kernel class, message) of each class that raised while it was asked.")

@@ -99,7 +99,7 @@ nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle accumul
                   nb::handle epilogue, nb::handle stream) {
   const Tensor left = import_tensor(a, "a");
   const Tensor right = import_tensor(b, "b");
-  const nb::object made = out.is_none() ? allocate(a, left, right) : nb::borrow(out);
+  nb::object made = out.is_none() ? allocate(a, left, right) : nb::borrow(out);
   const Tensor result = import_tensor(made, "out");
   if (result.read_only) {
     fail_value("out: expected a tensor that can be written, got a read-only one");

@@ -428,7 +428,7 @@ nb::object operands_of(const PyKernelMetadata& metadata) {
 nb::object kernel_type(const std::string& kernel_class) {
   const nb::object package = nb::module_::import_("estoc._estoc");
   nb::dict types = nb::borrow<nb::dict>(package.attr("_kernel_types"));
-  const nb::object found = types.attr("get")(kernel_class);
+  nb::object found = types.attr("get")(kernel_class);
   if (!found.is_none()) return found;
   const nb::object base = package.attr("Kernel");
   nb::dict contents;

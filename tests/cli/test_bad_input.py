@@ -35,6 +35,10 @@ class Names(CliTest):
     def test_provider(self):
         self.fails(NOT_FOUND, "list", "--provider", "cpuu", says=["cpuu"], hint=["cpu"])
 
+    def test_plugins_need_python(self):
+        for words in [("--plugin", "mine", "list"), ("list", "--plugin=mine")]:
+            self.fails(USAGE, *words, says=["no Python in it"], hint=["python3 -m estoc --plugin"])
+
     def test_filter(self):
         for text in ["nonsense", "color=red", "a=", "=f32", "a"]:
             self.fails(USAGE, "list", "--filter", text, says=["filter"])

@@ -160,8 +160,8 @@ FAULTS = (
             "if (ptx::tid() % row_lanes == 0 && m < rows_)",
             "if (m < rows_)"),
     Planted("columns outside are reduced", DIRECT, "simt_mixed", (WRONG,),
-            "first, pair + e, n + pair + e < columns_};",
-            "first, pair + e, true};"),
+            "return Outputs{stores, row_, column_[g], first, pair + e, n + pair + e < columns_};",
+            "return Outputs{stores, row_, column_[g], first, pair + e, true};"),
     Planted("row's sum is not begun anew", DIRECT, "sm80_mixed", (WRONG,),
             "        value = neutral<kSpec.reduction, Held<kSpec.held>>();\n      }\n    });\n  }\n\n"
             "  /// The tile is complete",
@@ -171,8 +171,8 @@ FAULTS = (
             "if (from.vectors != 0 && n + 4 <= columns_) {",
             "if (from.vectors != 0) {"),
     Planted("rows outside are stored", DIRECT, "sm80_linear", (OUT, RACE, WRONG),
-            "    if (m >= rows_) return;\n#pragma unroll\n",
-            "#pragma unroll\n"),
+            "    if (m >= rows_) return;\n",
+            ""),
     # kernels/sm80_gemm.cuh
     Planted("epilogue: no warp barrier before the next rows", SM80, "sm80_linear", (RACE,),
             "  for (int i = 0; i < S::kBlocksM; ++i) {\n    if (i > 0) ptx::bar_warp_sync();\n",
