@@ -171,8 +171,8 @@ TEST(LtEpilogue, OperandsInMemory) {
 }
 
 TEST(LtEpilogue, RefusesOperandsThatItHasNoFormFor) {
-  expect_refused(Told("bias=bf16:row[2]", "accum + bias"),
-                 "a bias whose elements are neighbours", "t0 of stride 2");
+  expect_refused(Told("bias=bf16:row[2]", "accum + bias"), "a bias whose elements are neighbours",
+                 "t0 of stride 2");
   expect_refused(Told("bias=f32:row", "accum + bias"), "a bias of the type", "t0 f32");
   expect_refused(Told("C=f32:t", "accum + C"), "a matrix of the type", "t0 f32");
   expect_refused(Told("C=bf16:n", "accum + C"), "a matrix that lies as out does",

@@ -76,7 +76,8 @@ TEST(Explain, NamesOperationTargetAndEpilogue) {
   EXPECT_EQ(why(gemm(), {.target = Target::sm(90, true)}),
             "target: expected one of cpu, got sm_90a");
   EXPECT_EQ(why(gemm({}, {}, {"D = relu(accum)"})),
-            "epilogue: expected none, got relu(accum) in f32 of \"acc f32; v1 = relu accum; store f16 v1\"");
+            "epilogue: expected none, got relu(accum) in f32 of \"acc f32; v1 = relu accum; store "
+            "f16 v1\"");
   EXPECT_EQ(why(gemm({.accumulator_type = Dtype::f16}, {}, {"D = relu(accum)"})),
             "accumulator_type: expected f32, got f16");
   EXPECT_EQ(why(gemm({.a = Dtype::i8, .b = Dtype::i8}), {.target = Target::sm(80)}),
