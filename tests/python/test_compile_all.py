@@ -176,7 +176,13 @@ def test_sixteen_threads(slow):
     assert all(result == results[0] for result in results.values())
 
 
-INTERRUPTED = """
+# A shell has what it runs in the background ignore Ctrl-C, and so would these programs.
+HEARS_CTRL_C = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+INTERRUPTED = HEARS_CTRL_C + """
 import sys, threading, time
 import estoc
 
@@ -215,7 +221,7 @@ def test_ctrl_c():
     assert time.monotonic() - start < 8
 
 
-REAL = """
+REAL = HEARS_CTRL_C + """
 import os, sys
 import estoc
 
