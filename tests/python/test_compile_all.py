@@ -208,6 +208,13 @@ print(len(artifacts), {one.compiled_obj for one in artifacts})
 """
 
 
+def ended(program, seconds):
+    try:
+        return program.communicate(timeout=seconds)
+    finally:
+        program.kill()
+
+
 def test_ctrl_c():
     program = subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -216,7 +223,7 @@ def test_ctrl_c():
     time.sleep(0.5)
     start = time.monotonic()
     program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=60)
+    out, err = ended(program, 60)
     assert (out, err, program.returncode) == ("interrupted\n20 {b'code'}\n", "", 0)
     assert time.monotonic() - start < 8
 
@@ -254,6 +261,6 @@ def test_ctrl_c_needs_nvrtc(nvrtc, tmp_path):
     assert program.stdout.readline() == "ready\n"
     time.sleep(1.0)
     program.send_signal(signal.SIGINT)
-    out, err = program.communicate(timeout=120)
+    out, err = ended(program, 120)
     assert (out, program.returncode) == ("interrupted\nb'\\x7fELF'\n", 0), err
     assert not list(tmp_path.rglob("*.tmp*"))
