@@ -70,6 +70,8 @@ std::map<CUdeviceptr, Memory>::iterator memory_at(CUdeviceptr address) {
   return address < next->first + next->second.bytes ? next : all.end();
 }
 
+}  // namespace
+
 CUresult check_range(CUdeviceptr address, std::size_t bytes) {
   const std::lock_guard lock(state().mutex);
   const auto found = memory_at(address);
@@ -79,8 +81,6 @@ CUresult check_range(CUdeviceptr address, std::size_t bytes) {
   return refuse(kCudaErrorInvalidValue,
                 fmt::format("{} bytes at {:#x} are not in one allocation", bytes, address));
 }
-
-}  // namespace
 
 ESTOC_DRIVER_CALL cuInit(unsigned /*flags*/) {
   return state().devices.empty() ? jit::kCudaErrorNoDevice : kCudaSuccess;

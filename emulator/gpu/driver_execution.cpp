@@ -253,6 +253,7 @@ ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUker
 ESTOC_DRIVER_CALL cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes,
                                   CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
   return submit(stream, [=] {
     std::memset(std::bit_cast<void*>(to), value, bytes);
     return kCudaSuccess;
@@ -262,6 +263,7 @@ ESTOC_DRIVER_CALL cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size
 ESTOC_DRIVER_CALL cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count,
                                    CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  if (const CUresult result = check_range(to, 4 * count); result != kCudaSuccess) return result;
   return submit(stream, [=] {
     std::fill_n(std::bit_cast<unsigned*>(to), count, value);
     return kCudaSuccess;
@@ -271,6 +273,8 @@ ESTOC_DRIVER_CALL cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t c
 ESTOC_DRIVER_CALL cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
                                        CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
+  if (const CUresult result = check_range(from, bytes); result != kCudaSuccess) return result;
   return submit(stream, [=] {
     std::memmove(std::bit_cast<void*>(to), std::bit_cast<const void*>(from), bytes);
     return kCudaSuccess;

@@ -80,6 +80,9 @@ CUcontext current_context();
 /// kCudaSuccess where the current context can be used.
 CUresult usable_context();
 
+/// kCudaSuccess where these bytes lie in one allocation, of any device.
+CUresult check_range(CUdeviceptr address, std::size_t bytes);
+
 /// Remembers why a call of this thread fails, for cuGetErrorString, and returns `code`.
 CUresult refuse(CUresult code, std::string why);
 
