@@ -169,11 +169,9 @@ __device__ __forceinline__ void release(const Ring<config.stages>& ring, u32 sta
   if constexpr (config.cluster_size() == 1) {
     if (thread == 0) ptx::mbarrier_arrive(ring.empty(stage));
   } else {
-    const bool sharer =
-        ((place.sharers_of_a() | place.sharers_of_b()) >> thread & 1) != 0 && thread < 32;
-    if (sharer && thread < config.cluster_size()) {
-      ptx::mbarrier_arrive_cluster(ring.empty(stage), thread);
-    }
+    if (thread >= config.cluster_size()) return;
+    const auto sharers = place.sharers_of_a() | place.sharers_of_b();
+    if ((sharers >> thread & 1) != 0) ptx::mbarrier_arrive_cluster(ring.empty(stage), thread);
   }
 }
 
