@@ -3,6 +3,7 @@
 from ._estoc import (
     GemmArguments,
     InvalidTypeError,
+    InvalidValueError,
     PerformanceControls,
     Plan,
     RuntimeArguments,
@@ -70,7 +71,7 @@ def _plan_once(
 
 def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
     if not (2 <= left.ndim <= 3 and 2 <= right.ndim <= 3):
-        raise InvalidTypeError(
+        raise InvalidValueError(
             f"a, b: expected tensors of two or three modes, got {left.ndim} and {right.ndim}"
         )
     batches = [one.shape[0] for one in (left, right) if one.ndim == 3]

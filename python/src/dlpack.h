@@ -40,6 +40,11 @@ struct Tensor {
   std::uint64_t byte_offset;
 };
 
+/// The address of the first element.
+inline void* data_of(const Tensor& tensor) {
+  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+}
+
 struct ManagedTensor {
   Tensor tensor;
   void* context;

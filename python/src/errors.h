@@ -1,6 +1,7 @@
 // The library's errors as Python's own kinds of exceptions.
 #pragma once
 
+#include <new>
 #include <string>
 
 #include "binding.h"
@@ -15,6 +16,24 @@ namespace estoc::python {
 /// Sets the Python exception that stands for an error, as the translator does; for functions that
 /// Python calls directly.
 void set_python_error(const Error& error);
+
+/// Runs what may throw where Python calls directly; false with a Python exception set.
+template <typename Function>
+bool guarded(Function&& function) noexcept {
+  try {
+    function();
+    return true;
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const Error& error) {
+    set_python_error(error);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return false;
+}
 
 /// "float" for 1.5: the name of an object's type, for messages.
 std::string class_name(nb::handle object);

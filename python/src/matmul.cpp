@@ -1,35 +1,31 @@
 // estoc.matmul: the plan of a signature, found and run in one call.
-#include <array>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
+#include "addresses.h"
+#include "dlpack.h"
 #include "dtypes.h"
 #include "errors.h"
 #include "plan.h"
+#include "results.h"
+#include "signature.h"
 #include "streams.h"
 
 namespace estoc::python {
 namespace {
 
-constexpr std::size_t kNumbers = 26;
 constexpr std::size_t kMostPlans = 512;
 
-/// Everything that a choice of kernel depends on: layouts, devices, alignments, switches.
-struct Signature {
-  std::array<std::int64_t, kNumbers> numbers{};
-  std::string epilogue;
-  bool operator==(const Signature&) const = default;
+/// What was found for a signature.
+struct Found {
+  nb::object plan;
+  nb::object epilogue;  ///< None or text: its hash is part of the signature
+  Results results;
+  TensorView out;  ///< of the call that was planned
 };
-
-struct SignatureHash {
-  std::size_t operator()(const Signature& signature) const {
-    const auto* bytes = reinterpret_cast<const char*>(signature.numbers.data());
-    return std::hash<std::string_view>()({bytes, sizeof signature.numbers}) ^
-           std::hash<std::string>()(signature.epilogue);
-  }
-};
-
-using Plans = std::unordered_map<Signature, nb::object, SignatureHash>;
+using FoundPointer = std::shared_ptr<const Found>;
+using Plans = std::unordered_map<Signature, FoundPointer, SignatureHash>;
 
 /// Used with the GIL held. Never destroyed: Python may be gone by then.
 Plans& plans() {
@@ -37,35 +33,110 @@ Plans& plans() {
   return *map;
 }
 
-std::size_t add_view(Signature& signature, std::size_t at, const TensorView& view) {
-  auto& numbers = signature.numbers;
-  const Device device = view.device();
-  numbers[at++] = static_cast<std::int64_t>(view.dtype()) | view.rank() << 8 |
-                  static_cast<std::int64_t>(device.kind) << 16 |
-                  static_cast<std::int64_t>(device.index) << 24;
-  numbers[at++] = view.alignment();
-  for (int mode = 0; mode < 3; ++mode) {
-    numbers[at++] = mode < view.rank() ? view.shape(mode) : 0;
-    numbers[at++] = mode < view.rank() ? view.stride(mode) : 0;
-  }
-  return at;
+/// What matmul was called with; None where an argument was left out.
+struct Call {
+  nb::handle a;
+  nb::handle b;
+  nb::handle out = nb::none();
+  nb::handle accumulator_type = nb::none();
+  nb::handle epilogue = nb::none();
+  nb::handle stream = nb::none();
+
+  bool makes_out() const { return out.is_none(); }
+  /// An epilogue that holds tensors, or is a function, is worked out each time.
+  bool is_remembered() const { return epilogue.is_none() || PyUnicode_Check(epilogue.ptr()); }
+};
+
+/// torch's switches that a kernel for these operands may depend on.
+std::uint64_t switches(bool on_gpu_of_torch) {
+  if (!on_gpu_of_torch) return 0;
+  const PerformanceControls controls = torch_controls();
+  return (controls.allow_tf32 ? 1U : 0U) | (controls.deterministic ? 2U : 0U);
 }
 
-Signature signature_of(const Tensor& a, const Tensor& b, const Tensor& out, nb::handle accumulator,
-                       nb::handle epilogue) {
-  Signature signature;
-  std::size_t at = 0;
-  for (const Tensor* tensor : {&a, &b, &out})
-    at = add_view(signature, at, tensor->view);
-  signature.numbers[at++] =
-      accumulator.is_none() ? -1
-                            : static_cast<std::int64_t>(to_dtype(accumulator, "accumulator_type"));
-  if (out.framework == Framework::torch && out.view.device().is_cuda()) {
-    const PerformanceControls controls = torch_controls();
-    signature.numbers[at] = (controls.allow_tf32 ? 1 : 0) | (controls.deterministic ? 2 : 0);
+/// The part of a signature that is not about tensors; `way` keeps those of torch and others apart.
+void add_wishes(Signature& signature, const Call& call, std::uint64_t way, bool on_gpu_of_torch) {
+  const std::uint64_t accumulator =
+      call.accumulator_type.is_none()
+          ? 0xff
+          : static_cast<std::uint64_t>(to_dtype(call.accumulator_type, "accumulator_type"));
+  signature.add(way | accumulator << 8 | switches(on_gpu_of_torch) << 16 |
+                (call.makes_out() ? 1ULL : 0ULL) << 24);
+  if (call.epilogue.is_none()) return;
+  signature.add(static_cast<std::uint64_t>(PyObject_Hash(call.epilogue.ptr())));
+}
+
+bool same_text(nb::handle known, nb::handle given) {
+  return known.is(given) || (!known.is_none() && !given.is_none() && known.equal(given));
+}
+
+FoundPointer find(const Signature& signature, const Call& call) {
+  const auto found = plans().find(signature);
+  const bool known = found != plans().end() && same_text(found->second->epilogue, call.epilogue);
+  return known ? found->second : nullptr;
+}
+
+void remember(const Signature& signature, const Call& call, nb::object plan, const Tensor& out) {
+  if (plans().size() >= kMostPlans) Plans().swap(plans());
+  const bool makes = call.makes_out() && out.framework != Framework::other;
+  plans().insert_or_assign(
+      signature, std::make_shared<const Found>(std::move(plan), nb::borrow(call.epilogue),
+                                               makes ? Results(out) : Results(), out.view));
+}
+
+/// Runs on a new `out`; false where the plan does not support it because it is aligned less well
+/// than the one that was planned for.
+template <typename Run>
+bool run_on_new(const TensorView& planned, const void* out, Run&& run) {
+  const bool aligned = address_of(out) % static_cast<std::uintptr_t>(planned.alignment()) == 0;
+  try {
+    run(aligned);
+  } catch (const Error& error) {
+    if (aligned || error.kind() != ErrorKind::unsupported) throw;
+    return false;
   }
-  if (!epilogue.is_none()) signature.epilogue = nb::cast<std::string>(epilogue);
-  return signature;
+  return true;
+}
+
+/// A call on plain tensors of torch.
+struct TorchCall {
+  dlpack::Tensor a{};
+  dlpack::Tensor b{};
+  dlpack::Tensor out{};
+  Signature signature;
+
+  /// False where these are no such tensors, or two of them are on different devices.
+  bool read(const Call& call) {
+    if (!call.is_remembered() || !see_torch(call.a, a) || !see_torch(call.b, b) ||
+        !(call.makes_out() || see_torch(call.out, out))) {
+      return false;
+    }
+    if (!signature.add(a) || !signature.add(b)) return false;
+    if (!call.makes_out() && !signature.add(out)) return false;
+    add_wishes(signature, call, 1, a.device.type == dlpack::kCuda);
+    return true;
+  }
+};
+
+/// Null where the signature is new, or `out` turns out otherwise than before.
+nb::object call_again(const Call& call, TorchCall& torch) {
+  const FoundPointer found = find(torch.signature, call);
+  if (found == nullptr) return {};
+  auto run = [&](nb::handle out, bool aligned) {
+    run_plan_like_last(
+        found->plan,
+        {dlpack::data_of(torch.a), dlpack::data_of(torch.b), dlpack::data_of(torch.out)}, out,
+        call.stream, aligned);
+  };
+  if (!call.makes_out()) {
+    run(call.out, true);
+    return nb::borrow(call.out);
+  }
+  nb::object out = found->results.make();
+  if (!out.is_valid() || !see_torch(out, torch.out) || !is_like(torch.out, found->out)) return {};
+  const bool done =
+      run_on_new(found->out, dlpack::data_of(torch.out), [&](bool aligned) { run(out, aligned); });
+  return done ? out : nb::object();
 }
 
 /// A function of estoc.planning, kept once found.
@@ -76,78 +147,177 @@ const nb::object& planning(const char* name, const nb::object*& cached) {
   return *cached;
 }
 
-/// One dtype in, the same out: torch's own allocation, without a look at Python's rules for it.
-nb::object allocate(nb::handle object, const Tensor& a, const Tensor& b) {
-  static const nb::object* cached = nullptr;
-  const Dtype dtype = a.view.dtype();
-  const bool same =
-      dtype == Dtype::f32 || dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f64;
-  if (a.framework == Framework::torch && same && a.view.rank() == 2 && b.view.rank() == 2 &&
-      a.source.is(object)) {
-    return object.attr("new_empty")(nb::make_tuple(a.view.shape(0), b.view.shape(1)));
+/// The operands of a call in full.
+struct Operands {
+  Tensor a;
+  Tensor b;
+  nb::object made;  ///< out as the caller gets it
+  Tensor out;
+
+  explicit Operands(const Call& call)
+      : a(import_tensor(call.a, "a")), b(import_tensor(call.b, "b")) {
+    if (!call.makes_out()) take(nb::borrow(call.out));
   }
-  return planning("_empty", cached)(object, a, b);
+
+  void take(nb::object given) {
+    made = std::move(given);
+    out = import_tensor(made, "out");
+    if (out.read_only) {
+      fail_value("out: expected a tensor that can be written, got a read-only one");
+    }
+  }
+
+  void make_out(const Call& call) {
+    static const nb::object* cached = nullptr;
+    if (call.makes_out()) take(planning("_empty", cached)(call.a, a, b));
+  }
+
+  nb::object plan(const Call& call) const {
+    static const nb::object* cached = nullptr;
+    return planning("_plan_once", cached)(a, b, out, call.accumulator_type, call.epilogue);
+  }
+
+  void run(nb::handle plan, const Call& call) const { run_plan(plan, a, b, out, call.stream); }
+
+  bool fit_signature() const {
+    auto fits = [](const Tensor& tensor) { return tensor.view.rank() <= Signature::kMostModes; };
+    return fits(a) && fits(b) && fits(out);
+  }
+  bool on_gpu_of_torch() const {
+    return a.framework == Framework::torch && a.view.device().is_cuda();
+  }
+};
+
+nb::object plan_and_run(const Call& call, Operands& operands, const Signature* signature) {
+  operands.make_out(call);
+  const nb::object plan = operands.plan(call);
+  operands.run(plan, call);
+  if (signature != nullptr) remember(*signature, call, plan, operands.out);
+  return operands.made;
 }
 
-nb::object plan_for(const Tensor& a, const Tensor& b, const Tensor& out, nb::handle accumulator,
-                    nb::handle epilogue) {
-  static const nb::object* cached = nullptr;
-  return planning("_plan_once", cached)(a, b, out, accumulator, epilogue);
+/// False where `results` makes no tensors, or the plan does not support what it made.
+bool run_on_made(const Call& call, Operands& operands, const Found& found) {
+  nb::object made = found.results.make();
+  if (!made.is_valid()) return false;
+  operands.take(std::move(made));
+  return run_on_new(found.out, operands.out.view.data(),
+                    [&](bool /*aligned*/) { operands.run(found.plan, call); });
 }
 
-nb::object matmul(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator,
-                  nb::handle epilogue, nb::handle stream) {
-  const Tensor left = import_tensor(a, "a");
-  const Tensor right = import_tensor(b, "b");
-  nb::object made = out.is_none() ? allocate(a, left, right) : nb::borrow(out);
-  const Tensor result = import_tensor(made, "out");
-  if (result.read_only) {
-    fail_value("out: expected a tensor that can be written, got a read-only one");
+nb::object call_others(const Call& call) {
+  Operands operands(call);
+  // Other frameworks' results depend on more than the signature, such as the type of `a`.
+  const bool makes_alike =
+      operands.a.framework == Framework::numpy || operands.a.framework == Framework::cupy;
+  if (call.makes_out() && !makes_alike) operands.make_out(call);
+  if (!call.is_remembered() || !operands.fit_signature()) {
+    return plan_and_run(call, operands, nullptr);
   }
-  const bool keyed = (epilogue.is_none() || nb::isinstance<nb::str>(epilogue)) &&
-                     left.view.rank() <= 3 && right.view.rank() <= 3 && result.view.rank() <= 3;
-  if (!keyed) {  // it holds tensors, or is a function
-    run_plan(plan_for(left, right, result, accumulator, epilogue), left, right, result, stream);
-    return made;
+  Signature signature;
+  signature.add(operands.a.view);
+  signature.add(operands.b.view);
+  if (operands.made.is_valid()) signature.add(operands.out.view);
+  add_wishes(signature, call, 2 + static_cast<std::uint64_t>(operands.a.framework),
+             operands.on_gpu_of_torch());
+  const FoundPointer found = find(signature, call);
+  if (found == nullptr) return plan_and_run(call, operands, &signature);
+  if (operands.made.is_valid()) {
+    operands.run(found->plan, call);
+  } else if (!run_on_made(call, operands, *found)) {
+    return plan_and_run(call, operands, &signature);
   }
-  Signature signature = signature_of(left, right, result, accumulator, epilogue);
-  const auto known = plans().find(signature);
-  if (known != plans().end()) {
-    const nb::object plan = known->second;
-    run_plan(plan, left, right, result, stream);
-    return made;
-  }
-  const nb::object plan = plan_for(left, right, result, accumulator, epilogue);
-  if (plans().size() >= kMostPlans) Plans().swap(plans());
-  plans().insert_or_assign(std::move(signature), plan);
-  run_plan(plan, left, right, result, stream);
-  return made;
+  return operands.made;
 }
+
+nb::object matmul(const Call& call) {
+  TorchCall torch;
+  if (!torch.read(call)) return call_others(call);
+  nb::object out = call_again(call, torch);
+  if (out.is_valid()) return out;
+  Operands operands(call);
+  return plan_and_run(call, operands, &torch.signature);
+}
+
+void set_keyword(Call& call, nb::handle name, nb::handle value) {
+  struct Keyword {
+    const char* name;
+    nb::handle Call::*place;
+  };
+  static constexpr Keyword kKeywords[] = {
+      {"a", &Call::a},
+      {"b", &Call::b},
+      {"out", &Call::out},
+      {"accumulator_type", &Call::accumulator_type},
+      {"epilogue", &Call::epilogue},
+      {"stream", &Call::stream},
+  };
+  for (const Keyword& keyword : kKeywords) {
+    if (PyUnicode_CompareWithASCIIString(name.ptr(), keyword.name) != 0) continue;
+    if ((call.*keyword.place).is_valid() && !(call.*keyword.place).is_none()) {
+      fail_type(std::string("matmul: expected each argument once, got ") + keyword.name + " twice");
+    }
+    call.*keyword.place = value;
+    return;
+  }
+  fail_type(std::string("matmul: expected out, accumulator_type, epilogue or stream, got ") +
+            nb::str(name).c_str());
+}
+
+Call parse(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
+  constexpr Py_ssize_t kPositional = 3;
+  Call call;
+  if (positional > kPositional) {
+    fail_type("matmul: expected at most a, b and out without their names, got " +
+              std::to_string(positional));
+  }
+  if (positional > 0) call.a = arguments[0];
+  if (positional > 1) call.b = arguments[1];
+  if (positional > 2) call.out = arguments[2];
+  const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
+  for (Py_ssize_t i = 0; i < keywords; ++i)
+    set_keyword(call, PyTuple_GetItem(names, i), arguments[positional + i]);
+  if (!call.a.is_valid() || !call.b.is_valid()) {
+    fail_type("matmul: expected the tensors a and b, got " + std::to_string(positional));
+  }
+  return call;
+}
+
+PyObject* matmul_function(PyObject* /*module*/, PyObject* const* arguments, Py_ssize_t positional,
+                          PyObject* names) {
+  nb::object out;
+  guarded([&] { out = matmul(parse(arguments, positional, names)); });
+  return out.release().ptr();
+}
+
+constexpr const char* kDocumentation =
+    "matmul($module, a, b, out=None, *, accumulator_type=None, epilogue=None, stream=None)\n--\n\n"
+    "out = a @ b, with the kernel to use first. No gradient is recorded.\n\n"
+    "Parameters\n----------\n"
+    "a : tensor of shape (M, K) or (L, M, K)\n"
+    "b : tensor of shape (K, N) or (L, K, N)\n"
+    "out : tensor of shape (M, N) or (L, M, N), optional\n"
+    "    Left out, made by the framework of `a` (NumPy, torch, CuPy), rows contiguous: i32 for\n"
+    "    integers, bf16 for floats of eight bits, else the dtype of `a`.\n"
+    "accumulator_type : dtype, optional\n"
+    "epilogue : str, function or EpilogueArguments, optional\n"
+    "    What is applied to the accumulator. The kernel is remembered for text alone.\n"
+    "stream : optional\n    As of Kernel.run.\n\n"
+    "Returns\n-------\n"
+    "tensor\n    `out`.\n\n"
+    "Raises\n------\n"
+    "ValueError\n    Shapes, strides or devices that do not fit.\n"
+    "UnsupportedError\n    When no kernel supports the arguments, with the reasons.";
 
 }  // namespace
 
 void bind_matmul(nb::module_& module) {
-  module.def(
-      "matmul", &matmul, nb::arg("a").none(), nb::arg("b").none(),
-      nb::arg("out").none() = nb::none(), nb::kw_only(),
-      nb::arg("accumulator_type").none() = nb::none(), nb::arg("epilogue").none() = nb::none(),
-      nb::arg("stream").none() = nb::none(),
-      "out = a @ b, with the kernel to use first. No gradient is recorded.\n\n"
-      "Parameters\n----------\n"
-      "a : tensor of shape (M, K) or (L, M, K)\n"
-      "b : tensor of shape (K, N) or (L, K, N)\n"
-      "out : tensor of shape (M, N) or (L, M, N), optional\n"
-      "    Left out, made by the framework of `a` (NumPy, torch, CuPy), rows contiguous: i32 for\n"
-      "    integers, bf16 for floats of eight bits, else the dtype of `a`.\n"
-      "accumulator_type : dtype, optional\n"
-      "epilogue : str, function or EpilogueArguments, optional\n"
-      "    What is applied to the accumulator. The kernel is remembered for text alone.\n"
-      "stream : optional\n    As of Kernel.run.\n\n"
-      "Returns\n-------\n"
-      "tensor\n    `out`.\n\n"
-      "Raises\n------\n"
-      "ValueError\n    Shapes, strides or devices that do not fit.\n"
-      "UnsupportedError\n    When no kernel supports the arguments, with the reasons.");
+  // nanobind's own way to a function takes as long as everything that this one does.
+  static PyMethodDef method{
+      "matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(matmul_function)),
+      METH_FASTCALL | METH_KEYWORDS, kDocumentation};
+  const nb::object name = module.attr("__name__");
+  module.attr("matmul") = nb::steal(PyCFunction_NewEx(&method, module.ptr(), name.ptr()));
 }
 
 }  // namespace estoc::python

@@ -1,9 +1,18 @@
 // estoc.Plan: a kernel chosen once and called with tensors, by one vectorcall.
+#include <pthread.h>
+#include <sched.h>
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "addresses.h"
+#include "dlpack.h"
 #include "errors.h"
 #include "plan.h"
 #include "streams.h"
@@ -18,11 +27,17 @@
 namespace estoc::python {
 namespace {
 
-/// What is known of arguments before a launch.
-struct Known {
-  bool supported = false;
+/// Arguments that the plan's kernel supports and that have data, with the launch bound to them.
+struct Settled {
+  explicit Settled(GemmArguments given) : arguments(std::move(given)) {}
+
+  const GemmArguments arguments;
   bool needs_no_workspace = false;
+  std::mutex one_at_a_time{};          ///< guards `bound`; never waited for
+  unsigned forks = 0;                  ///< how often the process had been forked at the binding
+  std::optional<BoundKernel> bound{};  ///< made by the second launch
 };
+using SettledPointer = std::shared_ptr<Settled>;
 
 /// What a plan has settled; holds no tensors unless it was asked to keep them.
 struct Planned {
@@ -36,11 +51,26 @@ struct Planned {
   nb::object arguments;  ///< of plan() without tensors; None where none are kept
   nb::object workspace;
   nb::object epilogue_object;  ///< keeps the epilogue's tensors
-  Known kept{};                ///< of `arguments`
-  /// Of the last call, which was found to be supported; used with the GIL held.
-  std::shared_ptr<const GemmArguments> last{};
-  Known last_known{};
+  SettledPointer kept{};       ///< `arguments`, once they were run
+  SettledPointer last{};       ///< of a call with tensors; used with the GIL held
+  Addresses before{};  ///< of the last call whose tensors were elsewhere than those of `last`
 };
+
+/// How often this process is a forked one. What was bound in its parent is of no use in it.
+const std::atomic<unsigned>& forks() {
+  static std::atomic<unsigned> count{0};
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { count.fetch_add(1, std::memory_order_relaxed); });
+  (void)registered;
+  return count;
+}
+
+/// Host threads of a plan for the CPU: the system is not asked in every call.
+int threads_for(Device device, int wished) {
+  if (wished > 0 || device.is_cuda()) return wished;
+  cpu_set_t cores;
+  return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
+}
 
 struct PlanObject {
   PyObject_HEAD vectorcallfunc vectorcall;
@@ -53,76 +83,171 @@ Planned& planned_of(PyObject* self) {
   return *reinterpret_cast<PlanObject*>(self)->planned;
 }
 
+bool lies_at(const GemmArguments& arguments, const Addresses& where) {
+  return arguments.a().tensor().data() == where.a && arguments.b().tensor().data() == where.b &&
+         arguments.out().data() == where.out;
+}
+
+/// `like`: arguments that these are like, so that what holds for them is not asked again, or null.
 void launch(const Planned& plan, const RuntimeArguments& arguments, const Tensor& out,
-            nb::handle stream, const Known& known) {
+            nb::handle stream, const Settled* like) {
   void* const where =
       arguments.has_data() ? stream_on(out.view.device(), out.framework, stream) : nullptr;
   const HeldWorkspace workspace =
-      known.needs_no_workspace
+      like != nullptr && like->needs_no_workspace
           ? HeldWorkspace()
           : provide_workspace(plan.workspace, plan.kernel, arguments, out, where);
   const RunOptions options{.stream = where,
                            .workspace = workspace.native,
                            .threads = plan.threads,
-                           .assume_supported_args = known.supported};
+                           .assume_supported_args = like != nullptr};
   const nb::gil_scoped_release unlocked;
   plan.kernel.run(arguments, plan.artifact, options);
 }
 
-bool same_view(const TensorView& one, const TensorView& other) {
-  return one.data() == other.data() && one.dtype() == other.dtype() &&
-         one.device() == other.device() && one.described() == other.described() &&
-         std::ranges::equal(one.shape(), other.shape()) &&
+/// By what is bound, unless another thread is using it. A driver that refuses, as after its context
+/// is gone, is asked once more for everything.
+void launch_bound(const Planned& plan, Settled& settled, void* stream) {
+  const RunOptions options{
+      .stream = stream, .threads = plan.threads, .assume_supported_args = true};
+  const std::unique_lock lock(settled.one_at_a_time, std::try_to_lock);
+  if (lock.owns_lock()) {
+    try {
+      const unsigned now = forks().load(std::memory_order_relaxed);
+      if (!settled.bound || settled.forks != now) {
+        settled.forks = now;
+        settled.bound.emplace(plan.kernel.bind(settled.arguments, plan.artifact, options));
+      }
+      settled.bound->launch(stream);
+      return;
+    } catch (const Error& error) {
+      settled.bound.reset();
+      if (error.kind() != ErrorKind::driver) throw;
+    }
+  }
+  plan.kernel.run(settled.arguments, plan.artifact, options);
+}
+
+void launch_again(const Planned& plan, Settled& settled, const Tensor& out, nb::handle stream) {
+  if (!settled.needs_no_workspace) {
+    launch(plan, settled.arguments, out, stream, &settled);
+    return;
+  }
+  void* const where = stream_on(out.view.device(), out.framework, stream);
+  const nb::gil_scoped_release unlocked;
+  launch_bound(plan, settled, where);
+}
+
+/// The first launch on these arguments; `like` as of launch().
+SettledPointer settle(const Planned& plan, GemmArguments arguments, const Tensor& out,
+                      nb::handle stream, const Settled* like) {
+  auto settled = std::make_shared<Settled>(std::move(arguments));
+  launch(plan, settled->arguments, out, stream, like);
+  settled->needs_no_workspace = like != nullptr
+                                    ? like->needs_no_workspace
+                                    : plan.kernel.workspace_size(settled->arguments) == 0;
+  return settled;
+}
+
+bool same_layout(const TensorView& one, const TensorView& other) {
+  return one.dtype() == other.dtype() && one.device() == other.device() &&
+         one.described() == other.described() && std::ranges::equal(one.shape(), other.shape()) &&
          std::ranges::equal(one.strides(), other.strides());
 }
 
-/// Whether the last call was on the same memory, seen in the same way.
-bool is_last(const GemmArguments* last, const Tensor& a, const Tensor& b, const Tensor& out) {
-  return last != nullptr && same_view(last->a().tensor(), a.view) &&
-         same_view(last->b().tensor(), b.view) && same_view(last->out(), out.view);
+/// Whether what holds for `known` holds for these: seen in the same way, and aligned as well.
+bool covers(const GemmArguments& known, const TensorView& a, const TensorView& b,
+            const TensorView& out) {
+  auto covered = [](const TensorView& of, const TensorView& view) {
+    return same_layout(of, view) && of.alignment() <= view.alignment();
+  };
+  return covered(known.a().tensor(), a) && covered(known.b().tensor(), b) &&
+         covered(known.out(), out);
 }
 
 void call_on(Planned& plan, const Tensor& a, const Tensor& b, const Tensor& out,
              nb::handle stream) {
   if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
-  if (const auto last = plan.last; is_last(last.get(), a, b, out)) {
-    launch(plan, *last, out, stream, plan.last_known);
+  const SettledPointer last = plan.last;
+  const bool known = last != nullptr && covers(last->arguments, a.view, b.view, out.view);
+  if (known && lies_at(last->arguments, {a.view.data(), b.view.data(), out.view.data()})) {
+    launch_again(plan, *last, out, stream);
     return;
   }
-  auto arguments = std::make_shared<const GemmArguments>(
-      a.view, b.view, out.view, plan.accumulator_type, plan.controls, plan.epilogue);
-  launch(plan, *arguments, out, stream, {});
-  plan.last_known = {true, plan.kernel.workspace_size(*arguments) == 0};
-  plan.last = std::move(arguments);
+  plan.last = settle(
+      plan,
+      GemmArguments(a.view, b.view, out.view, plan.accumulator_type, plan.controls, plan.epilogue),
+      out, stream, known ? last.get() : nullptr);
 }
 
-/// A call on torch's tensors that lie as those of the last call did; false where these do not.
-bool call_again(const Planned& plan, PyObject* const* tensors, nb::handle stream) {
-  const auto last = plan.last;
-  if (last == nullptr || !plan.last_known.needs_no_workspace || !lies_as(tensors[2], last->out()) ||
-      !lies_as(tensors[0], last->a().tensor()) || !lies_as(tensors[1], last->b().tensor())) {
-    return false;
-  }
+TensorView moved(const TensorView& view, void* data) {
+  return {data, view.dtype(), view.shape(), view.strides(), view.device()};
+}
+
+/// On plain tensors of torch that are seen as those of `last` are.
+void call_at(Planned& plan, const SettledPointer& last, const Addresses& where, nb::handle object,
+             nb::handle stream, bool supported) {
+  const GemmArguments& known = last->arguments;
   Tensor out;
-  out.view = last->out();
   out.framework = Framework::torch;
-  launch(plan, *last, out, stream, plan.last_known);
+  if (lies_at(known, where)) {
+    out.view = known.out();
+    if (!last->needs_no_workspace) out.source = nb::borrow(object);
+    launch_again(plan, *last, out, stream);
+    return;
+  }
+  out.view = moved(known.out(), where.out);
+  out.source = nb::borrow(object);
+  GemmArguments arguments(moved(known.a().tensor(), where.a), moved(known.b().tensor(), where.b),
+                          out.view, plan.accumulator_type, plan.controls, plan.epilogue);
+  const Settled* const like = supported ? last.get() : nullptr;
+  if (where == std::exchange(plan.before, where)) {
+    plan.last = settle(plan, std::move(arguments), out, stream, like);
+  } else {  // what is not seen again need not be kept
+    launch(plan, arguments, out, stream, like);
+  }
+}
+
+/// The address of a plain tensor of torch that is seen as `view` is and aligned as well; else null.
+void* address_like(nb::handle object, const TensorView& view) {
+  dlpack::Tensor seen{};
+  if (!see_torch(object, seen) || !is_like(seen, view)) return nullptr;
+  void* const data = dlpack::data_of(seen);
+  const auto alignment = static_cast<std::uintptr_t>(view.alignment());
+  return address_of(data) % alignment == 0 ? data : nullptr;
+}
+
+/// A call on torch's tensors of the layouts of the last call; false where these are not.
+bool call_alike(Planned& plan, PyObject* const* tensors, nb::handle stream) {
+  const SettledPointer last = plan.last;
+  if (last == nullptr) return false;
+  const GemmArguments& known = last->arguments;
+  void* const out = address_like(tensors[2], known.out());
+  if (out == nullptr) return false;
+  void* const a = address_like(tensors[0], known.a().tensor());
+  void* const b = a == nullptr ? nullptr : address_like(tensors[1], known.b().tensor());
+  if (b == nullptr) return false;
+  call_at(plan, last, {a, b, out}, tensors[2], stream, true);
   return true;
 }
 
 void call_with(Planned& plan, PyObject* const* tensors, nb::handle stream) {
-  if (call_again(plan, tensors, stream)) return;
+  if (call_alike(plan, tensors, stream)) return;
   const Tensor a = import_tensor(tensors[0], "A");
   const Tensor b = import_tensor(tensors[1], "B");
   call_on(plan, a, b, import_tensor(tensors[2], "out"), stream);
 }
 
-void call_kept(const Planned& plan, nb::handle stream) {
+void call_kept(Planned& plan, nb::handle stream) {
   if (plan.arguments.is_none()) {
     fail_type("plan: expected the tensors A, B and out, got none, and the plan keeps none");
   }
-  const auto& arguments = nb::cast<const PyArguments&>(plan.arguments);
-  launch(plan, *arguments.native(), *arguments.operands().back().second, stream, plan.kept);
+  const auto& arguments = nb::cast<const PyGemmArguments&>(plan.arguments);
+  if (const SettledPointer kept = plan.kept) {
+    launch_again(plan, *kept, arguments.out(), stream);
+  } else {
+    plan.kept = settle(plan, arguments.gemm(), arguments.out(), stream, nullptr);
+  }
 }
 
 /// The keyword `stream`, the only one there is.
@@ -146,22 +271,6 @@ void call(Planned& plan, PyObject* const* arguments, Py_ssize_t positional, PyOb
     fail_type("plan: expected the tensors A, B and out, or none, got " +
               std::to_string(positional));
   }
-}
-
-/// Runs what may throw where Python calls directly; false with a Python exception set.
-template <typename Function>
-bool guarded(Function&& function) noexcept {
-  try {
-    function();
-    return true;
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const Error& error) {
-    set_python_error(error);
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return false;
 }
 
 PyObject* vectorcall(PyObject* self, PyObject* const* arguments, std::size_t flags,
@@ -243,13 +352,11 @@ nb::object make_plan(const nb::object& kernel, nb::object arguments, nb::handle 
                               given.gemm().accumulator_type(),
                               given.controls(),
                               given.gemm().epilogue(),
-                              threads,
+                              threads_for(given.device(), threads),
                               kernel,
                               keep ? std::move(arguments) : nb::none(),
                               std::move(workspace),
-                              given.epilogue(),
-                              {native.native->supports(*given.native()).ok(),
-                               native.native->workspace_size(*given.native()) == 0}};
+                              given.epilogue()};
   return made;
 }
 
@@ -258,6 +365,12 @@ nb::object make_plan(const nb::object& kernel, nb::object arguments, nb::handle 
 void run_plan(nb::handle plan, const Tensor& a, const Tensor& b, const Tensor& out,
               nb::handle stream) {
   call_on(planned_of(plan.ptr()), a, b, out, stream);
+}
+
+void run_plan_like_last(nb::handle plan, const Addresses& where, nb::handle out_object,
+                        nb::handle stream, bool aligned) {
+  Planned& planned = planned_of(plan.ptr());
+  call_at(planned, SettledPointer(planned.last), where, out_object, stream, aligned);
 }
 
 void bind_plans(nb::module_& module) {

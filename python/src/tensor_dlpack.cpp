@@ -146,7 +146,7 @@ TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
     shape[rank - 1] *= 2;
   }
   void* data = tensor.data;
-  if (data != nullptr) data = static_cast<char*>(data) + tensor.byte_offset;
+  if (data != nullptr) data = dlpack::data_of(tensor);
   return {data,
           dtype,
           std::span(shape.data(), rank),
@@ -155,12 +155,10 @@ TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
           what};
 }
 
-bool is_view_of_dlpack(const TensorView& view, const dlpack::Tensor& tensor) {
+bool is_like(const dlpack::Tensor& tensor, const TensorView& view) {
   const auto rank = static_cast<std::size_t>(view.rank());
-  const bool alike = tensor.rank == view.rank() && tensor.dtype.lanes == 1 &&
-                     tensor.strides != nullptr && !view.described() &&
-                     static_cast<char*>(tensor.data) + tensor.byte_offset == view.data();
-  return alike && std::equal(tensor.shape, tensor.shape + rank, view.shape().begin()) &&
+  return tensor.rank == view.rank() && tensor.dtype.lanes == 1 && tensor.strides != nullptr &&
+         std::equal(tensor.shape, tensor.shape + rank, view.shape().begin()) &&
          std::equal(tensor.strides, tensor.strides + rank, view.strides().begin()) &&
          dtype_of(tensor.dtype, "tensor") == view.dtype() &&
          device_of(tensor.device, "tensor") == view.device();

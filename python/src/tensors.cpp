@@ -19,7 +19,8 @@ struct TypeInfo {
   Way way = Way::none;
   const dlpack::ExchangeApi* exchange = nullptr;
   bool immutable = false;
-  nb::object keep;  // the type, whose address is the key
+  bool plain = false;  ///< torch's own, with an exchange API
+  nb::object keep;     // the type, whose address is the key
 };
 
 bool is_class(nb::handle type, std::string_view package, std::string_view name) {
@@ -55,6 +56,9 @@ TypeInfo describe_type(nb::handle type) {
   if (info.way == Way::none || info.way == Way::torch) {
     info.exchange = exchange_of(type);
     if (info.way == Way::torch && info.exchange != nullptr) torch_exchange = info.exchange;
+    info.plain = info.way == Way::torch && info.exchange != nullptr &&
+                 info.exchange->tensor_from_object != nullptr &&
+                 (is_class(type, "torch", "Tensor") || is_class(type, "torch", "Parameter"));
     if (info.way == Way::none && info.exchange != nullptr) info.way = Way::exchange;
   }
   if (info.way != Way::none) return info;
@@ -322,19 +326,21 @@ Tensor import_tensor(nb::handle object, const char* what) {
   }
 }
 
-bool lies_as(nb::handle object, const TensorView& view) {
-  if (nb::type_check(object.type())) return false;
-  const TypeInfo& info = info_of(object);
-  dlpack::Tensor tensor{};
-  if (info.way != Way::torch || info.exchange == nullptr || may_be_negated(view) ||
-      info.exchange->tensor_from_object == nullptr) {
-    return false;
+bool see_torch(nb::handle object, dlpack::Tensor& seen) {
+  static const TypeInfo* last = nullptr;  // info_of forgets nothing
+  if (last == nullptr || !last->keep.is(object.type())) {
+    const TypeInfo& info = info_of(object);
+    if (!info.plain) return false;
+    last = &info;
   }
-  if (info.exchange->tensor_from_object(object.ptr(), &tensor) != 0) {
+  if (last->exchange->tensor_from_object(object.ptr(), &seen) != 0) {
     PyErr_Clear();
     return false;
   }
-  return tensor.data != nullptr && is_view_of_dlpack(view, tensor);
+  const std::int64_t* const end = seen.strides + seen.rank;
+  return seen.data != nullptr && seen.strides != nullptr &&
+         (seen.device.type == dlpack::kCpu || seen.device.type == dlpack::kCuda) &&
+         std::find(const_cast<const std::int64_t*>(seen.strides), end, 1) != end;
 }
 
 bool exchange_stream(int device, void** stream) {

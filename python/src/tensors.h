@@ -38,9 +38,13 @@ struct PyScaledTensor {
 /// buffer protocol. Runs with the GIL held and waits for nothing.
 Tensor import_tensor(nb::handle object, const char* what);
 
-/// Whether an object is a tensor of torch that lies where `view` does and is seen in the same way;
-/// false also where that cannot be told in little time.
-bool lies_as(nb::handle object, const TensorView& view);
+namespace dlpack {
+struct Tensor;
+}
+/// Shows a tensor of torch by its exchange API; shape and strides belong to the tensor. False where
+/// the object is no plain tensor of torch with data (a subclass, one without data, one that may be
+/// negated, another framework's), and where that cannot be told in little time.
+bool see_torch(nb::handle object, dlpack::Tensor& seen);
 
 /// The stream that torch works on, as its exchange API tells; false where that is not known.
 bool exchange_stream(int device, void** stream);
@@ -58,12 +62,10 @@ Tensor import_cuda_array(nb::handle object, const char* what, Framework framewor
 Tensor import_dlpack(nb::handle object, const char* what, Framework framework);
 Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what);
 
-namespace dlpack {
-struct Tensor;
-}
 /// A view of what a DLPack structure describes.
 TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what);
-/// Whether it is equal to `view`, of types that are not packed.
-bool is_view_of_dlpack(const TensorView& view, const dlpack::Tensor& tensor);
+/// Whether it is seen as `view` is, wherever it lies: dtype, shape, strides and device are equal.
+/// False for packed types.
+bool is_like(const dlpack::Tensor& tensor, const TensorView& view);
 
 }  // namespace estoc::python

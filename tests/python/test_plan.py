@@ -1,6 +1,9 @@
 """The same results by fewer words, and the same refusals: plan and matmul."""
 
 import gc
+import inspect
+import os
+import pickle
 import sys
 import threading
 import weakref
@@ -137,7 +140,103 @@ def test_matmul_refusals(gemm):
     a, b, _, _ = gemm()
     with pytest.raises(ValueError, match="K = 16"):
         estoc.matmul(a, b[:3])
-    with pytest.raises(TypeError, match="two or three modes, got 1 and 2"):
+    with pytest.raises(ValueError, match="two or three modes, got 1 and 2"):
         estoc.matmul(a[0], b)
     with pytest.raises(TypeError, match="b: expected a tensor"):
         estoc.matmul(a, "b")
+
+
+def test_matmul_is_called_like_a_function_of_python(gemm):
+    a, b, out, wanted = gemm()
+    np.testing.assert_array_equal(estoc.matmul(b=b, a=a), wanted)
+    assert estoc.matmul(a, b, out=out, stream=None) is out
+    assert str(inspect.signature(estoc.matmul)).startswith("(a, b, out=None, *, accumulator_type=")
+    assert pickle.loads(pickle.dumps(estoc.matmul)) is estoc.matmul
+    for call, message in [
+        (lambda: estoc.matmul(a), "expected the tensors a and b, got 1"),
+        (lambda: estoc.matmul(), "expected the tensors a and b, got 0"),
+        (lambda: estoc.matmul(a, b, out, None), "at most a, b and out without their names, got 4"),
+        (lambda: estoc.matmul(a, b, strem=0), "got strem"),
+        (lambda: estoc.matmul(a, b, a=a), "got a twice"),
+        (lambda: estoc.matmul(a, b, stream="x"), "stream: expected a stream of torch"),
+        (lambda: estoc.matmul(a, b, accumulator_type="f31"), "accumulator_type: expected a dtype"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+def test_matmul_makes_a_new_result_each_time(gemm):
+    problems = [gemm(dtype=dtype, out=out) for dtype, out in [("f4", "f4"), ("i1", "i4")] * 20]
+    found = [estoc.matmul(a, b) for a, b, _, _ in problems]
+    for result, (_, _, _, wanted) in zip(found, problems, strict=True):
+        np.testing.assert_array_equal(result, wanted)
+        assert result.flags.writeable and result.flags.c_contiguous
+
+
+def test_matmul_tells_signatures_apart(gemm):
+    a, b, out, wanted = gemm()
+    views = [(a, b), (a.T.copy().T, b), (a, b.T.copy().T), (a[None], b[None]), (a[None], b)]
+    for _ in range(3):
+        for left, right in views:
+            np.testing.assert_array_equal(estoc.matmul(left, right).reshape(wanted.shape), wanted)
+        for epilogue, factor in [("D = 2 * accum", 2), ("D = -accum", -1), (None, 1)]:
+            np.testing.assert_array_equal(estoc.matmul(a, b, epilogue=epilogue), factor * wanted)
+            estoc.matmul(a, b, out, epilogue=epilogue)
+            np.testing.assert_array_equal(out, factor * wanted)
+        narrow = estoc.matmul(a.astype("f2"), b.astype("f2"))
+        assert narrow.dtype == np.float16
+        np.testing.assert_array_equal(narrow, wanted)
+
+
+def test_calls_see_what_has_changed_in_place(gemm):
+    a, b, out, wanted = gemm()
+    plan = estoc.plan(a, b, out)
+    for factor in range(1, 6):  # on the same memory: bound once, launched again
+        a *= 2
+        plan(a, b, out)
+        np.testing.assert_array_equal(out, 2**factor * wanted)
+        plan()
+        estoc.matmul(a, b, out)
+        np.testing.assert_array_equal(out, 2**factor * wanted)
+
+
+def test_plan_of_less_aligned_tensors(gemm):
+    a, b, out, wanted = gemm()
+    plan = estoc.plan(a, b, out)
+    plan(a, b, out)
+
+    def moved(array):
+        memory = np.empty(array.nbytes + 260, "u1")
+        start = -memory.ctypes.data % 256 + 4
+        view = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+        view[...] = array
+        return view
+
+    a2, b2, out2 = moved(a), moved(b), moved(out)
+    for _ in range(3):
+        out2[...] = 77
+        plan(a2, b2, out2)
+        np.testing.assert_array_equal(out2, wanted)
+        np.testing.assert_array_equal(estoc.matmul(a2, b2), wanted)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_calls_in_a_forked_child(gemm):
+    a, b, out, wanted = gemm(m=200, n=300, k=100)
+    plan = estoc.plan(a, b, out)
+    for _ in range(3):
+        plan(a, b, out)
+        plan()
+        estoc.matmul(a, b)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        right = []
+        for call in (lambda: plan(a, b, out), plan, lambda: estoc.matmul(a, b, out)):
+            out[...] = 77
+            call()
+            right.append(bool((out == wanted).all()))
+        os.write(writing, repr(right).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reading, 100) == b"[True, True, True]"

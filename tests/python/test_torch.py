@@ -215,3 +215,107 @@ def test_torchs_switches_hold_where_the_caller_says_nothing():
     finally:
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.use_deterministic_algorithms(False)
+
+
+def test_matmul_makes_a_new_result_each_time():
+    problems = [product(m=m, n=n) for m, n in [(8, 6), (3, 5)] * 30]
+    found = [estoc.matmul(a, b) for a, b, _ in problems]
+    for result, (a, b, _) in zip(found, problems, strict=True):
+        assert type(result) is torch.Tensor and result.is_contiguous()
+        assert not result.requires_grad
+        torch.testing.assert_close(result, a @ b)
+    found[0].resize_(20, 20)  # torch's own memory, not a view of somebody else's
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_matmul_of_all_kinds(batched):
+    for dtype, made in [
+        (torch.float64, torch.float64),
+        (torch.bfloat16, torch.bfloat16),
+        (torch.float8_e4m3fn, torch.bfloat16),
+        (torch.int8, torch.int32),
+    ]:
+        a, b, _ = product(dtype)
+        if batched:
+            a, b = a[None].expand(3, 8, 4), b[None].expand(3, 4, 6)
+        for _ in range(3):
+            for left, right in [(a, b), (a.mT.contiguous().mT, b.mT.contiguous().mT)]:
+                found = estoc.matmul(left, right)
+                assert found.dtype == made
+                wanted = a.double() @ b.double()
+                torch.testing.assert_close(found.double(), wanted)
+                out = torch.full_like(found, 7)
+                assert estoc.matmul(left, right, out) is out
+                torch.testing.assert_close(out.double(), wanted)
+
+
+def test_matmul_of_parameters_and_subclasses():
+    class Named(torch.Tensor):
+        pass
+
+    a, b, _ = product()
+    for _ in range(3):
+        assert type(estoc.matmul(torch.nn.Parameter(a), b)) is torch.Tensor
+        assert type(estoc.matmul(a.as_subclass(Named), b)) is Named
+        with torch.inference_mode():
+            found = estoc.matmul(a, b)
+        assert found.is_inference()
+        torch.testing.assert_close(found, a @ b)
+
+
+def test_calls_refuse_what_lies_otherwise():
+    a, b, out = product()
+    plan = estoc.plan(a, b, out)
+    for _ in range(3):
+        plan(a, b, out)
+        estoc.matmul(a, b, out)
+        for call, error, message in [
+            (lambda: plan(a.double(), b, out), estoc.UnsupportedError, r"A\.dtype: expected f32"),
+            (lambda: plan(a, b, out[:4]), ValueError, r"out\.shape: expected M = 8, got 4"),
+            (lambda: plan(a, b, a.new_empty(1).expand(8, 6)), ValueError, "coincide"),
+            (lambda: estoc.matmul(a, b, out[:4]), ValueError, r"out\.shape: expected M = 8"),
+            (lambda: estoc.matmul(a, a), ValueError, r"B\.shape: expected K = 4, got 8"),
+            (lambda: estoc.matmul(a, b.cfloat()), TypeError, r"b\.dtype: expected one that Estoc"),
+            (lambda: estoc.matmul(a, b.to("meta")), ValueError, "device|data"),
+            (lambda: estoc.matmul(a, b, out.to("meta")), ValueError, "device|data"),
+            (lambda: estoc.matmul(a, b.to_sparse()), TypeError, "strided"),
+        ]:
+            with pytest.raises(error, match=message):
+                call()
+        square = torch.ones(4, 4)
+        with pytest.raises(ValueError, match="out: expected memory apart from A's"):
+            estoc.matmul(square, square, square)
+
+
+def test_calls_on_the_same_memory_see_what_has_changed():
+    a, b, out = product()
+    plan = estoc.plan(a, b, out)
+    others = product()
+    for _ in range(5):
+        a += 1
+        plan(a, b, out)
+        torch.testing.assert_close(out, a @ b)
+        plan(*others)
+        torch.testing.assert_close(others[2], others[0] @ others[1])
+        torch.testing.assert_close(estoc.matmul(a, b), a @ b)
+
+
+def test_matmul_in_many_threads():
+    import threading
+
+    failed = []
+
+    def work(seed):
+        try:
+            a, b, _ = product(m=seed % 3 + 2)
+            for _ in range(200):
+                torch.testing.assert_close(estoc.matmul(a, b), a @ b)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed[0]

@@ -1,0 +1,75 @@
+// New tensors for results, made the shortest way that their framework has.
+#include "results.h"
+
+#include <array>
+#include <cstdint>
+
+#include "estoc/device.hpp"
+
+namespace estoc::python {
+namespace {
+
+nb::object tuple_of(std::span<const std::int64_t> values) {
+  nb::list list;
+  for (const std::int64_t value : values)
+    list.append(value);
+  return nb::tuple(list);
+}
+
+/// What `module`, which the program has imported, calls PATH; null where there is no such thing.
+nb::object find(const char* module, std::initializer_list<const char*> path) {
+  nb::object found = nb::borrow(PyDict_GetItemString(PyImport_GetModuleDict(), module));
+  for (const char* name : path) {
+    if (!found.is_valid()) return found;
+    found = nb::getattr(found, name, nb::object());
+  }
+  return found;
+}
+
+}  // namespace
+
+Results::Results(const Tensor& like)
+    : shape_(tuple_of(like.view.shape())),
+      dtype_(like.source.attr("dtype")),
+      device_(like.view.device().index) {
+  if (like.framework == Framework::numpy) {
+    function_ = find("numpy", {"empty"});
+    return;
+  }
+  if (like.framework == Framework::cupy) {
+    function_ = find("cupy", {"empty"});
+    return;
+  }
+  // What torch's own compiler makes tensors with: on the current device, which is not asked for.
+  const bool on_gpu = like.view.device().is_cuda();
+  function_ = find("torch._C",
+                   {"_dynamo", "guards", on_gpu ? "_empty_strided_cuda" : "_empty_strided_cpu"});
+  strides_ = tuple_of(like.view.strides());
+  if (!on_gpu || cuda_devices().size() == 1) return;
+  current_device_ = find("torch._C", {"_cuda_getDevice"});
+  if (!current_device_.is_valid()) function_.reset();
+}
+
+bool Results::on_current_device() const {
+  if (!current_device_.is_valid()) return true;
+  const nb::object index = nb::steal(PyObject_CallNoArgs(current_device_.ptr()));
+  if (index.is_valid()) return PyLong_AsLong(index.ptr()) == device_;
+  PyErr_Clear();
+  return false;
+}
+
+nb::object Results::make() const {
+  if (!function_.is_valid() || !on_current_device()) return {};
+  std::array<PyObject*, 3> arguments{shape_.ptr(), dtype_.ptr(), nullptr};
+  std::size_t count = 2;
+  if (strides_.is_valid()) {
+    arguments = {shape_.ptr(), strides_.ptr(), dtype_.ptr()};
+    count = 3;
+  }
+  nb::object made =
+      nb::steal(PyObject_Vectorcall(function_.ptr(), arguments.data(), count, nullptr));
+  if (!made.is_valid()) PyErr_Clear();
+  return made;
+}
+
+}  // namespace estoc::python
