@@ -99,10 +99,10 @@ Managed* take(nb::handle capsule, nb::object& owner) {
   return static_cast<Managed*>(pointer);
 }
 
-nb::object capsule_of(nb::handle object, bool cuda) {
+nb::object capsule_of(nb::handle object, bool cuda, bool legacy_stream) {
   nb::dict wishes;
   // The caller orders the work by the stream it runs on, so nothing is to be waited for.
-  if (cuda) wishes["stream"] = -1;
+  if (cuda) wishes["stream"] = legacy_stream ? 1 : -1;
   const nb::object give = object.attr("__dlpack__");
   try {
     nb::dict versioned = nb::borrow<nb::dict>(wishes.attr("copy")());
@@ -188,8 +188,10 @@ Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {
              (name == nullptr ? "nothing" : name));
 }
 
-Tensor import_dlpack(nb::handle object, const char* what, Framework framework) {
-  const nb::object capsule = capsule_of(object, device_of(object, what).is_cuda());
+Tensor import_dlpack(nb::handle object, const char* what, Framework framework,
+                     bool legacy_stream) {
+  const nb::object capsule =
+      capsule_of(object, device_of(object, what).is_cuda(), legacy_stream);
   Tensor result = import_capsule(capsule, object, what);
   result.framework = framework;
   return result;

@@ -318,7 +318,8 @@ Tensor import_tensor(nb::handle object, const char* what) {
     case Way::cuda:
       return import_cuda_array(object, what, Framework::other);
     case Way::dlpack:
-      tensor = import_dlpack(object, what, Framework::other);
+      // JAX takes no stream but a real one, and has no other by which its work could be awaited.
+      tensor = import_dlpack(object, what, Framework::other, info.immutable);
       tensor.read_only = tensor.read_only || info.immutable;
       return tensor;
     default:

@@ -74,7 +74,7 @@ std::map<std::string, std::string> Card::compile(const std::vector<UnitText>& un
 std::unique_ptr<Card> Card::open(std::string& problem) {
   const auto& devices = estoc::cuda_devices();
   if (devices.empty()) {
-    problem = "this machine has no GPU that kernels can run on";
+    problem = "this machine has no GPU that kernels can run on; " + jit::driver_state().problem;
     return nullptr;
   }
   int major = 0;

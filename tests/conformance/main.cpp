@@ -160,6 +160,7 @@ class Run {
     });
   }
 
+  // In a process of its own, like all that may touch the driver.
   void compile() {
     if (settings_.rehearse && !settings_.compile) return;
     timed("compile", [&] {
@@ -167,9 +168,32 @@ class Run {
       for (const GemmKernel& kernel : kernels_)
         if (kernel.name.find(settings_.only) != std::string::npos || settings_.only.empty())
           units.push_back({kernel.name, kernel.source});
-      for (const auto& [unit, log] : Card::compile(units, cases_.cubins, settings_.threads))
-        fail(unit, "it does not compile:\n" + log);
+      Isolation one;
+      one.seconds = 600;
+      one.open = [&](std::string& name) -> Job {
+        name = "the compiler";
+        return [&](std::size_t) { return compiled(units); };
+      };
+      one.answered = [&](std::size_t, const std::string& answer) { take_compiled(answer); };
+      run_isolated(1, one);
     });
+  }
+
+  // Cubins and the logs of those that there are none of, by name.
+  std::string compiled(const std::vector<UnitText>& units) const {
+    std::map<std::string, std::string> cubins;
+    const auto failures = Card::compile(units, cubins, settings_.threads);
+    std::string answer;
+    nlohmann::json::to_msgpack({{"failures", failures}, {"cubins", cubins}}, answer);
+    return answer;
+  }
+
+  void take_compiled(const std::string& answer) {
+    const auto found = nlohmann::json::from_msgpack(answer, true, false);
+    if (!found.is_object()) return fail("compiling", answer);
+    for (const auto& [unit, log] : found["failures"].items())
+      fail(unit, "it does not compile:\n" + log.get<std::string>());
+    cases_.cubins = found["cubins"].get<std::map<std::string, std::string>>();
   }
 
   Isolation isolation() {

@@ -10,6 +10,13 @@ import jax.numpy as jnp  # noqa: E402
 import estoc  # noqa: E402
 
 
+@pytest.fixture(autouse=True)
+def on_cpu():
+    """JAX would rather put arrays on a GPU where there is one."""
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
+
+
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.int8])
 def test_inputs(dtype):
     a, b = jnp.arange(12).reshape(4, 3).astype(dtype), jnp.ones((3, 5), dtype)

@@ -178,7 +178,7 @@ def test_targets(gemm, described):
 
 
 def test_kernel_type_and_metadata(described):
-    kernel = estoc.get_kernels(described(), cc=90)[0]
+    kernel = estoc.get_kernels(described(), cc=90, providers="cuda")[0]
     metadata = kernel.metadata
     assert metadata is kernel.metadata
     assert issubclass(metadata.kernel_class, estoc.Kernel)

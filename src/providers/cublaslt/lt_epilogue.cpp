@@ -26,7 +26,7 @@ bool is_vector(const Varies& varies) {
   return varies.m != varies.n;
 }
 
-/// Matches a graph against activation((alpha accum + beta C) + bias) from the outside in. Sums are
+/// Matches a graph against (alpha accum + beta C) + bias from the outside in. Sums are
 /// taken in that order alone: another one would round differently.
 class FormFinder {
  public:
@@ -38,8 +38,7 @@ class FormFinder {
     }
     if (graph_.stores.size() > 1) {
       return refuse(
-          "D alone as output (cuBLASLt stores a bit mask beside relu, and beside gelu "
-          "does not say how it is rounded)",
+          "D alone as output (cuBLASLt stores others beside its relu and gelu alone)",
           "a store of " + epilogue::node_text(graph_, graph_.stores[1].node));
     }
     if (!graph_.reduced.empty()) {
@@ -50,14 +49,14 @@ class FormFinder {
         return refuse("numbers of the accumulator's type alone", epilogue::node_text(graph_, i));
       }
     }
-    std::size_t last = graph_.stores[0].node;
+    const std::size_t last = graph_.stores[0].node;
     if (node(last).op == Op::relu) {
-      return refuse("an activation that cuBLASLt has (its relu may make 0 of NaN)",
+      return refuse("no activation (cuBLASLt's relu may make 0 of NaN)",
                     epilogue::node_text(graph_, last));
     }
     if (node(last).op == Op::gelu_tanh) {
-      form_.gelu = true;
-      last = node(last).inputs[0];
+      return refuse("no activation (cuBLASLt's gelu takes an approximate tanh)",
+                    epilogue::node_text(graph_, last));
     }
     return with_bias(last);
   }
@@ -95,7 +94,7 @@ class FormFinder {
         return Status::success();
       }
     }
-    return refuse("[gelu_tanh of] alpha * accum [+ beta * C] [+ a vector]",
+    return refuse("alpha * accum [+ beta * C] [+ a vector]",
                   epilogue::node_text(graph_, index));
   }
 
@@ -235,9 +234,7 @@ Status describe_lt_epilogue(const GemmArguments& arguments, bool rows_are_column
   if (status.ok() && form.bias >= 0) {
     status = describe_bias(arguments, rows_are_columns, form.bias, &epilogue->bias.emplace());
   }
-  const bool biased = form.bias >= 0;
-  epilogue->mode =
-      form.gelu ? (biased ? Mode::gelu_bias : Mode::gelu) : (biased ? Mode::bias : Mode::none);
+  epilogue->mode = form.bias >= 0 ? Mode::bias : Mode::none;
   return status;
 }
 

@@ -1,5 +1,5 @@
-// The epilogues that cuBLASLt has, D = activation(alpha A B + beta C + bias), and which of ours
-// they are.
+// The epilogues of cuBLASLt that are exact, D = alpha A B + beta C + bias, and which of ours they
+// are.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace estoc::cublaslt {
 
 /// cublasLtEpilogue_t
-enum class Mode : std::uint32_t { none = 1, bias = 4, gelu = 32, gelu_bias = 36 };
+enum class Mode : std::uint32_t { none = 1, bias = 4 };
 
 /// A number beside a matrix: a scalar of the graph, or a literal.
 struct LtFactor {
@@ -26,7 +26,6 @@ struct LtForm {
   LtFactor beta;
   int c = -1;     ///< slot of EpilogueGraph::tensors; -1: there is none
   int bias = -1;  ///< likewise
-  bool gelu = false;
 };
 
 /// The form that computes what the graph says, rounded where the graph rounds; else a status that
