@@ -1,5 +1,6 @@
 // Processor time of kernels under the emulator, which has one thread. Usage: estoc_emulator_bench
-// [PROBLEM [KERNEL]]
+// [PROBLEM [KERNEL [REPETITIONS]]]; of KERNEL "-" is the first that fits. With REPETITIONS it runs
+// that often, checks on, and nothing else, for a profiler.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ double milliseconds(const emulator::BuiltKernel& kernel, const RuntimeArguments&
   return static_cast<double>(took) * 1000 / CLOCKS_PER_SEC;
 }
 
-void time_kernel(const std::string& text, const std::string& name) {
+void time_kernel(const std::string& text, const std::string& name, int repetitions) {
   const auto described = Problem::parse(text).arguments();
   const auto& gemm = dynamic_cast<const GemmArguments&>(*described);
   const HostTensor a(gemm.a().tensor());
@@ -55,12 +56,15 @@ void time_kernel(const std::string& text, const std::string& name) {
   KernelQuery query;
   query.target = kTarget;
   query.providers = {"cuda"};
-  const Kernel kernel = name.empty() ? get_kernels(arguments, query)[0] : kernel_by_name(name);
+  const Kernel kernel = name == "-" ? get_kernels(arguments, query)[0] : kernel_by_name(name);
   const emulator::BuiltKernel built(kernel, kTarget);
+  for (int i = 0; i < repetitions; ++i)
+    milliseconds(built, arguments, true);
+  if (repetitions > 0) return;
   for (const bool checks : {true, false}) {
     const double first = milliseconds(built, arguments, checks);
     std::vector<double> warm;
-    for (double all = 0; warm.size() < 3 || (all < 2000 && warm.size() < 30); all += warm.back())
+    for (double all = 0; warm.size() < 3 || (all < 3000 && warm.size() < 200); all += warm.back())
       warm.push_back(milliseconds(built, arguments, checks));
     std::sort(warm.begin(), warm.end());
     fmt::print("{} {}, checks {}: first {:.1f} ms, then {:.1f} ms ({:.1f} at best)\n", text,
@@ -73,11 +77,11 @@ void time_kernel(const std::string& text, const std::string& name) {
 int main(int argc, char** argv) {
   try {
     if (argc > 1) {
-      time_kernel(argv[1], argc > 2 ? argv[2] : "");
+      time_kernel(argv[1], argc > 2 ? argv[2] : "-", argc > 3 ? std::stoi(argv[3]) : 0);
       return 0;
     }
     for (const int n : {256, 1024})
-      time_kernel(fmt::format("gemm m={0} n={0} k={0} a=bf16:t b=bf16:n out=bf16:t", n), "");
+      time_kernel(fmt::format("gemm m={0} n={0} k={0} a=bf16:t b=bf16:n out=bf16:t", n), "-", 0);
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "estoc_emulator_bench: {}\n", error.what());

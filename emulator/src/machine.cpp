@@ -7,11 +7,11 @@
 #include <stdexcept>
 
 namespace estoc::emulator {
-namespace {
 
-// Of the host thread that runs a launch.
-constinit thread_local Machine* machine = nullptr;
-constinit thread_local Thread* running = nullptr;
+constinit thread_local Machine* running_machine = nullptr;
+constinit thread_local Thread* running_thread = nullptr;
+
+namespace {
 
 const Thread* thread_of(const Cluster& cluster, u32 agent) {
   for (const auto& cta : cluster.ctas) {
@@ -25,7 +25,7 @@ const Thread* thread_of(const Cluster& cluster, u32 agent) {
 
 void fiber_main() {
   enter_fiber();
-  machine->thread_main();
+  running_machine->thread_main();
 }
 
 // Cells of CTAs that have ended, for those that begin: fresh memory costs more than a small launch.
@@ -57,21 +57,8 @@ constexpr u32 kSharedLimit = 232448;
 
 }  // namespace
 
-Machine& Machine::current() {
-  return *machine;
-}
-
-Thread& Machine::self() {
-  if (running->posted > running->wgmma->executed) machine->flush_posted(*running);
-  return *running;
-}
-
-Thread& Machine::posting() {
-  return *running;
-}
-
 const Place& place() {
-  return running->place;
+  return running_thread->place;
 }
 
 u64 clock() {
@@ -114,16 +101,16 @@ Machine::Machine(Entry entry, Dimensions grid, unsigned threads, unsigned shared
 }
 
 Report Machine::run() {
-  Machine* outer = machine;
-  Thread* outer_running = running;
-  machine = this;
+  Machine* outer = running_machine;
+  Thread* outer_thread = running_thread;
+  running_machine = this;
   while (!failed_) {
     if (running_clusters_ == 0) {
       if (next_cluster_ == cluster_count_) break;
       start_cluster();
     }
     if (Thread* thread = next()) {
-      current_ = running = thread;
+      current_ = running_thread = thread;
       if (options_.trace != nullptr && thread->lane == 0) ++options_.trace->end;
       switch_fiber(host_, thread->context);
       continue;
@@ -137,8 +124,8 @@ Report Machine::run() {
     report_deadlock();
     break;
   }
-  machine = outer;
-  running = outer_running;
+  running_machine = outer;
+  running_thread = outer_thread;
   return std::move(report_);
 }
 
@@ -360,7 +347,7 @@ void Machine::switch_from(Thread& thread) {
     switch_fiber(thread.context, host_);
     return;
   }
-  current_ = running = following;
+  current_ = running_thread = following;
   switch_fiber(thread.context, following->context);
 }
 
@@ -373,8 +360,8 @@ void Machine::wake_all(std::vector<Thread*>& threads) {
   threads.clear();
 }
 
-void Machine::maybe_yield(Thread& thread) {
-  if (options_.schedule != Schedule::random || !draw(8)) return;
+void Machine::yield_at_random(Thread& thread) {
+  if (!draw(8)) return;
   ready_.push_back(&thread);
   switch_from(thread);
 }
@@ -412,7 +399,8 @@ void together(Team& team, Thread& thread, const char* what, Site site, void* ope
               TeamAction execute) {
   Machine& m = Machine::current();
   const auto size = static_cast<u32>(team.members.size());
-  if (&team == thread.group) m.check_posted(thread, what, site);
+  const bool is_group = &team == thread.group;
+  if (is_group) m.check_posted(thread, what, site);
   if (team.arrived == 0) {
     team.what = what;
     team.site = site;
@@ -429,7 +417,8 @@ void together(Team& team, Thread& thread, const char* what, Site site, void* ope
                          "same instruction in all of them",
                          what, team.site.file, team.site.line));
   }
-  team.operands[thread.place.tid % size] = operands;
+  // Warps and warpgroups begin at multiples of their size, which the last one may not have.
+  team.operands[thread.place.tid % (is_group ? kGroupThreads : kWarpLanes)] = operands;
   if (++team.arrived < size) {
     m.block(thread, {.what = what, .site = site, .team = true});
     return;

@@ -76,12 +76,36 @@ struct Posted {
   bool takes;  ///< it is the first that has these accumulators
 };
 
+/// Instructions in the order in which they are entered.
+class PostedLog {
+ public:
+  std::size_t size() const { return log_.size() - begin_; }
+  bool empty() const { return size() == 0; }
+  Posted& operator[](std::size_t index) { return log_[begin_ + index]; }
+  const Posted& operator[](std::size_t index) const { return log_[begin_ + index]; }
+  Posted& front() { return log_[begin_]; }
+  Posted& add(Posted::Kind kind, Site site) {
+    return log_.emplace_back(Posted{kind, site, 0, {}, {}, nullptr, false});
+  }
+  void pop_front() {
+    ++begin_;
+    if (begin_ < kKept && begin_ < log_.size()) return;
+    log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(begin_));
+    begin_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kKept = 64;
+  std::vector<Posted> log_;
+  std::size_t begin_ = 0;
+};
+
 struct WgmmaState {
   u32 agent = 0;
   Site latest{};  ///< of the products
   u64 committed = 0;
   bool fenced = false;
-  std::deque<Posted> posted;  ///< number `executed` and on
+  PostedLog posted;  ///< number `executed` and on
   u64 executed = 0;
   std::vector<Thread*> flushing;      ///< wait for what they have entered
   std::list<Accumulators> in_flight;  ///< from the first thread that enters a product on
@@ -110,40 +134,43 @@ struct CopyState {
   std::vector<CopyGroup> groups;  ///< those not complete
 };
 
-struct Thread {
-  Place place;
+/// What every instruction looks at comes first.
+struct alignas(64) Thread {
   Cta* cta = nullptr;
   Team* warp = nullptr;
   Team* group = nullptr;
   WgmmaState* wgmma = nullptr;
+  u64 posted = 0;  ///< instructions that it has entered into its warpgroup's log
+  Knowledge known;
   u32 lane = 0;
   u32 agent = 0;
+  /// Its own time, which `known` has only as far as others have told it: so threads that know the
+  /// same share their clocks.
+  u32 now = 1;
+  u32 fenced_until = 0;  ///< its time at its latest proxy fence, which `known` is as silent about
   bool finished = false;
+  bool at_barrier = false;  ///< it has arrived at a named barrier that is not complete
+  bool asleep = false;      ///< and is blocked there
+  bool init_fence = false;  ///< fence.mbarrier_init since the last cluster arrival
+  Place place;
+  FiberContext context;
   Wait wait;
-  Knowledge known;
   std::unordered_map<u32, VectorClock> foreign;  ///< of other clusters
   std::vector<Mbarrier*> initialised;            ///< by this thread, and not fenced yet
-  bool init_fence = false;  // fence.mbarrier_init since the last cluster arrival
   u32 cluster_phase = 0;
-  bool at_barrier = false;         ///< it has arrived at a named barrier that is not complete
-  bool asleep = false;             ///< and is blocked there
   bool memory_fence = false;       ///< it has executed one, so relaxed atomics release
   std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
   CopyState bulk;
   CopyState copies;
-  u64 posted = 0;  ///< instructions that it has entered into its warpgroup's log
-  u64 burst = 0;   ///< the trace's event that another access of its kind prolongs
-  FiberContext context;
+  u64 burst = 0;  ///< the trace's event that another access of its kind prolongs
   std::unique_ptr<Stack> stack;
 
   /// The agent of its bulk stores' reads or writes.
   u32 bulk_agent(bool writes);
-  /// Its own time, which `known` has only as far as others have told it: so threads that know the
-  /// same share their clocks.
-  u32 now = 1;
   u32 time() const { return now; }
   void tick() { ++now; }
   u32 seen(u32 which) const { return which == agent ? now : known.seen[which]; }
+  u32 fenced(u32 which) const { return which == agent ? fenced_until : known.fenced[which]; }
 };
 
 struct Mbarrier {
@@ -170,6 +197,7 @@ struct NamedBarrier {
   std::vector<bool> present;     ///< by thread
   std::vector<std::pair<u32, u32>> next_before;
   std::vector<std::pair<u32, u32>> before;  ///< agent and time of each warp in the last phase
+  VectorClock ordered;                      ///< whoever knows this knows of `before`
   Knowledge known;
   Site site{};
 };
@@ -240,17 +268,26 @@ struct GlobalAllocation {
   std::vector<Cell> cells;
 };
 
+/// Of the host thread that runs a launch.
+extern constinit thread_local Machine* running_machine;
+extern constinit thread_local Thread* running_thread;
+
 class Machine {
  public:
   Machine(Entry entry, Dimensions grid, unsigned threads, unsigned shared_bytes, void** arguments,
           const Options& options);
   Report run();
 
-  static Machine& current();
+  static Machine& current() { return *running_machine; }
   /// The running thread; what it has entered of its warpgroup's instructions takes place first.
-  static Thread& self();
+  static Thread& self() {
+    if (running_thread->posted > running_thread->wgmma->executed) {
+      running_machine->flush_posted(*running_thread);
+    }
+    return *running_thread;
+  }
   /// The same where an instruction of the warpgroup is entered.
-  static Thread& posting();
+  static Thread& posting() { return *running_thread; }
   void flush_posted(Thread& thread);
   /// Fails where others have entered an instruction that `thread`, which is at `what`, has not.
   void check_posted(Thread& thread, const char* what, Site site);
@@ -264,7 +301,9 @@ class Machine {
   void wake(Thread& thread);
   void wake_all(std::vector<Thread*>& threads);
   /// In random schedules, lets others go first now and then.
-  void maybe_yield(Thread& thread);
+  void maybe_yield(Thread& thread) {
+    if (options_.schedule == Schedule::random) yield_at_random(thread);
+  }
   /// Runs `operation` now or later, as the schedule has it.
   void defer(const Pending& operation);
 
@@ -292,6 +331,7 @@ class Machine {
   void thread_main();
 
  private:
+  void yield_at_random(Thread& thread);
   void start_cluster();
   void start_threads(Cta& cta);
   void finish_cluster(Cluster& cluster);
@@ -331,6 +371,7 @@ inline void release(Thread& thread, Knowledge& into) {
   if (!Machine::current().checks()) return;
   into.join(thread.known);
   into.seen.raise(thread.agent, thread.time());
+  into.fenced.raise(thread.agent, thread.fenced_until);
   thread.tick();
 }
 
@@ -383,9 +424,13 @@ struct TeamView {
     if (agent == which) return;
     agent = which;
     least_seen = least_fenced = ~0u;
+    const bool of_team = which - threads.front()->agent < threads.size();
+    const Knowledge* latest = nullptr;
     for (const Thread* thread : threads) {
+      if (!of_team && latest != nullptr && latest->shares(thread->known)) continue;
+      latest = &thread->known;
       least_seen = std::min(least_seen, thread->seen(which));
-      least_fenced = std::min(least_fenced, thread->known.fenced[which]);
+      least_fenced = std::min(least_fenced, thread->fenced(which));
     }
   }
   bool seen(const Access& before, u32 lane) const {

@@ -22,7 +22,7 @@ struct ThreadView {
   }
   bool fenced(const Access& before, u32 lane) const {
     return before.cluster != thread.place.clusterid ||
-           thread.known.fenced[before.agent + lane] >= before.time;
+           thread.fenced(before.agent + lane) >= before.time;
   }
 };
 
@@ -30,8 +30,8 @@ std::string_view kind_of(bool write) {
   return write ? "write" : "read";
 }
 
-void report_conflict(const Accessor& accessor, Conflict conflict, const Access& other,
-                     u64 address) {
+[[gnu::noinline]] void report_conflict(const Accessor& accessor, Conflict conflict,
+                                       const Access& other, u64 address) {
   Machine& m = Machine::current();
   if (conflict == Conflict::proxy) {
     m.report(Fault::missing_proxy_fence, accessor.thread, accessor.site, address,
@@ -48,37 +48,55 @@ void report_conflict(const Accessor& accessor, Conflict conflict, const Access& 
                        kind_of(other.write), m.name_of(other), m.site_text(other.site)));
 }
 
+[[gnu::noinline]] void report_barrier_touch(const Accessor& accessor, u64 address) {
+  Machine::current().report(Fault::barrier_misuse, accessor.thread, accessor.site, address,
+                            fmt::format("the {} touches an mbarrier, which only its own "
+                                        "instructions may",
+                                        kind_of(accessor.write)));
+}
+
+[[gnu::noinline]] void report_uninitialised(const Accessor& accessor, u64 address) {
+  Machine::current().report(Fault::uninitialised, accessor.thread, accessor.site, address,
+                            "nothing has written the bytes that are read here");
+}
+
+Access access_of(const Accessor& accessor) {
+  return {accessor.agent,
+          accessor.lanes,
+          accessor.time,
+          Machine::current().site_id(accessor.site),
+          accessor.thread.place.clusterid,
+          0xffff,
+          accessor.write,
+          accessor.async_proxy};
+}
+
 template <typename View>
 void touch_cells(const Accessor& accessor, const View& view, Cell* cells, u64 begin, u64 bytes,
                  u64 address, bool check_initialised) {
-  Machine& m = Machine::current();
-  Access now{accessor.agent,
-             accessor.lanes,
-             accessor.time,
-             m.site_id(accessor.site),
-             accessor.thread.place.clusterid,
-             0,
-             accessor.write,
-             accessor.async_proxy};
+  Access now = access_of(accessor);
+  CellRun<View> run(now, view);
   const u64 end = begin + bytes;
   for (u64 cell = begin / 16; cell * 16 < end; ++cell) {
-    const u64 from = cell * 16 < begin ? begin - cell * 16 : 0;
-    const u64 to = std::min<u64>(16, end - cell * 16);
-    now.bytes = static_cast<u16>((1u << to) - (1u << from));
+    u64 from = 0;
+    const bool whole = cell * 16 >= begin && end - cell * 16 >= 16;
+    if (whole) {
+      now.bytes = 0xffff;
+    } else {
+      from = cell * 16 < begin ? begin - cell * 16 : 0;
+      now.bytes = static_cast<u16>((1u << std::min<u64>(16, end - cell * 16)) - (1u << from));
+    }
     Cell& c = cells[cell];
     if ((now.bytes & c.barriers) != 0) {
-      m.report(Fault::barrier_misuse, accessor.thread, accessor.site, address + cell * 16 - begin,
-               fmt::format("the {} touches an mbarrier, which only its own instructions may",
-                           kind_of(accessor.write)));
+      report_barrier_touch(accessor, address + cell * 16 - begin);
     } else if (accessor.write) {
       c.initialised = static_cast<u16>(c.initialised | now.bytes);
     } else if (check_initialised && (now.bytes & ~c.initialised) != 0) {
-      m.report(Fault::uninitialised, accessor.thread, accessor.site, address + cell * 16 - begin,
-               "nothing has written the bytes that are read here");
+      report_uninitialised(accessor, address + cell * 16 - begin);
       c.initialised = static_cast<u16>(c.initialised | now.bytes);
     }
-    Access other{};
-    const Conflict conflict = c.enter(now, view, other);
+    Access other;
+    const Conflict conflict = whole && bytes > 16 ? run.enter(c, other) : c.enter(now, view, other);
     if (conflict != Conflict::none) {
       report_conflict(accessor, conflict, other, address + cell * 16 + from - begin);
     }
@@ -147,14 +165,7 @@ void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 
   Machine& m = Machine::current();
   const u32 size = static_cast<u32>(cta.storage.size()) - 1024;
   const bool checks = m.checks();
-  const Access now{accessor.agent,
-                   accessor.lanes,
-                   accessor.time,
-                   m.site_id(accessor.site),
-                   accessor.thread.place.clusterid,
-                   0xffff,
-                   accessor.write,
-                   accessor.async_proxy};
+  CellRun<TeamView> run(access_of(accessor), *accessor.all);
   for (u32 i = 0; i < count; ++i) {
     const u32 offset = addresses[i] - kSharedBase;
     if (offset >= size || offset + 16 > size) {
@@ -172,8 +183,8 @@ void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 
       touch_shared(accessor, cta, offset, 16);
       continue;
     }
-    Access other{};
-    const Conflict conflict = cell.enter(now, *accessor.all, other);
+    Access other;
+    const Conflict conflict = run.enter(cell, other);
     if (conflict != Conflict::none) report_conflict(accessor, conflict, other, addresses[i]);
   }
 }

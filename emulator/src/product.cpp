@@ -10,43 +10,52 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define ESTOC_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define ESTOC_CLONES
+#define ESTOC_TARGETS
 #endif
 
 namespace estoc::emulator {
 
 namespace {
 
-// Four rows and 16 columns at a time, whose sums stay in registers.
-constexpr int kLanes = 16;
 constexpr int kRowsAtOnce = 4;
 
-template <typename Value>
+// Four rows and some vectors of columns at a time, whose sums stay in registers.
+template <int lanes, int vectors, typename Value>
 [[gnu::always_inline]] inline void multiply_block(Value* sums, const Value* a, const Value* b,
                                                   int columns, int depth) {
-  typedef Value Vector __attribute__((vector_size(kLanes * sizeof(Value))));
-  Vector sum[kRowsAtOnce];
-  for (int r = 0; r < kRowsAtOnce; ++r)
-    std::memcpy(&sum[r], sums + r * columns, sizeof(Vector));
-  for (int k = 0; k < depth; ++k) {
-    Vector other;
-    std::memcpy(&other, b + k * columns, sizeof(Vector));
-    for (int r = 0; r < kRowsAtOnce; ++r)
-      sum[r] += a[r * depth + k] * other;
+  typedef Value Vector __attribute__((vector_size(lanes * sizeof(Value))));
+  typedef Vector Unaligned __attribute__((aligned(alignof(Value)), may_alias));
+  Vector sum[kRowsAtOnce][static_cast<unsigned>(vectors)];
+  for (int r = 0; r < kRowsAtOnce; ++r) {
+    for (int v = 0; v < vectors; ++v)
+      sum[r][v] = *reinterpret_cast<Unaligned*>(sums + r * columns + v * lanes);
   }
-  for (int r = 0; r < kRowsAtOnce; ++r)
-    std::memcpy(sums + r * columns, &sum[r], sizeof(Vector));
+  for (int k = 0; k < depth; ++k) {
+    for (int v = 0; v < vectors; ++v) {
+      const Vector other = *reinterpret_cast<const Unaligned*>(b + k * columns + v * lanes);
+      for (int r = 0; r < kRowsAtOnce; ++r)
+        sum[r][v] += a[r * depth + k] * other;
+    }
+  }
+  for (int r = 0; r < kRowsAtOnce; ++r) {
+    for (int v = 0; v < vectors; ++v)
+      *reinterpret_cast<Unaligned*>(sums + r * columns + v * lanes) = sum[r][v];
+  }
 }
 
-template <typename Value>
+// `lanes` fill a register of the processor.
+template <int lanes, typename Value>
 [[gnu::always_inline]] inline void multiply_matrices(Value* sums, const Value* a, const Value* b,
                                                      int rows, int columns, int depth) {
-  const int whole = columns / kLanes * kLanes;
+  constexpr int kBoth = 2 * lanes;
+  constexpr int kFew = lanes < 8 ? lanes : 8;
+  const int many = columns / kBoth * kBoth;
+  const int whole = columns / kFew * kFew;
   for (int i = 0; i < rows; i += kRowsAtOnce) {
-    for (int j = 0; j < whole; j += kLanes)
-      multiply_block(sums + i * columns + j, a + i * depth, b + j, columns, depth);
+    for (int j = 0; j < many; j += kBoth)
+      multiply_block<lanes, 2>(sums + i * columns + j, a + i * depth, b + j, columns, depth);
+    for (int j = many; j < whole; j += kFew)
+      multiply_block<kFew, 1>(sums + i * columns + j, a + i * depth, b + j, columns, depth);
   }
   for (int i = 0; i < rows && whole < columns; ++i) {
     for (int k = 0; k < depth; ++k) {
@@ -54,6 +63,35 @@ template <typename Value>
         sums[i * columns + j] += a[i * depth + k] * b[k * columns + j];
     }
   }
+}
+
+#ifdef ESTOC_TARGETS
+
+template <typename Value>
+[[gnu::target("avx2,fma")]] void multiply_avx2(Value* sums, const Value* a, const Value* b,
+                                               int rows, int columns, int depth) {
+  multiply_matrices<8>(sums, a, b, rows, columns, depth);
+}
+
+template <typename Value>
+[[gnu::target("avx512f")]] void multiply_avx512(Value* sums, const Value* a, const Value* b,
+                                                int rows, int columns, int depth) {
+  multiply_matrices<16>(sums, a, b, rows, columns, depth);
+}
+
+#endif
+
+template <typename Value>
+void multiply_here(Value* sums, const Value* a, const Value* b, int rows, int columns, int depth) {
+#ifdef ESTOC_TARGETS
+  if (__builtin_cpu_supports("avx512f")) {
+    return multiply_avx512(sums, a, b, rows, columns, depth);
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return multiply_avx2(sums, a, b, rows, columns, depth);
+  }
+#endif
+  multiply_matrices<4>(sums, a, b, rows, columns, depth);
 }
 
 constexpr int kNarrowBits = 14;
@@ -95,14 +133,12 @@ void multiply_narrow(float* sums, const float* a, const float* b, int rows, int 
   }
 }
 
-ESTOC_CLONES void multiply(float* sums, const float* a, const float* b, int rows, int columns,
-                           int depth) {
-  multiply_matrices(sums, a, b, rows, columns, depth);
+void multiply(float* sums, const float* a, const float* b, int rows, int columns, int depth) {
+  multiply_here(sums, a, b, rows, columns, depth);
 }
 
-ESTOC_CLONES void multiply(u32* sums, const u32* a, const u32* b, int rows, int columns,
-                           int depth) {
-  multiply_matrices(sums, a, b, rows, columns, depth);
+void multiply(u32* sums, const u32* a, const u32* b, int rows, int columns, int depth) {
+  multiply_here(sums, a, b, rows, columns, depth);
 }
 
 }  // namespace estoc::emulator

@@ -60,10 +60,8 @@ inline u32 element_bytes(MapType type) {
 /// The address that the swizzle of `mode` puts a byte at: 16-byte chunks of a row of 32, 64 or 128
 /// bytes are exchanged by bits of the row's number.
 inline u32 swizzle_address(u32 address, u32 mode) {
-  if (mode == 3) return address ^ ((address >> 3) & 0x70u);
-  if (mode == 2) return address ^ ((address >> 3) & 0x30u);
-  if (mode == 1) return address ^ ((address >> 3) & 0x10u);
-  return address;
+  constexpr u32 kExchanged[] = {0, 0x10, 0x30, 0x70};
+  return address ^ ((address >> 3) & kExchanged[mode]);
 }
 
 }  // namespace estoc::emulator

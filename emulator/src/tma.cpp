@@ -119,6 +119,14 @@ void copy_swizzled(std::byte* shared, u32 base, u32 offset, std::byte* plain, u3
                    bool to_shared) {
   while (bytes > 0) {
     const u32 place = base + offset;
+    if (place % 16 == 0 && bytes >= 16) {
+      std::byte* there = shared + (swizzle_address(place, mode) - kSharedBase);
+      std::memcpy(to_shared ? there : plain, to_shared ? plain : there, 16);
+      offset += 16;
+      plain += 16;
+      bytes -= 16;
+      continue;
+    }
     const u32 piece = std::min(bytes, 16 - place % 16);
     std::byte* there = shared + (swizzle_address(place, mode) - kSharedBase);
     if (to_shared) {

@@ -204,8 +204,7 @@ Posted& post(Thread& thread, Posted::Kind kind, Site site) {
                          "must execute the same instruction",
                          posted_name(kind), team.what, team.site.file, team.site.line));
     }
-    state.posted.push_back({kind, site, 0, {}, {}, nullptr, false});
-    return state.posted.back();
+    return state.posted.add(kind, site);
   }
   Posted& posted = state.posted[index];
   if (posted.kind != kind) {
