@@ -18,11 +18,13 @@ inline float truncate_tf32(u32 bits) {
   return std::bit_cast<float>(bits & ~0x1fffu);
 }
 
+/// What TMA makes of f32 on its way into a map of tf32: ties go to even, unlike those of cvt.rna.
 inline void round_to_tf32(std::byte* data, u32 bytes) {
   for (u32 i = 0; i < bytes; i += 4) {
     u32 bits = 0;
     std::memcpy(&bits, data + i, 4);
-    bits = round_tf32(bits);
+    if ((bits & 0x7fffffff) <= 0x7f800000) bits += 0xfff + (bits >> 13 & 1);
+    bits &= ~0x1fffu;
     std::memcpy(data + i, &bits, 4);
   }
 }

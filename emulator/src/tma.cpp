@@ -74,6 +74,20 @@ bool decode(Thread& thread, const TensorMap& map, const i32* at, int rank, Site 
   return true;
 }
 
+// Loads may begin before the tensor, and any box may end after it; a store that begins before it stops
+// an H200 with an illegal instruction.
+bool begins_inside(Thread& thread, const Box& box, Site site) {
+  for (u32 mode = 0; mode < box.map.rank; ++mode) {
+    if (box.at[mode] >= 0) continue;
+    Machine::current().report(
+        Fault::out_of_bounds, thread, site, box.address_of(box.at),
+        fmt::format("a box that TMA stores begins in its tensor, here {} before it in mode {}",
+                    -box.at[mode], mode));
+    return false;
+  }
+  return true;
+}
+
 void check_shared_alignment(Thread& thread, const Box& box, u32 shared, Site site) {
   const u32 need = box.map.swizzle == 0 ? 128u : 128u << box.map.swizzle;
   // A swizzled box may start at any row of its pattern, but what reads it counts rows from its
@@ -143,12 +157,10 @@ void copy_swizzled(std::byte* shared, u32 base, u32 offset, std::byte* plain, u3
 void fill_value(const Box& box, std::byte* to, u32 bytes) {
   std::memset(to, 0, bytes);
   if (box.map.nan_fill == 0) return;
-  for (u32 i = 0; i < bytes; i += box.element) {
-    const u32 nan = box.map.type == MapType::f16    ? 0x7fffu
-                    : box.map.type == MapType::bf16 ? 0x7fffu
-                                                    : 0x7fffffffu;
-    std::memcpy(to + i, &nan, std::min<u32>(box.element, 4));
-  }
+  // What an H200 fills with, of all types.
+  constexpr u16 kNan = 0x7ff7;
+  for (u32 i = 0; i < bytes; i += sizeof(kNan))
+    std::memcpy(to + i, &kNan, sizeof(kNan));
 }
 
 void check_source(Thread& thread, const Box& box, Site site, bool write, u32 agent, u64 epoch) {
@@ -330,7 +342,7 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
   m.maybe_yield(thread);
   Box box{};
   SharedPlace from{};
-  if (!decode(thread, map, at, rank, site, box) ||
+  if (!decode(thread, map, at, rank, site, box) || !begins_inside(thread, box, site) ||
       !locate_shared(thread, shared, box.bytes(), site, from)) {
     return;
   }

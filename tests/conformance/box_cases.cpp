@@ -80,20 +80,27 @@ Map plane(int type, unsigned bytes, std::uint32_t box, int swizzle, int fill = 0
 std::vector<Case> box_cases() {
   std::vector<Case> all{
       boxed<1, false, Store::plain>("", kLine, {40}, words(64)),
-      boxed<1, true, Store::hint>("before", kLine, {-8}, words(64)),
-      boxed<3, false, Store::plain>("at a corner", kCube, {-4, 7, 3}, words(720)),
-      boxed<4, false, Store::plain>("", kFour, {48, -1, 2, 1}, words(960)),
-      boxed<5, false, Store::plain>("", kFive, {8, -1, 2, 1, 0}, words(648)),
+      boxed<1, true, Store::none>("before", kLine, {-8}, words(64)),
+      boxed<3, false, Store::none>("at a corner", kCube, {-4, 7, 3}, words(720)),
+      boxed<3, false, Store::plain>("at the other", kCube, {16, 7, 3}, words(720)),
+      boxed<4, false, Store::none>("", kFour, {48, -1, 2, 1}, words(960)),
+      boxed<4, false, Store::plain>("", kFour, {48, 4, 2, 1}, words(960)),
+      boxed<5, false, Store::none>("", kFive, {8, -1, 2, 1, 0}, words(648)),
+      boxed<5, false, Store::plain>("", kFive, {8, 1, 2, 1, 0}, words(648)),
       boxed<2, true, Store::hint>("", plane(kU32, 4, 12, 0), {4, 15}, words(560)),
-      boxed<3, true, Store::hint>("", kCube, {16, -1, 0}, words(720)),
-      boxed<4, true, Store::hint>("", kFour, {-16, 4, -2, 2}, words(960)),
-      boxed<5, true, Store::hint>("", kFive, {-8, 2, -1, 0, 2}, words(648)),
+      boxed<3, true, Store::none>("", kCube, {16, -1, 0}, words(720)),
+      boxed<3, true, Store::hint>("", kCube, {16, 8, 0}, words(720)),
+      boxed<4, true, Store::none>("", kFour, {-16, 4, -2, 2}, words(960)),
+      boxed<4, true, Store::hint>("", kFour, {32, 4, 3, 2}, words(960)),
+      boxed<5, true, Store::none>("", kFive, {-8, 2, -1, 0, 2}, words(648)),
+      boxed<5, true, Store::hint>("", kFive, {8, 2, 1, 0, 2}, words(648)),
       boxed<2, false, Store::plain>("outside", plane(kBf16, 2, 32, 2), {64, 0}, words(560)),
   };
   for (const auto& [swizzle, width] : {std::pair{0, 40}, {1, 16}, {2, 32}, {3, 64}}) {
-    all.push_back(boxed<2, false, Store::plain>(
-        fmt::format("swizzle {}", swizzle),
-        plane(kBf16, 2, static_cast<std::uint32_t>(width), swizzle), {-8, 15}, words(560)));
+    const Map map = plane(kBf16, 2, static_cast<std::uint32_t>(width), swizzle);
+    const std::string name = fmt::format("swizzle {}", swizzle);
+    all.push_back(boxed<2, false, Store::none>(name, map, {-8, 15}, words(560)));
+    all.push_back(boxed<2, false, Store::plain>(name, map, {8, 15}, words(560)));
   }
   Map steps{kF32, 4, {20, 9, 7}, {80, 720}, {8, 4, 6}, {1, 2, 3}};
   all.push_back(boxed<3, false, Store::none>("element strides", steps, {4, 1, 2}, words(1260)));
@@ -117,18 +124,24 @@ std::vector<Case> box_cases() {
   all.push_back(
       boxed<2, false, Store::none>("between chunks", plane(kU32, 4, 12, 0), {5, 15}, words(560)));
   all.back().stops = true;
+  all.push_back(
+      boxed<2, false, Store::plain>("stored before", plane(kU32, 4, 12, 0), {4, -1}, words(560)));
+  all.back().stops = true;
+  all.push_back(
+      boxed<2, false, Store::add>("added before", plane(kI32, 4, 12, 0), {-4, 2}, words(560)));
+  all.back().stops = true;
   all.push_back(boxed<1, false, Store::add>("f32", kLine, {40}, integers(Type::f32, 64)));
   all.push_back(boxed<2, false, Store::add>("i32", plane(kI32, 4, 12, 0), {4, 15}, words(560)));
   all.push_back(boxed<2, false, Store::add>("f16", plane(kF16, 2, 32, 2), {8, 15},
                                             integers(Type::f16, 1120)));
   all.push_back(boxed<2, false, Store::add>("bf16", plane(kBf16, 2, 64, 3), {16, 15},
                                             integers(Type::bf16, 1120)));
-  all.push_back(boxed<3, false, Store::add>("f32", kCube, {-4, 7, 3}, integers(Type::f32, 720)));
+  all.push_back(boxed<3, false, Store::add>("f32", kCube, {16, 7, 3}, integers(Type::f32, 720)));
   all.push_back(boxed<4, false, Store::add>(
       "u8 as bits", {kU32, 4, {16, 5, 4, 3}, {64, 320, 1280}, {8, 2, 3, 2}, {1, 1, 1, 1}},
-      {-8, 4, -2, 2}, words(960)));
+      {8, 4, 3, 2}, words(960)));
   all.push_back(
-      boxed<5, false, Store::add>("f16", kFive, {8, -1, 2, 1, 0}, integers(Type::f16, 1296)));
+      boxed<5, false, Store::add>("f16", kFive, {8, 1, 2, 1, 0}, integers(Type::f16, 1296)));
   all.push_back(shared_by_two<1, false>(kLine, {36}, words(64)));
   all.push_back(shared_by_two<1, true>(kLine, {0}, words(64)));
   all.push_back(shared_by_two<2, false>(plane(kBf16, 2, 64, 3), {8, 3}, words(560)));

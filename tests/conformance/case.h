@@ -87,8 +87,7 @@ struct Case {
   u64 descriptor_a = 0;
   u64 descriptor_b = 0;
   std::optional<Product> product{};
-  bool stops =
-      false;  ///< a card ends with an illegal instruction, the emulator reports: misaligned
+  bool stops = false;  ///< a card ends with an illegal instruction, the emulator reports it
 };
 
 /// Where the output of a tensor map begins.
