@@ -6,6 +6,7 @@ from ._estoc import (
     CompiledArtifact,
     CompileError,
     Error,
+    InvalidTypeError,
     InvalidValueError,
     Kernel,
     RuntimeArguments,
@@ -68,6 +69,9 @@ def compile_all(
     if errors not in ("raise", "keep"):
         raise InvalidValueError(f"errors: expected 'raise' or 'keep', got {errors!r}")
     chosen = list(kernels)
+    for kernel in chosen:
+        if not isinstance(kernel, Kernel):
+            raise InvalidTypeError(f"kernels: expected estoc.Kernel, got {type(kernel).__name__}")
     done: list[CompiledArtifact | Error | None] = [None] * len(chosen)
     report = _Report(progress, len(chosen))
     try:

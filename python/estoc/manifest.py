@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ._estoc import (
+    InvalidTypeError,
     Kernel,
     KernelList,
     KernelMetadata,
@@ -56,6 +57,10 @@ def get_kernels(
     ValueError
         For an unknown target, or text that is no filter.
     """
+    if args is not None and not isinstance(args, RuntimeArguments):
+        raise InvalidTypeError(
+            f"args: expected arguments such as estoc.GemmArguments, got {type(args).__name__}"
+        )
     accepts = _MetadataFilter(metadata_filter)
     native, python = _split(providers)
     found = _find_kernels(args, accepts, cc, target, native, portable)

@@ -134,4 +134,10 @@ def _why_none(args: RuntimeArguments) -> str:
         for line in explain(args)
         if not line["status"]
     ]
-    return "no kernel supports the arguments; " + "; ".join(reasons)
+    # Classes for other devices and operations say nothing about these operands.
+    telling = [
+        one
+        for one in reasons
+        if not any(word in one for word in ("target: expected", "operation: expected"))
+    ]
+    return "no kernel supports the arguments; " + "; ".join(telling or reasons)

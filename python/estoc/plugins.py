@@ -2,7 +2,13 @@
 
 import os
 
-__all__ = ["GROUP", "PluginError", "load_entry_points", "load_plugin"]
+__all__ = [
+    "GROUP",
+    "PluginError",
+    "kernel_classes_of_python_alone",
+    "load_entry_points",
+    "load_plugin",
+]
 
 GROUP = "estoc.kernels"
 
@@ -54,6 +60,20 @@ def load_entry_points() -> list[str]:
                 stacklevel=2,
             )
     return loaded
+
+
+def kernel_classes_of_python_alone() -> list[str]:
+    """Names of the registered classes and providers whose kernels the library itself cannot run."""
+    from .providers import Provider, available_providers
+
+    names = []
+    for provider in available_providers.values():
+        own = getattr(provider.generate_kernels, "__func__", None)
+        if own is Provider.generate_kernels.__func__:
+            names += [kernel_class.__name__ for kernel_class in provider.kernel_classes]
+        else:
+            names.append(provider.__name__)
+    return names
 
 
 def _import_file(path: str) -> object:

@@ -5,6 +5,7 @@
 
 #include "addresses.h"
 #include "errors.h"
+#include "numbers.h"
 #include "streams.h"
 
 namespace estoc::python {
@@ -30,7 +31,7 @@ Status is_cc_supported(const std::vector<int>& wanted) {
 char letter_of(nb::handle stride) {
   std::vector<std::int64_t> steps;
   for (const nb::handle step : stride)
-    steps.push_back(nb::cast<std::int64_t>(nb::int_(step)));
+    steps.push_back(whole_number(step, "strides"));
   if (!steps.empty() && steps.back() == 1) return 't';
   if (steps.size() >= 2 && steps[steps.size() - 2] == 1) return 'n';
   fail_value("stride: expected 1 in the last or the next to last place, got " +
@@ -52,7 +53,7 @@ void bind_devices(nb::module_& module) {
       [](const nb::iterable& wanted) {
         std::vector<int> numbers;
         for (const nb::handle cc : wanted)
-          numbers.push_back(nb::cast<int>(cc));
+          numbers.push_back(static_cast<int>(whole_number(cc, "ccs")));
         return is_cc_supported(numbers);
       },
       nb::arg("ccs"),

@@ -58,12 +58,18 @@ std::string simplified(std::string_view name) {
   return text;
 }
 
+/// NumPy's big-endian dtypes have the names of the others.
+bool is_swapped(nb::handle dtype) {
+  const nb::object order = nb::getattr(dtype, "byteorder", nb::none());
+  return nb::isinstance<nb::str>(order) && nb::cast<std::string>(order) == ">";
+}
+
 /// The text by which an object that is no estoc.dtype names a dtype; empty where there is none.
 std::string name_of(nb::handle object) {
   if (nb::isinstance<nb::str>(object)) return nb::cast<std::string>(object);
   if (PyType_Check(object.ptr())) return nb::cast<std::string>(object.attr("__name__"));
   const nb::object name = nb::getattr(object, "name", nb::none());
-  if (nb::isinstance<nb::str>(name)) return nb::cast<std::string>(name);
+  if (nb::isinstance<nb::str>(name)) return is_swapped(object) ? "" : nb::cast<std::string>(name);
   return nb::str(object).c_str();
 }
 

@@ -2,6 +2,7 @@
 #include "epilogue.h"
 
 #include "errors.h"
+#include "numbers.h"
 
 namespace estoc::python {
 namespace {
@@ -15,7 +16,7 @@ nb::object plain(nb::handle value) {
 
 EpilogueOperand to_operand(const std::string& name, nb::object& value) {
   if (nb::isinstance<nb::float_>(value)) return {name, nb::cast<double>(value)};
-  if (nb::isinstance<nb::int_>(value)) return {name, nb::cast<std::int64_t>(value)};
+  if (nb::isinstance<nb::int_>(value)) return {name, whole_number(value, name.c_str())};
   const Tensor tensor = import_tensor(value, name.c_str());
   value = nb::cast(tensor);
   return {name, tensor.view};

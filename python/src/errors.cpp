@@ -56,6 +56,8 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
     std::rethrow_exception(pointer);
   } catch (const Error& error) {
     set_python_error(error);
+  } catch (const nb::cast_error&) {
+    PyErr_SetString(class_of(ErrorKind::type), "expected an object of another type");
   }
 }
 

@@ -7,6 +7,7 @@
 #include "addresses.h"
 #include "errors.h"
 #include "estoc/discovery.hpp"
+#include "numbers.h"
 #include "streams.h"
 #include "workspaces.h"
 
@@ -422,14 +423,14 @@ std::optional<Target> to_target(nb::handle cc, nb::handle target) {
                "\"");
   }
   if (cc.is_none()) return std::nullopt;
-  const int number = nb::cast<int>(nb::int_(cc));
-  const Target plain = Target::sm(number);
-  const Target specific = Target::sm(number, number >= 90);
-  for (const Target known : known_targets()) {
-    if (known == specific && number > 0) return specific;
-  }
-  for (const Target known : known_targets()) {
-    if (known == plain && number > 0) return plain;
+  const std::int64_t number = whole_number(cc, "cc");
+  if (number > 0 && number < 1000) {
+    const int small = static_cast<int>(number);
+    for (const Target wanted : {Target::sm(small, small >= 90), Target::sm(small)}) {
+      for (const Target known : known_targets()) {
+        if (known == wanted) return wanted;
+      }
+    }
   }
   fail_value("cc: expected a compute capability such as 80, 90 or 100, got " +
              std::to_string(number));

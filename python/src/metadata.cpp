@@ -5,6 +5,7 @@
 
 #include "dtypes.h"
 #include "errors.h"
+#include "numbers.h"
 
 namespace estoc::python {
 namespace {
@@ -33,7 +34,7 @@ LayoutConstraint layout_of(nb::handle stride) {
   }
   std::vector<std::int64_t> steps;
   for (const nb::handle step : stride)
-    steps.push_back(nb::cast<std::int64_t>(nb::int_(step)));
+    steps.push_back(whole_number(step, "stride"));
   if (!steps.empty() && steps.back() == 1) return LayoutConstraint::t;
   if (steps.size() >= 2 && steps[steps.size() - 2] == 1) return LayoutConstraint::n;
   return LayoutConstraint::any;
@@ -66,7 +67,7 @@ nb::object shape_tuple(const Shape3& shape) {
 Shape3 to_shape(nb::handle object, const char* what) {
   std::vector<int> numbers;
   for (const nb::handle item : object)
-    numbers.push_back(nb::cast<int>(nb::int_(item)));
+    numbers.push_back(static_cast<int>(whole_number(item, "shape")));
   if (numbers.size() == 2) numbers.push_back(1);
   if (numbers.size() != 3) {
     fail_value(std::string(what) + ": expected two or three numbers, got " +

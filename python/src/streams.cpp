@@ -3,12 +3,16 @@
 
 #include "addresses.h"
 #include "errors.h"
+#include "numbers.h"
 
 namespace estoc::python {
 namespace {
 
 void* as_stream(nb::handle number) {
-  const auto value = nb::cast<long long>(nb::int_(number));
+  const nb::object whole = PyIndex_Check(number.ptr()) || !nb::hasattr(number, "__int__")
+                               ? nb::borrow(number)
+                               : number.attr("__int__")();
+  const std::int64_t value = whole_number(whole, "stream");
   if (value < 0) fail_value("stream: expected an address, got " + std::to_string(value));
   return pointer_at(static_cast<std::uintptr_t>(value));
 }
@@ -64,13 +68,19 @@ void* to_stream(nb::handle stream) {
   if (nb::hasattr(stream, "__cuda_stream__")) {
     nb::object pair = stream.attr("__cuda_stream__");
     if (PyCallable_Check(pair.ptr())) pair = pair();
+    if (!nb::isinstance<nb::sequence>(pair) || nb::len(pair) != 2) {
+      fail_type("stream: expected __cuda_stream__ to give a version and an address, got " +
+                std::string(nb::repr(pair).c_str()));
+    }
     return as_stream(pair[1]);
   }
   for (const char* name : {"cuda_stream", "ptr"}) {
     const nb::object number = nb::getattr(stream, name, nb::none());
     if (nb::isinstance<nb::int_>(number)) return as_stream(number);
   }
-  if (nb::hasattr(stream, "__int__")) return as_stream(stream.attr("__int__")());
+  if (nb::hasattr(stream, "__int__") && !nb::isinstance<nb::float_>(stream)) {
+    return as_stream(stream);
+  }
   fail_type(
       "stream: expected a stream of torch, CuPy or CUDA Python, something with __cuda_stream__, or "
       "a number, got " +

@@ -10,9 +10,24 @@
 namespace estoc::python {
 namespace {
 
+/// "complex64", as most frameworks call it.
 std::string dtype_text(const dlpack::DataType& type) {
-  return "type code " + std::to_string(type.code) + " of " + std::to_string(type.bits) + " bits, " +
-         std::to_string(type.lanes) + " lanes";
+  std::string text = "DLPack's type " + std::to_string(type.code) + " of ";
+  if (type.code == dlpack::kBool) {
+    text = "bool";
+  } else if (type.code == dlpack::kInt) {
+    text = "int";
+  } else if (type.code == dlpack::kUint) {
+    text = "uint";
+  } else if (type.code == dlpack::kFloat) {
+    text = "float";
+  } else if (type.code == dlpack::kBfloat) {
+    text = "bfloat";
+  } else if (type.code == dlpack::kComplex) {
+    text = "complex";
+  }
+  text += std::to_string(type.bits);
+  return type.lanes == 1 ? text : text + " in vectors of " + std::to_string(type.lanes);
 }
 
 Dtype dtype_of(const dlpack::DataType& type, const char* what) {
@@ -51,8 +66,7 @@ Dtype dtype_of(const dlpack::DataType& type, const char* what) {
         break;
     }
   }
-  fail_type(std::string(what) + ".dtype: expected one that Estoc has, got DLPack's " +
-            dtype_text(type));
+  fail_type(std::string(what) + ".dtype: expected one that Estoc has, got " + dtype_text(type));
 }
 
 Device device_of(const dlpack::Device& device, const char* what) {
@@ -180,6 +194,10 @@ Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {
   if (PyCapsule_IsValid(capsule.ptr(), Names<dlpack::ManagedTensor>::kFresh)) {
     result.view = view_of_dlpack(take<dlpack::ManagedTensor>(capsule, result.owner)->tensor, what);
     return result;
+  }
+  if (!PyCapsule_CheckExact(capsule.ptr())) {
+    fail_type(std::string(what) + ": expected __dlpack__ to give a capsule, got " +
+              class_name(capsule));
   }
   const char* name = PyCapsule_GetName(capsule.ptr());
   if (name == nullptr) PyErr_Clear();

@@ -33,6 +33,9 @@ void require_strided(nb::handle object, const char* what) {
   if (layout != "torch.strided") {
     fail_type(std::string(what) + ": expected a strided tensor, got " + layout);
   }
+  if (nb::cast<bool>(nb::getattr(object, "is_nested", nb::bool_(false)))) {
+    fail_type(std::string(what) + ": expected a strided tensor, got a nested one");
+  }
   require_not_negated(object, what);
 }
 

@@ -9,11 +9,12 @@
 #include "dlpack.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "numbers.h"
 
 namespace estoc::python {
 namespace {
 
-enum class Way : std::uint8_t { none, exchange, torch, fake, numpy, cupy, cuda, dlpack };
+enum class Way : std::uint8_t { none, exchange, torch, fake, numpy, masked, cupy, cuda, dlpack };
 
 struct TypeInfo {
   Way way = Way::none;
@@ -47,6 +48,7 @@ TypeInfo describe_type(nb::handle type) {
     for (const nb::handle base : type.attr("__mro__")) {
       if (is_class(base, "torch._subclasses.fake_tensor", "FakeTensor")) info.way = Way::fake;
       if (info.way == Way::none && is_class(base, "torch", "Tensor")) info.way = Way::torch;
+      if (info.way == Way::none && is_class(base, "numpy", "MaskedArray")) info.way = Way::masked;
       if (info.way == Way::none && is_class(base, "numpy", "ndarray")) info.way = Way::numpy;
       if (info.way == Way::none && is_class(base, "cupy", "ndarray")) info.way = Way::cupy;
       // JAX gives its arrays by DLPack without saying that they must not be written.
@@ -109,6 +111,7 @@ bool may_be_negated(const TensorView& view) {
 
 /// What an instance offers that its type does not show, and capsules.
 Tensor import_other(nb::handle object, const char* what) {
+  if (PyType_Check(object.ptr())) fail_no_tensor(object, what);
   if (PyCapsule_CheckExact(object.ptr())) return import_capsule(object, nb::none(), what);
   if (PyObject_CheckBuffer(object.ptr())) return import_buffer(object, what, false);
   if (nb::hasattr(object, "__dlpack__")) return import_dlpack(object, what, Framework::other);
@@ -116,6 +119,45 @@ Tensor import_other(nb::handle object, const char* what) {
     return import_cuda_array(object, what, Framework::other);
   }
   fail_no_tensor(object, what);
+}
+
+[[noreturn]] void fail_unreadable(nb::handle object, const char* what, const std::string& why) {
+  fail_type(std::string(what) + ": expected a tensor, got " + class_name(object) +
+            ", which cannot be read: " + why);
+}
+
+Tensor import_as(nb::handle object, const TypeInfo& info, const char* what) {
+  Tensor tensor;
+  switch (info.way) {
+    case Way::torch:
+      tensor.framework = Framework::torch;
+      if (import_exchange(object, info, what, tensor)) {
+        if (may_be_negated(tensor.view)) require_not_negated(object, what);
+        return tensor;
+      }
+      return import_torch(object, what, false);
+    case Way::fake:
+      return import_torch(object, what, true);
+    case Way::exchange:
+      if (import_exchange(object, info, what, tensor)) return tensor;
+      return import_dlpack(object, what, Framework::other);
+    case Way::numpy:
+      return import_buffer(object, what, true);
+    case Way::masked:
+      fail_type(std::string(what) + ": expected a tensor without a mask, got " +
+                class_name(object) + ": give its data, or filled()");
+    case Way::cupy:
+      return import_cuda_array(object, what, Framework::cupy);
+    case Way::cuda:
+      return import_cuda_array(object, what, Framework::other);
+    case Way::dlpack:
+      // JAX takes no stream but a real one, and has no other by which its work could be awaited.
+      tensor = import_dlpack(object, what, Framework::other, info.immutable);
+      tensor.read_only = tensor.read_only || info.immutable;
+      return tensor;
+    default:
+      return import_other(object, what);
+  }
 }
 
 nb::tuple tuple_of(std::span<const std::int64_t> values) {
@@ -127,16 +169,22 @@ nb::tuple tuple_of(std::span<const std::int64_t> values) {
 
 using Extents = std::vector<std::int64_t>;
 
-Extents extents_of(nb::handle sequence) {
+Extents extents_of(nb::handle sequence, const char* what) {
+  const nb::object iterator = nb::steal(PyObject_GetIter(sequence.ptr()));
+  if (!iterator.is_valid()) {
+    PyErr_Clear();
+    fail_type(std::string(what) + ": expected a sequence of whole numbers, got " +
+              nb::repr(sequence).c_str());
+  }
   Extents result;
-  for (const nb::handle item : sequence)
-    result.push_back(nb::cast<std::int64_t>(nb::int_(item)));
+  for (const nb::handle item : iterator)
+    result.push_back(whole_number(item, what));
   return result;
 }
 
 /// The strides given, or those of a compact row-major tensor.
 Extents strides_or_compact(nb::handle strides, const Extents& shape) {
-  if (!strides.is_none()) return extents_of(strides);
+  if (!strides.is_none()) return extents_of(strides, "strides");
   Extents steps(shape.size(), 1);
   for (std::size_t mode = shape.size(); mode-- > 1;)
     steps[mode - 1] = steps[mode] * shape[mode];
@@ -151,7 +199,7 @@ Tensor reinterpret(const Tensor& tensor, Dtype dtype, nb::handle shape, nb::hand
     result.view = tensor.view.with_dtype(dtype);
     return result;
   }
-  const Extents extents = extents_of(shape);
+  const Extents extents = extents_of(shape, "shape");
   const Extents steps = strides_or_compact(strides, extents);
   const Device device = tensor.view.device();
   if (tensor.view.described()) {
@@ -186,7 +234,7 @@ Device parse_device(const std::string& text) {
 
 Tensor describe_tensor(nb::handle dtype, nb::handle shape, nb::handle strides,
                        const std::string& device, std::int64_t alignment) {
-  const Extents extents = extents_of(shape);
+  const Extents extents = extents_of(shape, "shape");
   Tensor tensor;
   tensor.source = nb::none();
   tensor.view =
@@ -296,34 +344,16 @@ void bind_scaled(nb::module_& module) {
 Tensor import_tensor(nb::handle object, const char* what) {
   Tensor* own = nullptr;
   if (nb::try_cast(object, own, false) && own != nullptr) return *own;
-  const TypeInfo& info = info_of(object);
-  Tensor tensor;
-  switch (info.way) {
-    case Way::torch:
-      tensor.framework = Framework::torch;
-      if (import_exchange(object, info, what, tensor)) {
-        if (may_be_negated(tensor.view)) require_not_negated(object, what);
-        return tensor;
-      }
-      return import_torch(object, what, false);
-    case Way::fake:
-      return import_torch(object, what, true);
-    case Way::exchange:
-      if (import_exchange(object, info, what, tensor)) return tensor;
-      return import_dlpack(object, what, Framework::other);
-    case Way::numpy:
-      return import_buffer(object, what, true);
-    case Way::cupy:
-      return import_cuda_array(object, what, Framework::cupy);
-    case Way::cuda:
-      return import_cuda_array(object, what, Framework::other);
-    case Way::dlpack:
-      // JAX takes no stream but a real one, and has no other by which its work could be awaited.
-      tensor = import_dlpack(object, what, Framework::other, info.immutable);
-      tensor.read_only = tensor.read_only || info.immutable;
-      return tensor;
-    default:
-      return import_other(object, what);
+  try {
+    return import_as(object, info_of(object), what);
+  } catch (const nb::cast_error&) {
+    fail_unreadable(object, what, "something that is no number, text or address");
+  } catch (nb::python_error& error) {
+    const bool unreadable = error.matches(PyExc_TypeError) || error.matches(PyExc_KeyError) ||
+                            error.matches(PyExc_IndexError);
+    if (!unreadable) throw;
+    fail_unreadable(object, what,
+                    class_name(error.value()) + ": " + nb::str(error.value()).c_str());
   }
 }
 

@@ -1,6 +1,7 @@
 """What the tests of the Python package share; says loudly which frameworks are missing."""
 
 import importlib.util
+import os
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ def pytest_terminal_summary(terminalreporter):
     missing = [f"{name}; to test it: pip install {name}" for name in MISSING]
     if not estoc.cuda_devices():
         missing.append("anything on a GPU, as there is none here")
+    if "virtual_gpu" not in os.environ.get("ESTOC_NVRTC", ""):
+        missing.append("the virtual GPU; to test it: scripts/test_python.sh")
     if missing:
         terminalreporter.section("not tested")
         for one in missing:

@@ -431,3 +431,16 @@ def test_compiled_by_many_threads_needs_nvrtc(made, nvrtc):
     assert not failed
     assert len(made_codes) == 16
     assert len(set(made_codes)) == len(kernels)
+
+
+def test_epilogues_are_refused_with_the_reason(made):
+    made.register(smallest())
+    shapes = ((8, 8), (8, 8), (8, 8))
+    operands = [estoc.Tensor.describe("f32", shape, device="cuda") for shape in shapes]
+    args = estoc.GemmArguments(*operands, epilogue="D = relu(accum)")
+    assert not estoc.get_kernels(args, "class=smallest", target="sm_90a")
+    told = {line["kernel_class"]: line["status"] for line in estoc.explain(args, target="sm_90a")}
+    assert told["smallest"].error.startswith("epilogue: expected none, got relu(accum) in f32 of ")
+    kernel = estoc.get_kernels(target="sm_90a", metadata_filter="class=smallest")[0]
+    with pytest.raises(estoc.UnsupportedError, match="epilogue: expected none, got .*relu"):
+        kernel.compile(args, target="sm_90a")

@@ -111,3 +111,32 @@ def test_the_compiled_command_says_what_to_do():
     done = subprocess.run([program, "list", "--plugin", "x"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "python3 -m estoc --plugin MODULE" in done.stderr
+
+
+PYTHON_ALONE = """
+import estoc
+
+@estoc.register
+class Slow(estoc.Kernel):
+    @staticmethod
+    def generate_kernels(metadata_filter, epilogue_args=None, cc=None):
+        return []
+
+@estoc.register_provider("dsl")
+class Dsl:
+    @classmethod
+    def generate_kernels(cls, metadata_filter, epilogue_args=None, cc=None):
+        return []
+"""
+
+
+def test_kernels_that_only_python_runs_are_said_to_be_left_out(tmp_path):
+    (tmp_path / "slow.py").write_text(PYTHON_ALONE)
+    for words in (["find", "gemm m=4 n=4 k=4 a=f32"], ["list", "--count"]):
+        plain = command(*words, folder=tmp_path)
+        noted = command("--plugin", "slow", *words, folder=tmp_path)
+        assert (noted.returncode, noted.stdout) == (plain.returncode, plain.stdout)
+        assert plain.stderr == ""
+        assert len(noted.stderr.splitlines()) == 1
+        assert noted.stderr.startswith("estoc: note: kernels of Slow, Dsl are left out: ")
+    assert command("--plugin", "slow", "devices", folder=tmp_path).stderr == ""

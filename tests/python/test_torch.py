@@ -263,6 +263,13 @@ def test_matmul_of_parameters_and_subclasses():
         torch.testing.assert_close(found, a @ b)
 
 
+def freed(shape=(4, 6)):
+    """A tensor whose memory torch has taken back."""
+    tensor = torch.ones(shape)
+    tensor.untyped_storage().resize_(0)
+    return tensor
+
+
 def test_calls_refuse_what_lies_otherwise():
     a, b, out = product()
     plan = estoc.plan(a, b, out)
@@ -275,7 +282,14 @@ def test_calls_refuse_what_lies_otherwise():
             (lambda: plan(a, b, a.new_empty(1).expand(8, 6)), ValueError, "coincide"),
             (lambda: estoc.matmul(a, b, out[:4]), ValueError, r"out\.shape: expected M = 8"),
             (lambda: estoc.matmul(a, a), ValueError, r"B\.shape: expected K = 4, got 8"),
-            (lambda: estoc.matmul(a, b.cfloat()), TypeError, r"b\.dtype: expected one that Estoc"),
+            (lambda: estoc.matmul(a, b.cfloat()), TypeError, r"b\.dtype: .* got complex64"),
+            (lambda: estoc.matmul(a, b.long()), TypeError, r"b\.dtype: .* got int64"),
+            (lambda: estoc.matmul(a, b.bool()), estoc.UnsupportedError, "kernel supports.*got bool"),
+            (lambda: estoc.matmul(a.bool(), b), TypeError, "out: expected a tensor for a product"),
+            (lambda: estoc.matmul(a, torch.nested.nested_tensor([b])), TypeError, "a nested one"),
+            (lambda: estoc.matmul(a, torch.tensor(1.0)), ValueError, "modes, got 2 and 0"),
+            (lambda: estoc.matmul(a, freed()), ValueError, "for 24 elements, got a null pointer"),
+            (lambda: plan(a, b, freed((8, 6))), ValueError, "got a null pointer"),
             (lambda: estoc.matmul(a, b.to("meta")), ValueError, "device|data"),
             (lambda: estoc.matmul(a, b, out.to("meta")), ValueError, "device|data"),
             (lambda: estoc.matmul(a, b.to_sparse()), TypeError, "strided"),

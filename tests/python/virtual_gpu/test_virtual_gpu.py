@@ -39,6 +39,28 @@ def test_plan_on_a_stream_of_ones_own(product, driver):
     np.testing.assert_array_equal(out2.get(), wanted2)
 
 
+def test_plan_again_and_again(product, driver):
+    """On the same memory it is bound once; elsewhere, and on the other device, it is not."""
+    first, second = product(), product(seed=2)
+    plan = estoc.plan(*first[:3])
+    streams = (None, driver.stream())
+    for stream in (*streams, *streams):
+        for a, b, out, wanted in (first, first, second, second, first):
+            out.put(np.full(out.shape, 77, "f4"))
+            plan(a, b, out, stream=stream)
+            np.testing.assert_array_equal(out.get(), wanted)
+        first[2].put(np.full(first[2].shape, 77, "f4"))
+        plan(stream=stream)
+        np.testing.assert_array_equal(first[2].get(), first[3])
+    a, b, out, wanted = product(device=1)
+    plan(a, b, out)
+    np.testing.assert_array_equal(out.get(), wanted)
+    a.put(2 * a.get())
+    for _ in range(2):
+        assert estoc.matmul(a, b, out) is out
+        np.testing.assert_array_equal(out.get(), 2 * wanted)
+
+
 def test_epilogue_with_a_sum_over_rows(product, driver):
     a, b, out, wanted = product()
     bias = np.arange(40, dtype="f4")
@@ -102,19 +124,26 @@ def test_a_forked_child_is_refused(product):
     a, b, out, _ = product()
     args = estoc.GemmArguments(a, b, out)
     kernel = estoc.get_kernels(args)[0]
-    kernel.run(args)
+    plan = estoc.plan(a, b, out)
+    calls = (lambda: kernel.run(args), plan, lambda: plan(a, b, out), lambda: estoc.matmul(a, b, out))
+    for call in (*calls, *calls, *calls):
+        call()
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        try:
-            kernel.run(args)
-            word = "it ran"
-        except estoc.Error as error:
-            word = str(error)
-        os.write(writing, word.encode())
+        words = []
+        for call in calls:
+            try:
+                call()
+                words.append("it ran")
+            except estoc.Error as error:
+                words.append(str(error))
+        os.write(writing, "\n".join(words).encode())
         os._exit(0)
     os.waitpid(child, 0)
-    assert "forked" in os.read(reading, 4096).decode()
+    words = os.read(reading, 4096).decode().splitlines()
+    assert len(words) == len(calls)
+    assert all("forked" in word for word in words), words
 
 
 def test_a_kernel_that_writes_elsewhere_is_named(product):
