@@ -14,18 +14,29 @@ using abi::Sm90GemmConfig;
 
 // Bytes of shared memory that a multiprocessor reads in a clock, and that the L2 cache sends it.
 constexpr double kSharedPerClock = 128;
-constexpr double kL2PerClock = 44;
+constexpr double kL2PerClock = 54;
 // Clocks from a launch to the first product, and of a tile's stores that nothing hides.
 constexpr double kFillClocks = 1500;
 constexpr double kStoreBytesPerClock = 48;
 constexpr double kStoreClocks = 600;
 // An epilogue's own way through shared memory, an element: measured on an H200 (docs/notes).
 constexpr double kFusedClocks = 0.09;
+// One warpgroup alone leaves issue slots empty: an element takes it so many times as long.
+constexpr double kAlone = 1.5;
+// Of the time in which the last wave leaves multiprocessors idle, what a card at its power limit makes
+// up by a higher clock; it comes to its limit in long launches alone.
+constexpr double kMadeUp = 0.5;
+constexpr double kLongWaves = 8;
 // Of a store that runs beside the other consumer's products, this part delays them.
 constexpr double kHiddenPart = 0.12;
 
 double ceil_div(double a, double b) {
   return std::ceil(a / b);
+}
+
+double waves_of(double exact) {
+  const double whole = std::ceil(exact);
+  return exact < kLongWaves ? whole : whole - kMadeUp * (whole - exact);
 }
 
 /// Clocks of one instruction of 64 rows and 32 bytes of K: the tensor cores' or, for few columns,
@@ -48,12 +59,14 @@ double stage_clocks(const Sm90GemmConfig& config) {
 double store_clocks(const Sm90GemmConfig& config, const EpilogueTraffic& traffic, double outputs) {
   const double area = static_cast<double>(config.tile_m) * config.tile_n;
   const double bytes = area * (abi::type_bytes(config.out) + traffic.bytes / outputs);
-  return kStoreClocks + area * traffic.clocks_per_element +
+  const double alone = config.schedule == Schedule::pingpong ? kAlone : 1;
+  return kStoreClocks + area * traffic.clocks_per_element * alone +
          bytes / (config.tma_store ? kStoreBytesPerClock : kStoreBytesPerClock / 4);
 }
 
-/// How much of the tensor cores' time a schedule keeps.
-double reached(const Sm90GemmConfig& config) {
+/// How much of the tensor cores' time a schedule keeps. Ping-pong falls behind in long launches.
+double reached(const Sm90GemmConfig& config, double waves) {
+  const double late = waves >= kLongWaves ? 0.975 : 1;
   switch (config.schedule) {
     case Schedule::single:
       return 0.75;
@@ -62,9 +75,9 @@ double reached(const Sm90GemmConfig& config) {
     case Schedule::pingpong:
       // Measured: a consumer alone does not keep up with promotion, nor with long tiles.
       if (config.promote) return 0.64;
-      if (config.tile_m == 128 && config.tile_n == 128) return config.cluster_m > 1 ? 0.92 : 0.95;
-      if (config.tile_m == 128 && config.tile_n > 128) return 0.92;
-      return 0.86;
+      if (config.tile_m == 128 && config.tile_n == 128) return late * (config.cluster_m > 1 ? 0.89 : 0.92);
+      if (config.tile_m == 128 && config.tile_n > 128) return late * 0.92;
+      return late * 0.86;
   }
   return 1;
 }
@@ -82,9 +95,9 @@ Prediction predict_sm90(const Sm90GemmConfig& config, bool transposed, const Gem
   // A cluster of four does not find room everywhere.
   const double room =
       config.cluster_size() == 4 ? device.multiprocessors * 0.9 : device.multiprocessors;
-  const double waves = ceil_div(clusters, std::max(std::floor(room / config.cluster_size()), 1.0));
+  const double waves = waves_of(clusters / std::max(std::floor(room / config.cluster_size()), 1.0));
   const double stages = ceil_div(static_cast<double>(e.k), config.tile_k());
-  const double tile = stages * stage_clocks(config) / reached(config);
+  const double tile = stages * stage_clocks(config) / reached(config, waves);
   EpilogueTraffic traffic = epilogue_traffic(gemm);
   if (gemm.epilogue_binding() != nullptr) traffic.clocks_per_element += kFusedClocks;
   const double store =
