@@ -75,7 +75,8 @@ std::map<CUdeviceptr, Memory>::iterator memory_at(CUdeviceptr address) {
 CUresult check_range(CUdeviceptr address, std::size_t bytes) {
   const std::lock_guard lock(state().mutex);
   const auto found = memory_at(address);
-  if (found != state().memory.end() && address + bytes <= found->first + found->second.bytes) {
+  if (found != state().memory.end() &&
+      bytes <= found->first + found->second.bytes - address) {  // no sum that wraps
     return kCudaSuccess;
   }
   return refuse(kCudaErrorInvalidValue,

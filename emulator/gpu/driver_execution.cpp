@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <stdexcept>
 
 #include "emulator/functions.h"
@@ -263,7 +264,10 @@ ESTOC_DRIVER_CALL cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size
 ESTOC_DRIVER_CALL cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count,
                                    CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
-  if (const CUresult result = check_range(to, 4 * count); result != kCudaSuccess) return result;
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
+  const std::size_t bytes = count > kMost / 4 ? kMost : 4 * count;
+  if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
+  if (to % 4 != 0) return kCudaErrorInvalidValue;
   return submit(stream, [=] {
     std::fill_n(std::bit_cast<unsigned*>(to), count, value);
     return kCudaSuccess;

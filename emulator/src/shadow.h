@@ -1,10 +1,7 @@
 // Who touched a piece of memory last: enough to see that two accesses are not ordered.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "clock.h"
@@ -35,6 +32,7 @@ class alignas(64) Cell {
   Cell() {}  // NOLINT(modernize-use-equals-default): leaves near_ as it is
   void forget() {
     initialised = barriers = count_ = 0;
+    history_ = kNoHistory;
     far_.clear();
   }
 
@@ -47,6 +45,7 @@ class alignas(64) Cell {
   template <typename View>
   friend class CellRun;
   static constexpr u32 kNear = 3;
+  static constexpr u64 kNoHistory = 1;
 
   /// Takes note of `now` in what `before` says; false when nothing of that is left.
   template <typename View>
@@ -64,7 +63,13 @@ class alignas(64) Cell {
   template <typename View>
   Conflict enter_among_many(const Access& now, const View& view, Access& other);
 
+  static u64 new_history() {
+    static thread_local u64 latest = kNoHistory;
+    return ++latest;
+  }
+
   u16 count_ = 0;
+  u64 history_ = kNoHistory;  ///< cells with the same number remember the same, if it is not 0
   std::array<Access, kNear> near_;
   std::vector<Access> far_;
 };
@@ -126,6 +131,7 @@ template <typename View>
 template <typename View>
 [[gnu::always_inline]] inline Conflict Cell::enter(const Access& now, const View& view,
                                                    Access& other) {
+  history_ = 0;
   if (count_ > kNear) return enter_among_many(now, view, other);
   Conflict worst = Conflict::none;
   bool merged = false;
@@ -158,56 +164,49 @@ template <typename View>
   return worst;
 }
 
-/// Enters an access into many whole cells. Often they have the same history: then what comes of it
-/// is what came of it in the cell before.
+/// Enters an access into many whole cells. Often they have the same history as one before: then
+/// what comes of it is the same, too.
 template <typename View>
 class CellRun {
  public:
   CellRun(const Access& now, const View& view) : now_(now), view_(view) { now_.bytes = 0xffff; }
 
   [[gnu::always_inline]] Conflict enter(Cell& cell, Access& other) {
-    if (cell.count_ == count_ && equal(cell.near_.data(), before_.data(), count_)) {
-      cell.count_ = after_->count_;
-      for (u32 i = 0; i < cell.count_; ++i)
-        cell.near_[i] = after_->near_[i];
-      return Conflict::none;
+    const Cell* after = after_[cell.history_ % kKnown];
+    if (cell.history_ == 0 || before_[cell.history_ % kKnown] != cell.history_) {
+      return enter_first(cell, other);
     }
-    return enter_first(cell, other);
+    cell.history_ = after->history_;
+    cell.count_ = after->count_;
+    for (u32 i = 0; i < cell.count_; ++i)
+      cell.near_[i] = after->near_[i];
+    return Conflict::none;
   }
 
  private:
-  static_assert(std::has_unique_object_representations_v<Access> && sizeof(Access) == 24);
-
-  static bool equal(const Access* a, const Access* b, u32 count) {
-    u64 difference = 0;
-    for (u32 i = 0; i < count; ++i) {
-      u64 one[3];
-      u64 another[3];
-      std::memcpy(one, a + i, sizeof(one));
-      std::memcpy(another, b + i, sizeof(another));
-      difference |= (one[0] ^ another[0]) | (one[1] ^ another[1]) | (one[2] ^ another[2]);
-    }
-    return difference == 0;
-  }
-
   [[gnu::noinline]] Conflict enter_first(Cell& cell, Access& other) {
-    const u32 count = cell.count_;
-    if (count <= Cell::kNear) std::copy_n(cell.near_.begin(), count, before_.begin());
+    const u64 before = cell.history_;
+    const bool near = cell.count_ <= Cell::kNear;
     const Conflict conflict = cell.enter(now_, view_, other);
-    const bool repeats =
-        conflict == Conflict::none && count <= Cell::kNear && cell.count_ <= Cell::kNear;
-    count_ = repeats ? count : kNone;
-    after_ = &cell;
+    if (conflict != Conflict::none || !near || cell.count_ > Cell::kNear) return conflict;
+    if (now_.write) {
+      // Nothing is left of what was before.
+      cell.history_ = written_ = written_ == 0 ? Cell::new_history() : written_;
+    } else if (before != 0) {
+      cell.history_ = Cell::new_history();
+    }
+    before_[before % kKnown] = before;
+    after_[before % kKnown] = &cell;
     return conflict;
   }
 
-  static constexpr u32 kNone = ~0u;
+  static constexpr u32 kKnown = 8;
 
   Access now_;
   const View& view_;
-  u32 count_ = kNone;  ///< entries of `before_`
-  std::array<Access, Cell::kNear> before_;
-  const Cell* after_ = nullptr;
+  std::array<u64, kKnown> before_{};  ///< histories that end as those of `after_` have
+  std::array<const Cell*, kKnown> after_;
+  u64 written_ = 0;  ///< of cells that have seen this access alone
 };
 
 }  // namespace estoc::emulator

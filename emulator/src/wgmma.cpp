@@ -190,35 +190,42 @@ void finish(Team& team, u32 groups) {
     member->known.seen.raise(state.agent, static_cast<u32>(done), latest);
 }
 
+[[noreturn, gnu::noinline]] void fail_divergent(Thread& thread, Posted::Kind kind, Site site,
+                                                const char* others, Site where,
+                                                const char* relation) {
+  Machine::current().fail(Fault::divergent, thread, site, 0,
+                          fmt::format("{} {} {} ({}:{}): all of them must execute the same "
+                                      "instruction",
+                                      posted_name(kind), relation, others, where.file, where.line));
+}
+
+[[gnu::noinline]] void report_sites(Thread& thread, Posted::Kind kind, Site site, Site where) {
+  Machine::current().report(Fault::divergent, thread, site, 0,
+                            fmt::format("{} here, but at {}:{} in other threads: .aligned asks for "
+                                        "one and the same instruction in all of them",
+                                        posted_name(kind), where.file, where.line));
+}
+
 // The instruction that the thread enters next, which it has in common with the others.
 Posted& post(Thread& thread, Posted::Kind kind, Site site) {
-  Machine& m = Machine::current();
   WgmmaState& state = *thread.wgmma;
-  m.maybe_yield(thread);
+  Machine::current().maybe_yield(thread);
   const u64 index = thread.posted++ - state.executed;
   if (index == state.posted.size()) {
     const Team& team = *thread.group;
     if (team.arrived != 0) {
-      m.fail(Fault::divergent, thread, site, 0,
-             fmt::format("{} while other threads of the warpgroup are at {} ({}:{}): all of them "
-                         "must execute the same instruction",
-                         posted_name(kind), team.what, team.site.file, team.site.line));
+      fail_divergent(thread, kind, site, team.what, team.site,
+                     "while other threads of the warpgroup are at");
     }
     return state.posted.add(kind, site);
   }
   Posted& posted = state.posted[index];
   if (posted.kind != kind) {
-    m.fail(Fault::divergent, thread, site, 0,
-           fmt::format("{} where other threads of the warpgroup execute {} ({}:{}): all of them "
-                       "must execute the same instruction",
-                       posted_name(kind), posted_name(posted.kind), posted.site.file,
-                       posted.site.line));
+    fail_divergent(thread, kind, site, posted_name(posted.kind), posted.site,
+                   "where other threads of the warpgroup execute");
   }
   if (posted.site.line != site.line || posted.site.file != site.file) {
-    m.report(Fault::divergent, thread, site, 0,
-             fmt::format("{} here, but at {}:{} in other threads: .aligned asks for one and the "
-                         "same instruction in all of them",
-                         posted_name(kind), posted.site.file, posted.site.line));
+    report_sites(thread, kind, site, posted.site);
   }
   return posted;
 }

@@ -93,6 +93,18 @@ void read_transposed(const Product& p, u64 descriptor, Type type, int outer, flo
   }
 }
 
+// A K-major operand of 16 bits each as numbers, row by row.
+void read_rows(const Product& p, u64 descriptor, Type type, u32 rows, float* to) {
+  const Descriptor d(descriptor);
+  for (u32 row = 0; row < rows; ++row) {
+    for (u32 chunk = 0; chunk < 2; ++chunk) {
+      Halves halves;
+      std::memcpy(&halves, chunk_at(p, d.k_major(row, chunk)), sizeof(halves));
+      convert_halves(type, halves, to + (2 * row + chunk) * kHalves);
+    }
+  }
+}
+
 // The operand as numbers, from `to` with one stride for M or N and one for K.
 template <typename Value>
 void read_operand(const Product& p, bool of_a, int outer, Value* to, std::size_t outer_stride,
@@ -111,6 +123,16 @@ void read_operand(const Product& p, bool of_a, int outer, Value* to, std::size_t
     for (u32 i = 0; i < count; ++i)
       place[i * step] = values[i];
   });
+}
+
+template <typename Value>
+void read_a(const Product& p, Value* to) {
+  if constexpr (std::is_same_v<Value, float>) {
+    if (abi::type_bytes(p.a_type) == 2 && !p.transpose_a) {
+      return read_rows(p, p.a, p.a_type, kProductRows, to);
+    }
+  }
+  read_operand(p, true, kProductRows, to, static_cast<std::size_t>(p.depth()), 1);
 }
 
 template <typename Value>
@@ -158,7 +180,7 @@ void execute_as(const Product& p, Value* sums) {
   if (p.a_in_registers) {
     read_registers(p, a);
   } else {
-    read_operand(p, true, kProductRows, a.data(), depth, 1);
+    read_a(p, a.data());
   }
   read_b(p, b.data());
   if (!p.add) std::fill_n(sums, kProductRows * columns, Value{});
