@@ -3,7 +3,7 @@
 import sys
 
 from ._estoc import _run_command
-from .plugins import PluginError, kernel_classes_of_python_alone, load_entry_points, load_plugin
+from .plugins import PluginError, list_kernels_of_python, load_entry_points, load_plugin
 
 
 def main(words: "list[str] | None" = None) -> int:
@@ -20,20 +20,9 @@ def main(words: "list[str] | None" = None) -> int:
     except PluginError as error:
         print(f"estoc: {error}", file=sys.stderr)
         return 2
-    left_out = kernel_classes_of_python_alone()
-    if left_out and _KERNEL_COMMANDS.intersection(rest):
-        print(f"estoc: {_note(left_out)}", file=sys.stderr)
+    for name, why in list_kernels_of_python().items():
+        print(f"estoc: note: kernels of {name} are left out: {why}", file=sys.stderr)
     return _run_command(["estoc", *rest])
-
-
-_KERNEL_COMMANDS = frozenset(("list", "find", "explain", "run", "check", "compile", "bench"))
-
-
-def _note(names: "list[str]") -> str:
-    return (
-        f"note: kernels of {', '.join(names)} are left out: the command line has those that the "
-        "library launches itself, such as estoc.CudaKernelClass's; estoc.get_kernels finds all"
-    )
 
 
 def _split(words: "list[str]") -> "tuple[list[str], list[str]]":

@@ -1,17 +1,25 @@
-"""Workspace of a framework's own allocator, for work on a stream."""
+"""Memory of a framework's own allocator, for work on a stream."""
 
-__all__ = ["cupy_workspace", "torch_workspace"]
+__all__ = ["cupy_workspace", "torch_on_stream", "torch_workspace"]
 
 
 def torch_workspace(out: object, size: int, stream: int) -> object:
-    """Bytes on the device of a torch tensor, not used again before `stream` has passed."""
+    """Bytes on the device of a torch tensor, of the pool of `stream`."""
     import torch
 
-    with torch.no_grad():
-        made = torch.empty(size, dtype=torch.uint8, device=out.device)
-    if stream != torch.cuda.current_stream(out.device).cuda_stream:
-        made.record_stream(torch.cuda.ExternalStream(stream, device=out.device))
-    return made
+    with torch.no_grad(), torch_on_stream(out.device, stream):
+        return torch.empty(size, dtype=torch.uint8, device=out.device)
+
+
+def torch_on_stream(device: object, stream: int) -> object:
+    """A context in which torch allocates for `stream`: what others still use is not given to it."""
+    import contextlib
+
+    import torch
+
+    if stream == torch.cuda.current_stream(device).cuda_stream:
+        return contextlib.nullcontext()
+    return torch.cuda.stream(torch.cuda.ExternalStream(stream, device=device))
 
 
 def cupy_workspace(out: object, size: int, stream: int) -> object:

@@ -13,7 +13,9 @@ from ._estoc import (
     dtype,
     explain,
     matmul,
+    to_cuda_stream,
 )
+from ._workspace import torch_on_stream
 from .manifest import get_kernels
 
 __all__ = ["Plan", "matmul", "plan"]
@@ -86,8 +88,25 @@ _RESULTS = {name: name for name in ("f64", "f32", "f16", "bf16", "i32")} | {
 }
 
 
-def _empty(a: object, left: Tensor, right: Tensor) -> object:
-    """A new tensor for the product, made by the framework of `a`."""
+def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> object:
+    """A new tensor for the product, made by the framework of `a` for work on `stream`."""
+    if stream is None or left.device == "cpu":
+        return _new(a, left, right)
+    given = a.tensor if isinstance(a, Tensor) else a
+    kind = type(given).__module__.partition(".")[0]
+    address = to_cuda_stream(stream)
+    if kind == "cupy":
+        import cupy
+
+        with given.device, cupy.cuda.ExternalStream(address):
+            return _new(a, left, right)
+    if not hasattr(given, "new_empty"):
+        return _new(a, left, right)
+    with torch_on_stream(given.device, address):
+        return _new(a, left, right)
+
+
+def _new(a: object, left: Tensor, right: Tensor) -> object:
     shape = _shape(left, right)
     name = _RESULTS.get(left.dtype.name)
     if name is None:

@@ -5,7 +5,7 @@ import os
 __all__ = [
     "GROUP",
     "PluginError",
-    "kernel_classes_of_python_alone",
+    "list_kernels_of_python",
     "load_entry_points",
     "load_plugin",
 ]
@@ -62,18 +62,25 @@ def load_entry_points() -> list[str]:
     return loaded
 
 
-def kernel_classes_of_python_alone() -> list[str]:
-    """Names of the registered classes and providers whose kernels the library itself cannot run."""
+def list_kernels_of_python() -> dict[str, str]:
+    """Makes kernels that run by means of their own known to the library's command line.
+
+    Returns
+    -------
+    dict
+        Classes and providers that it cannot have, by name, with the reason.
+    """
+    from ._listing import list_kernel_classes
     from .providers import Provider, available_providers
 
-    names = []
+    classes, left_out = [], {}
     for provider in available_providers.values():
         own = getattr(provider.generate_kernels, "__func__", None)
         if own is Provider.generate_kernels.__func__:
-            names += [kernel_class.__name__ for kernel_class in provider.kernel_classes]
+            classes += [(provider.name, kernel_class) for kernel_class in provider.kernel_classes]
         else:
-            names.append(provider.__name__)
-    return names
+            left_out[provider.__name__] = "a provider with a generate_kernels of its own"
+    return left_out | list_kernel_classes(classes)
 
 
 def _import_file(path: str) -> object:

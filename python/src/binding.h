@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -27,5 +28,6 @@ void bind_cuda_launch(nb::module_& module);
 void bind_cuda_classes(nb::module_& module);
 void bind_compile_all(nb::module_& module);
 void bind_matmul(nb::module_& module);
+void bind_listed_classes(nb::module_& module);
 
 }  // namespace estoc::python

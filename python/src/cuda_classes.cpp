@@ -1,10 +1,8 @@
 // Kernel classes written in Python whose kernels are CUDA code, as classes of the library.
-#include <functional>
 #include <string>
 #include <utility>
 
-#include "arguments.h"
-#include "configurations.h"
+#include "author.h"
 #include "cuda_launch.h"
 #include "errors.h"
 #include "estoc/cuda_kernel_class.hpp"
@@ -18,146 +16,48 @@ struct PyCode {
   CudaCode native;
 };
 
-/// The arguments that a method of the class is given. They hold views of the caller's tensors.
-nb::object arguments_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  return nb::cast(new PyElementwiseArguments(elementwise), nb::rv_policy::take_ownership);
-}
-
-nb::object workspace_tensor(const Workspace& workspace, Device device) {
-  if (workspace.data == nullptr) return nb::none();
-  Tensor tensor;
-  tensor.source = nb::none();
-  tensor.view = TensorView::row_major(workspace.data, Dtype::u8,
-                                      {static_cast<std::int64_t>(workspace.bytes)}, device);
-  return nb::cast(tensor);
-}
-
-std::string text_attribute(nb::handle author, const char* name) {
-  const nb::object value = author.attr(name);
-  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
-  fail_type("kernel class " + class_name(author) + ": expected text as " + name + ", got " +
-            class_name(value));
-}
-
-std::vector<Target> targets_of(nb::handle author) {
-  std::vector<Target> targets;
-  const nb::object given = author.attr("targets");
-  if (given.is_none()) return targets;
-  for (const nb::handle name : given) {
-    const auto target = Target::parse(nb::cast<std::string>(nb::str(name)));
-    if (!target || target->is_cpu()) {
-      fail_value("kernel class " + class_name(author) +
-                 ": expected targets such as \"sm_90a\", got " + nb::repr(name).c_str());
-    }
-    targets.push_back(*target);
-  }
-  return targets;
-}
-
-Operation operation_of(nb::handle author) {
-  const std::string name = text_attribute(author, "operation");
-  if (const auto operation = parse_operation(name)) return *operation;
-  fail_value("kernel class " + class_name(author) +
-             ": expected gemm or elementwise as operation, got " + name);
-}
-
-/// "ZeroDivisionError: division by zero", where an exception of Python's own text is a traceback.
-std::string summary_of(const std::exception& error) {
-  const auto* raised = dynamic_cast<const nb::python_error*>(&error);
-  if (raised == nullptr) return error.what();
-  return class_name(raised->value()) + ": " + nb::str(raised->value()).c_str();
-}
-
 /// Asks the author's object. Called by any thread, without the GIL; nothing of Python's leaves it
 /// but what Python raised in plan().
 class PythonCudaClass final : public CudaKernelClass {
  public:
   explicit PythonCudaClass(nb::object author)
-      : name_(text_attribute(author, "name")),
-        abi_(text_attribute(author, "abi")),
-        operation_(operation_of(author)),
-        targets_(targets_of(author)),
-        waits_(nb::cast<bool>(author.attr("waits_for_dependencies"))),
-        configurations_(author.attr("configurations")()),
-        author_(std::move(author)) {
-    const nb::object base = nb::module_::import_("estoc.cuda").attr("CudaKernelClass");
-    auto own = [&](const char* method) {
-      return !author_.type().attr(method).is(base.attr(method));
-    };
-    supports_ = own("supports");
-    predicts_ = own("predict");
-    needs_workspace_ = own("workspace_size");
-  }
-
-  ~PythonCudaClass() override {
-    if (Py_IsInitialized() == 0) {
-      configurations_.leak();
-      author_.release();
-      return;
+      : waits_(nb::cast<bool>(author.attr("waits_for_dependencies"))), author_(std::move(author)) {
+    for (const Target target : author_.targets()) {
+      if (target.is_cpu()) {
+        fail_value("kernel class " + author_.name() +
+                   ": expected targets such as \"sm_90a\", got \"cpu\"");
+      }
     }
-    const nb::gil_scoped_acquire locked;
-    configurations_ = Configurations();
-    author_.reset();
   }
 
-  PythonCudaClass(const PythonCudaClass&) = delete;
-  PythonCudaClass& operator=(const PythonCudaClass&) = delete;
-
-  std::string_view name() const override { return name_; }
-  Operation operation() const override { return operation_; }
-  std::shared_ptr<const DesignSpace> space() const override { return configurations_.space(); }
-  std::string abi() const override { return abi_; }
+  std::string_view name() const override { return author_.name(); }
+  Operation operation() const override { return author_.operation(); }
+  std::shared_ptr<const DesignSpace> space() const override { return author_.space(); }
+  std::string abi() const override { return author_.abi(); }
   bool waits_for_dependencies() const override { return waits_; }
   std::span<const Target> targets() const override {
-    return targets_.empty() ? CudaKernelClass::targets() : std::span<const Target>(targets_);
+    return author_.targets().empty() ? CudaKernelClass::targets() : author_.targets();
   }
 
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override {
-    if (!supports_) return Status::success();
-    const nb::gil_scoped_acquire locked;
-    try {
-      const nb::object answer = author_.attr("supports")(configurations_.at(point),
-                                                         arguments_of(arguments), target.name());
-      Status* status = nullptr;
-      if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
-      return Status::fail("kernel class " + name_ + ": expected an estoc.Status of supports, got " +
-                          class_name(answer));
-    } catch (const std::exception& error) {
-      return Status::fail("kernel class " + name_ + ": " + summary_of(error));
-    }
+    return author_.supports(point, arguments, target);
   }
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
-    if (!predicts_) return std::nullopt;
-    const nb::gil_scoped_acquire locked;
-    return guarded<std::optional<Prediction>>("predict", ErrorKind::value, [&] {
-      const nb::object seconds = author_.attr("predict")(configurations_.at(point),
-                                                         arguments_of(arguments), target.name());
-      return seconds.is_none() ? std::nullopt
-                               : std::optional(Prediction{nb::cast<double>(seconds), {}});
-    });
+    return author_.predict(point, arguments, target);
   }
 
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const override {
-    if (!needs_workspace_) return 0;
-    const nb::gil_scoped_acquire locked;
-    return guarded<std::size_t>("workspace_size", ErrorKind::value, [&] {
-      return nb::cast<std::size_t>(
-          author_.attr("workspace_size")(configurations_.at(point), arguments_of(arguments)));
-    });
+    return author_.workspace_size(point, arguments);
   }
 
   CudaCode code(const DesignPoint& point, Target target) const override {
     const nb::gil_scoped_acquire locked;
-    return guarded<CudaCode>("code", ErrorKind::compile, [&] {
-      const nb::object made = author_.attr("code")(configurations_.at(point), target.name());
+    return author_.guarded<CudaCode>("code", ErrorKind::compile, [&] {
+      const nb::object made = author_.object().attr("code")(author_.at(point), target.name());
       PyCode* code = nullptr;
       if (!nb::try_cast(made, code, false) || code == nullptr) {
         fail_type("expected an estoc.CudaCode, got " + class_name(made));
@@ -175,31 +75,13 @@ class PythonCudaClass final : public CudaKernelClass {
       PyLaunch* launch;
       ~End() { launch->plan = nullptr; }
     } const end{launch};
-    author_.attr("plan")(configurations_.at(point), arguments_of(arguments),
-                         workspace_tensor(workspace, arguments.device()), object);
+    author_.object().attr("plan")(author_.at(point), arguments_of(arguments),
+                                  workspace_tensor(workspace, arguments.device()), object);
   }
 
  private:
-  /// What the library may keep or show to several threads holds nothing of Python's.
-  template <typename Result>
-  Result guarded(const char* method, ErrorKind kind, const std::function<Result()>& ask) const {
-    try {
-      return ask();
-    } catch (const std::exception& error) {
-      throw Error(kind, "kernel class " + name_ + ", " + method + ": " + summary_of(error));
-    }
-  }
-
-  std::string name_;
-  std::string abi_;
-  Operation operation_;
-  std::vector<Target> targets_;
   bool waits_;
-  Configurations configurations_;
-  nb::object author_;
-  bool supports_ = false;
-  bool predicts_ = false;
-  bool needs_workspace_ = false;
+  Author author_;
 };
 
 PyCode make_code(const std::string& source, nb::handle image, nb::handle entries) {

@@ -48,6 +48,12 @@ std::string layout_string(const nb::args& strides) {
 }  // namespace
 
 void bind_devices(nb::module_& module) {
+  module.def("_known_targets", [] {
+    std::vector<std::pair<std::string, int>> targets;
+    for (const Target target : known_targets())
+      targets.emplace_back(target.name(), target.cc());
+    return targets;
+  });
   module.def(
       "is_device_cc_supported",
       [](const nb::iterable& wanted) {

@@ -43,6 +43,8 @@ struct Call {
   nb::handle stream = nb::none();
 
   bool makes_out() const { return out.is_none(); }
+  /// Results of other than the current stream take the long way, by which memory is of that stream.
+  bool is_on_own_stream(bool on_gpu) const { return on_gpu && !stream.is_none(); }
   /// An epilogue that holds tensors, or is a function, is worked out each time.
   bool is_remembered() const { return epilogue.is_none() || PyUnicode_Check(epilogue.ptr()); }
 };
@@ -118,27 +120,6 @@ struct TorchCall {
   }
 };
 
-/// Null where the signature is new, or `out` turns out otherwise than before.
-nb::object call_again(const Call& call, TorchCall& torch) {
-  const FoundPointer found = find(torch.signature, call);
-  if (found == nullptr) return {};
-  auto run = [&](nb::handle out, bool aligned) {
-    run_plan_like_last(
-        found->plan,
-        {dlpack::data_of(torch.a), dlpack::data_of(torch.b), dlpack::data_of(torch.out)}, out,
-        call.stream, aligned);
-  };
-  if (!call.makes_out()) {
-    run(call.out, true);
-    return nb::borrow(call.out);
-  }
-  nb::object out = found->results.make();
-  if (!out.is_valid() || !see_torch(out, torch.out) || !is_like(torch.out, found->out)) return {};
-  const bool done =
-      run_on_new(found->out, dlpack::data_of(torch.out), [&](bool aligned) { run(out, aligned); });
-  return done ? out : nb::object();
-}
-
 /// A function of estoc.planning, kept once found.
 const nb::object& planning(const char* name, const nb::object*& cached) {
   if (cached == nullptr) {
@@ -167,9 +148,13 @@ struct Operands {
     }
   }
 
-  void make_out(const Call& call) {
+  nb::object empty(const Call& call) const {
     static const nb::object* cached = nullptr;
-    if (call.makes_out()) take(planning("_empty", cached)(call.a, a, b));
+    return planning("_empty", cached)(call.a, a, b, call.stream);
+  }
+
+  void make_out(const Call& call) {
+    if (call.makes_out()) take(empty(call));
   }
 
   nb::object plan(const Call& call) const {
@@ -188,6 +173,29 @@ struct Operands {
   }
 };
 
+/// Null where the signature is new, or `out` turns out otherwise than before.
+nb::object call_again(const Call& call, TorchCall& torch) {
+  const FoundPointer found = find(torch.signature, call);
+  if (found == nullptr) return {};
+  auto run = [&](nb::handle out, bool aligned) {
+    run_plan_like_last(
+        found->plan,
+        {dlpack::data_of(torch.a), dlpack::data_of(torch.b), dlpack::data_of(torch.out)}, out,
+        call.stream, aligned);
+  };
+  if (!call.makes_out()) {
+    run(call.out, true);
+    return nb::borrow(call.out);
+  }
+  nb::object out = call.is_on_own_stream(torch.a.device.type == dlpack::kCuda)
+                       ? Operands(call).empty(call)
+                       : found->results.make();
+  if (!out.is_valid() || !see_torch(out, torch.out) || !is_like(torch.out, found->out)) return {};
+  const bool done =
+      run_on_new(found->out, dlpack::data_of(torch.out), [&](bool aligned) { run(out, aligned); });
+  return done ? out : nb::object();
+}
+
 nb::object plan_and_run(const Call& call, Operands& operands, const Signature* signature) {
   operands.make_out(call);
   const nb::object plan = operands.plan(call);
@@ -198,7 +206,9 @@ nb::object plan_and_run(const Call& call, Operands& operands, const Signature* s
 
 /// False where `results` makes no tensors, or the plan does not support what it made.
 bool run_on_made(const Call& call, Operands& operands, const Found& found) {
-  nb::object made = found.results.make();
+  nb::object made = call.is_on_own_stream(operands.a.view.device().is_cuda())
+                        ? operands.empty(call)
+                        : found.results.make();
   if (!made.is_valid()) return false;
   operands.take(std::move(made));
   return run_on_new(found.out, operands.out.view.data(),

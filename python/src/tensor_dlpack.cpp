@@ -206,10 +206,8 @@ Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {
              (name == nullptr ? "nothing" : name));
 }
 
-Tensor import_dlpack(nb::handle object, const char* what, Framework framework,
-                     bool legacy_stream) {
-  const nb::object capsule =
-      capsule_of(object, device_of(object, what).is_cuda(), legacy_stream);
+Tensor import_dlpack(nb::handle object, const char* what, Framework framework, bool legacy_stream) {
+  const nb::object capsule = capsule_of(object, device_of(object, what).is_cuda(), legacy_stream);
   Tensor result = import_capsule(capsule, object, what);
   result.framework = framework;
   return result;

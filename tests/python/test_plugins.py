@@ -113,14 +113,88 @@ def test_the_compiled_command_says_what_to_do():
     assert "python3 -m estoc --plugin MODULE" in done.stderr
 
 
-PYTHON_ALONE = """
+OF_ITS_OWN_MEANS = """
+import numpy as np
 import estoc
 
 @estoc.register
-class Slow(estoc.Kernel):
+class NumpyProduct(estoc.Kernel):
     @staticmethod
     def generate_kernels(metadata_filter, epilogue_args=None, cc=None):
-        return []
+        kernels = []
+        for name, dtype in [("numpy.double", estoc.f64), ("numpy.single", estoc.f32)]:
+            attributes = estoc.TensorAttributes(dtype, None)
+            metadata = estoc.KernelMetadata(
+                kernel_name=name,
+                kernel_class=NumpyProduct,
+                operands=estoc.GemmOperandsMetadata(attributes, attributes, attributes, dtype),
+            )
+            if metadata_filter(metadata):
+                kernels.append(NumpyProduct(metadata))
+        return kernels
+
+    def _supports(self, args):
+        if args.extents[0] > 100:
+            return estoc.Status.fail("A.shape: expected at most 100 rows")
+        return estoc.Status.success()
+
+    def predict(self, args):
+        return 1e-9
+
+    def compile(self, args, cc=None):
+        return estoc.CompiledArtifact(np.matmul, self)
+
+    def _run(self, args, artifact, stream, workspace=None):
+        if args.extents[0] == 13:
+            raise ArithmeticError("thirteen rows")
+        artifact.compiled_obj(np.asarray(args.A), np.asarray(args.B), out=np.asarray(args.out))
+"""
+NAME = "numpy_product-kernel.numpy_single-f32-f32-f32-f32"
+
+
+@pytest.fixture
+def own_means(tmp_path):
+    """A function that runs the command with a plugin whose kernels NumPy runs."""
+    (tmp_path / "product.py").write_text(OF_ITS_OWN_MEANS)
+    return lambda *words: command("--plugin", "product", *words, folder=tmp_path)
+
+
+def test_kernels_that_run_by_means_of_their_own(own_means):
+    assert NAME in own_means("list", "--provider", "python").stdout
+    found = own_means("find", "gemm m=12 n=9 k=5 a=f32:n")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert NAME in found.stdout.splitlines()[1], "the one that is expected to be fastest"
+    run = own_means("run", "gemm l=2 m=12 n=9 k=5 a=f32:n", "--check")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert NAME in run.stdout and "check    ok" in run.stdout
+    check = own_means("check", NAME.replace("single", "double").replace("f32", "f64"))
+    assert check.returncode == 0 and "0 wrong" in check.stdout
+
+
+def test_what_such_kernels_refuse(own_means):
+    explained = own_means("explain", "gemm m=101 n=9 k=5 a=f32").stdout
+    assert "A.shape: expected at most 100 rows" in explained
+    explained = own_means("explain", 'gemm m=8 n=9 k=5 a=f32 epi="D = -accum"').stdout
+    assert "numpy_product" in explained and "epilogue: expected none" in explained
+    run = own_means("run", "gemm m=13 n=9 k=5 a=f32", "--kernel", NAME)
+    assert run.returncode != 0
+    assert "kernel class numpy_product, _run: ArithmeticError: thirteen rows" in run.stderr
+
+
+LEFT_OUT = """
+import estoc
+
+@estoc.register
+class Broken(estoc.Kernel):
+    @staticmethod
+    def generate_kernels(metadata_filter, epilogue_args=None, cc=None):
+        return [1 // 0]
+
+@estoc.register
+class Odd(estoc.Kernel):
+    @staticmethod
+    def generate_kernels(metadata_filter, epilogue_args=None, cc=None):
+        return [Odd(estoc.KernelMetadata(kernel_name="odd", kernel_class=Odd, operands="three"))]
 
 @estoc.register_provider("dsl")
 class Dsl:
@@ -130,13 +204,17 @@ class Dsl:
 """
 
 
-def test_kernels_that_only_python_runs_are_said_to_be_left_out(tmp_path):
-    (tmp_path / "slow.py").write_text(PYTHON_ALONE)
-    for words in (["find", "gemm m=4 n=4 k=4 a=f32"], ["list", "--count"]):
-        plain = command(*words, folder=tmp_path)
-        noted = command("--plugin", "slow", *words, folder=tmp_path)
-        assert (noted.returncode, noted.stdout) == (plain.returncode, plain.stdout)
-        assert plain.stderr == ""
-        assert len(noted.stderr.splitlines()) == 1
-        assert noted.stderr.startswith("estoc: note: kernels of Slow, Dsl are left out: ")
-    assert command("--plugin", "slow", "devices", folder=tmp_path).stderr == ""
+def test_kernels_that_are_left_out_are_named(tmp_path):
+    (tmp_path / "slow.py").write_text(LEFT_OUT)
+    words = ("find", "gemm m=4 n=4 k=4 a=f32")
+    plain = command(*words, folder=tmp_path)
+    noted = command("--plugin", "slow", *words, folder=tmp_path)
+    assert (noted.returncode, noted.stdout) == (plain.returncode, plain.stdout)
+    assert plain.stderr == ""
+    assert noted.stderr.splitlines() == [
+        "estoc: note: kernels of Dsl are left out: a provider with a generate_kernels of its own",
+        "estoc: note: kernels of Broken are left out: ZeroDivisionError: integer division or "
+        "modulo by zero",
+        "estoc: note: kernels of Odd are left out: InvalidTypeError: odd.operands: expected "
+        "GemmOperandsMetadata or ElementwiseOperandsMetadata, got str",
+    ]

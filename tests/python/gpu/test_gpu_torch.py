@@ -142,6 +142,12 @@ def test_named_streams():
             call()
             check(out, a, b)
             assert a[0, 0] == value
+        value = value % 7 + 1
+        with torch.cuda.stream(stream):
+            late(a, value)
+        made = estoc.matmul(a, b, stream=named)
+        stream.synchronize()
+        check(made, a, b)
 
 
 def test_current_stream():

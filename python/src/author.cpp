@@ -1,0 +1,128 @@
+// The object of a kernel class that is written in Python, as classes of the library ask it.
+#include "author.h"
+
+#include <utility>
+
+#include "errors.h"
+
+namespace estoc::python {
+namespace {
+
+std::string text_attribute(nb::handle author, const char* name) {
+  const nb::object value = author.attr(name);
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  fail_type("kernel class " + class_name(author) + ": expected text as " + name + ", got " +
+            class_name(value));
+}
+
+std::vector<Target> targets_of(nb::handle author) {
+  std::vector<Target> targets;
+  const nb::object given = author.attr("targets");
+  if (given.is_none()) return targets;
+  for (const nb::handle name : given) {
+    const auto target = Target::parse(nb::cast<std::string>(nb::str(name)));
+    if (!target) {
+      fail_value("kernel class " + class_name(author) +
+                 ": expected targets such as \"sm_90a\", got " + nb::repr(name).c_str());
+    }
+    targets.push_back(*target);
+  }
+  return targets;
+}
+
+Operation operation_of(nb::handle author) {
+  const std::string name = text_attribute(author, "operation");
+  if (const auto operation = parse_operation(name)) return *operation;
+  fail_value("kernel class " + class_name(author) +
+             ": expected gemm or elementwise as operation, got " + name);
+}
+
+}  // namespace
+
+nb::object arguments_of(const RuntimeArguments& arguments) {
+  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
+    return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
+  }
+  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
+  return nb::cast(new PyElementwiseArguments(elementwise), nb::rv_policy::take_ownership);
+}
+
+nb::object workspace_tensor(const Workspace& workspace, Device device) {
+  if (workspace.data == nullptr) return nb::none();
+  Tensor tensor;
+  tensor.source = nb::none();
+  tensor.view = TensorView::row_major(workspace.data, Dtype::u8,
+                                      {static_cast<std::int64_t>(workspace.bytes)}, device);
+  return nb::cast(tensor);
+}
+
+std::string summary_of(const std::exception& error) {
+  const auto* raised = dynamic_cast<const nb::python_error*>(&error);
+  if (raised == nullptr) return error.what();
+  return class_name(raised->value()) + ": " + nb::str(raised->value()).c_str();
+}
+
+Author::Author(nb::object author)
+    : name_(text_attribute(author, "name")),
+      abi_(text_attribute(author, "abi")),
+      operation_(operation_of(author)),
+      targets_(targets_of(author)),
+      configurations_(author.attr("configurations")()),
+      author_(std::move(author)) {
+  const nb::object base = nb::module_::import_("estoc.cuda").attr("CudaKernelClass");
+  auto own = [&](const char* method) { return !author_.type().attr(method).is(base.attr(method)); };
+  supports_ = own("supports");
+  predicts_ = own("predict");
+  needs_workspace_ = own("workspace_size");
+}
+
+Author::~Author() {
+  if (Py_IsInitialized() == 0) {
+    configurations_.leak();
+    author_.release();
+    return;
+  }
+  const nb::gil_scoped_acquire locked;
+  configurations_ = Configurations();
+  author_.reset();
+}
+
+Status Author::supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                        Target target) const {
+  if (!supports_) return Status::success();
+  const nb::gil_scoped_acquire locked;
+  try {
+    const nb::object answer =
+        author_.attr("supports")(at(point), arguments_of(arguments), target.name());
+    Status* status = nullptr;
+    if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
+    return Status::fail("kernel class " + name_ + ": expected an estoc.Status of supports, got " +
+                        class_name(answer));
+  } catch (const std::exception& error) {
+    return Status::fail("kernel class " + name_ + ": " + summary_of(error));
+  }
+}
+
+std::optional<Prediction> Author::predict(const DesignPoint& point,
+                                          const RuntimeArguments& arguments, Target target) const {
+  if (!predicts_) return std::nullopt;
+  const nb::gil_scoped_acquire locked;
+  return guarded<std::optional<Prediction>>("predict", ErrorKind::value, [&] {
+    const nb::object seconds =
+        author_.attr("predict")(at(point), arguments_of(arguments), target.name());
+    return seconds.is_none() ? std::nullopt
+                             : std::optional(Prediction{nb::cast<double>(seconds), {}});
+  });
+}
+
+std::size_t Author::workspace_size(const DesignPoint& point,
+                                   const RuntimeArguments& arguments) const {
+  if (!needs_workspace_) return 0;
+  const nb::gil_scoped_acquire locked;
+  return guarded<std::size_t>("workspace_size", ErrorKind::value, [&] {
+    return nb::cast<std::size_t>(
+        author_.attr("workspace_size")(at(point), arguments_of(arguments)));
+  });
+}
+
+}  // namespace estoc::python

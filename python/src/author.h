@@ -1,0 +1,75 @@
+// The object of a kernel class that is written in Python, as classes of the library ask it.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arguments.h"
+#include "configurations.h"
+#include "estoc/kernel_class.hpp"
+
+namespace estoc::python {
+
+/// The arguments that a method of the class is given. They hold views of the caller's tensors.
+nb::object arguments_of(const RuntimeArguments& arguments);
+
+/// Workspace as bytes, or None.
+nb::object workspace_tensor(const Workspace& workspace, Device device);
+
+/// "ZeroDivisionError: division by zero", where an exception of Python's own text is a traceback.
+std::string summary_of(const std::exception& error);
+
+/// What the attributes name, abi, operation, targets and the method configurations say, asked once,
+/// and the methods supports, predict and workspace_size. Made with the GIL held; asked and
+/// destroyed by any thread, without it.
+class Author {
+ public:
+  /// Throws Error{value | type} naming the attribute.
+  explicit Author(nb::object author);
+  ~Author();
+  Author(const Author&) = delete;
+  Author& operator=(const Author&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::string& abi() const { return abi_; }
+  Operation operation() const { return operation_; }
+  /// Empty where the author names none.
+  std::span<const Target> targets() const { return targets_; }
+  const std::shared_ptr<const DesignSpace>& space() const { return configurations_.space(); }
+  /// With the GIL held: the dict of a point, and the object itself.
+  nb::object at(const DesignPoint& point) const { return configurations_.at(point); }
+  const nb::object& object() const { return author_; }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments, Target target) const;
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const;
+  std::size_t workspace_size(const DesignPoint& point, const RuntimeArguments& arguments) const;
+
+  /// What `ask` gives; what it throws as an Error of the library's, which may be kept or shown to
+  /// several threads. With the GIL held.
+  template <typename Result>
+  Result guarded(const char* method, ErrorKind kind, const std::function<Result()>& ask) const {
+    try {
+      return ask();
+    } catch (const std::exception& error) {
+      throw Error(kind, "kernel class " + name_ + ", " + method + ": " + summary_of(error));
+    }
+  }
+
+ private:
+  std::string name_;
+  std::string abi_;
+  Operation operation_;
+  std::vector<Target> targets_;
+  Configurations configurations_;
+  nb::object author_;
+  bool supports_ = false;
+  bool predicts_ = false;
+  bool needs_workspace_ = false;
+};
+
+}  // namespace estoc::python
