@@ -104,7 +104,7 @@ __device__ __forceinline__ Value clamp(Value x, Value low, Value high) {
   return minimum(maximum(x, low), high);
 }
 __device__ __forceinline__ float abs(float x) {
-  return bit_cast<float>(bit_cast<u32>(x) & 0x7fffffffu);
+  return ptx::absolute(x);
 }
 __device__ __forceinline__ double abs(double x) {
   return bit_cast<double>(bit_cast<u64>(x) & ~0ull >> 1);

@@ -147,7 +147,7 @@ class TileEpilogue {
         sum = &static_cast<RowSums<E, i + 1>&>(rows).value[kSpec.m ? q % 2 : 0];
       }
       const Sum next = join<kSpec.reduction>(*sum, term<kSpec.reduction>(to<Sum>(value)));
-      *sum = inside ? next : *sum;
+      if (inside) *sum = next;
     }
   };
 
@@ -257,13 +257,14 @@ class TileEpilogue {
       StoreValues<E, 2> stores;
       const i32 m = at.m + static_cast<i32>(place().row) + q % 2 * 8;
       const i32 n = at.n + column + q / 2 * 8 + static_cast<i32>(place().column);
+      const i32 left = (m < rows_ ? columns_ : 0) - at.n - static_cast<i32>(place().column);
       evaluate_pair<E>(
           &eight[2 * q],
           [&](int e) __attribute__((always_inline)) {
             return Inputs{scalars, rows, columns, boxes, q, e, index_of(at.l, m, n + e)};
           },
           [&](int e) __attribute__((always_inline)) {
-            return Outputs{stores, sums, column_sums, q, e, m < rows_ && n + e < columns_};
+            return Outputs{stores, sums, column_sums, q, e, column + q / 2 * 8 + e < left};
           });
       repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
         put_pair<i.value>(of<i.value>(stores), packed[i.value][q], j, q);

@@ -254,6 +254,7 @@ __device__ inline void selection(const Parameters& p) {
   put(p, count + t, least != least ? 0x7fffffffu : bit_cast<u32>(least));
   put(p, 2 * count + t, ptx::mul_hi(get(p, t), get(p, count + t)));
   put(p, 3 * count + t, number != number ? 0x7fffffffu : bit_cast<u32>(number));
+  put(p, 4 * count + t, x != x ? 0x7fffffffu : bit_cast<u32>(ptx::absolute(x)));
 }
 
 /// Two inputs: numbers from 0.01 to 8, and those from -2 to 2.

@@ -63,7 +63,7 @@ void basic(std::vector<Case>& all) {
   Case& twice = add(ESTOC_KERNEL((functions_f64)));
   set(twice, 512, {{Kind::positive, Type::f32, 512}}, 9 * 4096);
   twice.judge = Judge::ulps_f64;
-  set(add(ESTOC_KERNEL((selection))), 256, {{Kind::floats, Type::f32, 512}}, 4096);
+  set(add(ESTOC_KERNEL((selection))), 256, {{Kind::floats, Type::f32, 512}}, 5120);
 }
 
 // Functions that differ by what the CUDA C++ Programming Guide, or PTX, says of the card's, and a

@@ -83,6 +83,10 @@ __device__ __forceinline__ u32 mul_hi(u32 a, u32 b) {
   return c;
 }
 
+/// Without the sign; the compiler makes it part of the next instruction where it can.
+__device__ __forceinline__ float absolute(float x) {
+  return fabsf(x);
+}
 __device__ __forceinline__ float square_root(float x) {
   return sqrtf(x);
 }

@@ -23,6 +23,9 @@ inline u32 mul_rn_f16x2(u32 a, u32 b) {
 inline i32 mad_lo(i32 a, i32 b, i32 c) {
   return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
 }
+inline float absolute(float x) {
+  return std::fabs(x);
+}
 inline float square_root(float x) {
   return std::sqrt(x);
 }
