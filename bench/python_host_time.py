@@ -23,6 +23,7 @@ LIMITS = {  # microseconds
     "plan(a, b, out) over a bare launch": 0.6,
     "plan(a2, b2, out2) over a bare launch": 1.0,
     "estoc.matmul(a, b, out) over a bare launch": 0.6,
+    "run of the cuda kernel over a bare launch": 1.2,
 }
 
 
@@ -162,7 +163,29 @@ def measure(tensors):
         "estoc.matmul(a, b, out)",
     ):
         figures[f"{name} over a bare launch"] = figures[name] - launch
+    if tensors.on_gpu:
+        figures |= measure_cuda(estoc, args, wishes, tensors)
     return figures
+
+
+def measure_cuda(estoc, args, wishes, tensors):
+    """Launches of the first kernel that is no library's."""
+    kernel = estoc.get_kernels(args, providers="cuda")[0]
+    artifact = kernel.compile(args)
+    bound = kernel.bind(args, artifact)
+
+    def bare():
+        tensors.finish()
+        return bound._time(200) * 1e6
+
+    launch = statistics.median([bare() for _ in range(60)])
+    run = microseconds(lambda: kernel.run(args, artifact, **wishes), tensors.finish)
+    tensors.finish()
+    return {
+        "cuda kernel": kernel.name,
+        "bare launch of the cuda kernel": launch,
+        "run of the cuda kernel over a bare launch": run - launch,
+    }
 
 
 def show(figures, limits):

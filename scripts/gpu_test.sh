@@ -11,7 +11,7 @@
 #   --quick         few problems in each step
 #   --seconds N     begin nothing new in a step after that time (default: 1800)
 #   --seed N        of problems and data (default: 1)
-#   --nvrtc         with --pack: pack NVRTC too, where the GPU's machine has none
+#   --nvrtc         with --pack: pack NVRTC too, where the GPU's machine has none; that one needs xz
 # A pack can also be unpacked by hand: tar xf FILE && estoc_gpu_test/gpu_test.sh [OPTION]...
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -89,7 +89,7 @@ pack_python() {
 }
 
 make_pack() {
-  local root build folder bytes file nvrtc
+  local root build folder bytes file nvrtc compression
   root=$(cd "$here/.." && pwd)
   build=$root/build/release
   "$here/build.sh" release estoc_cli estoc_gpu_test estoc_conformance_test estoc_agreement_test
@@ -112,7 +112,9 @@ make_pack() {
     [[ -n $file ]] || fail "there is no libnvrtc-builtins beside $nvrtc"
     cp "$file" "$folder/nvrtc/"
   fi
-  tar --create --gzip --directory "$scratch" --file "$scratch/pack" estoc_gpu_test
+  compression=--gzip
+  if $with_nvrtc; then compression=--xz; fi
+  tar --create $compression --directory "$scratch" --file "$scratch/pack" estoc_gpu_test
   bytes=$(stat --format %s "$scratch/pack")
   ((bytes <= most_pack_bytes)) || fail "the pack has $bytes bytes, more than $most_pack_bytes"
   mv "$scratch/pack" "$pack"
@@ -126,7 +128,7 @@ fi
 
 if [[ -n $run ]]; then
   [[ -f $run ]] || fail "$run: there is no such file"
-  tar --extract --gzip --file "$run" --directory "$scratch"
+  tar --extract --file "$run" --directory "$scratch"
   [[ -x $scratch/estoc_gpu_test/gpu_test.sh ]] || fail "$run: this is no pack of gpu_test.sh"
   kept=()
   for ((i = 0; i < ${#arguments[@]}; i++)); do
@@ -152,16 +154,18 @@ wanted() { [[ -z $only || ,$only, == *",$1,"* ]]; }
 
 # Runs a command as the step NAME, with its output in the log, and notes what came of it.
 step() {
-  local name=$1 start=$SECONDS status=0
+  local name=$1 start=$SECONDS status=0 most
   shift
   wanted "$name" || return 0
+  # What was begun in time may end after it, and some steps have nothing that they could leave out.
+  most=$((seconds + seconds / 4 + 2 + (seconds < 40 ? 3 * seconds : 120)))
   printf '%-12s' "$name"
   {
     printf '\n== %s:' "$name"
     printf ' %q' "$@"
     printf '\n'
   } >>"$log"
-  timeout --kill-after 10 "$((seconds + seconds / 4 + 2))" "$@" >"$scratch/step.log" 2>&1 || status=$?
+  timeout --kill-after 10 "$most" "$@" >"$scratch/step.log" 2>&1 || status=$?
   cat "$scratch/step.log" >>"$log"
   names+=("$name")
   times+=($((SECONDS - start)))
@@ -169,7 +173,7 @@ step() {
     results+=(passed)
     echo "passed, $((SECONDS - start)) s; $(tail -n 1 "$scratch/step.log" | cut -c 1-120)"
   else
-    [[ $status != 124 ]] || echo "gpu_test: no end after $((seconds + seconds / 4 + 2)) s" | tee -a "$log"
+    [[ $status != 124 ]] || echo "gpu_test: no end after $most s" | tee -a "$log"
     results+=(failed)
     echo "FAILED with status $status, $((SECONDS - start)) s; the end of its output:"
     tail -n 25 "$scratch/step.log"

@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 FEW = "box<1"
-FIRST = "box<1, true, Store::hint> before"
+FIRST = "box<1, true, Store::none> before"
 
 
 def run(program, *options):

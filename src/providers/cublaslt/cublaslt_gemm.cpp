@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <array>
-#include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -125,25 +125,58 @@ ProblemKey key_of(const GemmArguments& arguments, Formulation formulation, int d
 
 using Answers = std::shared_ptr<const std::vector<Answer>>;
 
+/// A problem, what the library answers to it, and its product where no epilogue makes each differ.
+struct Known {
+  const void* owner = nullptr;
+  ProblemKey key{};
+  Answers answers;
+  std::unique_ptr<const LtMatmul> plain;
+};
+
+/// The problems that a thread met last, so that those it meets again cost neither a lock nor new
+/// descriptors.
+class Latest {
+ public:
+  Known* find(const void* owner, const ProblemKey& key) {
+    for (Known& known : known_) {
+      if (known.owner == owner && known.key == key) return &known;
+    }
+    return nullptr;
+  }
+  Known& put(Known known) { return known_[next_++ % known_.size()] = std::move(known); }
+
+ private:
+  std::array<Known, 4> known_;
+  std::size_t next_ = 0;
+};
+
 // The answers to problems met lately; asking the library takes tens of microseconds.
 class AnswerCache {
  public:
-  Answers find(const GemmArguments& arguments, Formulation formulation, int device) {
+  /// Stays as it is until this thread asks again.
+  Known& find(const GemmArguments& arguments, Formulation formulation, int device) {
+    thread_local Latest latest;
     const ProblemKey key = key_of(arguments, formulation, device);
+    if (Known* known = latest.find(this, key)) return *known;
+    return latest.put({this, key, answers_to(key, arguments), nullptr});
+  }
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+
+  Answers answers_to(const ProblemKey& key, const GemmArguments& arguments) {
     {
       const std::lock_guard lock(mutex_);
       if (const auto found = answers_.find(key); found != answers_.end()) return found->second;
     }
-    const jit::ContextScope scope(device);
+    const jit::ContextScope scope(key.device);
     auto asked = std::make_shared<const std::vector<Answer>>(
-        LtMatmul(arguments, formulation).heuristics(kAnswers));
+        LtMatmul(arguments, key.formulation).heuristics(kAnswers));
     const std::lock_guard lock(mutex_);
     if (answers_.size() >= kMost) answers_.clear();
     return answers_.emplace(key, std::move(asked)).first->second;
   }
 
- private:
-  static constexpr std::size_t kMost = 4096;
   std::mutex mutex_;
   std::map<ProblemKey, Answers> answers_;
 };
@@ -245,7 +278,7 @@ class CublasltGemm final : public KernelClass {
     if (Status status = LtMatmul::describe(gemm, formulation_of(point), &epilogue); !status) {
       return status;
     }
-    const Answers answers = answers_.find(gemm, formulation_of(point), device);
+    const Answers answers = answers_.find(gemm, formulation_of(point), device).answers;
     if (answer_of(point) < static_cast<int>(answers->size())) return Status::success();
     return Status::fail(Reason::resource,
                         fmt::format("answer: expected one of the {} that cuBLASLt gives, got {}",
@@ -278,7 +311,7 @@ class CublasltGemm final : public KernelClass {
                              const RuntimeArguments& arguments) const override {
     const int device = arguments.device().is_cuda() ? arguments.device().index : 0;
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    return chosen(point, gemm, device).workspace_bytes;
+    return chosen(point, answers_.find(gemm, formulation_of(point), device)).workspace_bytes;
   }
 
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
@@ -287,20 +320,42 @@ class CublasltGemm final : public KernelClass {
                                const BindOptions& options) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const int device = arguments.device().index;
-    const Answer answer = chosen(point, gemm, device);
+    const Answer& answer = chosen(point, answers_.find(gemm, formulation_of(point), device));
     const Workspace workspace =
         jit::provide_workspace(options.workspace, answer.workspace_bytes, device, options.stream);
     return std::make_unique<LtLaunch>(device, gemm, formulation_of(point), answer, workspace);
   }
 
+  void run(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
+           const std::shared_ptr<const CompiledObject>& /*none*/,
+           const BindOptions& options) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const Formulation formulation = formulation_of(point);
+    const int device = arguments.device().index;
+    Known& known = answers_.find(gemm, formulation, device);
+    const Answer& answer = chosen(point, known);
+    const Workspace workspace =
+        jit::provide_workspace(options.workspace, answer.workspace_bytes, device, options.stream);
+    const jit::ContextScope scope(device);
+    auto start = [&](const LtMatmul& product) {
+      product.start(lt_context(), gemm, answer.algorithm, workspace.data, answer.workspace_bytes,
+                    static_cast<jit::CUstream>(options.stream));
+    };
+    if (gemm.epilogue_binding() != nullptr) {
+      start(LtMatmul(gemm, formulation));
+      return;
+    }
+    if (known.plain == nullptr) known.plain = std::make_unique<LtMatmul>(gemm, formulation);
+    start(*known.plain);
+  }
+
  private:
-  Answer chosen(const DesignPoint& point, const GemmArguments& gemm, int device) const {
-    const Answers answers = answers_.find(gemm, formulation_of(point), device);
+  static const Answer& chosen(const DesignPoint& point, const Known& known) {
     const auto index = static_cast<std::size_t>(answer_of(point));
-    if (index < answers->size()) return (*answers)[index];
+    if (index < known.answers->size()) return (*known.answers)[index];
     throw Error(ErrorKind::unsupported,
                 fmt::format("cuBLASLt gives {} answers to the problem, got number {}",
-                            answers->size(), index));
+                            known.answers->size(), index));
   }
 
   mutable std::once_flag space_once_;
