@@ -1,10 +1,8 @@
 // estoc.Plan: a kernel chosen once and called with tensors, by one vectorcall.
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,7 +32,6 @@ struct Settled {
   const GemmArguments arguments;
   bool needs_no_workspace = false;
   std::mutex one_at_a_time{};          ///< guards `bound`; never waited for
-  unsigned forks = 0;                  ///< how often the process had been forked at the binding
   std::optional<BoundKernel> bound{};  ///< made by the second launch
 };
 using SettledPointer = std::shared_ptr<Settled>;
@@ -55,15 +52,6 @@ struct Planned {
   SettledPointer last{};       ///< of a call with tensors; used with the GIL held
   Addresses before{};  ///< of the last call whose tensors were elsewhere than those of `last`
 };
-
-/// How often this process is a forked one. What was bound in its parent is of no use in it.
-const std::atomic<unsigned>& forks() {
-  static std::atomic<unsigned> count{0};
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { count.fetch_add(1, std::memory_order_relaxed); });
-  (void)registered;
-  return count;
-}
 
 /// Host threads of a plan for the CPU: the system is not asked in every call.
 int threads_for(Device device, int wished) {
@@ -106,16 +94,14 @@ void launch(const Planned& plan, const RuntimeArguments& arguments, const Tensor
 }
 
 /// By what is bound, unless another thread is using it. A driver that refuses, as after its context
-/// is gone, is asked once more for everything.
+/// is gone or in a forked process, is asked once more for everything.
 void launch_bound(const Planned& plan, Settled& settled, void* stream) {
   const RunOptions options{
       .stream = stream, .threads = plan.threads, .assume_supported_args = true};
   const std::unique_lock lock(settled.one_at_a_time, std::try_to_lock);
   if (lock.owns_lock()) {
     try {
-      const unsigned now = forks().load(std::memory_order_relaxed);
-      if (!settled.bound || settled.forks != now) {
-        settled.forks = now;
+      if (!settled.bound) {
         settled.bound.emplace(plan.kernel.bind(settled.arguments, plan.artifact, options));
       }
       settled.bound->launch(stream);

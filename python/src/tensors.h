@@ -59,7 +59,8 @@ void require_not_negated(nb::handle object, const char* what);
 Tensor import_buffer(nb::handle object, const char* what, bool numpy);
 Tensor import_array_attributes(nb::handle object, const char* what);
 Tensor import_cuda_array(nb::handle object, const char* what, Framework framework);
-/// `legacy_stream`: the object has the legacy default stream await its work; else nothing is awaited.
+/// `legacy_stream`: the object has the legacy default stream await its work; else nothing is
+/// awaited.
 Tensor import_dlpack(nb::handle object, const char* what, Framework framework,
                      bool legacy_stream = false);
 Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what);

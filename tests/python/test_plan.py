@@ -202,6 +202,21 @@ def test_calls_see_what_has_changed_in_place(gemm):
         np.testing.assert_array_equal(out, 2**factor * wanted)
 
 
+@pytest.mark.parametrize("moved", [0, 1, 2])
+def test_calls_on_one_tensor_that_is_elsewhere(gemm, moved):
+    a, b, out, _ = gemm()
+    plan = estoc.plan(a, b, out)
+    others = [2 * a, 3 * b, out.copy()]
+    for call in (plan, estoc.matmul):
+        for _ in range(3):
+            operands = [a, b, out]
+            call(*operands)
+            operands[moved] = others[moved]
+            operands[2][...] = 77
+            call(*operands)
+            np.testing.assert_array_equal(operands[2], operands[0] @ operands[1])
+
+
 def test_plan_of_less_aligned_tensors(gemm):
     a, b, out, wanted = gemm()
     plan = estoc.plan(a, b, out)

@@ -314,6 +314,21 @@ def test_calls_on_the_same_memory_see_what_has_changed():
         torch.testing.assert_close(estoc.matmul(a, b), a @ b)
 
 
+@pytest.mark.parametrize("moved", [0, 1, 2])
+def test_calls_on_one_tensor_that_is_elsewhere(moved):
+    a, b, out = product()
+    plan = estoc.plan(a, b, out)
+    others = [2 * a + 1, 3 * b + 1, out.clone()]
+    for call in (plan, estoc.matmul):
+        for _ in range(4):
+            operands = [a, b, out]
+            call(*operands)
+            operands[moved] = others[moved]
+            operands[2].fill_(77)
+            call(*operands)
+            torch.testing.assert_close(operands[2], operands[0] @ operands[1])
+
+
 def test_matmul_in_many_threads():
     import threading
 

@@ -61,6 +61,24 @@ def test_plan_again_and_again(product, driver):
         np.testing.assert_array_equal(out.get(), 2 * wanted)
 
 
+def test_plan_of_less_aligned_tensors(product, driver):
+    a, b, out, wanted = product(m=64, n=64, k=64)
+    plan = estoc.plan(a, b, out)
+    host = a.get()
+    odd = DeviceArray(driver, np.concatenate([[0], host.ravel()]).astype("f2"))
+    odd.__cuda_array_interface__ |= {"shape": host.shape, "data": (odd.address + 2, False)}
+    status = plan.kernel.supports(estoc.GemmArguments(odd, b, out))
+    assert not status and "A.alignment" in status.error, "this kernel shows nothing"
+    for _ in range(3):
+        plan(a, b, out)
+        with pytest.raises(estoc.UnsupportedError, match=r"A\.alignment: expected"):
+            plan(odd, b, out)
+        estoc.matmul(a, b, out)
+        out.put(np.full(out.shape, 77, "f4"))
+        estoc.matmul(odd, b, out)
+        np.testing.assert_array_equal(out.get(), wanted)
+
+
 def test_epilogue_with_a_sum_over_rows(product, driver):
     a, b, out, wanted = product()
     bias = np.arange(40, dtype="f4")
