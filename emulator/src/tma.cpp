@@ -74,8 +74,8 @@ bool decode(Thread& thread, const TensorMap& map, const i32* at, int rank, Site 
   return true;
 }
 
-// Loads may begin before the tensor, and any box may end after it; a store that begins before it stops
-// an H200 with an illegal instruction.
+// Loads may begin before the tensor, and any box may end after it; a store that begins before it
+// stops an H200 with an illegal instruction.
 bool begins_inside(Thread& thread, const Box& box, Site site) {
   for (u32 mode = 0; mode < box.map.rank; ++mode) {
     if (box.at[mode] >= 0) continue;

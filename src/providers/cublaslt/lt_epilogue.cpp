@@ -37,9 +37,8 @@ class FormFinder {
       return refuse("a floating-point accumulator", epilogue::node_text(graph_, 0));
     }
     if (graph_.stores.size() > 1) {
-      return refuse(
-          "D alone as output (cuBLASLt stores others beside its relu and gelu alone)",
-          "a store of " + epilogue::node_text(graph_, graph_.stores[1].node));
+      return refuse("D alone as output (cuBLASLt stores others beside its relu and gelu alone)",
+                    "a store of " + epilogue::node_text(graph_, graph_.stores[1].node));
     }
     if (!graph_.reduced.empty()) {
       return refuse("D alone as output", epilogue::reduction_text(graph_, 0));
@@ -94,8 +93,7 @@ class FormFinder {
         return Status::success();
       }
     }
-    return refuse("alpha * accum [+ beta * C] [+ a vector]",
-                  epilogue::node_text(graph_, index));
+    return refuse("alpha * accum [+ beta * C] [+ a vector]", epilogue::node_text(graph_, index));
   }
 
   /// Whether a node is the accumulator, or a matrix, itself or times a number.

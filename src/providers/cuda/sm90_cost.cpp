@@ -23,8 +23,8 @@ constexpr double kStoreClocks = 600;
 constexpr double kFusedClocks = 0.09;
 // One warpgroup alone leaves issue slots empty: an element takes it so many times as long.
 constexpr double kAlone = 1.5;
-// Of the time in which the last wave leaves multiprocessors idle, what a card at its power limit makes
-// up by a higher clock; it comes to its limit in long launches alone.
+// Of the time in which the last wave leaves multiprocessors idle, what a card at its power limit
+// makes up by a higher clock; it comes to its limit in long launches alone.
 constexpr double kMadeUp = 0.5;
 constexpr double kLongWaves = 8;
 // Of a store that runs beside the other consumer's products, this part delays them.
@@ -75,7 +75,8 @@ double reached(const Sm90GemmConfig& config, double waves) {
     case Schedule::pingpong:
       // Measured: a consumer alone does not keep up with promotion, nor with long tiles.
       if (config.promote) return 0.64;
-      if (config.tile_m == 128 && config.tile_n == 128) return late * (config.cluster_m > 1 ? 0.89 : 0.92);
+      if (config.tile_m == 128 && config.tile_n == 128)
+        return late * (config.cluster_m > 1 ? 0.89 : 0.92);
       if (config.tile_m == 128 && config.tile_n > 128) return late * 0.92;
       return late * 0.86;
   }
