@@ -23,10 +23,12 @@ class PyArguments {
   virtual const RuntimeArguments* native() const = 0;
   virtual const PerformanceControls& controls() const = 0;
   virtual std::vector<std::pair<const char*, const Tensor*>> operands() const = 0;
+  virtual const Tensor& first() const = 0;  ///< of the operands
+  virtual const Tensor& out() const = 0;
   virtual std::string describe() const = 0;
 
-  Device device() const { return operands().front().second->view.device(); }
-  Framework framework() const { return operands().front().second->framework; }
+  Device device() const { return first().view.device(); }
+  Framework framework() const { return first().framework; }
   const nb::object& epilogue() const { return epilogue_; }
 
   /// The library's arguments, where a built-in kernel needs them. Throws Error{unsupported}.
@@ -46,13 +48,14 @@ class PyGemmArguments final : public PyArguments {
   const RuntimeArguments* native() const override { return &*native_; }
   const PerformanceControls& controls() const override { return native_->controls(); }
   std::vector<std::pair<const char*, const Tensor*>> operands() const override;
+  const Tensor& first() const override { return a_; }
+  const Tensor& out() const override { return out_; }
   std::string describe() const override;
 
   const GemmArguments& gemm() const { return *native_; }
   /// What args.A gives: an estoc.Tensor, or the estoc.ScaledTensor that came.
   nb::object a() const;
   nb::object b() const;
-  const Tensor& out() const { return out_; }
 
  private:
   std::optional<PyScaledTensor> scaled_a_;  // these two are set while a_ and b_ are made
@@ -72,12 +75,13 @@ class PyElementwiseArguments final : public PyArguments {
   const RuntimeArguments* native() const override { return &*native_; }
   const PerformanceControls& controls() const override { return native_->controls(); }
   std::vector<std::pair<const char*, const Tensor*>> operands() const override;
+  const Tensor& first() const override { return a_; }
+  const Tensor& out() const override { return out_; }
   std::string describe() const override;
 
   const ElementwiseArguments& elementwise() const { return *native_; }
   const Tensor& a() const { return a_; }
   const std::optional<Tensor>& b() const { return b_; }
-  const Tensor& out() const { return out_; }
 
  private:
   Tensor a_;
@@ -98,11 +102,12 @@ class PyGroupedGemmArguments final : public PyArguments {
   const RuntimeArguments* native() const override { return nullptr; }
   const PerformanceControls& controls() const override { return controls_; }
   std::vector<std::pair<const char*, const Tensor*>> operands() const override;
+  const Tensor& first() const override { return a_; }
+  const Tensor& out() const override { return out_; }
   std::string describe() const override;
 
   const Tensor& a() const { return a_; }
   const Tensor& b() const { return b_; }
-  const Tensor& out() const { return out_; }
   const Tensor& offsets() const { return offsets_; }
   Dtype accumulator_type() const { return accumulator_type_; }
 

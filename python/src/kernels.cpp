@@ -95,8 +95,8 @@ HeldOptions options_of(const Kernel& kernel, const PyArguments& arguments,
   const RuntimeArguments& native = arguments.require_native();
   // What has no data is refused later on, and may be of a device that is not there.
   void* const stream = native.has_data() ? stream_for(arguments, wishes.stream) : nullptr;
-  HeldWorkspace workspace = provide_workspace(wishes.workspace, kernel, native,
-                                              *arguments.operands().back().second, stream);
+  HeldWorkspace workspace =
+      provide_workspace(wishes.workspace, kernel, native, arguments.out(), stream);
   return {{.stream = stream,
            .workspace = workspace.native,
            .threads = wishes.threads,

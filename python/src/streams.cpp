@@ -60,11 +60,24 @@ void* cupy_stream() {
   return as_stream(cupy.attr("cuda").attr("get_current_stream")().attr("ptr"));
 }
 
+/// The address that a stream of torch has as a number, which is quicker to ask for than the
+/// protocol that all streams have in common; null for streams of others.
+nb::object torch_address(nb::handle stream) {
+  static PyObject* const name = PyUnicode_InternFromString("cuda_stream");
+  PyObject* const number = PyObject_GetAttr(stream.ptr(), name);
+  if (number != nullptr) return nb::steal(number);
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw nb::python_error();
+  PyErr_Clear();
+  return {};
+}
+
 }  // namespace
 
 void* to_stream(nb::handle stream) {
   if (stream.is_none()) return nullptr;
   if (nb::isinstance<nb::int_>(stream)) return as_stream(stream);
+  const nb::object number = torch_address(stream);
+  if (number.is_valid() && PyLong_Check(number.ptr())) return as_stream(number);
   if (nb::hasattr(stream, "__cuda_stream__")) {
     nb::object pair = stream.attr("__cuda_stream__");
     if (PyCallable_Check(pair.ptr())) pair = pair();
@@ -74,10 +87,8 @@ void* to_stream(nb::handle stream) {
     }
     return as_stream(pair[1]);
   }
-  for (const char* name : {"cuda_stream", "ptr"}) {
-    const nb::object number = nb::getattr(stream, name, nb::none());
-    if (nb::isinstance<nb::int_>(number)) return as_stream(number);
-  }
+  const nb::object pointer = nb::getattr(stream, "ptr", nb::none());
+  if (nb::isinstance<nb::int_>(pointer)) return as_stream(pointer);
   if (nb::hasattr(stream, "__int__") && !nb::isinstance<nb::float_>(stream)) {
     return as_stream(stream);
   }
