@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
@@ -70,6 +72,39 @@ class Author {
   bool supports_ = false;
   bool predicts_ = false;
   bool needs_workspace_ = false;
+};
+
+/// A kernel class of the library's of kind `Base`, as far as its author says it all.
+template <typename Base>
+class Authored : public Base {
+ public:
+  explicit Authored(nb::object author) : author_(std::move(author)) {}
+
+  std::string_view name() const override { return author_.name(); }
+  Operation operation() const override { return author_.operation(); }
+  std::shared_ptr<const DesignSpace> space() const override { return author_.space(); }
+  std::span<const Target> targets() const override { return author_.targets(); }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target target) const override {
+    return author_.supports(point, arguments, target);
+  }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const override {
+    return author_.predict(point, arguments, target);
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const override {
+    return author_.workspace_size(point, arguments);
+  }
+
+ protected:
+  const Author& author() const { return author_; }
+
+ private:
+  Author author_;
 };
 
 }  // namespace estoc::python

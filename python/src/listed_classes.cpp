@@ -34,44 +34,22 @@ class ListedLaunch final : public Launch {
   const Author& author_;  // of the class, which outlives what it has bound
 };
 
-class ListedClass final : public KernelClass {
+class ListedClass final : public Authored<KernelClass> {
  public:
-  explicit ListedClass(nb::object author) : author_(std::move(author)) {}
-
-  std::string_view name() const override { return author_.name(); }
-  Operation operation() const override { return author_.operation(); }
-  std::shared_ptr<const DesignSpace> space() const override { return author_.space(); }
-  std::span<const Target> targets() const override { return author_.targets(); }
-
-  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
-                  Target target) const override {
-    return author_.supports(point, arguments, target);
-  }
-
-  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
-                                    Target target) const override {
-    return author_.predict(point, arguments, target);
-  }
-
-  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
-                             const RuntimeArguments& arguments) const override {
-    return author_.workspace_size(point, arguments);
-  }
+  using Authored::Authored;
 
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
                                const RuntimeArguments& arguments,
                                std::shared_ptr<const CompiledObject> /*object*/,
                                const BindOptions& options) const override {
     const nb::gil_scoped_acquire locked;
-    nb::object bound = author_.guarded<nb::object>("compile", ErrorKind::compile, [&] {
-      return author_.object().attr("bind")(author_.at(point), arguments_of(arguments),
-                                           workspace_tensor(options.workspace, arguments.device()));
+    nb::object bound = author().guarded<nb::object>("compile", ErrorKind::compile, [&] {
+      return author().object().attr("bind")(
+          author().at(point), arguments_of(arguments),
+          workspace_tensor(options.workspace, arguments.device()));
     });
-    return std::make_unique<ListedLaunch>(std::move(bound), arguments.device().is_cuda(), author_);
+    return std::make_unique<ListedLaunch>(std::move(bound), arguments.device().is_cuda(), author());
   }
-
- private:
-  Author author_;
 };
 
 }  // namespace
