@@ -53,7 +53,7 @@ namespace {
 // Rows of a CTA in a viewer, below those of its warps.
 constexpr unsigned kLoadRows = 1000;
 constexpr unsigned kStoreRows = 2000;
-constexpr unsigned kProductRows = 3000;
+constexpr unsigned kProductTracks = 3000;
 
 std::string_view category(TraceKind kind) {
   switch (kind) {
@@ -143,7 +143,7 @@ class Writer {
 
   // The first row of a kind that is free at the event's beginning.
   unsigned free_row(std::size_t process, const TraceEvent& event, u64 end) {
-    unsigned row = event.kind == TraceKind::wgmma       ? kProductRows + event.warp / 4 * 100
+    unsigned row = event.kind == TraceKind::wgmma       ? kProductTracks + event.warp / 4 * 100
                    : event.kind == TraceKind::tma_store ? kStoreRows
                                                         : kLoadRows;
     const std::string title =
