@@ -83,7 +83,6 @@ class Authored : public Base {
   std::string_view name() const override { return author_.name(); }
   Operation operation() const override { return author_.operation(); }
   std::shared_ptr<const DesignSpace> space() const override { return author_.space(); }
-  std::span<const Target> targets() const override { return author_.targets(); }
 
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override {

@@ -1,6 +1,5 @@
 // Kernel classes written in Python whose kernels are CUDA code, as classes of the library.
 #include <string>
-#include <utility>
 
 #include "author.h"
 #include "cuda_launch.h"
@@ -117,8 +116,8 @@ void bind_cuda_classes(nb::module_& module) {
                    })
       .def_prop_ro("entries", [](const PyCode& self) { return self.native.entries; })
       .def("__repr__", &describe);
-  module.def("_register_cuda_class", [](const std::string& provider, nb::object author) {
-    register_kernel_class(provider, std::make_shared<PythonCudaClass>(std::move(author)));
+  module.def("_register_cuda_class", [](const std::string& provider, const nb::object& author) {
+    register_kernel_class(provider, std::make_shared<PythonCudaClass>(author));
     forget_lists();
   });
   module.def("_unregister_native_class", [](const std::string& name) {

@@ -38,6 +38,8 @@ class ListedClass final : public Authored<KernelClass> {
  public:
   using Authored::Authored;
 
+  std::span<const Target> targets() const override { return author().targets(); }
+
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
                                const RuntimeArguments& arguments,
                                std::shared_ptr<const CompiledObject> /*object*/,
