@@ -1,6 +1,6 @@
 // What fused epilogues cost: the first kernel found for a product with an epilogue over the first
 // one for the plain product; the same of cuBLASLt, where it has the epilogue; and what a user would
-// run without fusion. All interleaved in one process. Prints JSON lines.
+// run without fusion. All interleaved in one process, in shuffled rounds. Prints JSON lines.
 //
 // Usage: estoc_epilogue_bench [ROUNDS] [EPILOGUE]    (15 rounds; all, or those whose name has the
 // text)
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -191,11 +192,17 @@ void compare(const Fusion& fusion, const Size& s, int rounds) {
   add("cublaslt_separate", separate, "cublaslt");
   DeviceEvent begin(Device::cuda(0));
   DeviceEvent end(Device::cuda(0));
+  // Each round in an order of its own: what runs after a hungry kernel finds a slower clock.
+  std::vector<Candidate*> order;
+  for (Candidate& candidate : all) {
+    if (candidate.work != nullptr) order.push_back(&candidate);
+  }
+  std::mt19937 random(7);
   for (int round = 0; round < rounds + 1; ++round) {
-    for (Candidate& candidate : all) {
-      if (candidate.work == nullptr) continue;
-      const double seconds = candidate.work->seconds(stream, begin, end);
-      if (round > 0) candidate.times.push_back(seconds);  // the first warms up
+    std::shuffle(order.begin(), order.end(), random);
+    for (Candidate* candidate : order) {
+      const double seconds = candidate->work->seconds(stream, begin, end);
+      if (round > 0) candidate->times.push_back(seconds);  // the first warms up
     }
   }
   print(fusion, s, all);
