@@ -107,7 +107,7 @@ struct EpilogueResult {
   EpiloguePartials from;
   Matrix to;
   long long inner;
-  int lanes;  ///< threads that share a result: 8 or 256
+  int lanes;  ///< threads that share a result: 1, 8 or 256
   int pad;
 };
 template <unsigned reductions>
@@ -340,10 +340,10 @@ struct Sm90GemmConfig {
   }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
   ESTOC_CONSTEXPR int producer_registers() const {
-    return epilogue.loads() ? 56 : sums() > 176 ? 24 : 40;
+    return epilogue.loads() ? 56 : 40;
   }
   ESTOC_CONSTEXPR int consumer_registers() const {
-    return epilogue.loads() ? 224 : sums() > 176 ? 240 : 232;
+    return epilogue.loads() ? 224 : 232;
   }
 
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }

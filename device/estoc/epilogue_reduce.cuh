@@ -103,37 +103,66 @@ __device__ __forceinline__ Value shared_value(u32 address) {
   return bit_cast<Value>(ptx::ld_shared<sizeof(Value) / 4>(address));
 }
 
-/// `lanes` neighbouring groups of threads share each result: thread t has every lanes-th part.
+/// The parts of one result that lane `lane` of `lanes` takes, joined in their order.
+template <ReducedSpec spec, typename Value>
+__device__ __forceinline__ Value join_parts(const abi::EpiloguePartials& from, i64 result, u32 lane,
+                                            u32 lanes) {
+  constexpr int kAtOnce = 8;
+  Value value = neutral<spec.reduction, Value>();
+  for (i64 first = lane; first < from.parts; first += kAtOnce * lanes) {
+    Value part[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const i64 index = first + i * lanes;
+      part[i] = neutral<spec.reduction, Value>();
+      if (index >= from.parts) continue;
+      const i64 at = index * from.results + result;
+      part[i] = bit_cast<Value>(
+          ptx::ld_global<sizeof(Value) / 4>(from.address + static_cast<u64>(at) * sizeof(Value)));
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i)
+      value = join<spec.reduction>(value, part[i]);
+  }
+  return value;
+}
+
+/// `lanes` neighbouring groups of threads share each result: thread t has every lanes-th part. What
+/// needs no part is computed while the parts are still made.
 template <ReducedSpec spec>
 __device__ __forceinline__ void finish_one(const abi::EpilogueResult& r) {
   using Value = Held<spec.held>;
   constexpr u32 kSize = sizeof(Value);
   const u32 lanes = static_cast<u32>(r.lanes);
   const u32 width = kFinishThreads / lanes;
-  const u32 across = ptx::tid() % width;
   const u32 lane = ptx::tid() / width;
   const u32 place = ptx::smem_base() + ptx::tid() * kSize;
-  for (i64 first = static_cast<i64>(ptx::ctaid_x()) * width; first < r.from.results;
-       first += static_cast<i64>(ptx::nctaid_x()) * width) {
-    const i64 result = first + across;
+  const i64 step = static_cast<i64>(ptx::nctaid_x()) * width;
+  i64 result = static_cast<i64>(ptx::ctaid_x()) * width + ptx::tid() % width;
+  auto address = [&] {
+    const i64 offset = result / r.inner * r.to.batch_stride + result % r.inner * r.to.row_stride;
+    return r.to.address + static_cast<u64>(offset * abi::type_bytes(spec.type));
+  };
+  u64 to = address();
+  ptx::griddepcontrol_wait();
+  for (i64 left = r.from.results - static_cast<i64>(ptx::ctaid_x()) * width; left > 0;
+       left -= step) {
+    const bool inside = result < r.from.results;
     Value value = neutral<spec.reduction, Value>();
-    for (i64 part = lane; result < r.from.results && part < r.from.parts; part += lanes) {
-      const u64 address = r.from.address + static_cast<u64>(part * r.from.results + result) * kSize;
-      value = join<spec.reduction>(value, bit_cast<Value>(ptx::ld_global<kSize / 4>(address)));
-    }
-    ptx::st_shared<kSize / 4>(place, bit_cast<Words<kSize / 4>>(value));
-    for (u32 half = lanes / 2; half > 0; half /= 2) {
-      ptx::barrier_sync();
-      if (lane >= half) continue;
-      value = join<spec.reduction>(value, shared_value<Value>(place + half * width * kSize));
+    if (inside) value = join_parts<spec, Value>(r.from, result, lane, lanes);
+    if (lanes > 1) {
       ptx::st_shared<kSize / 4>(place, bit_cast<Words<kSize / 4>>(value));
+      for (u32 half = lanes / 2; half > 0; half /= 2) {
+        ptx::barrier_sync();
+        if (lane >= half) continue;
+        value = join<spec.reduction>(value, shared_value<Value>(place + half * width * kSize));
+        ptx::st_shared<kSize / 4>(place, bit_cast<Words<kSize / 4>>(value));
+      }
     }
-    if (lane == 0 && result < r.from.results) {
-      const i64 offset = result / r.inner * r.to.batch_stride + result % r.inner * r.to.row_stride;
-      store_one<spec.type>(r.to.address + static_cast<u64>(offset * abi::type_bytes(spec.type)),
-                           value);
-    }
-    ptx::barrier_sync();
+    if (lane == 0 && inside) store_one<spec.type>(to, value);
+    result += step;
+    to = address();
+    if (lanes > 1) ptx::barrier_sync();
   }
 }
 
@@ -143,7 +172,6 @@ __device__ __forceinline__ void finish_one(const abi::EpilogueResult& r) {
 template <typename E>
 __device__ __forceinline__ void finish(const abi::EpilogueResults<E::kReductions>& p) {
   ptx::griddepcontrol_launch_dependents();
-  ptx::griddepcontrol_wait();
   repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
     if (ptx::ctaid_y() == i.value) detail::finish_one<E::kReduced[i.value]>(p.result[i.value]);
   });

@@ -65,21 +65,12 @@ class TileEpilogue {
     repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
       of<i.value>(scalars) = take<Held<E::kScalar[i.value].held>>(layout_.scalar(i.value));
     });
-    constexpr int kSteps = config.tile_n / 16;
-    RowPair<E> rows;
-    RowSums<E> sums;
-#pragma unroll(Layout::kShape.rolled ? 1 : blocks* kSteps)
-    for (int step = 0; step < blocks * kSteps; ++step) {
-      const int block = step / kSteps;
-      const int column = step % kSteps * 16;
-      const Tile rows_at{at.l, at.m + 64 * block, at.n};
-      if (column == 0) begin_rows(rows, sums, block);
-      if (column % kColumns == 0) begin_box();
-      Accumulator eight[8];
-      pick(eight, acc, block, column);
-      evaluate(eight, column, rows_at, scalars, rows, sums);
-      if ((column + 16) % kColumns == 0) end_box({at.l, rows_at.m, at.n + column + 16 - kColumns});
-      if (column + 16 == config.tile_n) end_rows(sums, rows_at);
+    // Reductions pass over what lies outside: at the edge in a loop, elsewhere nobody asks.
+    constexpr bool kRolled = Layout::kShape.rolled;
+    if (E::kReductions == 0 || (at.m + 64 * blocks <= rows_ && at.n + config.tile_n <= columns_)) {
+      evaluate_tile<true, kRolled>(acc, at, scalars);
+    } else {
+      evaluate_tile<false, true>(acc, at, scalars);
     }
     if constexpr (Layout::kShape.value_bytes > 0) {
       // Everyone has passed the last barrier of the last box.
@@ -94,6 +85,28 @@ class TileEpilogue {
   }
 
  private:
+  /// `whole`: all of it is in the output, or there are no reductions. `rolled`: in a loop.
+  template <bool whole, bool rolled, int blocks>
+  __device__ __forceinline__ void evaluate_tile(const Accumulator (&acc)[blocks][config.tile_n / 2],
+                                                const Tile& at, const ScalarValues<E>& scalars) {
+    constexpr int kSteps = config.tile_n / 16;
+    RowPair<E> rows;
+    RowSums<E> sums;
+#pragma unroll(rolled ? 1 : blocks* kSteps)
+    for (int step = 0; step < blocks * kSteps; ++step) {
+      const int block = step / kSteps;
+      const int column = step % kSteps * 16;
+      const Tile rows_at{at.l, at.m + 64 * block, at.n};
+      if (column == 0) begin_rows(rows, sums, block);
+      if (column % kColumns == 0) begin_box();
+      Accumulator eight[8];
+      pick<rolled>(eight, acc, block, column);
+      evaluate<whole>(eight, column, rows_at, scalars, rows, sums);
+      if ((column + 16) % kColumns == 0) end_box({at.l, rows_at.m, at.n + column + 16 - kColumns});
+      if (column + 16 == config.tile_n) end_rows(sums, rows_at);
+    }
+  }
+
   /// What an element is computed from.
   struct Inputs {
     const ScalarValues<E>& scalars;
@@ -183,11 +196,11 @@ class TileEpilogue {
 
   /// The thread's accumulators in 16 columns of a block. In a loop that is not unrolled their place
   /// is known at run time only, and registers have no index.
-  template <int blocks>
+  template <bool rolled, int blocks>
   __device__ __forceinline__ static void pick(Accumulator (&eight)[8],
                                               const Accumulator (&acc)[blocks][config.tile_n / 2],
                                               int block, int column) {
-    if constexpr (Layout::kShape.rolled) {
+    if constexpr (rolled) {
       repeat<blocks * config.tile_n / 16>([&](auto step) __attribute__((always_inline)) {
         constexpr int kBlock = step.value / (config.tile_n / 16);
         constexpr int kFirst = step.value % (config.tile_n / 16) * 8;
@@ -242,6 +255,7 @@ class TileEpilogue {
   }
 
   /// Columns `column` to column + 15 of the block, into the boxes of the outputs.
+  template <bool whole>
   __device__ __forceinline__ void evaluate(const Accumulator (&eight)[8], int column,
                                            const Tile& at, const ScalarValues<E>& scalars,
                                            const RowPair<E>& rows, RowSums<E>& sums) const {
@@ -264,7 +278,7 @@ class TileEpilogue {
             return Inputs{scalars, rows, columns, boxes, q, e, index_of(at.l, m, n + e)};
           },
           [&](int e) __attribute__((always_inline)) {
-            return Outputs{stores, sums, column_sums, q, e, column + q / 2 * 8 + e < left};
+            return Outputs{stores, sums, column_sums, q, e, whole || column + q / 2 * 8 + e < left};
           });
       repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
         put_pair<i.value>(of<i.value>(stores), packed[i.value][q], j, q);

@@ -57,7 +57,7 @@ constexpr OpRow kOps[] = {
     {Op::logical_not, "logical_not", 1, 0},
     {Op::relu, "relu", 1, 0},
     {Op::leaky_relu, "leaky_relu", 3, 0},
-    {Op::gelu, "gelu", 22, 1},
+    {Op::gelu, "gelu", 12, 1},
     {Op::gelu_tanh, "gelu_tanh", 8, 1.5},
     {Op::silu, "silu", 4, 2},
     {Op::sigmoid, "sigmoid", 4, 2},

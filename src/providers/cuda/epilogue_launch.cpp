@@ -203,6 +203,17 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
   if (graph.reduced.empty()) filler.put(abi::EpiloguePartials{});
 }
 
+namespace {
+
+/// Threads that share a result of the second kernel: few, so that few CTAs wait beside the first.
+unsigned finish_lanes(const ReducedSizes& sizes) {
+  constexpr std::int64_t kPartsOfOne = 32;
+  if (sizes.results < 32) return 256;
+  return sizes.total() > kPartsOfOne ? 8 : 1;
+}
+
+}  // namespace
+
 void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
                 bool empty, bool early, LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
@@ -211,8 +222,7 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
   std::int64_t most = 0;
   over_partials(graph, view.extents, view.transposed, parts,
                 [&](std::size_t, const ReducedSizes& sizes, std::size_t) {
-                  most = std::max(
-                      most, sizes.results >= 32 ? ceil_div(sizes.results, 32) : sizes.results);
+                  most = std::max(most, ceil_div(sizes.results, kThreads / finish_lanes(sizes)));
                 });
   if (most == 0) return;
   plan.kernel(1, {.grid = {static_cast<unsigned>(std::min(most, kMostFinishCtas)),
@@ -230,7 +240,7 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
                       {reinterpret_cast<std::uintptr_t>(to.data),
                        keeps.m ? to.row_stride : to.column_stride, 0, to.batch_stride},
                       std::max<std::int64_t>(sizes.inner, 1),
-                      sizes.results >= 32 ? 8 : 256,
+                      static_cast<int>(finish_lanes(sizes)),
                       0});
                 });
 }

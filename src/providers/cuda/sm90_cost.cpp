@@ -14,7 +14,14 @@ using abi::Sm90GemmConfig;
 
 // Bytes of shared memory that a multiprocessor reads in a clock, and that the L2 cache sends it.
 constexpr double kSharedPerClock = 128;
-constexpr double kL2PerClock = 54;
+constexpr double kL2PerClock = 58;
+// Over so many stages CTAs drift apart, and find less of each other's tiles in the L2 cache.
+constexpr double kLongStages = 64;
+constexpr double kL2PerClockLate = 50;
+// Each byte a clock beyond these delays the products, long before the cache is at its limit.
+constexpr double kL2Free = 32;
+constexpr double kL2Delay = 0.0013;
+constexpr double kL2DelayLate = 0.0018;
 // Clocks from a launch to the first product, and of a tile's stores that nothing hides.
 constexpr double kFillClocks = 1500;
 constexpr double kStoreBytesPerClock = 48;
@@ -47,12 +54,16 @@ double instruction_clocks(const Sm90GemmConfig& config) {
   return std::max(tensor, shared);
 }
 
-double stage_clocks(const Sm90GemmConfig& config) {
+double stage_clocks(const Sm90GemmConfig& config, double stages) {
+  const bool late = stages >= kLongStages;
   const double products = 4 * (config.tile_m / 64.0) * instruction_clocks(config);
   const double bytes = 128.0 * (static_cast<double>(config.tile_m) / config.cluster_n +
                                 static_cast<double>(config.tile_n) / config.cluster_m);
-  const double promotion = config.promote ? 1.12 : 1.0;
-  return std::max(products * promotion, bytes / kL2PerClock);
+  // Measured: promotion leaves the cache time enough, and sharing gains nothing.
+  if (config.promote) return std::max(products * 1.12, bytes / kL2PerClock);
+  const double beyond = std::max(bytes / products - kL2Free, 0.0);
+  return std::max(products * (1 + beyond * (late ? kL2DelayLate : kL2Delay)),
+                  bytes / (late ? kL2PerClockLate : kL2PerClock));
 }
 
 /// Of a tile's output and what else its epilogue moves and computes.
@@ -64,21 +75,21 @@ double store_clocks(const Sm90GemmConfig& config, const EpilogueTraffic& traffic
          bytes / (config.tma_store ? kStoreBytesPerClock : kStoreBytesPerClock / 4);
 }
 
-/// How much of the tensor cores' time a schedule keeps. Ping-pong falls behind in long launches.
-double reached(const Sm90GemmConfig& config, double waves) {
-  const double late = waves >= kLongWaves ? 0.975 : 1;
+/// How much of the tensor cores' time a schedule keeps.
+double reached(const Sm90GemmConfig& config, double stages) {
   switch (config.schedule) {
     case Schedule::single:
       return 0.75;
     case Schedule::cooperative:
       return 0.95;
     case Schedule::pingpong:
-      // Measured: a consumer alone does not keep up with promotion, nor with long tiles.
+      // Measured: a consumer alone does not keep up with promotion.
       if (config.promote) return 0.64;
-      if (config.tile_m == 128 && config.tile_n == 128)
-        return late * (config.cluster_m > 1 ? 0.89 : 0.92);
-      if (config.tile_m == 128 && config.tile_n > 128) return late * 0.92;
-      return late * 0.86;
+      if (config.tile_m == 128 && config.tile_n == 128) {
+        return config.cluster_m > 1 ? 0.91 : stages < 1.5 * kLongStages ? 0.885 : 0.8;
+      }
+      if (config.tile_m == 128 && config.tile_n > 128) return 0.92;
+      return stages < kLongStages ? 0.86 : 0.84;
   }
   return 1;
 }
@@ -98,7 +109,7 @@ Prediction predict_sm90(const Sm90GemmConfig& config, bool transposed, const Gem
       config.cluster_size() == 4 ? device.multiprocessors * 0.9 : device.multiprocessors;
   const double waves = waves_of(clusters / std::max(std::floor(room / config.cluster_size()), 1.0));
   const double stages = ceil_div(static_cast<double>(e.k), config.tile_k());
-  const double tile = stages * stage_clocks(config) / reached(config, waves);
+  const double tile = stages * stage_clocks(config, stages) / reached(config, stages);
   EpilogueTraffic traffic = epilogue_traffic(gemm);
   if (gemm.epilogue_binding() != nullptr) traffic.clocks_per_element += kFusedClocks;
   const double store =

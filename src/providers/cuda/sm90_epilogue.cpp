@@ -172,8 +172,13 @@ bool is_long(const EpilogueGraph& graph) {
          (by_columns && graph.reduced.size() > 1) || graph.stores.size() + graph.tensors.size() > 6;
 }
 
-// What the code takes beside sums, inputs and outputs.
-constexpr int kCodeRegisters = 40;
+/// What the code takes beside sums, inputs and outputs. Where many sums leave less, ptxas makes do
+/// with it for short epilogues without reductions whose 16-bit output leaves by TMA.
+int code_registers(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
+  const bool simple = config.tma_store && abi::type_bytes(config.out) == 2 &&
+                      graph.reduced.empty() && !config.epilogue.rolled;
+  return config.sums() > 160 && simple ? 16 : 40;
+}
 
 std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_t bytes) {
   return static_cast<std::uint64_t>(extent > 1 && stride > 0 ? stride * bytes : 16);
@@ -243,7 +248,7 @@ Status sm90_supports_epilogue(const DesignPoint& point, const EpilogueGraph& gra
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
   if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
   return check_epilogue_registers(graph, registers_of(graph, sm90_transposed(point)),
-                                  available - kCodeRegisters - config.sums());
+                                  available - code_registers(config, graph) - config.sums());
 }
 
 PartCounts sm90_part_counts(const abi::Sm90GemmConfig& config, const GemmExtents& e,

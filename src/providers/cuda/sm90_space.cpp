@@ -122,22 +122,6 @@ bool tile_fits_types(const DesignPoint& point) {
   return !is_byte(a) || tile.n % 32 == 0;
 }
 
-/// Consumer warpgroups times the rows each computes, in blocks of 64.
-int consumer_rows(const DesignPoint& point) {
-  const int m = code_tile(point).m;
-  return schedule_of(point) == Schedule::cooperative ? m / 2 : m;
-}
-
-// With so many sums there are no registers for a place in a cluster, nor for converting to fp8.
-bool registers_fit(const DesignPoint& point) {
-  if (schedule_of(point) == Schedule::single) return true;
-  const Shape3 cluster = point.shape(Role::cluster);
-  const bool plain = cluster.m * cluster.n == 1 && !is_fp8(point.dtype(Role::out_dtype));
-  const int sums =
-      consumer_rows(point) / 64 * (code_tile(point).n / 2) * (is_promoted(point) ? 2 : 1);
-  return plain || sums <= 160;
-}
-
 bool cluster_fits(const DesignPoint& point) {
   const Shape3 cluster = point.shape(Role::cluster);
   const bool transposed = sm90_transposed(point);
@@ -241,7 +225,6 @@ std::shared_ptr<const DesignSpace> make_sm90_space(bool fast) {
       .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)
-      .require({"a", "out", "layouts", "tile", "cluster", "schedule"}, registers_fit)
       .require({"layouts", "out", "tile"}, store_rows_fit)
       .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
   if (fast) builder.choices("sums", {"fast"});

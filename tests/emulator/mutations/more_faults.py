@@ -228,7 +228,7 @@ FAULTS = (
             "if (thread_ == 1) ptx::cp_async_bulk_commit_group();"),
     Planted("sums of lanes in one place", REDUCE, "sm80_mixed", (RACE, WRONG),
             "ptx::smem_base() + ptx::tid() * kSize;",
-            "ptx::smem_base() + across * kSize;"),
+            "ptx::smem_base() + ptx::tid() % width * kSize;"),
     Planted("second stage does not wait for the first", REDUCE, "simt_mixed", (DEPENDENT,),
             "  ptx::griddepcontrol_wait();\n",
             ""),
