@@ -1,6 +1,7 @@
 // GemmArguments, ElementwiseArguments and GroupedGemmArguments from tensors of any framework.
 #include "arguments.h"
 
+#include <algorithm>
 #include <string>
 
 #include "dtypes.h"
@@ -69,12 +70,13 @@ std::string repr_of(const PyArguments& arguments, const char* name) {
   return text;
 }
 
-PerformanceControls controls_for(const PerformanceControls* given, const Tensor& tensor) {
+/// `factors`: the tensors that are multiplied, which tf32 is about.
+PerformanceControls controls_for(const PerformanceControls* given, const Tensor& out,
+                                 std::initializer_list<const Tensor*> factors) {
   if (given != nullptr) return *given;
-  if (tensor.framework == Framework::torch && tensor.view.device().is_cuda()) {
-    return torch_controls();
-  }
-  return {};
+  if (out.framework != Framework::torch || !out.view.device().is_cuda()) return {};
+  return torch_controls(std::ranges::any_of(
+      factors, [](const Tensor* tensor) { return tensor->view.dtype() == Dtype::f32; }));
 }
 
 ElementwiseOp parse_op(const std::string& name) {
@@ -292,7 +294,7 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                 ? usual_accumulator(a_.view.dtype())
                                 : to_dtype(accumulator_type, "accumulator_type");
   native_.emplace(operand_of(a_, scaled_a_), operand_of(b_, scaled_b_), out_.view, accumulator,
-                  controls_for(controls, out_), native_epilogue(this->epilogue()));
+                  controls_for(controls, out_, {&a_, &b_}), native_epilogue(this->epilogue()));
 }
 
 PyGemmArguments::PyGemmArguments(const GemmArguments& native)
@@ -332,10 +334,10 @@ PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle
   }
   if (b_) {
     place_together({&a_, &*b_, &out_});
-    native_.emplace(operation, a_.view, b_->view, out_.view, controls_for(controls, out_));
+    native_.emplace(operation, a_.view, b_->view, out_.view, controls_for(controls, out_, {}));
   } else {
     place_together({&a_, &out_});
-    native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_));
+    native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_, {}));
   }
 }
 
@@ -364,7 +366,7 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
       accumulator_type_(accumulator_type.is_none()
                             ? usual_accumulator(a_.view.dtype())
                             : to_dtype(accumulator_type, "accumulator_type")),
-      controls_(controls_for(controls, out_)) {
+      controls_(controls_for(controls, out_, {&a_, &b_})) {
   require_writable(out_);
   place_together({&a_, &b_, &out_, &offsets_});
   require_rank(a_, "A", 2);

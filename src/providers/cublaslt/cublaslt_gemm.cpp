@@ -206,6 +206,12 @@ class LtLaunch final : public Launch {
         answer_(answer),
         workspace_(workspace) {}
 
+  bool move_to(const RuntimeArguments& arguments) override {
+    if (arguments.epilogue_binding() != nullptr) return false;  // whose addresses matmul_ holds
+    arguments_ = static_cast<const GemmArguments&>(arguments);
+    return true;
+  }
+
   void launch(void* stream) override {
     const jit::ContextScope scope(context_);
     matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.data, answer_.workspace_bytes,
