@@ -33,6 +33,17 @@ Plans& plans() {
   return *map;
 }
 
+/// What the last call found, which the next one often wants as well. Used with the GIL held.
+struct Latest {
+  Signature signature;
+  FoundPointer found;
+};
+
+Latest& latest() {
+  static auto* const one = new Latest;
+  return *one;
+}
+
 /// What matmul was called with; None where an argument was left out.
 struct Call {
   nb::handle a;
@@ -74,13 +85,22 @@ bool same_text(nb::handle known, nb::handle given) {
 }
 
 FoundPointer find(const Signature& signature, const Call& call) {
-  const auto found = plans().find(signature);
-  const bool known = found != plans().end() && same_text(found->second->epilogue, call.epilogue);
-  return known ? found->second : nullptr;
+  Latest& last = latest();
+  FoundPointer found;  // a copy: what is forgotten here may run code that calls matmul
+  if (last.found != nullptr && last.signature == signature) {
+    found = last.found;
+  } else {
+    const auto place = plans().find(signature);
+    if (place == plans().end()) return nullptr;
+    found = place->second;
+    last = {signature, found};
+  }
+  return same_text(found->epilogue, call.epilogue) ? found : nullptr;
 }
 
 void remember(const Signature& signature, const Call& call, nb::object plan, const Tensor& out) {
   if (plans().size() >= kMostPlans) Plans().swap(plans());
+  latest().found = nullptr;
   const bool makes = call.makes_out() && out.framework != Framework::other;
   plans().insert_or_assign(
       signature, std::make_shared<const Found>(std::move(plan), nb::borrow(call.epilogue),
@@ -176,9 +196,7 @@ struct Operands {
   bool on_gpu_of_torch() const {
     return a.framework == Framework::torch && a.view.device().is_cuda();
   }
-  bool multiply_f32() const {
-    return a.view.dtype() == Dtype::f32 || b.view.dtype() == Dtype::f32;
-  }
+  bool multiply_f32() const { return a.view.dtype() == Dtype::f32 || b.view.dtype() == Dtype::f32; }
 };
 
 /// Null where the signature is new, or `out` turns out otherwise than before.
@@ -279,7 +297,7 @@ void set_keyword(Call& call, nb::handle name, nb::handle value) {
     return;
   }
   fail_type(std::string("matmul: expected out, accumulator_type, epilogue or stream, got ") +
-            nb::str(name).c_str());
+            shown_text(name));
 }
 
 Call parse(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {

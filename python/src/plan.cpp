@@ -266,9 +266,9 @@ void call_kept(Planned& plan, nb::handle stream) {
 PyObject* stream_argument(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
   const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
   if (keywords == 0) return Py_None;
-  const nb::str name = nb::borrow<nb::str>(PyTuple_GetItem(names, 0));
-  if (keywords > 1 || std::string_view(name.c_str()) != "stream") {
-    fail_type(std::string("plan: expected no keyword but stream, got ") + name.c_str());
+  PyObject* const name = PyTuple_GetItem(names, 0);
+  if (keywords > 1 || PyUnicode_CompareWithASCIIString(name, "stream") != 0) {
+    fail_type("plan: expected no keyword but stream, got " + shown_text(name));
   }
   return arguments[positional];
 }

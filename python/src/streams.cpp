@@ -80,7 +80,7 @@ void* to_stream(nb::handle stream) {
     if (PyCallable_Check(pair.ptr())) pair = pair();
     if (!nb::isinstance<nb::sequence>(pair) || nb::len(pair) != 2) {
       fail_type("stream: expected __cuda_stream__ to give a version and an address, got " +
-                std::string(nb::repr(pair).c_str()));
+                shown_repr(pair));
     }
     return as_stream(pair[1]);
   }

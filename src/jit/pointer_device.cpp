@@ -20,8 +20,8 @@ Status check_pointer_device(const void* data, Device device) {
   const auto address = reinterpret_cast<jit::CUdeviceptr>(data);
   // What is enough in nearly every case goes first: each question takes the driver some time.
   int index = -1;
-  const bool known = table.pointer_get_attribute(&index, jit::kPointerDeviceOrdinal, address) ==
-                     jit::kCudaSuccess;
+  const bool known =
+      table.pointer_get_attribute(&index, jit::kPointerDeviceOrdinal, address) == jit::kCudaSuccess;
   if (known && index == device.index) return Status::success();
   unsigned type = 0;
   if (table.pointer_get_attribute(&type, jit::kPointerMemoryType, address) != jit::kCudaSuccess ||
