@@ -135,6 +135,11 @@ class GemmArguments final : public RuntimeArguments {
   GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
+  /// The same product of operands that lie elsewhere and are otherwise alike; scales and the
+  /// epilogue's operands stay where they are. Throws Error{value} as the constructor does of
+  /// addresses.
+  GemmArguments moved(void* a, void* b, void* out) const;
+
   const Operand& a() const { return a_; }
   const Operand& b() const { return b_; }
   const TensorView& out() const { return out_; }
@@ -155,6 +160,8 @@ class GemmArguments final : public RuntimeArguments {
   MatrixView out_matrix_;
   GemmExtents extents_;
   Dtype accumulator_type_;
+
+  void check_memory() const;
 };
 
 /// Operations of ElementwiseArguments. Binary: add to minimum; unary: the rest.

@@ -128,6 +128,9 @@ class BoundKernel {
  public:
   explicit BoundKernel(std::unique_ptr<Launch> launch) : launch_(std::move(launch)) {}
   void launch(void* stream = nullptr) { launch_->launch(stream); }
+  /// Has later launches work on `arguments`, which differ from those it was bound to in addresses
+  /// alone and are aligned as well. False, with nothing changed, where that takes a new bind.
+  bool move_to(const RuntimeArguments& arguments) { return launch_->move_to(arguments); }
 
  private:
   std::unique_ptr<Launch> launch_;

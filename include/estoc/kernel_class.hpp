@@ -92,6 +92,10 @@ class Launch {
   /// Starts the work on `stream` (a CUstream; ignored by host kernels, which are done when it
   /// returns). Allocates nothing and does not wait. One thread at a time may use one object.
   virtual void launch(void* stream) = 0;
+  /// Has later launches work on `arguments`, which differ from those it was bound to in addresses
+  /// alone and are aligned as well. False, with nothing changed, where that takes a new bind, as by
+  /// default. Allocates nothing.
+  virtual bool move_to(const RuntimeArguments& arguments);
 };
 
 /// What bind is given besides the kernel.

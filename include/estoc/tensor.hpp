@@ -105,6 +105,9 @@ class TensorView {
   /// Error{type} for another width.
   TensorView with_dtype(Dtype dtype) const;
 
+  /// The same view of memory at `data`. Throws Error{value} as the constructor does of an address.
+  TensorView moved(void* data, const char* what = "tensor") const;
+
   /// A view of the same memory with the last two modes exchanged. Throws Error{value} when there
   /// are fewer.
   TensorView transposed() const;
@@ -115,6 +118,7 @@ class TensorView {
  private:
   void assign(void* data, Dtype dtype, std::span<const std::int64_t> shape,
               std::span<const std::int64_t> strides, Device device, const char* what);
+  void check_address(const char* what) const;
 
   void* data_ = nullptr;
   std::array<std::int64_t, kMaxRank> shape_{};

@@ -8,6 +8,7 @@ from ._estoc import (
     ElementwiseOperandsMetadata,
     GemmOperandsMetadata,
     InvalidTypeError,
+    InvalidValueError,
     Kernel,
     RuntimeArguments,
     Status,
@@ -32,7 +33,7 @@ class Listed:
         elementwise = isinstance(first.operands, ElementwiseOperandsMetadata)
         self.operation = "elementwise" if elementwise else "gemm"
         least = min(kernel.metadata.min_cc for kernel in kernels)
-        self.targets = [name for name, cc in _known_targets() if cc >= least]
+        self.targets = _targets(kernel_class, least)
 
     def configurations(self) -> list[dict[str, Any]]:
         return [_configuration(label, kernel) for label, kernel in self.kernels.items()]
@@ -68,6 +69,19 @@ def list_kernel_classes(classes: Sequence[tuple[str, type[Kernel]]]) -> dict[str
         except Exception as error:
             left_out[kernel_class.__name__] = f"{type(error).__name__}: {error}"
     return left_out
+
+
+def _targets(kernel_class: type[Kernel], least_cc: int) -> list[str]:
+    """What the kernels run on: of the names that the class gives, or of all."""
+    known = dict(_known_targets())
+    given = getattr(kernel_class, "targets", None)
+    names = list(known) if given is None else [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in known:
+            raise InvalidValueError(
+                f"targets: expected names such as 'cpu' or 'sm_90a', got {name!r}"
+            )
+    return [name for name in names if known[name] >= least_cc]
 
 
 def _label(name: str) -> str:

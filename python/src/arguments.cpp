@@ -1,6 +1,7 @@
 // GemmArguments, ElementwiseArguments and GroupedGemmArguments from tensors of any framework.
 #include "arguments.h"
 
+#include <algorithm>
 #include <string>
 
 #include "dtypes.h"
@@ -29,10 +30,11 @@ void place_together(std::initializer_list<Tensor*> tensors) {
 }
 
 /// A plain tensor, or the data of a scaled one.
-Tensor import_operand(nb::handle object, const char* what, std::optional<PyScaledTensor>& scaled) {
+Tensor import_operand(nb::handle object, const char* what,
+                      std::unique_ptr<const PyScaledTensor>& scaled) {
   PyScaledTensor* given = nullptr;
-  if (nb::try_cast(object, given, false) && given != nullptr) {
-    scaled = *given;
+  if (!is_plain_torch(object) && nb::try_cast(object, given, false) && given != nullptr) {
+    scaled = std::make_unique<const PyScaledTensor>(*given);
     return given->base;
   }
   return import_tensor(object, what);
@@ -45,18 +47,18 @@ Tensor tensor_of(const TensorView& view) {
   return tensor;
 }
 
-std::optional<PyScaledTensor> scaled_of(const Operand& operand) {
+std::unique_ptr<const PyScaledTensor> scaled_of(const Operand& operand) {
   const ScaledTensor* scaled = operand.scaled();
-  if (scaled == nullptr) return std::nullopt;
-  return PyScaledTensor{tensor_of(scaled->data), tensor_of(scaled->scale), scaled->mode,
-                        scaled->swizzle};
+  if (scaled == nullptr) return nullptr;
+  return std::make_unique<const PyScaledTensor>(PyScaledTensor{
+      tensor_of(scaled->data), tensor_of(scaled->scale), scaled->mode, scaled->swizzle});
 }
 
-Operand operand_of(const Tensor& tensor, const std::optional<PyScaledTensor>& scaled) {
+Operand operand_of(const Tensor& tensor, const PyScaledTensor* scaled) {
   return scaled ? Operand(scaled->native()) : Operand(tensor.view);
 }
 
-nb::object object_of(const Tensor& tensor, const std::optional<PyScaledTensor>& scaled) {
+nb::object object_of(const Tensor& tensor, const PyScaledTensor* scaled) {
   return scaled ? nb::cast(*scaled) : nb::cast(tensor);
 }
 
@@ -69,12 +71,13 @@ std::string repr_of(const PyArguments& arguments, const char* name) {
   return text;
 }
 
-PerformanceControls controls_for(const PerformanceControls* given, const Tensor& tensor) {
+/// `factors`: the tensors that are multiplied, which tf32 is about.
+PerformanceControls controls_for(const PerformanceControls* given, const Tensor& out,
+                                 std::initializer_list<const Tensor*> factors) {
   if (given != nullptr) return *given;
-  if (tensor.framework == Framework::torch && tensor.view.device().is_cuda()) {
-    return torch_controls();
-  }
-  return {};
+  if (out.framework != Framework::torch || !out.view.device().is_cuda()) return {};
+  return torch_controls(std::ranges::any_of(
+      factors, [](const Tensor* tensor) { return tensor->view.dtype() == Dtype::f32; }));
 }
 
 ElementwiseOp parse_op(const std::string& name) {
@@ -291,8 +294,9 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
   const Dtype accumulator = accumulator_type.is_none()
                                 ? usual_accumulator(a_.view.dtype())
                                 : to_dtype(accumulator_type, "accumulator_type");
-  native_.emplace(operand_of(a_, scaled_a_), operand_of(b_, scaled_b_), out_.view, accumulator,
-                  controls_for(controls, out_), native_epilogue(this->epilogue()));
+  native_.emplace(operand_of(a_, scaled_a_.get()), operand_of(b_, scaled_b_.get()), out_.view,
+                  accumulator, controls_for(controls, out_, {&a_, &b_}),
+                  native_epilogue(this->epilogue()));
 }
 
 PyGemmArguments::PyGemmArguments(const GemmArguments& native)
@@ -313,11 +317,11 @@ std::string PyGemmArguments::describe() const {
 }
 
 nb::object PyGemmArguments::a() const {
-  return object_of(a_, scaled_a_);
+  return object_of(a_, scaled_a_.get());
 }
 
 nb::object PyGemmArguments::b() const {
-  return object_of(b_, scaled_b_);
+  return object_of(b_, scaled_b_.get());
 }
 
 PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle a, nb::handle b,
@@ -332,10 +336,10 @@ PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle
   }
   if (b_) {
     place_together({&a_, &*b_, &out_});
-    native_.emplace(operation, a_.view, b_->view, out_.view, controls_for(controls, out_));
+    native_.emplace(operation, a_.view, b_->view, out_.view, controls_for(controls, out_, {}));
   } else {
     place_together({&a_, &out_});
-    native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_));
+    native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_, {}));
   }
 }
 
@@ -364,7 +368,7 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
       accumulator_type_(accumulator_type.is_none()
                             ? usual_accumulator(a_.view.dtype())
                             : to_dtype(accumulator_type, "accumulator_type")),
-      controls_(controls_for(controls, out_)) {
+      controls_(controls_for(controls, out_, {&a_, &b_})) {
   require_writable(out_);
   place_together({&a_, &b_, &out_, &offsets_});
   require_rank(a_, "A", 2);

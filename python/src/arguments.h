@@ -58,8 +58,8 @@ class PyGemmArguments final : public PyArguments {
   nb::object b() const;
 
  private:
-  std::optional<PyScaledTensor> scaled_a_;  // these two are set while a_ and b_ are made
-  std::optional<PyScaledTensor> scaled_b_;
+  std::unique_ptr<const PyScaledTensor> scaled_a_;  // these are set while a_ and b_ are made
+  std::unique_ptr<const PyScaledTensor> scaled_b_;
   Tensor a_;
   Tensor b_;
   Tensor out_;

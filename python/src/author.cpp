@@ -23,7 +23,7 @@ std::vector<Target> targets_of(nb::handle author) {
     const auto target = Target::parse(nb::cast<std::string>(nb::str(name)));
     if (!target) {
       fail_value("kernel class " + class_name(author) +
-                 ": expected targets such as \"sm_90a\", got " + nb::repr(name).c_str());
+                 ": expected targets such as \"sm_90a\", got " + shown_repr(name));
     }
     targets.push_back(*target);
   }
@@ -59,7 +59,7 @@ nb::object workspace_tensor(const Workspace& workspace, Device device) {
 std::string summary_of(const std::exception& error) {
   const auto* raised = dynamic_cast<const nb::python_error*>(&error);
   if (raised == nullptr) return error.what();
-  return class_name(raised->value()) + ": " + nb::str(raised->value()).c_str();
+  return class_name(raised->value()) + ": " + shown_text(raised->value());
 }
 
 Author::Author(nb::object author)

@@ -48,20 +48,20 @@ int integer_of(const Column& column, nb::handle value) {
   int number = 0;
   if (!nb::isinstance<nb::bool_>(value) && nb::try_cast(value, number)) return number;
   fail_type("configurations: expected whole numbers of " + column.key + ", got " +
-            nb::repr(value).c_str());
+            shown_repr(value));
 }
 
 std::string text_of(const Column& column, nb::handle value) {
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
   fail_type("configurations: expected text or numbers of " + column.key + ", got " +
-            nb::repr(value).c_str());
+            shown_repr(value));
 }
 
 Shape3 shape_of(const Column& column, nb::handle value) {
   std::vector<int> numbers;
   if (!nb::try_cast(value, numbers) || numbers.size() < 2 || numbers.size() > 3) {
     fail_type("configurations: expected two or three numbers of " + column.key + ", got " +
-              nb::repr(value).c_str());
+              shown_repr(value));
   }
   numbers.resize(3, 1);
   return {numbers[0], numbers[1], numbers[2]};
@@ -71,7 +71,7 @@ ElementwiseOp op_of(const Column& column, nb::handle value) {
   const auto op = parse_elementwise_op(text_of(column, value));
   if (op) return *op;
   fail_value(std::string("configurations: expected an elementwise operation, got ") +
-             nb::repr(value).c_str());
+             shown_repr(value));
 }
 
 template <typename Convert>
@@ -130,14 +130,13 @@ int index_of(Column& column, nb::handle value) {
 
 void add_values(std::vector<Column>& columns, const nb::dict& configuration) {
   if (configuration.size() != columns.size()) {
-    fail_value("configurations: expected the same keys in each, got " +
-               std::string(nb::repr(configuration).c_str()));
+    fail_value("configurations: expected the same keys in each, got " + shown_repr(configuration));
   }
   for (Column& column : columns) {
     const nb::str key(column.key.c_str());
     if (!configuration.contains(key)) {
       fail_value("configurations: expected " + column.key + " in each, got " +
-                 nb::repr(configuration).c_str());
+                 shown_repr(configuration));
     }
     column.chosen.push_back(index_of(column, configuration[key]));
   }
@@ -185,7 +184,7 @@ Configurations::Configurations(nb::handle list) {
     known->insert(indices);
     if (!given_.emplace(std::move(indices), given[i]).second) {
       fail_value(std::string("configurations: expected each once, got twice ") +
-                 nb::repr(given[i]).c_str());
+                 shown_repr(given[i]));
     }
   }
   builder.require(keys,

@@ -28,7 +28,7 @@ std::array<unsigned, 3> extents_of(nb::handle value, const char* what) {
   }
   if (numbers.empty() || numbers.size() > 3) {
     fail_type(std::string(what) + ": expected one to three whole numbers, got " +
-              nb::repr(value).c_str());
+              shown_repr(value));
   }
   numbers.resize(3, 1);
   return {numbers[0], numbers[1], numbers[2]};

@@ -34,8 +34,7 @@ char letter_of(nb::handle stride) {
     steps.push_back(whole_number(step, "strides"));
   if (!steps.empty() && steps.back() == 1) return 't';
   if (steps.size() >= 2 && steps[steps.size() - 2] == 1) return 'n';
-  fail_value("stride: expected 1 in the last or the next to last place, got " +
-             std::string(nb::repr(stride).c_str()));
+  fail_value("stride: expected 1 in the last or the next to last place, got " + shown_repr(stride));
 }
 
 std::string layout_string(const nb::args& strides) {

@@ -70,7 +70,7 @@ std::string name_of(nb::handle object) {
   if (PyType_Check(object.ptr())) return nb::cast<std::string>(object.attr("__name__"));
   const nb::object name = nb::getattr(object, "name", nb::none());
   if (nb::isinstance<nb::str>(name)) return is_swapped(object) ? "" : nb::cast<std::string>(name);
-  return nb::str(object).c_str();
+  return shown_text(object);
 }
 
 /// Dtypes of objects met before, which stay alive for it. Text is not kept: every one is new.
@@ -125,7 +125,7 @@ std::optional<Dtype> try_dtype(nb::handle object) {
 Dtype to_dtype(nb::handle object, const char* what) {
   if (const std::optional<Dtype> dtype = try_dtype(object)) return *dtype;
   fail_type(std::string(what) + ": expected a dtype such as \"f32\" or torch.float32, got " +
-            nb::repr(object).c_str());
+            shown_repr(object));
 }
 
 void bind_dtypes(nb::module_& module) {

@@ -61,6 +61,17 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
   }
 }
 
+/// Of `text`, which is null where a Python error is set: that is cleared.
+std::string in_utf8(const nb::object& text, nb::handle object) {
+  if (text.is_valid()) {
+    const auto bytes =
+        nb::steal<nb::bytes>(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+    if (bytes.is_valid()) return {bytes.c_str(), bytes.size()};
+  }
+  PyErr_Clear();
+  return "an object of " + class_name(object);
+}
+
 void bind_status(nb::module_& module) {
   nb::class_<Status>(module, "Status",
                      "Whether a kernel supports arguments and, if not, why. True means supported.")
@@ -76,9 +87,8 @@ void bind_status(nb::module_& module) {
           "Why the arguments are not supported; None on success.")
       .def("__bool__", &Status::ok)
       .def("__repr__", [](const Status& status) {
-        return status.ok()
-                   ? std::string("Status.success()")
-                   : "Status.fail(" + std::string(nb::repr(nb::cast(status.error())).c_str()) + ")";
+        return status.ok() ? std::string("Status.success()")
+                           : "Status.fail(" + shown_repr(nb::cast(status.error())) + ")";
       });
 }
 
@@ -100,8 +110,16 @@ void set_python_error(const Error& error) {
   }
 }
 
+std::string shown_text(nb::handle object) {
+  return in_utf8(nb::steal(PyObject_Str(object.ptr())), object);
+}
+
+std::string shown_repr(nb::handle object) {
+  return in_utf8(nb::steal(PyObject_Repr(object.ptr())), object);
+}
+
 std::string class_name(nb::handle object) {
-  return nb::cast<std::string>(object.type().attr("__name__"));
+  return shown_text(nb::getattr(object.type(), "__name__", nb::none()));
 }
 
 void bind_errors(nb::module_& module) {

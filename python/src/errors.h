@@ -35,6 +35,11 @@ bool guarded(Function&& function) noexcept {
   return false;
 }
 
+/// str(object) and repr(object) for messages: what UTF-8 cannot hold is escaped, and an object that
+/// raises is named by its type. Throws no exception of Python's.
+std::string shown_text(nb::handle object);
+std::string shown_repr(nb::handle object);
+
 /// "float" for 1.5: the name of an object's type, for messages.
 std::string class_name(nb::handle object);
 

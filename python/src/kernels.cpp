@@ -26,6 +26,13 @@ std::string name_of(nb::handle kernel) {
   return nb::cast<std::string>(metadata_of(self).attr("kernel_name"));
 }
 
+/// One object stands for every success: it says nothing else, and nobody can change it.
+nb::typed<nb::object, Status> status_object(Status status) {
+  static const auto* const success = new nb::object(nb::cast(Status::success()));
+  const nb::object given = status.ok() ? *success : nb::cast(std::move(status));
+  return nb::borrow<nb::typed<nb::object, Status>>(given.ptr());
+}
+
 void require_supported(nb::handle kernel, const PyArguments& arguments,
                        std::optional<Target> target = std::nullopt) {
   const Status status = supports(kernel, arguments, target);
@@ -245,7 +252,8 @@ void bind_kernel(nb::module_& module) {
       "generate_kernels(metadata_filter, epilogue_args=None, cc=None) (static),\n"
       "compile(self, args, cc=None), _run(self, args, artifact, stream, workspace=None), and,\n"
       "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
-      "predict(self, args), the seconds expected; estoc.register makes it known.")
+      "predict(self, args), the seconds expected; estoc.register makes it known. Where it has an\n"
+      "attribute targets, such as (\"cpu\",), its kernels run on nothing else.")
       .def("__init__", &init_kernel, nb::arg("metadata").none())
       .def_prop_ro(
           "metadata", [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); },
@@ -262,7 +270,9 @@ void bind_kernel(nb::module_& module) {
       .def(
           "supports",
           [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle cc,
-             nb::handle target) { return supports(self, args, to_target(cc, target)); },
+             nb::handle target) {
+            return status_object(supports(self, args, to_target(cc, target)));
+          },
           nb::arg("args"), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
           "A Status: true, or false with the reason. Never raises for arguments that do not fit.")
       .def(

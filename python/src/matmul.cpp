@@ -33,6 +33,17 @@ Plans& plans() {
   return *map;
 }
 
+/// What the last call found, which the next one often wants as well. Used with the GIL held.
+struct Latest {
+  Signature signature;
+  FoundPointer found;
+};
+
+Latest& latest() {
+  static auto* const one = new Latest;
+  return *one;
+}
+
 /// What matmul was called with; None where an argument was left out.
 struct Call {
   nb::handle a;
@@ -50,19 +61,20 @@ struct Call {
 };
 
 /// torch's switches that a kernel for these operands may depend on.
-std::uint64_t switches(bool on_gpu_of_torch) {
+std::uint64_t switches(bool on_gpu_of_torch, bool multiplies_f32) {
   if (!on_gpu_of_torch) return 0;
-  const PerformanceControls controls = torch_controls();
+  const PerformanceControls controls = torch_controls(multiplies_f32);
   return (controls.allow_tf32 ? 1U : 0U) | (controls.deterministic ? 2U : 0U);
 }
 
 /// The part of a signature that is not about tensors; `way` keeps those of torch and others apart.
-void add_wishes(Signature& signature, const Call& call, std::uint64_t way, bool on_gpu_of_torch) {
+void add_wishes(Signature& signature, const Call& call, std::uint64_t way, bool on_gpu_of_torch,
+                bool multiplies_f32) {
   const std::uint64_t accumulator =
       call.accumulator_type.is_none()
           ? 0xff
           : static_cast<std::uint64_t>(to_dtype(call.accumulator_type, "accumulator_type"));
-  signature.add(way | accumulator << 8 | switches(on_gpu_of_torch) << 16 |
+  signature.add(way | accumulator << 8 | switches(on_gpu_of_torch, multiplies_f32) << 16 |
                 (call.makes_out() ? 1ULL : 0ULL) << 24);
   if (call.epilogue.is_none()) return;
   signature.add(static_cast<std::uint64_t>(PyObject_Hash(call.epilogue.ptr())));
@@ -73,13 +85,22 @@ bool same_text(nb::handle known, nb::handle given) {
 }
 
 FoundPointer find(const Signature& signature, const Call& call) {
-  const auto found = plans().find(signature);
-  const bool known = found != plans().end() && same_text(found->second->epilogue, call.epilogue);
-  return known ? found->second : nullptr;
+  Latest& last = latest();
+  FoundPointer found;  // a copy: what is forgotten here may run code that calls matmul
+  if (last.found != nullptr && last.signature == signature) {
+    found = last.found;
+  } else {
+    const auto place = plans().find(signature);
+    if (place == plans().end()) return nullptr;
+    found = place->second;
+    last = {signature, found};
+  }
+  return same_text(found->epilogue, call.epilogue) ? found : nullptr;
 }
 
 void remember(const Signature& signature, const Call& call, nb::object plan, const Tensor& out) {
   if (plans().size() >= kMostPlans) Plans().swap(plans());
+  latest().found = nullptr;
   const bool makes = call.makes_out() && out.framework != Framework::other;
   plans().insert_or_assign(
       signature, std::make_shared<const Found>(std::move(plan), nb::borrow(call.epilogue),
@@ -100,6 +121,10 @@ bool run_on_new(const TensorView& planned, const void* out, Run&& run) {
   return true;
 }
 
+bool is_f32(const dlpack::Tensor& tensor) {
+  return tensor.dtype.code == dlpack::kFloat && tensor.dtype.bits == 32;
+}
+
 /// A call on plain tensors of torch.
 struct TorchCall {
   dlpack::Tensor a{};
@@ -115,7 +140,7 @@ struct TorchCall {
     }
     if (!signature.add(a) || !signature.add(b)) return false;
     if (!call.makes_out() && !signature.add(out)) return false;
-    add_wishes(signature, call, 1, a.device.type == dlpack::kCuda);
+    add_wishes(signature, call, 1, a.device.type == dlpack::kCuda, is_f32(a) || is_f32(b));
     return true;
   }
 };
@@ -171,6 +196,7 @@ struct Operands {
   bool on_gpu_of_torch() const {
     return a.framework == Framework::torch && a.view.device().is_cuda();
   }
+  bool multiply_f32() const { return a.view.dtype() == Dtype::f32 || b.view.dtype() == Dtype::f32; }
 };
 
 /// Null where the signature is new, or `out` turns out otherwise than before.
@@ -229,7 +255,7 @@ nb::object call_others(const Call& call) {
   signature.add(operands.b.view);
   if (operands.made.is_valid()) signature.add(operands.out.view);
   add_wishes(signature, call, 2 + static_cast<std::uint64_t>(operands.a.framework),
-             operands.on_gpu_of_torch());
+             operands.on_gpu_of_torch(), operands.multiply_f32());
   const FoundPointer found = find(signature, call);
   if (found == nullptr) return plan_and_run(call, operands, &signature);
   if (operands.made.is_valid()) {
@@ -271,7 +297,7 @@ void set_keyword(Call& call, nb::handle name, nb::handle value) {
     return;
   }
   fail_type(std::string("matmul: expected out, accumulator_type, epilogue or stream, got ") +
-            nb::str(name).c_str());
+            shown_text(name));
 }
 
 Call parse(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {

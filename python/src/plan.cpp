@@ -31,8 +31,9 @@ struct Settled {
 
   const GemmArguments arguments;
   bool needs_no_workspace = false;
-  std::mutex one_at_a_time{};          ///< guards `bound`; never waited for
+  std::mutex one_at_a_time{};          ///< guards the rest; never waited for
   std::optional<BoundKernel> bound{};  ///< made by the second launch
+  Addresses bound_at{};                ///< which may be others than those of `arguments`
 };
 using SettledPointer = std::shared_ptr<Settled>;
 
@@ -71,9 +72,12 @@ Planned& planned_of(PyObject* self) {
   return *reinterpret_cast<PlanObject*>(self)->planned;
 }
 
+Addresses addresses_of(const GemmArguments& arguments) {
+  return {arguments.a().tensor().data(), arguments.b().tensor().data(), arguments.out().data()};
+}
+
 bool lies_at(const GemmArguments& arguments, const Addresses& where) {
-  return arguments.a().tensor().data() == where.a && arguments.b().tensor().data() == where.b &&
-         arguments.out().data() == where.out;
+  return addresses_of(arguments) == where;
 }
 
 /// `like`: arguments that these are like, so that what holds for them is not asked again, or null.
@@ -93,25 +97,40 @@ void launch(const Planned& plan, const RuntimeArguments& arguments, const Tensor
   plan.kernel.run(arguments, plan.artifact, options);
 }
 
+/// Has what is bound work on `arguments`, which are those of `settled` or others that it covers;
+/// false where others would take a new bind.
+bool aim(const Planned& plan, Settled& settled, const GemmArguments& arguments,
+         const RunOptions& options) {
+  if (!settled.bound) {  // to those that are aligned least
+    settled.bound.emplace(plan.kernel.bind(settled.arguments, plan.artifact, options));
+    settled.bound_at = addresses_of(settled.arguments);
+  }
+  const Addresses where = addresses_of(arguments);
+  if (settled.bound_at == where) return true;
+  if (!settled.bound->move_to(arguments)) return false;
+  settled.bound_at = where;
+  return true;
+}
+
 /// By what is bound, unless another thread is using it. A driver that refuses, as after its context
 /// is gone or in a forked process, is asked once more for everything.
-void launch_bound(const Planned& plan, Settled& settled, void* stream) {
+void launch_bound(const Planned& plan, Settled& settled, const GemmArguments& arguments,
+                  void* stream) {
   const RunOptions options{
       .stream = stream, .threads = plan.threads, .assume_supported_args = true};
   const std::unique_lock lock(settled.one_at_a_time, std::try_to_lock);
   if (lock.owns_lock()) {
     try {
-      if (!settled.bound) {
-        settled.bound.emplace(plan.kernel.bind(settled.arguments, plan.artifact, options));
+      if (aim(plan, settled, arguments, options)) {
+        settled.bound->launch(stream);
+        return;
       }
-      settled.bound->launch(stream);
-      return;
     } catch (const Error& error) {
       settled.bound.reset();
       if (error.kind() != ErrorKind::driver) throw;
     }
   }
-  plan.kernel.run(settled.arguments, plan.artifact, options);
+  plan.kernel.run(arguments, plan.artifact, options);
 }
 
 void launch_again(const Planned& plan, Settled& settled, const Tensor& out, nb::handle stream) {
@@ -121,7 +140,7 @@ void launch_again(const Planned& plan, Settled& settled, const Tensor& out, nb::
   }
   void* const where = stream_on(out.view.device(), out.framework, stream);
   const nb::gil_scoped_release unlocked;
-  launch_bound(plan, settled, where);
+  launch_bound(plan, settled, settled.arguments, where);
 }
 
 /// The first launch on these arguments; `like` as of launch().
@@ -166,8 +185,10 @@ void call_on(Planned& plan, const Tensor& a, const Tensor& b, const Tensor& out,
       out, stream, known ? last.get() : nullptr);
 }
 
-TensorView moved(const TensorView& view, void* data) {
-  return {data, view.dtype(), view.shape(), view.strides(), view.device()};
+bool aligned_as(const GemmArguments& known, const GemmArguments& arguments) {
+  return known.a_matrix().alignment <= arguments.a_matrix().alignment &&
+         known.b_matrix().alignment <= arguments.b_matrix().alignment &&
+         known.out_matrix().alignment <= arguments.out_matrix().alignment;
 }
 
 /// On plain tensors of torch that are seen as those of `last` are.
@@ -182,14 +203,19 @@ void call_at(Planned& plan, const SettledPointer& last, const Addresses& where, 
     launch_again(plan, *last, out, stream);
     return;
   }
-  out.view = moved(known.out(), where.out);
-  out.source = nb::borrow(object);
-  GemmArguments arguments(moved(known.a().tensor(), where.a), moved(known.b().tensor(), where.b),
-                          out.view, plan.accumulator_type, plan.controls, plan.epilogue);
+  GemmArguments arguments = known.moved(where.a, where.b, where.out);
+  out.view = arguments.out();
   const Settled* const like = supported ? last.get() : nullptr;
   if (where == std::exchange(plan.before, where)) {
+    out.source = nb::borrow(object);
     plan.last = settle(plan, std::move(arguments), out, stream, like);
-  } else {  // what is not seen again need not be kept
+  } else if (supported && last->needs_no_workspace && aligned_as(known, arguments)) {
+    // What is not seen again need not be kept.
+    void* const target = stream_on(out.view.device(), out.framework, stream);
+    const nb::gil_scoped_release unlocked;
+    launch_bound(plan, *last, arguments, target);
+  } else {
+    out.source = nb::borrow(object);
     launch(plan, arguments, out, stream, like);
   }
 }
@@ -240,9 +266,9 @@ void call_kept(Planned& plan, nb::handle stream) {
 PyObject* stream_argument(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
   const Py_ssize_t keywords = names == nullptr ? 0 : PyTuple_Size(names);
   if (keywords == 0) return Py_None;
-  const nb::str name = nb::borrow<nb::str>(PyTuple_GetItem(names, 0));
-  if (keywords > 1 || std::string_view(name.c_str()) != "stream") {
-    fail_type(std::string("plan: expected no keyword but stream, got ") + name.c_str());
+  PyObject* const name = PyTuple_GetItem(names, 0);
+  if (keywords > 1 || PyUnicode_CompareWithASCIIString(name, "stream") != 0) {
+    fail_type("plan: expected no keyword but stream, got " + shown_text(name));
   }
   return arguments[positional];
 }

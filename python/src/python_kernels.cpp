@@ -1,7 +1,9 @@
 // What the library does for kernels written in Python: comparing operands with their metadata.
 #include <string>
+#include <vector>
 
 #include "errors.h"
+#include "estoc/device.hpp"
 #include "kernels.h"
 
 namespace estoc::python {
@@ -80,6 +82,31 @@ Status ask_kernel(nb::handle kernel, const PyArguments& arguments) {
   return Status::fail("_supports: expected an estoc.Status, got " + class_name(answer));
 }
 
+/// The target of a device that is there.
+std::optional<Target> target_of(Device device) {
+  if (device.is_cpu()) return Target::cpu();
+  const std::vector<DeviceInfo>& devices = cuda_devices();
+  const auto index = static_cast<std::size_t>(device.index);
+  return index < devices.size() ? std::optional(devices[index].target) : std::nullopt;
+}
+
+/// Whether the target is among those that the attribute `targets` of a class names, if it has one.
+Status check_targets(nb::handle kernel, const PyArguments& arguments,
+                     std::optional<Target> target) {
+  const nb::object targets = nb::getattr(kernel, "targets", nb::none());
+  if (targets.is_none()) return Status::success();
+  if (!target) target = target_of(arguments.device());
+  const std::string wanted = target ? target->name() : arguments.device().name();
+  std::string names;
+  for (const nb::handle each :
+       nb::isinstance<nb::str>(targets) ? nb::make_tuple(targets) : targets) {
+    const std::string name = shown_text(each);
+    if (name == wanted) return Status::success();
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return mismatch(Reason::target, "target", "one of " + names, wanted);
+}
+
 Status supports_python(nb::handle kernel, PyKernel& self, const PyArguments& arguments,
                        std::optional<Target> target) {
   PyKernelMetadata* metadata = nullptr;
@@ -94,7 +121,8 @@ Status supports_python(nb::handle kernel, PyKernel& self, const PyArguments& arg
                     "compute capability " + std::to_string(metadata->native.min_cc),
                     target->name());
   }
-  Status status = check_operands(*metadata, arguments);
+  Status status = check_targets(kernel, arguments, target);
+  if (status.ok()) status = check_operands(*metadata, arguments);
   return status.ok() ? ask_kernel(kernel, arguments) : status;
 }
 
@@ -123,7 +151,7 @@ Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<T
     return supports_python(kernel, self, arguments, target);
   } catch (const nb::python_error& error) {
     return Status::fail("kernel class " + class_name(kernel) + ": " + class_name(error.value()) +
-                        ": " + nb::str(error.value()).c_str());
+                        ": " + shown_text(error.value()));
   } catch (const std::exception& error) {
     return Status::fail("kernel class " + class_name(kernel) + ": " + error.what());
   }

@@ -37,13 +37,10 @@ nb::object torch_function(const char* name, nb::object*& cached) {
 
 /// False also where torch refuses to say, as it does of tf32 after a mix of old and new settings.
 bool torch_switch(const char* name, nb::object*& cached) {
-  const nb::object function = torch_function(name, cached);
-  if (function.is_none()) return false;
-  try {
-    return nb::cast<bool>(function());
-  } catch (const nb::python_error&) {
-    return false;
-  }
+  if (cached == nullptr && torch_function(name, cached).is_none()) return false;
+  const nb::object answer = nb::steal(PyObject_CallNoArgs(cached->ptr()));
+  if (!answer.is_valid()) PyErr_Clear();
+  return answer.is(Py_True);
 }
 
 void* torch_stream(int device) {
@@ -83,7 +80,7 @@ void* to_stream(nb::handle stream) {
     if (PyCallable_Check(pair.ptr())) pair = pair();
     if (!nb::isinstance<nb::sequence>(pair) || nb::len(pair) != 2) {
       fail_type("stream: expected __cuda_stream__ to give a version and an address, got " +
-                std::string(nb::repr(pair).c_str()));
+                shown_repr(pair));
     }
     return as_stream(pair[1]);
   }
@@ -118,11 +115,11 @@ void* stream_for(const PyArguments& arguments, nb::handle stream) {
   return stream_on(arguments.device(), arguments.framework(), stream);
 }
 
-PerformanceControls torch_controls() {
+PerformanceControls torch_controls(bool multiplies_f32) {
   static nb::object* tf32 = nullptr;
   static nb::object* deterministic = nullptr;
   PerformanceControls controls;
-  controls.allow_tf32 = torch_switch("_get_cublas_allow_tf32", tf32);
+  controls.allow_tf32 = multiplies_f32 && torch_switch("_get_cublas_allow_tf32", tf32);
   controls.deterministic = torch_switch("_get_deterministic_algorithms", deterministic);
   return controls;
 }

@@ -16,7 +16,7 @@ void* stream_on(Device device, Framework framework, nb::handle stream);
 /// The same for arguments: the one given, else the current one of the tensors' framework.
 void* stream_for(const PyArguments& arguments, nb::handle stream);
 
-/// What torch's allow_tf32 and use_deterministic_algorithms are set to.
-PerformanceControls torch_controls();
+/// What torch's use_deterministic_algorithms and, if `multiplies_f32`, allow_tf32 are set to.
+PerformanceControls torch_controls(bool multiplies_f32);
 
 }  // namespace estoc::python

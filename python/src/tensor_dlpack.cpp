@@ -1,5 +1,7 @@
 // Tensors by DLPack: capsules, versioned or not.
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -135,6 +137,16 @@ Device device_of(nb::handle object, const char* what) {
       what);
 }
 
+/// Where each element of the last mode is two.
+void count_elements_of_pairs(std::span<std::int64_t> shape, std::span<std::int64_t> strides,
+                             const char* what) {
+  bool overflow = __builtin_mul_overflow(shape.back(), 2, &shape.back());
+  for (std::int64_t& stride : strides.first(strides.size() - 1))
+    overflow |= __builtin_mul_overflow(stride, 2, &stride);
+  if (!overflow) return;
+  fail_value(std::string(what) + ".shape: expected at most 2^63 - 1 elements, got more");
+}
+
 }  // namespace
 
 TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
@@ -142,31 +154,25 @@ TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
     fail_value(std::string(what) + ": expected at most " + std::to_string(kMaxRank) +
                " modes, got " + std::to_string(tensor.rank));
   }
+  const Dtype dtype = dtype_of(tensor.dtype, what);
+  const Device device = device_of(tensor.device, what);
   const auto rank = static_cast<std::size_t>(tensor.rank);
+  void* const data = tensor.data == nullptr ? nullptr : dlpack::data_of(tensor);
+  if (tensor.strides != nullptr && tensor.dtype.lanes == 1) {
+    return {data, dtype, {tensor.shape, rank}, {tensor.strides, rank}, device, what};
+  }
   std::array<std::int64_t, kMaxRank> shape{};
   std::array<std::int64_t, kMaxRank> strides{};
-  for (std::size_t mode = rank; mode-- > 0;) {
-    shape[mode] = tensor.shape[mode];
-    if (tensor.strides != nullptr) {
-      strides[mode] = tensor.strides[mode];
-    } else {
-      strides[mode] = mode + 1 == rank ? 1 : strides[mode + 1] * shape[mode + 1];
-    }
+  std::copy_n(tensor.shape, rank, shape.begin());
+  const std::span extents(shape.data(), rank);
+  const std::span steps(strides.data(), rank);
+  if (tensor.strides == nullptr) {
+    set_compact_strides(extents, steps, what);
+  } else {
+    std::copy_n(tensor.strides, rank, steps.begin());
   }
-  const Dtype dtype = dtype_of(tensor.dtype, what);
-  if (tensor.dtype.lanes == 2 && rank > 0) {  // pairs, counted as one element
-    for (std::size_t mode = 0; mode + 1 < rank; ++mode)
-      strides[mode] *= 2;
-    shape[rank - 1] *= 2;
-  }
-  void* data = tensor.data;
-  if (data != nullptr) data = dlpack::data_of(tensor);
-  return {data,
-          dtype,
-          std::span(shape.data(), rank),
-          std::span(strides.data(), rank),
-          device_of(tensor.device, what),
-          what};
+  if (tensor.dtype.lanes == 2 && rank > 0) count_elements_of_pairs(extents, steps, what);
+  return {data, dtype, extents, steps, device, what};
 }
 
 bool is_like(const dlpack::Tensor& tensor, const TensorView& view) {

@@ -13,15 +13,14 @@ namespace {
 /// str(object.name)
 std::string text_of(nb::handle object, const char* name) {
   const nb::object value = object.attr(name);
-  return nb::str(value).c_str();
+  return shown_text(value);
 }
 
 std::vector<std::int64_t> extents(nb::handle sequence, const char* what) {
   std::vector<std::int64_t> result;
   for (const nb::handle item : sequence) {
     if (!nb::isinstance<nb::int_>(item)) {
-      fail_type(std::string(what) + ".shape: expected numbers, got the symbol " +
-                nb::str(item).c_str());
+      fail_type(std::string(what) + ".shape: expected numbers, got the symbol " + shown_text(item));
     }
     result.push_back(nb::cast<std::int64_t>(item));
   }
@@ -57,8 +56,7 @@ Place place_of(nb::handle object, const char* what) {
 Dtype torch_dtype(nb::handle object, const char* what) {
   const nb::object dtype = object.attr("dtype");
   if (const auto found = try_dtype(dtype)) return *found;
-  fail_type(std::string(what) + ".dtype: expected one that Estoc has, got " +
-            nb::str(dtype).c_str());
+  fail_type(std::string(what) + ".dtype: expected one that Estoc has, got " + shown_text(dtype));
 }
 
 /// float4_e2m1fn_x2 counts pairs of elements.

@@ -80,6 +80,16 @@ const TypeInfo& info_of(nb::handle object) {
   return known->emplace(type.ptr(), describe_type(type)).first->second;
 }
 
+/// Of a plain tensor of torch; null for others. The type of the last one is not looked up.
+const TypeInfo* info_of_plain(nb::handle object) {
+  static const TypeInfo* last = nullptr;  // info_of forgets nothing
+  if (last != nullptr && last->keep.is(object.type())) return last;
+  const TypeInfo& info = info_of(object);
+  if (!info.plain) return nullptr;
+  last = &info;
+  return last;
+}
+
 /// By the exchange API; false where the tensor cannot be given so, with no Python error left.
 bool import_exchange(nb::handle object, const TypeInfo& info, const char* what, Tensor& out) {
   if (info.exchange == nullptr || info.exchange->tensor_from_object == nullptr) return false;
@@ -174,7 +184,7 @@ Extents extents_of(nb::handle sequence, const char* what) {
   if (!iterator.is_valid()) {
     PyErr_Clear();
     fail_type(std::string(what) + ": expected a sequence of whole numbers, got " +
-              nb::repr(sequence).c_str());
+              shown_repr(sequence));
   }
   Extents result;
   for (const nb::handle item : iterator)
@@ -186,8 +196,7 @@ Extents extents_of(nb::handle sequence, const char* what) {
 Extents strides_or_compact(nb::handle strides, const Extents& shape) {
   if (!strides.is_none()) return extents_of(strides, "strides");
   Extents steps(shape.size(), 1);
-  for (std::size_t mode = shape.size(); mode-- > 1;)
-    steps[mode - 1] = steps[mode] * shape[mode];
+  set_compact_strides(shape, steps, "tensor");
   return steps;
 }
 
@@ -293,7 +302,7 @@ Enum parse_named(nb::handle value, const char* what, std::initializer_list<Enum>
     if (name(one) == given) return one;
     known += (known.empty() ? "" : ", ") + std::string(name(one));
   }
-  fail_value(std::string(what) + ": expected one of " + known + ", got " + nb::repr(value).c_str());
+  fail_value(std::string(what) + ": expected one of " + known + ", got " + shown_repr(value));
 }
 
 PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, nb::handle swizzle) {
@@ -341,7 +350,16 @@ void bind_scaled(nb::module_& module) {
 
 }  // namespace
 
+bool is_plain_torch(nb::handle object) {
+  return info_of_plain(object) != nullptr;
+}
+
 Tensor import_tensor(nb::handle object, const char* what) {
+  if (const TypeInfo* const info = info_of_plain(object)) {
+    Tensor tensor;
+    tensor.framework = Framework::torch;
+    if (import_exchange(object, *info, what, tensor) && !may_be_negated(tensor.view)) return tensor;
+  }
   Tensor* own = nullptr;
   if (nb::try_cast(object, own, false) && own != nullptr) return *own;
   try {
@@ -352,19 +370,14 @@ Tensor import_tensor(nb::handle object, const char* what) {
     const bool unreadable = error.matches(PyExc_TypeError) || error.matches(PyExc_KeyError) ||
                             error.matches(PyExc_IndexError);
     if (!unreadable) throw;
-    fail_unreadable(object, what,
-                    class_name(error.value()) + ": " + nb::str(error.value()).c_str());
+    fail_unreadable(object, what, class_name(error.value()) + ": " + shown_text(error.value()));
   }
 }
 
 bool see_torch(nb::handle object, dlpack::Tensor& seen) {
-  static const TypeInfo* last = nullptr;  // info_of forgets nothing
-  if (last == nullptr || !last->keep.is(object.type())) {
-    const TypeInfo& info = info_of(object);
-    if (!info.plain) return false;
-    last = &info;
-  }
-  if (last->exchange->tensor_from_object(object.ptr(), &seen) != 0) {
+  const TypeInfo* const info = info_of_plain(object);
+  if (info == nullptr) return false;
+  if (info->exchange->tensor_from_object(object.ptr(), &seen) != 0) {
     PyErr_Clear();
     return false;
   }
@@ -379,6 +392,17 @@ bool exchange_stream(int device, void** stream) {
   if (torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0) return true;
   PyErr_Clear();
   return false;
+}
+
+void set_compact_strides(std::span<const std::int64_t> shape, std::span<std::int64_t> strides,
+                         const char* what) {
+  std::int64_t stride = 1;
+  for (std::size_t mode = shape.size(); mode-- > 0;) {
+    strides[mode] = stride;
+    if (mode > 0 && __builtin_mul_overflow(stride, shape[mode], &stride)) {
+      fail_value(std::string(what) + ".shape: expected at most 2^63 - 1 elements, got more");
+    }
+  }
 }
 
 TensorView placed(const TensorView& view, Device device) {

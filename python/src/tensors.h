@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "binding.h"
 #include "estoc/arguments.hpp"
@@ -46,11 +47,18 @@ struct Tensor;
 /// negated, another framework's), and where that cannot be told in little time.
 bool see_torch(nb::handle object, dlpack::Tensor& seen);
 
+/// Whether it is of torch's own type, or a parameter; costs little for one after another.
+bool is_plain_torch(nb::handle object);
+
 /// The stream that torch works on, as its exchange API tells; false where that is not known.
 bool exchange_stream(int device, void** stream);
 
 /// The view of `tensor` moved to another device; only for tensors without data.
 TensorView placed(const TensorView& view, Device device);
+
+/// Strides of a compact row-major tensor. Throws Error{value} where they pass 2^63 - 1.
+void set_compact_strides(std::span<const std::int64_t> shape, std::span<std::int64_t> strides,
+                         const char* what);
 
 // The ways in, each of which answers for one kind of object (tensor_*.cpp).
 Tensor import_torch(nb::handle object, const char* what, bool fake);

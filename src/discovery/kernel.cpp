@@ -29,6 +29,7 @@ class LaunchWithWorkspace final : public Launch {
   LaunchWithWorkspace(std::unique_ptr<Launch> launch, OwnedWorkspace workspace)
       : workspace_(std::move(workspace)), launch_(std::move(launch)) {}
   void launch(void* stream) override { launch_->launch(stream); }
+  bool move_to(const RuntimeArguments& arguments) override { return launch_->move_to(arguments); }
 
  private:
   OwnedWorkspace workspace_;

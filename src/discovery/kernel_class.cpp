@@ -13,6 +13,10 @@ int KernelClass::min_cc() const {
   return targets().empty() ? 0 : targets().front().cc();
 }
 
+bool Launch::move_to(const RuntimeArguments& /*arguments*/) {
+  return false;
+}
+
 bool KernelClass::needs_device() const {
   return false;
 }

@@ -18,6 +18,11 @@ Status check_pointer_device(const void* data, Device device) {
   }
   const DriverTable& table = *state.table;
   const auto address = reinterpret_cast<jit::CUdeviceptr>(data);
+  // What is enough in nearly every case goes first: each question takes the driver some time.
+  int index = -1;
+  const bool known =
+      table.pointer_get_attribute(&index, jit::kPointerDeviceOrdinal, address) == jit::kCudaSuccess;
+  if (known && index == device.index) return Status::success();
   unsigned type = 0;
   if (table.pointer_get_attribute(&type, jit::kPointerMemoryType, address) != jit::kCudaSuccess ||
       type == 0) {
@@ -27,9 +32,6 @@ Status check_pointer_device(const void* data, Device device) {
   int managed = 0;
   table.pointer_get_attribute(&managed, jit::kPointerIsManaged, address);
   if (managed != 0 || type == jit::kMemoryTypeHost) return Status::success();
-  int index = -1;
-  table.pointer_get_attribute(&index, jit::kPointerDeviceOrdinal, address);
-  if (index == device.index) return Status::success();
   return Status::fail(Reason::device, fmt::format("expected memory of {}, got memory of cuda:{}",
                                                   device.name(), index));
 }

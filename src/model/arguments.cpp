@@ -102,6 +102,15 @@ void check_scale_memory(const Operand& operand, const char* name, NamedView out)
   check_overlap(out, scale);
 }
 
+/// The operand with its data at another address.
+Operand moved_operand(const Operand& operand, void* data, const char* name) {
+  const TensorView view = operand.tensor().moved(data, name);
+  if (!operand.is_scaled()) return view;
+  ScaledTensor scaled = *operand.scaled();
+  scaled.data = view;
+  return scaled;
+}
+
 bool lacks_data(const Operand& operand) {
   return operand.tensor().described() ||
          (operand.is_scaled() && operand.scaled()->scale.described());
@@ -145,11 +154,8 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
   check_device(named_b, named_a);
   check_device(named_out, named_a);
   device_ = out_.device();
-  for (const NamedView operand : {named_a, named_b, named_out})
-    check_pointer(operand);
   check_self_overlap(named_out);
-  check_overlap(named_out, named_a);
-  check_overlap(named_out, named_b);
+  check_memory();
   check_scale_memory(a_, "A.scale", named_out);
   check_scale_memory(b_, "B.scale", named_out);
   has_data_ = !lacks_data(a_) && !lacks_data(b_) && !out_.described();
@@ -162,6 +168,39 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
     const TensorView* tensor = operand.tensor();
     has_data_ = has_data_ && (tensor == nullptr || !tensor->described());
   }
+}
+
+/// What depends on the addresses of the operands.
+void GemmArguments::check_memory() const {
+  const NamedView named_a{&a_.tensor(), "A"};
+  const NamedView named_b{&b_.tensor(), "B"};
+  const NamedView named_out{&out_, "out"};
+  for (const NamedView operand : {named_a, named_b, named_out})
+    check_pointer(operand);
+  check_overlap(named_out, named_a);
+  check_overlap(named_out, named_b);
+}
+
+GemmArguments GemmArguments::moved(void* a, void* b, void* out) const {
+  const TensorView moved_out = out_.moved(out, "out");
+  if (a_.is_scaled() || b_.is_scaled() || !epilogue_.empty()) {
+    return {moved_operand(a_, a, "A"),
+            moved_operand(b_, b, "B"),
+            moved_out,
+            accumulator_type_,
+            controls_,
+            epilogue_};
+  }
+  GemmArguments result(*this);
+  result.a_ = a_.tensor().moved(a, "A");
+  result.b_ = b_.tensor().moved(b, "B");
+  result.out_ = moved_out;
+  result.check_memory();
+  result.a_matrix_ = as_matrix(result.a_.tensor(), extents_.l);
+  result.b_matrix_ = as_matrix(result.b_.tensor(), extents_.l);
+  result.out_matrix_ = as_matrix(result.out_, extents_.l);
+  result.has_data_ = true;
+  return result;
 }
 
 }  // namespace estoc

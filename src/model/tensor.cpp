@@ -60,6 +60,11 @@ int element_shift(Dtype dtype) {
   return is_packed(dtype) ? 0 : std::countr_zero(static_cast<unsigned>(dtype_bits(dtype))) - 3;
 }
 
+/// Whether TensorView::alignment counts the stride of a mode.
+bool counts_for_alignment(std::int64_t extent, std::int64_t stride) {
+  return extent > 1 && stride != 1;
+}
+
 /// What one pass over the modes gives; all in elements.
 struct Measure {
   std::int64_t last = 0;      ///< position of the last element
@@ -81,7 +86,7 @@ Measure measure(std::span<const std::int64_t> shape, std::span<const std::int64_
     found.overflow |= __builtin_mul_overflow(extent - 1, stride, &distance);
     found.overflow |= __builtin_add_overflow(found.last, distance, &found.last);
     found.overflow |= __builtin_mul_overflow(found.elements, extent, &found.elements);
-    if (extent > 1 && stride != 1) found.strides |= static_cast<std::uint64_t>(stride);
+    if (counts_for_alignment(extent, stride)) found.strides |= static_cast<std::uint64_t>(stride);
   }
   return found;
 }
@@ -94,8 +99,7 @@ std::int64_t span_of(const Measure& measured, Dtype dtype) {
 }
 
 /// The distances in bytes; an odd stride of a packed type counts as one byte.
-std::uint64_t stride_bytes(const Measure& measured, Dtype dtype) {
-  const std::uint64_t strides = measured.strides;
+std::uint64_t stride_bytes(std::uint64_t strides, Dtype dtype) {
   return is_packed(dtype) ? strides >> 1 | (strides & 1) : strides << element_shift(dtype);
 }
 
@@ -166,20 +170,24 @@ void TensorView::assign(void* data, Dtype dtype, std::span<const std::int64_t> s
   rank_ = static_cast<std::int8_t>(shape.size());
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   alignment_ =
-      static_cast<std::int16_t>(largest_alignment(address | stride_bytes(measured, dtype)));
+      static_cast<std::int16_t>(largest_alignment(address | stride_bytes(measured.strides, dtype)));
 }
 
 TensorView::TensorView(void* data, Dtype dtype, std::span<const std::int64_t> shape,
                        std::span<const std::int64_t> strides, Device device, const char* what) {
   assign(data, dtype, shape, strides, device, what);
-  if (data == nullptr && span_bytes_ > 0) {
+  check_address(what);
+}
+
+void TensorView::check_address(const char* what) const {
+  if (data_ == nullptr && span_bytes_ > 0) {
     fail_value("{}.data: expected memory for {} elements, got a null pointer", what, elements());
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(data);
-  const auto element_bytes = static_cast<std::uintptr_t>(storage_bytes(dtype, 1));
+  const auto address = reinterpret_cast<std::uintptr_t>(data_);
+  const auto element_bytes = static_cast<std::uintptr_t>(storage_bytes(dtype_, 1));
   if ((address & (element_bytes - 1)) != 0) {
     fail_value("{}.data: expected an address that is a multiple of {} bytes ({}), got {:#x}", what,
-               element_bytes, dtype_name(dtype), address);
+               element_bytes, dtype_name(dtype_), address);
   }
   if (address + static_cast<std::uintptr_t>(span_bytes_) < address) {
     fail_value("{}.shape: expected at most {} bytes after the address {:#x}, got {}", what,
@@ -242,6 +250,23 @@ TensorView TensorView::with_dtype(Dtype dtype) const {
   }
   TensorView view = *this;
   view.dtype_ = dtype;
+  return view;
+}
+
+TensorView TensorView::moved(void* data, const char* what) const {
+  TensorView view = *this;
+  view.data_ = data;
+  view.described_ = false;
+  view.check_address(what);
+  std::uint64_t counted = 0;
+  for (int mode = 0; mode < rank_; ++mode) {
+    if (counts_for_alignment(shape(mode), stride(mode))) {
+      counted |= static_cast<std::uint64_t>(stride(mode));
+    }
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  view.alignment_ =
+      static_cast<std::int16_t>(largest_alignment(address | stride_bytes(counted, dtype_)));
   return view;
 }
 

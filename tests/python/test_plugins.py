@@ -119,6 +119,8 @@ import estoc
 
 @estoc.register
 class NumpyProduct(estoc.Kernel):
+    targets = ("cpu",)
+
     @staticmethod
     def generate_kernels(metadata_filter, epilogue_args=None, cc=None):
         kernels = []
@@ -161,10 +163,10 @@ def own_means(tmp_path):
 
 def test_kernels_that_run_by_means_of_their_own(own_means):
     assert NAME in own_means("list", "--provider", "python").stdout
-    found = own_means("find", "gemm m=12 n=9 k=5 a=f32:n")
+    found = own_means("find", "gemm m=12 n=9 k=5 a=f32:n", "--target", "cpu")
     assert (found.returncode, found.stderr) == (0, "")
     assert NAME in found.stdout.splitlines()[1], "the one that is expected to be fastest"
-    run = own_means("run", "gemm l=2 m=12 n=9 k=5 a=f32:n", "--check")
+    run = own_means("run", "gemm l=2 m=12 n=9 k=5 a=f32:n", "--target", "cpu", "--check")
     assert (run.returncode, run.stderr) == (0, "")
     assert NAME in run.stdout and "check    ok" in run.stdout
     check = own_means("check", NAME.replace("single", "double").replace("f32", "f64"))
@@ -172,11 +174,14 @@ def test_kernels_that_run_by_means_of_their_own(own_means):
 
 
 def test_what_such_kernels_refuse(own_means):
-    explained = own_means("explain", "gemm m=101 n=9 k=5 a=f32").stdout
+    explained = own_means("explain", "gemm m=101 n=9 k=5 a=f32", "--target", "cpu").stdout
     assert "A.shape: expected at most 100 rows" in explained
-    explained = own_means("explain", 'gemm m=8 n=9 k=5 a=f32 epi="D = -accum"').stdout
+    fused = 'gemm m=8 n=9 k=5 a=f32 epi="D = -accum"'
+    explained = own_means("explain", fused, "--target", "cpu").stdout
     assert "numpy_product" in explained and "epilogue: expected none" in explained
-    run = own_means("run", "gemm m=13 n=9 k=5 a=f32", "--kernel", NAME)
+    explained = own_means("explain", "gemm m=12 n=9 k=5 a=f32", "--target", "sm_90a").stdout
+    assert "target: expected one of cpu, got sm_90a" in explained
+    run = own_means("run", "gemm m=13 n=9 k=5 a=f32", "--target", "cpu", "--kernel", NAME)
     assert run.returncode != 0
     assert "kernel class numpy_product, _run: ArithmeticError: thirteen rows" in run.stderr
 

@@ -147,6 +147,24 @@ def test_alignment_and_capability(args):
     assert kernel.supports(args, cc=80).error == "target: expected compute capability 90, got sm_80"
 
 
+def test_targets(args):
+    args = args[0]
+    kernel = Product.generate_kernels(lambda _: True)[0]
+    device = estoc.GemmArguments(
+        *[estoc.Tensor.describe("f64", (8, 8), device="cuda:7") for _ in range(3)]
+    )
+    assert kernel.supports(device), "a class without targets is asked for every device"
+    for targets in [("cpu",), "cpu", ["sm_90a", "cpu"]]:
+        only = type("Only", (Product,), {"targets": targets}).generate_kernels(lambda _: True)[0]
+        assert only.supports(args) and only.supports(args, target="cpu")
+        assert "expected one of" in only.supports(args, target="sm_80").error
+        assert "cpu, got cuda:7" in only.supports(device).error
+        with pytest.raises(estoc.UnsupportedError, match="target: expected one of"):
+            only.run(device)
+    only = type("Only", (Product,), {"targets": ("sm_90a",)}).generate_kernels(lambda _: True)[0]
+    assert only.supports(args).error == "target: expected one of sm_90a, got cpu"
+
+
 def test_own_operands_are_left_to_the_class(args):
     args, _ = args
     kernel = Product(estoc.KernelMetadata("own", Product, 0, {"anything": 1}, {"tile": 3}))

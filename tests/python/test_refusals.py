@@ -260,3 +260,37 @@ def test_refusals_in_another_thread():
     thread.join()
     assert raised == [estoc.UnsupportedError, estoc.InvalidValueError, estoc.InvalidTypeError]
     np.testing.assert_array_equal(estoc.matmul(A, B), A @ B)
+
+
+LONE = "\ud800"  # half of a pair, which UTF-8 cannot hold
+
+
+class Unreadable:
+    """Raises text that cannot be encoded."""
+
+    @property
+    def __dlpack__(self):
+        raise TypeError(LONE)
+
+    __dlpack_device__ = __dlpack__
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: estoc.matmul(A, B, **{LONE: 1}),
+        lambda: estoc.plan(A, B, OUT)(A, B, OUT, **{LONE: 1}),
+        lambda: estoc.GemmArguments(Unreadable(), B, OUT),
+        lambda: estoc.GemmArguments(type(LONE.replace(LONE, "Odd"), (), {"__repr__": 1})(), B, OUT),
+        lambda: estoc.Tensor(A, shape=LONE),
+    ],
+)
+def test_text_that_cannot_be_encoded(call):
+    with pytest.raises(TypeError):
+        call()
+
+
+@pytest.mark.parametrize("shape", [(1, 2**40, 2**40), (2**62, 2**62, 2**62)])
+def test_strides_past_63_bits(shape):
+    with pytest.raises(ValueError, match="shape: expected at most 2.63 - 1"):
+        estoc.Tensor.describe("f32", shape)

@@ -116,6 +116,7 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
   if (arguments.accumulator_type() == Dtype::i32) sum_ = Sum::i32;
   const bool fused = arguments.epilogue_binding() != nullptr;
   const bool transposes = goes_along_columns(c_);
+  transposed_ = transposes;
   if (transposes) {
     const MatrixView a = a_;
     a_ = transposed(b_);
@@ -128,6 +129,14 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
   choose_tasks(threads);
   if (l_ > 0) allocate_scratch();
   if (fused) prepare_epilogue(arguments, transposes);
+}
+
+bool BlockedGemm::move_to(const GemmArguments& arguments) {
+  if (epilogue_ != nullptr) return false;  // which holds the address of out
+  a_.data = (transposed_ ? arguments.b_matrix() : arguments.a_matrix()).data;
+  b_.data = (transposed_ ? arguments.a_matrix() : arguments.b_matrix()).data;
+  c_.data = arguments.out_matrix().data;
+  return true;
 }
 
 void BlockedGemm::prepare_epilogue(const GemmArguments& arguments, bool transposed) {

@@ -27,6 +27,9 @@ class BlockedGemm {
   BlockedGemm(const GemmArguments& arguments, bool round_to_tf32, const ProductTable& products,
               int threads);
 
+  /// As Launch::move_to.
+  bool move_to(const GemmArguments& arguments);
+
   /// Computes out, on the calling thread and the pool's. One thread at a time may call it.
   void run() const;
 
@@ -110,6 +113,7 @@ class BlockedGemm {
   MatrixView c_;
   std::int64_t m_, n_, k_, l_;
   Sum sum_;
+  bool transposed_ = false;  ///< a_ and b_ are the views of B and A
   bool direct_a_ = false, direct_b_ = false, direct_c_ = false;
   std::int64_t block_m_ = 1, block_n_ = 1, block_k_ = 1;
 

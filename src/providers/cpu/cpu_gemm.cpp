@@ -72,6 +72,9 @@ class GemmLaunch final : public Launch {
              int threads)
       : gemm_(arguments, round_to_tf32, products, threads) {}
   void launch(void* /*stream*/) override { gemm_.run(); }
+  bool move_to(const RuntimeArguments& arguments) override {
+    return gemm_.move_to(static_cast<const GemmArguments&>(arguments));
+  }
 
  private:
   BlockedGemm gemm_;

@@ -79,13 +79,22 @@ std::shared_ptr<const DesignSpace> make_space() {
       .build();
 }
 
-Formulation formulation_of(const DesignPoint& point) {
-  return point.value("formulation").text == "row" ? Formulation::row : Formulation::column;
-}
+/// What a kernel is, read without comparing names.
+class Choices {
+ public:
+  Choices() = default;
+  explicit Choices(const DesignSpace& space)
+      : formulation_(space.find("formulation")), answer_(space.find("answer")) {}
 
-int answer_of(const DesignPoint& point) {
-  return point.value("answer").numbers[0];
-}
+  Formulation formulation(const DesignPoint& point) const {
+    return point.index(formulation_) == 0 ? Formulation::column : Formulation::row;
+  }
+  int answer(const DesignPoint& point) const { return point.index(answer_); }
+
+ private:
+  int formulation_ = -1;
+  int answer_ = -1;
+};
 
 // Everything of a problem that the heuristics look at.
 struct ProblemKey {
@@ -206,6 +215,12 @@ class LtLaunch final : public Launch {
         answer_(answer),
         workspace_(workspace) {}
 
+  bool move_to(const RuntimeArguments& arguments) override {
+    if (arguments.epilogue_binding() != nullptr) return false;  // whose addresses matmul_ holds
+    arguments_ = static_cast<const GemmArguments&>(arguments);
+    return true;
+  }
+
   void launch(void* stream) override {
     const jit::ContextScope scope(context_);
     matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.data, answer_.workspace_bytes,
@@ -258,7 +273,10 @@ class CublasltGemm final : public KernelClass {
   bool needs_device() const override { return true; }
 
   std::shared_ptr<const DesignSpace> space() const override {
-    std::call_once(space_once_, [this] { space_ = make_space(); });
+    std::call_once(space_once_, [this] {
+      space_ = make_space();
+      choices_ = Choices(*space_);
+    });
     return space_;
   }
 
@@ -275,14 +293,14 @@ class CublasltGemm final : public KernelClass {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     if (Status status = LtMatmul::expressible(gemm); !status) return status;
     LtEpilogue epilogue;
-    if (Status status = LtMatmul::describe(gemm, formulation_of(point), &epilogue); !status) {
+    if (Status status = LtMatmul::describe(gemm, choices_.formulation(point), &epilogue); !status) {
       return status;
     }
-    const Answers answers = answers_.find(gemm, formulation_of(point), device).answers;
-    if (answer_of(point) < static_cast<int>(answers->size())) return Status::success();
+    const Answers answers = answers_.find(gemm, choices_.formulation(point), device).answers;
+    if (choices_.answer(point) < static_cast<int>(answers->size())) return Status::success();
     return Status::fail(Reason::resource,
                         fmt::format("answer: expected one of the {} that cuBLASLt gives, got {}",
-                                    answers->size(), answer_of(point)));
+                                    answers->size(), choices_.answer(point)));
   }
 
   Status supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
@@ -302,8 +320,8 @@ class CublasltGemm final : public KernelClass {
                          static_cast<double>(gemm.out().span_bytes()) + epilogue_bytes(gemm);
     const double seconds = std::max(operations / peak(point.dtype(Role::a_dtype)), bytes / 4e12);
     // Later answers are the library's lesser choices.
-    const double rank =
-        1.0 + 0.02 * answer_of(point) + (formulation_of(point) == Formulation::row ? 0.01 : 0.0);
+    const double rank = 1.0 + 0.02 * choices_.answer(point) +
+                        (choices_.formulation(point) == Formulation::row ? 0.01 : 0.0);
     return Prediction{4e-6 + 1.1 * seconds * rank, {}};
   }
 
@@ -311,7 +329,7 @@ class CublasltGemm final : public KernelClass {
                              const RuntimeArguments& arguments) const override {
     const int device = arguments.device().is_cuda() ? arguments.device().index : 0;
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    return chosen(point, answers_.find(gemm, formulation_of(point), device)).workspace_bytes;
+    return chosen(point, answers_.find(gemm, choices_.formulation(point), device)).workspace_bytes;
   }
 
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
@@ -320,17 +338,17 @@ class CublasltGemm final : public KernelClass {
                                const BindOptions& options) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const int device = arguments.device().index;
-    const Answer& answer = chosen(point, answers_.find(gemm, formulation_of(point), device));
+    const Answer& answer = chosen(point, answers_.find(gemm, choices_.formulation(point), device));
     const Workspace workspace =
         jit::provide_workspace(options.workspace, answer.workspace_bytes, device, options.stream);
-    return std::make_unique<LtLaunch>(device, gemm, formulation_of(point), answer, workspace);
+    return std::make_unique<LtLaunch>(device, gemm, choices_.formulation(point), answer, workspace);
   }
 
   void run(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
            const std::shared_ptr<const CompiledObject>& /*none*/,
            const BindOptions& options) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const Formulation formulation = formulation_of(point);
+    const Formulation formulation = choices_.formulation(point);
     const int device = arguments.device().index;
     Known& known = answers_.find(gemm, formulation, device);
     const Answer& answer = chosen(point, known);
@@ -350,8 +368,8 @@ class CublasltGemm final : public KernelClass {
   }
 
  private:
-  static const Answer& chosen(const DesignPoint& point, const Known& known) {
-    const auto index = static_cast<std::size_t>(answer_of(point));
+  const Answer& chosen(const DesignPoint& point, const Known& known) const {
+    const auto index = static_cast<std::size_t>(choices_.answer(point));
     if (index < known.answers->size()) return (*known.answers)[index];
     throw Error(ErrorKind::unsupported,
                 fmt::format("cuBLASLt gives {} answers to the problem, got number {}",
@@ -360,6 +378,7 @@ class CublasltGemm final : public KernelClass {
 
   mutable std::once_flag space_once_;
   mutable std::shared_ptr<const DesignSpace> space_;
+  mutable Choices choices_;  ///< set before there is a point to ask about
   mutable AnswerCache answers_;
 };
 

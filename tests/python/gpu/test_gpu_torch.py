@@ -338,6 +338,27 @@ def test_dropped_tensors():
         torch.testing.assert_close(out.cpu().double(), right, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("offset", [0, 8])
+def test_new_tensors_of_one_signature(offset):
+    """`offset`: every other A is aligned less well, by elements."""
+
+    def moved(a, number):
+        memory = torch.empty(a.numel() + 64, dtype=a.dtype, device="cuda")
+        start = offset * (number % 2)
+        view = memory[start : start + a.numel()].view(a.shape)
+        return view.copy_(a)
+
+    sets = [problem() for _ in range(5)]
+    sets = [(moved(a, number), b, out) for number, (a, b, out) in enumerate(sets)]
+    plan = estoc.plan(*sets[0])
+    for call in (plan, estoc.matmul):
+        for _ in range(3):
+            for a, b, out in (*sets, sets[-1], sets[0]):
+                out.fill_(77)
+                call(a, b, out)
+                check(out, a, b)
+
+
 def test_many_threads_with_streams_of_their_own():
     problems = [problem(m=64 + 8 * i) for i in range(16)]
     plan = estoc.plan(*problems[0])

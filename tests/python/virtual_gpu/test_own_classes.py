@@ -160,3 +160,32 @@ def test_many_threads(product, register):
     for thread in threads:
         thread.join()
     assert not failed, failed[0]
+
+
+class OnTheHost(estoc.Kernel):
+    """Kernels of Python's that say that they run on the CPU alone."""
+
+    targets = ("cpu",)
+
+    @staticmethod
+    def generate_kernels(metadata_filter, epilogue_args=None, cc=None):
+        f32 = estoc.TensorAttributes(estoc.f32, None)
+        metadata = estoc.KernelMetadata(
+            kernel_name="on_the_host",
+            kernel_class=OnTheHost,
+            operands=estoc.GemmOperandsMetadata(f32, f32, f32, estoc.f32),
+        )
+        return [OnTheHost(metadata)] if metadata_filter(metadata) else []
+
+
+def test_kernels_for_the_host_are_not_found_for_a_device(product):
+    estoc.register(OnTheHost)
+    try:
+        args = estoc.GemmArguments(*product(dtype="f4")[:3])
+        assert len(estoc.get_kernels(args, providers="python")) == 0
+        kernel = OnTheHost.generate_kernels(lambda _: True)[0]
+        assert "target: expected one of cpu, got sm_" in kernel.supports(args).error
+        host = [np.ones((4, 4), "f4") for _ in range(3)]
+        assert len(estoc.get_kernels(estoc.GemmArguments(*host), providers="python")) == 1
+    finally:
+        estoc.unregister(OnTheHost)

@@ -172,6 +172,30 @@ TEST(CpuThreads, ABoundKernelRunsAgainOnNewData) {
   }
 }
 
+TEST(CpuThreads, ABoundKernelMovesToOtherOperands) {
+  for (const bool columns : {false, true}) {
+    const char* const layouts = columns ? "column-major out" : "row-major out";
+    SCOPED_TRACE(layouts);
+    Case first(Dtype::f32, 60, 70, 80, 1);
+    Case second(Dtype::f32, 60, 70, 80, 2);
+    const auto arguments = [&](const Case& of) {
+      if (!columns) return of.arguments;
+      const GemmArguments& given = of.arguments;
+      return GemmArguments(given.b().tensor().transposed(), given.a().tensor().transposed(),
+                           given.out().transposed(), Dtype::f32);
+    };
+    const GemmArguments here = arguments(first);
+    const Kernel kernel = get_kernels(here).front();
+    BoundKernel bound = kernel.bind(here, kernel.compile(here));
+    bound.launch();
+    expect_right(first.arguments);
+    ASSERT_TRUE(bound.move_to(arguments(second)));
+    first.a.fill(3);  // a launch on the first ones would be seen by their output
+    bound.launch();
+    expect_right(second.arguments);
+  }
+}
+
 TEST(CpuThreads, MoreThreadsThanCoresOrWork) {
   for (const int threads : {7, 64}) {
     Case wide(Dtype::f32, 1, 5000, 400, 3);

@@ -243,6 +243,82 @@ TEST(GemmArguments, SaysWhatItCannotDecide) {
   EXPECT_THAT(error->what(), testing::HasSubstr("could not be decided within"));
 }
 
+void expect_alike(const MatrixView& one, const MatrixView& other) {
+  EXPECT_EQ(one.data, other.data);
+  EXPECT_EQ(one.dtype, other.dtype);
+  EXPECT_EQ(one.rows, other.rows);
+  EXPECT_EQ(one.columns, other.columns);
+  EXPECT_EQ(one.batches, other.batches);
+  EXPECT_EQ(one.row_stride, other.row_stride);
+  EXPECT_EQ(one.column_stride, other.column_stride);
+  EXPECT_EQ(one.batch_stride, other.batch_stride);
+  EXPECT_EQ(one.alignment, other.alignment);
+}
+
+TEST(GemmArguments, CanBeMovedToOtherMemory) {
+  const GemmArguments here =
+      gemm(at(1 << 20, {2, 4, 8}), at(2 << 20, {1, 8, 6}), at(3 << 20, {2, 4, 6}));
+  const GemmArguments wanted =
+      gemm(at((4 << 20) + 4, {2, 4, 8}), at((5 << 20) + 16, {1, 8, 6}), at(6 << 20, {2, 4, 6}));
+  const GemmArguments there =
+      here.moved(at_address((4 << 20) + 4), at_address((5 << 20) + 16), at_address(6 << 20));
+  expect_alike(there.a_matrix(), wanted.a_matrix());
+  expect_alike(there.b_matrix(), wanted.b_matrix());
+  expect_alike(there.out_matrix(), wanted.out_matrix());
+  EXPECT_EQ(there.a().tensor().data(), wanted.a().tensor().data());
+  EXPECT_EQ(there.a().tensor().alignment(), 4);
+  EXPECT_EQ(there.b().tensor().alignment(), wanted.b().tensor().alignment());
+  EXPECT_EQ(there.out().data(), wanted.out().data());
+  EXPECT_EQ(there.extents(), wanted.extents());
+  EXPECT_TRUE(there.has_data());
+  EXPECT_EQ(here.a().tensor().data(), at_address(1 << 20));
+}
+
+TEST(GemmArguments, GetDataWhereTheyAreMovedTo) {
+  const GemmArguments described = gemm(tensor({4, 8}), tensor({8, 6}), tensor({4, 6}));
+  ASSERT_FALSE(described.has_data());
+  EXPECT_TRUE(
+      described.moved(at_address(1 << 20), at_address(2 << 20), at_address(3 << 20)).has_data());
+}
+
+TEST(GemmArguments, KeepTheirEpilogueWhereTheyAreMoved) {
+  const TensorView bias = at(9 << 20, {6});
+  const GemmArguments here(at(1 << 20, {4, 8}), at(2 << 20, {8, 6}), at(3 << 20, {4, 6}),
+                           Dtype::f32, {}, EpilogueArguments("D = accum + bias", {{"bias", bias}}));
+  const GemmArguments there =
+      here.moved(at_address(4 << 20), at_address(5 << 20), at_address(6 << 20));
+  ASSERT_NE(there.epilogue_binding(), nullptr);
+  EXPECT_EQ(there.epilogue_graph()->canonical, here.epilogue_graph()->canonical);
+  EXPECT_EQ(there.out_matrix().data, at_address(6 << 20));
+}
+
+TEST(GemmArguments, RefusesToMoveWhereItWouldRefuseToBe) {
+  const auto cuda = Device::cuda(0);
+  const GemmArguments host = gemm(at(1 << 20, {4, 8}), at(2 << 20, {8, 6}), at(3 << 20, {4, 6}));
+  const auto moved = [&](std::uintptr_t a, std::uintptr_t b, std::uintptr_t out) {
+    return [=, &host] { (void)host.moved(at_address(a), at_address(b), at_address(out)); };
+  };
+  expect_error(moved(4 << 20, 5 << 20, (4 << 20) + 124),
+               "out: expected memory apart from A's, got elements that coincide");
+  expect_error(moved(4 << 20, 5 << 20, (5 << 20) + 4),
+               "out: expected memory apart from B's, got elements that coincide");
+  expect_error(moved(4 << 20, 5 << 20, 0),
+               "out.data: expected memory for 24 elements, got a null pointer");
+  expect_error(moved(4 << 20, (5 << 20) + 2, 6 << 20),
+               "B.data: expected an address that is a multiple of 4 bytes (f32), got 0x500002");
+  expect_error(moved(~std::uintptr_t{63}, 5 << 20, 6 << 20),
+               "A.shape: expected at most 63 bytes after the address 0xffffffffffffffc0, got 128");
+  const GemmArguments device =
+      gemm(at(kDeviceMemory, {4, 8}, cuda), at(kDeviceMemory + 4096, {8, 6}, cuda),
+           at(kDeviceMemory + 8192, {4, 6}, cuda));
+  expect_error(
+      [&] {
+        (void)device.moved(at_address(kDeviceMemory), at_address(4096),
+                           at_address(kDeviceMemory + 8192));
+      },
+      "B.data: expected memory of cuda:0, got a host pointer");
+}
+
 TEST(GemmArguments, CanBeCopied) {
   GemmArguments first = gemm(tensor({5, 7}), tensor({7, 3}), tensor({5, 3}));
   const GemmArguments copy = first;
