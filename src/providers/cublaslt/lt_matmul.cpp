@@ -150,6 +150,15 @@ Status LtMatmul::expressible(const GemmArguments& arguments) {
                                       what, view->row_stride, view->column_stride));
     }
   }
+  const MatrixView& a = arguments.a_matrix();
+  const MatrixView& b = arguments.b_matrix();
+  if (a.dtype == Dtype::i8 && (a.column_stride != 1 || b.row_stride != 1)) {
+    // The library documents no other; its heuristics answer some that it then refuses to run.
+    return Status::fail(Reason::layout,
+                        fmt::format("A, B: expected 8-bit integers with K contiguous in both, got "
+                                    "strides of K of {} and {}",
+                                    a.column_stride, b.row_stride));
+  }
   const GemmExtents& e = arguments.extents();
   if (e.m == 0 || e.n == 0 || e.k == 0 || e.l == 0) {
     return Status::fail(Reason::shape, "out.shape: expected extents of 1 or more, got a 0");

@@ -34,6 +34,7 @@ constexpr double kAlone = 1.5;
 // makes up by a higher clock; it comes to its limit in long launches alone.
 constexpr double kMadeUp = 0.5;
 constexpr double kLongWaves = 8;
+constexpr double kShortWaves = 2;
 // Of a store that runs beside the other consumer's products, this part delays them.
 constexpr double kHiddenPart = 0.12;
 
@@ -71,12 +72,14 @@ double store_clocks(const Sm90GemmConfig& config, const EpilogueTraffic& traffic
   const double area = static_cast<double>(config.tile_m) * config.tile_n;
   const double bytes = area * (abi::type_bytes(config.out) + traffic.bytes / outputs);
   const double alone = config.schedule == Schedule::pingpong ? kAlone : 1;
+  // Boxes of 32 bytes a row, and the threads' own stores.
+  const bool slow = !config.tma_store || config.store_row_bytes() < 64;
   return kStoreClocks + area * traffic.clocks_per_element * alone +
-         bytes / (config.tma_store ? kStoreBytesPerClock : kStoreBytesPerClock / 4);
+         bytes / (slow ? kStoreBytesPerClock / 4 : kStoreBytesPerClock);
 }
 
 /// How much of the tensor cores' time a schedule keeps.
-double reached(const Sm90GemmConfig& config, double stages) {
+double reached(const Sm90GemmConfig& config, double stages, double waves) {
   switch (config.schedule) {
     case Schedule::single:
       return 0.75;
@@ -86,6 +89,7 @@ double reached(const Sm90GemmConfig& config, double stages) {
       // Measured: a consumer alone does not keep up with promotion.
       if (config.promote) return 0.64;
       if (config.tile_m == 128 && config.tile_n == 128) {
+        if (waves <= kShortWaves) return config.cluster_m > 1 ? 0.93 : 0.945;
         return config.cluster_m > 1 ? 0.91 : stages < 1.5 * kLongStages ? 0.885 : 0.8;
       }
       if (config.tile_m == 128 && config.tile_n > 128) return 0.92;
@@ -109,7 +113,7 @@ Prediction predict_sm90(const Sm90GemmConfig& config, bool transposed, const Gem
       config.cluster_size() == 4 ? device.multiprocessors * 0.9 : device.multiprocessors;
   const double waves = waves_of(clusters / std::max(std::floor(room / config.cluster_size()), 1.0));
   const double stages = ceil_div(static_cast<double>(e.k), config.tile_k());
-  const double tile = stages * stage_clocks(config, stages) / reached(config, stages);
+  const double tile = stages * stage_clocks(config, stages) / reached(config, stages, waves);
   EpilogueTraffic traffic = epilogue_traffic(gemm);
   if (gemm.epilogue_binding() != nullptr) traffic.clocks_per_element += kFusedClocks;
   const double store =

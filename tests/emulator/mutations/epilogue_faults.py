@@ -149,7 +149,7 @@ FAULTS = (
     Planted("second stage reads one part too few", REDUCE, "tile_mixed", (WRONG,),
             "if (index >= from.parts) continue;",
             "if (index + 1 >= from.parts) continue;"),
-    Planted("second stage reads parts past the end", REDUCE, "simt_mixed", (OUT, WRONG),
+    Planted("second stage reads parts past the end", REDUCE, "tile_mixed", (OUT, WRONG),
             "if (index >= from.parts) continue;",
             "if (index > from.parts) continue;"),
     Planted("second stage has no barrier before it joins", REDUCE, "sm80_mixed", (RACE,),
