@@ -135,10 +135,13 @@ class GemmArguments final : public RuntimeArguments {
   GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
+  /// Whether the driver is asked on which device an address is, or the caller knows.
+  enum class AskDevice { yes, no };
+
   /// The same product of operands that lie elsewhere and are otherwise alike; scales and the
   /// epilogue's operands stay where they are. Throws Error{value} as the constructor does of
   /// addresses.
-  GemmArguments moved(void* a, void* b, void* out) const;
+  GemmArguments moved(void* a, void* b, void* out, AskDevice ask = AskDevice::yes) const;
 
   const Operand& a() const { return a_; }
   const Operand& b() const { return b_; }
@@ -161,7 +164,7 @@ class GemmArguments final : public RuntimeArguments {
   GemmExtents extents_;
   Dtype accumulator_type_;
 
-  void check_memory() const;
+  void check_memory(AskDevice ask) const;
 };
 
 /// Operations of ElementwiseArguments. Binary: add to minimum; unary: the rest.

@@ -203,7 +203,8 @@ void call_at(Planned& plan, const SettledPointer& last, const Addresses& where, 
     launch_again(plan, *last, out, stream);
     return;
   }
-  GemmArguments arguments = known.moved(where.a, where.b, where.out);
+  // torch has told the device of each, as it did of those of `last`.
+  GemmArguments arguments = known.moved(where.a, where.b, where.out, GemmArguments::AskDevice::no);
   out.view = arguments.out();
   const Settled* const like = supported ? last.get() : nullptr;
   if (where == std::exchange(plan.before, where)) {
