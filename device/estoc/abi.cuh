@@ -339,12 +339,8 @@ struct Sm90GemmConfig {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
   }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
-  ESTOC_CONSTEXPR int producer_registers() const {
-    return epilogue.loads() ? 56 : 40;
-  }
-  ESTOC_CONSTEXPR int consumer_registers() const {
-    return epilogue.loads() ? 224 : 232;
-  }
+  ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() ? 56 : 40; }
+  ESTOC_CONSTEXPR int consumer_registers() const { return epilogue.loads() ? 224 : 232; }
 
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * 128; }
