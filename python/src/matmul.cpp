@@ -103,8 +103,8 @@ void remember(const Signature& signature, const Call& call, nb::object plan, con
   latest().found = nullptr;
   const bool makes = call.makes_out() && out.framework != Framework::other;
   plans().insert_or_assign(
-      signature, std::make_shared<const Found>(std::move(plan), nb::borrow(call.epilogue),
-                                               makes ? Results(out) : Results(), out.view));
+      signature, std::make_shared<const Found>(Found{std::move(plan), nb::borrow(call.epilogue),
+                                                     makes ? Results(out) : Results(), out.view}));
 }
 
 /// Runs on a new `out`; false where the plan does not support it because it is aligned less well

@@ -370,7 +370,8 @@ void BlockedGemm::apply_epilogue(const Task& task, const Tile& tile,
 }
 
 /// By way of f64, which holds every sum: rounded once.
-void BlockedGemm::store_whole_as_float(const Block& target, std::int32_t* sums) const {
+void BlockedGemm::store_whole_as_float(const Block& target,
+                                       std::int32_t* sums) const {  // NOLINT: a Block's data
   constexpr std::int64_t kRun = 256;
   std::array<double, kRun> values;
   for (std::int64_t o = 0; o < target.outer; ++o) {

@@ -100,15 +100,8 @@ bool tile_fits_schedule(const DesignPoint& point) {
   // Beyond these the sums and what else a thread needs do not fit its registers.
   const int sums = rows / 64 * tile.n / 2;
   if (promote) return sums <= 96;
-  switch (schedule_of(point)) {
-    case Schedule::single:
-      return tile.m == 64;
-    case Schedule::cooperative:
-      return sums <= 192 && tile.n >= 64;
-    case Schedule::pingpong:
-      return sums <= 192 && tile.n >= 64;
-  }
-  return false;
+  if (schedule_of(point) == Schedule::single) return tile.m == 64;
+  return sums <= 192 && tile.n >= 64;
 }
 
 bool tile_fits_types(const DesignPoint& point) {
