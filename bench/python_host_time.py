@@ -22,7 +22,6 @@ LIMITS = {  # microseconds
     "run(args, artifact, stream) over a bare launch": 1.2,
     "plan(a, b, out) over a bare launch": 0.6,
     "plan(a2, b2, out2) over a bare launch": 1.0,
-    "estoc.matmul(a, b, out) over a bare launch": 0.6,
     "run of the cuda kernel over a bare launch": 1.2,
 }
 

@@ -92,7 +92,7 @@ double reached(const Sm90GemmConfig& config, double stages, double waves) {
         if (waves <= kShortWaves) return config.cluster_m > 1 ? 0.93 : 0.945;
         return config.cluster_m > 1 ? 0.91 : stages < 1.5 * kLongStages ? 0.885 : 0.8;
       }
-      if (config.tile_m == 128 && config.tile_n > 128) return 0.92;
+      if (config.tile_m == 128 && config.tile_n > 128) return config.tile_n == 192 ? 0.93 : 0.92;
       return stages < kLongStages ? 0.86 : 0.84;
   }
   return 1;
