@@ -317,6 +317,10 @@ TEST(GemmArguments, RefusesToMoveWhereItWouldRefuseToBe) {
                            at_address(kDeviceMemory + 8192));
       },
       "B.data: expected memory of cuda:0, got a host pointer");
+  EXPECT_NO_THROW((void)device.moved(at_address(kDeviceMemory), at_address(4096),
+                                     at_address(kDeviceMemory + 8192),
+                                     GemmArguments::AskDevice::no))
+      << "whose caller knows";
 }
 
 TEST(GemmArguments, CanBeCopied) {
