@@ -15,6 +15,7 @@
 #include "bench_report.h"
 #include "bench_run.h"
 #include "bench_state.h"
+#include "bench_table.h"
 #include "commands.h"
 #include "estoc/text_file.hpp"
 #include "target_choice.h"
@@ -33,17 +34,16 @@ constexpr const char* kFooter =
     "  estoc bench 'gemm m={1,16,512} n=512 k=512 a=bf16' --top 5 --rounds 50\n"
     "  estoc bench @problems.txt --against cublaslt --out figures.json --resume figures.state\n"
     "  estoc bench @problems.txt --csv times.csv --plot ratios.svg --threads 1\n"
+    "  estoc bench @problems.txt --against cublaslt --table h200.jsonl\n"
     "  estoc bench --report bench/results --roofline roofline.svg";
 
 constexpr const char* kVendor = "cublaslt";
 
 /// The options that name files to write, with their values.
 std::vector<std::pair<std::string, std::string>> destinations(const BenchOptions& options) {
-  return {{"--out", options.out},
-          {"--csv", options.csv},
-          {"--plot", options.plot},
-          {"--roofline", options.roofline},
-          {"--resume", options.resume}};
+  return {{"--out", options.out},       {"--csv", options.csv},
+          {"--plot", options.plot},     {"--roofline", options.roofline},
+          {"--resume", options.resume}, {"--table", options.table}};
 }
 
 std::string destination_hint(const std::string& option) {
@@ -188,6 +188,10 @@ Exit bench(const BenchOptions& options, Context& context) {
   }
   const Target target = choose_target(options.query.target);
   require_runnable(target);
+  if (!options.table.empty()) {
+    make_table(options, target, read_problems(options.problem), context.output);
+    return Exit::ok;
+  }
   Session session(options, target, context.output);
   session.run(read_problems(options.problem));
   save_figures(options, session.records(), options.against);
@@ -255,6 +259,11 @@ void add_bench(CLI::App& app, Invocation& invocation) {
           ->add_option("--resume", options->resume,
                        "keep what is done in FILE; pass over what it already holds")
           ->type_name("FILE");
+  command
+      ->add_option("--table", options->table,
+                   "on a GPU: add a line with the time of every kernel to FILE, for the ranking")
+      ->type_name("FILE")
+      ->excludes(resume);
   command
       ->add_option("--report", options->report,
                    "time nothing; make a table of the result files in FOLDER")

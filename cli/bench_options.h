@@ -26,6 +26,7 @@ struct BenchOptions {
   std::string plot;
   std::string roofline;
   std::string resume;
+  std::string table;  ///< file of a table to make, in place of figures
 };
 
 }  // namespace estoc::cli

@@ -30,23 +30,6 @@ void add_baseline(const BenchOptions& options, const RuntimeArguments& arguments
   }
 }
 
-std::vector<Kernel> choose_kernels(const BenchOptions& options, const RuntimeArguments& arguments,
-                                   Target target) {
-  std::vector<Kernel> kernels;
-  for (const std::string& name : options.kernels) {
-    kernels.push_back(fitting_kernel_named(name, arguments, target));
-  }
-  if (kernels.empty()) {
-    KernelQuery query = make_query(options.query);
-    query.target = target;
-    const KernelList found = find_kernels(arguments, query);
-    const std::size_t count = options.top == 0 ? found.size() : std::min(options.top, found.size());
-    kernels.assign(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  add_baseline(options, arguments, target, kernels);
-  return kernels;
-}
-
 /// Runs the kernel once on a poisoned output and judges what it wrote.
 CheckResult check_kernel(const BenchOptions& options, HostProblem& host, PlacedProblem& placed,
                          PreparedKernel& kernel, Progress& progress) {
@@ -139,6 +122,23 @@ void time_on_device(const BenchOptions& options, const Problem& problem, Target 
 int rounds_of(const BenchOptions& options) {
   if (options.rounds != 0) return options.rounds;
   return options.sustained ? MeasureOptions::sustained().rounds : 10;
+}
+
+std::vector<Kernel> choose_kernels(const BenchOptions& options, const RuntimeArguments& arguments,
+                                   Target target) {
+  std::vector<Kernel> kernels;
+  for (const std::string& name : options.kernels) {
+    kernels.push_back(fitting_kernel_named(name, arguments, target));
+  }
+  if (kernels.empty()) {
+    KernelQuery query = make_query(options.query);
+    query.target = target;
+    const KernelList found = find_kernels(arguments, query);
+    const std::size_t count = options.top == 0 ? found.size() : std::min(options.top, found.size());
+    kernels.assign(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+  add_baseline(options, arguments, target, kernels);
+  return kernels;
 }
 
 BenchRecord bench_problem(const BenchOptions& options, NamedProblem problem, Target target,

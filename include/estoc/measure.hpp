@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,11 @@ struct MeasureOptions {
   double warm_seconds = 0.1;
   /// Idle time before each slice, so that the card stays cool; 0 for sustained figures.
   double pause_seconds = 0.02;
+  /// Launches that a slice has at least; 20 of them make a graph.
+  int least_launches = 20;
+  /// A kernel whose first launch took longer than this is timed by that launch alone, as its one
+  /// slice. 0: however long.
+  double patience_seconds = 0;
   std::uint64_t seed = 1;
   /// Times the fastest kernel once more, as if it were another one; see Measurement::noise.
   bool noise_floor = false;
@@ -31,6 +37,8 @@ struct MeasureOptions {
 
   static MeasureOptions burst() { return {}; }
   static MeasureOptions sustained();
+  /// For tables of many problems: three short slices a kernel, without a rest.
+  static MeasureOptions survey();
 };
 
 /// What the card was doing while it was timed; 0 where NVML does not tell.
@@ -60,9 +68,29 @@ struct Measurement {
   std::optional<double> noise;
 };
 
-/// Times kernels on one problem. Operands are random (normal for floats), in as many copies as
-/// exceed twice the L2 cache; launches are replayed from a graph; every round visits every kernel,
-/// in an order that changes. Results are not checked here. Throws Error{memory, driver, cancelled}.
+/// Times kernels on problem after problem of one device. It keeps the operands' memory and the
+/// random numbers, so that a further problem costs little more than its launches. One thread at a
+/// time.
+class MeasureSession {
+ public:
+  explicit MeasureSession(Device device);
+  ~MeasureSession();
+  MeasureSession(MeasureSession&& other) noexcept;
+  MeasureSession& operator=(MeasureSession&& other) noexcept;
+
+  /// Times kernels on one problem; options.device is not looked at. Operands are random (normal for
+  /// floats), in as many copies as exceed twice the L2 cache; launches are replayed from a graph;
+  /// every round visits every kernel, in an order that changes. Results are not checked here.
+  /// Throws Error{memory, driver, cancelled}.
+  Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
+                      const MeasureOptions& options = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// MeasureSession::measure of a session of its own, on options.device.
 Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
                     const MeasureOptions& options = {});
 

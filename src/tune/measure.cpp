@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -20,10 +21,11 @@ namespace {
 
 using jit::driver;
 using jit::DriverTable;
+using tune::OperandPool;
 using tune::OperandSets;
 
 // Launches in one graph: enough that the graph's own launch does not count.
-constexpr int kLaunchesPerGraph = 20;
+constexpr int kMostLaunches = 20;
 
 double quantile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
@@ -34,24 +36,44 @@ double quantile(std::vector<double> values, double part) {
   return std::lerp(values[below], values[above], place - static_cast<double>(below));
 }
 
-/// Launches of one kernel over all operand sets, captured into a graph.
+/// What the kernels of a session share.
+struct Bench {
+  Device device;
+  DeviceStream stream{device};
+  DeviceEvent begin{device};
+  DeviceEvent end{device};
+  DeviceMemory workspace{};  ///< kernels run one after the other and use the same
+
+  void make_room(std::size_t bytes) {
+    if (workspace.bytes() >= bytes) return;
+    workspace = {};
+    workspace = DeviceMemory(bytes, device);
+  }
+};
+
+/// Bytes that the neediest kernel takes; one that cannot tell fails when it is bound.
+std::size_t most_workspace(const std::vector<Kernel>& kernels, const RuntimeArguments& arguments) {
+  std::size_t most = 0;
+  for (const Kernel& kernel : kernels) {
+    try {
+      most = std::max(most, kernel.workspace_size(arguments));
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return most;
+}
+
+/// Launches of one kernel over all operand sets, captured into a graph unless they are few.
 class KernelGraph {
  public:
-  KernelGraph(const Kernel& kernel, const OperandSets& sets, Device device,
-              const DeviceStream& stream)
-      : device_(device) {
+  KernelGraph(const Kernel& kernel, const OperandSets& sets, Bench& bench) : bench_(bench) {
     const Artifact artifact = kernel.compile(sets.arguments(0));
-    const std::size_t bytes = kernel.workspace_size(sets.arguments(0));
-    workspace_ = DeviceMemory(bytes, device);
     RunOptions options;
-    options.stream = stream.handle();
-    options.workspace = {workspace_.data(), bytes};
-    for (int set = 0; set < sets.count(); ++set) {
+    options.stream = bench.stream.handle();
+    options.workspace = {bench.workspace.data(), bench.workspace.bytes()};
+    for (int set = 0; set < sets.count(); ++set)
       bound_.push_back(kernel.bind(sets.arguments(set), artifact, options));
-      bound_.back().launch(stream.handle());
-    }
-    stream.synchronize();
-    capture(stream);
   }
 
   ~KernelGraph() {
@@ -60,43 +82,68 @@ class KernelGraph {
   KernelGraph(const KernelGraph&) = delete;
   KernelGraph& operator=(const KernelGraph&) = delete;
 
-  /// Replays the graph `times` times; returns seconds a launch.
-  double run(const DeviceStream& stream, int times) {
-    DeviceEvent begin(device_);
-    DeviceEvent end(device_);
-    begin.record(stream.handle());
-    for (int i = 0; i < times; ++i) {
-      driver().check(driver().graph_launch(graph_, static_cast<jit::CUstream>(stream.handle())),
-                     "cuGraphLaunch");
-    }
-    end.record(stream.handle());
-    end.synchronize();
-    return end.seconds_since(begin) / (static_cast<double>(times) * launches_);
+  /// Launches once; returns seconds.
+  double launch_once() {
+    return timed([&] { bound_.front().launch(bench_.stream.handle()); });
   }
 
-  int launches() const { return launches_; }
-
- private:
-  void capture(const DeviceStream& stream) {
+  /// Makes a run be of `launches` launches; returns whether it captured them into a graph.
+  bool capture(int launches) {
+    launches_ = launches;
+    if (launches <= kFewLaunches) return false;
     constexpr int kThreadLocal = 1;
     const DriverTable& table = driver();
-    const auto handle = static_cast<jit::CUstream>(stream.handle());
-    const jit::ContextScope scope(device_.index);
+    const auto handle = static_cast<jit::CUstream>(bench_.stream.handle());
+    const jit::ContextScope scope(bench_.device.index);
     table.check(table.stream_begin_capture(handle, kThreadLocal), "cuStreamBeginCapture");
-    launches_ = kLaunchesPerGraph;
-    for (int i = 0; i < launches_; ++i) {
-      bound_[static_cast<std::size_t>(i) % bound_.size()].launch(stream.handle());
-    }
+    launch_all();
     jit::CUgraph graph = nullptr;
     table.check(table.stream_end_capture(handle, &graph), "cuStreamEndCapture");
     const jit::CUresult result = table.graph_instantiate(&graph_, graph, 0);
     table.graph_destroy(graph);
     table.check(result, "cuGraphInstantiate");
+    return true;
   }
 
-  Device device_;
-  DeviceMemory workspace_;
+  /// Replays the launches `times` times; returns seconds a launch.
+  double run(int times) {
+    const double seconds = timed([&] {
+      for (int i = 0; i < times; ++i)
+        replay();
+    });
+    return seconds / (static_cast<double>(times) * launches_);
+  }
+
+  int launches() const { return launches_; }
+
+ private:
+  // So few that are long enough to be launched in time one by one.
+  static constexpr int kFewLaunches = 2;
+
+  template <typename Work>
+  double timed(const Work& work) {
+    bench_.begin.record(bench_.stream.handle());
+    work();
+    bench_.end.record(bench_.stream.handle());
+    bench_.end.synchronize();
+    return bench_.end.seconds_since(bench_.begin);
+  }
+
+  void launch_all() {
+    for (int i = 0; i < launches_; ++i)
+      bound_[next_++ % bound_.size()].launch(bench_.stream.handle());
+  }
+
+  void replay() {
+    if (graph_ == nullptr) return launch_all();
+    driver().check(
+        driver().graph_launch(graph_, static_cast<jit::CUstream>(bench_.stream.handle())),
+        "cuGraphLaunch");
+  }
+
+  Bench& bench_;
   std::vector<BoundKernel> bound_;
+  std::size_t next_ = 0;
   jit::CUgraphExec graph_ = nullptr;
   int launches_ = 1;
 };
@@ -107,28 +154,27 @@ struct Contender {
   int repeats = 1;
 };
 
-Contender prepare(const Kernel& kernel, const OperandSets& sets, const MeasureOptions& options,
-                  const DeviceStream& stream) {
-  Contender contender{std::make_unique<KernelGraph>(kernel, sets, options.device, stream), 1};
-  contender.graph->run(stream, 1);
-  const double seconds = contender.graph->run(stream, 1) * contender.graph->launches();
-  contender.repeats = std::clamp(static_cast<int>(options.slice_seconds / seconds), 1, 100'000);
-  return contender;
+/// Launches in a graph: no more than fill a slice.
+int graph_launches(const MeasureOptions& options, double seconds) {
+  const int least = std::clamp(options.least_launches, 1, kMostLaunches);
+  const double wanted = seconds > 0 ? options.slice_seconds / seconds : kMostLaunches;
+  return std::clamp(static_cast<int>(std::min<double>(wanted, kMostLaunches)), least,
+                    kMostLaunches);
 }
 
 /// The kernels that could be prepared, and what their time slices gave.
 class Contest {
  public:
-  Contest(const OperandSets& sets, const MeasureOptions& options)
-      : sets_(sets), options_(options), stream_(options.device), random_(options.seed) {}
+  Contest(const OperandSets& sets, Bench& bench, const MeasureOptions& options)
+      : sets_(sets), options_(options), bench_(bench), random_(options.seed) {}
 
   /// An empty contender, which is passed over, when `problem` is given a reason.
   void add(const Kernel& kernel, std::string& problem) {
     slices_.emplace_back();
+    contenders_.emplace_back();
     try {
-      contenders_.push_back(prepare(kernel, sets_, options_, stream_));
+      contenders_.back() = prepare(kernel);
     } catch (const Error& error) {
-      contenders_.emplace_back();
       problem = error.what();
     }
   }
@@ -143,7 +189,7 @@ class Contest {
         std::chrono::steady_clock::now() + std::chrono::duration<double>(options_.warm_seconds);
     while (std::chrono::steady_clock::now() < end) {
       for (Contender& contender : contenders_) {
-        if (contender.graph) contender.graph->run(stream_, contender.repeats);
+        if (contender.graph) contender.graph->run(contender.repeats);
       }
     }
   }
@@ -154,7 +200,7 @@ class Contest {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
       if (!contenders_[i].graph) continue;
-      const double seconds = contenders_[i].graph->run(stream_, contenders_[i].repeats);
+      const double seconds = contenders_[i].graph->run(contenders_[i].repeats);
       if (seconds < least) best = i;
       least = std::min(least, seconds);
     }
@@ -168,28 +214,49 @@ class Contest {
     std::shuffle(order.begin(), order.end(), random_);
     for (const std::size_t i : order) {
       if (!contenders_[i].graph) continue;
-      std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_seconds));
-      slices_[i].push_back(contenders_[i].graph->run(stream_, contenders_[i].repeats));
+      if (options_.pause_seconds > 0) {
+        std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_seconds));
+      }
+      slices_[i].push_back(contenders_[i].graph->run(contenders_[i].repeats));
     }
   }
 
   const std::vector<double>& slices(std::size_t contender) const { return slices_[contender]; }
 
  private:
+  /// The first launch brings code and tables to the device; the second says how long one takes.
+  Contender prepare(const Kernel& kernel) {
+    Contender contender{std::make_unique<KernelGraph>(kernel, sets_, bench_), 1};
+    double seconds = contender.graph->launch_once();
+    if (options_.patience_seconds > 0 && seconds > options_.patience_seconds) {
+      slices_.back().push_back(seconds);
+      return {};
+    }
+    seconds = contender.graph->launch_once();
+    // A graph's first replay brings it to the device.
+    if (contender.graph->capture(graph_launches(options_, seconds))) {
+      contender.graph->run(1);
+      seconds = contender.graph->run(1);
+    }
+    const double slice = seconds * contender.graph->launches();
+    contender.repeats = std::clamp(static_cast<int>(options_.slice_seconds / slice), 1, 100'000);
+    return contender;
+  }
+
   const OperandSets& sets_;
   const MeasureOptions& options_;
-  DeviceStream stream_;
+  Bench& bench_;
   std::mt19937_64 random_;
   std::vector<Contender> contenders_;
   std::vector<std::vector<double>> slices_;
 };
 
 /// All rounds; returns the card's median state over them.
-CardState run_rounds(Contest& contest, const MeasureOptions& options) {
+CardState run_rounds(Contest& contest, const MeasureOptions& options, Device device) {
   std::vector<double> clocks, watts, temperatures;
   for (int round = 0; round < options.rounds; ++round) {
     contest.round();
-    const CardState card = tune::read_card(options.device.index);
+    const CardState card = tune::read_card(device.index);
     clocks.push_back(card.sm_clock_mhz);
     watts.push_back(card.watts);
     temperatures.push_back(card.celsius);
@@ -218,10 +285,43 @@ MeasureOptions MeasureOptions::sustained() {
   return options;
 }
 
-Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
-                    const MeasureOptions& options) {
-  const OperandSets sets(problem, options.device, options.seed);
-  Contest contest(sets, options);
+MeasureOptions MeasureOptions::survey() {
+  MeasureOptions options;
+  options.rounds = 3;
+  options.slice_seconds = 0.0006;
+  options.warm_seconds = 0;
+  options.pause_seconds = 0;
+  options.least_launches = 1;
+  options.patience_seconds = 0.02;
+  return options;
+}
+
+struct MeasureSession::State {
+  explicit State(Device device) : bench{device} {}
+
+  OperandPool& pool(std::uint64_t seed) {
+    if (!pool_ || pool_seed_ != seed) pool_.emplace(bench.device, seed);
+    pool_seed_ = seed;
+    return *pool_;
+  }
+
+  Bench bench;
+
+ private:
+  std::optional<OperandPool> pool_;
+  std::uint64_t pool_seed_ = 0;
+};
+
+MeasureSession::MeasureSession(Device device) : state_(std::make_unique<State>(device)) {}
+MeasureSession::~MeasureSession() = default;
+MeasureSession::MeasureSession(MeasureSession&& other) noexcept = default;
+MeasureSession& MeasureSession::operator=(MeasureSession&& other) noexcept = default;
+
+Measurement MeasureSession::measure(const Problem& problem, const std::vector<Kernel>& kernels,
+                                    const MeasureOptions& options) {
+  const OperandSets sets(problem, state_->pool(options.seed), std::size_t{kMostLaunches});
+  state_->bench.make_room(most_workspace(kernels, sets.arguments(0)));
+  Contest contest(sets, state_->bench, options);
   Measurement result;
   result.operand_sets = sets.count();
   for (const Kernel& kernel : kernels) {
@@ -231,15 +331,17 @@ Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
     contest.add(kernel, timing.problem);
     result.timings.push_back(std::move(timing));
   }
-  if (contest.empty()) return result;
-
-  contest.warm_up();
-  const std::size_t twin_of = options.noise_floor ? contest.fastest() : 0;
-  if (options.noise_floor) {
-    std::string ignored;
-    contest.add(kernels[twin_of], ignored);
+  const bool compared = !contest.empty();
+  std::size_t twin_of = 0;
+  if (compared) {
+    contest.warm_up();
+    if (options.noise_floor) {
+      twin_of = contest.fastest();
+      std::string ignored;
+      contest.add(kernels[twin_of], ignored);
+    }
+    result.card = run_rounds(contest, options, state_->bench.device);
   }
-  result.card = run_rounds(contest, options);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     KernelTiming& timing = result.timings[i];
     timing.slices = contest.slices(i);
@@ -247,10 +349,15 @@ Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
     timing.low = quantile(timing.slices, 0.25);
     timing.high = quantile(timing.slices, 0.75);
   }
-  if (options.noise_floor) {
+  if (compared && options.noise_floor) {
     result.noise = relative_difference(contest.slices(twin_of), contest.slices(kernels.size()));
   }
   return result;
+}
+
+Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
+                    const MeasureOptions& options) {
+  return MeasureSession(options.device).measure(problem, kernels, options);
 }
 
 }  // namespace estoc

@@ -5,79 +5,150 @@
 #include <random>
 
 #include "estoc/numeric.hpp"
+#include "jit/driver.h"
 #include "model/views.h"
 
 namespace estoc::tune {
 namespace {
 
-constexpr int kMostSets = 64;
 // Random values before they repeat; odd, so that rows of a power of two differ.
 constexpr std::int64_t kPeriod = (std::int64_t{1} << 22) + 7;
+constexpr std::size_t kAlignment = 256;
 
-// Normal for floats, uniform over the range for integers: what keeps the card as busy as real
-// data does.
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// What keeps the card as busy as real data does.
 std::vector<std::byte> random_elements(Dtype dtype, std::int64_t elements, std::uint64_t seed) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(storage_bytes(dtype, elements)));
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   std::uniform_int_distribution<int> integer(dtype == Dtype::u8 ? 0 : -128,
                                              dtype == Dtype::u8 ? 255 : 127);
-  const std::int64_t period = std::min(elements, kPeriod);
-  for (std::int64_t i = 0; i < period; ++i) {
+  for (std::int64_t i = 0; i < elements; ++i) {
     store_element(dtype, bytes.data(), i, is_float(dtype) ? normal(random) : integer(random));
   }
-  const std::size_t whole = static_cast<std::size_t>(storage_bytes(dtype, period));
-  for (std::size_t i = whole; i < bytes.size(); ++i)
-    bytes[i] = bytes[i - whole];
   return bytes;
 }
 
-DeviceMemory random_memory(const TensorView& view, Device device, std::uint64_t seed) {
-  const auto bytes = static_cast<std::size_t>(view.span_bytes());
-  DeviceMemory memory(bytes, device);
-  const auto elements = view.span_bytes() * 8 / dtype_bits(view.dtype());
-  const std::vector<std::byte> host = random_elements(view.dtype(), elements, seed);
-  memory.upload(host.data(), bytes);
-  return memory;
+std::size_t span_bytes(const TensorView& view) {
+  return static_cast<std::size_t>(view.span_bytes());
 }
 
-TensorView placed(const TensorView& like, const DeviceMemory& memory) {
-  return TensorView(memory.data(), like.dtype(), like.shape(), like.strides(), memory.device());
-}
+/// Bytes that all copies of the operands take of each kind of memory.
+class Demand {
+ public:
+  using Key = std::pair<OperandPool::Use, Dtype>;
+
+  void add(OperandPool::Use use, const TensorView& view) {
+    bytes_[{use, view.dtype()}] += aligned(span_bytes(view));
+  }
+  void add(const model::OperandViews& views) {
+    add(OperandPool::Use::inputs, views.a);
+    add(OperandPool::Use::inputs, views.b);
+    add(OperandPool::Use::outputs, views.out);
+    for (const EpilogueOperand& operand : views.epilogue)
+      if (operand.tensor() != nullptr) add(OperandPool::Use::epilogue, *operand.tensor());
+  }
+  const std::map<Key, std::size_t>& bytes() const { return bytes_; }
+  std::size_t total() const {
+    std::size_t sum = 0;
+    for (const auto& [key, bytes] : bytes_)
+      sum += bytes;
+    return sum;
+  }
+
+ private:
+  std::map<Key, std::size_t> bytes_;
+};
+
+/// Places copy after copy in the pool's memory.
+class Placer {
+ public:
+  Placer(OperandPool& pool, const Demand& one_set, int sets) : device_(pool.device()) {
+    for (const auto& [key, bytes] : one_set.bytes()) {
+      next_[key] = static_cast<std::byte*>(
+          pool.take(key.first, key.second, bytes * static_cast<std::size_t>(sets)));
+    }
+  }
+
+  model::OperandViews place(const model::OperandViews& like) {
+    model::OperandViews views{place(OperandPool::Use::inputs, like.a),
+                              place(OperandPool::Use::inputs, like.b),
+                              place(OperandPool::Use::outputs, like.out),
+                              {}};
+    for (const EpilogueOperand& operand : like.epilogue) {
+      if (operand.tensor() == nullptr) {
+        views.epilogue.push_back(operand);
+      } else {
+        views.epilogue.push_back(
+            {operand.name, place(OperandPool::Use::epilogue, *operand.tensor())});
+      }
+    }
+    return views;
+  }
+
+ private:
+  TensorView place(OperandPool::Use use, const TensorView& like) {
+    std::byte*& next = next_.at({use, like.dtype()});
+    void* const address = next;
+    next += aligned(span_bytes(like));
+    return TensorView(address, like.dtype(), like.shape(), like.strides(), device_);
+  }
+
+  Device device_;
+  std::map<Demand::Key, std::byte*> next_;
+};
 
 }  // namespace
 
-OperandSets::OperandSets(const Problem& problem, Device device, std::uint64_t seed) {
-  const auto described = problem.arguments(Device::cpu());
-  const model::OperandViews shapes = model::views_of(*described);
-  std::int64_t one_set = shapes.a.span_bytes() + shapes.b.span_bytes() + shapes.out.span_bytes();
-  for (const EpilogueOperand& operand : shapes.epilogue)
-    one_set += operand.tensor() != nullptr ? operand.tensor()->span_bytes() : 0;
-  const DeviceInfo& info = cuda_devices().at(static_cast<std::size_t>(device.index));
-  const std::int64_t wanted = 2 * info.l2_bytes / std::max<std::int64_t>(one_set, 1) + 1;
-  const auto sets = static_cast<int>(std::clamp<std::int64_t>(wanted, 2, kMostSets));
-  for (int set = 0; set < sets; ++set) {
-    const std::uint64_t own = seed + 16 * static_cast<std::uint64_t>(set);
-    DeviceMemory a = random_memory(shapes.a, device, own);
-    DeviceMemory b = random_memory(shapes.b, device, own + 1);
-    DeviceMemory out(static_cast<std::size_t>(shapes.out.span_bytes()), device);
-    out.fill(0xff);
-    std::vector<EpilogueOperand> epilogue;
-    for (const EpilogueOperand& operand : shapes.epilogue)
-      epilogue.push_back(placed_operand(operand, device, own + 2 + epilogue.size()));
-    arguments_.push_back(model::with_views(
-        *described,
-        {placed(shapes.a, a), placed(shapes.b, b), placed(shapes.out, out), std::move(epilogue)}));
-    for (DeviceMemory* memory : {&a, &b, &out})
-      memory_.push_back(std::move(*memory));
+void OperandPool::fill(DeviceMemory& memory, Dtype dtype) {
+  std::vector<std::byte>& block = blocks_[dtype];
+  const auto wanted = std::min<std::int64_t>(
+      kPeriod, static_cast<std::int64_t>(memory.bytes()) * 8 / dtype_bits(dtype));
+  if (block.size() < static_cast<std::size_t>(storage_bytes(dtype, wanted))) {
+    block = random_elements(dtype, wanted, seed_ + static_cast<std::uint64_t>(dtype));
+  }
+  const jit::ContextScope scope(device_.index);
+  std::size_t done = std::min(block.size(), memory.bytes());
+  memory.upload(block.data(), done);
+  const auto begin = reinterpret_cast<jit::CUdeviceptr>(memory.data());
+  while (done < memory.bytes()) {
+    const std::size_t more = std::min(done, memory.bytes() - done);
+    jit::driver().check(jit::driver().memcpy_dtod_async(begin + done, begin, more, nullptr),
+                        "cuMemcpyDtoDAsync");
+    done += more;
   }
 }
 
-EpilogueOperand OperandSets::placed_operand(const EpilogueOperand& like, Device device,
-                                            std::uint64_t seed) {
-  if (like.tensor() == nullptr) return like;
-  memory_.push_back(random_memory(*like.tensor(), device, seed));
-  return {like.name, placed(*like.tensor(), memory_.back())};
+void* OperandPool::take(Use use, Dtype dtype, std::size_t bytes) {
+  DeviceMemory& memory = memory_[{use, dtype}];
+  if (memory.bytes() < bytes) {
+    memory = {};
+    memory = DeviceMemory(bytes + bytes / 4, device_);
+    if (use == Use::outputs) {
+      memory.fill(0xff);
+    } else {
+      fill(memory, dtype);
+    }
+    synchronize(device_);
+  }
+  return memory.data();
+}
+
+OperandSets::OperandSets(const Problem& problem, OperandPool& pool, std::size_t most) {
+  const auto described = problem.arguments(Device::cpu());
+  const model::OperandViews shapes = model::views_of(*described);
+  Demand one_set;
+  one_set.add(shapes);
+  const DeviceInfo& info = cuda_devices().at(static_cast<std::size_t>(pool.device().index));
+  const std::size_t wanted =
+      2 * static_cast<std::size_t>(info.l2_bytes) / std::max<std::size_t>(one_set.total(), 1) + 1;
+  const int sets = static_cast<int>(std::clamp<std::size_t>(wanted, 2, most));
+  Placer placer(pool, one_set, sets);
+  for (int set = 0; set < sets; ++set)
+    arguments_.push_back(model::with_views(*described, placer.place(shapes)));
 }
 
 }  // namespace estoc::tune

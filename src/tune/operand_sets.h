@@ -1,8 +1,11 @@
 // Random operands on a device, in enough copies that no launch finds them in the L2 cache.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "estoc/device.hpp"
@@ -10,10 +13,35 @@
 
 namespace estoc::tune {
 
-/// Arguments of one problem over several copies of the same random operands.
+/// Device memory that is kept from problem to problem and grows to the largest one met.
+class OperandPool {
+ public:
+  enum class Use : std::uint8_t { inputs, epilogue, outputs };
+
+  OperandPool(Device device, std::uint64_t seed) : device_(device), seed_(seed) {}
+
+  Device device() const { return device_; }
+
+  /// `bytes` bytes of a dtype's memory, aligned to 256. It holds random elements, normal for floats
+  /// and uniform over the range for integers; that for outputs begins as 0xff bytes. What is
+  /// written to it stays until more is asked for, whereupon the earlier address ends.
+  void* take(Use use, Dtype dtype, std::size_t bytes);
+
+ private:
+  void fill(DeviceMemory& memory, Dtype dtype);
+
+  Device device_;
+  std::uint64_t seed_;
+  std::map<Dtype, std::vector<std::byte>> blocks_;  ///< random elements, before they repeat
+  std::map<std::pair<Use, Dtype>, DeviceMemory> memory_;
+};
+
+/// Arguments of one problem over several copies of its operands in a pool, which has to outlive
+/// them and serves one problem at a time.
 class OperandSets {
  public:
-  OperandSets(const Problem& problem, Device device, std::uint64_t seed);
+  /// As many copies as exceed twice the L2 cache, at most `most`; at least one.
+  OperandSets(const Problem& problem, OperandPool& pool, std::size_t most);
 
   int count() const { return static_cast<int>(arguments_.size()); }
   const RuntimeArguments& arguments(int set) const {
@@ -21,9 +49,6 @@ class OperandSets {
   }
 
  private:
-  EpilogueOperand placed_operand(const EpilogueOperand& like, Device device, std::uint64_t seed);
-
-  std::vector<DeviceMemory> memory_;
   std::vector<std::unique_ptr<RuntimeArguments>> arguments_;
 };
 

@@ -1,0 +1,198 @@
+// `estoc bench --table`: a file of how long every kernel takes on many problems, for the ranking.
+#include "bench_table.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "bench_record.h"
+#include "bench_run.h"
+#include "estoc/compile_all.hpp"
+#include "estoc/measure.hpp"
+#include "estoc/text_file.hpp"
+#include "failure.h"
+#include "progress.h"
+#include "target_choice.h"
+
+namespace estoc::cli {
+namespace {
+
+constexpr const char* kMark = "estoc_table";
+constexpr const char* kHint =
+    "--table takes a file that 'estoc bench --table' wrote on this device, or a new one";
+
+/// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts.
+std::string knobs_text(const Knobs& knobs) {
+  std::string text = knobs.raster == Knobs::Raster::along_m ? "m" : "n";
+  text += std::to_string(knobs.swizzle);
+  if (knobs.split != 1) text += '/' + std::to_string(knobs.split);
+  return text;
+}
+
+/// Microseconds with four significant digits.
+double rounded_microseconds(double seconds) {
+  const double us = seconds * 1e6;
+  if (us <= 0) return 0;
+  const double unit = std::pow(10.0, std::floor(std::log10(us)) - 3);
+  return std::round(us / unit) * unit;
+}
+
+/// The table as it stands on disk.
+class TableFile {
+ public:
+  TableFile(std::string path, Target target) : path_(std::move(path)) {
+    const Surroundings here = surroundings_of(target);
+    read(here);
+    file_.open(path_, std::ios::app);
+    if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kHint);
+    if (done_.empty()) {
+      add({{kMark, 1},
+           {"device", here.device},
+           {"target", target.name()},
+           {"driver", here.driver},
+           {"nvrtc", here.nvrtc},
+           {"cublaslt", here.cublaslt},
+           {"commit", here.commit},
+           {"date", here.date}});
+    }
+  }
+
+  bool holds(const std::string& problem) const { return done_.contains(problem); }
+
+  void add(const Json& line) {
+    file_ << dump_line(line) << '\n' << std::flush;
+    if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kHint);
+  }
+
+ private:
+  void read(const Surroundings& here) {
+    if (!std::filesystem::exists(path_)) return;
+    std::ifstream file(path_);
+    std::string text;
+    std::string line;
+    while (std::getline(file, line)) {
+      // An interrupted command leaves part of a line.
+      if (file.eof()) break;
+      take(line, here);
+      text += line + '\n';
+    }
+    if (file.bad()) throw Failure(Exit::file, path_ + ": cannot be read", kHint);
+    file.close();
+    about_file(kHint, [&] { save_text(path_, text); });
+  }
+
+  void take(const std::string& line, const Surroundings& here) {
+    const Json json = Json::parse(line, nullptr, false);
+    const bool header = json.is_object() && json.contains(kMark);
+    if (!header && (!json.is_object() || !json.contains("problem"))) {
+      throw Failure(Exit::file, path_ + ": expected a table of estoc bench, got something else",
+                    kHint);
+    }
+    if (!header) {
+      done_.insert(json.at("problem").get<std::string>());
+    } else if (json.value("device", "") != here.device) {
+      throw Failure(Exit::usage,
+                    fmt::format("{}: holds figures of {}, got {}", path_, json.value("device", ""),
+                                here.device),
+                    kHint);
+    }
+  }
+
+  std::string path_;
+  std::set<std::string> done_;
+  std::ofstream file_;
+};
+
+/// A problem and the kernels to be timed on it.
+struct Row {
+  NamedProblem problem;
+  std::vector<Kernel> kernels;
+};
+
+std::vector<Row> open_rows(const BenchOptions& options, Target target,
+                           std::vector<NamedProblem> problems, const TableFile& table) {
+  BenchOptions all = options;
+  all.top = 0;
+  std::vector<Row> rows;
+  for (NamedProblem& problem : problems) {
+    if (table.holds(problem.text)) continue;
+    const auto arguments = describe_arguments(problem.filled, device_for(target));
+    std::vector<Kernel> kernels = choose_kernels(all, *arguments, target);
+    rows.push_back({std::move(problem), std::move(kernels)});
+  }
+  return rows;
+}
+
+/// Compiles every kernel once. What fails is reported when it is timed.
+void compile_rows(const std::vector<Row>& rows, Target target, Progress& progress) {
+  std::set<std::pair<std::string, const EpilogueGraph*>> seen;
+  std::vector<Kernel> kernels;
+  for (const Row& row : rows) {
+    for (const Kernel& kernel : row.kernels) {
+      if (kernel.kernel_class().needs_device()) continue;
+      if (seen.emplace(kernel.name(), kernel.epilogue().get()).second) kernels.push_back(kernel);
+    }
+  }
+  progress.stage(fmt::format("compiling {} kernels", kernels.size()));
+  CompileAllOptions options;
+  options.progress = [&](std::size_t done, std::size_t total) {
+    progress.update(static_cast<double>(done) / static_cast<double>(total));
+    return true;
+  };
+  (void)compile_all(kernels, target, options);
+}
+
+Json row_json(const Row& row, const Measurement& measured, const RuntimeArguments& arguments) {
+  Json kernels = Json::array();
+  for (std::size_t i = 0; i < row.kernels.size(); ++i) {
+    const Kernel& kernel = row.kernels[i];
+    const KernelTiming& timing = measured.timings[i];
+    if (!timing.problem.empty()) continue;
+    Json entry = Json::array(
+        {kernel.name(), rounded_microseconds(timing.median), knobs_text(kernel.knobs())});
+    (void)arguments;
+    kernels.push_back(std::move(entry));
+  }
+  return {{"problem", row.problem.text},
+          {"clock", measured.card.sm_clock_mhz},
+          {"watts", measured.card.watts},
+          {"kernels", std::move(kernels)}};
+}
+
+}  // namespace
+
+void make_table(const BenchOptions& options, Target target, std::vector<NamedProblem> problems,
+                Output& output) {
+  TableFile table(options.table, target);
+  Progress progress;
+  progress.stage("finding kernels");
+  const std::vector<Row> rows = open_rows(options, target, std::move(problems), table);
+  compile_rows(rows, target, progress);
+  const Device device = device_for(target);
+  MeasureSession session(device);
+  MeasureOptions measuring = MeasureOptions::survey();
+  if (options.rounds != 0) measuring.rounds = options.rounds;
+  measuring.seed = options.seed;
+  const auto start = std::chrono::steady_clock::now();
+  std::size_t kernels = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    progress.stage(fmt::format("{} of {}: {}", i + 1, rows.size(), rows[i].problem.text));
+    const auto arguments = describe_arguments(rows[i].problem.filled, device);
+    const Measurement measured =
+        session.measure(rows[i].problem.filled.problem, rows[i].kernels, measuring);
+    table.add(row_json(rows[i], measured, *arguments));
+    kernels += rows[i].kernels.size();
+  }
+  progress.clear();
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  output.print(fmt::format("{}: {} problems, {} kernels in {:.1f} s\n", options.table, rows.size(),
+                           kernels, taken.count()));
+}
+
+}  // namespace estoc::cli
