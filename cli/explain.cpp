@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
 #include "json.h"
 #include "kernel_choice.h"
+#include "prediction.h"
 #include "problem_files.h"
 #include "table.h"
 #include "target_choice.h"
@@ -36,15 +38,42 @@ std::string reason_of(const Status& status) {
   return status ? "" : printable(status.error());
 }
 
-void print_json(Output& output, const std::vector<Explanation>& explanations) {
+/// A class's answer, with what its first kernel's prediction is made of.
+struct Answer {
+  Explanation explanation;
+  std::vector<PredictionPart> parts;
+};
+
+std::vector<Answer> answers_of(const RuntimeArguments& arguments, const KernelQuery& query) {
+  std::vector<Answer> answers;
+  for (Explanation& explanation : estoc::explain(arguments, query)) {
+    std::vector<PredictionPart> parts;
+    if (explanation.first) parts = parts_of(*explanation.first, arguments, *query.target);
+    answers.push_back({std::move(explanation), std::move(parts)});
+  }
+  return answers;
+}
+
+Json first_json(const Answer& answer) {
+  const Kernel& first = *answer.explanation.first;
+  const auto seconds = first.predicted_seconds();
+  const PredictionPart* limit = limiting_part(answer.parts);
+  return {{"name", first.name()},
+          {"predicted_seconds", seconds ? Json(*seconds) : Json(nullptr)},
+          {"limited_by", limit != nullptr ? to_json(*limit) : Json(nullptr)}};
+}
+
+void print_json(Output& output, const std::vector<Answer>& answers) {
   Json json = Json::array();
-  for (const Explanation& explanation : explanations) {
+  for (const Answer& answer : answers) {
+    const Explanation& explanation = answer.explanation;
     json.push_back({{"class", explanation.kernel_class},
                     {"provider", explanation.provider},
                     {"applies", explanation.status.ok()},
                     {"described", explanation.described},
                     {"supported", explanation.supported},
-                    {"reason", explanation.status.error()}});
+                    {"reason", explanation.status.error()},
+                    {"first", explanation.first ? first_json(answer) : Json(nullptr)}});
   }
   output.print(dump(json));
 }
@@ -54,11 +83,19 @@ std::string verdict(const Explanation& explanation) {
   return fmt::format("{} of {}", explanation.supported, explanation.described);
 }
 
-void print_table(Output& output, const std::vector<Explanation>& explanations) {
-  Table table(output, {{"class"}, {"provider"}, {"applies"}, {"kernels, or why not"}});
-  for (const Explanation& explanation : explanations) {
+void print_table(Output& output, const std::vector<Answer>& answers) {
+  Table table(output, {{"class"},
+                       {"provider"},
+                       {"applies"},
+                       {"first", Table::Align::right},
+                       {"limited by"},
+                       {"kernels, or why not"}});
+  for (const auto& [explanation, parts] : answers) {
+    const PredictionPart* limit = limiting_part(parts);
     table.add_row({explanation.kernel_class, explanation.provider,
-                   explanation.status ? "yes" : "no", verdict(explanation)});
+                   explanation.status ? "yes" : "no",
+                   explanation.first ? predicted_cell(*explanation.first) : "-",
+                   limit != nullptr ? printable(limit->name) : "-", verdict(explanation)});
   }
   output.print(table.take());
 }
@@ -93,16 +130,16 @@ Exit explain(const ExplainOptions& options, Context& context) {
     explain_kernel(options, *arguments, *query.target, context.output);
     return Exit::ok;
   }
-  const std::vector<Explanation> explanations = estoc::explain(*arguments, query);
+  const std::vector<Answer> answers = answers_of(*arguments, query);
   if (options.json) {
-    print_json(context.output, explanations);
+    print_json(context.output, answers);
     return Exit::ok;
   }
   context.output.print(
       labelled_line(context.output, "problem", Problem::of(*arguments).to_string()));
   context.output.print(labelled_line(context.output, "target", query.target->name()));
   context.output.print("\n");
-  print_table(context.output, explanations);
+  print_table(context.output, answers);
   return Exit::ok;
 }
 

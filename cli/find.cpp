@@ -3,15 +3,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "json.h"
 #include "kernel_choice.h"
 #include "kernel_columns.h"
+#include "prediction.h"
 #include "problem_files.h"
 #include "table.h"
 #include "target_choice.h"
-#include "text.h"
 
 namespace estoc::cli {
 namespace {
@@ -23,6 +24,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  estoc find 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n'\n"
     "  estoc find 'gemm m=64 n=64 k=64 a=f32' --top 1 --json\n"
+    "  estoc find 'gemm m=64 n=64 k=64 a=f16' --target sm_90a --parts\n"
     "  estoc find 'gemm b=bf16:n' --a x.npy --b model.safetensors:fc1.weight";
 
 constexpr std::size_t kDefaultTop = 20;
@@ -33,40 +35,51 @@ struct FindOptions {
   std::string a, b;
   EpilogueOptions epilogue;
   std::optional<std::size_t> top;
+  bool parts = false;
   bool json = false;
 };
 
-Json found_json(const Kernel& kernel, std::size_t rank) {
-  Json json{{"rank", rank}};
+using Rows = std::vector<PredictedKernel>;
+
+/// The first kernels; with the parts of their predictions where those are wanted.
+Rows first_rows(const KernelList& kernels, std::size_t rows, const RuntimeArguments& arguments,
+                Target target, bool parts) {
+  Rows first;
+  for (std::size_t i = 0; i < rows; ++i) {
+    first.push_back({&kernels[i], i + 1, {}});
+    if (parts) first.back().parts = parts_of(kernels[i], arguments, target);
+  }
+  return first;
+}
+
+Json found_json(const PredictedKernel& found, bool parts) {
+  const Kernel& kernel = *found.kernel;
+  Json json{{"rank", found.rank}};
   json.update(to_json(kernel.metadata()));
   const auto seconds = kernel.predicted_seconds();
   json["predicted_seconds"] = seconds ? Json(*seconds) : Json(nullptr);
   json["knobs"] = to_json(kernel.knobs());
+  if (parts) json["parts"] = to_json(found.parts);
   return json;
 }
 
-void print_json(Output& output, const KernelList& kernels, std::size_t rows) {
+void print_json(Output& output, const Rows& rows, bool parts) {
   Json json = Json::array();
-  for (std::size_t i = 0; i < rows; ++i)
-    json.push_back(found_json(kernels[i], i + 1));
+  for (const PredictedKernel& row : rows)
+    json.push_back(found_json(row, parts));
   output.print(dump(json));
 }
 
-void print_table(Output& output, const KernelList& kernels, std::size_t rows) {
+void print_table(Output& output, const Rows& rows) {
   Table table(
       output,
       {{"rank", Table::Align::right}, {"name"}, {"provider"}, {"predicted", Table::Align::right}});
-  for (std::size_t i = 0; i < rows; ++i) {
-    const Kernel& kernel = kernels[i];
-    const auto seconds = kernel.predicted_seconds();
-    table.add_row({std::to_string(i + 1), kernel.name(), kernel.metadata().provider,
-                   seconds ? format_seconds(*seconds) : "-"});
+  for (const auto& [kernel, rank, parts] : rows) {
+    table.add_row({std::to_string(rank), kernel->name(), kernel->metadata().provider,
+                   predicted_cell(*kernel)});
   }
   output.print(table.take());
-  print_epilogue(output, kernels.front());
-  if (const std::size_t more = kernels.size() - rows; more > 0) {
-    output.print("... and " + std::to_string(more) + " more (--top 0 prints all)\n");
-  }
+  print_epilogue(output, *rows.front().kernel);
 }
 
 Exit find(const FindOptions& options, Context& context) {
@@ -79,13 +92,18 @@ Exit find(const FindOptions& options, Context& context) {
   warn_of_failures(kernels.failures());
 
   const std::size_t top = options.top.value_or(options.json ? 0 : kDefaultTop);
-  const std::size_t rows = top == 0 ? kernels.size() : std::min(top, kernels.size());
+  const std::size_t count = top == 0 ? kernels.size() : std::min(top, kernels.size());
+  const Rows rows = first_rows(kernels, count, *arguments, *query.target, options.parts);
   if (options.json) {
-    print_json(context.output, kernels, rows);
+    print_json(context.output, rows, options.parts);
     return kernels.empty() ? Exit::not_found : Exit::ok;
   }
   if (kernels.empty()) fail_without_kernels(*arguments, *query.target);
-  print_table(context.output, kernels, rows);
+  print_table(context.output, rows);
+  if (const std::size_t more = kernels.size() - count; more > 0) {
+    context.output.print("... and " + std::to_string(more) + " more (--top 0 prints all)\n");
+  }
+  if (options.parts) print_parts(context.output, rows);
   return Exit::ok;
 }
 
@@ -101,6 +119,7 @@ void add_find(CLI::App& app, Invocation& invocation) {
   command->add_option("--top", options->top, "print at most N, 0 for all")
       ->type_name("N")
       ->check(whole_number());
+  command->add_flag("--parts", options->parts, "say what each predicted time is made of");
   add_json_option(*command, options->json);
   command->footer(kFooter);
   command->callback([&invocation, options] {

@@ -122,6 +122,7 @@ struct Explanation {
   std::uint64_t described = 0;        ///< kernels the class describes
   std::uint64_t supported = 0;        ///< of those, how many carry out the arguments
   Status status = Status::success();  ///< success when supported > 0
+  std::optional<Kernel> first{};      ///< the one of them to use first
 };
 
 /// One explanation for each class of the query's providers, in order. Where the class's values do

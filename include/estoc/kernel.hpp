@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "estoc/kernel_class.hpp"
 
@@ -54,6 +55,12 @@ class Kernel {
   /// defaults to the one the kernel was found for, else to the device of the operands.
   Status supports(const RuntimeArguments& arguments,
                   std::optional<Target> target = std::nullopt) const noexcept;
+
+  /// What the class's prediction for `arguments` is made of: KernelClass::predict_parts(). Empty
+  /// when the class does not say, and for arguments that the kernel does not support. `target`
+  /// defaults as in supports(). Throws what the class throws.
+  std::vector<PredictionPart> prediction_parts(const RuntimeArguments& arguments,
+                                               std::optional<Target> target = std::nullopt) const;
 
   /// Bytes of workspace that run needs.
   std::size_t workspace_size(const RuntimeArguments& arguments) const;

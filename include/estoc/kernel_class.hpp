@@ -31,6 +31,16 @@ struct Prediction {
   Knobs knobs;
 };
 
+/// One part of a prediction, for people and for tables: "tensor cores" 1.2e-6 s, "live CTAs" 66.
+struct PredictionPart {
+  enum class Unit : std::uint8_t { seconds, count, factor };
+
+  std::string name;
+  double value = 0;
+  Unit unit = Unit::seconds;
+  bool operator==(const PredictionPart&) const = default;
+};
+
 /// What compiled code takes of the machine, as the compiler reports it.
 struct KernelResources {
   int registers = 0;     ///< of a thread
@@ -151,6 +161,13 @@ class KernelClass {
   /// Predicted time; nullopt when the class cannot tell: such kernels rank last, in order.
   virtual std::optional<Prediction> predict(const DesignPoint& point,
                                             const RuntimeArguments& arguments, Target target) const;
+
+  /// What predict() made its time of, and facts it rests on, in the order they are to be read.
+  /// Names are short, stable and differ. Parts of unit seconds are times of resources, of which the
+  /// largest limits the kernel; they need not add up to the prediction. Empty by default.
+  virtual std::vector<PredictionPart> predict_parts(const DesignPoint& point,
+                                                    const RuntimeArguments& arguments,
+                                                    Target target) const;
 
   /// Bytes of workspace that run needs for these arguments.
   virtual std::size_t workspace_size(const DesignPoint& point, const Knobs& knobs,

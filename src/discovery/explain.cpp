@@ -1,9 +1,12 @@
 // explain: for each class, how many kernels carry out the arguments, or why none does.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "discovery/fit.h"
 #include "discovery/guard.h"
 #include "discovery/matching.h"
+#include "discovery/ranking.h"
 
 namespace estoc {
 namespace {
@@ -42,14 +45,18 @@ Status why_none(const Offer& offer) {
 
 Explanation explain_class(const ClassEntry& entry, const Question& question,
                           const MetadataFilter& filter) {
-  Explanation explanation{entry.provider(), entry.name(), 0, 0, Status::success()};
+  Explanation explanation{entry.provider(), entry.name(), 0, 0, Status::success(), {}};
   std::vector<DiscoveryFailure> failures;
   ask_guarded(entry, failures,
               [&] { explanation.status = check_description(entry, question, explanation); });
   if (failures.empty() && explanation.status.ok()) {
-    const Offer offer = ask_class(entry, question, filter, failures);
+    Offer offer = ask_class(entry, question, filter, failures);
     explanation.supported = offer.candidates.size();
-    if (explanation.supported == 0) explanation.status = why_none(offer);
+    if (explanation.supported == 0) {
+      explanation.status = why_none(offer);
+    } else {
+      explanation.first = discovery::rank(std::move(offer.candidates)).front();
+    }
   }
   if (!failures.empty()) {
     explanation.status = Status::fail("the class threw: " + failures.front().message);

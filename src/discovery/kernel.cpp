@@ -251,6 +251,13 @@ Status Kernel::supports(const RuntimeArguments& arguments,
   }
 }
 
+std::vector<PredictionPart> Kernel::prediction_parts(const RuntimeArguments& arguments,
+                                                     std::optional<Target> target) const {
+  if (!target) target = target_ ? target_ : discovery::target_of(arguments.device());
+  if (!target || !supports(arguments, target)) return {};
+  return kernel_class().predict_parts(point(), arguments, *target);
+}
+
 std::size_t Kernel::workspace_size(const RuntimeArguments& arguments) const {
   return kernel_class().workspace_size(point(), knobs_, arguments);
 }

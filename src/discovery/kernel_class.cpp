@@ -39,6 +39,12 @@ std::optional<Prediction> KernelClass::predict(const DesignPoint& /*point*/,
   return std::nullopt;
 }
 
+std::vector<PredictionPart> KernelClass::predict_parts(const DesignPoint& /*point*/,
+                                                       const RuntimeArguments& /*arguments*/,
+                                                       Target /*target*/) const {
+  return {};
+}
+
 std::size_t KernelClass::workspace_size(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
                                         const RuntimeArguments& /*arguments*/) const {
   return 0;

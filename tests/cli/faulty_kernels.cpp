@@ -3,10 +3,12 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "estoc/arguments.hpp"
 #include "estoc/command.hpp"
@@ -86,11 +88,55 @@ class BrokenClass final : public KernelClass {
   }
 };
 
+/// Says what its predictions are made of, or does not, or fails to.
+class PredictedCopy final : public KernelClass {
+ public:
+  std::string_view name() const override { return "predicted"; }
+  Operation operation() const override { return Operation::elementwise; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  std::span<const Target> targets() const override { return kTargets; }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& /*arguments*/,
+                                    Target /*target*/) const override {
+    return Prediction{1e-6 * (1 + point.index(space_->find("parts"))), {}};
+  }
+
+  std::vector<PredictionPart> predict_parts(const DesignPoint& point,
+                                            const RuntimeArguments& /*arguments*/,
+                                            Target /*target*/) const override {
+    const std::string& parts = point.value("parts").text;
+    if (parts == "fail") throw std::runtime_error("the parts are missing");
+    if (parts == "none") return {};
+    using Unit = PredictionPart::Unit;
+    return {{"cores", 2.5e-7, Unit::seconds},
+            {"memory", parts == "all" ? 7.5e-7 : 1e-7, Unit::seconds},
+            {"live CTAs", 66, Unit::count},
+            {"residual", 1.25, Unit::factor}};
+  }
+
+  std::unique_ptr<Launch> bind(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
+                               const RuntimeArguments& /*arguments*/,
+                               std::shared_ptr<const CompiledObject> /*object*/,
+                               const BindOptions& /*options*/) const override {
+    return nullptr;
+  }
+
+ private:
+  static constexpr ElementwiseOp kOp = ElementwiseOp::identity;
+  std::shared_ptr<const DesignSpace> space_ =
+      DesignSpace::Builder()
+          .ops({&kOp, 1})
+          .dtypes(Role::a_dtype, {Dtype::f32})
+          .choices("parts", {"all", "quick", "none", "fail"})
+          .build();
+};
+
 }  // namespace
 }  // namespace estoc
 
 int main(int argc, char** argv) {
   estoc::register_kernel_class("faulty", std::make_shared<const estoc::FaultyGemm>());
   estoc::register_kernel_class("faulty", std::make_shared<const estoc::BrokenClass>());
+  estoc::register_kernel_class("parted", std::make_shared<const estoc::PredictedCopy>());
   return estoc::run_command(argc, argv);
 }

@@ -171,6 +171,7 @@ class Explain(CliTest):
         for answer in answers:
             self.assertEqual(answer["applies"], answer["supported"] > 0)
             self.assertEqual(answer["applies"], answer["reason"] == "")
+            self.assertEqual(answer["applies"], answer["first"] is not None)
             self.assertLessEqual(answer["supported"], answer["described"])
         self.assertTrue(any(answer["applies"] for answer in answers))
         self.assertFalse(all(answer["applies"] for answer in answers))
@@ -183,7 +184,7 @@ class Explain(CliTest):
     def test_text(self):
         text = self.ok("explain", GEMM, "--target", "cpu")
         self.assertIn("gemm m=33 n=17 k=64", text)
-        self.assertRegex(text, r"(?m)cpu_gemm +cpu +yes +\d+ of \d+$")
+        self.assertRegex(text, r"(?m)cpu_gemm +cpu +yes +[\d.]+ [mun]?s +- +\d+ of \d+$")
 
     def test_one_kernel(self):
         name = self.json("find", GEMM)[0]["name"]

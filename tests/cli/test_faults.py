@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 from harness import EXECUTION, MEMORY, OK, WRONG, CliTest
 from tensor_files import read_npy
@@ -80,3 +81,53 @@ class Faults(CliTest):
         answers = json.loads(self.estoc("explain", GEMM, "--target", "cpu", "--json").stdout)
         reasons = {answer["class"]: answer["reason"] for answer in answers}
         self.assertIn("the space is missing", reasons["broken"])
+
+
+class Parts(CliTest):
+    NONE = ("--filter", "name=predicted-identity-f32-parts.none")
+    COPY = ("elementwise op=identity shape=100 a=f32", "--target", "cpu", "--provider", "parted")
+
+    def find(self, *options):
+        result = self.estoc("find", *self.COPY, *options)
+        self.assertEqual(result.returncode, OK, result.stderr)
+        self.assertEqual(result.stderr, "warning: kernel class predicted: the parts are missing\n")
+        return result.stdout
+
+    def test_find_prints_them_under_the_kernels(self):
+        lines = [re.split("  +", line.strip()) for line in self.find("--parts").splitlines()]
+        self.assertEqual(lines[-6], ["class", "predicted"])
+        parts = ["cores", "memory", "live CTAs", "residual"]
+        self.assertEqual(lines[-5], ["rank", "predicted", "limited by", *parts])
+        self.assertEqual(lines[-4], ["1", "1.00 us", "memory", "250 ns", "750 ns", "66", "1.25"])
+        self.assertEqual(lines[-3], ["2", "2.00 us", "cores", "250 ns", "100 ns", "66", "1.25"])
+        self.assertEqual(lines[-2], ["3", "3.00 us", "-", "-", "-", "-", "-"])
+        self.assertEqual(lines[-1], ["4", "4.00 us", "-", "-", "-", "-", "-"])
+
+    def test_find_says_where_there_are_none(self):
+        text = self.ok("find", *self.COPY, "--parts", *self.NONE)
+        self.assertIn("does not say", text)
+
+    def test_find_in_json(self):
+        kernels = json.loads(self.find("--parts", "--json"))
+        self.assertEqual(
+            kernels[0]["parts"],
+            [
+                {"name": "cores", "value": 2.5e-7, "unit": "seconds"},
+                {"name": "memory", "value": 7.5e-7, "unit": "seconds"},
+                {"name": "live CTAs", "value": 66, "unit": "count"},
+                {"name": "residual", "value": 1.25, "unit": "factor"},
+            ],
+        )
+        self.assertEqual([len(kernel["parts"]) for kernel in kernels], [4, 4, 0, 0])
+        self.assertNotIn("parts", self.json("find", *self.COPY)[0])
+
+    def test_explain_names_what_limits_the_first_kernel(self):
+        text = self.ok("explain", *self.COPY)
+        self.assertRegex(text, r"predicted +parted +yes +1.00 us +memory +4 of 4\n")
+        (answer,) = self.json("explain", *self.COPY)
+        self.assertEqual(answer["first"]["predicted_seconds"], 1e-6)
+        self.assertIn("all", answer["first"]["name"])
+        limit = {"name": "memory", "value": 7.5e-7, "unit": "seconds"}
+        self.assertEqual(answer["first"]["limited_by"], limit)
+        text = self.ok("explain", *self.COPY, *self.NONE)
+        self.assertRegex(text, r"predicted +parted +yes +3.00 us +- +1 of 4\n")

@@ -3,16 +3,17 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "estoc/device.hpp"
 #include "jit/driver.h"
 #include "jit/workspace.h"
+#include "providers/cublaslt/lt_cost.h"
 #include "providers/cublaslt/lt_epilogue.h"
 #include "providers/cublaslt/lt_matmul.h"
 
@@ -199,6 +200,16 @@ int device_for(const RuntimeArguments& arguments, Target target) {
   return -1;
 }
 
+LtDevice lt_device(int device) {
+  const std::vector<DeviceInfo>& all = cuda_devices();
+  LtDevice rates;
+  if (device < 0 || static_cast<std::size_t>(device) >= all.size()) return rates;
+  const DeviceInfo& info = all[static_cast<std::size_t>(device)];
+  rates.multiprocessors = info.multiprocessors;
+  rates.clock_hz = 0.85e3 * info.clock_khz;
+  return rates;
+}
+
 LtContext* lt_context_of(jit::CUcontext context) {
   const jit::ContextScope scope(context);
   return lt_context();
@@ -223,8 +234,8 @@ class LtLaunch final : public Launch {
 
   void launch(void* stream) override {
     const jit::ContextScope scope(context_);
-    matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.data, answer_.workspace_bytes,
-                  static_cast<jit::CUstream>(stream));
+    matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.data,
+                  answer_.facts.workspace_bytes, static_cast<jit::CUstream>(stream));
   }
 
  private:
@@ -235,35 +246,6 @@ class LtLaunch final : public Launch {
   Answer answer_;
   Workspace workspace_;
 };
-
-// Dense peak of the H200 in operations a second, as a rough guide for other devices.
-double peak(Dtype a) {
-  switch (a) {
-    case Dtype::f64:
-    case Dtype::f32:
-      return 5.5e13;
-    case Dtype::tf32:
-      return 4.5e14;
-    case Dtype::f16:
-    case Dtype::bf16:
-      return 8e14;
-    default:
-      return 1.6e15;
-  }
-}
-
-/// What reading C adds.
-double epilogue_bytes(const GemmArguments& gemm) {
-  if (gemm.epilogue_binding() == nullptr) return 0;
-  double bytes = 0;
-  for (const EpilogueTensor& tensor : gemm.epilogue_binding()->graph->tensors) {
-    if (!tensor.varies.m || !tensor.varies.n) continue;
-    const GemmExtents& e = gemm.extents();
-    bytes += static_cast<double>(e.m) * static_cast<double>(e.n) *
-             static_cast<double>(tensor.varies.l ? e.l : 1) * dtype_bits(tensor.dtype) / 8;
-  }
-  return bytes;
-}
 
 class CublasltGemm final : public KernelClass {
  public:
@@ -310,26 +292,27 @@ class CublasltGemm final : public KernelClass {
   }
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
-                                    Target /*target*/) const override {
+                                    Target target) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const GemmExtents& e = gemm.extents();
-    const double operations = 2.0 * static_cast<double>(e.m) * static_cast<double>(e.n) *
-                              static_cast<double>(e.k) * static_cast<double>(e.l);
-    const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
-                         static_cast<double>(gemm.b().tensor().span_bytes()) +
-                         static_cast<double>(gemm.out().span_bytes()) + epilogue_bytes(gemm);
-    const double seconds = std::max(operations / peak(point.dtype(Role::a_dtype)), bytes / 4e12);
-    // Later answers are the library's lesser choices.
-    const double rank = 1.0 + 0.02 * choices_.answer(point) +
-                        (choices_.formulation(point) == Formulation::row ? 0.01 : 0.0);
-    return Prediction{4e-6 + 1.1 * seconds * rank, {}};
+    const int device = device_for(arguments, target);
+    return predict_lt(facts(point, gemm, device), point.dtype(Role::a_dtype),
+                      choices_.formulation(point), choices_.answer(point), gemm, lt_device(device));
+  }
+
+  std::vector<PredictionPart> predict_parts(const DesignPoint& point,
+                                            const RuntimeArguments& arguments,
+                                            Target target) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    return parts_of_facts(facts(point, gemm, device_for(arguments, target)),
+                          choices_.formulation(point), choices_.answer(point));
   }
 
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const override {
     const int device = arguments.device().is_cuda() ? arguments.device().index : 0;
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    return chosen(point, answers_.find(gemm, choices_.formulation(point), device)).workspace_bytes;
+    return chosen(point, answers_.find(gemm, choices_.formulation(point), device))
+        .facts.workspace_bytes;
   }
 
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
@@ -339,8 +322,8 @@ class CublasltGemm final : public KernelClass {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const int device = arguments.device().index;
     const Answer& answer = chosen(point, answers_.find(gemm, choices_.formulation(point), device));
-    const Workspace workspace =
-        jit::provide_workspace(options.workspace, answer.workspace_bytes, device, options.stream);
+    const Workspace workspace = jit::provide_workspace(
+        options.workspace, answer.facts.workspace_bytes, device, options.stream);
     return std::make_unique<LtLaunch>(device, gemm, choices_.formulation(point), answer, workspace);
   }
 
@@ -352,12 +335,12 @@ class CublasltGemm final : public KernelClass {
     const int device = arguments.device().index;
     Known& known = answers_.find(gemm, formulation, device);
     const Answer& answer = chosen(point, known);
-    const Workspace workspace =
-        jit::provide_workspace(options.workspace, answer.workspace_bytes, device, options.stream);
+    const Workspace workspace = jit::provide_workspace(
+        options.workspace, answer.facts.workspace_bytes, device, options.stream);
     const jit::ContextScope scope(device);
     auto start = [&](const LtMatmul& product) {
-      product.start(lt_context(), gemm, answer.algorithm, workspace.data, answer.workspace_bytes,
-                    static_cast<jit::CUstream>(options.stream));
+      product.start(lt_context(), gemm, answer.algorithm, workspace.data,
+                    answer.facts.workspace_bytes, static_cast<jit::CUstream>(options.stream));
     };
     if (gemm.epilogue_binding() != nullptr) {
       start(LtMatmul(gemm, formulation));
@@ -368,6 +351,16 @@ class CublasltGemm final : public KernelClass {
   }
 
  private:
+  /// What is known of the kernel's answer, until this thread asks again; nothing where there is no
+  /// such answer.
+  const LtFacts& facts(const DesignPoint& point, const GemmArguments& gemm, int device) const {
+    static constexpr LtFacts kNone;
+    if (lt_table() == nullptr || device < 0) return kNone;
+    const Known& known = answers_.find(gemm, choices_.formulation(point), device);
+    const auto index = static_cast<std::size_t>(choices_.answer(point));
+    return index < known.answers->size() ? (*known.answers)[index].facts : kNone;
+  }
+
   const Answer& chosen(const DesignPoint& point, const Known& known) const {
     const auto index = static_cast<std::size_t>(choices_.answer(point));
     if (index < known.answers->size()) return (*known.answers)[index];

@@ -15,6 +15,7 @@ namespace estoc::cublaslt {
 namespace {
 
 bool load_symbols(const jit::SharedLibrary& library, LtTable& t) {
+  (void)library.load(t.algo_get, "cublasLtMatmulAlgoConfigGetAttribute");
   return library.load(t.create, "cublasLtCreate") && library.load(t.destroy, "cublasLtDestroy") &&
          library.load(t.get_version, "cublasLtGetVersion") &&
          library.load(t.get_status_name, "cublasLtGetStatusName") &&

@@ -63,20 +63,33 @@ enum class PreferenceAttribute : int {
   alignment_d = 8,
 };
 
+/// cublasLtMatmulAlgoConfigAttributes_t; inner_shape and cluster_shape are numbers of 16 bits, the
+/// others of 32.
+enum class ConfigAttribute : int {
+  id = 0,
+  tile = 1,
+  split_k = 2,
+  reduction_scheme = 3,
+  swizzle = 4,
+  stages = 6,
+  inner_shape = 7,
+  cluster_shape = 8,
+};
+
 /// cublasLtMatmulAlgo_t
 struct Algorithm {
   std::uint64_t data[8];
 };
 
 /// cublasLtMatmulHeuristicResult_t
-struct Answer {
+struct HeuristicResult {
   Algorithm algorithm;
   std::size_t workspace_bytes;
   int state;
   float waves;
   int reserved[4];
 };
-static_assert(sizeof(Answer) == 96);
+static_assert(sizeof(HeuristicResult) == 96);
 
 /// Functions of cuBLASLt 12.0 and later.
 struct LtTable {
@@ -97,11 +110,14 @@ struct LtTable {
   Status (*preference_set)(PreferenceHandle*, PreferenceAttribute, const void*, std::size_t);
   Status (*get_heuristic)(LtContext*, MatmulDescHandle*, LayoutHandle* a, LayoutHandle* b,
                           LayoutHandle* c, LayoutHandle* d, PreferenceHandle*, int requested,
-                          Answer*, int* count);
+                          HeuristicResult*, int* count);
   Status (*matmul)(LtContext*, MatmulDescHandle*, const void* alpha, const void* a,
                    LayoutHandle* a_layout, const void* b, LayoutHandle* b_layout, const void* beta,
                    const void* c, LayoutHandle* c_layout, void* d, LayoutHandle* d_layout,
                    const Algorithm*, void* workspace, std::size_t workspace_bytes, jit::CUstream);
+  /// Null in a library that does not have it.
+  Status (*algo_get)(const Algorithm*, ConfigAttribute, void*, std::size_t bytes,
+                     std::size_t* written);
 
   std::string path;
 

@@ -274,14 +274,18 @@ std::vector<Answer> LtMatmul::heuristics(int most) const {
   set(PreferenceAttribute::alignment_b, static_cast<std::uint32_t>(alignments_[1]));
   set(PreferenceAttribute::alignment_c, static_cast<std::uint32_t>(alignments_[2]));
   set(PreferenceAttribute::alignment_d, static_cast<std::uint32_t>(alignments_[3]));
-  std::vector<Answer> answers(static_cast<std::size_t>(most));
+  std::vector<HeuristicResult> results(static_cast<std::size_t>(most));
   int count = 0;
   const auto status = table_.get_heuristic(lt_context(), desc_.get(), first_.get(), second_.get(),
                                            c_ ? c_.get() : out_.get(), out_.get(), handle, most,
-                                           answers.data(), &count);
+                                           results.data(), &count);
   // "Not supported" is an answer: no algorithm.
-  answers.resize(status == kLtSuccess ? static_cast<std::size_t>(count) : 0);
-  std::erase_if(answers, [](const Answer& answer) { return answer.state != kLtSuccess; });
+  results.resize(status == kLtSuccess ? static_cast<std::size_t>(count) : 0);
+  std::vector<Answer> answers;
+  for (const HeuristicResult& result : results) {
+    if (result.state != kLtSuccess) continue;
+    answers.push_back({result.algorithm, read_facts(table_, result)});
+  }
   return answers;
 }
 

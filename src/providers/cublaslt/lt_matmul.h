@@ -9,16 +9,19 @@
 #include "estoc/arguments.hpp"
 #include "estoc/status.hpp"
 #include "providers/cublaslt/lt_epilogue.h"
+#include "providers/cublaslt/lt_facts.h"
 #include "providers/cublaslt/lt_library.h"
 
 namespace estoc::cublaslt {
 
-/// The two ways to state one product: out as cuBLAS sees its own (column-major, so that a row-major
-/// out is computed as its transpose), or with out declared row-major.
-enum class Formulation { column, row };
-
 /// Most workspace that an algorithm may ask for.
 inline constexpr std::size_t kWorkspaceLimit = std::size_t{64} << 20;
+
+/// What the library offers for a product.
+struct Answer {
+  Algorithm algorithm;
+  LtFacts facts;
+};
 
 /// Descriptors of a product and the factors it is scaled by.
 class LtMatmul {

@@ -107,6 +107,19 @@ TEST(Explain, CountsWhatGetKernelsReturns) {
   EXPECT_EQ(why(f32_gemm(at_most(10))), "workspace: expected at most 10 bytes, got 1000");
 }
 
+TEST(Explain, GivesTheKernelToUseFirst) {
+  auto fake = make_class("two", plain_space(2));
+  fake->on_predict = [](const DesignPoint& point) {
+    return Prediction{1e-6 * (2 - point.index(1)), {}};
+  };
+  const Registered there(fake);
+  const Explanation explanation = explain_one(f32_gemm());
+  ASSERT_TRUE(explanation.first);
+  EXPECT_EQ(*explanation.first, get_kernels(f32_gemm()).front());
+  EXPECT_EQ(explanation.first->predicted_seconds(), 1e-6);
+  EXPECT_FALSE(explain_one(gemm()).first);
+}
+
 TEST(Explain, SaysWhenTheFilterLeavesNothing) {
   const Registered there(make_class("small", small_space()));
   const KernelQuery none{.filter = MetadataFilter([](const KernelMetadata&) { return false; })};

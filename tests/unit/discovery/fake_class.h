@@ -55,6 +55,13 @@ class FakeClass final : public KernelClass {
     return on_predict ? on_predict(point) : KernelClass::predict(point, arguments, target);
   }
 
+  std::vector<PredictionPart> predict_parts(const DesignPoint& point,
+                                            const RuntimeArguments& arguments,
+                                            Target target) const override {
+    return on_parts ? on_parts(point, target)
+                    : KernelClass::predict_parts(point, arguments, target);
+  }
+
   std::size_t workspace_size(const DesignPoint& /*point*/, const Knobs& knobs,
                              const RuntimeArguments& /*arguments*/) const override {
     return workspace_bytes * static_cast<std::size_t>(knobs.split);
@@ -85,6 +92,7 @@ class FakeClass final : public KernelClass {
   std::function<Space()> on_space;
   std::function<Status(const DesignPoint&, const RuntimeArguments&)> on_supports;
   std::function<std::optional<Prediction>(const DesignPoint&)> on_predict;
+  std::function<std::vector<PredictionPart>(const DesignPoint&, Target)> on_parts;
   std::function<void()> on_compile;
   mutable std::atomic<int> compilations = 0;
 

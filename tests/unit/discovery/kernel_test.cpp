@@ -211,6 +211,41 @@ TEST(KernelSupports, ScaledOperandsAreNotThereYet) {
   EXPECT_EQ(status.error(), "B: expected a plain tensor, got a scaled one");
 }
 
+TEST(KernelPredictionParts, AreTheClassesForSupportedArguments) {
+  const auto fake = small_class();
+  const Kernel kernel = small_kernel(fake);
+  EXPECT_TRUE(kernel.prediction_parts(gemm()).empty());
+  const std::vector<PredictionPart> parts{
+      {"tensor cores", 1.2e-6, PredictionPart::Unit::seconds},
+      {"live CTAs", 66, PredictionPart::Unit::count},
+  };
+  std::vector<Target> asked;
+  fake->on_parts = [&](const DesignPoint& point, Target target) {
+    EXPECT_EQ(point, kernel.point());
+    asked.push_back(target);
+    return parts;
+  };
+  EXPECT_EQ(kernel.prediction_parts(gemm()), parts);
+  EXPECT_EQ(kernel.prediction_parts(gemm(), Target::sm(90, true)), parts);
+  EXPECT_THAT(asked, ElementsAre(Target::cpu(), Target::sm(90, true)));
+  EXPECT_TRUE(kernel.prediction_parts(f32_gemm()).empty());
+  EXPECT_TRUE(kernel.prediction_parts(gemm(), Target::sm(80)).empty());
+  EXPECT_THAT(asked, ElementsAre(Target::cpu(), Target::sm(90, true)));
+}
+
+TEST(KernelPredictionParts, AreOfTheTargetThatTheKernelWasFoundFor) {
+  const auto fake = small_class();
+  Target asked = Target::cpu();
+  fake->on_parts = [&](const DesignPoint&, Target target) {
+    asked = target;
+    return std::vector<PredictionPart>{{"memory", 1e-6}};
+  };
+  const Registered there(fake);
+  const Kernel found = get_kernels(gemm(), {.target = Target::sm(90, true)}).front();
+  EXPECT_EQ(found.prediction_parts(gemm()).size(), 1U);
+  EXPECT_EQ(asked, Target::sm(90, true));
+}
+
 /// A GEMM of f32 with memory behind it.
 struct Problem4x4 {
   std::vector<float> a = std::vector<float>(16), b = a, out = a;
