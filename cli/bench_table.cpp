@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -41,6 +42,15 @@ double rounded_microseconds(double seconds) {
   if (us <= 0) return 0;
   const double unit = std::pow(10.0, std::floor(std::log10(us)) - 3);
   return std::round(us / unit) * unit;
+}
+
+/// What a kernel that cannot be rebuilt from its name is known by.
+Json facts_of(const Kernel& kernel, const RuntimeArguments& arguments) {
+  Json facts = Json::object();
+  for (const PredictionPart& part : kernel.prediction_parts(arguments)) {
+    if (part.unit != PredictionPart::Unit::seconds) facts[part.name] = part.value;
+  }
+  return facts;
 }
 
 /// The table as it stands on disk.
@@ -156,13 +166,23 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
     if (!timing.problem.empty()) continue;
     Json entry = Json::array(
         {kernel.name(), rounded_microseconds(timing.median), knobs_text(kernel.knobs())});
-    (void)arguments;
+    if (kernel.kernel_class().needs_device()) entry.push_back(facts_of(kernel, arguments));
     kernels.push_back(std::move(entry));
   }
   return {{"problem", row.problem.text},
           {"clock", measured.card.sm_clock_mhz},
           {"watts", measured.card.watts},
           {"kernels", std::move(kernels)}};
+}
+
+/// A kernel that stopped the device would leave nothing to be timed by this process.
+void require_some(const Row& row, const Measurement& measured) {
+  const auto timed = [](const KernelTiming& timing) { return timing.problem.empty(); };
+  if (std::any_of(measured.timings.begin(), measured.timings.end(), timed)) return;
+  throw Failure(Exit::not_found,
+                fmt::format("{}: no kernel could be timed; the first: {}", row.problem.text,
+                            measured.timings.empty() ? "there is none"
+                                                     : measured.timings.front().problem));
 }
 
 }  // namespace
@@ -187,6 +207,7 @@ void make_table(const BenchOptions& options, Target target, std::vector<NamedPro
     const Measurement measured =
         session.measure(rows[i].problem.filled.problem, rows[i].kernels, measuring);
     table.add(row_json(rows[i], measured, *arguments));
+    require_some(rows[i], measured);
     kernels += rows[i].kernels.size();
   }
   progress.clear();

@@ -150,7 +150,7 @@ std::size_t epilogue_workspace(const GemmArguments& gemm, bool transposed,
                        [](std::size_t, const ReducedSizes&, std::size_t) {});
 }
 
-EpilogueTraffic epilogue_traffic(const GemmArguments& gemm) {
+cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm) {
   if (gemm.epilogue_binding() == nullptr) return {};
   constexpr double kLanes = 128;        // of a multiprocessor, that start an instruction in a clock
   constexpr double kSpecialLanes = 16;  // of its special units
@@ -160,7 +160,7 @@ EpilogueTraffic epilogue_traffic(const GemmArguments& gemm) {
   auto elements = [&](const Varies& v) {
     return extent(v.l, e.l) * extent(v.m, e.m) * extent(v.n, e.n);
   };
-  EpilogueTraffic traffic;
+  cost::EpilogueTraffic traffic;
   for (const EpilogueTensor& tensor : graph.tensors)
     traffic.bytes += elements(tensor.varies) * static_cast<double>(bytes_of(tensor.dtype));
   for (std::size_t i = 1; i < graph.stores.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cost/gemm_work.h"
 #include "estoc/abi.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/cuda_kernel_class.hpp"
@@ -34,13 +35,8 @@ struct EpilogueView {
 /// Bytes of a reduction's parts in the workspace; 0 without an epilogue.
 std::size_t epilogue_workspace(const GemmArguments& gemm, bool transposed, const PartCounts& parts);
 
-/// What an epilogue adds to the time of a kernel: bytes of global memory, and clocks that one
-/// multiprocessor needs for an element.
-struct EpilogueTraffic {
-  double bytes = 0;
-  double clocks_per_element = 0;
-};
-EpilogueTraffic epilogue_traffic(const GemmArguments& gemm);
+/// What an epilogue adds to the work of a kernel; nothing where there is none.
+cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm);
 
 /// Adds the epilogue's parameters to the kernel that was added to the plan last. `mapped[i]` says
 /// of each tensor, then of each store, how TMA moves it (abi::EpilogueOperand); null: it does not.

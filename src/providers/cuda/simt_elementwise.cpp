@@ -7,10 +7,10 @@
 #include <array>
 #include <numeric>
 
+#include "cost/device_model.h"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
-#include "providers/cuda/device_model.h"
 #include "providers/cuda/modes.h"
 
 namespace estoc::cuda {
@@ -98,7 +98,7 @@ class SimtElementwise final : public BuiltInClass {
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
     const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
-    const DeviceModel device = device_model(target);
+    const cost::DeviceModel& device = cost::device_model(target);
     const double bytes =
         static_cast<double>(elementwise.a().span_bytes()) +
         static_cast<double>(is_binary(elementwise.op()) ? elementwise.b().span_bytes() : 0) +

@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "estoc/arguments.hpp"
-#include "providers/cuda/built_in_class.h"
+#include "cost/gemm_work.h"
 #include "providers/cuda/config_text.h"
-#include "providers/cuda/device_model.h"
 #include "providers/cuda/epilogue_launch.h"
+#include "providers/cuda/gemm_class.h"
 #include "providers/cuda/operand_plane.h"
 
 namespace estoc::cuda {
@@ -129,11 +129,34 @@ std::string_view vectors_text(abi::Vectors vectors) {
   return "Vectors::none";
 }
 
-// Sustained multiply-adds of a multiprocessor in one clock, read off the H200.
-double products_per_clock(Dtype accumulator, int tile) {
-  const double full = accumulator == Dtype::f64 ? 64 : accumulator == Dtype::i32 ? 64 : 128;
-  const double reached = tile == 128 ? 0.65 : tile == 64 ? 0.5 : 0.3;
-  return full * reached;
+/// Sustained multiply-adds of a multiprocessor in one clock, read off the H200.
+double products_per_clock(const abi::SimtGemmConfig& config, const cost::DeviceModel& device) {
+  const double full = config.accumulator == abi::Type::f64   ? device.f64_products / 2
+                      : config.accumulator == abi::Type::i32 ? device.f32_products / 2
+                                                             : device.f32_products;
+  const double reached = config.tile_m == 128 ? 0.65 : config.tile_m == 64 ? 0.5 : 0.3;
+  const bool strided =
+      config.a_vectors == abi::Vectors::none && config.b_vectors == abi::Vectors::none;
+  return full * reached / (strided ? 1.5 : 1);
+}
+
+cost::Design design_of(const abi::SimtGemmConfig& config, const cost::Work& work,
+                       const cost::DeviceModel& device) {
+  const double area = static_cast<double>(config.tile_m) * config.tile_n;
+  cost::Design design;
+  design.tile_m = config.tile_m;
+  design.tile_n = config.tile_n;
+  design.tile_k = config.tile_k;
+  design.ctas_per_multiprocessor = config.ctas();
+  design.stage_clocks = area * config.tile_k / products_per_clock(config, device);
+  design.start_clocks = 2000;
+  design.store_clocks = area * (work.out_bytes / 48 + work.epilogue_clocks);
+  design.integers = config.accumulator == abi::Type::i32;
+  design.a_m_major = config.a_vectors == abi::Vectors::next_to_last;
+  design.b_n_major = config.b_vectors == abi::Vectors::last;
+  design.plain_stores = !config.out_vectors;
+  design.copy_bytes = config.a_vectors == abi::Vectors::none ? 1 : 16;
+  return design;
 }
 
 PartCounts part_counts(const abi::SimtGemmConfig& config, const GemmExtents& e) {
@@ -162,7 +185,7 @@ estoc_kernel(const __grid_constant__ SimtGemmParameters parameters,
 }
 )";
 
-class SimtGemm final : public BuiltInClass {
+class SimtGemm final : public GemmClass {
  public:
   std::string_view name() const override { return "simt_gemm"; }
   Operation operation() const override { return Operation::gemm; }
@@ -199,26 +222,10 @@ class SimtGemm final : public BuiltInClass {
     return epilogue_workspace(gemm, false, part_counts(config_of(point), gemm.extents()));
   }
 
-  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
-                                    Target target) const override {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const auto& e = gemm.extents();
-    const DeviceModel device = device_model(target);
-    const Shape3 tile = point.shape(Role::tile);
-    const double tiles = static_cast<double>(ceil_div(e.m, tile.m)) *
-                         static_cast<double>(ceil_div(e.n, tile.n)) * static_cast<double>(e.l);
-    const double waves = std::ceil(tiles / device.multiprocessors);
-    const double products = static_cast<double>(tile.m) * tile.n * static_cast<double>(e.k);
-    double clocks =
-        waves * products / products_per_clock(point.dtype(Role::accumulator_type), tile.m);
-    if (point.value(Role::layouts).text == "xxx") clocks *= 1.5;
-    const EpilogueTraffic traffic = epilogue_traffic(gemm);
-    clocks += waves * tile.m * tile.n * traffic.clocks_per_element;
-    const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
-                         static_cast<double>(gemm.b().tensor().span_bytes()) +
-                         static_cast<double>(gemm.out().span_bytes()) + traffic.bytes;
-    const double seconds = std::max(clocks / device.clock_hz, bytes / device.memory_bytes_per_s);
-    return Prediction{device.launch_seconds + seconds, {}};
+  cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
+                       const cost::DeviceModel& device) const override {
+    const cost::Work work = cost::work_of(gemm, false, epilogue_traffic(gemm));
+    return {cost::Family::simt, work, design_of(config_of(point), work, device), {}};
   }
 
   void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,

@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "estoc/arguments.hpp"
-#include "providers/cuda/built_in_class.h"
+#include "cost/gemm_work.h"
 #include "providers/cuda/config_text.h"
-#include "providers/cuda/device_model.h"
 #include "providers/cuda/epilogue_launch.h"
+#include "providers/cuda/gemm_class.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/sm80_space.h"
 
@@ -25,12 +25,12 @@ constexpr std::int64_t kMostExtent = std::int64_t{1} << 27;
 constexpr std::int64_t kMostTiles = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kMostBatchCtas = 65535;
 
-/// Sustained multiply-adds of a multiprocessor in one clock, by mma.sync on whole tiles.
-double products_per_clock(const Sm80GemmConfig& config, Target target) {
-  const bool large = target.cc() == 80 || target.cc() >= 90;
-  const double f16 = large ? 1024 : 512;
+/// Multiply-adds of a multiprocessor in one clock, by mma.sync on whole tiles.
+double products_per_clock(const Sm80GemmConfig& config, const cost::DeviceModel& device) {
+  // wgmma alone reaches what the data sheets of Hopper and later say.
+  const double f16 = device.f16_products;
   double rate = f16;
-  if (config.accumulator == abi::Type::f64) rate = target.cc() == 80 ? 64 : large ? 110 : 2;
+  if (config.accumulator == abi::Type::f64) rate = device.f64_products;
   if (config.a == abi::Type::tf32) rate = f16 / 2;
   if (config.accumulator == abi::Type::i32) rate = 2 * f16;
   const int bytes = abi::type_bytes(config.a);
@@ -42,6 +42,36 @@ double products_per_clock(const Sm80GemmConfig& config, Target target) {
   const double reached = area >= 128 * 128 ? 0.8 : area >= 64 * 128 ? 0.65 : 0.5;
   const double copied = std::min(config.a_copy, config.b_copy) == 16 ? 1.0 : 0.7;
   return rate * reached * copied;
+}
+
+/// CTAs that a multiprocessor holds: by shared memory, and by registers as the compiler gives them.
+int ctas_of(const Sm80GemmConfig& config, const cost::DeviceModel& device) {
+  constexpr int kRegisters = 65536;
+  const int sums =
+      config.warp_rows() * config.warp_columns() / 32 * (abi::type_bytes(config.accumulator) / 4);
+  const int registers = std::min(sums + 80, 255) * config.threads();
+  const int shared = shared_bytes_of(device.target) / config.shared_bytes();
+  return std::max(std::min(shared, kRegisters / registers), 1);
+}
+
+cost::Design design_of(const Sm80GemmConfig& config, const cost::Work& work,
+                       const cost::DeviceModel& device) {
+  const double area = static_cast<double>(config.tile_m) * config.tile_n;
+  cost::Design design;
+  design.tile_m = config.tile_m;
+  design.tile_n = config.tile_n;
+  design.tile_k = config.tile_k;
+  design.stages = config.stages;
+  design.ctas_per_multiprocessor = ctas_of(config, device);
+  design.stage_clocks = area * config.tile_k / products_per_clock(config, device);
+  design.start_clocks = 2000;
+  design.store_clocks = area * (work.out_bytes / 48 + work.epilogue_clocks);
+  design.integers = config.accumulator == abi::Type::i32;
+  design.a_m_major = config.a_m_major;
+  design.b_n_major = config.b_n_major;
+  design.plain_stores = !config.out_vectors;
+  design.copy_bytes = std::min(config.a_copy, config.b_copy);
+  return design;
 }
 
 /// The configuration with an epilogue or without.
@@ -77,7 +107,7 @@ estoc_kernel(const __grid_constant__ Sm80GemmParameters parameters,
 }
 )";
 
-class Sm80Gemm final : public BuiltInClass {
+class Sm80Gemm final : public GemmClass {
  public:
   std::string_view name() const override { return "sm80_gemm"; }
   Operation operation() const override { return Operation::gemm; }
@@ -120,31 +150,13 @@ class Sm80Gemm final : public BuiltInClass {
                               part_counts(sm80_config(point), gemm.extents(), transposed));
   }
 
-  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
-                                    Target target) const override {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const GemmExtents& e = gemm.extents();
-    const DeviceModel device = device_model(target);
+  cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
+                       const cost::DeviceModel& device) const override {
     const Sm80GemmConfig config = sm80_config(point);
-    const Shape3 tile = point.shape(Role::tile);
-    const double tiles = static_cast<double>(ceil_div(e.m, tile.m)) *
-                         static_cast<double>(ceil_div(e.n, tile.n)) * static_cast<double>(e.l);
-    // Small tiles run several to a multiprocessor.
-    const double together = std::max(
-        1.0, std::floor(static_cast<double>(shared_bytes_of(target)) / config.shared_bytes()));
-    const double waves = std::ceil(tiles / device.multiprocessors / together) * together;
-    const double k = static_cast<double>(ceil_div(e.k, tile.k)) * tile.k;
-    const EpilogueTraffic traffic = epilogue_traffic(gemm);
-    const double area = static_cast<double>(tile.m) * tile.n;
-    const double clocks = waves * (2000 / together + area * k / products_per_clock(config, target) +
-                                   area * traffic.clocks_per_element);
-    const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
-                         static_cast<double>(gemm.b().tensor().span_bytes()) +
-                         static_cast<double>(gemm.out().span_bytes()) + traffic.bytes;
-    const double seconds = std::max(clocks / device.clock_hz, bytes / device.memory_bytes_per_s);
+    const cost::Work work = cost::work_of(gemm, sm80_transposed(point), epilogue_traffic(gemm));
     Knobs knobs;
     knobs.swizzle = 8;
-    return Prediction{device.launch_seconds + seconds, knobs};
+    return {cost::Family::sm80, work, design_of(config, work, device), knobs};
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,

@@ -1,15 +1,19 @@
-// Predicts the time of an sm90_gemm kernel and chooses its knobs.
+// How sm90_gemm carries out a product, for the prediction of its time; and its knobs.
 #pragma once
 
+#include "cost/execution.h"
+#include "cost/gemm_work.h"
 #include "estoc/abi.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/kernel_class.hpp"
-#include "providers/cuda/device_model.h"
 
 namespace estoc::cuda {
 
-/// Time by the slower of tensor cores, shared memory, L2 cache and HBM, in waves of tiles.
-Prediction predict_sm90(const abi::Sm90GemmConfig& config, bool transposed,
-                        const GemmArguments& gemm, const DeviceModel& device);
+/// The design of a configuration on this work, clocks of arithmetic and of stores included.
+cost::Design sm90_design(const abi::Sm90GemmConfig& config, const cost::Work& work);
+
+/// Rasterisation: along the side with more tiles, in groups that share their operands in the L2
+/// cache.
+Knobs sm90_knobs(const abi::Sm90GemmConfig& config, const cost::Work& work);
 
 }  // namespace estoc::cuda

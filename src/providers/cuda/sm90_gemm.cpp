@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "estoc/arguments.hpp"
-#include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
-#include "providers/cuda/device_model.h"
+#include "providers/cuda/epilogue_launch.h"
+#include "providers/cuda/gemm_class.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/sm90_cost.h"
 #include "providers/cuda/sm90_epilogue.h"
@@ -132,7 +132,7 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
 }
 )";
 
-class Sm90Gemm final : public BuiltInClass {
+class Sm90Gemm final : public GemmClass {
  public:
   explicit Sm90Gemm(bool fast) : fast_(fast), space_(make_sm90_space(fast)) {}
 
@@ -182,10 +182,11 @@ class Sm90Gemm final : public BuiltInClass {
                               sm90_part_counts(sm90_config(point), gemm.extents(), transposed));
   }
 
-  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
-                                    Target target) const override {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    return predict_sm90(sm90_config(point), sm90_transposed(point), gemm, device_model(target));
+  cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
+                       const cost::DeviceModel& /*device*/) const override {
+    const Sm90GemmConfig config = sm90_config(point);
+    const cost::Work work = cost::work_of(gemm, sm90_transposed(point), epilogue_traffic(gemm));
+    return {cost::Family::sm90, work, sm90_design(config, work), sm90_knobs(config, work)};
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,

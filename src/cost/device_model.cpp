@@ -1,0 +1,106 @@
+// What the cost models know of a device: measured on it, or from its data sheet.
+#include "cost/device_model.h"
+
+#include <array>
+#include <map>
+
+#include "jit/driver.h"
+
+namespace estoc::cost {
+namespace {
+
+// Data sheets: A100 80GB SXM, L40S, GeForce RTX 3090, 4090 and 5090, RTX PRO 6000, B200, GB300.
+// Clocks are those that are kept under load: about 0.85 of the highest where nobody measured.
+constexpr std::array kModels{
+    DeviceModel{.name = "H200", .target = Target::sm(90, true), .measured = true},
+    DeviceModel{.name = "H100 80GB HBM3",
+                .target = Target::sm(90, true),
+                .measured = true,
+                .memory_bytes_per_s = 2.9e12},
+    DeviceModel{.name = "A100",
+                .target = Target::sm(80),
+                .multiprocessors = 108,
+                .clock_hz = 1.3e9,
+                .memory_bytes_per_s = 1.7e12,
+                .l2_bytes = 40e6,
+                .f64_products = 64},
+    DeviceModel{.name = "L40S",
+                .target = Target::sm(89),
+                .multiprocessors = 142,
+                .clock_hz = 2.1e9,
+                .memory_bytes_per_s = 0.78e12,
+                .l2_bytes = 96e6,
+                .f16_products = 512,
+                .f64_products = 2},
+    DeviceModel{.name = "RTX 4090",
+                .target = Target::sm(89),
+                .multiprocessors = 128,
+                .clock_hz = 2.3e9,
+                .memory_bytes_per_s = 0.9e12,
+                .l2_bytes = 72e6,
+                .f16_products = 512,
+                .f64_products = 2},
+    DeviceModel{.name = "RTX 3090",
+                .target = Target::sm(86),
+                .multiprocessors = 82,
+                .clock_hz = 1.5e9,
+                .memory_bytes_per_s = 0.84e12,
+                .l2_bytes = 6e6,
+                .f16_products = 512,
+                .f64_products = 2},
+    DeviceModel{.name = "B200",
+                .target = Target::sm(100, true),
+                .multiprocessors = 148,
+                .clock_hz = 1.6e9,
+                .memory_bytes_per_s = 7.2e12,
+                .l2_bytes = 126e6,
+                .f64_products = 64},
+    DeviceModel{.name = "B300",
+                .target = Target::sm(103, true),
+                .multiprocessors = 148,
+                .clock_hz = 1.6e9,
+                .memory_bytes_per_s = 7.2e12,
+                .l2_bytes = 126e6,
+                .f64_products = 64},
+    DeviceModel{.name = "RTX 5090",
+                .target = Target::sm(120, true),
+                .multiprocessors = 170,
+                .clock_hz = 2.0e9,
+                .memory_bytes_per_s = 1.6e12,
+                .l2_bytes = 96e6,
+                .f16_products = 512,
+                .f64_products = 2},
+};
+
+const DeviceModel& model_for(Target target) {
+  for (const DeviceInfo& device : jit::devices()) {
+    if (device.target.cc() != target.cc()) continue;
+    if (const DeviceModel* known = find_device_model(device.name)) return *known;
+  }
+  for (const DeviceModel& model : kModels) {
+    if (model.target.cc() == target.cc()) return model;
+  }
+  return target.cc() < 90 ? kModels[2] : kModels[0];
+}
+
+}  // namespace
+
+const DeviceModel* find_device_model(std::string_view device_name) {
+  for (const DeviceModel& model : kModels) {
+    if (device_name.find(model.name) != std::string_view::npos) return &model;
+  }
+  return nullptr;
+}
+
+const DeviceModel& device_model(Target target) {
+  static const auto models = [] {
+    std::array<const DeviceModel*, 256> found{};
+    for (const int cc : {80, 86, 87, 89, 90, 100, 103, 110, 120, 121})
+      found[static_cast<std::size_t>(cc)] = &model_for(Target::sm(cc));
+    return found;
+  }();
+  const DeviceModel* const model = models[static_cast<std::size_t>(target.cc()) % models.size()];
+  return model != nullptr ? *model : kModels[0];
+}
+
+}  // namespace estoc::cost

@@ -1,0 +1,61 @@
+// How a kernel carries out a GEMM: tiles, waves, and the time that each resource needs by itself.
+#pragma once
+
+#include <cstdint>
+
+#include "cost/device_model.h"
+
+namespace estoc::cost {
+
+/// A GEMM in the orientation of a kernel's code (rows and columns exchanged where it computes the
+/// transposed product), and what moves.
+struct Work {
+  double m = 1, n = 1, k = 1, l = 1;
+  double element_bytes = 2;
+  double out_bytes = 2;       ///< of an element that is stored
+  double compulsory = 0;      ///< bytes that must move between memory and device
+  double extra_bytes = 0;     ///< of those, what the epilogue adds
+  double epilogue_clocks = 0; ///< of a multiprocessor for an element
+};
+
+enum class Overlap : std::uint8_t {
+  none,     ///< a CTA has one consumer, which computes and then stores
+  halves,   ///< two consumers share a tile and store it together
+  pingpong  ///< one consumer stores while the other computes
+};
+
+/// A kernel's design, as far as its time depends on it.
+struct Design {
+  double tile_m = 64, tile_n = 64, tile_k = 64;
+  int cluster_m = 1, cluster_n = 1;
+  int stages = 2;
+  int ctas_per_multiprocessor = 1;
+  double stage_clocks = 1;  ///< of a multiprocessor's arithmetic for one tile of K
+  double start_clocks = 1500;
+  double store_clocks = 0;  ///< of one tile's output and its epilogue
+  Overlap overlap = Overlap::none;
+  bool promoted = false;     ///< sums of 8-bit floats are added to registers tile by tile
+  bool integers = false;
+  bool a_m_major = false;
+  bool b_n_major = false;
+  int copy_bytes = 16;       ///< that one instruction moves from global memory
+  bool plain_stores = false; ///< threads store their elements, for rows that are not aligned
+};
+
+/// Seconds of each resource and what they were worked out from.
+struct Execution {
+  double clusters = 1;
+  double slots = 1;   ///< clusters that live at once
+  double exact_waves = 1;
+  double waves = 1;   ///< whole ones
+  double k_tiles = 1;
+  double live_ctas = 1;
+  double bytes_in_flight = 0;
+  double arithmetic = 0, l2 = 0, memory = 0, store = 0, fill = 0, launch = 0;  ///< seconds
+  double seconds = 0;  ///< of all, before the residual
+};
+
+/// Resources are added in a 2-norm, since they overlap in part; what nothing overlaps is added to it.
+Execution execute(const Work& work, const Design& design, const DeviceModel& device);
+
+}  // namespace estoc::cost

@@ -1,0 +1,29 @@
+// The predicted time of a kernel: the physical model, and what tables of measurements add to it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cost/execution.h"
+#include "estoc/kernel_class.hpp"
+
+namespace estoc::cost {
+
+/// Kernels that share the coefficients of a residual.
+enum class Family : std::uint8_t { sm90, sm80, simt };
+
+/// How a kernel carries out a problem.
+struct Plan {
+  Family family = Family::sm90;
+  Work work;
+  Design design;
+  Knobs knobs;
+};
+
+/// Seconds of one launch.
+double predicted_seconds(const Plan& plan, const DeviceModel& device);
+
+/// What they are made of: the seconds of each resource, counts, and the factor of the residual.
+std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel& device);
+
+}  // namespace estoc::cost

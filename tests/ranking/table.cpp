@@ -1,0 +1,53 @@
+// Tables of `estoc bench --table`, read for replaying and fitting the ranking.
+#include "table.h"
+
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "estoc/problem.hpp"
+
+namespace estoc::ranking {
+namespace {
+
+using Json = nlohmann::json;
+
+TableEntry entry_of(const Json& json) {
+  TableEntry entry{json.at(0).get<std::string>(), 1e-6 * json.at(1).get<double>(), {}};
+  if (json.size() > 3) json.at(3).get_to(entry.facts);
+  return entry;
+}
+
+TableRow row_of(const Json& json) {
+  TableRow row;
+  json.at("problem").get_to(row.problem);
+  Problem problem = Problem::parse(row.problem);
+  problem.complete();
+  row.arguments = problem.arguments(Device::cpu());
+  for (const Json& entry : json.at("kernels"))
+    row.entries.push_back(entry_of(entry));
+  return row;
+}
+
+}  // namespace
+
+Table read_table(std::istream& lines) {
+  Table table;
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    try {
+      const Json json = Json::parse(line);
+      if (json.contains("estoc_table")) {
+        json.at("device").get_to(table.device);
+      } else {
+        table.rows.push_back(row_of(json));
+      }
+    } catch (const std::exception& error) {
+      throw std::runtime_error("line " + std::to_string(number) + ": " + error.what());
+    }
+  }
+  return table;
+}
+
+}  // namespace estoc::ranking

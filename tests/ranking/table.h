@@ -1,0 +1,35 @@
+// Tables of `estoc bench --table`, read for replaying and fitting the ranking.
+#pragma once
+
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "estoc/arguments.hpp"
+
+namespace estoc::ranking {
+
+/// One kernel's time on a problem.
+struct TableEntry {
+  std::string kernel;
+  double seconds = 0;
+  std::map<std::string, double> facts;  ///< of kernels that exist beside their device alone
+};
+
+struct TableRow {
+  std::string problem;
+  std::unique_ptr<RuntimeArguments> arguments;
+  std::vector<TableEntry> entries;
+};
+
+struct Table {
+  std::string device;
+  std::vector<TableRow> rows;
+};
+
+/// Reads lines of JSON. Throws std::exception with the line where one is none of a table.
+Table read_table(std::istream& lines);
+
+}  // namespace estoc::ranking
