@@ -135,7 +135,9 @@ ESTOC_DRIVER_CALL cuDeviceGetAttribute(int* value, jit::DeviceAttribute which, C
       *value = cc % 10;
       return kCudaSuccess;
     case jit::kMultiprocessorCount:
-      *value = 4;
+      *value = 0;
+      for (const int group : kMultiprocessorGroups)
+        *value += group;
       return kCudaSuccess;
     case jit::kL2CacheSize:
       *value = 1 << 20;

@@ -121,6 +121,16 @@ CUresult read_attributes(const jit::CUlaunchConfig& config, Launch& launch) {
   return kCudaSuccess;
 }
 
+/// CTAs of this geometry that share a multiprocessor.
+unsigned ctas_of_multiprocessor(const Launch& launch) {
+  constexpr unsigned kThreads = 2048;
+  constexpr unsigned kSharedBytes = 228 << 10;
+  constexpr unsigned kReservedBytes = 1 << 10;
+  const unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
+  return std::min(kThreads / std::max(threads, 1U),
+                  kSharedBytes / (launch.shared_bytes + kReservedBytes));
+}
+
 CUresult check_launch(const Launch& launch) {
   const auto device = static_cast<std::size_t>(launch.context->device);
   const unsigned allowed = std::max(kFreeSharedBytes, launch.kernel->shared_bytes[device]);
@@ -227,6 +237,30 @@ ESTOC_DRIVER_CALL cuFuncLoad(jit::CUfunction /*function*/) {
 ESTOC_DRIVER_CALL cuFuncGetAttribute(int* value, jit::FunctionAttribute which,
                                      jit::CUfunction /*function*/) {
   *value = which == jit::kFunctionMaxThreadsPerBlock ? 1024 : 0;
+  return kCudaSuccess;
+}
+
+ESTOC_DRIVER_CALL cuOccupancyMaxActiveClusters(int* clusters, jit::CUfunction function,
+                                               const jit::CUlaunchConfig* config) {
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  Launch launch{.kernel = reinterpret_cast<jit::KernelHandle*>(function),
+                .context = current_context(),
+                .block = {config->block_x, config->block_y, config->block_z},
+                .shared_bytes = config->shared_bytes};
+  if (const CUresult result = read_attributes(*config, launch); result != kCudaSuccess) {
+    return result;
+  }
+  if (const CUresult result = check_launch(launch); result != kCudaSuccess) return result;
+  const auto device = static_cast<std::size_t>(launch.context->device);
+  if (state().devices[device].target.cc() < 90) {
+    return refuse(kCudaErrorInvalidValue, "the device has no clusters");
+  }
+  const unsigned size = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+  *clusters = 0;
+  for (const int group : kMultiprocessorGroups) {
+    const unsigned ctas = static_cast<unsigned>(group) * ctas_of_multiprocessor(launch);
+    *clusters += static_cast<int>(ctas / std::max(size, 1U));
+  }
   return kCudaSuccess;
 }
 

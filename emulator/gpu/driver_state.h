@@ -66,6 +66,10 @@ struct State {
 /// Bytes of memory of every device.
 inline constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;
 
+/// Multiprocessors of every device, by the groups that a cluster has to lie within; they differ, as
+/// on cards.
+inline constexpr std::array kMultiprocessorGroups{5, 1};
+
 /// Devices as ESTOC_VIRTUAL_GPU names them by their targets, apart by commas; else two of sm_90a.
 State& state();
 

@@ -42,6 +42,15 @@ struct PlanDevice {
                       const std::uint64_t* extents, const std::uint64_t* strides,
                       const std::uint32_t* box, const std::uint32_t* element_strides,
                       int interleave, int swizzle, int l2_promotion, int fill) = nullptr;
+  /// Ordinal of the CUDA device, for the functions that are asked about it.
+  int index = -1;
+  /// How many clusters of `size` CTAs device `index` runs at once when a CTA takes a whole
+  /// multiprocessor; 0 as long as nobody has asked the driver. May be null.
+  int (*resident_clusters)(int index, int size) = nullptr;
+
+  /// The same number where it is known, else as if any multiprocessors could form a cluster; at
+  /// least 1. `size` is 1 or more.
+  int clusters_at_once(int size) const;
 };
 
 /// What a launch consists of: kernels and fills, started in order on one stream. It holds
@@ -138,7 +147,8 @@ class CudaKernelClass : public KernelClass {
                               const EpilogueGraph& epilogue) const;
 
   /// Adds the steps of a launch on arguments that have data to `plan`. None are legal, as for an
-  /// empty output. The workspace has at least workspace_size() bytes.
+  /// empty output. The workspace has at least workspace_size() bytes. Asked a second time for the
+  /// same launch when it is the first to tell how many clusters the device runs at once.
   virtual void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
                     const Workspace& workspace, LaunchPlan& plan) const = 0;
 

@@ -74,6 +74,7 @@ bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& mis
   get(t.event_synchronize, "cuEventSynchronize");
   get(t.event_elapsed_time, "cuEventElapsedTime");
   get(t.tensor_map_encode_tiled, "cuTensorMapEncodeTiled");
+  (void)library.load(t.occupancy_max_active_clusters, "cuOccupancyMaxActiveClusters");
   return missing.empty();
 }
 

@@ -15,7 +15,8 @@
 namespace estoc::jit {
 
 /// The driver's functions that Estoc calls, named as in its reference without `cu` and version
-/// suffix. Every pointer is set when the table exists (driver 12.0 or newer).
+/// suffix. Every pointer is set when the table exists (driver 12.0 or newer), but for those that
+/// say otherwise.
 struct DriverTable {
   CUresult (*init)(unsigned flags);
   CUresult (*driver_get_version)(int* version);
@@ -48,6 +49,9 @@ struct DriverTable {
   CUresult (*func_load)(CUfunction);
   CUresult (*func_get_attribute)(int*, FunctionAttribute, CUfunction);
   CUresult (*launch_kernel_ex)(const CUlaunchConfig*, CUkernel, void** parameters, void** extra);
+
+  /// Null in a driver that does not have it.
+  CUresult (*occupancy_max_active_clusters)(int* clusters, CUfunction, const CUlaunchConfig*);
 
   CUresult (*mem_alloc)(CUdeviceptr*, std::size_t);
   CUresult (*mem_free)(CUdeviceptr);

@@ -1,6 +1,8 @@
 // Starting the steps of a plan on a stream.
 #include "jit/launch.h"
 
+#include "jit/resident_clusters.h"
+
 namespace estoc::jit {
 namespace {
 
@@ -44,13 +46,18 @@ CUresult start_fill(const DriverTable& table, const Step& step, CUstream stream)
 
 }  // namespace
 
-void prepare_plan(const LaunchPlan& plan, LoadedUnit& unit, int device, CUcontext context) {
+bool prepare_plan(const LaunchPlan& plan, LoadedUnit& unit, int device, CUcontext context) {
+  bool learnt = false;
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Step& step = plan.step(i);
-    if (step.address == nullptr) {
-      unit.prepare(step.entry, device, context, step.geometry.shared_bytes);
-    }
+    if (step.address != nullptr) continue;
+    unit.prepare(step.entry, device, context, step.geometry.shared_bytes);
+    const int size = cluster_size(step.geometry);
+    if (size == 1 || resident_clusters(device, size) != 0) continue;
+    const DeviceInfo& info = devices()[static_cast<std::size_t>(device)];
+    learnt |= learn_resident_clusters(driver(), info, unit.entry(step.entry), step.geometry);
   }
+  return learnt;
 }
 
 void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUnit& unit,

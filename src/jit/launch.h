@@ -8,8 +8,10 @@
 
 namespace estoc::jit {
 
-/// Prepares every entry that `plan` starts for `device` and `context`, which is current.
-void prepare_plan(const LaunchPlan& plan, LoadedUnit& unit, int device, CUcontext context);
+/// Prepares every entry that `plan` starts for `device` and `context`, which is current. True when
+/// the device's resident clusters turned out to be others than the plan had to assume: made again,
+/// it may differ.
+bool prepare_plan(const LaunchPlan& plan, LoadedUnit& unit, int device, CUcontext context);
 
 /// Starts the steps in order; the stream's context must be current and the plan prepared for it.
 void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUnit& unit,

@@ -1,6 +1,8 @@
 // Fills in the steps of a launch and their parameters.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "estoc/cuda_kernel_class.hpp"
 #include "estoc/status.hpp"
 
@@ -12,6 +14,11 @@ namespace {
 }
 
 }  // namespace
+
+int PlanDevice::clusters_at_once(int size) const {
+  const int known = resident_clusters != nullptr ? resident_clusters(index, size) : 0;
+  return std::max(known > 0 ? known : multiprocessors / size, 1);
+}
 
 LaunchPlan::Step& LaunchPlan::next_step() {
   if (steps_used_ == kMostSteps) throw_full("steps", kMostSteps);

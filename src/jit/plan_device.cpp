@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "jit/driver.h"
+#include "jit/resident_clusters.h"
 
 namespace estoc::jit {
 namespace {
@@ -12,7 +13,9 @@ std::vector<PlanDevice> describe_devices() {
   std::vector<PlanDevice> described;
   for (const DeviceInfo& device : devices()) {
     described.push_back({.multiprocessors = device.multiprocessors,
-                         .encode_tiled = driver().tensor_map_encode_tiled});
+                         .encode_tiled = driver().tensor_map_encode_tiled,
+                         .index = device.index,
+                         .resident_clusters = resident_clusters});
   }
   return described;
 }

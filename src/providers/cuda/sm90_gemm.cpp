@@ -251,12 +251,11 @@ static_assert(sizeof(Sm90GemmParameters) == {});
     const auto clusters =
         static_cast<unsigned>(std::int64_t{parameters.tiles_m} * parameters.tiles_n * parameters.l);
     const auto size = static_cast<unsigned>(config.cluster_size());
-    const auto room = static_cast<unsigned>(plan.device().multiprocessors);
-    const CudaGeometry geometry{
-        .grid = {std::min(clusters, std::max(room / size, 1U)) * size, 1, 1},
-        .block = {static_cast<unsigned>(config.threads()), 1, 1},
-        .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
-        .cluster = {size, 1, 1}};
+    const auto room = static_cast<unsigned>(plan.device().clusters_at_once(config.cluster_size()));
+    const CudaGeometry geometry{.grid = {std::min(clusters, room) * size, 1, 1},
+                                .block = {static_cast<unsigned>(config.threads()), 1, 1},
+                                .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
+                                .cluster = {size, 1, 1}};
     plan.kernel(geometry, parameters);
   }
 
