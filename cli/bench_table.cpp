@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -36,19 +35,16 @@ std::string knobs_text(const Knobs& knobs) {
   return text;
 }
 
-/// Microseconds with four significant digits.
-double rounded_microseconds(double seconds) {
-  const double us = seconds * 1e6;
-  if (us <= 0) return 0;
-  const double unit = std::pow(10.0, std::floor(std::log10(us)) - 3);
-  return std::round(us / unit) * unit;
+/// A number with four significant digits, which JSON then writes in few.
+double rounded(double value) {
+  return std::stod(fmt::format("{:.4g}", value));
 }
 
 /// What a kernel that cannot be rebuilt from its name is known by.
 Json facts_of(const Kernel& kernel, const RuntimeArguments& arguments) {
   Json facts = Json::object();
   for (const PredictionPart& part : kernel.prediction_parts(arguments)) {
-    if (part.unit != PredictionPart::Unit::seconds) facts[part.name] = part.value;
+    if (part.unit != PredictionPart::Unit::seconds) facts[part.name] = rounded(part.value);
   }
   return facts;
 }
@@ -165,13 +161,13 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
     const KernelTiming& timing = measured.timings[i];
     if (!timing.problem.empty()) continue;
     Json entry = Json::array(
-        {kernel.name(), rounded_microseconds(timing.median), knobs_text(kernel.knobs())});
+        {kernel.name(), rounded(1e6 * timing.median), knobs_text(kernel.knobs())});
     if (kernel.kernel_class().needs_device()) entry.push_back(facts_of(kernel, arguments));
     kernels.push_back(std::move(entry));
   }
   return {{"problem", row.problem.text},
-          {"clock", measured.card.sm_clock_mhz},
-          {"watts", measured.card.watts},
+          {"clock", rounded(measured.card.sm_clock_mhz)},
+          {"watts", rounded(measured.card.watts)},
           {"kernels", std::move(kernels)}};
 }
 

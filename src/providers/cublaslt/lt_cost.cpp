@@ -65,6 +65,10 @@ std::vector<PredictionPart> parts_of_facts(const LtFacts& facts, Formulation for
           count("cluster m", facts.cluster_m),
           count("cluster n", facts.cluster_n),
           count("algorithm", facts.algorithm),
+          count("tile id", facts.tile_id),
+          count("inner shape", facts.inner_shape_id),
+          count("swizzle", facts.swizzle),
+          count("reduction", facts.reduction),
           count("workspace bytes", facts.workspace_bytes),
           count("answer", answer),
           count("row formulation", formulation == Formulation::row)};
