@@ -20,6 +20,7 @@ struct DeviceModel {
   double memory_seconds = 1.2e-6;            ///< from asking for a byte to having it
   double l2_bytes = 50e6;
   double l2_per_clock = 58;                  ///< bytes that a multiprocessor gets from the L2 cache
+  double l2_distinct_per_clock = 32;         ///< of those, that its neighbours do not ask for too
   double launch_seconds = 3e-6;
   double f16_products = 1024;                ///< multiply-adds of a multiprocessor in a clock
   double f64_products = 128;                 ///< by mma.sync; half as many without

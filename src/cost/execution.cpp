@@ -7,6 +7,8 @@
 namespace estoc::cost {
 namespace {
 
+// CTAs that work beside each other find each other's tiles on their way from the L2 cache.
+constexpr double kNeighbours = 8;
 // Of a store that runs beside the other consumer's products, this part delays them.
 constexpr double kSeenStore = 0.2;
 
@@ -22,6 +24,26 @@ double live_clusters(const Design& design, const DeviceModel& device) {
 }
 
 }  // namespace
+
+double distinct_bytes(const Work& work, const Design& design, double window) {
+  const double size = design.cluster_m * design.cluster_n;
+  const double high = design.tile_m * design.cluster_m;
+  const double wide = design.tile_n * design.cluster_n;
+  const double tiles_m = ceil_div(work.m, high);
+  const double tiles_n = ceil_div(work.n, wide);
+  const double k_bytes = std::min(design.tile_k, work.k) * work.element_bytes;
+  const double taken = std::clamp(window / size, 1.0, tiles_m * tiles_n);
+  const double inner = design.along_m ? tiles_m : tiles_n;
+  const double outer = design.along_m ? tiles_n : tiles_m;
+  const double group = std::min<double>(design.group, inner);
+  const double bands = std::max(ceil_div(taken, group * outer), 1.0);
+  const double inner_tiles = bands > 1 ? std::min(group * bands, inner) : std::min(taken, group);
+  const double outer_tiles = std::min(ceil_div(taken, group), outer);
+  const double a_tiles = design.along_m ? inner_tiles : outer_tiles;
+  const double b_tiles = design.along_m ? outer_tiles : inner_tiles;
+  return k_bytes * (a_tiles * std::min(high, work.m) + b_tiles * std::min(wide, work.n)) /
+         (taken * size);
+}
 
 Execution execute(const Work& work, const Design& design, const DeviceModel& device) {
   Execution e;
@@ -49,7 +71,11 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
                             : e.waves;
   const double clock = 1 / device.clock_hz;
   e.arithmetic = rounds * e.k_tiles * design.stage_clocks * clock;
-  e.l2 = rounds * e.k_tiles * own / device.l2_per_clock * clock;
+  e.neighbour_bytes = distinct_bytes(work, design, kNeighbours);
+  e.wave_bytes = distinct_bytes(work, design, device.multiprocessors);
+  const double l2_clocks =
+      std::max(own / device.l2_per_clock, e.neighbour_bytes / device.l2_distinct_per_clock);
+  e.l2 = rounds * e.k_tiles * l2_clocks * clock;
   const double reached =
       std::min(device.memory_bytes_per_s, e.bytes_in_flight / device.memory_seconds);
   e.memory = work.compulsory / std::max(reached, 1.0);

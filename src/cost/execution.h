@@ -15,7 +15,9 @@ struct Work {
   double out_bytes = 2;       ///< of an element that is stored
   double compulsory = 0;      ///< bytes that must move between memory and device
   double extra_bytes = 0;     ///< of those, what the epilogue adds
-  double epilogue_clocks = 0; ///< of a multiprocessor for an element
+  double epilogue_clocks = 0;  ///< of a multiprocessor for an element
+  /// Rows in memory that are no whole number of 128-byte lines.
+  bool a_split = false, b_split = false, out_split = false;
 };
 
 enum class Overlap : std::uint8_t {
@@ -29,6 +31,8 @@ struct Design {
   double tile_m = 64, tile_n = 64, tile_k = 64;
   int cluster_m = 1, cluster_n = 1;
   int stages = 2;
+  bool along_m = true;  ///< tiles are taken in columns of `group`, else in rows of as many
+  int group = 8;
   int ctas_per_multiprocessor = 1;
   double stage_clocks = 1;  ///< of a multiprocessor's arithmetic for one tile of K
   double start_clocks = 1500;
@@ -51,9 +55,15 @@ struct Execution {
   double k_tiles = 1;
   double live_ctas = 1;
   double bytes_in_flight = 0;
+  /// Bytes of a tile of K that a CTA has for itself among those next to it, and in a wave.
+  double neighbour_bytes = 0, wave_bytes = 0;
   double arithmetic = 0, l2 = 0, memory = 0, store = 0, fill = 0, launch = 0;  ///< seconds
   double seconds = 0;  ///< of all, before the residual
 };
+
+/// Bytes of a tile of K that a CTA does not share with the others of a window of so many CTAs whose
+/// tiles follow each other.
+double distinct_bytes(const Work& work, const Design& design, double window);
 
 /// Resources are added in a 2-norm, since they overlap in part; what nothing overlaps is added to it.
 Execution execute(const Work& work, const Design& design, const DeviceModel& device);

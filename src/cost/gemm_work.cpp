@@ -18,6 +18,12 @@ double matrix_bytes(const MatrixView& view) {
          static_cast<double>(batches) * dtype_bits(view.dtype) / 8;
 }
 
+/// Whether rows in memory begin or end within lines of 128 bytes.
+bool splits_lines(const MatrixView& view) {
+  const std::int64_t step = view.is_row_major() ? view.row_stride : view.column_stride;
+  return step * dtype_bits(view.dtype) / 8 % 128 != 0;
+}
+
 }  // namespace
 
 Work work_of(const GemmArguments& gemm, bool transposed, const EpilogueTraffic& traffic) {
@@ -30,6 +36,9 @@ Work work_of(const GemmArguments& gemm, bool transposed, const EpilogueTraffic& 
                     matrix_bytes(gemm.out_matrix()) + traffic.bytes;
   work.extra_bytes = traffic.bytes;
   work.epilogue_clocks = traffic.clocks_per_element;
+  work.a_split = splits_lines(transposed ? gemm.b_matrix() : gemm.a_matrix());
+  work.b_split = splits_lines(transposed ? gemm.a_matrix() : gemm.b_matrix());
+  work.out_split = splits_lines(gemm.out_matrix());
   return work;
 }
 

@@ -7,6 +7,13 @@
 
 namespace estoc::cost {
 
+Plan with_knobs(Plan plan, const Knobs& knobs) {
+  plan.knobs = knobs;
+  plan.design.along_m = knobs.raster == Knobs::Raster::along_m;
+  plan.design.group = knobs.swizzle;
+  return plan;
+}
+
 double predicted_seconds(const Plan& plan, const DeviceModel& device) {
   const Execution execution = execute(plan.work, plan.design, device);
   return execution.seconds * residual_factor(plan, execution, device);

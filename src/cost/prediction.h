@@ -20,6 +20,9 @@ struct Plan {
   Knobs knobs;
 };
 
+/// The plan with other knobs.
+Plan with_knobs(Plan plan, const Knobs& knobs);
+
 /// Seconds of one launch.
 double predicted_seconds(const Plan& plan, const DeviceModel& device);
 

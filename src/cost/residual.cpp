@@ -52,7 +52,13 @@ Features features_of(const Work& work, const Design& design, const Execution& e,
           log_of(work.out_bytes),
           static_cast<float>(work.extra_bytes / (work.compulsory + 1)),
           log_of(1 + 100 * work.epilogue_clocks),
-          design.integers ? 1.0F : 0.0F};
+          design.integers ? 1.0F : 0.0F,
+          work.a_split ? 1.0F : 0.0F,
+          work.b_split ? 1.0F : 0.0F,
+          work.out_split ? 1.0F : 0.0F,
+          log_of(e.neighbour_bytes + 1),
+          log_of(e.wave_bytes + 1),
+          design.along_m ? 1.0F : 0.0F};
 }
 
 double residual_factor(const Plan& /*plan*/, const Execution& /*execution*/,

@@ -7,7 +7,7 @@
 
 namespace estoc::cost {
 
-inline constexpr int kFeatures = 34;
+inline constexpr int kFeatures = 40;
 using Features = std::array<float, kFeatures>;
 
 /// How many times as long as the physical model says a kernel takes, as learned from tables; 1 on

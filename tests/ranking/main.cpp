@@ -26,8 +26,8 @@ int main(int, char** argv) {
         const Kernel kernel = kernel_by_name(entry.kernel);
         const auto* kernel_class = dynamic_cast<const cuda::GemmClass*>(&kernel.kernel_class());
         if (kernel_class == nullptr) continue;
-        const cost::Plan plan = kernel_class->cost_plan(
-            kernel.point(), static_cast<const GemmArguments&>(*row.arguments), device);
+        const cost::Plan plan = cost::with_knobs(kernel_class->cost_plan(
+            kernel.point(), static_cast<const GemmArguments&>(*row.arguments), device), entry.knobs);
         const cost::Execution e = cost::execute(plan.work, plan.design, device);
         head[2] = static_cast<float>(e.seconds * 1e6);
         head[3] = static_cast<float>(plan.family);

@@ -13,8 +13,17 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// "m16": rasterised along M, 16 tiles of N together.
+Knobs knobs_of(const std::string& text) {
+  Knobs knobs;
+  knobs.raster = text.at(0) == 'm' ? Knobs::Raster::along_m : Knobs::Raster::along_n;
+  knobs.swizzle = static_cast<std::int16_t>(std::stoi(text.substr(1)));
+  return knobs;
+}
+
 TableEntry entry_of(const Json& json) {
-  TableEntry entry{json.at(0).get<std::string>(), 1e-6 * json.at(1).get<double>(), {}};
+  TableEntry entry{json.at(0).get<std::string>(), 1e-6 * json.at(1).get<double>(),
+                   knobs_of(json.at(2).get<std::string>()), {}};
   if (json.size() > 3) json.at(3).get_to(entry.facts);
   return entry;
 }

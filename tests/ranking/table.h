@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "estoc/arguments.hpp"
+#include "estoc/kernel_class.hpp"
 
 namespace estoc::ranking {
 
@@ -15,6 +16,7 @@ namespace estoc::ranking {
 struct TableEntry {
   std::string kernel;
   double seconds = 0;
+  Knobs knobs;
   std::map<std::string, double> facts;  ///< of kernels that exist beside their device alone
 };
 

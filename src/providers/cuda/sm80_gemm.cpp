@@ -156,7 +156,7 @@ class Sm80Gemm final : public GemmClass {
     const cost::Work work = cost::work_of(gemm, sm80_transposed(point), epilogue_traffic(gemm));
     Knobs knobs;
     knobs.swizzle = 8;
-    return {cost::Family::sm80, work, design_of(config, work, device), knobs};
+    return cost::with_knobs({cost::Family::sm80, work, design_of(config, work, device), {}}, knobs);
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,

@@ -20,6 +20,9 @@ constexpr double kStoreBytesPerClock = 48;
 constexpr double kStoreClocks = 600;
 // An epilogue's own way through shared memory, an element: measured on an H200 (docs/notes).
 constexpr double kFusedClocks = 0.09;
+// Tiles of the other direction that are taken together; CTAs that share what they load.
+constexpr int kGroup = 16;
+constexpr double kWindow = 8;
 // One warpgroup alone leaves issue slots empty: an element takes it so many times as long.
 constexpr double kAlone = 1.5;
 
@@ -80,11 +83,18 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
 }
 
 Knobs sm90_knobs(const Sm90GemmConfig& config, const cost::Work& work) {
+  cost::Design design = sm90_design(config, work);
   const double tiles_m = std::ceil(work.m / (config.tile_m * config.cluster_m));
   const double tiles_n = std::ceil(work.n / (config.tile_n * config.cluster_n));
+  design.group = config.cluster_m > 1 ? kGroup / 2 : kGroup;
+  design.along_m = true;
+  const double down = cost::distinct_bytes(work, design, kWindow);
+  design.along_m = false;
+  const double across = cost::distinct_bytes(work, design, kWindow);
   Knobs knobs;
-  knobs.raster = tiles_m >= tiles_n ? Knobs::Raster::along_m : Knobs::Raster::along_n;
-  knobs.swizzle = static_cast<std::int16_t>(16 / (config.cluster_m > 1 ? 2 : 1));
+  const bool along_m = down != across ? down < across : tiles_m >= tiles_n;
+  knobs.raster = along_m ? Knobs::Raster::along_m : Knobs::Raster::along_n;
+  knobs.swizzle = static_cast<std::int16_t>(design.group);
   return knobs;
 }
 

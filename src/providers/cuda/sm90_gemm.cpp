@@ -186,7 +186,8 @@ class Sm90Gemm final : public GemmClass {
                        const cost::DeviceModel& /*device*/) const override {
     const Sm90GemmConfig config = sm90_config(point);
     const cost::Work work = cost::work_of(gemm, sm90_transposed(point), epilogue_traffic(gemm));
-    return {cost::Family::sm90, work, sm90_design(config, work), sm90_knobs(config, work)};
+    return cost::with_knobs({cost::Family::sm90, work, sm90_design(config, work), {}},
+                            sm90_knobs(config, work));
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
