@@ -160,8 +160,8 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
     const Kernel& kernel = row.kernels[i];
     const KernelTiming& timing = measured.timings[i];
     if (!timing.problem.empty()) continue;
-    Json entry = Json::array(
-        {kernel.name(), rounded(1e6 * timing.median), knobs_text(kernel.knobs())});
+    Json entry =
+        Json::array({kernel.name(), rounded(1e6 * timing.median), knobs_text(kernel.knobs())});
     if (kernel.kernel_class().needs_device()) entry.push_back(facts_of(kernel, arguments));
     kernels.push_back(std::move(entry));
   }
@@ -175,10 +175,10 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
 void require_some(const Row& row, const Measurement& measured) {
   const auto timed = [](const KernelTiming& timing) { return timing.problem.empty(); };
   if (std::any_of(measured.timings.begin(), measured.timings.end(), timed)) return;
-  throw Failure(Exit::not_found,
-                fmt::format("{}: no kernel could be timed; the first: {}", row.problem.text,
-                            measured.timings.empty() ? "there is none"
-                                                     : measured.timings.front().problem));
+  throw Failure(
+      Exit::not_found,
+      fmt::format("{}: no kernel could be timed; the first: {}", row.problem.text,
+                  measured.timings.empty() ? "there is none" : measured.timings.front().problem));
 }
 
 }  // namespace

@@ -10,20 +10,20 @@ namespace estoc::cost {
 
 /// Rates of one kind of device.
 struct DeviceModel {
-  std::string_view name;         ///< part of the name that the driver gives
-  Target target;                 ///< the architecture-specific one from 9.0 on
-  bool measured = false;         ///< false: from the data sheet, nobody timed kernels on it
+  std::string_view name;  ///< part of the name that the driver gives
+  Target target;          ///< the architecture-specific one from 9.0 on
+  bool measured = false;  ///< false: from the data sheet, nobody timed kernels on it
   int multiprocessors = 132;
   std::array<int, 2> live_clusters{66, 30};  ///< of two and of four CTAs, one a multiprocessor
   double clock_hz = 1.7e9;                   ///< while tensor cores work
   double memory_bytes_per_s = 4e12;          ///< that a copy reaches
   double memory_seconds = 1.2e-6;            ///< from asking for a byte to having it
   double l2_bytes = 50e6;
-  double l2_per_clock = 58;                  ///< bytes that a multiprocessor gets from the L2 cache
-  double l2_distinct_per_clock = 32;         ///< of those, that its neighbours do not ask for too
+  double l2_per_clock = 58;           ///< bytes that a multiprocessor gets from the L2 cache
+  double l2_distinct_per_clock = 32;  ///< of those, that its neighbours do not ask for too
   double launch_seconds = 3e-6;
-  double f16_products = 1024;                ///< multiply-adds of a multiprocessor in a clock
-  double f64_products = 128;                 ///< by mma.sync; half as many without
+  double f16_products = 1024;  ///< multiply-adds of a multiprocessor in a clock
+  double f64_products = 128;   ///< by mma.sync; half as many without
   double f32_products = 128;
 };
 

@@ -48,27 +48,25 @@ double distinct_bytes(const Work& work, const Design& design, double window) {
 Execution execute(const Work& work, const Design& design, const DeviceModel& device) {
   Execution e;
   const double size = design.cluster_m * design.cluster_n;
-  const double across_m = ceil_div(work.m, design.tile_m * design.cluster_m);
-  const double across_n = ceil_div(work.n, design.tile_n * design.cluster_n);
-  e.clusters = std::max(across_m * across_n * work.l, 1.0);
+  e.across_m = ceil_div(work.m, design.tile_m * design.cluster_m);
+  e.across_n = ceil_div(work.n, design.tile_n * design.cluster_n);
+  e.clusters = std::max(e.across_m * e.across_n * work.l * design.split, 1.0);
   e.slots = std::max(live_clusters(design, device), 1.0);
   e.exact_waves = e.clusters / e.slots;
   e.waves = std::ceil(e.exact_waves);
-  e.k_tiles = std::max(ceil_div(work.k, design.tile_k), 1.0);
+  e.k_tiles = std::max(ceil_div(work.k, design.tile_k * design.split), 1.0);
   e.live_ctas = std::min(e.clusters, e.slots) * size;
 
   // Rows and columns beyond the problem are not fetched.
-  const double rows = std::min(work.m / (across_m * design.cluster_m), design.tile_m);
-  const double columns = std::min(work.n / (across_n * design.cluster_n), design.tile_n);
+  const double rows = std::min(work.m / (e.across_m * design.cluster_m), design.tile_m);
+  const double columns = std::min(work.n / (e.across_n * design.cluster_n), design.tile_n);
   const double k_bytes = std::min(design.tile_k, work.k) * work.element_bytes;
   const double own = k_bytes * (rows / design.cluster_n + columns / design.cluster_m);
   e.bytes_in_flight = e.live_ctas * std::min<double>(design.stages, e.k_tiles) * own;
 
   // CTAs that share a multiprocessor share its arithmetic.
   const double together = std::max(design.ctas_per_multiprocessor, 1);
-  const double rounds = together > 1
-                            ? std::ceil(e.clusters / device.multiprocessors)
-                            : e.waves;
+  const double rounds = together > 1 ? std::ceil(e.clusters / device.multiprocessors) : e.waves;
   const double clock = 1 / device.clock_hz;
   e.arithmetic = rounds * e.k_tiles * design.stage_clocks * clock;
   e.neighbour_bytes = distinct_bytes(work, design, kNeighbours);
@@ -79,8 +77,8 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double reached =
       std::min(device.memory_bytes_per_s, e.bytes_in_flight / device.memory_seconds);
   e.memory = work.compulsory / std::max(reached, 1.0);
-  const double stores = design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1)
-                                                            : rounds;
+  const double stores =
+      design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1) : rounds;
   e.store = stores * design.store_clocks * clock;
   e.fill = design.start_clocks * clock * (together > 1 ? std::ceil(rounds / together) : 1.0);
   e.launch = device.launch_seconds;

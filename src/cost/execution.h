@@ -12,9 +12,9 @@ namespace estoc::cost {
 struct Work {
   double m = 1, n = 1, k = 1, l = 1;
   double element_bytes = 2;
-  double out_bytes = 2;       ///< of an element that is stored
-  double compulsory = 0;      ///< bytes that must move between memory and device
-  double extra_bytes = 0;     ///< of those, what the epilogue adds
+  double out_bytes = 2;        ///< of an element that is stored
+  double compulsory = 0;       ///< bytes that must move between memory and device
+  double extra_bytes = 0;      ///< of those, what the epilogue adds
   double epilogue_clocks = 0;  ///< of a multiprocessor for an element
   /// Rows in memory that are no whole number of 128-byte lines.
   bool a_split = false, b_split = false, out_split = false;
@@ -38,20 +38,28 @@ struct Design {
   double start_clocks = 1500;
   double store_clocks = 0;  ///< of one tile's output and its epilogue
   Overlap overlap = Overlap::none;
-  bool promoted = false;     ///< sums of 8-bit floats are added to registers tile by tile
+  bool promoted = false;  ///< sums of 8-bit floats are added to registers tile by tile
   bool integers = false;
   bool a_m_major = false;
   bool b_n_major = false;
-  int copy_bytes = 16;       ///< that one instruction moves from global memory
-  bool plain_stores = false; ///< threads store their elements, for rows that are not aligned
+  int copy_bytes = 16;        ///< that one instruction moves from global memory
+  int split = 1;              ///< parts of K that are computed at once
+  int choice = 0;             ///< a library's kernel: its place in the library's own order
+  bool restated = false;      ///< likewise: the product is stated with out row-major
+  bool older = false;         ///< likewise: not of its code for Hopper and later
+  int own_stages = 0;         ///< likewise: its number for stages and their size
+  double own_waves = 1;       ///< likewise: the waves that it says it takes
+  double workspace = 0;       ///< bytes
+  bool plain_stores = false;  ///< threads store their elements, for rows that are not aligned
 };
 
 /// Seconds of each resource and what they were worked out from.
 struct Execution {
+  double across_m = 1, across_n = 1;  ///< clusters along M and N
   double clusters = 1;
-  double slots = 1;   ///< clusters that live at once
+  double slots = 1;  ///< clusters that live at once
   double exact_waves = 1;
-  double waves = 1;   ///< whole ones
+  double waves = 1;  ///< whole ones
   double k_tiles = 1;
   double live_ctas = 1;
   double bytes_in_flight = 0;
@@ -65,7 +73,8 @@ struct Execution {
 /// tiles follow each other.
 double distinct_bytes(const Work& work, const Design& design, double window);
 
-/// Resources are added in a 2-norm, since they overlap in part; what nothing overlaps is added to it.
+/// Resources are added in a 2-norm, since they overlap in part; what nothing overlaps is added to
+/// it.
 Execution execute(const Work& work, const Design& design, const DeviceModel& device);
 
 }  // namespace estoc::cost

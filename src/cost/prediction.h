@@ -10,7 +10,8 @@
 namespace estoc::cost {
 
 /// Kernels that share the coefficients of a residual.
-enum class Family : std::uint8_t { sm90, sm80, simt };
+enum class Family : std::uint8_t { sm90, sm80, simt, library };
+inline constexpr int kFamilies = 4;
 
 /// How a kernel carries out a problem.
 struct Plan {
@@ -22,6 +23,10 @@ struct Plan {
 
 /// The plan with other knobs.
 Plan with_knobs(Plan plan, const Knobs& knobs);
+
+/// What a prediction is multiplied by because it is uncertain: a library knows its own kernels, so
+/// that those it offers later have to be predicted faster by as much before they are believed.
+double caution(const Design& design);
 
 /// Seconds of one launch.
 double predicted_seconds(const Plan& plan, const DeviceModel& device);

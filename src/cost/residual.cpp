@@ -2,23 +2,40 @@
 #include "cost/residual.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+
+#include "cost/residuals.h"
 
 namespace estoc::cost {
 namespace {
 
-float log_of(double value) { return static_cast<float>(std::log2(value)); }
+// Beyond so many deviations a feature says no more: tables end there.
+constexpr float kMostDeviations = 4;
+
+/// The logarithm to base 2 to four digits, of a positive normal number: that of the mantissa is a
+/// polynomial, least in error over [1, 2).
+float log_of(double value) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  const auto exponent = static_cast<float>(static_cast<int>(bits >> 23) - 127);
+  const float m = std::bit_cast<float>((bits & 0x007fffffU) | 0x3f800000U);
+  return exponent + (-2.5056959F +
+                     m * (4.0498119F + m * (-2.0995707F + m * (0.63557273F + m * -0.080018826F))));
+}
+
+float flag(bool value) {
+  return value ? 1.0F : 0.0F;
+}
 
 }  // namespace
 
-Features features_of(const Work& work, const Design& design, const Execution& e,
-                     const DeviceModel& device) {
+Features features_of(const Plan& plan, const Execution& e, const DeviceModel& device) {
+  const Work& work = plan.work;
+  const Design& design = plan.design;
   const double t = e.seconds;
   auto share = [&](double seconds) { return log_of(seconds / t + 0.02); };
-  const double rows = std::ceil(work.m / (design.tile_m * design.cluster_m)) * design.tile_m *
-                      design.cluster_m;
-  const double columns = std::ceil(work.n / (design.tile_n * design.cluster_n)) * design.tile_n *
-                         design.cluster_n;
+  const double rows = e.across_m * design.tile_m * design.cluster_m;
+  const double columns = e.across_n * design.tile_n * design.cluster_n;
   return {log_of(t * 1e6),
           share(e.arithmetic),
           share(e.l2),
@@ -34,36 +51,81 @@ Features features_of(const Work& work, const Design& design, const Execution& e,
           log_of(work.l),
           static_cast<float>(1 - e.exact_waves / e.waves),
           static_cast<float>(std::min(e.waves, 8.0)),
-          design.overlap == Overlap::pingpong ? 1.0F : 0.0F,
-          design.overlap == Overlap::none ? 1.0F : 0.0F,
+          flag(design.overlap == Overlap::pingpong),
+          flag(design.overlap == Overlap::none),
           log_of(design.tile_m),
           log_of(design.tile_n),
-          design.cluster_m > 1 ? 1.0F : 0.0F,
-          design.cluster_n > 1 ? 1.0F : 0.0F,
+          flag(design.cluster_m > 1),
+          flag(design.cluster_n > 1),
           static_cast<float>(design.stages),
           static_cast<float>(1 - work.m / rows),
           static_cast<float>(1 - work.n / columns),
           static_cast<float>(e.live_ctas / device.multiprocessors),
           log_of(work.element_bytes),
-          design.promoted ? 1.0F : 0.0F,
-          design.a_m_major ? 1.0F : 0.0F,
-          design.b_n_major ? 1.0F : 0.0F,
-          design.plain_stores ? 1.0F : 0.0F,
+          flag(design.promoted),
+          flag(design.a_m_major),
+          flag(design.b_n_major),
+          flag(design.plain_stores),
           log_of(work.out_bytes),
           static_cast<float>(work.extra_bytes / (work.compulsory + 1)),
           log_of(1 + 100 * work.epilogue_clocks),
-          design.integers ? 1.0F : 0.0F,
-          work.a_split ? 1.0F : 0.0F,
-          work.b_split ? 1.0F : 0.0F,
-          work.out_split ? 1.0F : 0.0F,
+          flag(design.integers),
+          flag(work.a_split),
+          flag(work.b_split),
+          flag(work.out_split),
           log_of(e.neighbour_bytes + 1),
           log_of(e.wave_bytes + 1),
-          design.along_m ? 1.0F : 0.0F};
+          flag(design.along_m),
+          log_of(design.split),
+          static_cast<float>(design.choice),
+          flag(design.restated),
+          log_of(design.copy_bytes),
+          flag(design.older),
+          static_cast<float>(design.own_stages),
+          log_of(design.own_waves + 0.01),
+          log_of(design.workspace + 1024)};
 }
 
-double residual_factor(const Plan& /*plan*/, const Execution& /*execution*/,
-                       const DeviceModel& /*device*/) {
-  return 1;
+const Residual& residual_of(const DeviceModel& device, Family family) {
+  static constexpr Residual kNone{};
+  const auto of = [&](const DeviceResiduals& all) -> const Residual& {
+    return all.families[static_cast<std::size_t>(family)];
+  };
+  if (device.name == "H200") return of(residuals_h200());
+  if (device.name.starts_with("H100")) return of(residuals_h100());
+  return kNone;
+}
+
+float evaluate(const Residual& residual, const Features& features) {
+  const std::size_t count = residual.features.size();
+  if (count == 0) return 0;
+  std::array<float, kFeatures> z;  // NOLINT: the first `count` are written below
+  for (std::size_t i = 0; i < count; ++i) {
+    z[i] = std::clamp((features[residual.features[i]] - residual.means[i]) * residual.scales[i],
+                      -kMostDeviations, kMostDeviations);
+  }
+  const float* const linear = residual.coefficients.data() + 1;
+  const float* row = linear + count;
+  float sum = residual.coefficients[0];
+  for (std::size_t i = 0; i < count; ++i) {
+    // Four sums, so that they are added side by side.
+    std::array<float, 4> parts{linear[i], 0, 0, 0};
+    std::size_t j = i;
+    for (; j + 4 <= count; j += 4, row += 4) {
+      for (std::size_t lane = 0; lane < 4; ++lane)
+        parts[lane] += row[lane] * z[j + lane];
+    }
+    for (; j < count; ++j, ++row)
+      parts[0] += *row * z[j];
+    sum += z[i] * ((parts[0] + parts[1]) + (parts[2] + parts[3]));
+  }
+  return std::clamp(sum, -kMostResidual, kMostResidual);
+}
+
+double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device) {
+  const Residual& residual = residual_of(device, plan.family);
+  if (residual.features.empty()) return 1;
+  return std::exp(evaluate(residual, features_of(plan, execution, device)));
 }
 
 }  // namespace estoc::cost

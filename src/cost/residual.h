@@ -2,20 +2,38 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <span>
 
 #include "cost/prediction.h"
 
 namespace estoc::cost {
 
-inline constexpr int kFeatures = 40;
+inline constexpr int kFeatures = 48;
 using Features = std::array<float, kFeatures>;
 
-/// How many times as long as the physical model says a kernel takes, as learned from tables; 1 on
-/// devices that nobody measured.
-double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
-
 /// What the residual depends on: logarithms of times, counts and extents, and the design.
-Features features_of(const Work& work, const Design& design, const Execution& execution,
-                     const DeviceModel& device);
+Features features_of(const Plan& plan, const Execution& execution, const DeviceModel& device);
+
+/// A quadratic form in some of the features, each less its mean and over its deviation; its value
+/// is the logarithm of a factor.
+struct Residual {
+  std::span<const std::uint8_t> features;  ///< which, in order
+  std::span<const float> means;
+  std::span<const float> scales;  ///< one over the deviation
+  /// The constant, a coefficient of each feature, then of each product of two: first with itself
+  /// and those behind it, the first feature before the second.
+  std::span<const float> coefficients;
+};
+
+/// That of a device and a family of kernels; without features where nobody measured.
+const Residual& residual_of(const DeviceModel& device, Family family);
+
+/// The logarithm of the factor, within +-kMostResidual.
+inline constexpr float kMostResidual = 1.2F;
+float evaluate(const Residual& residual, const Features& features);
+
+/// How many times as long as the physical model says a kernel takes.
+double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
 
 }  // namespace estoc::cost

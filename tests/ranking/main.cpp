@@ -1,53 +1,123 @@
-// Dumps features (exploration).
+// Replays the ranking on tables of measured kernels, and fits the residuals of its model to them.
+//
+//   estoc_ranking regret TABLE...            each shape by a fit without it; ends with 1 below
+//   floors estoc_ranking shipped TABLE...           the same with the library's own residuals
+//   estoc_ranking fit --out FOLDER TABLE...  writes residuals_DEVICE.cpp, of src/cost
+//
+// A TABLE is a file of `estoc bench --table`, not compressed.
+#include <fmt/format.h>
+
+#include <cmath>
 #include <cstdio>
+#include <exception>
 #include <fstream>
-#include <iostream>
+#include <set>
+#include <string>
+#include <vector>
 
-#include "cost/gemm_work.h"
-#include "cost/residual.h"
-#include "estoc/discovery.hpp"
-#include "providers/cuda/gemm_class.h"
-#include "table.h"
+#include "fit.h"
+#include "regret.h"
+#include "write.h"
 
-using namespace estoc;
+namespace estoc::ranking {
+namespace {
 
-int main(int, char** argv) {
-  std::ifstream in(argv[1]);
-  const ranking::Table table = ranking::read_table(in);
-  const cost::DeviceModel& device = *cost::find_device_model(table.device);
-  std::FILE* out = std::fopen(argv[2], "wb");
-  int row_index = 0;
-  for (const auto& row : table.rows) {
-    for (const auto& entry : row.entries) {
-      float head[4] = {static_cast<float>(row_index), static_cast<float>(entry.seconds * 1e6), 0, 0};
-      float facts[12] = {};
-      cost::Features features{};
-      if (entry.facts.empty()) {
-        const Kernel kernel = kernel_by_name(entry.kernel);
-        const auto* kernel_class = dynamic_cast<const cuda::GemmClass*>(&kernel.kernel_class());
-        if (kernel_class == nullptr) continue;
-        const cost::Plan plan = cost::with_knobs(kernel_class->cost_plan(
-            kernel.point(), static_cast<const GemmArguments&>(*row.arguments), device), entry.knobs);
-        const cost::Execution e = cost::execute(plan.work, plan.design, device);
-        head[2] = static_cast<float>(e.seconds * 1e6);
-        head[3] = static_cast<float>(plan.family);
-        features = cost::features_of(plan.work, plan.design, e, device);
-      } else {
-        head[3] = 9;
-        int i = 0;
-        for (const auto& [name, value] : entry.facts) { if (i < 12) facts[i++] = static_cast<float>(value); }
-        const cost::Work work = cost::work_of(static_cast<const GemmArguments&>(*row.arguments), false, {});
-        features[0] = static_cast<float>(work.m); features[1] = static_cast<float>(work.n);
-        features[2] = static_cast<float>(work.k); features[3] = static_cast<float>(work.l);
-        features[4] = static_cast<float>(work.compulsory); features[5] = static_cast<float>(work.element_bytes);
-        features[6] = static_cast<float>(work.out_bytes);
-      }
-      std::fwrite(head, sizeof head, 1, out);
-      std::fwrite(facts, sizeof facts, 1, out);
-      std::fwrite(features.data(), sizeof(float), features.size(), out);
-    }
-    ++row_index;
+constexpr double kLeastMean = 0.97;
+
+SampledTable load(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error(path + ": cannot be read");
+  return sample(read_table(file));
+}
+
+DeviceFit fit_device(const SampledTable& table) {
+  DeviceFit fit{std::string(table.model->name), {}};
+  for (int family = 0; family < cost::kFamilies; ++family)
+    fit.families.push_back(fit_family(table, static_cast<cost::Family>(family)));
+  return fit;
+}
+
+double seconds_by(const cost::Residual& residual, const Sample& sample) {
+  return sample.physical * sample.caution * std::exp(cost::evaluate(residual, sample.features));
+}
+
+/// By the fit that has not seen the sample's shape.
+Predict left_out(const SampledTable& table, const DeviceFit& fit) {
+  return [&](const Sample& sample) {
+    const int shape = table.shapes[static_cast<std::size_t>(sample.row)];
+    const FamilyFit& family = fit.families[static_cast<std::size_t>(sample.family)];
+    return seconds_by(family.without[static_cast<std::size_t>(part_of(shape))].view(), sample);
+  };
+}
+
+Predict shipped(const SampledTable& table) {
+  return [&](const Sample& sample) {
+    return seconds_by(cost::residual_of(*table.model, sample.family), sample);
+  };
+}
+
+void print(const std::string& name, const Summary& summary) {
+  if (summary.rows == 0) return;
+  std::printf("  %-28s %4d   %.4f   %.3f   %s\n", name.c_str(), summary.rows, summary.mean,
+              summary.worst, summary.worst_problem.substr(0, 70).c_str());
+}
+
+/// Prints means and worst; true when the means are not below the floor.
+bool report(const SampledTable& table, const Predict& predict) {
+  const auto ours = regrets(table, Field::ours, predict);
+  const auto all = regrets(table, Field::all, predict);
+  std::printf("%s: %zu problems, %zu kernels\n  %-28s rows   mean     worst\n",
+              table.device.c_str(), table.problems.size(), table.samples.size(), "");
+  const Summary plain = summarise(table, ours);
+  const Summary whole = summarise(table, all);
+  print("ours", plain);
+  print("whole list", whole);
+  std::set<std::string> kinds;
+  std::set<std::string> bands;
+  for (const std::string& problem : table.problems) {
+    kinds.insert(kind_of(problem));
+    bands.insert(band_of(problem));
   }
-  std::fclose(out);
-  return 0;
+  for (const std::string& kind : kinds)
+    print(kind, summarise(table, ours, [&](const auto& p) { return kind_of(p) == kind; }));
+  for (const std::string& band : bands)
+    print(band, summarise(table, ours, [&](const auto& p) { return band_of(p) == band; }));
+  return plain.mean >= kLeastMean && whole.mean >= kLeastMean;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const std::string& command = arguments.at(0);
+  std::string out;
+  std::vector<DeviceFit> fits;
+  bool passed = true;
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--out") {
+      out = arguments.at(++i);
+      continue;
+    }
+    const SampledTable table = load(arguments[i]);
+    if (command == "shipped") {
+      passed = report(table, shipped(table)) && passed;
+      continue;
+    }
+    fits.push_back(fit_device(table));
+    passed = report(table, left_out(table, fits.back())) && passed;
+  }
+  if (command == "fit") {
+    for (const DeviceFit& fit : fits)
+      write_residuals(fit, out);
+  }
+  return passed ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace estoc::ranking
+
+int main(int count, char** arguments) {
+  try {
+    return estoc::ranking::run({arguments + 1, arguments + count});
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "estoc_ranking: %s\n", error.what());
+    return 2;
+  }
 }

@@ -22,8 +22,10 @@ Knobs knobs_of(const std::string& text) {
 }
 
 TableEntry entry_of(const Json& json) {
-  TableEntry entry{json.at(0).get<std::string>(), 1e-6 * json.at(1).get<double>(),
-                   knobs_of(json.at(2).get<std::string>()), {}};
+  TableEntry entry{json.at(0).get<std::string>(),
+                   1e-6 * json.at(1).get<double>(),
+                   knobs_of(json.at(2).get<std::string>()),
+                   {}};
   if (json.size() > 3) json.at(3).get_to(entry.facts);
   return entry;
 }

@@ -200,16 +200,6 @@ int device_for(const RuntimeArguments& arguments, Target target) {
   return -1;
 }
 
-LtDevice lt_device(int device) {
-  const std::vector<DeviceInfo>& all = cuda_devices();
-  LtDevice rates;
-  if (device < 0 || static_cast<std::size_t>(device) >= all.size()) return rates;
-  const DeviceInfo& info = all[static_cast<std::size_t>(device)];
-  rates.multiprocessors = info.multiprocessors;
-  rates.clock_hz = 0.85e3 * info.clock_khz;
-  return rates;
-}
-
 LtContext* lt_context_of(jit::CUcontext context) {
   const jit::ContextScope scope(context);
   return lt_context();
@@ -293,18 +283,23 @@ class CublasltGemm final : public KernelClass {
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const int device = device_for(arguments, target);
-    return predict_lt(facts(point, gemm, device), point.dtype(Role::a_dtype),
-                      choices_.formulation(point), choices_.answer(point), gemm, lt_device(device));
+    const cost::DeviceModel& device = cost::device_model(target);
+    const cost::Plan plan = plan_of(point, static_cast<const GemmArguments&>(arguments), target);
+    return Prediction{cost::predicted_seconds(plan, device), {}};
   }
 
   std::vector<PredictionPart> predict_parts(const DesignPoint& point,
                                             const RuntimeArguments& arguments,
                                             Target target) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    return parts_of_facts(facts(point, gemm, device_for(arguments, target)),
-                          choices_.formulation(point), choices_.answer(point));
+    std::vector<PredictionPart> parts =
+        cost::prediction_parts(plan_of(point, gemm, target), cost::device_model(target));
+    for (PredictionPart& part :
+         parts_of_facts(facts(point, gemm, device_for(arguments, target)),
+                        choices_.formulation(point), choices_.answer(point))) {
+      parts.push_back(std::move(part));
+    }
+    return parts;
   }
 
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
@@ -351,6 +346,12 @@ class CublasltGemm final : public KernelClass {
   }
 
  private:
+  cost::Plan plan_of(const DesignPoint& point, const GemmArguments& gemm, Target target) const {
+    return lt_plan(facts(point, gemm, device_for(gemm, target)), point.dtype(Role::a_dtype),
+                   choices_.formulation(point), choices_.answer(point), gemm,
+                   cost::device_model(target));
+  }
+
   /// What is known of the kernel's answer, until this thread asks again; nothing where there is no
   /// such answer.
   const LtFacts& facts(const DesignPoint& point, const GemmArguments& gemm, int device) const {

@@ -3,22 +3,28 @@
 
 #include <algorithm>
 
+#include "cost/gemm_work.h"
+
 namespace estoc::cublaslt {
 namespace {
 
-// Dense peak of the H200 in operations a second, as a rough guide for other devices.
-double peak(Dtype a) {
-  switch (a) {
+// The algorithm whose kernels use wgmma, read off an H200 with cuBLASLt 13.1.
+constexpr int kHopperAlgorithm = 66;
+// Tiles of answers whose configuration is not known.
+constexpr int kTypicalTile = 128;
+constexpr int kTypicalStages = 4;
+constexpr double kStartClocks = 2000;
+
+/// Multiply-adds of a multiprocessor in a clock; wgmma's are twice those of mma.sync.
+double products_per_clock(Dtype multiplied, bool older, const cost::DeviceModel& device) {
+  const double f16 = (device.target.cc() == 90 && !older ? 2 : 1) * device.f16_products;
+  switch (multiplied) {
     case Dtype::f64:
+      return device.f64_products;
     case Dtype::f32:
-      return 5.5e13;
-    case Dtype::tf32:
-      return 4.5e14;
-    case Dtype::f16:
-    case Dtype::bf16:
-      return 8e14;
+      return device.f32_products;
     default:
-      return 1.6e15;
+      return f16 * 16 / (multiplied == Dtype::tf32 ? 32 : dtype_bits(multiplied));
   }
 }
 
@@ -37,18 +43,33 @@ double epilogue_bytes(const GemmArguments& gemm) {
 
 }  // namespace
 
-Prediction predict_lt(const LtFacts& /*facts*/, Dtype multiplied, Formulation formulation,
-                      int answer, const GemmArguments& gemm, const LtDevice& device) {
-  const GemmExtents& e = gemm.extents();
-  const double operations = 2.0 * static_cast<double>(e.m) * static_cast<double>(e.n) *
-                            static_cast<double>(e.k) * static_cast<double>(e.l);
-  const double bytes = static_cast<double>(gemm.a().tensor().span_bytes()) +
-                       static_cast<double>(gemm.b().tensor().span_bytes()) +
-                       static_cast<double>(gemm.out().span_bytes()) + epilogue_bytes(gemm);
-  const double seconds = std::max(operations / peak(multiplied), bytes / device.memory_bytes_per_s);
-  // Later answers are the library's lesser choices.
-  const double rank = 1.0 + 0.02 * answer + (formulation == Formulation::row ? 0.01 : 0.0);
-  return {device.launch_seconds + 1.1 * seconds * rank, {}};
+cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, Formulation formulation, int answer,
+                   const GemmArguments& gemm, const cost::DeviceModel& device) {
+  const bool transposed = formulation == Formulation::column && gemm.out_matrix().is_row_major();
+  cost::Plan plan;
+  plan.family = cost::Family::library;
+  plan.work = cost::work_of(gemm, transposed, {epilogue_bytes(gemm), 0});
+  cost::Design& design = plan.design;
+  design.tile_m = facts.tile_rows > 0 ? facts.tile_rows : kTypicalTile;
+  design.tile_n = facts.tile_columns > 0 ? facts.tile_columns : kTypicalTile;
+  design.tile_k = 128 / plan.work.element_bytes;
+  design.cluster_m = std::max(facts.cluster_m, 1);
+  design.cluster_n = std::max(facts.cluster_n, 1);
+  design.stages = kTypicalStages;
+  design.split = std::max(facts.split_k, 1);
+  design.choice = answer;
+  design.restated = formulation == Formulation::row;
+  design.older = facts.algorithm != kHopperAlgorithm;
+  design.own_stages = facts.stages_id;
+  design.own_waves = facts.waves;
+  design.workspace = static_cast<double>(facts.workspace_bytes);
+  const double area = design.tile_m * design.tile_n;
+  design.stage_clocks = area * design.tile_k / products_per_clock(multiplied, design.older, device);
+  design.start_clocks = kStartClocks;
+  design.store_clocks = area * plan.work.out_bytes / 48;
+  design.overlap = cost::Overlap::halves;
+  design.integers = multiplied == Dtype::i8;
+  return plan;
 }
 
 std::vector<PredictionPart> parts_of_facts(const LtFacts& facts, Formulation formulation,

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "estoc/arguments.hpp"
 #include "cost/gemm_work.h"
+#include "estoc/arguments.hpp"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/gemm_class.h"

@@ -12,7 +12,8 @@ namespace estoc::cuda {
 /// The design of a configuration on this work, clocks of arithmetic and of stores included.
 cost::Design sm90_design(const abi::Sm90GemmConfig& config, const cost::Work& work);
 
-/// Rasterisation: in the direction in which CTAs beside each other share the most of what they load.
+/// Rasterisation: in the direction in which CTAs beside each other share the most of what they
+/// load.
 Knobs sm90_knobs(const abi::Sm90GemmConfig& config, const cost::Work& work);
 
 }  // namespace estoc::cuda

@@ -1,0 +1,18 @@
+// The residuals of devices that were measured, each in a file that `estoc_ranking fit` writes.
+#pragma once
+
+#include <array>
+
+#include "cost/residual.h"
+
+namespace estoc::cost {
+
+/// By family of kernels.
+struct DeviceResiduals {
+  std::array<Residual, kFamilies> families;
+};
+
+const DeviceResiduals& residuals_h100();
+const DeviceResiduals& residuals_h200();
+
+}  // namespace estoc::cost

@@ -1,0 +1,36 @@
+// Fits the residual of a family of kernels to tables, by weighted ridge regression.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "samples.h"
+
+namespace estoc::ranking {
+
+/// Shapes are dealt to so many parts; what judges a part is fitted to the others.
+inline constexpr int kParts = 10;
+
+/// The part of a shape: the same on every machine.
+int part_of(int shape);
+
+/// A residual that owns its numbers.
+struct Fitted {
+  std::vector<std::uint8_t> features;
+  std::vector<float> means, scales, coefficients;
+
+  cost::Residual view() const { return {features, means, scales, coefficients}; }
+};
+
+/// Fits of one family of kernels of a table.
+struct FamilyFit {
+  Fitted all;                   ///< to all shapes
+  std::vector<Fitted> without;  ///< to those that are not of part i
+};
+
+/// A sample weighs the less the slower it is than the best: over_best to the power of -4. Without
+/// features where the table has no sample of the family.
+FamilyFit fit_family(const SampledTable& table, cost::Family family);
+
+}  // namespace estoc::ranking

@@ -1,0 +1,81 @@
+// How good the first kernel of a ranking is: the time of the best over that of the first.
+#include "regret.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "estoc/problem.hpp"
+
+namespace estoc::ranking {
+namespace {
+
+/// What was seen of one row.
+struct Choice {
+  double best = std::numeric_limits<double>::infinity();
+  double least_predicted = std::numeric_limits<double>::infinity();
+  double chosen = 0;
+};
+
+char letter_of(const OperandSpec& operand) {
+  return operand.layout == Layout::n ? 'n' : 't';
+}
+
+}  // namespace
+
+std::vector<std::optional<double>> regrets(const SampledTable& table, Field field,
+                                           const Predict& predict) {
+  std::vector<Choice> choices(table.problems.size());
+  for (const Sample& sample : table.samples) {
+    if (field == Field::ours && sample.family == cost::Family::library) continue;
+    Choice& choice = choices[static_cast<std::size_t>(sample.row)];
+    choice.best = std::min(choice.best, sample.seconds);
+    const double predicted = predict(sample);
+    if (predicted >= choice.least_predicted) continue;
+    choice.least_predicted = predicted;
+    choice.chosen = sample.seconds;
+  }
+  std::vector<std::optional<double>> found;
+  for (const Choice& choice : choices)
+    found.push_back(choice.chosen > 0 ? std::optional(choice.best / choice.chosen) : std::nullopt);
+  return found;
+}
+
+Summary summarise(const SampledTable& table, const std::vector<std::optional<double>>& regrets,
+                  const std::function<bool(const std::string& problem)>& takes) {
+  Summary summary;
+  for (std::size_t row = 0; row < regrets.size(); ++row) {
+    if (!regrets[row] || (takes && !takes(table.problems[row]))) continue;
+    ++summary.rows;
+    summary.mean += *regrets[row];
+    if (*regrets[row] >= summary.worst) continue;
+    summary.worst = *regrets[row];
+    summary.worst_problem = table.problems[row];
+  }
+  if (summary.rows > 0) summary.mean /= summary.rows;
+  return summary;
+}
+
+std::string kind_of(const std::string& text) {
+  const Problem problem = Problem::parse(text);
+  if (!problem.epilogue.empty()) return "epilogues";
+  if (problem.l.value_or(1) > 1) return "batches";
+  const std::string dtype(dtype_name(problem.a.dtype.value_or(Dtype::f32)));
+  const std::string layout{letter_of(problem.a), letter_of(problem.b), letter_of(problem.out)};
+  const bool narrow = problem.out.dtype == problem.a.dtype;
+  if (dtype == "bf16") return layout == "tnt" && narrow ? "bf16 tnt" : "bf16, others";
+  return dtype;
+}
+
+std::string band_of(const std::string& text) {
+  const std::int64_t m = Problem::parse(text).m.value_or(1);
+  constexpr std::array<std::int64_t, 4> kBands{1, 64, 512, 2048};
+  for (std::size_t i = 0; i < kBands.size(); ++i) {
+    if (m > kBands[i]) continue;
+    return i == 0 ? "M = 1"
+                  : "M = " + std::to_string(kBands[i - 1] + 1) + ".." + std::to_string(kBands[i]);
+  }
+  return "M > 2048";
+}
+
+}  // namespace estoc::ranking
