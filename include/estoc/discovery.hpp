@@ -58,8 +58,9 @@ class KernelList {
 };
 
 /// Every kernel that carries out `arguments` on the target and passes the filter, the fastest
-/// first: by predicted time, then in the order of the classes. Empty when there is none; `explain`
-/// tells why. Thread-safe.
+/// first: by predicted time, then by predicted energy, then by name; behind them those without a
+/// prediction, in the order of the classes. Empty when there is none; `explain` tells why.
+/// Thread-safe.
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query = {});
 
 /// All kernels of the described spaces that pass a query: a sequence made as it is read.

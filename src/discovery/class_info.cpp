@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <string_view>
 
 namespace estoc::discovery {
 namespace {
@@ -72,10 +74,40 @@ class RequirementReader {
   std::vector<Requirement> requirements_;
 };
 
+NameOrder name_order(const DesignSpace& space) {
+  NameOrder order{};
+  std::size_t dimension = 0;
+  for (const auto& [role, key, prefix, values] : space.dimensions()) {
+    std::vector<std::uint8_t> sorted(values.size());
+    std::iota(sorted.begin(), sorted.end(), std::uint8_t{0});
+    std::ranges::sort(sorted, {},
+                      [&](std::uint8_t value) { return std::string_view(values[value].text); });
+    for (std::size_t place = 0; place < sorted.size(); ++place) {
+      order[dimension][sorted[place]] = static_cast<std::uint8_t>(place);
+    }
+    ++dimension;
+  }
+  return order;
+}
+
 }  // namespace
 
 bool ClassInfo::has_target(Target target) const {
   return std::find(targets.begin(), targets.end(), target) != targets.end();
+}
+
+// What separates the parts of a name sorts before every character that they may have, so that the
+// first part that differs decides.
+bool ClassInfo::is_named_before(const DesignPoint& left, const DesignPoint& right) const {
+  const int dimensions = static_cast<int>(space->dimensions().size());
+  for (int dimension = 0; dimension < dimensions; ++dimension) {
+    const int first = left.index(dimension);
+    const int second = right.index(dimension);
+    if (first == second) continue;
+    const auto& order = name_order[static_cast<std::size_t>(dimension)];
+    return order[static_cast<std::size_t>(first)] < order[static_cast<std::size_t>(second)];
+  }
+  return false;
 }
 
 std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,
@@ -98,6 +130,7 @@ std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClas
   }
   info->kernel_class = std::move(kernel_class);
   info->requirements = RequirementReader(*info).read();
+  info->name_order = name_order(*info->space);
   return info;
 }
 

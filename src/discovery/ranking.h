@@ -18,8 +18,9 @@ struct Candidate {
 /// Sees every candidate with its prediction, in ranked order.
 using RankObserver = std::function<void(const Candidate&)>;
 
-/// Puts candidates with a usable prediction (finite, not negative) first, by seconds, those
-/// without behind; equal ones keep their order. Kernels take over the predicted seconds and knobs.
+/// Puts candidates with a usable prediction (finite, not negative) first: by seconds, then by
+/// joules (not known is behind known), then by name. Those without one keep their order behind
+/// them. Kernels take over the predicted seconds and knobs.
 std::vector<Kernel> rank(std::vector<Candidate> candidates, const RankObserver& observer = {});
 
 }  // namespace estoc::discovery
