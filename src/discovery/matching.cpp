@@ -114,11 +114,8 @@ Offer ask_class(const ClassEntry& entry, const Question& question, const Metadat
                 std::vector<DiscoveryFailure>& failures) {
   Offer offer;
   KernelStates kernels;
-  const bool answered = ask_guarded(entry, failures, [&] {
-    if (is_asked(entry.kernel_class(), question)) {
-      kernels = supported_kernels(entry, question, offer);
-    }
-  });
+  const bool answered =
+      ask_guarded(entry, failures, [&] { kernels = supported_kernels(entry, question, offer); });
   if (!answered) return {};
   if (!filter.accepts_all()) {
     offer.filtered_out =

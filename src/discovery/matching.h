@@ -27,7 +27,8 @@ Target query_target(const RuntimeArguments& arguments, std::optional<Target> tar
 /// the class throws.
 Candidates fitting_kernels(const ClassEntry& entry, const Question& question);
 
-/// True when the class is of the operation and can be compiled for the target.
+/// True when the class is of the operation, can be compiled for the target, and has the device that
+/// it needs. Passes on what the class throws.
 bool is_asked(const KernelClass& kernel_class, const Question& question);
 
 /// One class's answer.
@@ -37,8 +38,9 @@ struct Offer {
   std::optional<Status> rejection;    ///< of the first kernel that fits and is not supported
 };
 
-/// Asks one class for the kernels that carry out the arguments and pass the filter. When the class
-/// throws, adds a failure and gives no candidates; what the filter throws is passed on.
+/// Asks one class, for which is_asked() holds, for the kernels that carry out the arguments and
+/// pass the filter. When the class throws, adds a failure and gives no candidates; what the filter
+/// throws is passed on.
 Offer ask_class(const ClassEntry& entry, const Question& question, const MetadataFilter& filter,
                 std::vector<DiscoveryFailure>& failures);
 
