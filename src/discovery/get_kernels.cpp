@@ -1,6 +1,5 @@
 // get_kernels with arguments: remembered, or every class is asked and what they offer is ranked.
 #include <algorithm>
-#include <iterator>
 
 #include "discovery/guard.h"
 #include "discovery/matching.h"
@@ -44,13 +43,11 @@ std::optional<AnswerCache::Key> key_of(const Question& question, const KernelQue
 
 AnswerCache::Answer ask(const ClassEntries& asked, const Question& question,
                         const MetadataFilter& filter, Failures& failures) {
-  std::vector<discovery::Candidate> candidates;
-  for (const auto& entry : asked) {
-    auto offer = ask_class(*entry, question, filter, failures);
-    candidates.insert(candidates.end(), std::make_move_iterator(offer.candidates.begin()),
-                      std::make_move_iterator(offer.candidates.end()));
-  }
-  return std::make_shared<const std::vector<Kernel>>(rank(std::move(candidates)));
+  std::vector<discovery::Offer> offers;
+  offers.reserve(asked.size());
+  for (const auto& entry : asked)
+    offers.push_back(ask_class(*entry, question, filter, failures));
+  return std::make_shared<const std::vector<Kernel>>(rank(offers, question.target));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "discovery/ranking.h"
 #include "discovery/registry.h"
 #include "estoc/discovery.hpp"
 
@@ -31,8 +30,15 @@ Candidates fitting_kernels(const ClassEntry& entry, const Question& question);
 /// it needs. Passes on what the class throws.
 bool is_asked(const KernelClass& kernel_class, const Question& question);
 
+/// A kernel that carries out the arguments, and what its class predicts.
+struct Candidate {
+  const KernelAccess::State* state;
+  std::optional<Prediction> prediction;
+};
+
 /// One class's answer.
 struct Offer {
+  Candidates kernels;                 ///< those that fit, the candidates among them
   std::vector<Candidate> candidates;  ///< in the order of the space
   std::uint64_t filtered_out = 0;     ///< supported, but the filter does not accept them
   std::optional<Status> rejection;    ///< of the first kernel that fits and is not supported

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <limits>
 
-#include "discovery/kernel_state.h"
-
 namespace estoc::discovery {
 namespace {
+
+bool is_usable(const std::optional<Prediction>& prediction) {
+  return prediction && std::isfinite(prediction->seconds) && prediction->seconds >= 0;
+}
 
 /// The energy to compare: unknown and impossible ones are behind those that are known.
 double joules_of(const Prediction& prediction) {
@@ -18,41 +20,56 @@ double joules_of(const Prediction& prediction) {
 }
 
 /// By name, which no order of registration or enumeration changes.
-bool is_named_before(const Kernel& left, const Kernel& right) {
-  const KernelAccess::State& first = KernelAccess::state(left);
-  const KernelAccess::State& second = KernelAccess::state(right);
-  if (first.info == second.info) return first.info->is_named_before(first.point, second.point);
-  return first.info->name < second.info->name;
+bool is_named_before(const KernelAccess::State& left, const KernelAccess::State& right) {
+  if (&left.info() == &right.info()) return left.info().is_named_before(left.point, right.point);
+  return left.info().name < right.info().name;
 }
 
-bool ranks_before(const Candidate& left, const Candidate& right) {
-  if (!left.prediction || !right.prediction) return left.prediction && !right.prediction;
-  if (left.prediction->seconds != right.prediction->seconds) {
-    return left.prediction->seconds < right.prediction->seconds;
+/// A candidate as it is sorted: small, since all that is needed as a rule is the time.
+struct Place {
+  double seconds;
+  const Candidate* candidate;
+  const Offer* offer;
+
+  bool operator<(const Place& other) const {
+    if (seconds != other.seconds) return seconds < other.seconds;
+    const double first = joules_of(*candidate->prediction);
+    const double second = joules_of(*other.candidate->prediction);
+    return first != second ? first < second
+                           : is_named_before(*candidate->state, *other.candidate->state);
   }
-  const double first = joules_of(*left.prediction);
-  const double second = joules_of(*right.prediction);
-  return first != second ? first < second : is_named_before(left.kernel, right.kernel);
-}
+};
 
-void drop_unusable(Candidate& candidate) {
-  if (!candidate.prediction) return;
-  const double seconds = candidate.prediction->seconds;
-  if (!std::isfinite(seconds) || seconds < 0) candidate.prediction.reset();
+Kernel handle(const Offer& offer, const Candidate& candidate, Target target) {
+  Kernel kernel = KernelAccess::make(shared_state(offer.kernels, *candidate.state), target);
+  if (is_usable(candidate.prediction)) KernelAccess::set_prediction(kernel, *candidate.prediction);
+  return kernel;
 }
 
 }  // namespace
 
-std::vector<Kernel> rank(std::vector<Candidate> candidates, const RankObserver& observer) {
-  std::for_each(candidates.begin(), candidates.end(), drop_unusable);
-  std::stable_sort(candidates.begin(), candidates.end(), ranks_before);
-  std::vector<Kernel> kernels;
-  kernels.reserve(candidates.size());
-  for (Candidate& candidate : candidates) {
-    if (candidate.prediction) KernelAccess::set_prediction(candidate.kernel, *candidate.prediction);
-    if (observer) observer(candidate);
-    kernels.push_back(std::move(candidate.kernel));
+std::vector<Kernel> rank(std::span<const Offer> offers, Target target) {
+  std::size_t count = 0;
+  for (const Offer& offer : offers)
+    count += offer.candidates.size();
+  std::vector<Place> places;
+  std::vector<Place> unpredicted;
+  places.reserve(count);
+  for (const Offer& offer : offers) {
+    for (const Candidate& candidate : offer.candidates) {
+      if (is_usable(candidate.prediction)) {
+        places.push_back({candidate.prediction->seconds, &candidate, &offer});
+      } else {
+        unpredicted.push_back({0, &candidate, &offer});
+      }
+    }
   }
+  std::sort(places.begin(), places.end());
+  places.insert(places.end(), unpredicted.begin(), unpredicted.end());
+  std::vector<Kernel> kernels;
+  kernels.reserve(count);
+  for (const Place& place : places)
+    kernels.push_back(handle(*place.offer, *place.candidate, target));
   return kernels;
 }
 

@@ -10,11 +10,11 @@ namespace {
 
 using discovery::CandidateCache;
 using discovery::Candidates;
-using discovery::KernelStates;
+using discovery::KernelGroup;
 
 /// A list that stands for `kernels` kernels.
 Candidates make_list(std::size_t kernels) {
-  return std::make_shared<const KernelStates>(kernels, nullptr);
+  return std::make_shared<const KernelGroup>(nullptr, std::vector<DesignPoint>(kernels));
 }
 
 TEST(CandidateCache, GivesBackWhatCameFirst) {
