@@ -98,16 +98,13 @@ bool ClassInfo::has_target(Target target) const {
 
 // What separates the parts of a name sorts before every character that they may have, so that the
 // first part that differs decides.
-bool ClassInfo::is_named_before(const DesignPoint& left, const DesignPoint& right) const {
-  const int dimensions = static_cast<int>(space->dimensions().size());
-  for (int dimension = 0; dimension < dimensions; ++dimension) {
-    const int first = left.index(dimension);
-    const int second = right.index(dimension);
-    if (first == second) continue;
-    const auto& order = name_order[static_cast<std::size_t>(dimension)];
-    return order[static_cast<std::size_t>(first)] < order[static_cast<std::size_t>(second)];
+NameKey ClassInfo::name_key(const DesignPoint& point) const {
+  NameKey key{};
+  for (std::size_t dimension = 0; dimension < space->dimensions().size(); ++dimension) {
+    const auto value = static_cast<std::size_t>(point.index(static_cast<int>(dimension)));
+    key[dimension / 8] |= std::uint64_t{name_order[dimension][value]} << (56 - dimension % 8 * 8);
   }
-  return false;
+  return key;
 }
 
 std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,

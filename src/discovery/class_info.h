@@ -28,6 +28,9 @@ struct Requirement {
 /// For each dimension and value, where the value's text comes in the alphabet of the dimension's.
 using NameOrder = std::array<std::array<std::uint8_t, kMaxValues>, kMaxDimensions>;
 
+/// A kernel's place in the alphabet of its class: keys compare as names do.
+using NameKey = std::array<std::uint64_t, kMaxDimensions / 8>;
+
 /// A kernel class with everything that discovery asks of it more than once.
 struct ClassInfo {
   std::shared_ptr<const KernelClass> kernel_class;
@@ -46,8 +49,7 @@ struct ClassInfo {
     return values[static_cast<std::size_t>(point.index(dimension))];
   }
   bool has_target(Target target) const;
-  /// Whether the name of the kernel at `left` sorts before that of the one at `right`.
-  bool is_named_before(const DesignPoint& left, const DesignPoint& right) const;
+  NameKey name_key(const DesignPoint& point) const;
 };
 
 /// Asks the class; passes on what it throws. Throws Error{value} when its space is null, has no

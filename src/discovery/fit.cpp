@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,30 @@ bool layout_fits(char letter, const OperandSignature& operand) {
 
 char layout_letter(const Requirement& requirement, const DesignValue& value) {
   return value.text[static_cast<std::size_t>(requirement.operand)];
+}
+
+/// The letter that the point has for an operand; x where layouts are no part of the space.
+char letter_of(const ClassInfo& info, const DesignPoint& point, int operand) {
+  const int layouts = info.space->find(Role::layouts);
+  return layouts < 0 ? 'x' : info.value(point, layouts).text[static_cast<std::size_t>(operand)];
+}
+
+int alignment_as_laid_out(const ClassInfo& info, const DesignPoint& point, int operand,
+                          const Signature& signature) {
+  return signature.operands[static_cast<std::size_t>(operand)].alignment_as(
+      letter_of(info, point, operand));
+}
+
+/// The smallest number among the values of the dimension that the selection allows.
+int least_allowed(const ClassInfo& info, int dimension, const Selection& selection) {
+  int least = std::numeric_limits<int>::max();
+  const auto& values = info.space->dimensions()[static_cast<std::size_t>(dimension)].values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (selection.allows(dimension, static_cast<int>(i))) {
+      least = std::min(least, values[i].numbers[0]);
+    }
+  }
+  return least;
 }
 
 /// "f16", "f16 or bf16", "f64, f32 or f16"; repetitions are left out.
@@ -248,6 +273,47 @@ std::optional<Selection> select(const ClassInfo& info, const Signature& signatur
   return selection;
 }
 
+bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selection& selection) {
+  const int layouts = info.space->find(Role::layouts);
+  if (layouts < 0 || !signature.aligns_by_letter()) return true;
+  for (const Requirement& requirement : info.requirements) {
+    if (requirement.aspect != Aspect::alignment) continue;
+    const auto operand = static_cast<std::size_t>(requirement.operand);
+    const int least = least_allowed(info, requirement.dimension, selection);
+    const bool some = selection.restrict(layouts, [&](const DesignValue& value) {
+      return signature.operands[operand].alignment_as(value.text[operand]) >= least;
+    });
+    if (!some) return false;
+  }
+  return true;
+}
+
+const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
+                              const Signature& signature) {
+  if (!signature.aligns_by_letter()) return nullptr;
+  for (const Requirement& requirement : info.requirements) {
+    const auto operand = static_cast<std::size_t>(requirement.operand);
+    if (requirement.aspect != Aspect::alignment) continue;
+    if (!signature.operands[operand].aligns_by_letter()) continue;
+    const int alignment = alignment_as_laid_out(info, point, requirement.operand, signature);
+    if (alignment < info.value(point, requirement.dimension).numbers[0]) return &requirement;
+  }
+  return nullptr;
+}
+
+Status check_alignments(const ClassInfo& info, const DesignPoint& point,
+                        const Signature& signature) {
+  const Requirement* const requirement = misaligned(info, point, signature);
+  if (requirement == nullptr) return Status::success();
+  const int operand = requirement->operand;
+  return Status::fail(
+      Reason::alignment,
+      fmt::format("{}.alignment: expected a multiple of {} bytes with the {}, got {}",
+                  operand_name(operand), info.value(point, requirement->dimension).numbers[0],
+                  layout_in_words(letter_of(info, point, operand)),
+                  alignment_as_laid_out(info, point, operand, signature)));
+}
+
 Status check_extras(const Signature& signature) {
   for (int operand = kA; operand < kOperands; ++operand) {
     if (!signature.operands[static_cast<std::size_t>(operand)].scaled) continue;
@@ -266,7 +332,8 @@ Status check_point(const ClassInfo& info, const DesignPoint& point,
       return mismatch(requirement, {&value}, arguments, signature);
     }
   }
-  return check_extras(signature);
+  Status status = check_alignments(info, point, signature);
+  return status.ok() ? check_extras(signature) : status;
 }
 
 Status check_target(const ClassInfo& info, Target target) {

@@ -15,6 +15,19 @@ bool fits(const Requirement& requirement, const DesignValue& value, const Signat
 std::optional<Selection> select(const ClassInfo& info, const Signature& signature,
                                 const Requirement* except = nullptr);
 
+/// Takes layouts from the selection with which no alignment that it allows holds; false when none
+/// is left. What remains can still be misaligned().
+bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selection& selection);
+
+/// The alignment that the point asks for and that holds for the operand as another layout alone;
+/// null when there is none. Selections do not know of that: it takes two dimensions to see.
+const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
+                              const Signature& signature);
+
+/// What misaligned() finds, in words.
+Status check_alignments(const ClassInfo& info, const DesignPoint& point,
+                        const Signature& signature);
+
 /// What no design space describes yet: scaled operands.
 Status check_extras(const Signature& signature);
 

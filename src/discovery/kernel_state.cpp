@@ -29,7 +29,7 @@ KernelGroup::KernelGroup(std::shared_ptr<const ClassInfo> class_info,
     : info(std::move(class_info)), epilogue(std::move(graph)) {
   states.reserve(points.size());
   for (const DesignPoint& point : points)
-    states.emplace_back(*this, point);
+    states.emplace_back(*this, point, info->name_key(point));
 }
 
 std::shared_ptr<const KernelAccess::State> single_state(

@@ -20,10 +20,12 @@ struct KernelGroup;
 
 /// Small, because a query makes hundreds of them.
 struct Kernel::State {
-  State(const discovery::KernelGroup& of, const DesignPoint& design_point)
-      : group(&of), point(design_point) {}
+  State(const discovery::KernelGroup& of, const DesignPoint& design_point,
+        const discovery::NameKey& key)
+      : group(&of), point(design_point), name_key(key) {}
   /// For a vector that grows, before anybody else sees the state.
-  State(State&& other) noexcept : group(other.group), point(other.point) {}
+  State(State&& other) noexcept
+      : group(other.group), point(other.point), name_key(other.name_key) {}
   ~State();
 
   const discovery::ClassInfo& info() const;
@@ -34,6 +36,7 @@ struct Kernel::State {
 
   const discovery::KernelGroup* const group;
   const DesignPoint point;
+  const discovery::NameKey name_key;
 
  private:
   /// Made at the first call: its texts are dear, and most kernels are never asked.

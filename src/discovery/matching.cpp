@@ -14,32 +14,40 @@ namespace {
 
 using KernelStates = std::vector<const KernelAccess::State*>;
 
+/// Whether the kernel fits beyond what a selection of values tells, and can have the epilogue.
+bool fits_otherwise(const ClassEntry& entry, const ClassInfo& info, const DesignPoint& point,
+                    const Question& question) {
+  if (misaligned(info, point, question.signature) != nullptr) return false;
+  return question.epilogue == nullptr ||
+         entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target).ok();
+}
+
 Candidates select_kernels(const ClassEntry& entry, const Question& question) {
   const auto info = entry.info();
-  const auto& epilogue = question.epilogue;
   std::vector<DesignPoint> points;
-  if (const auto selection = select(*info, question.signature)) {
+  auto selection = select(*info, question.signature);
+  if (selection && drop_misaligned(*info, question.signature, *selection)) {
     info->space->visit(*selection, [&](const DesignPoint& point) {
-      if (epilogue == nullptr ||
-          entry.kernel_class().supports_epilogue(point, *epilogue, question.target).ok()) {
-        points.push_back(point);
-      }
+      if (fits_otherwise(entry, *info, point, question)) points.push_back(point);
       return true;
     });
   }
-  return std::make_shared<const KernelGroup>(info, points, epilogue);
+  return std::make_shared<const KernelGroup>(info, points, question.epilogue);
 }
 
-/// Why the first kernel that fits otherwise cannot have the epilogue; success when none fits.
-Status why_no_epilogue(const ClassEntry& entry, const Question& question) {
+/// Why the first kernel of fitting values does not fit all the same; success when there is none.
+Status why_none_fits(const ClassEntry& entry, const Question& question) {
   const auto info = entry.info();
   Status status = Status::success();
-  const auto selection = select(*info, question.signature);
-  if (question.epilogue == nullptr || !selection) return status;
-  info->space->visit(*selection, [&](const DesignPoint& point) {
-    status = entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target);
-    return false;
-  });
+  if (const auto selection = select(*info, question.signature)) {
+    info->space->visit(*selection, [&](const DesignPoint& point) {
+      status = check_alignments(*info, point, question.signature);
+      if (status.ok() && question.epilogue != nullptr) {
+        status = entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target);
+      }
+      return false;
+    });
+  }
   return status;
 }
 
@@ -56,7 +64,7 @@ KernelStates supported_kernels(const ClassEntry& entry, const Question& question
   offer.kernels = fitting_kernels(entry, question);
   const auto& fitting = offer.kernels->states;
   if (fitting.empty()) {
-    if (Status status = why_no_epilogue(entry, question); !status.ok()) {
+    if (Status status = why_none_fits(entry, question); !status.ok()) {
       note(offer.rejection, std::move(status));
     }
   }

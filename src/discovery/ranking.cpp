@@ -21,22 +21,21 @@ double joules_of(const Prediction& prediction) {
 
 /// By name, which no order of registration or enumeration changes.
 bool is_named_before(const KernelAccess::State& left, const KernelAccess::State& right) {
-  if (&left.info() == &right.info()) return left.info().is_named_before(left.point, right.point);
+  if (left.group == right.group) return left.name_key < right.name_key;
   return left.info().name < right.info().name;
 }
 
 /// A candidate as it is sorted: small, since all that is needed as a rule is the time.
 struct Place {
   double seconds;
+  double joules;
   const Candidate* candidate;
   const Offer* offer;
 
   bool operator<(const Place& other) const {
     if (seconds != other.seconds) return seconds < other.seconds;
-    const double first = joules_of(*candidate->prediction);
-    const double second = joules_of(*other.candidate->prediction);
-    return first != second ? first < second
-                           : is_named_before(*candidate->state, *other.candidate->state);
+    if (joules != other.joules) return joules < other.joules;
+    return is_named_before(*candidate->state, *other.candidate->state);
   }
 };
 
@@ -58,9 +57,10 @@ std::vector<Kernel> rank(std::span<const Offer> offers, Target target) {
   for (const Offer& offer : offers) {
     for (const Candidate& candidate : offer.candidates) {
       if (is_usable(candidate.prediction)) {
-        places.push_back({candidate.prediction->seconds, &candidate, &offer});
+        const Prediction& prediction = *candidate.prediction;
+        places.push_back({prediction.seconds, joules_of(prediction), &candidate, &offer});
       } else {
-        unpredicted.push_back({0, &candidate, &offer});
+        unpredicted.push_back({0, 0, &candidate, &offer});
       }
     }
   }

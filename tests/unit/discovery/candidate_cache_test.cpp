@@ -14,7 +14,9 @@ using discovery::KernelGroup;
 
 /// A list that stands for `kernels` kernels.
 Candidates make_list(std::size_t kernels) {
-  return std::make_shared<const KernelGroup>(nullptr, std::vector<DesignPoint>(kernels));
+  static const auto info = discovery::describe_class(make_class("plain", plain_space()), "fake");
+  return std::make_shared<const KernelGroup>(info,
+                                             std::vector<DesignPoint>(kernels, info->space->at(0)));
 }
 
 TEST(CandidateCache, GivesBackWhatCameFirst) {

@@ -72,6 +72,50 @@ TEST(GetKernels, LayoutLettersComeFromStridesAndExtents) {
               ElementsAre("laid-f32-ttt", "laid-f32-nnt", "laid-f32-xxx"));
 }
 
+TEST(GetKernels, AnOperandOfOneRowIsAlignedAsTheLayoutThatItHas) {
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, {Dtype::f16, Dtype::f32})
+      .layouts({"ttt", "ntt", "tnt", "ttn", "xtt"})
+      .alignments(Role::a_alignment, {4, 16})
+      .alignments(Role::b_alignment, {2, 16})
+      .alignments(Role::out_alignment, {16});
+  const Registered there(make_class("laid", builder.build()));
+  const auto row = [](std::int64_t columns) { return describe(Dtype::f32, 1, columns, 't'); };
+  const auto column = [](std::int64_t rows) { return describe(Dtype::f32, rows, 1, 'n'); };
+  // As column-major, the columns of one row begin at every element, of 4 bytes.
+  const GemmArguments one_row(row(64), describe(Dtype::f32, 64, 32, 't'), row(32), Dtype::f32);
+  EXPECT_THAT(
+      names_of(get_kernels(one_row)),
+      ElementsAre(
+          "laid-f32-ttt-alignA4-alignB2-alignOut16", "laid-f32-ttt-alignA4-alignB16-alignOut16",
+          "laid-f32-ttt-alignA16-alignB2-alignOut16", "laid-f32-ttt-alignA16-alignB16-alignOut16",
+          "laid-f32-ntt-alignA4-alignB2-alignOut16", "laid-f32-ntt-alignA4-alignB16-alignOut16",
+          "laid-f32-xtt-alignA4-alignB2-alignOut16", "laid-f32-xtt-alignA4-alignB16-alignOut16",
+          "laid-f32-xtt-alignA16-alignB2-alignOut16", "laid-f32-xtt-alignA16-alignB16-alignOut16"));
+  for (const Kernel& kernel : get_kernels(one_row))
+    EXPECT_TRUE(kernel.supports(one_row).ok()) << kernel.name();
+  EXPECT_EQ(
+      kernel_by_name("laid-f32-ntt-alignA16-alignB16-alignOut16").supports(one_row).error(),
+      "A.alignment: expected a multiple of 16 bytes with the next-to-last mode contiguous (n), "
+      "got 4");
+  const GemmArguments one_column(describe(Dtype::f32, 32, 64, 't'), column(64), column(32),
+                                 Dtype::f32);
+  EXPECT_THAT(names_of(get_kernels(one_column)),
+              ElementsAre("laid-f32-ttn-alignA4-alignB2-alignOut16",
+                          "laid-f32-ttn-alignA16-alignB2-alignOut16"));
+}
+
+TEST(GetKernels, ExplainTellsOfAnAlignmentThatNoLayoutHas) {
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, {Dtype::f32}).layouts({"ntt"}).alignments(Role::a_alignment, {16});
+  const Registered there(make_class("laid", builder.build()));
+  const auto row = [](std::int64_t columns) { return describe(Dtype::f32, 1, columns, 't'); };
+  const GemmArguments one_row(row(64), describe(Dtype::f32, 64, 32, 't'), row(32), Dtype::f32);
+  EXPECT_THAT(get_kernels(one_row), IsEmpty());
+  EXPECT_THAT(explain(one_row)[0].status.error(),
+              StartsWith("A.alignment: expected a multiple of 16 bytes with the next-to-last"));
+}
+
 TEST(GetKernels, Tf32KernelsTakeF32OnlyWhereAllowed) {
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, {Dtype::f32, Dtype::tf32});
