@@ -29,15 +29,14 @@ AnswerCache::Answer AnswerCache::find(const Key& key) const {
   return found->second.answer;
 }
 
-void AnswerCache::insert(Key key, Answer answer, std::uint64_t generation,
+void AnswerCache::insert(Key key, const Answer& answer, std::uint64_t generation,
                          std::shared_ptr<const EpilogueGraph> epilogue) {
   const std::size_t kernels = answer->size();
   if (kernels > kMostKernels) return;
   std::vector<Entries::node_type> dropped;
   const std::lock_guard lock(mutex_);
   if (generation != generation_.load(std::memory_order_relaxed)) return;
-  const auto [entry, is_new] =
-      entries_.try_emplace(std::move(key), std::move(answer), std::move(epilogue));
+  const auto [entry, is_new] = entries_.try_emplace(std::move(key), answer, std::move(epilogue));
   note_use(entry->second);
   if (!is_new) return;
   kernels_ += kernels;

@@ -30,7 +30,7 @@ class AnswerCache {
   /// Remembers an answer that was sought since `generation`, unless the cache was cleared in
   /// between, the answer is too long, or the problem is remembered already. The graph, part of the
   /// key by its address, is kept alive.
-  void insert(Key key, Answer answer, std::uint64_t generation,
+  void insert(Key key, const Answer& answer, std::uint64_t generation,
               std::shared_ptr<const EpilogueGraph> epilogue = nullptr);
 
   void clear();

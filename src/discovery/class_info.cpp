@@ -77,7 +77,8 @@ class RequirementReader {
 NameOrder name_order(const DesignSpace& space) {
   NameOrder order{};
   std::size_t dimension = 0;
-  for (const auto& [role, key, prefix, values] : space.dimensions()) {
+  for (const Dimension& owner : space.dimensions()) {
+    const std::vector<DesignValue>& values = owner.values;
     std::vector<std::uint8_t> sorted(values.size());
     std::iota(sorted.begin(), sorted.end(), std::uint8_t{0});
     std::ranges::sort(sorted, {},

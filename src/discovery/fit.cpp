@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "estoc/device.hpp"
@@ -45,16 +46,17 @@ int alignment_as_laid_out(const ClassInfo& info, const DesignPoint& point, int o
       letter_of(info, point, operand));
 }
 
-/// The smallest number among the values of the dimension that the selection allows.
-int least_allowed(const ClassInfo& info, int dimension, const Selection& selection) {
-  int least = std::numeric_limits<int>::max();
+/// The smallest and the largest number among the values of the dimension that the selection allows.
+std::pair<int, int> allowed_range(const ClassInfo& info, int dimension,
+                                  const Selection& selection) {
+  std::pair range{std::numeric_limits<int>::max(), 0};
   const auto& values = info.space->dimensions()[static_cast<std::size_t>(dimension)].values;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (selection.allows(dimension, static_cast<int>(i))) {
-      least = std::min(least, values[i].numbers[0]);
-    }
+    if (!selection.allows(dimension, static_cast<int>(i))) continue;
+    range = {std::min(range.first, values[i].numbers[0]),
+             std::max(range.second, values[i].numbers[0])};
   }
-  return least;
+  return range;
 }
 
 /// "f16", "f16 or bf16", "f64, f32 or f16"; repetitions are left out.
@@ -279,13 +281,31 @@ bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selectio
   for (const Requirement& requirement : info.requirements) {
     if (requirement.aspect != Aspect::alignment) continue;
     const auto operand = static_cast<std::size_t>(requirement.operand);
-    const int least = least_allowed(info, requirement.dimension, selection);
+    const int least = allowed_range(info, requirement.dimension, selection).first;
     const bool some = selection.restrict(layouts, [&](const DesignValue& value) {
       return signature.operands[operand].alignment_as(value.text[operand]) >= least;
     });
     if (!some) return false;
   }
   return true;
+}
+
+bool has_misaligned(const ClassInfo& info, const Signature& signature, const Selection& selection) {
+  const int layouts = info.space->find(Role::layouts);
+  if (layouts < 0 || !signature.aligns_by_letter()) return false;
+  const auto& letters = info.space->dimensions()[static_cast<std::size_t>(layouts)].values;
+  return std::ranges::any_of(info.requirements, [&](const Requirement& requirement) {
+    if (requirement.aspect != Aspect::alignment) return false;
+    const auto operand = static_cast<std::size_t>(requirement.operand);
+    const int most = allowed_range(info, requirement.dimension, selection).second;
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      if (selection.allows(layouts, static_cast<int>(i)) &&
+          signature.operands[operand].alignment_as(letters[i].text[operand]) < most) {
+        return true;
+      }
+    }
+    return false;
+  });
 }
 
 const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,

@@ -16,11 +16,15 @@ std::optional<Selection> select(const ClassInfo& info, const Signature& signatur
                                 const Requirement* except = nullptr);
 
 /// Takes layouts from the selection with which no alignment that it allows holds; false when none
-/// is left. What remains can still be misaligned().
+/// is left.
 bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selection& selection);
 
+/// Whether there can be misaligned() kernels in the selection.
+bool has_misaligned(const ClassInfo& info, const Signature& signature, const Selection& selection);
+
 /// The alignment that the point asks for and that holds for the operand as another layout alone;
-/// null when there is none. Selections do not know of that: it takes two dimensions to see.
+/// null when there is none. It takes two dimensions to see, so that selections tell it in part
+/// alone.
 const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
                               const Signature& signature);
 

@@ -14,10 +14,8 @@ namespace {
 
 using KernelStates = std::vector<const KernelAccess::State*>;
 
-/// Whether the kernel fits beyond what a selection of values tells, and can have the epilogue.
-bool fits_otherwise(const ClassEntry& entry, const ClassInfo& info, const DesignPoint& point,
-                    const Question& question) {
-  if (misaligned(info, point, question.signature) != nullptr) return false;
+/// Whether the class can have the epilogue, if there is one.
+bool takes_epilogue(const ClassEntry& entry, const DesignPoint& point, const Question& question) {
   return question.epilogue == nullptr ||
          entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target).ok();
 }
@@ -27,8 +25,10 @@ Candidates select_kernels(const ClassEntry& entry, const Question& question) {
   std::vector<DesignPoint> points;
   auto selection = select(*info, question.signature);
   if (selection && drop_misaligned(*info, question.signature, *selection)) {
+    const bool look = has_misaligned(*info, question.signature, *selection);
     info->space->visit(*selection, [&](const DesignPoint& point) {
-      if (fits_otherwise(entry, *info, point, question)) points.push_back(point);
+      const bool aligned = !look || misaligned(*info, point, question.signature) == nullptr;
+      if (aligned && takes_epilogue(entry, point, question)) points.push_back(point);
       return true;
     });
   }

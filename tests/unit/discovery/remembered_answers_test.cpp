@@ -132,11 +132,11 @@ TEST(RememberedAnswers, StridesTellApart) {
   std::vector<Change> changes;
   for (Modes Product::*strides :
        {&Product::a_strides, &Product::b_strides, &Product::out_strides}) {
-    changes.push_back([=](Product& p) { (p.*strides)[0] *= 2; });
-    changes.push_back([=](Product& p) { (p.*strides)[1] = 128; });
-    changes.push_back([=](Product& p) { p.*strides = {65536, 1, 512}; });
+    changes.emplace_back([=](Product& p) { (p.*strides)[0] *= 2; });
+    changes.emplace_back([=](Product& p) { (p.*strides)[1] = 128; });
+    changes.emplace_back([=](Product& p) { p.*strides = {65536, 1, 512}; });
   }
-  changes.push_back([](Product& p) { p.a_strides[0] = 0; });
+  changes.emplace_back([](Product& p) { p.a_strides[0] = 0; });
   expect_told_apart(own, {}, changes);
 }
 
