@@ -1,15 +1,18 @@
-// Time to find kernels in described spaces of ten thousand to a million, of which 30 apply.
+// Time to find kernels: among the library's own classes, and in described spaces of ten thousand to
+// a million, of which 30 apply.
 #include <benchmark/benchmark.h>
 
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
 
 namespace {
 
@@ -174,5 +177,79 @@ void filter_all_kernels(benchmark::State& state) {
     benchmark::DoNotOptimize(get_kernels(query).size());
 }
 BENCHMARK(filter_all_kernels)->Arg(100'000)->Unit(benchmark::kMillisecond);
+
+/// Products that programs ask for, of the library's own classes for sm_90a.
+struct OwnProblem {
+  const char* name;
+  const char* format;   ///< a problem text that lacks the extent that changes
+  std::int64_t extent;  ///< of the first problem; that of others is a multiple of it
+};
+constexpr OwnProblem kOwnProblems[] = {
+    {"bf16 1024", "gemm n=1024 k=1024 a=bf16:t b=bf16:n out=bf16:t m=", 1024},
+    {"e4m3 4096", "gemm n=4096 k=4096 a=e4m3:t b=e4m3:n out=bf16:t m=", 4096},
+    {"bf16 one row", "gemm m=1 k=4096 a=bf16:t b=bf16:n out=bf16:t n=", 4096},
+    {"f32 1024", "gemm n=1024 k=1024 a=f32:t b=f32:n out=f32:t m=", 1024},
+};
+
+/// The problem whose changing extent is the first one's times `factor`.
+std::unique_ptr<RuntimeArguments> own_problem(const benchmark::State& state, std::int64_t factor) {
+  const OwnProblem& problem = kOwnProblems[state.range(0)];
+  Problem parsed = Problem::parse(problem.format + std::to_string(problem.extent * factor));
+  parsed.complete();
+  return parsed.arguments(Device::cpu());
+}
+
+/// Times one query at a time, between what the function does to prepare each.
+template <typename Prepare>
+void time_queries(benchmark::State& state, const Prepare& prepare) {
+  const KernelQuery query = for_hopper();
+  std::size_t found = 0;
+  while (state.KeepRunning()) {
+    const RuntimeArguments& arguments = prepare();
+    const auto start = std::chrono::steady_clock::now();
+    found = get_kernels(arguments, query).size();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(taken.count());
+  }
+  state.SetLabel(kOwnProblems[state.range(0)].name);
+  state.counters["found"] = static_cast<double>(found);
+}
+
+void own_kernels_new_signature(benchmark::State& state) {
+  const auto arguments = own_problem(state, 1);
+  time_queries(state, [&]() -> const RuntimeArguments& {
+    clear_discovery_cache();
+    return *arguments;
+  });
+}
+
+void own_kernels_new_shape(benchmark::State& state) {
+  std::unique_ptr<RuntimeArguments> arguments;
+  std::int64_t factor = 0;
+  time_queries(state, [&]() -> const RuntimeArguments& {
+    // Beyond what is remembered the shapes come again.
+    factor = factor % 1000 + 1;
+    arguments = own_problem(state, factor);
+    return *arguments;
+  });
+}
+
+void own_kernels_same_problem(benchmark::State& state) {
+  const auto arguments = own_problem(state, 1);
+  time_queries(state, [&]() -> const RuntimeArguments& { return *arguments; });
+}
+
+BENCHMARK(own_kernels_new_signature)
+    ->DenseRange(0, std::size(kOwnProblems) - 1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(own_kernels_new_shape)
+    ->DenseRange(0, std::size(kOwnProblems) - 1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
+BENCHMARK(own_kernels_same_problem)
+    ->DenseRange(0, std::size(kOwnProblems) - 1)
+    ->UseManualTime()
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace

@@ -76,12 +76,9 @@ class DesignPoint {
   /// dimension or the point no value there, as in a constraint that did not name the dimension.
   const DesignValue& value(Role role) const;
   const DesignValue& value(std::string_view key) const;
-  Dtype dtype(Role role) const { return static_cast<Dtype>(value(role).numbers[0]); }
-  int integer(Role role) const { return value(role).numbers[0]; }
-  Shape3 shape(Role role) const {
-    const auto& n = value(role).numbers;
-    return {n[0], n[1], n[2]};
-  }
+  Dtype dtype(Role role) const;
+  int integer(Role role) const;
+  Shape3 shape(Role role) const;
 
   /// The index of a dimension that has no value yet.
   static constexpr int kNoValue = kMaxValues;
@@ -92,6 +89,8 @@ class DesignPoint {
 
  private:
   friend class DesignSpace;
+  [[noreturn]] void fail_value_of(Role role) const;
+
   const DesignSpace* space_ = nullptr;
   std::array<std::uint8_t, kMaxDimensions> indices_{};
 };
@@ -127,7 +126,7 @@ class DesignSpace {
 
   std::span<const Dimension> dimensions() const { return dimensions_; }
   /// Position of the dimension with that role or key; -1 when there is none.
-  int find(Role role) const;
+  int find(Role role) const { return by_role_[static_cast<std::size_t>(role)]; }
   int find(std::string_view key) const;
 
   /// Number of kernels.
@@ -162,6 +161,26 @@ class DesignSpace {
   DesignSpace(const DesignSpace&) = delete;
   DesignSpace& operator=(const DesignSpace&) = delete;
 };
+
+// Here, because each kernel of a query is asked for a dozen of them.
+inline const DesignValue& DesignPoint::value(Role role) const {
+  const auto dimension = static_cast<std::size_t>(space_->find(role));
+  if (dimension >= space_->dimensions().size()) fail_value_of(role);
+  const std::vector<DesignValue>& values = space_->dimensions()[dimension].values;
+  const std::size_t index = indices_[dimension];
+  if (index >= values.size()) fail_value_of(role);
+  return values[index];
+}
+inline Dtype DesignPoint::dtype(Role role) const {
+  return static_cast<Dtype>(value(role).numbers[0]);
+}
+inline int DesignPoint::integer(Role role) const {
+  return value(role).numbers[0];
+}
+inline Shape3 DesignPoint::shape(Role role) const {
+  const auto& n = value(role).numbers;
+  return {n[0], n[1], n[2]};
+}
 
 /// States a design space. Dimensions appear in names in the order they are added. A function throws
 /// Error{value} for a role it does not take and for values that the role cannot have.

@@ -35,31 +35,46 @@ struct DiscoveryFailure {
   std::string message;
 };
 
-/// The kernels that support some arguments, the one to use first.
+/// The kernels that support some arguments, the one to use first. Copies share them.
 class KernelList {
  public:
   using const_iterator = std::vector<Kernel>::const_iterator;
 
   KernelList() = default;
   KernelList(std::vector<Kernel> kernels, std::vector<DiscoveryFailure> failures)
+      : KernelList(std::make_shared<const std::vector<Kernel>>(std::move(kernels)),
+                   std::move(failures)) {}
+  /// The kernels may be null: none.
+  explicit KernelList(std::shared_ptr<const std::vector<Kernel>> kernels,
+                      std::vector<DiscoveryFailure> failures = {})
       : kernels_(std::move(kernels)), failures_(std::move(failures)) {}
 
-  std::size_t size() const { return kernels_.size(); }
-  bool empty() const { return kernels_.empty(); }
-  const Kernel& operator[](std::size_t index) const { return kernels_[index]; }
-  const Kernel& front() const { return kernels_.front(); }
-  const_iterator begin() const { return kernels_.begin(); }
-  const_iterator end() const { return kernels_.end(); }
+  std::size_t size() const { return kernels().size(); }
+  bool empty() const { return kernels().empty(); }
+  const Kernel& operator[](std::size_t index) const { return kernels()[index]; }
+  const Kernel& front() const { return kernels().front(); }
+  const_iterator begin() const { return kernels().begin(); }
+  const_iterator end() const { return kernels().end(); }
   const std::vector<DiscoveryFailure>& failures() const { return failures_; }
 
  private:
-  std::vector<Kernel> kernels_;
+  const std::vector<Kernel>& kernels() const {
+    static const std::vector<Kernel> none;
+    return kernels_ != nullptr ? *kernels_ : none;
+  }
+
+  std::shared_ptr<const std::vector<Kernel>> kernels_;
   std::vector<DiscoveryFailure> failures_;
 };
 
 /// Every kernel that carries out `arguments` on the target and passes the filter, the fastest
-/// first: by predicted time, then in the order of the classes. Empty when there is none; `explain`
-/// tells why. Thread-safe.
+/// first: by predicted time, then by predicted energy, then by name; behind them those without a
+/// prediction, in the order of the classes. Empty when there is none; `explain` tells why.
+/// Thread-safe.
+///
+/// Answers to problems met lately are remembered where all that answer are the library's own
+/// classes and no filter is given: for equal shapes, strides, alignments, types, wishes and devices
+/// the same kernels come back, without any being asked.
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query = {});
 
 /// All kernels of the described spaces that pass a query: a sequence made as it is read.
@@ -129,7 +144,7 @@ struct Explanation {
 /// not fit, all mismatches are named; else the reason of the kernel that came furthest.
 std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query = {});
 
-/// Forgets the candidates remembered for argument signatures already met.
+/// Forgets the answers to problems already met, and the candidates for their signatures.
 void clear_discovery_cache();
 
 }  // namespace estoc

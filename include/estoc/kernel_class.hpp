@@ -25,10 +25,12 @@ struct Knobs {
   bool operator==(const Knobs&) const = default;
 };
 
-/// Predicted time of a kernel on arguments, and the knobs it holds for.
+/// Predicted time of a kernel on arguments, and the knobs it holds for. Of kernels of equal time,
+/// the one of less energy ranks first.
 struct Prediction {
   double seconds = 0;
   Knobs knobs;
+  double joules = 0;  ///< predicted energy of one launch; 0: not known
 };
 
 /// One part of a prediction, for people and for tables: "tensor cores" 1.2e-6 s, "live CTAs" 66.

@@ -1,6 +1,8 @@
 // Keeps ranked lists of kernels by the arguments' dtypes, shapes, strides, alignments and wishes.
 #include "remembered_lists.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 
@@ -26,6 +28,9 @@ void add_view(std::string& key, const TensorView& view) {
   add(key, view.dtype());
   add(key, view.rank());
   add(key, view.alignment());
+  // Strides bound the alignment of a view, but kernels of merged modes look at the address alone.
+  const auto address = reinterpret_cast<std::uintptr_t>(view.data());
+  add(key, std::min(address & -address, std::uintptr_t{256}));
   add(key, view.described());
   for (const auto extents : {view.shape(), view.strides()})
     key.append(reinterpret_cast<const char*>(extents.data()), extents.size_bytes());

@@ -17,14 +17,14 @@ Candidates CandidateCache::find(const CandidateKey& key) {
 
 Candidates CandidateCache::insert(const CandidateKey& key, Candidates candidates,
                                   std::shared_ptr<const EpilogueGraph> epilogue) {
-  if (candidates->size() > kMaxKernels) return candidates;
+  if (candidates->states.size() > kMaxKernels) return candidates;
   Entries dropped;
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);
   if (found != by_key_.end()) return use(found->second);
   entries_.push_front({key, candidates, std::move(epilogue)});
   by_key_.emplace(key, entries_.begin());
-  kernels_ += candidates->size();
+  kernels_ += candidates->states.size();
   dropped = evict();
   return candidates;
 }
@@ -33,7 +33,7 @@ CandidateCache::Entries CandidateCache::evict() {
   Entries dropped;
   while (entries_.size() > kMaxSignatures || kernels_ > kMaxKernels) {
     const auto last = std::prev(entries_.end());
-    kernels_ -= last->candidates->size();
+    kernels_ -= last->candidates->states.size();
     by_key_.erase(last->key);
     dropped.splice(dropped.end(), entries_, last);
   }

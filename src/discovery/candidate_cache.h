@@ -13,7 +13,7 @@
 namespace estoc::discovery {
 
 /// The kernels of one class that fit arguments of one signature, in the order of the space.
-using Candidates = std::shared_ptr<const KernelStates>;
+using Candidates = std::shared_ptr<const KernelGroup>;
 
 /// What the list depends on. The graph may be null.
 struct CandidateKey {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <string_view>
 
 namespace estoc::discovery {
 namespace {
@@ -72,10 +74,38 @@ class RequirementReader {
   std::vector<Requirement> requirements_;
 };
 
+NameOrder name_order(const DesignSpace& space) {
+  NameOrder order{};
+  std::size_t dimension = 0;
+  for (const Dimension& owner : space.dimensions()) {
+    const std::vector<DesignValue>& values = owner.values;
+    std::vector<std::uint8_t> sorted(values.size());
+    std::iota(sorted.begin(), sorted.end(), std::uint8_t{0});
+    std::ranges::sort(sorted, {},
+                      [&](std::uint8_t value) { return std::string_view(values[value].text); });
+    for (std::size_t place = 0; place < sorted.size(); ++place) {
+      order[dimension][sorted[place]] = static_cast<std::uint8_t>(place);
+    }
+    ++dimension;
+  }
+  return order;
+}
+
 }  // namespace
 
 bool ClassInfo::has_target(Target target) const {
   return std::find(targets.begin(), targets.end(), target) != targets.end();
+}
+
+// What separates the parts of a name sorts before every character that they may have, so that the
+// first part that differs decides.
+NameKey ClassInfo::name_key(const DesignPoint& point) const {
+  NameKey key{};
+  for (std::size_t dimension = 0; dimension < space->dimensions().size(); ++dimension) {
+    const auto value = static_cast<std::size_t>(point.index(static_cast<int>(dimension)));
+    key[dimension / 8] |= std::uint64_t{name_order[dimension][value]} << (56 - dimension % 8 * 8);
+  }
+  return key;
 }
 
 std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,
@@ -98,6 +128,7 @@ std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClas
   }
   info->kernel_class = std::move(kernel_class);
   info->requirements = RequirementReader(*info).read();
+  info->name_order = name_order(*info->space);
   return info;
 }
 

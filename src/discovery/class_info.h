@@ -1,6 +1,7 @@
 // What the library knows of a kernel class once it has asked: its space, and what that requires.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@ struct Requirement {
   DtypeRule rule = DtypeRule::same;
 };
 
+/// For each dimension and value, where the value's text comes in the alphabet of the dimension's.
+using NameOrder = std::array<std::array<std::uint8_t, kMaxValues>, kMaxDimensions>;
+
+/// A kernel's place in the alphabet of its class: keys compare as names do.
+using NameKey = std::array<std::uint64_t, kMaxDimensions / 8>;
+
 /// A kernel class with everything that discovery asks of it more than once.
 struct ClassInfo {
   std::shared_ptr<const KernelClass> kernel_class;
@@ -35,12 +42,14 @@ struct ClassInfo {
   Operation operation = Operation::gemm;
   /// In the order in which mismatches are reported; every operand's dtype is among them.
   std::vector<Requirement> requirements;
+  NameOrder name_order{};
 
   const DesignValue& value(const DesignPoint& point, int dimension) const {
     const auto& values = space->dimensions()[static_cast<std::size_t>(dimension)].values;
     return values[static_cast<std::size_t>(point.index(dimension))];
   }
   bool has_target(Target target) const;
+  NameKey name_key(const DesignPoint& point) const;
 };
 
 /// Asks the class; passes on what it throws. Throws Error{value} when its space is null, has no

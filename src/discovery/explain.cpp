@@ -50,12 +50,12 @@ Explanation explain_class(const ClassEntry& entry, const Question& question,
   ask_guarded(entry, failures,
               [&] { explanation.status = check_description(entry, question, explanation); });
   if (failures.empty() && explanation.status.ok()) {
-    Offer offer = ask_class(entry, question, filter, failures);
+    const Offer offer = ask_class(entry, question, filter, failures);
     explanation.supported = offer.candidates.size();
     if (explanation.supported == 0) {
       explanation.status = why_none(offer);
     } else {
-      explanation.first = discovery::rank(std::move(offer.candidates)).front();
+      explanation.first = discovery::rank(std::span(&offer, 1), question.target).front();
     }
   }
   if (!failures.empty()) {

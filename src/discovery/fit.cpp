@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "estoc/device.hpp"
@@ -30,6 +32,31 @@ bool layout_fits(char letter, const OperandSignature& operand) {
 
 char layout_letter(const Requirement& requirement, const DesignValue& value) {
   return value.text[static_cast<std::size_t>(requirement.operand)];
+}
+
+/// The letter that the point has for an operand; x where layouts are no part of the space.
+char letter_of(const ClassInfo& info, const DesignPoint& point, int operand) {
+  const int layouts = info.space->find(Role::layouts);
+  return layouts < 0 ? 'x' : info.value(point, layouts).text[static_cast<std::size_t>(operand)];
+}
+
+int alignment_as_laid_out(const ClassInfo& info, const DesignPoint& point, int operand,
+                          const Signature& signature) {
+  return signature.operands[static_cast<std::size_t>(operand)].alignment_as(
+      letter_of(info, point, operand));
+}
+
+/// The smallest and the largest number among the values of the dimension that the selection allows.
+std::pair<int, int> allowed_range(const ClassInfo& info, int dimension,
+                                  const Selection& selection) {
+  std::pair range{std::numeric_limits<int>::max(), 0};
+  const auto& values = info.space->dimensions()[static_cast<std::size_t>(dimension)].values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!selection.allows(dimension, static_cast<int>(i))) continue;
+    range = {std::min(range.first, values[i].numbers[0]),
+             std::max(range.second, values[i].numbers[0])};
+  }
+  return range;
 }
 
 /// "f16", "f16 or bf16", "f64, f32 or f16"; repetitions are left out.
@@ -248,6 +275,65 @@ std::optional<Selection> select(const ClassInfo& info, const Signature& signatur
   return selection;
 }
 
+bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selection& selection) {
+  const int layouts = info.space->find(Role::layouts);
+  if (layouts < 0 || !signature.aligns_by_letter()) return true;
+  for (const Requirement& requirement : info.requirements) {
+    if (requirement.aspect != Aspect::alignment) continue;
+    const auto operand = static_cast<std::size_t>(requirement.operand);
+    const int least = allowed_range(info, requirement.dimension, selection).first;
+    const bool some = selection.restrict(layouts, [&](const DesignValue& value) {
+      return signature.operands[operand].alignment_as(value.text[operand]) >= least;
+    });
+    if (!some) return false;
+  }
+  return true;
+}
+
+bool has_misaligned(const ClassInfo& info, const Signature& signature, const Selection& selection) {
+  const int layouts = info.space->find(Role::layouts);
+  if (layouts < 0 || !signature.aligns_by_letter()) return false;
+  const auto& letters = info.space->dimensions()[static_cast<std::size_t>(layouts)].values;
+  return std::ranges::any_of(info.requirements, [&](const Requirement& requirement) {
+    if (requirement.aspect != Aspect::alignment) return false;
+    const auto operand = static_cast<std::size_t>(requirement.operand);
+    const int most = allowed_range(info, requirement.dimension, selection).second;
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      if (selection.allows(layouts, static_cast<int>(i)) &&
+          signature.operands[operand].alignment_as(letters[i].text[operand]) < most) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
+                              const Signature& signature) {
+  if (!signature.aligns_by_letter()) return nullptr;
+  for (const Requirement& requirement : info.requirements) {
+    const auto operand = static_cast<std::size_t>(requirement.operand);
+    if (requirement.aspect != Aspect::alignment) continue;
+    if (!signature.operands[operand].aligns_by_letter()) continue;
+    const int alignment = alignment_as_laid_out(info, point, requirement.operand, signature);
+    if (alignment < info.value(point, requirement.dimension).numbers[0]) return &requirement;
+  }
+  return nullptr;
+}
+
+Status check_alignments(const ClassInfo& info, const DesignPoint& point,
+                        const Signature& signature) {
+  const Requirement* const requirement = misaligned(info, point, signature);
+  if (requirement == nullptr) return Status::success();
+  const int operand = requirement->operand;
+  return Status::fail(
+      Reason::alignment,
+      fmt::format("{}.alignment: expected a multiple of {} bytes with the {}, got {}",
+                  operand_name(operand), info.value(point, requirement->dimension).numbers[0],
+                  layout_in_words(letter_of(info, point, operand)),
+                  alignment_as_laid_out(info, point, operand, signature)));
+}
+
 Status check_extras(const Signature& signature) {
   for (int operand = kA; operand < kOperands; ++operand) {
     if (!signature.operands[static_cast<std::size_t>(operand)].scaled) continue;
@@ -266,7 +352,8 @@ Status check_point(const ClassInfo& info, const DesignPoint& point,
       return mismatch(requirement, {&value}, arguments, signature);
     }
   }
-  return check_extras(signature);
+  Status status = check_alignments(info, point, signature);
+  return status.ok() ? check_extras(signature) : status;
 }
 
 Status check_target(const ClassInfo& info, Target target) {

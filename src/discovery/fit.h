@@ -15,6 +15,23 @@ bool fits(const Requirement& requirement, const DesignValue& value, const Signat
 std::optional<Selection> select(const ClassInfo& info, const Signature& signature,
                                 const Requirement* except = nullptr);
 
+/// Takes layouts from the selection with which no alignment that it allows holds; false when none
+/// is left.
+bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selection& selection);
+
+/// Whether there can be misaligned() kernels in the selection.
+bool has_misaligned(const ClassInfo& info, const Signature& signature, const Selection& selection);
+
+/// The alignment that the point asks for and that holds for the operand as another layout alone;
+/// null when there is none. It takes two dimensions to see, so that selections tell it in part
+/// alone.
+const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
+                              const Signature& signature);
+
+/// What misaligned() finds, in words.
+Status check_alignments(const ClassInfo& info, const DesignPoint& point,
+                        const Signature& signature);
+
 /// What no design space describes yet: scaled operands.
 Status check_extras(const Signature& signature);
 

@@ -1,25 +1,74 @@
-// get_kernels with arguments: every class is asked, what they offer is ranked.
-#include <iterator>
+// get_kernels with arguments: remembered, or every class is asked and what they offer is ranked.
+#include <algorithm>
 
+#include "discovery/guard.h"
 #include "discovery/matching.h"
+#include "discovery/problem_key.h"
 #include "discovery/ranking.h"
 #include "estoc/discovery.hpp"
 
 namespace estoc {
+namespace {
+
+using discovery::AnswerCache;
+using discovery::ClassEntries;
+using discovery::Origin;
+using discovery::Question;
+using Failures = std::vector<DiscoveryFailure>;
+
+/// The classes whose kernels may answer the query.
+ClassEntries asked_classes(const discovery::Snapshot& snapshot, const Question& question,
+                           const KernelQuery& query, Failures& failures) {
+  ClassEntries asked = snapshot.classes(query.providers);
+  std::erase_if(asked, [&](const auto& entry) {
+    bool left_out = true;
+    ask_guarded(*entry, failures, [&] {
+      const KernelClass& kernel_class = entry->kernel_class();
+      left_out =
+          (query.portable && kernel_class.needs_device()) || !is_asked(kernel_class, question);
+    });
+    return left_out;
+  });
+  return asked;
+}
+
+/// The key to remember the answer by. A filter, and classes from outside, may look at anything.
+std::optional<AnswerCache::Key> key_of(const Question& question, const KernelQuery& query,
+                                       const ClassEntries& asked) {
+  const bool known = std::ranges::all_of(
+      asked, [](const auto& entry) { return entry->origin() == Origin::library; });
+  if (!known || !query.filter.accepts_all()) return std::nullopt;
+  return problem_key(question, asked);
+}
+
+AnswerCache::Answer ask(const ClassEntries& asked, const Question& question,
+                        const MetadataFilter& filter, Failures& failures) {
+  std::vector<discovery::Offer> offers;
+  offers.reserve(asked.size());
+  for (const auto& entry : asked)
+    offers.push_back(ask_class(*entry, question, filter, failures));
+  return std::make_shared<const std::vector<Kernel>>(rank(offers, question.target));
+}
+
+}  // namespace
 
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  const discovery::Question question{arguments, discovery::signature_of(arguments),
-                                     discovery::query_target(arguments, query.target)};
-  std::vector<discovery::Candidate> candidates;
-  std::vector<DiscoveryFailure> failures;
-  for (const auto& entry : snapshot->classes(query.providers)) {
-    if (query.portable && entry->kernel_class().needs_device()) continue;
-    auto offer = ask_class(*entry, question, query.filter, failures);
-    candidates.insert(candidates.end(), std::make_move_iterator(offer.candidates.begin()),
-                      std::make_move_iterator(offer.candidates.end()));
+  const Question question{arguments, discovery::signature_of(arguments),
+                          discovery::query_target(arguments, query.target)};
+  Failures failures;
+  const ClassEntries asked = asked_classes(*snapshot, question, query, failures);
+  AnswerCache& answers = *snapshot->answers;
+  const std::uint64_t generation = answers.generation();
+  auto key = key_of(question, query, asked);
+  if (key && failures.empty()) {
+    if (auto known = answers.find(*key)) return KernelList(std::move(known));
   }
-  return {rank(std::move(candidates)), std::move(failures)};
+  AnswerCache::Answer answer = ask(asked, question, query.filter, failures);
+  if (key && failures.empty()) {
+    answers.insert(std::move(*key), answer, generation, question.epilogue);
+  }
+  return KernelList(std::move(answer), std::move(failures));
 }
 
 }  // namespace estoc

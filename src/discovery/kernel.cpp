@@ -9,7 +9,6 @@
 #include "discovery/device_target.h"
 #include "discovery/fit.h"
 #include "discovery/kernel_state.h"
-#include "discovery/metadata_of.h"
 
 namespace estoc {
 namespace {
@@ -39,7 +38,7 @@ class LaunchWithWorkspace final : public Launch {
 Status check_all(const KernelAccess::State& state, const Knobs& knobs,
                  const RuntimeArguments& arguments, Target target) {
   const discovery::Signature signature = discovery::signature_of(arguments);
-  Status status = discovery::check_point(*state.info, state.point, arguments, signature);
+  Status status = discovery::check_point(state.info(), state.point, arguments, signature);
   if (status.ok()) status = discovery::check_epilogue(state, arguments);
   if (status.ok()) status = discovery::check_beyond_space(state, arguments, target);
   if (status.ok()) status = discovery::check_workspace(state, knobs, arguments);
@@ -145,44 +144,36 @@ bool same_epilogue(const EpilogueGraph* first, const EpilogueGraph* second) {
 Status check_epilogue(const KernelAccess::State& state, const RuntimeArguments& arguments) {
   const EpilogueBinding* const binding = arguments.epilogue_binding();
   const EpilogueGraph* const wanted = binding != nullptr ? binding->graph.get() : nullptr;
-  if (same_epilogue(state.epilogue.get(), wanted)) return Status::success();
+  if (same_epilogue(state.epilogue().get(), wanted)) return Status::success();
   return Status::fail(
       Reason::epilogue,
-      fmt::format("epilogue: expected {}, got {}", epilogue_text(state.epilogue.get()),
-                  state.epilogue == nullptr ? fmt::format("\"{}\"", arguments.epilogue().text())
-                                            : epilogue_text(wanted)));
+      fmt::format("epilogue: expected {}, got {}", epilogue_text(state.epilogue().get()),
+                  state.epilogue() == nullptr ? fmt::format("\"{}\"", arguments.epilogue().text())
+                                              : epilogue_text(wanted)));
 }
 
 Status check_beyond_space(const KernelAccess::State& state, const RuntimeArguments& arguments,
                           Target target) {
-  Status status = check_target(*state.info, target);
-  if (status.ok() && state.epilogue != nullptr) {
-    status = state.info->kernel_class->supports_epilogue(state.point, *state.epilogue, target);
+  Status status = check_target(state.info(), target);
+  if (status.ok() && state.epilogue() != nullptr) {
+    status = state.info().kernel_class->supports_epilogue(state.point, *state.epilogue(), target);
   }
   if (!status.ok()) return status;
-  return state.info->kernel_class->supports(state.point, arguments, target);
+  return state.info().kernel_class->supports(state.point, arguments, target);
 }
 
 Status check_workspace(const KernelAccess::State& state, const Knobs& knobs,
                        const RuntimeArguments& arguments) {
   const std::optional<std::int64_t> limit = arguments.controls().workspace_limit;
   if (!limit) return Status::success();
-  const std::size_t bytes = state.info->kernel_class->workspace_size(state.point, knobs, arguments);
+  const std::size_t bytes =
+      state.info().kernel_class->workspace_size(state.point, knobs, arguments);
   if (*limit >= 0 && bytes <= static_cast<std::uint64_t>(*limit)) return Status::success();
   return Status::fail(Reason::controls,
                       fmt::format("workspace: expected at most {} bytes, got {}", *limit, bytes));
 }
 
 }  // namespace discovery
-
-const KernelMetadata& Kernel::State::metadata() const {
-  std::call_once(metadata_made_, [this] {
-    auto made = std::make_unique<KernelMetadata>(discovery::metadata_of(*info, point));
-    if (epilogue != nullptr) made->epilogue = epilogue->canonical;
-    metadata_ = std::move(made);
-  });
-  return *metadata_;
-}
 
 Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
@@ -198,7 +189,7 @@ Kernel::Kernel(std::shared_ptr<const KernelClass> kernel_class, std::string prov
                             "another",
                             info->name));
   }
-  state_ = std::make_shared<const State>(std::move(info), point);
+  state_ = discovery::single_state(std::move(info), point);
 }
 
 const KernelMetadata& Kernel::metadata() const {
@@ -206,7 +197,7 @@ const KernelMetadata& Kernel::metadata() const {
 }
 
 const KernelClass& Kernel::kernel_class() const {
-  return *state_->info->kernel_class;
+  return *state_->info().kernel_class;
 }
 
 const DesignPoint& Kernel::point() const {
@@ -221,12 +212,12 @@ Kernel Kernel::with_knobs(const Knobs& knobs) const {
 }
 
 const std::shared_ptr<const EpilogueGraph>& Kernel::epilogue() const {
-  return state_->epilogue;
+  return state_->epilogue();
 }
 
 Kernel Kernel::with_epilogue(std::shared_ptr<const EpilogueGraph> epilogue) const {
-  if (discovery::same_epilogue(epilogue.get(), state_->epilogue.get())) return *this;
-  Kernel kernel(std::make_shared<const State>(state_->info, state_->point, std::move(epilogue)));
+  if (discovery::same_epilogue(epilogue.get(), state_->epilogue().get())) return *this;
+  Kernel kernel(discovery::single_state(state_->group->info, state_->point, std::move(epilogue)));
   kernel.knobs_ = knobs_;
   kernel.target_ = target_;
   return kernel;
@@ -245,9 +236,9 @@ Status Kernel::supports(const RuntimeArguments& arguments,
     if (!target) return no_device(arguments.device());
     return check_all(*state_, knobs_, arguments, *target);
   } catch (const std::exception& error) {
-    return threw(state_->info->name, error.what());
+    return threw(state_->info().name, error.what());
   } catch (...) {
-    return threw(state_->info->name, "threw something that is no std::exception");
+    return threw(state_->info().name, "threw something that is no std::exception");
   }
 }
 
@@ -273,7 +264,7 @@ Artifact Kernel::compile(const RuntimeArguments& arguments, std::optional<Target
 }
 
 Status Kernel::check_compiles(Target target) const {
-  Status status = discovery::check_target(*state_->info, target);
+  Status status = discovery::check_target(state_->info(), target);
   if (!status.ok() || epilogue() == nullptr) return status;
   return kernel_class().supports_epilogue(point(), *epilogue(), target);
 }
@@ -287,7 +278,7 @@ Artifact Kernel::compile_supported(Target target, const CompileOptions& options)
   const CompileRequest request{point(), target, options, epilogue().get()};
   auto compile = [&] { return kernel_class().compile(request); };
   if (!(options == CompileOptions{})) return {*this, target, compile()};
-  return {*this, target, state_->compiled.get_or_compile(target, compile)};
+  return {*this, target, state_->compiled().get_or_compile(target, compile)};
 }
 
 std::string Kernel::emit(Emission what, Target target, const CompileOptions& options) const {
@@ -346,7 +337,7 @@ BoundKernel Kernel::bind(const RuntimeArguments& arguments, const Artifact& arti
   if (launch == nullptr) {
     throw Error(ErrorKind::value,
                 fmt::format("kernel class {}: expected bind to give a launch, got null",
-                            state_->info->name));
+                            state_->info().name));
   }
   if (owned == nullptr) return BoundKernel(std::move(launch));
   return BoundKernel(std::make_unique<LaunchWithWorkspace>(std::move(launch), std::move(owned)));

@@ -81,8 +81,7 @@ struct KernelSequence::State {
   }
 
   Kernel make(const Part& part, const DesignPoint& point) const {
-    return KernelAccess::make(std::make_shared<const KernelAccess::State>(part.info, point),
-                              target);
+    return KernelAccess::make(discovery::single_state(part.info, point), target);
   }
 };
 

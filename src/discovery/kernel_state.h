@@ -1,9 +1,10 @@
 // What the copies of a kernel handle share, and the library's own access to handles.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "discovery/class_info.h"
@@ -13,22 +14,39 @@
 
 namespace estoc {
 
+namespace discovery {
+struct KernelGroup;
+}
+
+/// Small, because a query makes hundreds of them.
 struct Kernel::State {
-  State(std::shared_ptr<const discovery::ClassInfo> class_info, const DesignPoint& design_point,
-        std::shared_ptr<const EpilogueGraph> graph = nullptr)
-      : info(std::move(class_info)), point(design_point), epilogue(std::move(graph)) {}
+  State(const discovery::KernelGroup& of, const DesignPoint& design_point,
+        const discovery::NameKey& key)
+      : group(&of), point(design_point), name_key(key) {}
+  /// For a vector that grows, before anybody else sees the state.
+  State(State&& other) noexcept
+      : group(other.group), point(other.point), name_key(other.name_key) {}
+  ~State();
 
-  /// Made at the first call: its texts are dear, and most kernels are never asked.
-  const KernelMetadata& metadata() const;
+  const discovery::ClassInfo& info() const;
+  /// Null when out is the accumulator.
+  const std::shared_ptr<const EpilogueGraph>& epilogue() const;
+  const KernelMetadata& metadata() const { return asked_for().metadata; }
+  discovery::CompileCache& compiled() const { return asked_for().compiled; }
 
-  const std::shared_ptr<const discovery::ClassInfo> info;
+  const discovery::KernelGroup* const group;
   const DesignPoint point;
-  const std::shared_ptr<const EpilogueGraph> epilogue;  ///< null when out is the accumulator
-  mutable discovery::CompileCache compiled;
+  const discovery::NameKey name_key;
 
  private:
-  mutable std::once_flag metadata_made_;
-  mutable std::unique_ptr<const KernelMetadata> metadata_;
+  /// Made at the first call: its texts are dear, and most kernels are never asked.
+  struct AskedFor {
+    KernelMetadata metadata;
+    discovery::CompileCache compiled;
+  };
+  AskedFor& asked_for() const;
+
+  mutable std::atomic<AskedFor*> asked_for_ = nullptr;
 };
 
 /// Makes and opens handles inside the library.
@@ -40,7 +58,6 @@ struct KernelAccess {
     kernel.target_ = target;
     return kernel;
   }
-  static const State& state(const Kernel& kernel) { return *kernel.state_; }
   static void set_prediction(Kernel& kernel, const Prediction& prediction) {
     kernel.knobs_ = prediction.knobs;
     kernel.predicted_seconds_ = prediction.seconds;
@@ -49,7 +66,29 @@ struct KernelAccess {
 
 namespace discovery {
 
-using KernelStates = std::vector<std::shared_ptr<const KernelAccess::State>>;
+/// Kernels of one class with one epilogue, in the order of the space. They live as long as a handle
+/// of any of them.
+struct KernelGroup {
+  KernelGroup(std::shared_ptr<const ClassInfo> class_info, std::span<const DesignPoint> points,
+              std::shared_ptr<const EpilogueGraph> graph = nullptr);
+  KernelGroup(const KernelGroup&) = delete;
+  KernelGroup& operator=(const KernelGroup&) = delete;
+
+  const std::shared_ptr<const ClassInfo> info;
+  const std::shared_ptr<const EpilogueGraph> epilogue;
+  std::vector<KernelAccess::State> states;
+};
+
+/// The kernel's state as its handles refer to it, by way of the group.
+inline std::shared_ptr<const KernelAccess::State> shared_state(
+    const std::shared_ptr<const KernelGroup>& group, const KernelAccess::State& state) {
+  return {group, &state};
+}
+
+/// The state of a kernel that was not found together with others.
+std::shared_ptr<const KernelAccess::State> single_state(
+    std::shared_ptr<const ClassInfo> info, const DesignPoint& point,
+    std::shared_ptr<const EpilogueGraph> epilogue = nullptr);
 
 /// True when both are absent or say the same.
 bool same_epilogue(const EpilogueGraph* first, const EpilogueGraph* second);
@@ -67,4 +106,12 @@ Status check_workspace(const KernelAccess::State& state, const Knobs& knobs,
                        const RuntimeArguments& arguments);
 
 }  // namespace discovery
+
+inline const discovery::ClassInfo& Kernel::State::info() const {
+  return *group->info;
+}
+inline const std::shared_ptr<const EpilogueGraph>& Kernel::State::epilogue() const {
+  return group->epilogue;
+}
+
 }  // namespace estoc

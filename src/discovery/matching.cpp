@@ -12,32 +12,42 @@
 namespace estoc::discovery {
 namespace {
 
-Candidates select_kernels(const ClassEntry& entry, const Question& question) {
-  const auto info = entry.info();
-  auto kernels = std::make_shared<KernelStates>();
-  const auto selection = select(*info, question.signature);
-  if (!selection) return kernels;
-  const auto& epilogue = question.epilogue;
-  info->space->visit(*selection, [&](const DesignPoint& point) {
-    if (epilogue == nullptr ||
-        entry.kernel_class().supports_epilogue(point, *epilogue, question.target).ok()) {
-      kernels->push_back(std::make_shared<const KernelAccess::State>(info, point, epilogue));
-    }
-    return true;
-  });
-  return kernels;
+using KernelStates = std::vector<const KernelAccess::State*>;
+
+/// Whether the class can have the epilogue, if there is one.
+bool takes_epilogue(const ClassEntry& entry, const DesignPoint& point, const Question& question) {
+  return question.epilogue == nullptr ||
+         entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target).ok();
 }
 
-/// Why the first kernel that fits otherwise cannot have the epilogue; success when none fits.
-Status why_no_epilogue(const ClassEntry& entry, const Question& question) {
+Candidates select_kernels(const ClassEntry& entry, const Question& question) {
+  const auto info = entry.info();
+  std::vector<DesignPoint> points;
+  auto selection = select(*info, question.signature);
+  if (selection && drop_misaligned(*info, question.signature, *selection)) {
+    const bool look = has_misaligned(*info, question.signature, *selection);
+    info->space->visit(*selection, [&](const DesignPoint& point) {
+      const bool aligned = !look || misaligned(*info, point, question.signature) == nullptr;
+      if (aligned && takes_epilogue(entry, point, question)) points.push_back(point);
+      return true;
+    });
+  }
+  return std::make_shared<const KernelGroup>(info, points, question.epilogue);
+}
+
+/// Why the first kernel of fitting values does not fit all the same; success when there is none.
+Status why_none_fits(const ClassEntry& entry, const Question& question) {
   const auto info = entry.info();
   Status status = Status::success();
-  const auto selection = select(*info, question.signature);
-  if (question.epilogue == nullptr || !selection) return status;
-  info->space->visit(*selection, [&](const DesignPoint& point) {
-    status = entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target);
-    return false;
-  });
+  if (const auto selection = select(*info, question.signature)) {
+    info->space->visit(*selection, [&](const DesignPoint& point) {
+      status = check_alignments(*info, point, question.signature);
+      if (status.ok() && question.epilogue != nullptr) {
+        status = entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target);
+      }
+      return false;
+    });
+  }
   return status;
 }
 
@@ -51,18 +61,18 @@ KernelStates supported_kernels(const ClassEntry& entry, const Question& question
     note(offer.rejection, std::move(extras));
     return supported;
   }
-  const Candidates fitting = fitting_kernels(entry, question);
-  if (fitting->empty()) {
-    if (Status status = why_no_epilogue(entry, question); !status.ok()) {
+  offer.kernels = fitting_kernels(entry, question);
+  const auto& fitting = offer.kernels->states;
+  if (fitting.empty()) {
+    if (Status status = why_none_fits(entry, question); !status.ok()) {
       note(offer.rejection, std::move(status));
     }
   }
-  supported.reserve(fitting->size());
-  for (const auto& state : *fitting) {
-    Status status =
-        entry.kernel_class().supports(state->point, question.arguments, question.target);
+  supported.reserve(fitting.size());
+  for (const KernelAccess::State& state : fitting) {
+    Status status = entry.kernel_class().supports(state.point, question.arguments, question.target);
     if (status.ok()) {
-      supported.push_back(state);
+      supported.push_back(&state);
     } else {
       note(offer.rejection, std::move(status));
     }
@@ -70,15 +80,15 @@ KernelStates supported_kernels(const ClassEntry& entry, const Question& question
   return supported;
 }
 
-void predict(const KernelStates& kernels, const Question& question, Offer& offer) {
+void predict(const KernelClass& kernel_class, const KernelStates& kernels, const Question& question,
+             Offer& offer) {
   offer.candidates.reserve(kernels.size());
-  for (const auto& state : kernels) {
-    const auto prediction =
-        state->info->kernel_class->predict(state->point, question.arguments, question.target);
+  for (const KernelAccess::State* const state : kernels) {
+    const auto prediction = kernel_class.predict(state->point, question.arguments, question.target);
     const Knobs knobs = prediction ? prediction->knobs : Knobs{};
     Status status = check_workspace(*state, knobs, question.arguments);
     if (status.ok()) {
-      offer.candidates.push_back({KernelAccess::make(state, question.target), prediction});
+      offer.candidates.push_back({state, prediction});
     } else {
       note(offer.rejection, std::move(status));
     }
@@ -114,17 +124,16 @@ Offer ask_class(const ClassEntry& entry, const Question& question, const Metadat
                 std::vector<DiscoveryFailure>& failures) {
   Offer offer;
   KernelStates kernels;
-  const bool answered = ask_guarded(entry, failures, [&] {
-    if (is_asked(entry.kernel_class(), question)) {
-      kernels = supported_kernels(entry, question, offer);
-    }
-  });
+  const bool answered =
+      ask_guarded(entry, failures, [&] { kernels = supported_kernels(entry, question, offer); });
   if (!answered) return {};
   if (!filter.accepts_all()) {
     offer.filtered_out =
-        std::erase_if(kernels, [&](const auto& state) { return !filter(state->metadata()); });
+        std::erase_if(kernels, [&](const auto* state) { return !filter(state->metadata()); });
   }
-  if (!ask_guarded(entry, failures, [&] { predict(kernels, question, offer); })) return {};
+  if (!ask_guarded(entry, failures,
+                   [&] { predict(entry.kernel_class(), kernels, question, offer); }))
+    return {};
   return offer;
 }
 

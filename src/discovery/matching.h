@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "discovery/ranking.h"
 #include "discovery/registry.h"
 #include "estoc/discovery.hpp"
 
@@ -27,18 +26,27 @@ Target query_target(const RuntimeArguments& arguments, std::optional<Target> tar
 /// the class throws.
 Candidates fitting_kernels(const ClassEntry& entry, const Question& question);
 
-/// True when the class is of the operation and can be compiled for the target.
+/// True when the class is of the operation, can be compiled for the target, and has the device that
+/// it needs. Passes on what the class throws.
 bool is_asked(const KernelClass& kernel_class, const Question& question);
+
+/// A kernel that carries out the arguments, and what its class predicts.
+struct Candidate {
+  const KernelAccess::State* state;
+  std::optional<Prediction> prediction;
+};
 
 /// One class's answer.
 struct Offer {
+  Candidates kernels;                 ///< those that fit, the candidates among them
   std::vector<Candidate> candidates;  ///< in the order of the space
   std::uint64_t filtered_out = 0;     ///< supported, but the filter does not accept them
   std::optional<Status> rejection;    ///< of the first kernel that fits and is not supported
 };
 
-/// Asks one class for the kernels that carry out the arguments and pass the filter. When the class
-/// throws, adds a failure and gives no candidates; what the filter throws is passed on.
+/// Asks one class, for which is_asked() holds, for the kernels that carry out the arguments and
+/// pass the filter. When the class throws, adds a failure and gives no candidates; what the filter
+/// throws is passed on.
 Offer ask_class(const ClassEntry& entry, const Question& question, const MetadataFilter& filter,
                 std::vector<DiscoveryFailure>& failures);
 

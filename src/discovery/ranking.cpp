@@ -1,41 +1,75 @@
-// Ranking by predicted time.
+// Ranking by predicted time and energy.
 #include "discovery/ranking.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "discovery/kernel_state.h"
-
 namespace estoc::discovery {
 namespace {
 
-double sort_key(const Candidate& candidate) {
-  return candidate.prediction ? candidate.prediction->seconds
-                              : std::numeric_limits<double>::infinity();
+bool is_usable(const std::optional<Prediction>& prediction) {
+  return prediction && std::isfinite(prediction->seconds) && prediction->seconds >= 0;
 }
 
-void drop_unusable(Candidate& candidate) {
-  if (!candidate.prediction) return;
-  const double seconds = candidate.prediction->seconds;
-  if (!std::isfinite(seconds) || seconds < 0) candidate.prediction.reset();
+/// The energy to compare: unknown and impossible ones are behind those that are known.
+double joules_of(const Prediction& prediction) {
+  return std::isfinite(prediction.joules) && prediction.joules > 0
+             ? prediction.joules
+             : std::numeric_limits<double>::infinity();
+}
+
+/// By name, which no order of registration or enumeration changes.
+bool is_named_before(const KernelAccess::State& left, const KernelAccess::State& right) {
+  if (left.group == right.group) return left.name_key < right.name_key;
+  return left.info().name < right.info().name;
+}
+
+/// A candidate as it is sorted: small, since all that is needed as a rule is the time.
+struct Place {
+  double seconds;
+  double joules;
+  const Candidate* candidate;
+  const Offer* offer;
+
+  bool operator<(const Place& other) const {
+    if (seconds != other.seconds) return seconds < other.seconds;
+    if (joules != other.joules) return joules < other.joules;
+    return is_named_before(*candidate->state, *other.candidate->state);
+  }
+};
+
+Kernel handle(const Offer& offer, const Candidate& candidate, Target target) {
+  Kernel kernel = KernelAccess::make(shared_state(offer.kernels, *candidate.state), target);
+  if (is_usable(candidate.prediction)) KernelAccess::set_prediction(kernel, *candidate.prediction);
+  return kernel;
 }
 
 }  // namespace
 
-std::vector<Kernel> rank(std::vector<Candidate> candidates, const RankObserver& observer) {
-  std::for_each(candidates.begin(), candidates.end(), drop_unusable);
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& left, const Candidate& right) {
-                     return sort_key(left) < sort_key(right);
-                   });
-  std::vector<Kernel> kernels;
-  kernels.reserve(candidates.size());
-  for (Candidate& candidate : candidates) {
-    if (candidate.prediction) KernelAccess::set_prediction(candidate.kernel, *candidate.prediction);
-    if (observer) observer(candidate);
-    kernels.push_back(std::move(candidate.kernel));
+std::vector<Kernel> rank(std::span<const Offer> offers, Target target) {
+  std::size_t count = 0;
+  for (const Offer& offer : offers)
+    count += offer.candidates.size();
+  std::vector<Place> places;
+  std::vector<Place> unpredicted;
+  places.reserve(count);
+  for (const Offer& offer : offers) {
+    for (const Candidate& candidate : offer.candidates) {
+      if (is_usable(candidate.prediction)) {
+        const Prediction& prediction = *candidate.prediction;
+        places.push_back({prediction.seconds, joules_of(prediction), &candidate, &offer});
+      } else {
+        unpredicted.push_back({0, 0, &candidate, &offer});
+      }
+    }
   }
+  std::sort(places.begin(), places.end());
+  places.insert(places.end(), unpredicted.begin(), unpredicted.end());
+  std::vector<Kernel> kernels;
+  kernels.reserve(count);
+  for (const Place& place : places)
+    kernels.push_back(handle(*place.offer, *place.candidate, target));
   return kernels;
 }
 

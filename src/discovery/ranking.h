@@ -1,25 +1,16 @@
 // Orders the kernels that were found, the one to use first.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <span>
 #include <vector>
 
-#include "estoc/kernel.hpp"
+#include "discovery/matching.h"
 
 namespace estoc::discovery {
 
-/// A kernel that carries out the arguments, and what its class predicts.
-struct Candidate {
-  Kernel kernel;
-  std::optional<Prediction> prediction;
-};
-
-/// Sees every candidate with its prediction, in ranked order.
-using RankObserver = std::function<void(const Candidate&)>;
-
-/// Puts candidates with a usable prediction (finite, not negative) first, by seconds, those
-/// without behind; equal ones keep their order. Kernels take over the predicted seconds and knobs.
-std::vector<Kernel> rank(std::vector<Candidate> candidates, const RankObserver& observer = {});
+/// Puts candidates with a usable prediction (finite, not negative) first: by seconds, then by
+/// joules (not known is behind known), then by name. Those without one keep their order behind
+/// them. Kernels take over the predicted seconds and knobs.
+std::vector<Kernel> rank(std::span<const Offer> offers, Target target);
 
 }  // namespace estoc::discovery

@@ -105,12 +105,13 @@ std::vector<std::shared_ptr<const KernelClass>> list_classes(const Provider& pro
 }
 
 /// Asks the provider for its name and classes.
-ProviderEntry read_provider(std::shared_ptr<const Provider> provider) {
+ProviderEntry read_provider(std::shared_ptr<const Provider> provider, Origin origin) {
   if (provider == nullptr) throw Error(ErrorKind::value, "provider: expected one, got null");
   ProviderEntry entry;
   entry.name = legal_name("provider", provider->name());
   for (auto& each : list_classes(*provider, entry.name)) {
-    entry.classes.push_back(std::make_shared<const ClassEntry>(entry.name, std::move(each)));
+    entry.classes.push_back(
+        std::make_shared<const ClassEntry>(entry.name, std::move(each), origin));
   }
   entry.provider = std::move(provider);
   return entry;
@@ -118,8 +119,9 @@ ProviderEntry read_provider(std::shared_ptr<const Provider> provider) {
 
 }  // namespace
 
-ClassEntry::ClassEntry(std::string provider, std::shared_ptr<const KernelClass> kernel_class)
-    : provider_(std::move(provider)), kernel_class_(std::move(kernel_class)) {
+ClassEntry::ClassEntry(std::string provider, std::shared_ptr<const KernelClass> kernel_class,
+                       Origin origin)
+    : provider_(std::move(provider)), kernel_class_(std::move(kernel_class)), origin_(origin) {
   if (kernel_class_ == nullptr) {
     throw Error(ErrorKind::value,
                 fmt::format("provider \"{}\": expected a kernel class, got null", provider_));
@@ -165,7 +167,7 @@ std::vector<std::string> Snapshot::provider_names() const {
 
 Registry::Registry() {
   for (auto& provider : builtin_providers())
-    add(std::move(provider));
+    add(std::move(provider), Origin::library);
 }
 
 Registry& Registry::instance() {
@@ -179,8 +181,9 @@ std::shared_ptr<const Snapshot> Registry::snapshot() const {
   return snapshot_;
 }
 
-/// Replaces the snapshot by an edited copy unless `edit` returns false or throws. The old one is
-/// let go after the lock, because with it classes of the caller's may be destroyed.
+/// Replaces the snapshot by an edited copy, which remembers no answers, unless `edit` returns false
+/// or throws. The old one is let go after the lock, because with it classes of the caller's may be
+/// destroyed.
 template <typename Change>
 bool Registry::change(const Change& edit) {
   std::shared_ptr<const Snapshot> old;
@@ -188,22 +191,24 @@ bool Registry::change(const Change& edit) {
   const std::lock_guard lock(mutex_);
   edited = std::make_shared<Snapshot>(*snapshot_);
   if (!edit(*edited)) return false;
+  edited->answers = std::make_shared<AnswerCache>();
   old = std::move(snapshot_);
   snapshot_ = std::move(edited);
   return true;
 }
 
-void Registry::add(std::shared_ptr<const Provider> provider) {
-  const ProviderEntry entry = read_provider(std::move(provider));
+void Registry::add(std::shared_ptr<const Provider> provider, Origin origin) {
+  const ProviderEntry entry = read_provider(std::move(provider), origin);
   change([&](Snapshot& snapshot) {
     add_provider(snapshot, entry);
     return true;
   });
 }
 
-void Registry::add(std::string_view provider, std::shared_ptr<const KernelClass> kernel_class) {
-  const auto entry =
-      std::make_shared<const ClassEntry>(legal_name("provider", provider), std::move(kernel_class));
+void Registry::add(std::string_view provider, std::shared_ptr<const KernelClass> kernel_class,
+                   Origin origin) {
+  const auto entry = std::make_shared<const ClassEntry>(legal_name("provider", provider),
+                                                        std::move(kernel_class), origin);
   change([&](Snapshot& snapshot) {
     add_class(snapshot, entry);
     return true;
@@ -246,8 +251,10 @@ std::vector<std::string> available_providers() {
 }
 
 void clear_discovery_cache() {
-  for (const auto& entry : Registry::instance().snapshot()->classes({}))
+  const auto snapshot = Registry::instance().snapshot();
+  for (const auto& entry : snapshot->classes({}))
     entry->cache().clear();
+  snapshot->answers->clear();
 }
 
 }  // namespace estoc

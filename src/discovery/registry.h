@@ -8,20 +8,25 @@
 #include <string_view>
 #include <vector>
 
+#include "discovery/answer_cache.h"
 #include "discovery/candidate_cache.h"
 #include "discovery/class_info.h"
 
 namespace estoc::discovery {
 
+/// Whether a class is the library's own, of which is known what it looks at, or somebody else's.
+enum class Origin : std::uint8_t { library, outside };
+
 /// A registered kernel class; lives as long as a snapshot or a query refers to it.
 class ClassEntry {
  public:
   /// Asks the class for its name; throws Error{value} for an illegal one.
-  ClassEntry(std::string provider, std::shared_ptr<const KernelClass> kernel_class);
+  ClassEntry(std::string provider, std::shared_ptr<const KernelClass> kernel_class, Origin origin);
 
   const std::string& provider() const { return provider_; }
   const std::string& name() const { return name_; }
   const KernelClass& kernel_class() const { return *kernel_class_; }
+  Origin origin() const { return origin_; }
 
   /// Asks the class at the first call that succeeds; passes on what it throws.
   std::shared_ptr<const ClassInfo> info() const;
@@ -31,6 +36,7 @@ class ClassEntry {
   std::string provider_;
   std::string name_;
   std::shared_ptr<const KernelClass> kernel_class_;
+  Origin origin_;
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const ClassInfo> info_;
   mutable CandidateCache cache_;
@@ -46,10 +52,11 @@ struct ProviderEntry {
   bool implicit = false;
 };
 
-/// Everything registered at one moment. Immutable.
+/// Everything registered at one moment. Immutable but for what it remembers, which goes with it.
 struct Snapshot {
   std::vector<ProviderEntry> providers;
   std::map<std::string, std::shared_ptr<const ClassEntry>, std::less<>> by_class_name;
+  std::shared_ptr<AnswerCache> answers = std::make_shared<AnswerCache>();
 
   /// The classes of the providers of these names, of all when there are none, in order. Throws
   /// Error{not_found} for a name that no provider has.
@@ -66,8 +73,9 @@ class Registry {
 
   std::shared_ptr<const Snapshot> snapshot() const;
 
-  void add(std::shared_ptr<const Provider> provider);
-  void add(std::string_view provider, std::shared_ptr<const KernelClass> kernel_class);
+  void add(std::shared_ptr<const Provider> provider, Origin origin = Origin::outside);
+  void add(std::string_view provider, std::shared_ptr<const KernelClass> kernel_class,
+           Origin origin = Origin::outside);
   bool remove_provider(std::string_view name);
   bool remove_class(std::string_view name);
 

@@ -6,18 +6,43 @@
 namespace estoc::discovery {
 namespace {
 
-OperandSignature gemm_operand(const MatrixView& matrix, bool scaled) {
-  return {matrix.dtype, matrix.is_row_major(), matrix.is_column_major(), scaled,
-          static_cast<std::int16_t>(matrix.alignment)};
+bool steps_by_one(std::int64_t extent, std::int64_t stride) {
+  return extent > 1 && stride == 1;
 }
 
-bool contiguous_in(const TensorView& view, int mode) {
-  return mode < 0 || view.stride(mode) == 1 || view.shape(mode) <= 1;
+OperandSignature gemm_operand(const MatrixView& matrix, bool scaled) {
+  OperandSignature operand{.dtype = matrix.dtype,
+                           .row_major = matrix.is_row_major(),
+                           .column_major = matrix.is_column_major(),
+                           .scaled = scaled,
+                           .alignment = static_cast<std::int16_t>(matrix.alignment)};
+  operand.element_rows = operand.row_major && steps_by_one(matrix.rows, matrix.row_stride);
+  operand.element_columns =
+      operand.column_major && steps_by_one(matrix.columns, matrix.column_stride);
+  return operand;
+}
+
+/// Of a mode counted from the last; of one that is not there, which is contiguous, 1.
+std::int64_t extent_of(const TensorView& view, int mode) {
+  return mode < 0 ? 1 : view.shape(mode);
 }
 
 OperandSignature elementwise_operand(const TensorView& view) {
-  return {view.dtype(), contiguous_in(view, view.rank() - 1), contiguous_in(view, view.rank() - 2),
-          false, static_cast<std::int16_t>(view.alignment())};
+  const int column = view.rank() - 1;
+  const int row = view.rank() - 2;
+  const auto is_contiguous = [&](int mode) {
+    return extent_of(view, mode) <= 1 || view.stride(mode) == 1;
+  };
+  const auto steps = [&](int mode) {
+    return mode >= 0 && steps_by_one(view.shape(mode), view.stride(mode));
+  };
+  OperandSignature operand{.dtype = view.dtype(),
+                           .row_major = is_contiguous(column),
+                           .column_major = is_contiguous(row),
+                           .alignment = static_cast<std::int16_t>(view.alignment())};
+  operand.element_rows = operand.row_major && steps(row);
+  operand.element_columns = operand.column_major && steps(column);
+  return operand;
 }
 
 Signature gemm_signature(const GemmArguments& gemm) {
@@ -61,6 +86,8 @@ std::uint64_t Signature::key() const {
     packer.add(operand.row_major, 1);
     packer.add(operand.column_major, 1);
     packer.add(operand.scaled, 1);
+    packer.add(operand.element_rows, 1);
+    packer.add(operand.element_columns, 1);
     packer.add(std::bit_width(static_cast<std::uint16_t>(operand.alignment)), 4);
   }
   packer.add(static_cast<std::uint64_t>(accumulator_type), 5);

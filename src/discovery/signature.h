@@ -1,6 +1,7 @@
 // What of some arguments decides which values of a design space fit them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -21,6 +22,17 @@ struct OperandSignature {
   bool column_major = false;  ///< fits layout letter n
   bool scaled = false;
   std::int16_t alignment = 1;  ///< bytes, a power of two up to 256
+  // An operand of one row or column fits both letters, and may be aligned as one of them alone:
+  // rows of one element, which the other letter has, begin at every element.
+  bool element_rows = false;     ///< as letter t
+  bool element_columns = false;  ///< as letter n
+
+  bool aligns_by_letter() const { return element_rows || element_columns; }
+  /// The alignment of what is contiguous by that letter.
+  int alignment_as(char letter) const {
+    const bool elements = (letter == 't' && element_rows) || (letter == 'n' && element_columns);
+    return elements ? std::min<int>(alignment, std::max(dtype_bits(dtype) / 8, 1)) : alignment;
+  }
 };
 
 /// Arguments of one signature are fitted by the same kernels of a design space.
@@ -31,6 +43,11 @@ struct Signature {
   Operation operation = Operation::gemm;
   bool allow_tf32 = false;
   bool fast_accumulation = false;
+
+  /// Whether some operand's alignment depends on the letter that it is seen as.
+  bool aligns_by_letter() const {
+    return std::ranges::any_of(operands, &OperandSignature::aligns_by_letter);
+  }
 
   /// All fields packed, so that equal signatures and no others have equal keys.
   std::uint64_t key() const;

@@ -106,24 +106,26 @@ class Count {
   fail_value("design space: expected a dimension {}, got none of that name", name);
 }
 
+[[noreturn]] void fail_unset(const Dimension& owner) {
+  fail_value(
+      "design space: expected a value of {}, got none (a constraint sees only the dimensions it "
+      "names)",
+      owner.key);
+}
+
 const DesignValue& value_in(const DesignPoint& point, int dimension) {
   const Dimension& owner = point.space().dimensions()[static_cast<std::size_t>(dimension)];
   const auto index = static_cast<std::size_t>(point.index(dimension));
-  if (index >= owner.values.size()) {
-    fail_value(
-        "design space: expected a value of {}, got none (a constraint sees only the dimensions it "
-        "names)",
-        owner.key);
-  }
+  if (index >= owner.values.size()) fail_unset(owner);
   return owner.values[index];
 }
 
 }  // namespace
 
-const DesignValue& DesignPoint::value(Role role) const {
+void DesignPoint::fail_value_of(Role role) const {
   const int dimension = space_->find(role);
   if (dimension < 0) fail_dimension(model::role_key(role));
-  return value_in(*this, dimension);
+  fail_unset(space_->dimensions()[static_cast<std::size_t>(dimension)]);
 }
 
 const DesignValue& DesignPoint::value(std::string_view key) const {
@@ -159,10 +161,6 @@ DesignSpace::DesignSpace() {
   by_role_.fill(-1);
 }
 DesignSpace::~DesignSpace() = default;
-
-int DesignSpace::find(Role role) const {
-  return by_role_[static_cast<std::size_t>(role)];
-}
 
 int DesignSpace::find(std::string_view key) const {
   const auto found = std::ranges::find(dimensions_, key, &Dimension::key);

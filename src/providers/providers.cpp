@@ -1,4 +1,4 @@
-// The ordered list of built-in providers: earlier ones are listed first and win equal ranks.
+// The ordered list of built-in providers: earlier ones are listed first.
 #include "core/env.h"
 #include "discovery/builtin.h"
 #include "providers/cpu/cpu_provider.h"

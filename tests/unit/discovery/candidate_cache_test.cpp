@@ -10,11 +10,13 @@ namespace {
 
 using discovery::CandidateCache;
 using discovery::Candidates;
-using discovery::KernelStates;
+using discovery::KernelGroup;
 
 /// A list that stands for `kernels` kernels.
 Candidates make_list(std::size_t kernels) {
-  return std::make_shared<const KernelStates>(kernels, nullptr);
+  static const auto info = discovery::describe_class(make_class("plain", plain_space()), "fake");
+  return std::make_shared<const KernelGroup>(info,
+                                             std::vector<DesignPoint>(kernels, info->space->at(0)));
 }
 
 TEST(CandidateCache, GivesBackWhatCameFirst) {

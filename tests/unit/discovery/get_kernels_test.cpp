@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -69,6 +70,50 @@ TEST(GetKernels, LayoutLettersComeFromStridesAndExtents) {
   EXPECT_THAT(found(TensorView::describe(Dtype::f32, std::array<std::int64_t, 2>{8, 1},
                                          std::array<std::int64_t, 2>{1, 7})),
               ElementsAre("laid-f32-ttt", "laid-f32-nnt", "laid-f32-xxx"));
+}
+
+TEST(GetKernels, AnOperandOfOneRowIsAlignedAsTheLayoutThatItHas) {
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, {Dtype::f16, Dtype::f32})
+      .layouts({"ttt", "ntt", "tnt", "ttn", "xtt"})
+      .alignments(Role::a_alignment, {4, 16})
+      .alignments(Role::b_alignment, {2, 16})
+      .alignments(Role::out_alignment, {16});
+  const Registered there(make_class("laid", builder.build()));
+  const auto row = [](std::int64_t columns) { return describe(Dtype::f32, 1, columns, 't'); };
+  const auto column = [](std::int64_t rows) { return describe(Dtype::f32, rows, 1, 'n'); };
+  // As column-major, the columns of one row begin at every element, of 4 bytes.
+  const GemmArguments one_row(row(64), describe(Dtype::f32, 64, 32, 't'), row(32), Dtype::f32);
+  EXPECT_THAT(
+      names_of(get_kernels(one_row)),
+      ElementsAre(
+          "laid-f32-ttt-alignA4-alignB2-alignOut16", "laid-f32-ttt-alignA4-alignB16-alignOut16",
+          "laid-f32-ttt-alignA16-alignB2-alignOut16", "laid-f32-ttt-alignA16-alignB16-alignOut16",
+          "laid-f32-ntt-alignA4-alignB2-alignOut16", "laid-f32-ntt-alignA4-alignB16-alignOut16",
+          "laid-f32-xtt-alignA4-alignB2-alignOut16", "laid-f32-xtt-alignA4-alignB16-alignOut16",
+          "laid-f32-xtt-alignA16-alignB2-alignOut16", "laid-f32-xtt-alignA16-alignB16-alignOut16"));
+  for (const Kernel& kernel : get_kernels(one_row))
+    EXPECT_TRUE(kernel.supports(one_row).ok()) << kernel.name();
+  EXPECT_EQ(
+      kernel_by_name("laid-f32-ntt-alignA16-alignB16-alignOut16").supports(one_row).error(),
+      "A.alignment: expected a multiple of 16 bytes with the next-to-last mode contiguous (n), "
+      "got 4");
+  const GemmArguments one_column(describe(Dtype::f32, 32, 64, 't'), column(64), column(32),
+                                 Dtype::f32);
+  EXPECT_THAT(names_of(get_kernels(one_column)),
+              ElementsAre("laid-f32-ttn-alignA4-alignB2-alignOut16",
+                          "laid-f32-ttn-alignA16-alignB2-alignOut16"));
+}
+
+TEST(GetKernels, ExplainTellsOfAnAlignmentThatNoLayoutHas) {
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, {Dtype::f32}).layouts({"ntt"}).alignments(Role::a_alignment, {16});
+  const Registered there(make_class("laid", builder.build()));
+  const auto row = [](std::int64_t columns) { return describe(Dtype::f32, 1, columns, 't'); };
+  const GemmArguments one_row(row(64), describe(Dtype::f32, 64, 32, 't'), row(32), Dtype::f32);
+  EXPECT_THAT(get_kernels(one_row), IsEmpty());
+  EXPECT_THAT(explain(one_row)[0].status.error(),
+              StartsWith("A.alignment: expected a multiple of 16 bytes with the next-to-last"));
 }
 
 TEST(GetKernels, Tf32KernelsTakeF32OnlyWhereAllowed) {
@@ -238,12 +283,71 @@ TEST(GetKernels, TheFastestComesFirstAndThoseWithoutPredictionLast) {
   EXPECT_EQ(kernels[5].knobs(), Knobs{});
 }
 
-TEST(GetKernels, EqualPredictionsKeepTheOrderOfTheClasses) {
-  auto second = make_class("second", plain_space(30));
-  auto first = make_class("first", plain_space(30));
-  second->on_predict = first->on_predict = [](const DesignPoint&) { return Prediction{1e-6, {}}; };
-  const Registered a(first);
-  const Registered b(second);
+TEST(GetKernels, OfEqualTimesTheSmallerEnergyComesFirst) {
+  auto fake = make_class("fake", plain_space(6));
+  fake->on_predict = [](const DesignPoint& point) {
+    const std::array<double, 6> joules{0, 3, std::nan(""), 1, -1, 2};
+    return Prediction{1e-6, {}, joules[static_cast<std::size_t>(point.index(1))]};
+  };
+  const Registered there(fake);
+  EXPECT_THAT(names_of(get_kernels(f32_gemm())),
+              ElementsAre("fake-f32-v3", "fake-f32-v5", "fake-f32-v1", "fake-f32-v0", "fake-f32-v2",
+                          "fake-f32-v4"))
+      << "those of no or impossible energy behind the others, by name";
+}
+
+TEST(GetKernels, TimeDecidesBeforeEnergy) {
+  auto fake = make_class("fake", plain_space(2));
+  fake->on_predict = [](const DesignPoint& point) {
+    return point.index(1) == 0 ? Prediction{2e-6, {}, 1} : Prediction{1e-6, {}, 2};
+  };
+  const Registered there(fake);
+  EXPECT_THAT(names_of(get_kernels(f32_gemm())), ElementsAre("fake-f32-v1", "fake-f32-v0"));
+}
+
+TEST(GetKernels, EqualPredictionsAreInTheOrderOfTheirNames) {
+  auto zebra = make_class("zebra", plain_space(12));
+  auto ant = make_class("ant", plain_space(12));
+  auto ant_hill = make_class("ant_hill", small_space());
+  zebra->on_predict = ant->on_predict = ant_hill->on_predict = [](const DesignPoint&) {
+    return Prediction{1e-6, {}};
+  };
+  const Registered a(zebra);
+  const Registered b(ant);
+  const Registered c(ant_hill);
+  for (const GemmArguments& arguments : {f32_gemm(), gemm()}) {
+    const std::vector<std::string> found = names_of(get_kernels(arguments));
+    EXPECT_GE(found.size(), 4U);
+    EXPECT_TRUE(std::is_sorted(found.begin(), found.end())) << ::testing::PrintToString(found);
+  }
+}
+
+TEST(GetKernels, EqualPredictionsRankAlikeHoweverTheClassesAreListed) {
+  const auto space_of = [](std::vector<int> stages, std::vector<std::string_view> schedules) {
+    DesignSpace::Builder builder;
+    builder.dtypes(Role::a_dtype, {Dtype::f32})
+        .integers(Role::stages, stages)
+        .choices(Role::schedule, schedules);
+    return builder.build();
+  };
+  const auto found = [&](const Space& space, bool reversed) {
+    auto first = make_class(reversed ? "two" : "one", space);
+    auto second = make_class(reversed ? "one" : "two", space);
+    first->on_predict = second->on_predict = [](const DesignPoint&) {
+      return Prediction{1e-6, {}};
+    };
+    const Registered a(first);
+    const Registered b(second);
+    return names_of(get_kernels(f32_gemm()));
+  };
+  const auto names = found(space_of({2, 3, 10}, {"pong", "ping"}), false);
+  EXPECT_THAT(names, SizeIs(12));
+  EXPECT_EQ(found(space_of({10, 3, 2}, {"ping", "pong"}), true), names);
+}
+
+TEST(GetKernels, KernelsWithoutAPredictionKeepTheOrderOfTheClasses) {
+  const Registered a(make_class("second", plain_space(12)));
+  const Registered b(make_class("first", plain_space(12)));
   EXPECT_EQ(names_of(get_kernels(f32_gemm())), names_of(get_kernels()));
 }
 

@@ -1,0 +1,61 @@
+// Remembers ranked lists of kernels by the problems they are for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "estoc/kernel.hpp"
+
+namespace estoc::discovery {
+
+/// Keeps the answers used last, bounded in their number and in the kernels they hold together. Any
+/// number of threads look at once; only one that remembers or forgets makes others wait.
+class AnswerCache {
+ public:
+  using Key = std::vector<std::uint64_t>;
+  using Answer = std::shared_ptr<const std::vector<Kernel>>;
+  static constexpr std::size_t kMostAnswers = 256;
+  static constexpr std::size_t kMostKernels = std::size_t{1} << 17;
+
+  /// Null when the problem is not remembered.
+  Answer find(const Key& key) const;
+
+  /// Changes with every clear().
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  /// Remembers an answer that was sought since `generation`, unless the cache was cleared in
+  /// between, the answer is too long, or the problem is remembered already. The graph, part of the
+  /// key by its address, is kept alive.
+  void insert(Key key, const Answer& answer, std::uint64_t generation,
+              std::shared_ptr<const EpilogueGraph> epilogue = nullptr);
+
+  void clear();
+
+ private:
+  struct Entry {
+    Entry(Answer kernels, std::shared_ptr<const EpilogueGraph> graph)
+        : answer(std::move(kernels)), epilogue(std::move(graph)) {}
+    Answer answer;
+    std::shared_ptr<const EpilogueGraph> epilogue;
+    mutable std::atomic<std::uint64_t> used = 0;  ///< the larger, the later
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const;
+  };
+  using Entries = std::unordered_map<Key, Entry, KeyHash>;
+
+  void note_use(const Entry& entry) const;
+  std::vector<Entries::node_type> evict();
+
+  mutable std::shared_mutex mutex_;
+  Entries entries_;
+  std::size_t kernels_ = 0;
+  std::atomic<std::uint64_t> generation_ = 0;
+  mutable std::atomic<std::uint64_t> uses_ = 1;  ///< more than that of a new entry
+};
+
+}  // namespace estoc::discovery

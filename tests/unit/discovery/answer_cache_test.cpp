@@ -1,0 +1,146 @@
+// The memory of ranked answers: found again, bounded, the one used longest ago forgotten first.
+#include "discovery/answer_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "fake_class.h"
+
+namespace estoc::testing {
+namespace {
+
+using discovery::AnswerCache;
+using Key = AnswerCache::Key;
+
+AnswerCache::Answer make_answer(std::size_t kernels) {
+  const auto fake = make_class("fake", plain_space());
+  const Kernel kernel(fake, "fake", fake->design_space->at(0));
+  return std::make_shared<const std::vector<Kernel>>(kernels, kernel);
+}
+
+void insert(AnswerCache& cache, const Key& key, const AnswerCache::Answer& answer) {
+  cache.insert(key, answer, cache.generation());
+}
+
+TEST(AnswerCache, GivesBackWhatCameFirst) {
+  AnswerCache cache;
+  EXPECT_EQ(cache.find({1, 2}), nullptr);
+  const auto first = make_answer(3);
+  insert(cache, {1, 2}, first);
+  insert(cache, {1, 2}, make_answer(3));
+  EXPECT_EQ(cache.find({1, 2}), first);
+  EXPECT_EQ(cache.find({2, 1}), nullptr);
+  EXPECT_EQ(cache.find({1, 2, 0}), nullptr);
+  EXPECT_EQ(cache.find({1}), nullptr);
+  cache.clear();
+  EXPECT_EQ(cache.find({1, 2}), nullptr);
+}
+
+TEST(AnswerCache, ForgetsTheAnswerUsedLongestAgo) {
+  AnswerCache cache;
+  const auto answer = make_answer(1);
+  for (std::uint64_t key = 0; key < AnswerCache::kMostAnswers; ++key)
+    insert(cache, {key}, answer);
+  EXPECT_NE(cache.find({0}), nullptr);
+  insert(cache, {1000}, answer);
+  EXPECT_NE(cache.find({0}), nullptr);
+  EXPECT_EQ(cache.find({1}), nullptr);
+  EXPECT_NE(cache.find({2}), nullptr);
+  EXPECT_NE(cache.find({1000}), nullptr);
+}
+
+TEST(AnswerCache, EmptyAnswersAreBoundedToo) {
+  AnswerCache cache;
+  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMostAnswers; ++key)
+    insert(cache, {key}, make_answer(0));
+  std::size_t remembered = 0;
+  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMostAnswers; ++key)
+    remembered += cache.find({key}) != nullptr ? 1U : 0U;
+  EXPECT_EQ(remembered, AnswerCache::kMostAnswers);
+}
+
+TEST(AnswerCache, BoundsTheKernelsItHolds) {
+  AnswerCache cache;
+  const auto half = make_answer(AnswerCache::kMostKernels / 2);
+  for (std::uint64_t key = 0; key < 10; ++key)
+    insert(cache, {key}, half);
+  EXPECT_EQ(cache.find({7}), nullptr);
+  EXPECT_NE(cache.find({8}), nullptr);
+  EXPECT_NE(cache.find({9}), nullptr);
+  EXPECT_EQ(half.use_count(), 3);
+}
+
+TEST(AnswerCache, DoesNotRememberAnAnswerThatIsTooLong) {
+  AnswerCache cache;
+  insert(cache, {1}, make_answer(1));
+  insert(cache, {2}, make_answer(AnswerCache::kMostKernels + 1));
+  EXPECT_EQ(cache.find({2}), nullptr);
+  EXPECT_NE(cache.find({1}), nullptr);
+}
+
+TEST(AnswerCache, DoesNotRememberWhatWasSoughtBeforeItWasCleared) {
+  AnswerCache cache;
+  const std::uint64_t before = cache.generation();
+  cache.clear();
+  cache.insert({1}, make_answer(1), before);
+  EXPECT_EQ(cache.find({1}), nullptr);
+  insert(cache, {1}, make_answer(1));
+  EXPECT_NE(cache.find({1}), nullptr);
+}
+
+TEST(AnswerCache, KeepsTheGraphWhoseAddressIsPartOfTheKey) {
+  AnswerCache cache;
+  auto graph = std::make_shared<const EpilogueGraph>();
+  const std::weak_ptr<const EpilogueGraph> watch = graph;
+  cache.insert({1}, make_answer(0), cache.generation(), std::move(graph));
+  EXPECT_FALSE(watch.expired());
+  cache.clear();
+  EXPECT_TRUE(watch.expired());
+}
+
+/// A class that uses the cache it is in while it is destroyed, which a lock would not survive.
+TEST(AnswerCache, WhatItDropsIsDestroyedOutsideItsLock) {
+  AnswerCache cache;
+  const auto remembered_by = [&cache] {
+    const auto lookup = [&cache](FakeClass* fake) {
+      EXPECT_EQ(cache.find({1}), nullptr);
+      delete fake;
+    };
+    const std::shared_ptr<FakeClass> fake(new FakeClass("fake", plain_space()), lookup);
+    return std::make_shared<const std::vector<Kernel>>(
+        1, Kernel(fake, "fake", fake->design_space->at(0)));
+  };
+  insert(cache, {1}, remembered_by());
+  cache.clear();
+  insert(cache, {1}, remembered_by());
+  for (std::uint64_t key = 2; key < 2 + AnswerCache::kMostAnswers; ++key)
+    insert(cache, {key}, make_answer(0));
+}
+
+TEST(AnswerCache, IsSharedByThreads) {
+  AnswerCache cache;
+  const auto one = make_answer(1);
+  const auto two = make_answer(2);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int worker = 0; worker < 4; ++worker) {
+    threads.emplace_back([&] {
+      for (std::uint64_t round = 0; round < 2000; ++round) {
+        const Key key{round % (AnswerCache::kMostAnswers + 50)};
+        const auto& mine = key[0] % 2 == 0 ? one : two;
+        const auto found = cache.find(key);
+        if (found != nullptr && found != mine) ++wrong;
+        if (found == nullptr) insert(cache, key, mine);
+        if (round % 500 == 499) cache.clear();
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace estoc::testing
