@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "epilogue": ["model"],
     "jit": ["core"],
     "discovery": ["model", "epilogue"],
-    "tune": ["discovery", "jit"],
+    "tune": ["discovery", "check", "jit"],
     "providers": ["model", "epilogue", "jit"],
 }
 
