@@ -280,8 +280,8 @@ void samples_have_the_edges(Device device) {
 void epilogues_are_judged(Device device) {
   Judged problem(
       "gemm m=34 n=40 k=48 a=bf16:t b=bf16:n out=bf16:t bias=f32:row kept=f32:t high=f32:column "
-      "total=f32:row epilogue='kept = accum + bias; D = relu(kept); high = max(kept); "
-      "total = sum(kept)'",
+      "total=f32:row epi=\"kept = accum + bias; D = relu(kept); high = max(kept); "
+      "total = sum(kept)\"",
       device);
   DeviceCheck check(problem.on_device());
   require(check.host_reason().empty(), check.host_reason());
@@ -349,14 +349,14 @@ void wrong_references_are_reported(Device device) {
 }  // namespace
 
 std::vector<Feature> judging_features() {
-  return {{"judging.verdicts_are_those_of_the_host", verdicts_are_those_of_the_host},
-          {"judging.small_mistakes_are_found", small_mistakes_are_found},
-          {"judging.nan_and_infinity_have_their_places", nan_and_infinity_have_their_places},
-          {"judging.samples_have_the_edges", samples_have_the_edges},
-          {"judging.epilogues_are_judged", epilogues_are_judged},
-          {"judging.elementwise_operations_are_judged", elementwise_operations_are_judged},
-          {"judging.empty_outputs_pass", empty_outputs_pass},
-          {"judging.wrong_references_are_reported", wrong_references_are_reported, true}};
+  return {{"judging_agrees_with_the_host", verdicts_are_those_of_the_host},
+          {"judging_finds_small_mistakes", small_mistakes_are_found},
+          {"judging_knows_nan_and_infinity", nan_and_infinity_have_their_places},
+          {"judging_samples_the_edges", samples_have_the_edges},
+          {"judging_takes_epilogues", epilogues_are_judged},
+          {"judging_takes_elementwise_operations", elementwise_operations_are_judged},
+          {"judging_passes_empty_outputs", empty_outputs_pass},
+          {"judging_reports_a_wrong_reference", wrong_references_are_reported, true}};
 }
 
 }  // namespace estoc::gpu_test
