@@ -1,12 +1,12 @@
 // What the check on a device promises: the verdicts of the check on the host, whatever is wrong.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
+#include <limits>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -77,6 +77,7 @@ class Judged {
   const TensorView& out() const { return out_->view; }
   Placed& operand(std::size_t i) { return *epilogue_[i]; }
   Placed& a() { return *a_; }
+  Placed& b() { return *b_; }
   const std::string& text() const { return text_; }
 
   /// A right output on the host and the device.
@@ -255,6 +256,35 @@ void nan_and_infinity_have_their_places(Device device) {
   expect_failure(problem, check, "infinity for a number", "out[2, 9]");
 }
 
+/// The sum may round to the largest number or to infinity, and either passes.
+void numbers_may_round_to_infinity(Device device) {
+  constexpr std::int64_t kDepth = 20;
+  Judged problem("gemm m=20 n=30 k=20 a=f32:t b=f32:n out=f16:t", device);
+  for (std::int64_t k = 0; k < kDepth; ++k) {
+    store_element(Dtype::f32, problem.a().view.data(), 9 * kDepth + k, 3275.9971);
+    store_element(Dtype::f32, problem.b().view.data(), 11 * kDepth + k, 1 + 0x1p-23);
+  }
+  problem.compute();
+  DeviceCheck check(problem.on_device());
+  for (const double either : {65504.0, std::numeric_limits<double>::infinity()}) {
+    problem.set(9, 11, either);
+    require(same_verdict(problem, check, "the edge of the range").passed, "it should pass");
+  }
+  problem.set(9, 11, 65472);
+  expect_failure(problem, check, "below the edge of the range", "out[9, 11]");
+}
+
+void operands_are_rounded_to_tf32(Device device) {
+  Judged problem("gemm m=20 n=30 k=20 a=tf32:t b=tf32:n out=f32:t", device);
+  for (std::int64_t i = 0; i < 20 * 20; ++i) {
+    const double value = 1 + 1e-3 * std::sin(static_cast<double>(i));
+    store_element(Dtype::f32, problem.a().view.data(), i, value);
+  }
+  problem.compute();
+  DeviceCheck check(problem.on_device());
+  require(same_verdict(problem, check, "right").passed, "it should pass");
+}
+
 void samples_have_the_edges(Device device) {
   Judged problem("gemm m=50 n=40 k=32 l=4 a=f16:t b=f16:n out=f32:t", device);
   DeviceCheckOptions options;
@@ -319,6 +349,19 @@ void empty_outputs_pass(Device device) {
   }
 }
 
+void the_host_judges_without_nvrtc(Device device) {
+  const auto none = std::filesystem::temp_directory_path() / "estoc_judging_has_none";
+  ::setenv("ESTOC_NVRTC", (none / "libnvrtc.so").c_str(), 1);
+  ::setenv("ESTOC_CACHE_DIR", none.c_str(), 1);
+  Judged problem("gemm m=20 n=30 k=20 a=f32:t b=f32:n out=f32:t", device);
+  DeviceCheck check(problem.on_device());
+  require(check.host_reason().find("NVRTC") != std::string::npos,
+          "expected a reason that names NVRTC, got '" + check.host_reason() + "'");
+  require(same_verdict(problem, check, "right").passed, "it should pass");
+  problem.set(3, 4, 99);
+  expect_failure(problem, check, "a wrong element", "out[3, 4]");
+}
+
 /// Compiles the check from a copy of its sources in which one line is wrong.
 void wrong_references_are_reported(Device device) {
   namespace fs = std::filesystem;
@@ -352,10 +395,13 @@ std::vector<Feature> judging_features() {
   return {{"judging_agrees_with_the_host", verdicts_are_those_of_the_host},
           {"judging_finds_small_mistakes", small_mistakes_are_found},
           {"judging_knows_nan_and_infinity", nan_and_infinity_have_their_places},
+          {"judging_lets_numbers_round_to_infinity", numbers_may_round_to_infinity},
+          {"judging_rounds_operands_to_tf32", operands_are_rounded_to_tf32},
           {"judging_samples_the_edges", samples_have_the_edges},
           {"judging_takes_epilogues", epilogues_are_judged},
           {"judging_takes_elementwise_operations", elementwise_operations_are_judged},
           {"judging_passes_empty_outputs", empty_outputs_pass},
+          {"judging_does_without_nvrtc", the_host_judges_without_nvrtc, true},
           {"judging_reports_a_wrong_reference", wrong_references_are_reported, true}};
 }
 
