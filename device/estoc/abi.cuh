@@ -457,8 +457,8 @@ struct CheckOutput {
   Matrix out;
   long long m;
   long long n;
-  unsigned long long rows;        ///< long long each
-  long long count;                ///< of rows
+  unsigned long long rows;  ///< long long each
+  long long count;          ///< of rows
   unsigned long long low;
   unsigned long long high;
   unsigned long long references;  ///< double each; NaN where no error is to be counted

@@ -159,9 +159,7 @@ struct Sum<double> {
     value += a * b;
     magnitude += magnitude_of(a) * magnitude_of(b);
   }
-  __device__ __forceinline__ void look(int products) {
-    partials += products * magnitude_of(value);
-  }
+  __device__ __forceinline__ void look(int products) { partials += products * magnitude_of(value); }
   __device__ __forceinline__ abi::CheckElement result() const {
     return {value, magnitude, partials};
   }

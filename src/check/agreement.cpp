@@ -70,10 +70,9 @@ class Comparison {
  private:
   void compare_element(const Expectation& other, int row, int column, Place place) const {
     const ReferenceElement element = reference_.element(row, column);
-    const Expectation ours =
-        integers_ ? Expectation{element.value}
-                  : rounding_.expect(element, reference_.row_facts(row),
-                                     reference_.column_facts(column));
+    const Expectation ours = integers_ ? Expectation{element.value}
+                                       : rounding_.expect(element, reference_.row_facts(row),
+                                                          reference_.column_facts(column));
     const auto k = static_cast<double>(std::max<std::int64_t>(arguments_.extents().k, 1));
     if (integers_ ? other.value == ours.value : agree(other, ours, element.magnitude, k)) return;
     const std::int64_t m = arguments_.extents().m;
@@ -104,22 +103,19 @@ void require_agreement(const GemmArguments& arguments, const ExpectedRows& kept,
   const std::int64_t k = std::max<std::int64_t>(arguments.extents().k, 1);
   const std::int64_t most =
       std::min<std::int64_t>(GemmReference::kColumns, std::max<std::int64_t>(kept.columns, 1));
-  const std::int64_t width =
-      std::clamp<std::int64_t>(kProducts / k / (kRows * kWindows), 1, most);
+  const std::int64_t width = std::clamp<std::int64_t>(kProducts / k / (kRows * kWindows), 1, most);
   const std::vector<std::int64_t> starts = window_starts(kept.columns, width, options.seed);
-  run_tasks(static_cast<std::int64_t>(starts.size()), options.threads, {},
-            [&](TaskSource& source) {
-              Comparison comparison(arguments, kept);
-              while (const std::optional<std::int64_t> task = source.next()) {
-                std::span<const std::int64_t> rest = rows;
-                while (!rest.empty()) {
-                  const auto group = rest.first(rows_with_one_b(arguments, rest));
-                  comparison.compare(group, starts[static_cast<std::size_t>(*task)],
-                                     static_cast<int>(width));
-                  rest = rest.subspan(group.size());
-                }
-              }
-            });
+  run_tasks(static_cast<std::int64_t>(starts.size()), options.threads, {}, [&](TaskSource& source) {
+    Comparison comparison(arguments, kept);
+    while (const std::optional<std::int64_t> task = source.next()) {
+      std::span<const std::int64_t> rest = rows;
+      while (!rest.empty()) {
+        const auto group = rest.first(rows_with_one_b(arguments, rest));
+        comparison.compare(group, starts[static_cast<std::size_t>(*task)], static_cast<int>(width));
+        rest = rest.subspan(group.size());
+      }
+    }
+  });
 }
 
 }  // namespace estoc::check

@@ -168,10 +168,9 @@ CheckResult check_elementwise(const ElementwiseArguments& arguments, const Check
   const std::int64_t block_columns = std::clamp<std::int64_t>(columns, 1, kBlockElements);
   check_blocks(sample, columns, kBlockElements / block_columns, block_columns, options, judge,
                [&] { return ElementwiseChecker(arguments, compute_type); });
-  return finish(compute_type == Dtype::i32 ? exact_verdict(judge.tally())
-                                            : rounded_verdict(judge.tally()),
-                judge,
-                sample, out);
+  return finish(
+      compute_type == Dtype::i32 ? exact_verdict(judge.tally()) : rounded_verdict(judge.tally()),
+      judge, sample, out);
 }
 
 }  // namespace

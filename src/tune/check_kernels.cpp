@@ -73,7 +73,8 @@ void CheckKernels::facts(const abi::CheckVectors& vectors) const {
   if (vectors.count == 0) return;
   constexpr std::int64_t kMostCtas = 1 << 16;
   constexpr std::int64_t kPerCta = abi::kCheckThreads / 32;
-  const std::int64_t ctas = std::min<std::int64_t>((vectors.count + kPerCta - 1) / kPerCta, kMostCtas);
+  const std::int64_t ctas =
+      std::min<std::int64_t>((vectors.count + kPerCta - 1) / kPerCta, kMostCtas);
   LaunchPlan plan(jit::plan_device(device_.index));
   plan.kernel(kFacts, geometry(static_cast<std::size_t>(ctas), 0), vectors);
   start(plan);

@@ -37,8 +37,7 @@ RowSample sample(const GemmArguments& arguments, const DeviceCheckOptions& optio
   const GemmExtents& e = arguments.extents();
   const std::int64_t rows = e.l * e.m;
   const std::uint64_t seed = options.host.seed;
-  const RowSample by_products =
-      check::sample_rows(rows, e.n, e.k, options.max_products, seed);
+  const RowSample by_products = check::sample_rows(rows, e.n, e.k, options.max_products, seed);
   // An element counts as 16 products there.
   const RowSample by_elements = check::sample_rows(rows, e.n, 1, 16 * elements, seed);
   return {rows, std::min(by_products.count(), by_elements.count()), seed};

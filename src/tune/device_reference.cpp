@@ -114,8 +114,7 @@ class Panel {
   /// Of the columns of each matrix B of the panel.
   std::vector<int> facts_of_columns() const {
     const MatrixView& b = arguments_.b_matrix();
-    const DeviceMemory list =
-        uploaded(std::span<const std::int64_t>(batches_), kernels_.device());
+    const DeviceMemory list = uploaded(std::span<const std::int64_t>(batches_), kernels_.device());
     return vector_facts({.address = matrix_of(b).address,
                          .list = address_of(list),
                          .result = 0,
@@ -169,8 +168,8 @@ check::ExpectedRows expected_rows(const GemmArguments& on_device, const check::R
   check::ExpectedRows expected{.rows = sample, .columns = columns, .elements = {}};
   expected.elements.resize(static_cast<std::size_t>(sample.count()));
   if (columns == 0) return expected;
-  const auto rounding = check::is_integer_gemm(on_device) ? check::GemmRounding{}
-                                                          : check::gemm_rounding(on_device);
+  const auto rounding =
+      check::is_integer_gemm(on_device) ? check::GemmRounding{} : check::gemm_rounding(on_device);
   const std::int64_t height = std::max<std::int64_t>(kPanelElements / columns, 1);
   Panel panel(on_device, kernels);
   for (std::int64_t first = 0; first < sample.count(); first += height) {

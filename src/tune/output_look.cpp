@@ -71,7 +71,8 @@ OutputLook::OutputLook(const GemmArguments& on_device, const check::ExpectedRows
   low_ = DeviceMemory(bytes, device);
   high_ = DeviceMemory(bytes, device);
   references_ = DeviceMemory(elements * sizeof(double), device);
-  tallies_ = DeviceMemory(CheckKernels::look_ctas(expected.rows.count()) * sizeof(abi::CheckTally), device);
+  tallies_ = DeviceMemory(CheckKernels::look_ctas(expected.rows.count()) * sizeof(abi::CheckTally),
+                          device);
   output_ = {.out = matrix_of(on_device.out_matrix()),
              .m = on_device.extents().m,
              .n = expected.columns,

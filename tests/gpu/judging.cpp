@@ -67,8 +67,8 @@ class Judged {
       there.emplace_back(operand.name, placed.copy.view());
     }
     on_host_ = model::with_views(*described, {a_->view, b_->view, out_->view, host});
-    on_device_ = model::with_views(
-        *described, {a_->copy.view(), b_->copy.view(), out_->copy.view(), there});
+    on_device_ =
+        model::with_views(*described, {a_->copy.view(), b_->copy.view(), out_->copy.view(), there});
     compute();
   }
 
@@ -134,11 +134,11 @@ CheckResult same_verdict(Judged& problem, DeviceCheck& check, const std::string&
   problem.upload();
   const CheckResult ours = check.check();
   const CheckResult theirs = check_output(problem.on_host());
-  require(ours.passed == theirs.passed && near(ours.error, theirs.error) &&
-              near(ours.bound, theirs.bound) && ours.rows_checked == theirs.rows_checked &&
-              ours.rows_total == theirs.rows_total && ours.worst == theirs.worst,
-          fmt::format("{}, {}: expected {}, got {}", problem.text(), what, words(theirs),
-                      words(ours)));
+  require(
+      ours.passed == theirs.passed && near(ours.error, theirs.error) &&
+          near(ours.bound, theirs.bound) && ours.rows_checked == theirs.rows_checked &&
+          ours.rows_total == theirs.rows_total && ours.worst == theirs.worst,
+      fmt::format("{}, {}: expected {}, got {}", problem.text(), what, words(theirs), words(ours)));
   return ours;
 }
 
@@ -340,9 +340,8 @@ void elementwise_operations_are_judged(Device device) {
 }
 
 void empty_outputs_pass(Device device) {
-  for (const char* text :
-       {"gemm m=0 n=8 k=8 a=f32 b=f32", "gemm m=8 n=0 k=8 a=f32 b=f32",
-        "gemm m=8 n=8 k=0 a=f32 b=f32", "gemm m=8 n=8 k=8 l=0 a=f32 b=f32"}) {
+  for (const char* text : {"gemm m=0 n=8 k=8 a=f32 b=f32", "gemm m=8 n=0 k=8 a=f32 b=f32",
+                           "gemm m=8 n=8 k=0 a=f32 b=f32", "gemm m=8 n=8 k=8 l=0 a=f32 b=f32"}) {
     Judged problem(text, device);
     DeviceCheck check(problem.on_device());
     require(same_verdict(problem, check, "of nothing").passed, text);
