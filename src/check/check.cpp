@@ -26,13 +26,10 @@ namespace {
 
 using check::Accumulators;
 using check::ExpectedRows;
-using check::GemmReference;
 using check::GemmRounding;
 using check::Judge;
 using check::Place;
 using check::RowSample;
-using check::Tally;
-using check::TaskSource;
 
 void check_operands(const RuntimeArguments& arguments) {
   if (!arguments.device().is_cpu()) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "jit/compile.h"
 #include "jit/driver.h"
 #include "jit/launch.h"
 #include "jit/plan_device.h"
@@ -42,8 +41,7 @@ constexpr std::size_t kIntegers = 2;
 constexpr std::size_t kLook = 3;
 
 std::shared_ptr<jit::LoadedUnit> load_unit(Device device) {
-  auto unit = jit::compile_unit(
-      {.name = "check", .source = kSource, .target = jit::device_target(device.index)});
+  auto unit = jit::compile_unit(check_unit(jit::device_target(device.index)));
   return std::make_shared<jit::LoadedUnit>(
       std::move(unit), std::vector<std::string>{"estoc_check_facts", "estoc_check_reals",
                                                 "estoc_check_integers", "estoc_check_look"});
@@ -61,6 +59,10 @@ constexpr unsigned product_bytes(unsigned element) {
 }
 
 }  // namespace
+
+jit::UnitRequest check_unit(Target target) {
+  return {.name = "check", .source = kSource, .target = target};
+}
 
 CheckKernels::CheckKernels(Device device) : device_(device), unit_(load_unit(device)) {}
 

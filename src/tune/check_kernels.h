@@ -9,9 +9,13 @@
 #include "estoc/abi.cuh"
 #include "estoc/cuda_kernel_class.hpp"
 #include "estoc/device.hpp"
+#include "jit/compile.h"
 #include "jit/loaded_unit.h"
 
 namespace estoc::tune {
+
+/// Their text, for any CUDA target.
+jit::UnitRequest check_unit(Target target);
 
 class CheckKernels {
  public:
