@@ -12,7 +12,7 @@ namespace estoc {
 
 /// Options of DeviceCheck.
 struct DeviceCheckOptions {
-  /// Seed and threads; and max_products where the host computes what outputs are judged by.
+  /// Seed, threads and progress; and max_products where the host computes the reference.
   CheckOptions host;
   /// Above so many products, or so many elements of the output, rows are sampled as check_output
   /// does. Of outputs of epilogues, which the host evaluates, a quarter as many elements.

@@ -8,6 +8,7 @@
 #include "check/parallel.h"
 #include "check/reference.h"
 #include "check/rounding.h"
+#include "estoc/status.hpp"
 
 namespace estoc::tune {
 namespace {
@@ -160,6 +161,11 @@ class Panel {
   std::vector<std::size_t> batch_of_row_;
 };
 
+void report(const CheckOptions& options, double done) {
+  if (!options.progress || options.progress(done)) return;
+  throw Error(ErrorKind::cancelled, "the check was cancelled");
+}
+
 }  // namespace
 
 check::ExpectedRows expected_rows(const GemmArguments& on_device, const check::RowSample& sample,
@@ -173,6 +179,7 @@ check::ExpectedRows expected_rows(const GemmArguments& on_device, const check::R
   const std::int64_t height = std::max<std::int64_t>(kPanelElements / columns, 1);
   Panel panel(on_device, kernels);
   for (std::int64_t first = 0; first < sample.count(); first += height) {
+    report(options, static_cast<double>(first) / static_cast<double>(sample.count()));
     const std::vector<std::int64_t> rows = check::rows_from(sample, first, height);
     panel.compute(rows);
     const auto count = static_cast<std::int64_t>(rows.size());

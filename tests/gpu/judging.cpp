@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -46,7 +48,9 @@ struct Placed {
 /// A problem on the host and on a device, with the right output in both.
 class Judged {
  public:
-  Judged(const std::string& text, Device device) : text_(text) {
+  enum class Output { right, random };
+
+  Judged(const std::string& text, Device device, Output output = Output::right) : text_(text) {
     Problem problem = Problem::parse(text);
     problem.complete();
     const auto described = problem.arguments();
@@ -69,7 +73,7 @@ class Judged {
     on_host_ = model::with_views(*described, {a_->view, b_->view, out_->view, host});
     on_device_ =
         model::with_views(*described, {a_->copy.view(), b_->copy.view(), out_->copy.view(), there});
-    compute();
+    if (output == Output::right) compute();
   }
 
   const RuntimeArguments& on_host() const { return *on_host_; }
@@ -274,6 +278,46 @@ void numbers_may_round_to_infinity(Device device) {
   expect_failure(problem, check, "below the edge of the range", "out[9, 11]");
 }
 
+/// Every code of an operand's type, times 1, is what the host reads there.
+void every_code_is_read(Device device) {
+  for (const Dtype dtype : all_dtypes()) {
+    const int bits = dtype_bits(dtype);
+    if (bits > 16) continue;
+    const std::int64_t codes = std::int64_t{1} << std::min(bits, 12);
+    const bool whole = is_integer(dtype) || dtype == Dtype::boolean;
+    Judged problem(fmt::format("gemm m={} n=1 k=1 a={}:n b={} out={}", codes, dtype_name(dtype),
+                               whole ? "i8" : "f32", whole ? "i32 acc=i32" : "f32"),
+                   device, Judged::Output::random);
+    auto* const bytes = static_cast<std::uint8_t*>(problem.a().view.data());
+    for (std::int64_t i = 0; i < problem.a().view.span_bytes(); ++i) {
+      // Of 16 bits, the low byte of every sixteenth code.
+      const std::int64_t code = bits == 16 ? i / 2 * 16 + i / 2 % 16 : i * (bits == 4 ? 37 : 1);
+      bytes[i] = static_cast<std::uint8_t>(bits == 16 && i % 2 != 0 ? code >> 8 : code);
+    }
+    store_element(whole ? Dtype::i8 : Dtype::f32, problem.b().view.data(), 0, 1);
+    for (std::int64_t i = 0; i < codes; ++i)
+      problem.set(i, 0, load_element(dtype, bytes, i));
+    problem.upload();
+    DeviceCheck check(problem.on_device());
+    require(check.host_reason().empty(), check.host_reason());
+    require(same_verdict(problem, check, "every code").passed, problem.text());
+  }
+}
+
+void other_products_are_judged(Device device) {
+  for (const char* text : {"gemm m=20 n=30 k=40 a=i4:t b=u4:n out=i32 acc=i32",
+                           "gemm m=20 n=30 k=40 a=bool:n b=i32:t out=i32 acc=i32",
+                           "gemm m=20 n=30 k=40 a=e2m1:t b=e8m0:n out=bf16",
+                           "gemm m=20 n=30 k=40 a=i8:t b=bf16:n out=i8",
+                           "gemm m=20 n=30 k=40 a=f16:t b=f16:n out=f16 acc=f16",
+                           "gemm m=20 n=30 k=40 a=f32:t b=f64:n out=bool acc=f64"}) {
+    Judged problem(text, device, Judged::Output::random);
+    DeviceCheck check(problem.on_device());
+    require(check.host_reason().empty(), check.host_reason());
+    require(!same_verdict(problem, check, "random numbers").passed, problem.text());
+  }
+}
+
 void operands_are_rounded_to_tf32(Device device) {
   Judged problem("gemm m=20 n=30 k=20 a=tf32:t b=tf32:n out=f32:t", device);
   for (std::int64_t i = 0; i < 20 * 20; ++i) {
@@ -395,6 +439,8 @@ std::vector<Feature> judging_features() {
           {"judging_finds_small_mistakes", small_mistakes_are_found},
           {"judging_knows_nan_and_infinity", nan_and_infinity_have_their_places},
           {"judging_lets_numbers_round_to_infinity", numbers_may_round_to_infinity},
+          {"judging_reads_every_code", every_code_is_read},
+          {"judging_takes_other_products", other_products_are_judged},
           {"judging_rounds_operands_to_tf32", operands_are_rounded_to_tf32},
           {"judging_samples_the_edges", samples_have_the_edges},
           {"judging_takes_epilogues", epilogues_are_judged},
