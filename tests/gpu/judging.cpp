@@ -109,7 +109,7 @@ class Judged {
   double get(std::int64_t row, std::int64_t column) const {
     return load_element(out().dtype(), out().data(), place(row, column));
   }
-  void set(std::int64_t row, std::int64_t column, double value) {
+  void set(std::int64_t row, std::int64_t column, double value) const {
     store_element(out().dtype(), out().data(), place(row, column), value);
   }
   const GemmArguments& gemm() const { return static_cast<const GemmArguments&>(*on_host_); }
@@ -136,7 +136,7 @@ bool near(double x, double y) {
 /// The verdict, which must be that of the host's check of the same output.
 CheckResult same_verdict(Judged& problem, DeviceCheck& check, const std::string& what) {
   problem.upload();
-  const CheckResult ours = check.check();
+  CheckResult ours = check.check();
   const CheckResult theirs = check_output(problem.on_host());
   require(
       ours.passed == theirs.passed && near(ours.error, theirs.error) &&
@@ -291,7 +291,8 @@ void every_code_is_read(Device device) {
     auto* const bytes = static_cast<std::uint8_t*>(problem.a().view.data());
     for (std::int64_t i = 0; i < problem.a().view.span_bytes(); ++i) {
       // Of 16 bits, the low byte of every sixteenth code.
-      const std::int64_t code = bits == 16 ? i / 2 * 16 + i / 2 % 16 : i * (bits == 4 ? 37 : 1);
+      const std::int64_t code =
+          bits == 16 ? i / 2 * 16 + i / 2 % 16 : (bits == 4 ? 0x22 * i + 0x10 : i);
       bytes[i] = static_cast<std::uint8_t>(bits == 16 && i % 2 != 0 ? code >> 8 : code);
     }
     store_element(whole ? Dtype::i8 : Dtype::f32, problem.b().view.data(), 0, 1);
@@ -374,6 +375,27 @@ void epilogues_are_judged(Device device) {
   require(same_verdict(problem, check, "right again").passed, "an epilogue should pass again");
 }
 
+void reductions_of_columns_have_all_rows(Device device) {
+  Judged problem(
+      "gemm m=30 n=20 k=40 a=bf16:t b=bf16:n total=f32:row epi=\"D = accum; "
+      "total = sum(accum)\"",
+      device);
+  DeviceCheckOptions options;
+  const auto rows_with = [&](std::int64_t elements, std::int64_t host_products) {
+    options.max_elements = elements;
+    options.host.max_products = host_products;
+    DeviceCheck check(problem.on_device(), options);
+    require(check.host_reason().empty() == (elements >= 600 || host_products < 24'000),
+            fmt::format("{} elements: '{}'", elements, check.host_reason()));
+    const CheckResult result = check.check();
+    require(result.passed, words(result));
+    return result.rows_checked;
+  };
+  require(rows_with(600, 24'000) == 30, "all rows fit");
+  require(rows_with(599, 24'000) == 30, "all rows do not fit, but the host takes them");
+  require(rows_with(599, 23'999) == 7, "a sample of a quarter");
+}
+
 void elementwise_operations_are_judged(Device device) {
   Judged problem("elementwise op=add shape=30x40 a=f16 b=f32 out=f32", device);
   DeviceCheck check(problem.on_device());
@@ -444,6 +466,7 @@ std::vector<Feature> judging_features() {
           {"judging_rounds_operands_to_tf32", operands_are_rounded_to_tf32},
           {"judging_samples_the_edges", samples_have_the_edges},
           {"judging_takes_epilogues", epilogues_are_judged},
+          {"judging_gives_reductions_all_rows", reductions_of_columns_have_all_rows},
           {"judging_takes_elementwise_operations", elementwise_operations_are_judged},
           {"judging_passes_empty_outputs", empty_outputs_pass},
           {"judging_does_without_nvrtc", the_host_judges_without_nvrtc, true},
