@@ -147,7 +147,8 @@ Json to_json(const BenchRecord& record) {
             {"sm_clock_mhz", record.card.sm_clock_mhz},
             {"watts", record.card.watts},
             {"celsius", record.card.celsius},
-            {"noise", record.noise ? Json(*record.noise) : Json(nullptr)}};
+            {"noise", record.noise ? Json(*record.noise) : Json(nullptr)},
+            {"check_seconds", number_or_null(record.check_seconds)}};
   json.update(to_json(record.surroundings));
   json["kernels"] = Json::array();
   for (const KernelRecord& kernel : record.kernels)
@@ -163,6 +164,7 @@ BenchRecord record_from_json(const Json& json) {
   read(json, "sm_clock_mhz", record.card.sm_clock_mhz);
   read(json, "watts", record.card.watts);
   read(json, "celsius", record.card.celsius);
+  read(json, "check_seconds", record.check_seconds);
   std::string mode = "burst";
   read(json, "mode", mode);
   record.sustained = mode == "sustained";

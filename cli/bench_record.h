@@ -50,6 +50,7 @@ struct BenchRecord {
   Surroundings surroundings;
   CardState card;
   std::optional<double> noise;  ///< difference of two timings of one kernel, relative
+  double check_seconds = 0;     ///< spent judging all kernels, the reference included
   std::vector<KernelRecord> kernels;
 };
 

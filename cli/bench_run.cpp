@@ -2,9 +2,11 @@
 #include "bench_run.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 
+#include "estoc/device_check.hpp"
 #include "estoc/measure.hpp"
 #include "kernel_choice.h"
 #include "operands.h"
@@ -30,21 +32,53 @@ void add_baseline(const BenchOptions& options, const RuntimeArguments& arguments
   }
 }
 
-/// Runs the kernel once on a poisoned output and judges what it wrote.
-CheckResult check_kernel(const BenchOptions& options, HostProblem& host, PlacedProblem& placed,
-                         PreparedKernel& kernel, Progress& progress) {
-  placed.poison();
-  kernel.run();
-  placed.fetch_output();
-  CheckOptions check_options;
-  check_options.seed = options.seed;
-  check_options.threads = options.threads;
-  check_options.progress = [&](double fraction) {
-    progress.update(fraction);
-    return true;
-  };
-  return check_output(host.arguments(), check_options);
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
 }
+
+/// Judges what kernels make of one problem, on its device where that is a GPU.
+class Checker {
+ public:
+  Checker(const BenchOptions& options, const HostProblem& host, PlacedProblem& placed,
+          Target target, Progress& progress)
+      : host_(host), placed_(placed) {
+    options_.seed = options.seed;
+    options_.threads = options.threads;
+    options_.progress = [&progress](double fraction) {
+      progress.update(fraction);
+      return true;
+    };
+    if (target.is_cpu()) return;
+    progress.stage("computing the reference");
+    const Clock::time_point start = Clock::now();
+    DeviceCheckOptions on_device;
+    on_device.host = options_;
+    device_.emplace(placed.arguments(), on_device);
+    seconds_ = seconds_since(start);
+  }
+
+  /// Runs the kernel once on a poisoned output and judges what it wrote.
+  CheckResult check(PreparedKernel& kernel) {
+    placed_.poison();
+    kernel.run();
+    const Clock::time_point start = Clock::now();
+    CheckResult result = device_ ? device_->check() : check_output(host_.arguments(), options_);
+    seconds_ += seconds_since(start);
+    return result;
+  }
+
+  /// Spent on the reference and on judging so far.
+  double seconds() const { return seconds_; }
+
+ private:
+  const HostProblem& host_;
+  PlacedProblem& placed_;
+  CheckOptions options_;
+  std::optional<DeviceCheck> device_;
+  double seconds_ = 0;
+};
 
 /// Every round runs each kernel once, and begins with another one than the round before.
 std::vector<Times> run_rounds(std::vector<PreparedKernel>& kernels, int rounds,
@@ -154,19 +188,21 @@ BenchRecord bench_problem(const BenchOptions& options, NamedProblem problem, Tar
   record.rounds = rounds_of(options);
   record.sustained = options.sustained && !target.is_cpu();
   Field field;
+  Checker checker(options, host, placed, target, progress);
   for (const Kernel& kernel : kernels) {
     progress.stage("checking " + kernel.name());
     PreparedKernel next(kernel, placed.arguments(), target, options.threads);
     KernelRecord entry;
     entry.kernel = kernel.name();
     entry.provider = kernel.metadata().provider;
-    entry.check = check_kernel(options, host, placed, next, progress);
+    entry.check = checker.check(next);
     record.kernels.push_back(entry);
     if (!entry.check.passed) continue;
     field.places.push_back(record.kernels.size() - 1);
     field.kernels.push_back(kernel);
     field.prepared.push_back(std::move(next));
   }
+  record.check_seconds = checker.seconds();
   progress.stage("timing");
   target.is_cpu() ? time_on_host(options, placed, target, field, record, progress)
                   : time_on_device(options, host.problem(), target, field, record, progress);

@@ -20,11 +20,15 @@ bool has_nan_bytes(Dtype dtype) {
 
 void fill_with_poison(const TensorView& tensor) {
   if (tensor.span_bytes() == 0) return;
-  std::memset(tensor.data(), has_nan_bytes(tensor.dtype()) ? 0xFF : 0xCD,
+  std::memset(tensor.data(), poison_byte(tensor.dtype()),
               static_cast<std::size_t>(tensor.span_bytes()));
 }
 
 }  // namespace
+
+std::uint8_t poison_byte(Dtype dtype) {
+  return has_nan_bytes(dtype) ? 0xFF : 0xCD;
+}
 
 HostBuffer::HostBuffer(std::int64_t bytes, const char* what) {
   if (bytes == 0) return;

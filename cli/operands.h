@@ -29,6 +29,9 @@ class HostBuffer {
   std::size_t bytes_ = 0;
 };
 
+/// What outputs are filled with: bytes that make a NaN, or 0xCD where the dtype has none.
+std::uint8_t poison_byte(Dtype dtype);
+
 /// Arguments with data. Files stay mapped; nothing is copied.
 class HostProblem {
  public:
@@ -46,8 +49,7 @@ class HostProblem {
   /// Of filled().operands; empty views for scalars given by value.
   const std::vector<TensorView>& tensors() const { return tensors_; }
 
-  /// Fills outputs with NaN, or 0xCD bytes where the dtype has no NaN: what a kernel forgets to
-  /// write does not pass for a result.
+  /// Fills outputs with poison_byte: what a kernel forgets to write does not pass for a result.
   void poison();
 
  private:

@@ -31,11 +31,12 @@ const RuntimeArguments& PlacedProblem::arguments() const {
 }
 
 void PlacedProblem::poison() {
-  host_.poison();
-  if (!copies_) return;
-  copies_->out.copy_from(host_.out());
-  for (const std::size_t i : epilogue_outputs())
-    copies_->tensors[i].copy_from(host_.tensors()[i]);
+  if (!copies_) return host_.poison();
+  copies_->out.fill(poison_byte(copies_->out.view().dtype()));
+  for (const std::size_t i : epilogue_outputs()) {
+    DeviceTensor& tensor = copies_->tensors[i];
+    tensor.fill(poison_byte(tensor.view().dtype()));
+  }
 }
 
 void PlacedProblem::fetch_output() {

@@ -117,6 +117,8 @@ class DeviceTensor {
   /// Copies to and from a host tensor of the same dtype, shape and strides.
   void copy_to(const TensorView& host) const;
   void copy_from(const TensorView& host);
+  /// Sets every byte from the first to the last element.
+  void fill(std::uint8_t value);
 
  private:
   DeviceMemory memory_;

@@ -26,5 +26,6 @@
 #include "estoc/text_file.hpp"
 #include "estoc/interrupt.hpp"
 #include "estoc/check.hpp"
+#include "estoc/device_check.hpp"
 #include "estoc/measure.hpp"
 // clang-format on

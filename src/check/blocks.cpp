@@ -40,15 +40,14 @@ std::string describe(const WorstElement& worst, const TensorView& out, std::stri
                      worst.expected, digits, worst.got, digits);
 }
 
-CheckResult exact_verdict(const Judge& judge) {
+CheckResult exact_verdict(const Tally& tally) {
   CheckResult result;
-  result.error = static_cast<double>(judge.tally().different);
-  result.passed = judge.tally().different == 0;
+  result.error = static_cast<double>(tally.different);
+  result.passed = tally.different == 0;
   return result;
 }
 
-CheckResult rounded_verdict(const Judge& judge) {
-  const Tally& tally = judge.tally();
+CheckResult rounded_verdict(const Tally& tally) {
   const auto norm = static_cast<double>(std::sqrt(tally.reference));
   const double scale = norm > 0 ? norm : 1;
   CheckResult result;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "check/expected_rows.h"
 #include "check/judge.h"
 #include "check/parallel.h"
 #include "check/sampling.h"
@@ -30,11 +31,22 @@ std::size_t rows_with_one_b(const GemmArguments& arguments, std::span<const std:
 /// "out[0, 3, 17]: expected 1.25, got 1.5".
 std::string describe(const WorstElement& worst, const TensorView& out, std::string_view name);
 
-CheckResult exact_verdict(const Judge& judge);
-CheckResult rounded_verdict(const Judge& judge);
+CheckResult exact_verdict(const Tally& tally);
+CheckResult rounded_verdict(const Tally& tally);
+/// The one of the two that a GEMM without an epilogue gets; without places and rows.
+CheckResult verdict(const GemmArguments& arguments, const Tally& tally);
 
-/// The verdict on a GEMM with an epilogue: on D and every other output.
-CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions& options);
+/// Throws what check_output throws for operations that cannot be checked, wherever operands lie.
+void require_checkable(const RuntimeArguments& arguments);
+void refuse_fused_in_place(const GemmArguments& arguments);
+
+/// check_output of a GEMM that can be checked. Where there is `kept`, its rows are judged by it and
+/// of the operands nothing is read but outputs and what epilogues take.
+CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options,
+                       const ExpectedRows* kept);
+/// The same with an epilogue: on D and every other output.
+CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions& options,
+                             const ExpectedRows* kept);
 
 /// Runs a checker on each thread over blocks of the sample's rows and of `columns` columns, and
 /// merges what they saw into `total`.

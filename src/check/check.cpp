@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check/blocks.h"
+#include "check/expected_rows.h"
 #include "check/judge.h"
 #include "check/parallel.h"
 #include "check/reference.h"
@@ -23,14 +24,12 @@
 namespace estoc {
 namespace {
 
-using check::Expectation;
-using check::GemmReference;
+using check::Accumulators;
+using check::ExpectedRows;
 using check::GemmRounding;
 using check::Judge;
 using check::Place;
 using check::RowSample;
-using check::Tally;
-using check::TaskSource;
 
 void check_operands(const RuntimeArguments& arguments) {
   if (!arguments.device().is_cpu()) {
@@ -46,18 +45,17 @@ void check_operands(const RuntimeArguments& arguments) {
 /// Judges the rows of one GEMM; one object a thread.
 class GemmChecker {
  public:
-  GemmChecker(const GemmArguments& arguments, const GemmRounding& rounding)
+  GemmChecker(const GemmArguments& arguments, const GemmRounding& rounding,
+              const ExpectedRows* kept)
       : judge_(arguments.out_matrix().dtype, Dtype::f64),
         arguments_(arguments),
-        rounding_(rounding),
-        reference_(arguments),
-        integers_(check::is_integer_gemm(arguments)) {}
+        accumulators_(arguments, rounding, kept) {}
 
   /// Judges columns [first_column, first_column + columns) of at most GemmReference::kRows rows.
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
     while (!rows.empty()) {
       const auto group = rows.first(check::rows_with_one_b(arguments_, rows));
-      reference_.compute(group, first_column, columns);
+      accumulators_.load(group, first_column, columns);
       for (std::size_t i = 0; i < group.size(); ++i)
         judge_row(group[i], static_cast<int>(i), first_column, columns);
       rows = rows.subspan(group.size());
@@ -74,19 +72,13 @@ class GemmChecker {
     for (int j = 0; j < columns; ++j) {
       const std::int64_t column = first_column + j;
       const double got = load_element(out.dtype, out.data, start + column * out.column_stride);
-      const check::ReferenceElement element = reference_.element(row_in_block, j);
-      judge_.see({row, column}, got,
-                 integers_ ? Expectation{element.value}
-                           : rounding_.expect(element, reference_.row_facts(row_in_block),
-                                              reference_.column_facts(j)));
+      judge_.see({row, column}, got, accumulators_.at(row_in_block, j));
     }
   }
 
   Judge judge_;
   const GemmArguments& arguments_;
-  const GemmRounding& rounding_;
-  GemmReference reference_;
-  bool integers_;
+  Accumulators accumulators_;
 };
 
 /// Judges the rows of one elementwise operation; one object a thread.
@@ -143,35 +135,28 @@ CheckResult finish(CheckResult result, const Judge& judge, const RowSample& samp
   return result;
 }
 
-CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options) {
+void refuse_scales(const GemmArguments& arguments) {
   if (arguments.a().is_scaled() || arguments.b().is_scaled()) {
     throw Error(ErrorKind::unsupported, "check_output: scaled operands cannot be checked");
   }
-  const GemmExtents& extents = arguments.extents();
-  const bool integers = check::is_integer_gemm(arguments);
-  if (arguments.accumulator_type() == Dtype::i32 && !integers) {
+  if (arguments.accumulator_type() == Dtype::i32 && !check::is_integer_gemm(arguments)) {
     throw Error(ErrorKind::unsupported,
                 "check_output: an i32 accumulator of floating-point operands cannot be checked");
   }
-  if (arguments.epilogue_binding() != nullptr) return check::check_fused_gemm(arguments, options);
-  const RowSample sample = check::sample_rows(extents.l * extents.m, extents.n, extents.k,
-                                              options.max_products, options.seed);
-  const GemmRounding rounding = integers ? GemmRounding{} : check::gemm_rounding(arguments);
-  Judge judge(arguments.out().dtype(), Dtype::f64);
-  check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, judge,
-               [&] { return GemmChecker(arguments, rounding); });
-  return finish(integers ? exact_verdict(judge) : rounded_verdict(judge), judge, sample,
-                arguments.out());
+}
+
+void refuse_in_place(const ElementwiseArguments& arguments) {
+  const TensorView& out = arguments.out();
+  if (out.elements() == 0) return;
+  if (out.data() != arguments.a().data() && out.data() != arguments.b().data()) return;
+  throw Error(ErrorKind::unsupported,
+              "check_output: an operation in place cannot be checked, its input is gone");
 }
 
 CheckResult check_elementwise(const ElementwiseArguments& arguments, const CheckOptions& options) {
   const TensorView& out = arguments.out();
   const std::int64_t columns = out.rank() == 0 ? 1 : out.shape(out.rank() - 1);
   const std::int64_t elements = out.elements();
-  if (elements != 0 && (out.data() == arguments.a().data() || out.data() == arguments.b().data())) {
-    throw Error(ErrorKind::unsupported,
-                "check_output: an operation in place cannot be checked, its input is gone");
-  }
   const RowSample sample = check::sample_rows(columns == 0 ? 0 : elements / columns, columns, 1,
                                               options.max_products, options.seed);
   const Dtype compute_type = check::elementwise_compute_type(arguments);
@@ -180,18 +165,53 @@ CheckResult check_elementwise(const ElementwiseArguments& arguments, const Check
   const std::int64_t block_columns = std::clamp<std::int64_t>(columns, 1, kBlockElements);
   check_blocks(sample, columns, kBlockElements / block_columns, block_columns, options, judge,
                [&] { return ElementwiseChecker(arguments, compute_type); });
-  return finish(compute_type == Dtype::i32 ? exact_verdict(judge) : rounded_verdict(judge), judge,
-                sample, out);
+  return finish(
+      compute_type == Dtype::i32 ? exact_verdict(judge.tally()) : rounded_verdict(judge.tally()),
+      judge, sample, out);
 }
 
 }  // namespace
 
+namespace check {
+
+void require_checkable(const RuntimeArguments& arguments) {
+  if (arguments.operation() == Operation::elementwise) {
+    return refuse_in_place(static_cast<const ElementwiseArguments&>(arguments));
+  }
+  const auto& gemm = static_cast<const GemmArguments&>(arguments);
+  refuse_scales(gemm);
+  if (gemm.epilogue_binding() != nullptr) refuse_fused_in_place(gemm);
+}
+
+CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options,
+                       const ExpectedRows* kept) {
+  if (arguments.epilogue_binding() != nullptr) return check_fused_gemm(arguments, options, kept);
+  const GemmExtents& extents = arguments.extents();
+  const bool integers = is_integer_gemm(arguments);
+  const RowSample sample = kept != nullptr
+                               ? kept->rows
+                               : sample_rows(extents.l * extents.m, extents.n, extents.k,
+                                             options.max_products, options.seed);
+  const GemmRounding rounding = integers ? GemmRounding{} : gemm_rounding(arguments);
+  Judge judge(arguments.out().dtype(), Dtype::f64);
+  check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, judge,
+               [&] { return GemmChecker(arguments, rounding, kept); });
+  return finish(verdict(arguments, judge.tally()), judge, sample, arguments.out());
+}
+
+CheckResult verdict(const GemmArguments& arguments, const Tally& tally) {
+  return is_integer_gemm(arguments) ? exact_verdict(tally) : rounded_verdict(tally);
+}
+
+}  // namespace check
+
 CheckResult check_output(const RuntimeArguments& arguments, const CheckOptions& options) {
   check_operands(arguments);
+  check::require_checkable(arguments);
   if (arguments.operation() == Operation::elementwise) {
     return check_elementwise(static_cast<const ElementwiseArguments&>(arguments), options);
   }
-  return check_gemm(static_cast<const GemmArguments&>(arguments), options);
+  return check::check_gemm(static_cast<const GemmArguments&>(arguments), options, nullptr);
 }
 
 }  // namespace estoc

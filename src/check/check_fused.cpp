@@ -57,20 +57,19 @@ struct Seen {
 
 class FusedChecker {
  public:
-  FusedChecker(const GemmArguments& arguments, const GemmRounding& rounding, const Seen& empty)
+  FusedChecker(const GemmArguments& arguments, const GemmRounding& rounding,
+               const ExpectedRows* kept, const Seen& empty)
       : arguments_(arguments),
         binding_(*arguments.epilogue_binding()),
         graph_(*binding_.graph),
-        rounding_(rounding),
-        reference_(arguments),
+        accumulators_(arguments, rounding, kept),
         oracle_(arguments),
-        integers_(is_integer_gemm(arguments)),
         seen_(empty) {}
 
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
     while (!rows.empty()) {
       const auto group = rows.first(rows_with_one_b(arguments_, rows));
-      reference_.compute(group, first_column, columns);
+      accumulators_.load(group, first_column, columns);
       for (std::size_t i = 0; i < group.size(); ++i)
         judge_row(group[i], static_cast<int>(i), first_column, columns);
       rows = rows.subspan(group.size());
@@ -83,14 +82,8 @@ class FusedChecker {
   void judge_row(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
     const std::int64_t l = row / arguments_.extents().m;
     const std::int64_t m = row % arguments_.extents().m;
-    for (int j = 0; j < columns; ++j) {
-      const ReferenceElement element = reference_.element(row_in_block, j);
-      const Expectation accumulator =
-          integers_ ? Expectation{element.value}
-                    : rounding_.expect(element, reference_.row_facts(row_in_block),
-                                       reference_.column_facts(j));
-      judge_element(row, l, m, first_column + j, accumulator);
-    }
+    for (int j = 0; j < columns; ++j)
+      judge_element(row, l, m, first_column + j, accumulators_.at(row_in_block, j));
   }
 
   void judge_element(std::int64_t row, std::int64_t l, std::int64_t m, std::int64_t n,
@@ -115,10 +108,8 @@ class FusedChecker {
   const GemmArguments& arguments_;
   const EpilogueBinding& binding_;
   const EpilogueGraph& graph_;
-  const GemmRounding& rounding_;
-  GemmReference reference_;
+  Accumulators accumulators_;
   EpilogueOracle oracle_;
-  bool integers_;
   Seen seen_;
 };
 
@@ -135,18 +126,6 @@ Seen nothing_seen(const GemmArguments& arguments, bool all_rows) {
     seen.folds.emplace_back(static_cast<std::size_t>(elements));
   }
   return seen;
-}
-
-void refuse_in_place(const GemmArguments& arguments) {
-  const EpilogueBinding& binding = *arguments.epilogue_binding();
-  if (arguments.out().elements() == 0) return;
-  for (const EpilogueAddress& input : binding.tensors) {
-    for (const EpilogueAddress& output : binding.stores) {
-      if (input.data != output.data) continue;
-      throw Error(ErrorKind::unsupported,
-                  "check_output: an epilogue in place cannot be checked, its input is gone");
-    }
-  }
 }
 
 /// Judges the elements of a reduced output whose rows have been seen.
@@ -203,23 +182,37 @@ struct OutputNames {
 
 }  // namespace
 
-CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions& options) {
-  refuse_in_place(arguments);
+void refuse_fused_in_place(const GemmArguments& arguments) {
+  const EpilogueBinding& binding = *arguments.epilogue_binding();
+  if (arguments.out().elements() == 0) return;
+  for (const EpilogueAddress& input : binding.tensors) {
+    for (const EpilogueAddress& output : binding.stores) {
+      if (input.data != output.data) continue;
+      throw Error(ErrorKind::unsupported,
+                  "check_output: an epilogue in place cannot be checked, its input is gone");
+    }
+  }
+}
+
+CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions& options,
+                             const ExpectedRows* kept) {
   const GemmExtents& extents = arguments.extents();
   const bool integers = is_integer_gemm(arguments);
-  const RowSample sample =
-      sample_rows(extents.l * extents.m, extents.n, extents.k, options.max_products, options.seed);
+  const RowSample sample = kept != nullptr
+                               ? kept->rows
+                               : sample_rows(extents.l * extents.m, extents.n, extents.k,
+                                             options.max_products, options.seed);
   const GemmRounding rounding = integers ? GemmRounding{} : gemm_rounding(arguments);
   const Seen empty = nothing_seen(arguments, sample.count() == sample.total());
   Seen seen = empty;
   check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, seen,
-               [&] { return FusedChecker(arguments, rounding, empty); });
+               [&] { return FusedChecker(arguments, rounding, kept, empty); });
 
   const OutputNames names(arguments.epilogue());
-  CheckResult result = rounded_verdict(seen.stores[0]);
+  CheckResult result = rounded_verdict(seen.stores[0].tally());
   if (!result.passed) result.worst = describe(seen.stores[0].worst(), arguments.out(), "out");
   const auto take = [&](const Judge& judge, std::string worst) {
-    const CheckResult other = rounded_verdict(judge);
+    const CheckResult other = rounded_verdict(judge.tally());
     if (other.passed || !result.passed) return;
     result = other;
     result.worst = std::move(worst);
@@ -230,8 +223,9 @@ CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions&
   }
   for (std::size_t i = 0; i < seen.folds.size(); ++i) {
     const Judge judge = judge_reduced(arguments, i, seen.folds[i], sample);
-    const Kept kept(arguments.epilogue_binding()->graph->reduced[i].keeps, extents);
-    take(judge, describe_reduced(judge, names.reduced[i]->name, std::max<std::int64_t>(1, kept.m)));
+    const Varies keeps = arguments.epilogue_binding()->graph->reduced[i].keeps;
+    const std::int64_t rows = std::max<std::int64_t>(1, Kept(keeps, extents).m);
+    take(judge, describe_reduced(judge, names.reduced[i]->name, rows));
   }
   result.rows_checked = sample.count();
   result.rows_total = sample.total();

@@ -49,13 +49,39 @@ bool Judge::is_overflow(double got) const {
   return same(got, lowest_) || same(got, highest_) || same(got, from_nan_);
 }
 
-bool Judge::is_explained(double got, double target, const Expectation& expectation) const {
-  if (expectation.may_overflow && is_overflow(got)) return true;
-  if (std::isnan(target) || !std::isfinite(expectation.value)) return false;
+Range Judge::range(const Expectation& expectation, double target) const {
+  if (std::isnan(target) || !std::isfinite(expectation.value)) return {target, target};
   const double low = expectation.value - expectation.slack;
   const double high = expectation.value + expectation.slack;
-  if (out_ == Dtype::boolean) return low <= 0 && high >= 0;
-  return convert(low) <= got && got <= convert(high);
+  if (out_ != Dtype::boolean) return {convert(low), convert(high)};
+  const bool either = low <= 0 && high >= 0;
+  return either ? Range{0, 1} : Range{target, target};
+}
+
+std::optional<Range> Judge::passing(const Expectation& expectation) const {
+  const double target = convert(expectation.value);
+  Range range = this->range(expectation, target);
+  if (expectation.may_overflow) return std::nullopt;
+  if (std::isnan(target)) return range;
+  if (std::isnan(range.low) || std::isnan(range.high)) return std::nullopt;
+  if (std::isinf(target)) {
+    if (range.low != target || range.high != target) return std::nullopt;
+    return range;
+  }
+  const double largest = max_finite(out_);
+  range.low = std::max(range.low, round_to(out_, -largest));
+  range.high = std::min(range.high, largest);
+  return range;
+}
+
+double Judge::reference(const Expectation& expectation) const {
+  return std::clamp(expectation.value, lowest_, highest_);
+}
+
+bool Judge::is_explained(double got, double target, const Expectation& expectation) const {
+  if (expectation.may_overflow && is_overflow(got)) return true;
+  const Range explained = range(expectation, target);
+  return explained.low <= got && got <= explained.high;
 }
 
 void Judge::note_difference(Place place, double got, double target,
@@ -76,11 +102,10 @@ void Judge::note_difference(Place place, double got, double target,
 }
 
 void Judge::add_to_norms(double got, double target, const Expectation& expectation) {
-  // A value beyond the range of a type without infinity is saturated: no error.
-  const double reference = std::clamp(expectation.value, lowest_, highest_);
-  tally_.error += square(got - reference);
-  tally_.conversion += square(target - reference);
-  tally_.reference += square(reference);
+  const double expected = reference(expectation);
+  tally_.error += square(got - expected);
+  tally_.conversion += square(target - expected);
+  tally_.reference += square(expected);
   tally_.slack += square(expectation.slack);
 }
 

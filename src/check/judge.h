@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "check/rounding.h"
 #include "estoc/dtype.hpp"
@@ -43,6 +44,12 @@ struct WorstElement {
   bool is_worse_than(const WorstElement& other) const;
 };
 
+/// Stored values: those from low to high; NaN alone where both are NaN.
+struct Range {
+  double low = 0;
+  double high = 0;
+};
+
 /// Judges the elements of an output of dtype `out`. Numbers are converted to `intermediate` and
 /// then to `out`; f64 stands for no intermediate type.
 class Judge {
@@ -50,6 +57,12 @@ class Judge {
   Judge(Dtype out, Dtype intermediate);
 
   void see(Place place, double got, const Expectation& expectation);
+  /// What passes, infinity left out where a number is expected; nullopt where a range cannot say.
+  std::optional<Range> passing(const Expectation& expectation) const;
+  /// What see() would take for a right output of that element.
+  double target(const Expectation& expectation) const { return convert(expectation.value); }
+  /// What errors are counted from: `value`, or the end of the range where that saturates.
+  double reference(const Expectation& expectation) const;
   /// Adds what another judge of the same output has seen.
   void merge(const Judge& other);
 
@@ -58,6 +71,7 @@ class Judge {
 
  private:
   double convert(double value) const;
+  Range range(const Expectation& expectation, double target) const;
   bool is_explained(double got, double target, const Expectation& expectation) const;
   bool is_overflow(double got) const;
   void note_difference(Place place, double got, double target, const Expectation& expectation);

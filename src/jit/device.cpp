@@ -186,4 +186,8 @@ void DeviceTensor::copy_from(const TensorView& host) {
   memory_.upload(host.data(), static_cast<std::size_t>(host.span_bytes()));
 }
 
+void DeviceTensor::fill(std::uint8_t value) {
+  memory_.fill(value);
+}
+
 }  // namespace estoc

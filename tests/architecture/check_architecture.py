@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "epilogue": ["model"],
     "jit": ["core"],
     "discovery": ["model", "epilogue"],
-    "tune": ["discovery", "jit"],
+    "tune": ["discovery", "check", "jit"],
     "providers": ["model", "epilogue", "jit"],
 }
 
@@ -29,7 +29,7 @@ MAY_INCLUDE = {
 # of the emulator the part that builds kernels knows the library.
 EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
-    r"(src/providers|emulator|tests)/.*": [r"estoc/abi\.cuh"],
+    r"(src/providers|src/tune|emulator|tests)/.*": [r"estoc/abi\.cuh"],
     r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
     r"cli/.*": [r"emulator/run\.h"],
     r"emulator/host/.*": [r"(core|jit)/.*"],

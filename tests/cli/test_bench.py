@@ -25,6 +25,7 @@ class Bench(CliTest):
     def test_json(self):
         (answer,) = self.json("bench", "elementwise op=add shape=31x7 a=f32", "--rounds", "5")
         self.assertEqual(answer["rounds"], 5)
+        self.assertGreater(answer["check_seconds"], 0)
         self.assertGreaterEqual(len(answer["kernels"]), 1)
         for kernel in answer["kernels"]:
             self.assertTrue(kernel["check"]["passed"])

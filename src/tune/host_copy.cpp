@@ -1,0 +1,70 @@
+// Copies arguments from a device.
+#include "tune/host_copy.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "jit/driver.h"
+#include "model/views.h"
+
+namespace estoc::tune {
+namespace {
+
+void download(const TensorView& device, const TensorView& host) {
+  const auto bytes = static_cast<std::size_t>(device.span_bytes());
+  if (bytes == 0) return;
+  const jit::ContextScope scope(device.device().index);
+  const auto address = reinterpret_cast<std::uintptr_t>(device.data());
+  jit::driver().check(jit::driver().memcpy_dtoh(host.data(), address, bytes), "cuMemcpyDtoH");
+}
+
+bool is_unary(const RuntimeArguments& arguments) {
+  return arguments.operation() == Operation::elementwise &&
+         !is_binary(static_cast<const ElementwiseArguments&>(arguments).op());
+}
+
+bool is_epilogue_output(const EpilogueArguments& epilogue, std::size_t operand) {
+  const auto& outputs = epilogue.state().assignment_operands;
+  return std::find(outputs.begin(), outputs.end(), static_cast<std::int16_t>(operand)) !=
+         outputs.end();
+}
+
+}  // namespace
+
+HostCopy::HostCopy(const RuntimeArguments& on_device) {
+  const model::OperandViews views = model::views_of(on_device);
+  on_device_ = model::with_views(on_device, views);
+  model::OperandViews host;
+  host.a = add(views.a, false);
+  host.b = is_unary(on_device) ? host.a : add(views.b, false);
+  host.out = add(views.out, true);
+  for (std::size_t i = 0; i < views.epilogue.size(); ++i) {
+    const EpilogueOperand& operand = views.epilogue[i];
+    if (operand.tensor() == nullptr) {
+      host.epilogue.push_back(operand);
+    } else {
+      const bool is_output = is_epilogue_output(on_device.epilogue(), i);
+      host.epilogue.emplace_back(operand.name, add(*operand.tensor(), is_output));
+    }
+  }
+  on_host_ = model::with_views(on_device, host);
+}
+
+TensorView HostCopy::add(const TensorView& view, bool is_output) {
+  const auto bytes = static_cast<std::size_t>(view.span_bytes());
+  std::byte* const data = memory_.emplace_back(new std::byte[bytes]).get();
+  const TensorView host(data, view.dtype(), view.shape(), view.strides());
+  if (is_output) {
+    outputs_.push_back({view, host});
+  } else {
+    download(view, host);
+  }
+  return host;
+}
+
+void HostCopy::fetch_outputs() {
+  for (const Pair& output : outputs_)
+    download(output.device, output.host);
+}
+
+}  // namespace estoc::tune
