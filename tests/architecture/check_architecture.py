@@ -21,7 +21,8 @@ MAY_INCLUDE = {
     "jit": ["core"],
     "discovery": ["model", "epilogue"],
     "tune": ["discovery", "check", "jit"],
-    "providers": ["model", "epilogue", "jit"],
+    "cost": ["model", "jit"],
+    "providers": ["model", "epilogue", "jit", "cost"],
 }
 
 # Single files that may include more: the list of providers tells discovery what is built in, the
