@@ -107,6 +107,11 @@ float evaluate(const Residual& residual, const Features& features) {
   const float* const linear = residual.coefficients.data() + 1;
   const float* row = linear + count;
   float sum = residual.coefficients[0];
+  if (residual.coefficients.size() == 1 + count) {
+    for (std::size_t i = 0; i < count; ++i)
+      sum += linear[i] * z[i];
+    return std::clamp(sum, -kMostResidual, kMostResidual);
+  }
   for (std::size_t i = 0; i < count; ++i) {
     // Four sums, so that they are added side by side.
     std::array<float, 4> parts{linear[i], 0, 0, 0};

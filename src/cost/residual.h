@@ -15,7 +15,7 @@ using Features = std::array<float, kFeatures>;
 /// What the residual depends on: logarithms of times, counts and extents, and the design.
 Features features_of(const Plan& plan, const Execution& execution, const DeviceModel& device);
 
-/// A quadratic form in some of the features, each less its mean and over its deviation; its value
+/// A linear or quadratic form in some of the features, each less its mean and over its deviation; its value
 /// is the logarithm of a factor.
 struct Residual {
   std::span<const std::uint8_t> features;  ///< which, in order

@@ -47,6 +47,16 @@ Fitted standardise(const std::vector<const Sample*>& samples) {
   return fitted;
 }
 
+/// Few kernels of simt_gemm were timed: more terms than a line follow their noise.
+bool takes_products(cost::Family family) {
+  return family != cost::Family::simt;
+}
+
+Eigen::Index count_terms(std::size_t features, cost::Family family) {
+  const std::size_t products = takes_products(family) ? features * (features + 1) / 2 : 0;
+  return static_cast<Eigen::Index>(1 + features + products);
+}
+
 /// 1, the features, and the products of each two, in the order of Residual::coefficients.
 void put_terms(const Fitted& space, const Sample& sample, Matrix& block, Eigen::Index column) {
   const std::size_t count = space.features.size();
@@ -57,6 +67,7 @@ void put_terms(const Fitted& space, const Sample& sample, Matrix& block, Eigen::
   block(at++, column) = 1;
   for (std::size_t i = 0; i < count; ++i)
     block(at++, column) = z[i];
+  if (!takes_products(sample.family)) return;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = i; j < count; ++j)
       block(at++, column) = z[i] * z[j];
@@ -108,8 +119,7 @@ FamilyFit fit_family(const SampledTable& table, cost::Family family) {
   const std::vector<const Sample*> samples = samples_of(table, family);
   if (samples.empty()) return fit;
   fit.all = standardise(samples);
-  const std::size_t count = fit.all.features.size();
-  const auto terms = static_cast<Eigen::Index>(1 + count + count * (count + 1) / 2);
+  const Eigen::Index terms = count_terms(fit.all.features.size(), family);
   std::vector<std::vector<const Sample*>> parts(kParts);
   for (const Sample* sample : samples) {
     const int shape = table.shapes[static_cast<std::size_t>(sample->row)];
