@@ -116,7 +116,7 @@ def compare(torch, estoc, shape, rounds):
         for contender in (ours, theirs) if i % 2 == 0 else (theirs, ours):
             contender.run()
     a, b, out = sets[0]
-    kernel = estoc.get_kernels(estoc.GemmArguments(a, b, out))[0].metadata.name
+    kernel = estoc.get_kernels(estoc.GemmArguments(a, b, out))[0].name
     us = [1e6 * statistics.median(contender.seconds) for contender in (ours, theirs)]
     return {
         "shape": list(shape),

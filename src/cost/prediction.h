@@ -24,8 +24,9 @@ struct Plan {
 /// The plan with other knobs.
 Plan with_knobs(Plan plan, const Knobs& knobs);
 
-/// What a prediction is multiplied by because it is uncertain: a library knows its own kernels, so
-/// that those it offers later have to be predicted faster by as much before they are believed.
+/// What a prediction is multiplied by because it is uncertain. A library knows its own kernels:
+/// those that it offers later have to be predicted faster by as much before they are believed; so
+/// have kernels that are outdone.
 double caution(const Design& design);
 
 /// Seconds of one launch.

@@ -15,8 +15,8 @@ using Features = std::array<float, kFeatures>;
 /// What the residual depends on: logarithms of times, counts and extents, and the design.
 Features features_of(const Plan& plan, const Execution& execution, const DeviceModel& device);
 
-/// A linear or quadratic form in some of the features, each less its mean and over its deviation; its value
-/// is the logarithm of a factor.
+/// A linear or quadratic form in some of the features, each less its mean and over its deviation;
+/// its value is the logarithm of a factor.
 struct Residual {
   std::span<const std::uint8_t> features;  ///< which, in order
   std::span<const float> means;

@@ -44,6 +44,30 @@ double products_per_clock(const Sm80GemmConfig& config, const cost::DeviceModel&
   return rate * reached * copied;
 }
 
+/// Gives the configuration the copies and stores that the operands allow; whether it had others.
+bool use_widest_copies(Sm80GemmConfig& config, const DesignPoint& point,
+                       const GemmArguments& gemm) {
+  const bool transposed = sm80_transposed(point);
+  const MatrixView& first = transposed ? gemm.b_matrix() : gemm.a_matrix();
+  const MatrixView& second = transposed ? gemm.a_matrix() : gemm.b_matrix();
+  const int a = std::max(config.a_copy, std::min(first.alignment, 16));
+  const int b = std::max(config.b_copy, std::min(second.alignment, 16));
+  const bool out = config.out_vectors || gemm.out_matrix().alignment >= 16;
+  const bool had = config.a_copy == a && config.b_copy == b && config.out_vectors == out;
+  config.a_copy = a;
+  config.b_copy = b;
+  config.out_vectors = out;
+  return !had;
+}
+
+/// Whether sm90_gemm has kernels for such operands.
+bool has_wgmma_kernel(const Sm80GemmConfig& config, Target target) {
+  if (target.cc() != 90 || config.accumulator == abi::Type::f64) return false;
+  const bool k_major = !config.a_m_major && !config.b_n_major;
+  return std::min(config.a_copy, config.b_copy) == 16 &&
+         (k_major || abi::type_bytes(config.a) == 2);
+}
+
 /// CTAs that a multiprocessor holds: by shared memory, and by registers as the compiler gives them.
 int ctas_of(const Sm80GemmConfig& config, const cost::DeviceModel& device) {
   constexpr int kRegisters = 65536;
@@ -152,11 +176,15 @@ class Sm80Gemm final : public GemmClass {
 
   cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
                        const cost::DeviceModel& device) const override {
-    const Sm80GemmConfig config = sm80_config(point);
+    Sm80GemmConfig config = sm80_config(point);
     const cost::Work work = cost::work_of(gemm, sm80_transposed(point), epilogue_traffic(gemm));
+    const bool outdone =
+        use_widest_copies(config, point, gemm) || has_wgmma_kernel(config, device.target);
+    cost::Design design = design_of(config, work, device);
+    design.outdone = outdone;
     Knobs knobs;
     knobs.swizzle = 8;
-    return cost::with_knobs({cost::Family::sm80, work, design_of(config, work, device), {}}, knobs);
+    return cost::with_knobs({cost::Family::sm80, work, design, {}}, knobs);
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,

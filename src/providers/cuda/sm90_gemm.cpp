@@ -60,6 +60,13 @@ Status check_stored_rows(const OperandPlane& plane) {
                                   plane.name, bytes));
 }
 
+/// Whether a kernel that stores by TMA, and else is the same, carries out the problem too.
+bool takes_tma_stores(const DesignPoint& point, const GemmArguments& gemm) {
+  const OperandPlane out = operand_planes(point, gemm).out;
+  const std::int64_t row_bytes = out.inner() * (dtype_bits(out.view->dtype) / 8);
+  return out.view->alignment >= 16 && row_bytes % 16 == 0;
+}
+
 bool is_batched(const MatrixView& view) {
   return view.batches > 1 && view.batch_stride != 0;
 }
@@ -184,10 +191,13 @@ class Sm90Gemm final : public GemmClass {
 
   cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
                        const cost::DeviceModel& /*device*/) const override {
-    const Sm90GemmConfig config = sm90_config(point);
+    Sm90GemmConfig config = sm90_config(point);
     const cost::Work work = cost::work_of(gemm, sm90_transposed(point), epilogue_traffic(gemm));
-    return cost::with_knobs({cost::Family::sm90, work, sm90_design(config, work), {}},
-                            sm90_knobs(config, work));
+    const bool outdone = !config.tma_store && takes_tma_stores(point, gemm);
+    if (outdone) config.tma_store = true;
+    cost::Design design = sm90_design(config, work);
+    design.outdone = outdone;
+    return cost::with_knobs({cost::Family::sm90, work, design, {}}, sm90_knobs(config, work));
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
