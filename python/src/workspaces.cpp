@@ -7,6 +7,51 @@
 namespace estoc::python {
 namespace {
 
+/// Functions of torch's allocator that need no tensor.
+struct TorchAllocator {
+  nb::object allocate;  ///< (bytes, stream) -> address, on the current device
+  nb::object free;      ///< (address)
+  nb::object device;    ///< () -> the current device
+};
+
+/// Null where this torch does not have them.
+const TorchAllocator* torch_allocator() {
+  static const TorchAllocator* const known = []() -> const TorchAllocator* {
+    const nb::object c = nb::module_::import_("torch._C");
+    const char* const allocate = "_cuda_cudaCachingAllocator_raw_alloc";
+    const char* const free = "_cuda_cudaCachingAllocator_raw_delete";
+    for (const char* name : {allocate, free, "_cuda_getDevice"}) {
+      if (!nb::hasattr(c, name)) return nullptr;
+    }
+    return new TorchAllocator{c.attr(allocate), c.attr(free), c.attr("_cuda_getDevice")};
+  }();
+  return known;
+}
+
+/// Memory that goes back to torch with the holder: what is queued on `stream` by then comes before
+/// whatever uses it next. Nothing where torch has another device in use, or takes no such call.
+HeldWorkspace take_from_torch(int device, std::size_t bytes, void* stream) {
+  const TorchAllocator* const torch = torch_allocator();
+  std::uintptr_t address = 0;
+  try {
+    if (torch == nullptr || nb::cast<int>(torch->device()) != device) return {};
+    address = nb::cast<std::uintptr_t>(torch->allocate(bytes, address_of(stream)));
+  } catch (nb::python_error&) {
+    return {};  // allocate() below meets the same trouble, and says so
+  } catch (nb::cast_error&) {
+    return {};
+  }
+  auto* const data = reinterpret_cast<void*>(address);
+  nb::capsule holder(data, [](void* memory) noexcept {
+    try {
+      torch_allocator()->free(reinterpret_cast<std::uintptr_t>(memory));
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("estoc: workspace");
+    }
+  });
+  return {{data, bytes}, std::move(holder)};
+}
+
 /// A tensor of the framework that owns `out`, for work on `stream`.
 nb::object allocate(const Tensor& out, std::size_t bytes, void* stream) {
   static const auto* const torch =
@@ -39,6 +84,10 @@ HeldWorkspace provide_workspace(nb::handle workspace, const Kernel& kernel,
   if (!theirs || device.is_cpu() || out.view.described() || out.source.is_none()) return {};
   const std::size_t bytes = kernel.workspace_size(arguments);
   if (bytes == 0) return {};
+  if (out.framework == Framework::torch) {
+    HeldWorkspace taken = take_from_torch(device.index, bytes, stream);
+    if (taken.native.data != nullptr) return taken;
+  }
   nb::object holder = allocate(out, bytes, stream);
   const Workspace native = workspace_of(holder, device);
   return {native, std::move(holder)};
