@@ -1,7 +1,8 @@
 // Replays the ranking on tables of measured kernels, and fits the residuals of its model to them.
 //
-//   estoc_ranking regret TABLE...            each shape by a fit without it; ends with 1 below
-//   floors estoc_ranking shipped TABLE...           the same with the library's own residuals
+//   estoc_ranking regret TABLE...            each shape by a fit without it; 1 below the floor
+//   estoc_ranking shipped TABLE...           the same with the library's own residuals
+//   estoc_ranking rows TABLE...              likewise, each problem by itself, as text with tabs
 //   estoc_ranking fit --out FOLDER TABLE...  writes residuals_DEVICE.cpp, of src/cost
 //
 // A TABLE is a file of `estoc bench --table`, not compressed.
@@ -85,6 +86,20 @@ bool report(const SampledTable& table, const Predict& predict) {
   return plain.mean >= kLeastMean && whole.mean >= kLeastMean;
 }
 
+/// A line for each problem: text, kind, band of M, and microseconds of the first and the best of
+/// our kernels, of the best of the library (0: there is none), and of the first of the whole list.
+void print_rows(const SampledTable& table, const Predict& predict) {
+  const auto ours = choices(table, Field::ours, predict);
+  const auto library = choices(table, Field::library, predict);
+  const auto all = choices(table, Field::all, predict);
+  for (std::size_t row = 0; row < table.problems.size(); ++row) {
+    const std::string& problem = table.problems[row];
+    fmt::print("{}\t{}\t{}\t{:.4g}\t{:.4g}\t{:.4g}\t{:.4g}\n", problem, kind_of(problem),
+               band_of(problem), 1e6 * ours[row].first, 1e6 * ours[row].best,
+               1e6 * library[row].best, 1e6 * all[row].first);
+  }
+}
+
 int run(const std::vector<std::string>& arguments) {
   const std::string& command = arguments.at(0);
   std::string out;
@@ -101,6 +116,10 @@ int run(const std::vector<std::string>& arguments) {
       continue;
     }
     fits.push_back(fit_device(table));
+    if (command == "rows") {
+      print_rows(table, left_out(table, fits.back()));
+      continue;
+    }
     passed = report(table, left_out(table, fits.back())) && passed;
   }
   if (command == "fit") {

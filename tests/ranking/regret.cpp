@@ -10,12 +10,10 @@
 namespace estoc::ranking {
 namespace {
 
-/// What was seen of one row.
-struct Choice {
-  double best = std::numeric_limits<double>::infinity();
-  double least_predicted = std::numeric_limits<double>::infinity();
-  double chosen = 0;
-};
+bool takes_part(const Sample& sample, Field field) {
+  return field == Field::all ||
+         (sample.family == cost::Family::library) == (field == Field::library);
+}
 
 char letter_of(const OperandSpec& operand) {
   return operand.layout == Layout::n ? 'n' : 't';
@@ -23,21 +21,27 @@ char letter_of(const OperandSpec& operand) {
 
 }  // namespace
 
+std::vector<Choice> choices(const SampledTable& table, Field field, const Predict& predict) {
+  std::vector<Choice> found(table.problems.size());
+  std::vector<double> least(table.problems.size(), std::numeric_limits<double>::infinity());
+  for (const Sample& sample : table.samples) {
+    if (!takes_part(sample, field)) continue;
+    const auto row = static_cast<std::size_t>(sample.row);
+    Choice& choice = found[row];
+    choice.best = choice.best > 0 ? std::min(choice.best, sample.seconds) : sample.seconds;
+    const double predicted = predict(sample);
+    if (predicted >= least[row]) continue;
+    least[row] = predicted;
+    choice.first = sample.seconds;
+  }
+  return found;
+}
+
 std::vector<std::optional<double>> regrets(const SampledTable& table, Field field,
                                            const Predict& predict) {
-  std::vector<Choice> choices(table.problems.size());
-  for (const Sample& sample : table.samples) {
-    if (field == Field::ours && sample.family == cost::Family::library) continue;
-    Choice& choice = choices[static_cast<std::size_t>(sample.row)];
-    choice.best = std::min(choice.best, sample.seconds);
-    const double predicted = predict(sample);
-    if (predicted >= choice.least_predicted) continue;
-    choice.least_predicted = predicted;
-    choice.chosen = sample.seconds;
-  }
   std::vector<std::optional<double>> found;
-  for (const Choice& choice : choices)
-    found.push_back(choice.chosen > 0 ? std::optional(choice.best / choice.chosen) : std::nullopt);
+  for (const Choice& choice : choices(table, field, predict))
+    found.push_back(choice.first > 0 ? std::optional(choice.best / choice.first) : std::nullopt);
   return found;
 }
 
@@ -60,7 +64,7 @@ std::string kind_of(const std::string& text) {
   const Problem problem = Problem::parse(text);
   if (!problem.epilogue.empty()) return "epilogues";
   if (problem.l.value_or(1) > 1) return "batches";
-  const std::string dtype(dtype_name(problem.a.dtype.value_or(Dtype::f32)));
+  std::string dtype(dtype_name(problem.a.dtype.value_or(Dtype::f32)));
   const std::string layout{letter_of(problem.a), letter_of(problem.b), letter_of(problem.out)};
   const bool narrow = problem.out.dtype == problem.a.dtype;
   if (dtype == "bf16") return layout == "tnt" && narrow ? "bf16 tnt" : "bf16, others";

@@ -11,10 +11,17 @@
 namespace estoc::ranking {
 
 /// Which kernels take part.
-enum class Field { ours, all };
+enum class Field { ours, library, all };
 
 /// Predicted seconds of a sample.
 using Predict = std::function<double(const Sample&)>;
+
+/// Measured seconds on one row; 0 where no kernel takes part.
+struct Choice {
+  double first = 0;  ///< of the kernel with the least predicted time
+  double best = 0;
+};
+std::vector<Choice> choices(const SampledTable& table, Field field, const Predict& predict);
 
 /// Of each row of a table, the best measured time over that of the kernel with the least predicted
 /// time; absent where no kernel takes part.

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""Puts the figures of the ranking into docs/performance.md, and draws docs/ranking_h200.svg.
+
+Usage: ranking_report.py ESTOC_RANKING [--check]
+
+Reads the newest table of each device in bench/results/ranking. Each problem is judged by a fit that
+has not seen its shape. --check changes nothing and fails when page or picture are out of date.
+"""
+
+import gzip
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TABLES = ROOT / "bench" / "results" / "ranking"
+PAGE = ROOT / "docs" / "performance.md"
+PICTURE = ROOT / "docs" / "ranking_h200.svg"
+BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
+
+
+class Row:
+    """What `estoc_ranking rows` says of a problem: its kind, its band of M, and microseconds."""
+
+    def __init__(self, line):
+        self.problem, self.kind, self.band, *times = line.split("\t")
+        self.first, self.best, self.library, self.first_of_all = map(float, times)
+        self.m = int(self.problem.split("m=")[1].split()[0])
+
+    def ours(self):
+        return self.best / self.first
+
+    def whole_list(self):
+        best = min(time for time in (self.best, self.library) if time > 0)
+        return best / self.first_of_all
+
+
+def newest_tables():
+    """The newest table of each device: {"h200": path}."""
+    newest = {}
+    for path in sorted(TABLES.glob("*.jsonl.gz")):
+        newest[path.name.removesuffix(".jsonl.gz").split("_", 1)[1]] = path
+    return dict(sorted(newest.items(), reverse=True))
+
+
+def read_rows(program, tables):
+    """Rows of each table; the devices are fitted beside each other."""
+    with tempfile.TemporaryDirectory() as scratch:
+        running = {}
+        for device, path in tables.items():
+            unpacked = pathlib.Path(scratch) / f"{device}.jsonl"
+            unpacked.write_bytes(gzip.decompress(path.read_bytes()))
+            running[device] = subprocess.Popen(
+                [program, "rows", unpacked], stdout=subprocess.PIPE, text=True
+            )
+        rows = {}
+        for device, process in running.items():
+            text, _ = process.communicate()
+            if process.returncode != 0:
+                sys.exit(f"{tables[device].name}: {program} ended with {process.returncode}")
+            rows[device] = [Row(line) for line in text.splitlines()]
+    return rows
+
+
+def cell(figures):
+    return f"{sum(figures) / len(figures):.3f} / {min(figures):.2f}" if figures else ""
+
+
+def table(rows):
+    """Mean and worst regret by device, for all problems, each kind, and each band of M."""
+    first = next(iter(rows.values()))
+    bands = {row.band: None for row in sorted(first, key=lambda row: row.m)}
+    groups = [("all", lambda row: True)]
+    kinds = sorted({row.kind for row in first})
+    groups += [(kind, lambda row, kind=kind: row.kind == kind) for kind in kinds]
+    groups += [(band, lambda row, band=band: row.band == band) for band in bands]
+    lines = [["problems", "number"], ["---", "---:"]]
+    for device in rows:
+        lines[0] += [f"{device.upper()}, ours", f"{device.upper()}, whole list"]
+        lines[1] += ["---", "---"]
+    for name, takes in groups:
+        line = [name, str(sum(map(takes, first)))]
+        for of_device in rows.values():
+            taken = [row for row in of_device if takes(row)]
+            line += [cell([r.ours() for r in taken]), cell([r.whole_list() for r in taken])]
+        lines.append(line)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+class Chart:
+    """Speed over cuBLASLt's by M, on a logarithmic axis."""
+
+    WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 430, 60, 20, 44, 96
+    MOST_M, MOST_SPEED = 8192, 1.2
+
+    def __init__(self, title):
+        self.body = []
+        self.text(self.LEFT, 24, title, size=15)
+        for tenths in range(0, 13, 2):
+            y = self.y(tenths / 10)
+            grey = "#888888" if tenths == 10 else "#dddddd"
+            self.line(self.LEFT, y, self.WIDTH - self.RIGHT, y, grey)
+            self.text(self.LEFT - 8, y + 4, f"{tenths / 10:.1f}", anchor="end")
+        for exponent in range(0, 14, 2):
+            x = self.x(2**exponent)
+            self.text(x, self.y(0) + 18, str(2**exponent), anchor="middle")
+        self.text(self.WIDTH - self.RIGHT, self.y(0) + 18, "M", anchor="end")
+
+    def x(self, m):
+        wide = self.WIDTH - self.LEFT - self.RIGHT - 60
+        return self.LEFT + 20 + wide * math.log(m) / math.log(self.MOST_M)
+
+    def y(self, speed):
+        return self.HEIGHT - self.BOTTOM - (
+            (self.HEIGHT - self.TOP - self.BOTTOM) * min(speed, self.MOST_SPEED) / self.MOST_SPEED
+        )
+
+    def line(self, x1, y1, x2, y2, stroke, extra=""):
+        self.body.append(
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" '
+            f'stroke="{stroke}"{extra}/>'
+        )
+
+    def text(self, x, y, text, anchor="start", size=12):
+        self.body.append(
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="#333333" '
+            f'font-size="{size}">{text}</text>'
+        )
+
+    def dot(self, m, speed, colour, title):
+        self.body.append(
+            f'<circle cx="{self.x(m):.1f}" cy="{self.y(speed):.1f}" r="3" fill="{colour}" '
+            f'fill-opacity="0.35"><title>{title}</title></circle>'
+        )
+
+    def curve(self, by_m, colour, dashed):
+        points = " ".join(f"{self.x(m):.1f},{self.y(speed):.1f}" for m, speed in by_m)
+        dashes = ' stroke-dasharray="5 4"' if dashed else ""
+        self.body.append(
+            f'<polyline points="{points}" fill="none" stroke="{colour}" '
+            f'stroke-width="2.2"{dashes}/>'
+        )
+
+    def entry(self, place, name, colour, dashed):
+        x = self.LEFT + 20 + 340 * (place // 2)
+        y = self.HEIGHT - 44 + 20 * (place % 2)
+        extra = ' stroke-width="2.2"' + (' stroke-dasharray="5 4"' if dashed else "")
+        self.line(x, y - 4, x + 32, y - 4, colour, extra)
+        self.text(x + 40, y, name)
+
+    def svg(self):
+        size = f'width="{self.WIDTH}" height="{self.HEIGHT}"'
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
+            f'viewBox="0 0 {self.WIDTH} {self.HEIGHT}" font-family="sans-serif">\n'
+            f'<rect {size} fill="#ffffff"/>\n' + "\n".join(self.body) + "\n</svg>\n"
+        )
+
+
+def geometric_mean(figures):
+    return math.exp(sum(map(math.log, figures)) / len(figures))
+
+
+def picture(rows):
+    """Our first and our best kernel over cuBLASLt's best, before there were tables and after."""
+    newest_before = max(TABLES.glob("*_h200_before.json"))
+    before = {p["problem"]: p for p in json.loads(newest_before.read_text())["problems"]}
+    shared = [row for row in rows if row.problem in before and row.kind == "bf16 tnt"]
+    chart = Chart(f"cuBLASLt's best time over ours, H200, {len(shared)} problems in bf16")
+    series = []
+    for colour, name in (("#d95f02", "before"), ("#1f78b4", "now")):
+        for kernel in ("first", "best"):
+            by_m = {}
+            for row in shared:
+                old = before[row.problem]
+                speed = old["cublaslt_us"] / old[f"{kernel}_us"]
+                if name == "now":
+                    speed = row.library / getattr(row, kernel)
+                by_m.setdefault(row.m, []).append(speed)
+                if kernel == "first":
+                    chart.dot(row.m, speed, colour, row.problem)
+            means = [(m, geometric_mean(speeds)) for m, speeds in sorted(by_m.items())]
+            series.append((means, name, kernel, colour))
+    for place, (means, name, kernel, colour) in enumerate(series):
+        chart.curve(means, colour, dashed=kernel == "best")
+        chart.entry(place, f"our {kernel} kernel, {name}", colour, dashed=kernel == "best")
+    return chart.svg()
+
+
+def with_table(text, made):
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + made + END + rest.split(END)[1]
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    rows = read_rows(sys.argv[1], newest_tables())
+    text = PAGE.read_text()
+    made = with_table(text, table(rows))
+    drawn = picture(rows["h200"])
+    if "--check" not in sys.argv[2:]:
+        PAGE.write_text(made)
+        PICTURE.write_text(drawn)
+        return 0
+    if made.split() != text.split():
+        return f"{PAGE.relative_to(ROOT)}: the figures of the ranking are out of date"
+    if drawn != PICTURE.read_text():
+        return f"{PICTURE.relative_to(ROOT)}: the picture of the ranking is out of date"
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
