@@ -1,21 +1,21 @@
 // Replays the ranking on tables of measured kernels, and fits the residuals of its model to them.
 //
-//   estoc_ranking regret TABLE...            each shape by a fit without it; ends with 1 below
-//   floors estoc_ranking shipped TABLE...           the same with the library's own residuals
+//   estoc_ranking regret TABLE...            each shape by a fit without it
+//   estoc_ranking shipped TABLE...           the same with the library's own residuals
 //   estoc_ranking fit --out FOLDER TABLE...  writes residuals_DEVICE.cpp, of src/cost
 //
-// A TABLE is a file of `estoc bench --table`, not compressed.
-#include <fmt/format.h>
-
-#include <cmath>
+// All print what was lost and end with 1 below the floor. A TABLE is a file of `estoc bench
+// --table`, not compressed.
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <set>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "fit.h"
+#include "judge.h"
 #include "regret.h"
 #include "write.h"
 
@@ -28,32 +28,6 @@ SampledTable load(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(path + ": cannot be read");
   return sample(read_table(file));
-}
-
-DeviceFit fit_device(const SampledTable& table) {
-  DeviceFit fit{std::string(table.model->name), {}};
-  for (int family = 0; family < cost::kFamilies; ++family)
-    fit.families.push_back(fit_family(table, static_cast<cost::Family>(family)));
-  return fit;
-}
-
-double seconds_by(const cost::Residual& residual, const Sample& sample) {
-  return sample.physical * sample.caution * std::exp(cost::evaluate(residual, sample.features));
-}
-
-/// By the fit that has not seen the sample's shape.
-Predict left_out(const SampledTable& table, const DeviceFit& fit) {
-  return [&](const Sample& sample) {
-    const int shape = table.shapes[static_cast<std::size_t>(sample.row)];
-    const FamilyFit& family = fit.families[static_cast<std::size_t>(sample.family)];
-    return seconds_by(family.without[static_cast<std::size_t>(part_of(shape))].view(), sample);
-  };
-}
-
-Predict shipped(const SampledTable& table) {
-  return [&](const Sample& sample) {
-    return seconds_by(cost::residual_of(*table.model, sample.family), sample);
-  };
 }
 
 void print(const std::string& name, const Summary& summary) {
@@ -85,27 +59,47 @@ bool report(const SampledTable& table, const Predict& predict) {
   return plain.mean >= kLeastMean && whole.mean >= kLeastMean;
 }
 
-int run(const std::vector<std::string>& arguments) {
-  const std::string& command = arguments.at(0);
+constexpr const char* kUsage =
+    "usage: estoc_ranking regret|shipped TABLE..., or fit --out FOLDER TABLE...";
+
+/// What the command line asks for.
+struct Request {
+  std::string command;
   std::string out;
-  std::vector<DeviceFit> fits;
-  bool passed = true;
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
-    if (arguments[i] == "--out") {
-      out = arguments.at(++i);
-      continue;
+  std::vector<std::string> tables;
+};
+
+Request parse(std::span<char* const> arguments) {
+  Request request;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i];
+    if (request.command.empty()) {
+      request.command = argument;
+    } else if (argument == "--out" && i + 1 < arguments.size()) {
+      request.out = arguments[++i];
+    } else {
+      request.tables.push_back(argument);
     }
-    const SampledTable table = load(arguments[i]);
-    if (command == "shipped") {
+  }
+  const bool fits = request.command == "fit";
+  const bool known = fits || request.command == "regret" || request.command == "shipped";
+  if (!known || request.tables.empty() || fits == request.out.empty()) {
+    throw std::runtime_error(kUsage);
+  }
+  return request;
+}
+
+int run(const Request& request) {
+  bool passed = true;
+  for (const std::string& path : request.tables) {
+    const SampledTable table = load(path);
+    if (request.command == "shipped") {
       passed = report(table, shipped(table)) && passed;
       continue;
     }
-    fits.push_back(fit_device(table));
-    passed = report(table, left_out(table, fits.back())) && passed;
-  }
-  if (command == "fit") {
-    for (const DeviceFit& fit : fits)
-      write_residuals(fit, out);
+    const DeviceFit fit = fit_device(table);
+    passed = report(table, left_out(table, fit)) && passed;
+    if (!request.out.empty()) write_residuals(fit, request.out);
   }
   return passed ? 0 : 1;
 }
@@ -115,7 +109,8 @@ int run(const std::vector<std::string>& arguments) {
 
 int main(int count, char** arguments) {
   try {
-    return estoc::ranking::run({arguments + 1, arguments + count});
+    const std::span all(arguments, static_cast<std::size_t>(count));
+    return estoc::ranking::run(estoc::ranking::parse(all.subspan(1)));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "estoc_ranking: %s\n", error.what());
     return 2;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -55,22 +54,27 @@ std::string random_problem(std::mt19937& random) {
   return text + pick(kBatches, random) + ' ' + pick(kTypes, random);
 }
 
-void expect_predictions(const std::string& problem) {
+/// Returns how many kernels there are.
+std::size_t expect_predictions(const std::string& problem) {
+  std::size_t count = 0;
   const auto arguments = parse(problem);
   for (const Target target : kTargets) {
     for (const Kernel& kernel : kernels_of(*arguments, target)) {
-      const std::optional<double> seconds = kernel.predicted_seconds();
-      ASSERT_TRUE(seconds) << kernel.name() << " on " << problem;
-      ASSERT_TRUE(std::isfinite(*seconds) && *seconds > 0)
-          << kernel.name() << " on " << problem << " for " << target.name() << ": " << *seconds;
+      const double seconds = kernel.predicted_seconds().value_or(0);
+      EXPECT_TRUE(std::isfinite(seconds) && seconds > 0)
+          << kernel.name() << " on " << problem << " for " << target.name() << ": " << seconds;
+      ++count;
     }
   }
+  return count;
 }
 
 TEST(Prediction, IsFiniteAndPositiveForRandomProblems) {
   std::mt19937 random(3);
-  for (int i = 0; i < 60; ++i)
-    expect_predictions(random_problem(random));
+  std::size_t kernels = 0;
+  for (int i = 0; i < 300; ++i)
+    kernels += expect_predictions(random_problem(random));
+  EXPECT_GT(kernels, 10'000U);
 }
 
 TEST(Prediction, IsFiniteAndPositiveForSharedBatchesAndEpilogues) {
@@ -82,7 +86,7 @@ TEST(Prediction, IsFiniteAndPositiveForSharedBatchesAndEpilogues) {
         "gemm m=16 n=4096 k=0 a=f16 b=f16:n out=f16 C=f16 top=f32:column "
         "epi=\"D = accum + C; top = absmax(D)\"",
         "gemm m=0 n=16 k=16 a=bf16 b=bf16:n out=bf16 bias=f32:row epi=\"D = accum + bias\""}) {
-    expect_predictions(problem);
+    EXPECT_GT(expect_predictions(problem), 0U) << problem;
   }
 }
 
@@ -108,7 +112,7 @@ TEST(Prediction, PartsMakeUpTheSeconds) {
 TEST(Prediction, LaterAnswersOfALibraryAreBelievedLess) {
   Plan plan;
   plan.family = Family::library;
-  const DeviceModel device{.name = "none"};
+  const DeviceModel device{.name = "none", .target = Target::sm(90, true)};
   const double first = predicted_seconds(plan, device);
   plan.design.choice = 10;
   EXPECT_DOUBLE_EQ(predicted_seconds(plan, device), 1.2 * first);
