@@ -261,8 +261,9 @@ void add_bench(CLI::App& app, Invocation& invocation) {
           ->type_name("FILE");
   CLI::Option* table =
       command
-          ->add_option("--table", options->table,
-                       "on a GPU: add a line with the time of every kernel to FILE, for the ranking")
+          ->add_option(
+              "--table", options->table,
+              "on a GPU: add a line with the time of every kernel to FILE, for the ranking")
           ->type_name("FILE");
   // Its lines are all that it gives, of every kernel, timed its own way.
   for (const char* other : {"--resume", "--json", "--out", "--csv", "--plot", "--roofline",

@@ -73,8 +73,7 @@ TEST(Execution, BatchesAreFurtherTiles) {
 TEST(Execution, RowsBeyondTheProblemAreNotFetched) {
   const Design design = design_of(64, 256);
   // Four stages of 64 elements of 2 bytes.
-  EXPECT_EQ(execute(work_of(16, 256, 1024), design, kDevice).bytes_in_flight,
-            4 * 128 * (16 + 256));
+  EXPECT_EQ(execute(work_of(16, 256, 1024), design, kDevice).bytes_in_flight, 4 * 128 * (16 + 256));
   EXPECT_EQ(execute(work_of(64, 40, 1024), design, kDevice).bytes_in_flight, 4 * 128 * (64 + 40));
   // CTAs of a cluster fetch a part each of what they share.
   EXPECT_EQ(execute(work_of(64, 512, 1024), design_of(64, 256, 1, 2), kDevice).bytes_in_flight,
@@ -141,8 +140,7 @@ TEST(Execution, PartsOfKAreComputedAtOnce) {
 TEST(Execution, MemoryIsAsFastAsBytesAreInFlight) {
   const Work small = work_of(64, 64, 4096);
   const Execution one = execute(small, design_of(64, 64), kDevice);
-  EXPECT_DOUBLE_EQ(one.memory,
-                   small.compulsory * kDevice.memory_seconds / one.bytes_in_flight);
+  EXPECT_DOUBLE_EQ(one.memory, small.compulsory * kDevice.memory_seconds / one.bytes_in_flight);
   const Work large = work_of(8192, 8192, 4096);
   EXPECT_DOUBLE_EQ(execute(large, design_of(128, 128), kDevice).memory,
                    large.compulsory / kDevice.memory_bytes_per_s);
