@@ -1,4 +1,4 @@
-"""bench --table, on a GPU that is the emulator's: lines, going on, and what is refused."""
+"""The tables of bench --table, on a GPU that is the emulator's: lines, going on, refusals."""
 
 import json
 import os
