@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""estoc.matmul(a, b, out) over torch.mm(a, b, out=out), on shapes that the ranking's tables do not have.
+"""Times estoc.matmul(a, b, out) over torch.mm(a, b, out=out), on shapes that the tables do not have.
 
     PYTHONPATH=build/release/python python bench/python_matmul.py [--rounds N] [--out FILE]
 

@@ -259,17 +259,24 @@ void add_bench(CLI::App& app, Invocation& invocation) {
           ->add_option("--resume", options->resume,
                        "keep what is done in FILE; pass over what it already holds")
           ->type_name("FILE");
-  command
-      ->add_option("--table", options->table,
-                   "on a GPU: add a line with the time of every kernel to FILE, for the ranking")
-      ->type_name("FILE")
-      ->excludes(resume);
+  CLI::Option* table =
+      command
+          ->add_option(
+              "--table", options->table,
+              "on a GPU: add a line with the time of every kernel to FILE, for the ranking")
+          ->type_name("FILE");
+  // Its lines are all that it gives, of every kernel, timed its own way.
+  for (const char* other : {"--resume", "--json", "--out", "--csv", "--plot", "--roofline",
+                            "--sustained", "--top", "--threads"}) {
+    table->excludes(command->get_option(other));
+  }
   command
       ->add_option("--report", options->report,
                    "time nothing; make a table of the result files in FOLDER")
       ->type_name("FOLDER")
       ->excludes(problem)
-      ->excludes(resume);
+      ->excludes(resume)
+      ->excludes(table);
   command->footer(kFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return bench(*options, context); };

@@ -57,7 +57,7 @@ class TableFile {
     read(here);
     file_.open(path_, std::ios::app);
     if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kHint);
-    if (done_.empty()) {
+    if (!begun_) {
       add({{kMark, 1},
            {"device", here.device},
            {"target", target.name()},
@@ -72,7 +72,9 @@ class TableFile {
   bool holds(const std::string& problem) const { return done_.contains(problem); }
 
   void add(const Json& line) {
-    file_ << dump_line(line) << '\n' << std::flush;
+    // In one piece, so that an interruption leaves all of it or nothing.
+    const std::string text = dump_line(line) + '\n';
+    file_ << text << std::flush;
     if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kHint);
   }
 
@@ -82,36 +84,45 @@ class TableFile {
     std::ifstream file(path_);
     std::string text;
     std::string line;
-    while (std::getline(file, line)) {
-      // An interrupted command leaves part of a line.
-      if (file.eof()) break;
+    bool whole = true;
+    while (whole && std::getline(file, line)) {
+      // A full disk leaves part of a line, which is dropped.
+      whole = !file.eof();
+      if (!whole && begun_) break;
       take(line, here);
       text += line + '\n';
     }
-    if (file.bad()) throw Failure(Exit::file, path_ + ": cannot be read", kHint);
+    if (file.bad() || !file.is_open()) {
+      throw Failure(Exit::file, path_ + ": cannot be read", kHint);
+    }
     file.close();
-    about_file(kHint, [&] { save_text(path_, text); });
+    if (!whole) about_file(kHint, [&] { save_text(path_, text); });
   }
 
   void take(const std::string& line, const Surroundings& here) {
     const Json json = Json::parse(line, nullptr, false);
-    const bool header = json.is_object() && json.contains(kMark);
-    if (!header && (!json.is_object() || !json.contains("problem"))) {
-      throw Failure(Exit::file, path_ + ": expected a table of estoc bench, got something else",
-                    kHint);
-    }
-    if (!header) {
-      done_.insert(json.at("problem").get<std::string>());
-    } else if (json.value("device", "") != here.device) {
+    if (!json.is_object() || !json.contains(begun_ ? "problem" : kMark)) refuse();
+    const Json text = json.value(begun_ ? "problem" : "device", Json());
+    if (!text.is_string()) refuse();
+    if (begun_) {
+      done_.insert(text.get<std::string>());
+    } else if (text != here.device) {
       throw Failure(Exit::usage,
-                    fmt::format("{}: holds figures of {}, got {}", path_, json.value("device", ""),
+                    fmt::format("{}: holds figures of {}, got {}", path_, text.get<std::string>(),
                                 here.device),
                     kHint);
     }
+    begun_ = true;
+  }
+
+  [[noreturn]] void refuse() const {
+    throw Failure(Exit::file, path_ + ": expected a table of estoc bench, got something else",
+                  kHint);
   }
 
   std::string path_;
   std::set<std::string> done_;
+  bool begun_ = false;  ///< the first line, which says where figures were taken, was read
   std::ofstream file_;
 };
 
@@ -121,21 +132,47 @@ struct Row {
   std::vector<Kernel> kernels;
 };
 
+/// What went wrong with some of the problems, while others were timed.
+class Troubles {
+ public:
+  void add(const std::string& problem, const std::string& message) {
+    warn(problem + ": " + message);
+    if (count_++ == 0) first_ = problem + ": " + message;
+  }
+  /// Throws Failure{not_found} when there was one.
+  void conclude(std::size_t problems) const {
+    if (count_ == 0) return;
+    throw Failure(Exit::not_found,
+                  fmt::format("{} of {} problems are not in the table; the first: {}", count_,
+                              problems, first_));
+  }
+
+ private:
+  std::size_t count_ = 0;
+  std::string first_;
+};
+
 std::vector<Row> open_rows(const BenchOptions& options, Target target,
-                           std::vector<NamedProblem> problems, const TableFile& table) {
+                           std::vector<NamedProblem> problems, const TableFile& table,
+                           Troubles& troubles) {
   BenchOptions all = options;
   all.top = 0;
   std::vector<Row> rows;
   for (NamedProblem& problem : problems) {
     if (table.holds(problem.text)) continue;
     const auto arguments = describe_arguments(problem.filled, device_for(target));
-    std::vector<Kernel> kernels = choose_kernels(all, *arguments, target);
-    rows.push_back({std::move(problem), std::move(kernels)});
+    try {
+      std::vector<Kernel> kernels = choose_kernels(all, *arguments, target);
+      rows.push_back({std::move(problem), std::move(kernels)});
+    } catch (const Failure& failure) {
+      if (failure.exit() != Exit::not_found) throw;
+      troubles.add(problem.text, failure.what());
+    }
   }
   return rows;
 }
 
-/// Compiles every kernel once. What fails is reported when it is timed.
+/// Compiles every kernel once. What fails is reported when it cannot be timed.
 void compile_rows(const std::vector<Row>& rows, Target target, Progress& progress) {
   std::set<std::pair<std::string, const EpilogueGraph*>> seen;
   std::vector<Kernel> kernels;
@@ -171,30 +208,50 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
           {"kernels", std::move(kernels)}};
 }
 
-/// A kernel that stopped the device would leave nothing to be timed by this process.
+/// Says which kernels could not be timed. Where that is all of them, the device has stopped or
+/// something else is wrong that further problems would meet too.
 void require_some(const Row& row, const Measurement& measured) {
-  const auto timed = [](const KernelTiming& timing) { return timing.problem.empty(); };
-  if (std::any_of(measured.timings.begin(), measured.timings.end(), timed)) return;
-  throw Failure(
-      Exit::not_found,
-      fmt::format("{}: no kernel could be timed; the first: {}", row.problem.text,
-                  measured.timings.empty() ? "there is none" : measured.timings.front().problem));
+  std::size_t missing = 0;
+  std::string first;
+  for (const KernelTiming& timing : measured.timings) {
+    if (timing.problem.empty()) continue;
+    if (missing++ == 0) first = timing.kernel + ": " + timing.problem;
+  }
+  if (missing == 0) return;
+  const std::size_t all = measured.timings.size();
+  if (missing == all) {
+    throw Failure(Exit::execution, fmt::format("{}: no kernel could be timed; the first: {}",
+                                               row.problem.text, first));
+  }
+  warn(fmt::format("{}: {} of {} kernels could not be timed; the first: {}", row.problem.text,
+                   missing, all, first));
+}
+
+MeasureOptions measuring_of(const BenchOptions& options) {
+  MeasureOptions measuring = MeasureOptions::survey();
+  if (options.rounds != 0) measuring.rounds = options.rounds;
+  measuring.seed = options.seed;
+  return measuring;
 }
 
 }  // namespace
 
 void make_table(const BenchOptions& options, Target target, std::vector<NamedProblem> problems,
                 Output& output) {
+  if (target.is_cpu()) {
+    throw Failure(Exit::usage, "--table: expected a GPU, whose kernels are ranked by it, got cpu",
+                  "leave --table out, or name a GPU with --target");
+  }
+  const std::size_t asked = problems.size();
   TableFile table(options.table, target);
+  Troubles troubles;
   Progress progress;
   progress.stage("finding kernels");
-  const std::vector<Row> rows = open_rows(options, target, std::move(problems), table);
+  const std::vector<Row> rows = open_rows(options, target, std::move(problems), table, troubles);
   compile_rows(rows, target, progress);
   const Device device = device_for(target);
   MeasureSession session(device);
-  MeasureOptions measuring = MeasureOptions::survey();
-  if (options.rounds != 0) measuring.rounds = options.rounds;
-  measuring.seed = options.seed;
+  const MeasureOptions measuring = measuring_of(options);
   const auto start = std::chrono::steady_clock::now();
   std::size_t kernels = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -202,14 +259,17 @@ void make_table(const BenchOptions& options, Target target, std::vector<NamedPro
     const auto arguments = describe_arguments(rows[i].problem.filled, device);
     const Measurement measured =
         session.measure(rows[i].problem.filled.problem, rows[i].kernels, measuring);
-    table.add(row_json(rows[i], measured, *arguments));
+    progress.clear();
     require_some(rows[i], measured);
+    table.add(row_json(rows[i], measured, *arguments));
     kernels += rows[i].kernels.size();
   }
   progress.clear();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   output.print(fmt::format("{}: {} problems, {} kernels in {:.1f} s\n", options.table, rows.size(),
                            kernels, taken.count()));
+  output.finish();
+  troubles.conclude(asked);
 }
 
 }  // namespace estoc::cli

@@ -2,7 +2,7 @@
 #include "cost/device_model.h"
 
 #include <array>
-#include <map>
+#include <cctype>
 
 #include "jit/driver.h"
 
@@ -72,6 +72,16 @@ constexpr std::array kModels{
                 .f64_products = 2},
 };
 
+/// Whether the words of `part` are words of `name`: an RTX A1000 is no A100.
+bool has_words(std::string_view name, std::string_view part) {
+  const auto ends_word = [&](std::size_t place) {
+    return place >= name.size() || std::isalnum(static_cast<unsigned char>(name[place])) == 0;
+  };
+  const std::size_t at = name.find(part);
+  if (at == std::string_view::npos) return false;
+  return (at == 0 || ends_word(at - 1)) && ends_word(at + part.size());
+}
+
 const DeviceModel& model_for(Target target) {
   for (const DeviceInfo& device : jit::devices()) {
     if (device.target.cc() != target.cc()) continue;
@@ -87,7 +97,7 @@ const DeviceModel& model_for(Target target) {
 
 const DeviceModel* find_device_model(std::string_view device_name) {
   for (const DeviceModel& model : kModels) {
-    if (device_name.find(model.name) != std::string_view::npos) return &model;
+    if (has_words(device_name, model.name)) return &model;
   }
   return nullptr;
 }

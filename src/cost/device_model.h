@@ -10,7 +10,7 @@ namespace estoc::cost {
 
 /// Rates of one kind of device.
 struct DeviceModel {
-  std::string_view name;  ///< part of the name that the driver gives
+  std::string_view name;  ///< words of the name that the driver gives
   Target target;          ///< the architecture-specific one from 9.0 on
   bool measured = false;  ///< false: from the data sheet, nobody timed kernels on it
   int multiprocessors = 132;

@@ -44,8 +44,9 @@ FeatureResult check_apart(const std::string& program, const Feature& feature) {
 
 std::vector<Feature> all_features() {
   std::vector<Feature> all = launch_features();
-  for (const auto& more : {allocation_features(), epilogue_features(), context_features(),
-                            cluster_features(), failure_features(), judging_features()})
+  for (const auto& more :
+       {allocation_features(), epilogue_features(), context_features(), cluster_features(),
+        failure_features(), judging_features(), measuring_features()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <stdexcept>
 
 #include "estoc/discovery.hpp"
@@ -88,7 +89,9 @@ SampledTable sample(const Table& table) {
     throw std::runtime_error(table.device + ": no model of this device");
   std::map<std::array<std::int64_t, 4>, int> shapes;
   for (const TableRow& row : table.rows) {
-    const auto& gemm = static_cast<const GemmArguments&>(*row.arguments);
+    const auto* const arguments = dynamic_cast<const GemmArguments*>(row.arguments.get());
+    if (arguments == nullptr) throw std::runtime_error(row.problem + ": expected a gemm");
+    const GemmArguments& gemm = *arguments;
     const GemmExtents& e = gemm.extents();
     const int index = static_cast<int>(sampled.problems.size());
     const std::size_t first = sampled.samples.size();

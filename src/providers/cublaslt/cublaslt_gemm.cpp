@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -294,6 +295,8 @@ class CublasltGemm final : public KernelClass {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     std::vector<PredictionPart> parts =
         cost::prediction_parts(plan_of(point, gemm, target), cost::device_model(target));
+    // The library's own figure takes the place of the model's.
+    std::erase_if(parts, [](const PredictionPart& part) { return part.name == "waves"; });
     for (PredictionPart& part :
          parts_of_facts(facts(point, gemm, device_for(arguments, target)),
                         choices_.formulation(point), choices_.answer(point))) {

@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "estoc/device.hpp"
@@ -14,11 +17,18 @@
 namespace estoc::cublaslt {
 namespace {
 
-double seconds(const std::string& problem, Dtype multiplied, int answer = 0,
-               Formulation formulation = Formulation::column) {
+// A device that nobody measured, so that no residual takes part.
+const cost::DeviceModel kDevice{.name = "none", .target = Target::sm(90, true)};
+
+cost::Plan plan_of(const std::string& problem, Dtype multiplied, int answer = 0,
+                   Formulation formulation = Formulation::column, const LtFacts& facts = {}) {
   const auto arguments = Problem::parse(problem).arguments(Device::cuda(0));
   const auto& gemm = static_cast<const GemmArguments&>(*arguments);
-  return predict_lt({}, multiplied, formulation, answer, gemm, {}).seconds;
+  return lt_plan(facts, multiplied, formulation, answer, gemm, kDevice);
+}
+
+double seconds(const std::string& problem, Dtype multiplied, int answer = 0) {
+  return cost::predicted_seconds(plan_of(problem, multiplied, answer), kDevice);
 }
 
 TEST(LtCost, GrowsWithTheWork) {
@@ -32,8 +42,48 @@ TEST(LtCost, GrowsWithTheWork) {
 
 TEST(LtCost, LaterAnswersAreTheLibrarysLesserChoices) {
   const std::string problem = "gemm m=4096 n=4096 k=4096 a=bf16";
-  EXPECT_LT(seconds(problem, Dtype::bf16, 0), seconds(problem, Dtype::bf16, 1));
-  EXPECT_LT(seconds(problem, Dtype::bf16, 0), seconds(problem, Dtype::bf16, 0, Formulation::row));
+  const double first = seconds(problem, Dtype::bf16);
+  EXPECT_DOUBLE_EQ(seconds(problem, Dtype::bf16, 1) / first, 1.02);
+  EXPECT_DOUBLE_EQ(seconds(problem, Dtype::bf16, 5) / first, 1.10);
+}
+
+TEST(LtCost, PlansHaveTheFactsInTheTermsOfTheStatedProduct) {
+  const std::string problem = "gemm m=512 n=1024 k=256 a=bf16:t b=bf16:n out=bf16:t";
+  const LtFacts facts{.algorithm = 66,
+                      .tile_rows = 128,
+                      .tile_columns = 256,
+                      .stages_id = 36,
+                      .split_k = 2,
+                      .cluster_m = 2,
+                      .cluster_n = 1,
+                      .waves = 1.5,
+                      .workspace_bytes = 1024};
+  const cost::Plan column = plan_of(problem, Dtype::bf16, 3, Formulation::column, facts);
+  EXPECT_EQ(column.family, cost::Family::library);
+  EXPECT_EQ(column.work.m, 1024);
+  EXPECT_EQ(column.work.n, 512);
+  const cost::Design& design = column.design;
+  EXPECT_EQ(std::tuple(design.tile_m, design.tile_n, design.cluster_m, design.cluster_n),
+            std::tuple(128, 256, 2, 1));
+  EXPECT_EQ(std::tuple(design.split, design.choice, design.own_stages, design.own_waves),
+            std::tuple(2, 3, 36, 1.5));
+  EXPECT_EQ(design.workspace, 1024);
+  EXPECT_FALSE(design.restated);
+  EXPECT_FALSE(design.older);
+  const cost::Plan row = plan_of(problem, Dtype::bf16, 0, Formulation::row);
+  EXPECT_EQ(row.work.m, 512);
+  EXPECT_TRUE(row.design.restated);
+  EXPECT_TRUE(row.design.older);
+}
+
+// wgmma multiplies twice as fast as mma.sync.
+TEST(LtCost, CodeOfOtherArchitecturesIsSlower) {
+  const std::string problem = "gemm m=4096 n=4096 k=4096 a=bf16";
+  const LtFacts hopper{.algorithm = 66};
+  const auto clocks = [&](const LtFacts& facts) {
+    return plan_of(problem, Dtype::bf16, 0, Formulation::column, facts).design.stage_clocks;
+  };
+  EXPECT_EQ(clocks({}), 2 * clocks(hopper));
 }
 
 TEST(LtCost, ReadingCTakesTime) {
@@ -50,6 +100,9 @@ TEST(LtCost, PartsAreTheFacts) {
                       .tile_columns = 256,
                       .stages_id = 36,
                       .split_k = 2,
+                      .reduction = 2,
+                      .swizzle = 1,
+                      .inner_shape_id = 4,
                       .cluster_m = 2,
                       .cluster_n = 1,
                       .waves = 1.5,
@@ -62,6 +115,10 @@ TEST(LtCost, PartsAreTheFacts) {
                                              {"cluster m", 2, Unit::count},
                                              {"cluster n", 1, Unit::count},
                                              {"algorithm", 66, Unit::count},
+                                             {"tile id", 23, Unit::count},
+                                             {"inner shape", 4, Unit::count},
+                                             {"swizzle", 1, Unit::count},
+                                             {"reduction", 2, Unit::count},
                                              {"workspace bytes", 1024, Unit::count},
                                              {"answer", 3, Unit::count},
                                              {"row formulation", 1, Unit::count}};
@@ -75,10 +132,18 @@ TEST(LtCost, TheClassPredictsWithoutFacts) {
   const DesignPoint point = lt->space()->at(0);
   const auto prediction = lt->predict(point, *arguments, Target::sm(90, true));
   ASSERT_TRUE(prediction);
-  EXPECT_EQ(prediction->seconds, seconds("gemm m=64 n=48 k=32 a=f64", Dtype::f64));
+  const cost::DeviceModel& device = cost::device_model(Target::sm(90, true));
+  const auto& gemm = static_cast<const GemmArguments&>(*arguments);
+  const cost::Plan plan = lt_plan({}, Dtype::f64, Formulation::column, 0, gemm, device);
+  EXPECT_EQ(prediction->seconds, cost::predicted_seconds(plan, device));
   if (cuda_devices().empty()) {
-    EXPECT_EQ(lt->predict_parts(point, *arguments, Target::sm(90, true)),
-              parts_of_facts({}, Formulation::column, 0));
+    const auto parts = lt->predict_parts(point, *arguments, Target::sm(90, true));
+    const auto facts = parts_of_facts({}, Formulation::column, 0);
+    ASSERT_GT(parts.size(), facts.size());
+    EXPECT_TRUE(std::equal(facts.rbegin(), facts.rend(), parts.rbegin()));
+    std::set<std::string> names;
+    for (const PredictionPart& part : parts)
+      EXPECT_TRUE(names.insert(part.name).second) << part.name;
   }
 }
 

@@ -1,0 +1,36 @@
+// The times that fits and the library's own residuals predict for the samples of a table.
+#include "judge.h"
+
+#include <cmath>
+
+namespace estoc::ranking {
+namespace {
+
+double seconds_by(const cost::Residual& residual, const Sample& sample) {
+  return sample.physical * sample.caution * std::exp(cost::evaluate(residual, sample.features));
+}
+
+}  // namespace
+
+DeviceFit fit_device(const SampledTable& table) {
+  DeviceFit fit{std::string(table.model->name), {}};
+  for (int family = 0; family < cost::kFamilies; ++family)
+    fit.families.push_back(fit_family(table, static_cast<cost::Family>(family)));
+  return fit;
+}
+
+Predict left_out(const SampledTable& table, const DeviceFit& fit) {
+  return [&](const Sample& sample) {
+    const int shape = table.shapes[static_cast<std::size_t>(sample.row)];
+    const FamilyFit& family = fit.families[static_cast<std::size_t>(sample.family)];
+    return seconds_by(family.without[static_cast<std::size_t>(part_of(shape))].view(), sample);
+  };
+}
+
+Predict shipped(const SampledTable& table) {
+  return [&](const Sample& sample) {
+    return seconds_by(cost::residual_of(*table.model, sample.family), sample);
+  };
+}
+
+}  // namespace estoc::ranking
