@@ -9,7 +9,7 @@
 namespace estoc::cost {
 namespace {
 
-// Data sheets: A100 80GB SXM, L40S, GeForce RTX 3090, 4090 and 5090, RTX PRO 6000, B200, GB300.
+// Data sheets: A100 80GB SXM, L40S, GeForce RTX 3090, 4090 and 5090, B200, B300.
 // Clocks are those that are kept under load: about 0.85 of the highest where nobody measured.
 constexpr std::array kModels{
     DeviceModel{.name = "H200", .target = Target::sm(90, true), .measured = true},

@@ -42,7 +42,8 @@ std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel
           {"live CTAs", e.live_ctas, Unit::count},
           {"waves", e.exact_waves, Unit::count},
           {"bytes in flight", e.bytes_in_flight, Unit::count},
-          {"residual", residual_factor(plan, e, device), Unit::factor}};
+          {"residual", residual_factor(plan, e, device), Unit::factor},
+          {"caution", caution(plan.design), Unit::factor}};
 }
 
 }  // namespace estoc::cost

@@ -110,7 +110,8 @@ TEST(Prediction, PartsMakeUpTheSeconds) {
     const double overlapped =
         std::sqrt(std::pow(part["arithmetic"], 2) + std::pow(part["L2 cache"], 2) +
                   std::pow(part["memory"], 2));
-    const double seconds = (part["start"] + overlapped + part["stores"]) * part["residual"];
+    const double seconds =
+        (part["start"] + overlapped + part["stores"]) * part["residual"] * part["caution"];
     EXPECT_NEAR(kernel.predicted_seconds().value_or(0) / seconds, 1, 1e-12) << kernel.name();
   }
   EXPECT_EQ(seen.size(), 3U);
