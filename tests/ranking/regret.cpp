@@ -60,7 +60,7 @@ std::string kind_of(const std::string& text) {
   const Problem problem = Problem::parse(text);
   if (!problem.epilogue.empty()) return "epilogues";
   if (problem.l.value_or(1) > 1) return "batches";
-  const std::string dtype(dtype_name(problem.a.dtype.value_or(Dtype::f32)));
+  std::string dtype(dtype_name(problem.a.dtype.value_or(Dtype::f32)));
   const std::string layout{letter_of(problem.a), letter_of(problem.b), letter_of(problem.out)};
   const bool narrow = problem.out.dtype == problem.a.dtype;
   if (dtype == "bf16") return layout == "tnt" && narrow ? "bf16 tnt" : "bf16, others";
