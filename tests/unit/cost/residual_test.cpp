@@ -81,8 +81,9 @@ TEST(Residual, IsTheDocumentedForm) {
   std::mt19937 random(7);
   for (std::size_t count = 1; count <= kFeatures; ++count) {
     // So small that nothing is clipped: each term is at most 16 times its coefficient.
-    const auto terms = static_cast<float>((count + 1) * (count + 2) / 2);
-    const OwnResidual residual = random_residual(count, kMostResidual / (16 * terms), random);
+    const std::size_t terms = (count + 1) * (count + 2) / 2;
+    const float size = kMostResidual / (16 * static_cast<float>(terms));
+    const OwnResidual residual = random_residual(count, size, random);
     for (int trial = 0; trial < 20; ++trial) {
       const Features features = random_features(random);
       const Value expected = documented(residual, features);
