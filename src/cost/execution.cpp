@@ -69,6 +69,7 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double rounds = together > 1 ? std::ceil(e.clusters / device.multiprocessors) : e.waves;
   const double clock = 1 / device.clock_hz;
   e.arithmetic = rounds * e.k_tiles * design.stage_clocks * clock;
+  e.loaded_bytes = e.clusters * size * e.k_tiles * own;
   e.neighbour_bytes = distinct_bytes(work, design, kNeighbours);
   e.wave_bytes = distinct_bytes(work, design, device.multiprocessors);
   const double l2_clocks =

@@ -66,6 +66,7 @@ struct Execution {
   double k_tiles = 1;
   double live_ctas = 1;
   double bytes_in_flight = 0;
+  double loaded_bytes = 0;  ///< from the L2 cache, by all CTAs
   /// Bytes of a tile of K that a CTA has for itself among those next to it, and in a wave.
   double neighbour_bytes = 0, wave_bytes = 0;
   double arithmetic = 0, l2 = 0, memory = 0, store = 0, fill = 0, launch = 0;  ///< seconds

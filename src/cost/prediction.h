@@ -32,6 +32,13 @@ double caution(const Design& design);
 /// Seconds of one launch.
 double predicted_seconds(const Plan& plan, const DeviceModel& device);
 
+/// Seconds, joules and knobs.
+Prediction predict(const Plan& plan, const DeviceModel& device);
+
+/// Joules of one launch that takes so many seconds: multiply-adds, bytes moved, and what the card
+/// takes at rest. Orders of magnitude, to tell kernels of equal time apart.
+double predicted_joules(const Plan& plan, const Execution& execution, double seconds);
+
 /// What they are made of: the seconds of each resource, counts, and the factor of the residual.
 std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel& device);
 

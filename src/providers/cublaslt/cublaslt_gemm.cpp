@@ -286,7 +286,7 @@ class CublasltGemm final : public KernelClass {
                                     Target target) const override {
     const cost::DeviceModel& device = cost::device_model(target);
     const cost::Plan plan = plan_of(point, static_cast<const GemmArguments&>(arguments), target);
-    return Prediction{cost::predicted_seconds(plan, device), {}};
+    return cost::predict(plan, device);
   }
 
   std::vector<PredictionPart> predict_parts(const DesignPoint& point,

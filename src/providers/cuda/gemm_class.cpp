@@ -10,7 +10,7 @@ std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
                                              Target target) const {
   const cost::DeviceModel& device = cost::device_model(target);
   const cost::Plan plan = cost_plan(point, static_cast<const GemmArguments&>(arguments), device);
-  return Prediction{cost::predicted_seconds(plan, device), plan.knobs};
+  return cost::predict(plan, device);
 }
 
 std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,

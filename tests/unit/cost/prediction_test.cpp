@@ -126,6 +126,27 @@ TEST(Prediction, LaterAnswersOfALibraryAreBelievedLess) {
   EXPECT_DOUBLE_EQ(predicted_seconds(plan, device), 1.2 * first);
 }
 
+TEST(Prediction, MoreProductsAndMoreLoadsTakeMoreJoules) {
+  Plan plan;
+  plan.work.m = plan.work.n = plan.work.k = 4096;
+  plan.design.tile_m = plan.design.tile_n = 128;
+  const DeviceModel device{.name = "none", .target = Target::sm(90, true)};
+  const auto joules = [&](const Plan& of) {
+    return predicted_joules(of, execute(of.work, of.design, device), 1e-3);
+  };
+  const double alone = joules(plan);
+  EXPECT_GT(alone, 0);
+  Plan shared = plan;
+  shared.design.cluster_m = 2;
+  EXPECT_LT(joules(shared), alone);
+  Plan wider = plan;
+  wider.work.n = 4097;  // a column of tiles that is nearly empty
+  EXPECT_GT(joules(wider), alone);
+  EXPECT_EQ(predict(plan, device).joules,
+            predicted_joules(plan, execute(plan.work, plan.design, device),
+                             predicted_seconds(plan, device)));
+}
+
 TEST(Prediction, KnobsArePartOfThePlan) {
   const Plan plan = with_knobs({}, {.raster = Knobs::Raster::along_n, .swizzle = 4});
   EXPECT_FALSE(plan.design.along_m);
