@@ -82,8 +82,8 @@ class Placer {
       if (operand.tensor() == nullptr) {
         views.epilogue.push_back(operand);
       } else {
-        views.epilogue.push_back(
-            {operand.name, place(OperandPool::Use::epilogue, *operand.tensor())});
+        views.epilogue.emplace_back(operand.name,
+                                    place(OperandPool::Use::epilogue, *operand.tensor()));
       }
     }
     return views;
