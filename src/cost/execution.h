@@ -43,9 +43,9 @@ struct Design {
   bool a_m_major = false;
   bool b_n_major = false;
   int copy_bytes = 16;  ///< that one instruction moves from global memory
-  /// A kernel that moves more bytes at once and else is the same, or one for the device's own
-  /// instructions, carries out the problem too.
-  bool outdone = false;
+  /// A kernel that is the same but moves more bytes at once carries out the problem too; or one
+  /// with the device's own matrix instructions.
+  bool narrower = false, older_instructions = false;
   int split = 1;              ///< parts of K that are computed at once
   int choice = 0;             ///< a library's kernel: its place in the library's own order
   bool restated = false;      ///< likewise: the product is stated with out row-major

@@ -11,7 +11,8 @@ namespace {
 // For each place in the library's order; what gave the least regret on the tables.
 constexpr double kCaution = 0.02;
 // Tables have few kernels beside those that outdo them.
-constexpr double kOutdone = 1.25;
+constexpr double kNarrower = 1.25;
+constexpr double kOlderInstructions = 2;
 
 // An H200 at its limit of 700 W multiplies some 420e12 pairs of bf16 a second; what a byte takes
 // from the L2 cache and from HBM3 is of the order of 1 and 5 pJ a bit. Nobody measured kernel by
@@ -24,7 +25,8 @@ constexpr double kWattsAtRest = 120;
 }  // namespace
 
 double caution(const Design& design) {
-  return (1 + kCaution * design.choice) * (design.outdone ? kOutdone : 1);
+  return (1 + kCaution * design.choice) * (design.narrower ? kNarrower : 1) *
+         (design.older_instructions ? kOlderInstructions : 1);
 }
 
 Plan with_knobs(Plan plan, const Knobs& knobs) {

@@ -178,10 +178,10 @@ class Sm80Gemm final : public GemmClass {
                        const cost::DeviceModel& device) const override {
     Sm80GemmConfig config = sm80_config(point);
     const cost::Work work = cost::work_of(gemm, sm80_transposed(point), epilogue_traffic(gemm));
-    const bool outdone =
-        use_widest_copies(config, point, gemm) || has_wgmma_kernel(config, device.target);
+    const bool narrower = use_widest_copies(config, point, gemm);
     cost::Design design = design_of(config, work, device);
-    design.outdone = outdone;
+    design.narrower = narrower;
+    design.older_instructions = has_wgmma_kernel(config, device.target);
     Knobs knobs;
     knobs.swizzle = 8;
     return cost::with_knobs({cost::Family::sm80, work, design, {}}, knobs);

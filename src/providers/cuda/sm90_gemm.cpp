@@ -193,10 +193,10 @@ class Sm90Gemm final : public GemmClass {
                        const cost::DeviceModel& /*device*/) const override {
     Sm90GemmConfig config = sm90_config(point);
     const cost::Work work = cost::work_of(gemm, sm90_transposed(point), epilogue_traffic(gemm));
-    const bool outdone = !config.tma_store && takes_tma_stores(point, gemm);
-    if (outdone) config.tma_store = true;
+    const bool narrower = !config.tma_store && takes_tma_stores(point, gemm);
+    if (narrower) config.tma_store = true;
     cost::Design design = sm90_design(config, work);
-    design.outdone = outdone;
+    design.narrower = narrower;
     return cost::with_knobs({cost::Family::sm90, work, design, {}}, sm90_knobs(config, work));
   }
 
