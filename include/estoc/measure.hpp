@@ -26,8 +26,8 @@ struct MeasureOptions {
   double pause_seconds = 0.02;
   /// Launches that a slice has at least; 20 of them make a graph.
   int least_launches = 20;
-  /// A kernel whose first launch took longer than this is timed by that launch alone, as its one
-  /// slice. 0: however long.
+  /// A kernel whose second launch took longer than this is timed by that launch alone, as its one
+  /// slice (the first may load code). 0: however long.
   double patience_seconds = 0;
   std::uint64_t seed = 1;
   /// Times the fastest kernel once more, as if it were another one; see Measurement::noise.
