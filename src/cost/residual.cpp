@@ -128,6 +128,7 @@ float evaluate(const Residual& residual, const Features& features) {
 }
 
 double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device) {
+  if (plan.design.older_instructions) return 1;
   const Residual& residual = residual_of(device, plan.family);
   if (residual.features.empty()) return 1;
   return std::exp(evaluate(residual, features_of(plan, execution, device)));

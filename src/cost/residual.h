@@ -33,7 +33,8 @@ const Residual& residual_of(const DeviceModel& device, Family family);
 inline constexpr float kMostResidual = 1.2F;
 float evaluate(const Residual& residual, const Features& features);
 
-/// How many times as long as the physical model says a kernel takes.
+/// How many times as long as the physical model says a kernel takes; 1 for kernels that come behind
+/// anyway, which are most of a list.
 double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
 
 }  // namespace estoc::cost

@@ -7,7 +7,8 @@ namespace estoc::ranking {
 namespace {
 
 double seconds_by(const cost::Residual& residual, const Sample& sample) {
-  return sample.physical * sample.caution * std::exp(cost::evaluate(residual, sample.features));
+  const double factor = sample.corrected ? std::exp(cost::evaluate(residual, sample.features)) : 1;
+  return sample.physical * sample.caution * factor;
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ Sample sample_of(const TableEntry& entry, int row, const GemmArguments& gemm,
   sample.family = plan.family;
   sample.seconds = entry.seconds;
   sample.physical = execution.seconds;
+  sample.corrected = !plan.design.older_instructions;
   sample.caution = cost::caution(plan.design);
   sample.features = cost::features_of(plan, execution, device);
   return sample;
