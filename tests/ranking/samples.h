@@ -13,11 +13,11 @@ namespace estoc::ranking {
 struct Sample {
   int row = 0;  ///< of the table
   cost::Family family = cost::Family::sm90;
-  double seconds = 0;    ///< measured
-  double physical = 0;   ///< predicted without a residual
+  double seconds = 0;     ///< measured
+  double physical = 0;    ///< predicted without a residual
   bool corrected = true;  ///< by a residual
-  double caution = 1;    ///< cost::caution
-  double over_best = 1;  ///< measured time over the least of the row's kernels of its kind
+  double caution = 1;     ///< cost::caution
+  double over_best = 1;   ///< measured time over the least of the row's kernels of its kind
   cost::Features features{};
 };
 
