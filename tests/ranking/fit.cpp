@@ -15,6 +15,8 @@ using Vector = Eigen::VectorXd;
 constexpr double kRidge = 1;
 constexpr double kWeightPower = -4;
 constexpr double kLeastDeviation = 1e-5;
+// Of an error that all kernels of a problem share, so much is forgiven: it changes no order.
+constexpr double kForgiven = 0.95;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;
 
@@ -74,6 +76,17 @@ void put_terms(const Fitted& space, const Sample& sample, Matrix& block, Eigen::
   }
 }
 
+/// Weighted samples, a column each: terms and wanted value, times the root of the weight.
+struct Block {
+  Matrix terms;
+  Vector wanted;
+  Eigen::Index used = 0;
+
+  explicit Block(Eigen::Index count) : terms(count, kBlock), wanted(kBlock) {}
+
+  bool is_full() const { return used == kBlock; }
+};
+
 struct NormalEquations {
   Matrix matrix;
   Vector vector;
@@ -81,21 +94,12 @@ struct NormalEquations {
   explicit NormalEquations(Eigen::Index terms)
       : matrix(Matrix::Zero(terms, terms)), vector(Vector::Zero(terms)) {}
 
-  void add(const Fitted& space, const std::vector<const Sample*>& samples) {
-    for (std::size_t begin = 0; begin < samples.size(); begin += kBlock) {
-      const auto columns = std::min(kBlock, static_cast<Eigen::Index>(samples.size() - begin));
-      Matrix block(matrix.rows(), columns);
-      Vector wanted(columns);
-      for (Eigen::Index i = 0; i < columns; ++i) {
-        const Sample& sample = *samples[begin + static_cast<std::size_t>(i)];
-        put_terms(space, sample, block, i);
-        const double root = std::pow(sample.over_best, kWeightPower / 2);
-        block.col(i) *= root;
-        wanted(i) = root * std::log(sample.seconds / sample.physical);
-      }
-      matrix.selfadjointView<Eigen::Lower>().rankUpdate(block);
-      vector += block * wanted;
-    }
+  /// Adds the block, times a factor, and empties it.
+  void take(Block& block, double factor) {
+    const auto terms = block.terms.leftCols(block.used);
+    matrix.selfadjointView<Eigen::Lower>().rankUpdate(terms, factor);
+    vector += factor * (terms * block.wanted.head(block.used));
+    block.used = 0;
   }
 
   std::vector<float> solve() const {
@@ -105,6 +109,59 @@ struct NormalEquations {
     return {solution.data(), solution.data() + solution.size()};
   }
 };
+
+/// A row's samples summed up in one of their weighted mean with the weight of all.
+class Mean {
+ public:
+  explicit Mean(Eigen::Index terms) : terms_(Vector::Zero(terms)) {}
+
+  /// The last sample of the block.
+  void add(const Block& block, double weight) {
+    terms_ += std::sqrt(weight) * block.terms.col(block.used - 1);
+    wanted_ += std::sqrt(weight) * block.wanted(block.used - 1);
+    weight_ += weight;
+  }
+
+  void put(Block& block) const {
+    block.terms.col(block.used) = terms_ / std::sqrt(weight_);
+    block.wanted(block.used++) = wanted_ / std::sqrt(weight_);
+  }
+
+ private:
+  Vector terms_;
+  double wanted_ = 0;
+  double weight_ = 0;
+};
+
+/// Returns the sample's weight.
+double put_sample(const Fitted& space, const Sample& sample, Block& block) {
+  const double weight = std::pow(sample.over_best, kWeightPower);
+  put_terms(space, sample, block.terms, block.used);
+  block.terms.col(block.used) *= std::sqrt(weight);
+  block.wanted(block.used++) = std::sqrt(weight) * std::log(sample.seconds / sample.physical);
+  return weight;
+}
+
+/// Of samples of which those of a row follow each other.
+NormalEquations equations_of(const Fitted& space, Eigen::Index terms,
+                             const std::vector<const Sample*>& samples) {
+  NormalEquations equations(terms);
+  Block errors(terms);
+  Block shared(terms);
+  for (std::size_t at = 0; at < samples.size();) {
+    Mean mean(terms);
+    const int row = samples[at]->row;
+    for (; at < samples.size() && samples[at]->row == row; ++at) {
+      if (errors.is_full()) equations.take(errors, 1);
+      mean.add(errors, put_sample(space, *samples[at], errors));
+    }
+    if (shared.is_full()) equations.take(shared, -kForgiven);
+    mean.put(shared);
+  }
+  equations.take(errors, 1);
+  equations.take(shared, -kForgiven);
+  return equations;
+}
 
 }  // namespace
 
@@ -125,10 +182,10 @@ FamilyFit fit_family(const SampledTable& table, cost::Family family) {
     const int shape = table.shapes[static_cast<std::size_t>(sample->row)];
     parts[static_cast<std::size_t>(part_of(shape))].push_back(sample);
   }
-  std::vector<NormalEquations> equations(kParts, NormalEquations(terms));
+  std::vector<NormalEquations> equations;
   NormalEquations whole(terms);
   for (std::size_t i = 0; i < kParts; ++i) {
-    equations[i].add(fit.all, parts[i]);
+    equations.push_back(equations_of(fit.all, terms, parts[i]));
     whole.matrix += equations[i].matrix;
     whole.vector += equations[i].vector;
   }
