@@ -12,8 +12,11 @@ constexpr double kNeighbours = 8;
 // Of a store that runs beside the other consumer's products, this part delays them.
 constexpr double kSeenStore = 0.2;
 
+/// Of a positive quotient below 2^63. Without SSE 4.1, std::ceil is a call.
 double ceil_div(double a, double b) {
-  return std::ceil(a / b);
+  const double quotient = a / b;
+  const auto whole = static_cast<double>(static_cast<std::int64_t>(quotient));
+  return whole < quotient ? whole + 1 : whole;
 }
 
 double live_clusters(const Design& design, const DeviceModel& device) {
@@ -23,37 +26,51 @@ double live_clusters(const Design& design, const DeviceModel& device) {
   return static_cast<double>(device.multiprocessors) * design.ctas_per_multiprocessor / size;
 }
 
+/// The clusters' tiles that cover the output.
+struct Grid {
+  double high, wide;
+  double across_m, across_n;
+
+  Grid(const Work& work, const Design& design)
+      : high(design.tile_m * design.cluster_m),
+        wide(design.tile_n * design.cluster_n),
+        across_m(ceil_div(work.m, high)),
+        across_n(ceil_div(work.n, wide)) {}
+};
+
+double distinct_bytes(const Grid& grid, const Work& work, const Design& design, double window) {
+  const double size = design.cluster_m * design.cluster_n;
+  const double k_bytes = std::min(design.tile_k, work.k) * work.element_bytes;
+  const double taken = std::clamp(window / size, 1.0, grid.across_m * grid.across_n);
+  const double inner = design.along_m ? grid.across_m : grid.across_n;
+  const double outer = design.along_m ? grid.across_n : grid.across_m;
+  const double group = std::min<double>(design.group, inner);
+  const bool one_band = taken <= group * outer;
+  const double bands = one_band ? 1 : ceil_div(taken, group * outer);
+  const double inner_tiles = one_band ? std::min(taken, group) : std::min(group * bands, inner);
+  const double outer_tiles = taken <= group ? 1 : std::min(ceil_div(taken, group), outer);
+  const double a_tiles = design.along_m ? inner_tiles : outer_tiles;
+  const double b_tiles = design.along_m ? outer_tiles : inner_tiles;
+  return k_bytes * (a_tiles * std::min(grid.high, work.m) + b_tiles * std::min(grid.wide, work.n)) /
+         (taken * size);
+}
+
 }  // namespace
 
 double distinct_bytes(const Work& work, const Design& design, double window) {
-  const double size = design.cluster_m * design.cluster_n;
-  const double high = design.tile_m * design.cluster_m;
-  const double wide = design.tile_n * design.cluster_n;
-  const double tiles_m = ceil_div(work.m, high);
-  const double tiles_n = ceil_div(work.n, wide);
-  const double k_bytes = std::min(design.tile_k, work.k) * work.element_bytes;
-  const double taken = std::clamp(window / size, 1.0, tiles_m * tiles_n);
-  const double inner = design.along_m ? tiles_m : tiles_n;
-  const double outer = design.along_m ? tiles_n : tiles_m;
-  const double group = std::min<double>(design.group, inner);
-  const double bands = std::max(ceil_div(taken, group * outer), 1.0);
-  const double inner_tiles = bands > 1 ? std::min(group * bands, inner) : std::min(taken, group);
-  const double outer_tiles = std::min(ceil_div(taken, group), outer);
-  const double a_tiles = design.along_m ? inner_tiles : outer_tiles;
-  const double b_tiles = design.along_m ? outer_tiles : inner_tiles;
-  return k_bytes * (a_tiles * std::min(high, work.m) + b_tiles * std::min(wide, work.n)) /
-         (taken * size);
+  return distinct_bytes(Grid(work, design), work, design, window);
 }
 
 Execution execute(const Work& work, const Design& design, const DeviceModel& device) {
   Execution e;
   const double size = design.cluster_m * design.cluster_n;
-  e.across_m = ceil_div(work.m, design.tile_m * design.cluster_m);
-  e.across_n = ceil_div(work.n, design.tile_n * design.cluster_n);
+  const Grid grid(work, design);
+  e.across_m = grid.across_m;
+  e.across_n = grid.across_n;
   e.clusters = std::max(e.across_m * e.across_n * work.l * design.split, 1.0);
   e.slots = std::max(live_clusters(design, device), 1.0);
   e.exact_waves = e.clusters / e.slots;
-  e.waves = std::ceil(e.exact_waves);
+  e.waves = ceil_div(e.clusters, e.slots);
   e.k_tiles = std::max(ceil_div(work.k, design.tile_k * design.split), 1.0);
   e.live_ctas = std::min(e.clusters, e.slots) * size;
 
@@ -66,12 +83,12 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
 
   // CTAs that share a multiprocessor share its arithmetic.
   const double together = std::max(design.ctas_per_multiprocessor, 1);
-  const double rounds = together > 1 ? std::ceil(e.clusters / device.multiprocessors) : e.waves;
+  const double rounds = together > 1 ? ceil_div(e.clusters, device.multiprocessors) : e.waves;
   const double clock = 1 / device.clock_hz;
   e.arithmetic = rounds * e.k_tiles * design.stage_clocks * clock;
   e.loaded_bytes = e.clusters * size * e.k_tiles * own;
-  e.neighbour_bytes = distinct_bytes(work, design, kNeighbours);
-  e.wave_bytes = distinct_bytes(work, design, device.multiprocessors);
+  e.neighbour_bytes = distinct_bytes(grid, work, design, kNeighbours);
+  e.wave_bytes = distinct_bytes(grid, work, design, device.multiprocessors);
   const double l2_clocks =
       std::max(own / device.l2_per_clock, e.neighbour_bytes / device.l2_distinct_per_clock);
   e.l2 = rounds * e.k_tiles * l2_clocks * clock;
@@ -81,7 +98,7 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double stores =
       design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1) : rounds;
   e.store = stores * design.store_clocks * clock;
-  e.fill = design.start_clocks * clock * (together > 1 ? std::ceil(rounds / together) : 1.0);
+  e.fill = design.start_clocks * clock * (together > 1 ? ceil_div(rounds, together) : 1.0);
   e.launch = device.launch_seconds;
   const double overlapped =
       std::sqrt(e.arithmetic * e.arithmetic + e.l2 * e.l2 + e.memory * e.memory);

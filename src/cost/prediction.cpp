@@ -29,11 +29,10 @@ double caution(const Design& design) {
          (design.older_instructions ? kOlderInstructions : 1);
 }
 
-Plan with_knobs(Plan plan, const Knobs& knobs) {
+void set_knobs(Plan& plan, const Knobs& knobs) {
   plan.knobs = knobs;
   plan.design.along_m = knobs.raster == Knobs::Raster::along_m;
   plan.design.group = knobs.swizzle;
-  return plan;
 }
 
 double predicted_joules(const Plan& plan, const Execution& execution, double seconds) {

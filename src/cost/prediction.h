@@ -21,8 +21,8 @@ struct Plan {
   Knobs knobs;
 };
 
-/// The plan with other knobs.
-Plan with_knobs(Plan plan, const Knobs& knobs);
+/// Gives the plan and its design other knobs.
+void set_knobs(Plan& plan, const Knobs& knobs);
 
 /// What a prediction is multiplied by because it is uncertain. A library knows its own kernels:
 /// those that it offers later have to be predicted faster by as much before they are believed; so

@@ -48,7 +48,9 @@ cost::Plan plan_of(const TableEntry& entry, const GemmArguments& gemm,
   const Kernel kernel = kernel_by_name(entry.kernel);
   const auto* const kernel_class = dynamic_cast<const cuda::GemmClass*>(&kernel.kernel_class());
   if (kernel_class == nullptr) throw std::runtime_error(entry.kernel + ": no class with a model");
-  return cost::with_knobs(kernel_class->cost_plan(kernel.point(), gemm, device), entry.knobs);
+  cost::Plan plan = kernel_class->cost_plan(kernel.point(), gemm, device);
+  cost::set_knobs(plan, entry.knobs);
+  return plan;
 }
 
 Sample sample_of(const TableEntry& entry, int row, const GemmArguments& gemm,

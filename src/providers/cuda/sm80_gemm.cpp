@@ -177,14 +177,17 @@ class Sm80Gemm final : public GemmClass {
   cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
                        const cost::DeviceModel& device) const override {
     Sm80GemmConfig config = sm80_config(point);
-    const cost::Work work = cost::work_of(gemm, sm80_transposed(point), epilogue_traffic(gemm));
+    cost::Plan plan;
+    plan.family = cost::Family::sm80;
+    plan.work = cost::work_of(gemm, sm80_transposed(point), epilogue_traffic(gemm));
     const bool narrower = use_widest_copies(config, point, gemm);
-    cost::Design design = design_of(config, work, device);
-    design.narrower = narrower;
-    design.older_instructions = has_wgmma_kernel(config, device.target);
+    plan.design = design_of(config, plan.work, device);
+    plan.design.narrower = narrower;
+    plan.design.older_instructions = has_wgmma_kernel(config, device.target);
     Knobs knobs;
     knobs.swizzle = 8;
-    return cost::with_knobs({cost::Family::sm80, work, design, {}}, knobs);
+    cost::set_knobs(plan, knobs);
+    return plan;
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,

@@ -192,12 +192,15 @@ class Sm90Gemm final : public GemmClass {
   cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
                        const cost::DeviceModel& /*device*/) const override {
     Sm90GemmConfig config = sm90_config(point);
-    const cost::Work work = cost::work_of(gemm, sm90_transposed(point), epilogue_traffic(gemm));
+    cost::Plan plan;
+    plan.family = cost::Family::sm90;
+    plan.work = cost::work_of(gemm, sm90_transposed(point), epilogue_traffic(gemm));
     const bool narrower = !config.tma_store && takes_tma_stores(point, gemm);
     if (narrower) config.tma_store = true;
-    cost::Design design = sm90_design(config, work);
-    design.narrower = narrower;
-    return cost::with_knobs({cost::Family::sm90, work, design, {}}, sm90_knobs(config, work));
+    plan.design = sm90_design(config, plan.work);
+    plan.design.narrower = narrower;
+    cost::set_knobs(plan, sm90_knobs(config, plan.work));
+    return plan;
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,

@@ -148,7 +148,8 @@ TEST(Prediction, MoreProductsAndMoreLoadsTakeMoreJoules) {
 }
 
 TEST(Prediction, KnobsArePartOfThePlan) {
-  const Plan plan = with_knobs({}, {.raster = Knobs::Raster::along_n, .swizzle = 4});
+  Plan plan;
+  set_knobs(plan, {.raster = Knobs::Raster::along_n, .swizzle = 4});
   EXPECT_FALSE(plan.design.along_m);
   EXPECT_EQ(plan.design.group, 4);
   EXPECT_EQ(plan.knobs.swizzle, 4);
