@@ -83,7 +83,9 @@ class Kernel {
   std::string emit(Emission what, Target target, const CompileOptions& options = {}) const;
 
   /// Compiles where that has not been done, launches, and returns; on a cpu target the output is
-  /// complete then. Throws Error{unsupported} with supports()'s reason.
+  /// complete then. Code that has been launched on a GPU stays loaded until the process ends, so
+  /// that neither kernel nor artifact must outlive a launch or a captured graph. Throws Error
+  /// {unsupported} with supports()'s reason.
   void run(const RuntimeArguments& arguments, const RunOptions& options = {}) const;
   void run(const RuntimeArguments& arguments, const Artifact& artifact,
            const RunOptions& options = {}) const;

@@ -75,10 +75,10 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
   }
 }
 
-BoundPlan::BoundPlan(const LaunchPlan& plan, std::shared_ptr<LoadedUnit> unit, CUcontext context,
+BoundPlan::BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
                      bool programmatic)
     : table_(driver()),
-      unit_(std::move(unit)),
+      unit_(unit),
       context_(context),
       programmatic_(programmatic),
       plan_(plan) {}
@@ -88,11 +88,11 @@ void BoundPlan::launch(void* stream) {
   CUcontext current = nullptr;
   table_.check(table_.ctx_get_current(&current), "cuCtxGetCurrent");
   if (current == context_) {
-    start_plan(table_, plan_, *unit_, target, programmatic_);
+    start_plan(table_, plan_, unit_, target, programmatic_);
     return;
   }
   const ContextScope scope(context_);
-  start_plan(table_, plan_, *unit_, target, programmatic_);
+  start_plan(table_, plan_, unit_, target, programmatic_);
 }
 
 }  // namespace estoc::jit

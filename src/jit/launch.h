@@ -1,8 +1,6 @@
 // Starting the steps of a plan on a stream.
 #pragma once
 
-#include <memory>
-
 #include "estoc/cuda_kernel_class.hpp"
 #include "jit/loaded_unit.h"
 
@@ -21,14 +19,14 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
 class BoundPlan final : public Launch {
  public:
   /// `context` is the current one and the plan prepared for it.
-  BoundPlan(const LaunchPlan& plan, std::shared_ptr<LoadedUnit> unit, CUcontext context,
+  BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
             bool programmatic);
 
   void launch(void* stream) override;
 
  private:
   const DriverTable& table_;
-  std::shared_ptr<LoadedUnit> unit_;
+  const LoadedUnit& unit_;
   CUcontext context_;
   bool programmatic_;
   LaunchPlan plan_;

@@ -23,6 +23,7 @@ std::vector<Feature> context_features();     ///< contexts.cpp
 std::vector<Feature> cluster_features();     ///< clusters.cpp
 std::vector<Feature> failure_features();     ///< failures.cpp
 std::vector<Feature> judging_features();     ///< judging.cpp
+std::vector<Feature> lifetime_features();    ///< lifetimes.cpp
 std::vector<Feature> measuring_features();   ///< measuring.cpp
 std::vector<Feature> all_features();
 

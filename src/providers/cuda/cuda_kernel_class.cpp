@@ -32,16 +32,16 @@ class CudaObject final : public CompiledObject {
   const CompiledCode* code() const override { return &unit_->code; }
   Target target() const { return unit_->target; }
 
-  const std::shared_ptr<jit::LoadedUnit>& loaded() const {
-    std::call_once(once_, [this] { loaded_ = std::make_shared<jit::LoadedUnit>(unit_, entries_); });
-    return loaded_;
+  jit::LoadedUnit& loaded() const {
+    std::call_once(once_, [this] { loaded_ = &jit::LoadedUnit::of(*unit_, entries_); });
+    return *loaded_;
   }
 
  private:
   std::shared_ptr<const jit::Unit> unit_;
   std::vector<std::string> entries_;
   mutable std::once_flag once_;
-  mutable std::shared_ptr<jit::LoadedUnit> loaded_;
+  mutable jit::LoadedUnit* loaded_ = nullptr;
 };
 
 std::string kernel_name(const KernelClass& kernel_class, const DesignPoint& point) {
@@ -99,11 +99,11 @@ void make_plan(const CudaKernelClass& kernel_class, const DesignPoint& point, co
     workspace = jit::provide_workspace(workspace, bytes, device, options.stream);
   }
   kernel_class.plan(point, knobs, arguments, workspace, plan);
-  if (!jit::prepare_plan(plan, *object.loaded(), device, context)) return;
+  if (!jit::prepare_plan(plan, object.loaded(), device, context)) return;
   // A grid of clusters is right whatever its size, but quicker where all of them run at once.
   plan = LaunchPlan(plan.device());
   kernel_class.plan(point, knobs, arguments, workspace, plan);
-  (void)jit::prepare_plan(plan, *object.loaded(), device, context);
+  (void)jit::prepare_plan(plan, object.loaded(), device, context);
 }
 
 }  // namespace
@@ -186,7 +186,7 @@ void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
   const jit::ContextScope scope(arguments.device().index);
   LaunchPlan plan(jit::plan_device(arguments.device().index));
   make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
-  jit::start_plan(jit::driver(), plan, *compiled.loaded(),
+  jit::start_plan(jit::driver(), plan, compiled.loaded(),
                   static_cast<jit::CUstream>(options.stream),
                   options.programmatic && waits_for_dependencies());
 }
