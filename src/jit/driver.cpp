@@ -61,6 +61,7 @@ bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& mis
   get(t.stream_destroy, "cuStreamDestroy_v2");
   get(t.stream_synchronize, "cuStreamSynchronize");
   get(t.stream_get_ctx, "cuStreamGetCtx");
+  get(t.stream_get_id, "cuStreamGetId");
   get(t.stream_is_capturing, "cuStreamIsCapturing");
   get(t.stream_begin_capture, "cuStreamBeginCapture_v2");
   get(t.stream_end_capture, "cuStreamEndCapture");
@@ -281,6 +282,14 @@ Target device_target(int index) {
     throw Error(ErrorKind::driver, fmt::format("device cuda:{}: {}", index, reason));
   }
   return all[static_cast<std::size_t>(index)].target;
+}
+
+int current_device() {
+  CUdevice handle = -1;
+  if (driver().ctx_get_device(&handle) != kCudaSuccess) return -1;
+  const std::vector<CUdevice>& all = handles();
+  const auto found = std::find(all.begin(), all.end(), handle);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
 }
 
 ContextScope::ContextScope(int device) {

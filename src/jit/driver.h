@@ -67,6 +67,7 @@ struct DriverTable {
   CUresult (*stream_destroy)(CUstream);
   CUresult (*stream_synchronize)(CUstream);
   CUresult (*stream_get_ctx)(CUstream, CUcontext*);
+  CUresult (*stream_get_id)(CUstream, unsigned long long* id);
   CUresult (*stream_is_capturing)(CUstream, int* status);
   CUresult (*stream_begin_capture)(CUstream, int mode);
   CUresult (*stream_end_capture)(CUstream, CUgraph*);
@@ -126,6 +127,10 @@ const std::vector<DeviceInfo>& devices();
 /// Target of a device: the architecture-specific variant from compute capability 9.0 on. Throws
 /// Error{driver} when there is no such device.
 Target device_target(int index);
+
+/// Index of the current context's device; -1 where there is no context, or its device is none of
+/// devices().
+int current_device();
 
 /// Makes the primary context of a device, or the current context where it belongs to that device,
 /// current for the lifetime of the object, and restores what was current before.

@@ -3,6 +3,7 @@
 
 #include "estoc/cuda_kernel_class.hpp"
 #include "jit/loaded_unit.h"
+#include "jit/stream.h"
 
 namespace estoc::jit {
 
@@ -20,7 +21,7 @@ class BoundPlan final : public Launch {
  public:
   /// `context` is the current one and the plan prepared for it.
   BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
-            bool programmatic);
+            const BoundStream& stream, bool programmatic);
 
   void launch(void* stream) override;
 
@@ -28,6 +29,7 @@ class BoundPlan final : public Launch {
   const DriverTable& table_;
   const LoadedUnit& unit_;
   CUcontext context_;
+  BoundStream stream_;
   bool programmatic_;
   LaunchPlan plan_;
 };

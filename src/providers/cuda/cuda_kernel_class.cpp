@@ -170,11 +170,15 @@ std::unique_ptr<Launch> CudaKernelClass::bind(const DesignPoint& point, const Kn
                                               const BindOptions& options) const {
   const CudaObject& compiled = as_cuda(object.get());
   require_device(arguments, compiled.target());
-  const jit::ContextScope scope(arguments.device().index);
-  LaunchPlan plan(jit::plan_device(arguments.device().index));
+  const int device = arguments.device().index;
+  const jit::LaunchScope scope(device, options.stream);
+  LaunchPlan plan(jit::plan_device(device));
   make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
-  return std::make_unique<jit::BoundPlan>(plan, compiled.loaded(), scope.context(),
-                                          options.programmatic && waits_for_dependencies());
+  const bool has_workspace = workspace_size(point, knobs, arguments) > 0;
+  return std::make_unique<jit::BoundPlan>(
+      plan, compiled.loaded(), scope.context(),
+      jit::BoundStream(scope.context(), device, options.stream, has_workspace),
+      options.programmatic && waits_for_dependencies());
 }
 
 void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
@@ -183,7 +187,7 @@ void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
                           const BindOptions& options) const {
   const CudaObject& compiled = as_cuda(object.get());
   require_device(arguments, compiled.target());
-  const jit::ContextScope scope(arguments.device().index);
+  const jit::LaunchScope scope(arguments.device().index, options.stream);
   LaunchPlan plan(jit::plan_device(arguments.device().index));
   make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
   jit::start_plan(jit::driver(), plan, compiled.loaded(),
