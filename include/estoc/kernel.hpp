@@ -54,13 +54,15 @@ class Kernel {
   std::optional<double> predicted_seconds() const { return predicted_seconds_; }
 
   /// Whether the kernel can carry out `arguments`; on failure the reason. Never throws. `target`
-  /// defaults to the one the kernel was found for, else to the device of the operands.
+  /// defaults to the one the kernel was found for, else to the device of the operands. Operands
+  /// with data on a device that code for that target does not run on are a failure, as for run().
   Status supports(const RuntimeArguments& arguments,
                   std::optional<Target> target = std::nullopt) const noexcept;
 
   /// What the class's prediction for `arguments` is made of: KernelClass::predict_parts(). Empty
   /// when the class does not say, and for arguments that the kernel does not support. `target`
-  /// defaults as in supports(). Throws what the class throws.
+  /// defaults to the one the kernel was found for, else to the device of the operands. Throws what
+  /// the class throws.
   std::vector<PredictionPart> prediction_parts(const RuntimeArguments& arguments,
                                                std::optional<Target> target = std::nullopt) const;
 

@@ -11,6 +11,10 @@ std::optional<Target> current_device_target(int index) {
   return devices[static_cast<std::size_t>(index)].target;
 }
 
+bool runs_on(Target target, Target device) {
+  return target.is_cpu() == device.is_cpu() && target.cc() == device.cc();
+}
+
 std::optional<Target> target_of(Device device) {
   return device.is_cpu() ? Target::cpu() : current_device_target(device.index);
 }
