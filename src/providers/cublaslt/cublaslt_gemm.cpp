@@ -285,7 +285,7 @@ class CublasltGemm final : public KernelClass {
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
-    const cost::DeviceModel& device = cost::device_model(target);
+    const cost::DeviceModel& device = cost::device_model(target, arguments.device());
     const cost::Plan plan = plan_of(point, static_cast<const GemmArguments&>(arguments), target);
     return cost::predict(plan, device);
   }
@@ -295,7 +295,7 @@ class CublasltGemm final : public KernelClass {
                                             Target target) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     std::vector<PredictionPart> parts = cost::prediction_parts(
-        plan_of(point, gemm, target), cost::device_model(target));
+        plan_of(point, gemm, target), cost::device_model(target, gemm.device()));
     // The library's own figure takes the place of the model's.
     std::erase_if(parts, [](const PredictionPart& part) { return part.name == "waves"; });
     for (PredictionPart& part :
@@ -357,7 +357,7 @@ class CublasltGemm final : public KernelClass {
   cost::Plan plan_of(const DesignPoint& point, const GemmArguments& gemm, Target target) const {
     return lt_plan(facts(point, gemm, device_for(gemm, target)), point.dtype(Role::a_dtype),
                    choices_.formulation(point), choices_.answer(point), gemm,
-                   cost::device_model(target));
+                   cost::device_model(target, gemm.device()));
   }
 
   /// What is known of the kernel's answer, until this thread asks again; nothing where there is no
