@@ -194,13 +194,19 @@ std::vector<DeviceInfo> read_devices() {
   if (state.table == nullptr) return found;
   int count = 0;
   if (state.table->device_get_count(&count) != kCudaSuccess) return found;
-  for (int index = 0; index < count; ++index)
-    found.push_back(read_device(*state.table, index));
+  for (int index = 0; index < count; ++index) {
+    try {
+      found.push_back(read_device(*state.table, index));
+    } catch (const DriverError& error) {
+      found.push_back({.index = index, .name = error.what(), .uuid = {}});
+    }
+  }
   return found;
 }
 
 // Retained once for the life of the process; released by the driver at exit.
 CUcontext primary_context(int device) {
+  (void)device_target(device);  // names the device that is missing
   static std::mutex mutex;
   static std::vector<CUcontext> contexts;
   const std::lock_guard lock(mutex);
@@ -220,8 +226,9 @@ CUcontext primary_context(int device) {
 const std::vector<CUdevice>& handles() {
   static const auto* all = new std::vector<CUdevice>([] {
     std::vector<CUdevice> found(devices().size());
-    for (std::size_t i = 0; i < found.size(); ++i)
-      driver().check(driver().device_get(&found[i], static_cast<int>(i)), "cuDeviceGet");
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (driver().device_get(&found[i], static_cast<int>(i)) != kCudaSuccess) found[i] = -1;
+    }
     return found;
   }());
   return *all;
@@ -281,7 +288,11 @@ Target device_target(int index) {
                                    : fmt::format("there are {} CUDA devices", all.size());
     throw Error(ErrorKind::driver, fmt::format("device cuda:{}: {}", index, reason));
   }
-  return all[static_cast<std::size_t>(index)].target;
+  const DeviceInfo& device = all[static_cast<std::size_t>(index)];
+  if (device.target.is_cpu()) {
+    throw Error(ErrorKind::driver, fmt::format("device cuda:{}: {}", index, device.name));
+  }
+  return device.target;
 }
 
 int current_device() {

@@ -125,7 +125,7 @@ const DriverTable& driver();
 const std::vector<DeviceInfo>& devices();
 
 /// Target of a device: the architecture-specific variant from compute capability 9.0 on. Throws
-/// Error{driver} when there is no such device.
+/// Error{driver} when there is no such device, and for one that cannot be used.
 Target device_target(int index);
 
 /// Index of the current context's device; -1 where there is no context, or its device is none of
