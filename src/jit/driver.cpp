@@ -18,6 +18,14 @@ constexpr int kOldestDriver = 12000;
 
 std::atomic<bool> forked{false};
 
+LibrarySpec driver_spec() {
+  return {.what = "CUDA driver",
+          .file_names = {"libcuda.so.1"},
+          .explicit_variable = {},
+          .pip_package = {},
+          .part_of_toolkit = false};
+}
+
 bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& missing) {
   auto get = [&](auto*& function, const char* name) {
     if (!library.load(function, name) && missing.empty()) missing = name;
@@ -117,12 +125,7 @@ const Opened& opened() {
   static const Opened* instance = [] {
     auto* result = new Opened;
     DriverTable& table = result->table;
-    const LibrarySpec spec{.what = "CUDA driver",
-                           .file_names = {"libcuda.so.1"},
-                           .explicit_variable = {},
-                           .pip_package = {},
-                           .part_of_toolkit = false};
-    const auto library = SharedLibrary::find(spec);
+    const auto library = SharedLibrary::find(driver_spec());
     std::string missing;
     if (!library) {
       result->problem = "the CUDA driver (libcuda.so.1) is not installed";
@@ -293,6 +296,14 @@ Target device_target(int index) {
     throw Error(ErrorKind::driver, fmt::format("device cuda:{}: {}", index, device.name));
   }
   return device.target;
+}
+
+int installed_driver_version() {
+  int (*get_version)(int*) = nullptr;
+  int version = 0;
+  const auto library = SharedLibrary::find(driver_spec());
+  if (library && library->load(get_version, "cuDriverGetVersion")) get_version(&version);
+  return version;
 }
 
 int current_device() {

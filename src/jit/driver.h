@@ -121,6 +121,10 @@ DriverState driver_state();
 /// The table. Throws Error{driver} with the problem when there is none.
 const DriverTable& driver();
 
+/// CUDA version of the driver that is installed, 1000 * major + 10 * minor; 0 where there is none.
+/// Does not start the driver.
+int installed_driver_version();
+
 /// cuda_devices().
 const std::vector<DeviceInfo>& devices();
 

@@ -40,7 +40,10 @@ CUlibrary load(const DriverTable& table, const Unit& unit) {
   const CUresult result = table.library_load_data(&library, unit.code.bytes.c_str(), nullptr,
                                                   nullptr, 0, nullptr, nullptr, 0);
   if (result != kCudaSuccess) {
-    table.check(result, fmt::format("cuLibraryLoadData({}, {})", unit.name, unit.target.name()));
+    const std::string maker = unit.code.compiler.empty() ? "" : ", code of " + unit.code.compiler;
+    table.check(result, fmt::format("cuLibraryLoadData({}, {}{}, driver for CUDA {}.{})", unit.name,
+                                    unit.target.name(), maker, table.version / 1000,
+                                    table.version % 1000 / 10));
   }
   return library;
 }
