@@ -34,9 +34,8 @@ double median(std::vector<double> values) {
 class BareLaunch {
  public:
   BareLaunch(const Kernel& kernel, const RuntimeArguments& arguments, const Artifact& artifact)
-      : unit_(std::make_shared<const jit::Unit>(
-                  jit::Unit{kernel.name(), artifact.target(), *artifact.code()}),
-              {"estoc_kernel"}) {
+      : unit_(jit::LoadedUnit::of({kernel.name(), artifact.target(), *artifact.code()},
+                                  {"estoc_kernel"})) {
     const auto& kernel_class = dynamic_cast<const CudaKernelClass&>(kernel.kernel_class());
     kernel_class.plan(kernel.point(), kernel.knobs(), arguments, {}, plan_);
     const jit::ContextScope scope(arguments.device().index);
@@ -63,7 +62,7 @@ class BareLaunch {
 
  private:
   const jit::DriverTable& table_ = jit::driver();
-  jit::LoadedUnit unit_;
+  jit::LoadedUnit& unit_;
   LaunchPlan plan_;
   jit::CUlaunchConfig config_{};
   std::array<void*, LaunchPlan::kMostParameters> parameters_{};

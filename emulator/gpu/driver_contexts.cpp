@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "driver_state.h"
+#include "execution.h"
 
 #define ESTOC_DRIVER_CALL extern "C" __attribute__((visibility("default"))) CUresult
 
@@ -29,6 +30,8 @@ constexpr std::array kErrors{
     ErrorText{0, "CUDA_SUCCESS", "no error"},
     ErrorText{1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     ErrorText{2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    ErrorText{kDeviceUnavailable, "CUDA_ERROR_DEVICE_UNAVAILABLE",
+              "CUDA-capable device(s) is/are busy or unavailable"},
     ErrorText{100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     ErrorText{kInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     ErrorText{kInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "the kernel image is invalid"},
@@ -45,6 +48,8 @@ constexpr std::array kErrors{
     ErrorText{kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     ErrorText{kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
               "operation not permitted when stream is capturing"},
+    ErrorText{kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+              "operation failed due to a previous error during capture"},
 };
 
 const ErrorText* error_of(CUresult code) {
@@ -55,6 +60,12 @@ const ErrorText* error_of(CUresult code) {
 
 bool is_device(CUdevice device) {
   return device >= 0 && static_cast<std::size_t>(device) < state().devices.size();
+}
+
+CUresult check_device(CUdevice device) {
+  if (!is_device(device)) return kInvalidDevice;
+  const bool lost = state().devices[static_cast<std::size_t>(device)].lost;
+  return lost ? kDeviceUnavailable : kCudaSuccess;
 }
 
 VirtualDevice& device_of(CUcontext context) {
@@ -116,15 +127,15 @@ ESTOC_DRIVER_CALL cuDeviceGet(CUdevice* device, int ordinal) {
 }
 
 ESTOC_DRIVER_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
-  if (!is_device(device)) return kInvalidDevice;
-  std::snprintf(name, static_cast<std::size_t>(length), "Virtual GPU %s",
-                state().devices[static_cast<std::size_t>(device)].target.name().c_str());
+  if (const CUresult result = check_device(device); result != kCudaSuccess) return result;
+  std::snprintf(name, static_cast<std::size_t>(length), "%s",
+                state().devices[static_cast<std::size_t>(device)].name.c_str());
   return kCudaSuccess;
 }
 
 // Figures of small parts of real chips: what a kernel may ask for is as there, their number is not.
 ESTOC_DRIVER_CALL cuDeviceGetAttribute(int* value, jit::DeviceAttribute which, CUdevice device) {
-  if (!is_device(device)) return kInvalidDevice;
+  if (const CUresult result = check_device(device); result != kCudaSuccess) return result;
   const int cc = state().devices[static_cast<std::size_t>(device)].target.cc();
   const bool hopper = cc >= 90;
   switch (which) {
@@ -164,18 +175,18 @@ ESTOC_DRIVER_CALL cuDeviceGetAttribute(int* value, jit::DeviceAttribute which, C
 
 ESTOC_DRIVER_CALL cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
   *bytes = kDeviceBytes;
-  return is_device(device) ? kCudaSuccess : kInvalidDevice;
+  return check_device(device);
 }
 
 ESTOC_DRIVER_CALL cuDeviceGetUuid_v2(jit::CUuuid* uuid, CUdevice device) {
-  if (!is_device(device)) return kInvalidDevice;
+  if (const CUresult result = check_device(device); result != kCudaSuccess) return result;
   *uuid = {};
   uuid->bytes[15] = static_cast<unsigned char>(device + 1);
   return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  if (!is_device(device)) return kInvalidDevice;
+  if (const CUresult result = check_device(device); result != kCudaSuccess) return result;
   const std::lock_guard lock(state().mutex);
   VirtualDevice& owner = state().devices[static_cast<std::size_t>(device)];
   if (owner.primary == nullptr) owner.primary = new_context(device);
@@ -188,7 +199,7 @@ ESTOC_DRIVER_CALL cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 }
 
 ESTOC_DRIVER_CALL cuCtxCreate_v2(CUcontext* context, unsigned /*flags*/, CUdevice device) {
-  if (!is_device(device)) return kInvalidDevice;
+  if (const CUresult result = check_device(device); result != kCudaSuccess) return result;
   const std::lock_guard lock(state().mutex);
   *context = new_context(device);
   context_stack().push_back(*context);
@@ -245,12 +256,14 @@ ESTOC_DRIVER_CALL cuCtxGetId(CUcontext context, unsigned long long* id) {
 }
 
 ESTOC_DRIVER_CALL cuCtxSynchronize() {
-  return usable_context();
+  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
+  return refuse_while_capturing();
 }
 
 ESTOC_DRIVER_CALL cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
   if (bytes == 0) return kCudaErrorInvalidValue;
+  if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
   const std::lock_guard lock(state().mutex);
   VirtualDevice& device = device_of(current_context());
   if (bytes > kDeviceBytes - device.used) return jit::kCudaErrorOutOfMemory;
@@ -263,6 +276,7 @@ ESTOC_DRIVER_CALL cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
 }
 
 ESTOC_DRIVER_CALL cuMemFree_v2(CUdeviceptr address) {
+  if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
   const std::lock_guard lock(state().mutex);
   const auto found = state().memory.find(address);
   if (found == state().memory.end()) return kCudaErrorInvalidValue;

@@ -1,4 +1,4 @@
-// The virtual driver's calls about code, launches, streams, graphs and events.
+// The virtual driver's calls about code, launches and events.
 #include "execution.h"
 
 #include <dlfcn.h>
@@ -65,7 +65,16 @@ void fail_context(const Launch& launch, const emulator::Report& report) {
   launch.context->failure = refuse(code, report.findings.front().text());
 }
 
+CUresult refuse_unloaded(const Launch& launch) {
+  const std::lock_guard lock(state().mutex);
+  launch.context->failure =
+      refuse(kLaunchFailed, "the library of kernel " + launch.kernel->library->name +
+                                " was unloaded, and something still launches it");
+  return kLaunchFailed;
+}
+
 CUresult execute(const Launch& launch, void** parameters) {
+  if (launch.kernel->library->unloaded) return refuse_unloaded(launch);
   emulator::Options options;
   options.kernel_name = launch.kernel->library->name;
   options.cluster = launch.cluster;
@@ -164,18 +173,6 @@ std::unique_ptr<jit::KernelHandle> build(jit::LibraryHandle& library, const std:
 
 }  // namespace
 
-CUresult check_stream(CUstream stream) {
-  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
-  if (stream == nullptr || stream->context == current_context()) return kCudaSuccess;
-  return refuse(kInvalidHandle, "the stream is another context's");
-}
-
-CUresult submit(CUstream stream, std::function<CUresult()> step) {
-  if (stream == nullptr || stream->capturing == nullptr) return step();
-  stream->capturing->steps.push_back(std::move(step));
-  return kCudaSuccess;
-}
-
 ESTOC_DRIVER_CALL cuLibraryLoadData(jit::CUlibrary* library, const void* code, int*, void**,
                                     unsigned, int*, void**, unsigned) {
   auto loaded = std::make_unique<jit::LibraryHandle>();
@@ -190,8 +187,11 @@ ESTOC_DRIVER_CALL cuLibraryLoadData(jit::CUlibrary* library, const void* code, i
   return kCudaSuccess;
 }
 
+// A graph that launches from it is found out when it is replayed; on a card that ends the process.
 ESTOC_DRIVER_CALL cuLibraryUnload(jit::CUlibrary library) {
-  delete library;
+  if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
+  if (library->unloaded) return kCudaErrorInvalidValue;
+  library->unloaded = true;
   return kCudaSuccess;
 }
 
@@ -266,9 +266,12 @@ ESTOC_DRIVER_CALL cuOccupancyMaxActiveClusters(int* clusters, jit::CUfunction fu
 
 ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUkernel kernel,
                                    void** parameters, void** /*extra*/) {
-  if (const CUresult result = check_stream(config->stream); result != kCudaSuccess) return result;
+  // As the kernel belongs to no context, it runs in that of the stream.
+  const jit::StreamHandle* const stream = resolve(config->stream);
+  const CUcontext context = stream != nullptr ? stream->context : current_context();
+  if (const CUresult result = usable_context(context); result != kCudaSuccess) return result;
   Launch launch{.kernel = kernel,
-                .context = current_context(),
+                .context = context,
                 .grid = {config->grid_x, config->grid_y, config->grid_z},
                 .block = {config->block_x, config->block_y, config->block_z},
                 .shared_bytes = config->shared_bytes};
@@ -276,9 +279,7 @@ ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUker
     return result;
   }
   if (const CUresult result = check_launch(launch); result != kCudaSuccess) return result;
-  if (config->stream == nullptr || config->stream->capturing == nullptr) {
-    return execute(launch, parameters);
-  }
+  if (stream == nullptr || stream->capture == nullptr) return execute(launch, parameters);
   return submit(config->stream,
                 [launch, copies = Parameters(kernel->parameter_sizes, parameters)]() mutable {
                   return execute(launch, copies.addresses().data());
@@ -317,69 +318,6 @@ ESTOC_DRIVER_CALL cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::si
     std::memmove(std::bit_cast<void*>(to), std::bit_cast<const void*>(from), bytes);
     return kCudaSuccess;
   });
-}
-
-ESTOC_DRIVER_CALL cuStreamCreate(CUstream* stream, unsigned /*flags*/) {
-  if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
-  *stream = new jit::StreamHandle{current_context(), nullptr};
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuStreamDestroy_v2(CUstream stream) {
-  delete stream;
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuStreamSynchronize(CUstream stream) {
-  if (stream == nullptr) return usable_context();
-  if (stream->capturing != nullptr) return kCaptureUnsupported;
-  const std::lock_guard lock(state().mutex);
-  return stream->context->failure;
-}
-
-ESTOC_DRIVER_CALL cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  *context = stream == nullptr ? current_context() : stream->context;
-  return *context == nullptr ? jit::kCudaErrorInvalidContext : kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuStreamIsCapturing(CUstream stream, int* status) {
-  *status = stream != nullptr && stream->capturing != nullptr ? 1 : 0;
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuStreamBeginCapture_v2(CUstream stream, int /*mode*/) {
-  if (stream == nullptr || stream->capturing != nullptr) return kCaptureUnsupported;
-  stream->capturing = std::make_unique<jit::GraphHandle>();
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuStreamEndCapture(CUstream stream, jit::CUgraph* graph) {
-  if (stream == nullptr || stream->capturing == nullptr) return kCudaErrorInvalidValue;
-  *graph = stream->capturing.release();
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuGraphInstantiateWithFlags(jit::CUgraphExec* executable, jit::CUgraph graph,
-                                              unsigned long long /*flags*/) {
-  *executable = new jit::GraphExecHandle{graph->steps};
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuGraphLaunch(jit::CUgraphExec executable, CUstream stream) {
-  for (const auto& step : executable->steps) {
-    if (const CUresult result = submit(stream, step); result != kCudaSuccess) return result;
-  }
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuGraphExecDestroy(jit::CUgraphExec executable) {
-  delete executable;
-  return kCudaSuccess;
-}
-
-ESTOC_DRIVER_CALL cuGraphDestroy(jit::CUgraph graph) {
-  delete graph;
-  return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuEventCreate(jit::CUevent* event, unsigned /*flags*/) {

@@ -10,13 +10,23 @@
 namespace estoc::virtual_gpu {
 namespace {
 
+std::optional<VirtualDevice> described_device(const std::string& text) {
+  if (text == "lost") return VirtualDevice{.target = Target::cpu(), .name = {}, .lost = true};
+  const std::size_t colon = text.find(':');
+  const auto target = Target::parse(text.substr(0, colon));
+  if (!target) return std::nullopt;
+  const bool named = colon != std::string::npos;
+  return VirtualDevice{.target = *target,
+                       .name = named ? text.substr(colon + 1) : "Virtual GPU " + target->name()};
+}
+
 std::vector<VirtualDevice> described_devices() {
   std::vector<VirtualDevice> devices;
-  std::string names = core::env("ESTOC_VIRTUAL_GPU").value_or("sm_90a,sm_90a");
-  while (!names.empty()) {
-    const std::size_t end = std::min(names.find(','), names.size());
-    if (const auto target = Target::parse(names.substr(0, end))) devices.push_back({*target});
-    names.erase(0, end + 1);
+  std::string texts = core::env("ESTOC_VIRTUAL_GPU").value_or("sm_90a,sm_90a");
+  while (!texts.empty()) {
+    const std::size_t end = std::min(texts.find(','), texts.size());
+    if (auto device = described_device(texts.substr(0, end))) devices.push_back(std::move(*device));
+    texts.erase(0, end + 1);
   }
   return devices;
 }
@@ -55,7 +65,10 @@ CUcontext current_context() {
 }
 
 CUresult usable_context() {
-  const CUcontext context = current_context();
+  return usable_context(current_context());
+}
+
+CUresult usable_context(CUcontext context) {
   if (context == nullptr) return jit::kCudaErrorInvalidContext;
   const std::lock_guard lock(state().mutex);
   if (context->destroyed) return jit::kCudaErrorContextIsDestroyed;

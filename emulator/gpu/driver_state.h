@@ -34,6 +34,7 @@ using jit::CUdeviceptr;
 using jit::CUresult;
 using jit::CUstream;
 
+inline constexpr CUresult kDeviceUnavailable = 46;
 inline constexpr CUresult kInvalidDevice = 101;
 inline constexpr CUresult kInvalidImage = 200;
 inline constexpr CUresult kNoBinaryForGpu = 209;
@@ -43,9 +44,12 @@ inline constexpr CUresult kIllegalAddress = 700;
 inline constexpr CUresult kMisalignedAddress = 716;
 inline constexpr CUresult kLaunchFailed = 719;
 inline constexpr CUresult kCaptureUnsupported = 900;
+inline constexpr CUresult kCaptureInvalidated = 901;
 
 struct VirtualDevice {
   Target target;
+  std::string name;
+  bool lost = false;  ///< it answers nothing
   std::size_t used = 0;
   CUcontext primary = nullptr;
 };
@@ -70,7 +74,8 @@ inline constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;
 /// on cards.
 inline constexpr std::array kMultiprocessorGroups{5, 1};
 
-/// Devices as ESTOC_VIRTUAL_GPU names them by their targets, apart by commas; else two of sm_90a.
+/// Devices as ESTOC_VIRTUAL_GPU has them, apart by commas: TARGET, TARGET:NAME, or `lost` for one
+/// that is there and answers nothing; else two of sm_90a.
 State& state();
 
 CUcontext new_context(int device);
@@ -81,8 +86,9 @@ std::vector<CUcontext>& context_stack();
 /// The current context; null when there is none.
 CUcontext current_context();
 
-/// kCudaSuccess where the current context can be used.
+/// kCudaSuccess where a context can be used, the current one or that one; null is none.
 CUresult usable_context();
+CUresult usable_context(CUcontext context);
 
 /// kCudaSuccess where these bytes lie in one allocation, of any device.
 CUresult check_range(CUdeviceptr address, std::size_t bytes);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "driver_state.h"
@@ -18,6 +20,7 @@ struct LibraryHandle {
   Target target = Target::cpu();
   std::mutex mutex;  ///< one launch at a time: __shared__ variables are static in what is built
   std::vector<std::unique_ptr<KernelHandle>> kernels;
+  bool unloaded = false;  ///< it is kept, so that whoever still launches from it is found out
 };
 
 struct KernelHandle {
@@ -38,9 +41,18 @@ struct GraphExecHandle {
   std::vector<std::function<CUresult()>> steps;
 };
 
+/// What a stream captures, and whose calls can spoil that.
+struct Capture {
+  GraphHandle graph;
+  int mode = 0;  ///< CUstreamCaptureMode
+  std::thread::id thread;
+  std::atomic<bool> invalidated{false};
+};
+
 struct StreamHandle {
   CUcontext context = nullptr;
-  std::unique_ptr<GraphHandle> capturing;
+  unsigned long long id = 0;
+  std::unique_ptr<Capture> capture;
 };
 
 struct EventHandle {
@@ -51,10 +63,18 @@ struct EventHandle {
 
 namespace estoc::virtual_gpu {
 
+/// The stream behind a handle: null for the legacy one, the thread's own one of the current context
+/// for CU_STREAM_PER_THREAD.
+jit::StreamHandle* resolve(CUstream handle);
+
 /// Does `step` at once, or adds it to the graph that the stream captures.
-CUresult submit(CUstream stream, std::function<CUresult()> step);
+CUresult submit(CUstream handle, std::function<CUresult()> step);
 
 /// Whether `stream` is one of the current context's.
 CUresult check_stream(CUstream stream);
+
+/// For calls that may wait for the device: where a capture forbids them to this thread, that
+/// capture is spoilt and the call fails.
+CUresult refuse_while_capturing();
 
 }  // namespace estoc::virtual_gpu

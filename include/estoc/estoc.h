@@ -111,7 +111,8 @@ ESTOC_API estoc_status estoc_workspace_size(const estoc_artifact* artifact,
 ESTOC_API estoc_status estoc_run(const estoc_artifact* artifact, const estoc_arguments* arguments,
                                  void* stream, void* workspace, size_t workspace_bytes);
 
-/* Does once what every run repeats. The operands' memory and the workspace must outlive it. */
+/* Does once what every run repeats. The operands' memory and the workspace must outlive it. Where
+ * estoc_workspace_size() is not 0, it launches on `stream` alone. */
 ESTOC_API estoc_status estoc_bind(const estoc_artifact* artifact, const estoc_arguments* arguments,
                                   void* stream, void* workspace, size_t workspace_bytes,
                                   estoc_launch** launch);

@@ -16,7 +16,9 @@ class BoundKernel;
 
 /// Options of Kernel::run and Kernel::bind.
 struct RunOptions {
-  void* stream = nullptr;              ///< a CUstream; null is the device's null stream
+  /// A CUstream of the operands' device; null is the null stream of the context that is current, or
+  /// of the device's primary one.
+  void* stream = nullptr;
   Workspace workspace{};               ///< of workspace_size() bytes; a cpu kernel can do without
   int threads = 0;                     ///< host threads of a cpu kernel; 0: one for each core
   bool assume_supported_args = false;  ///< skip supports()
@@ -52,13 +54,15 @@ class Kernel {
   std::optional<double> predicted_seconds() const { return predicted_seconds_; }
 
   /// Whether the kernel can carry out `arguments`; on failure the reason. Never throws. `target`
-  /// defaults to the one the kernel was found for, else to the device of the operands.
+  /// defaults to the one the kernel was found for, else to the device of the operands. Operands
+  /// with data on a device that code for that target does not run on are a failure, as for run().
   Status supports(const RuntimeArguments& arguments,
                   std::optional<Target> target = std::nullopt) const noexcept;
 
   /// What the class's prediction for `arguments` is made of: KernelClass::predict_parts(). Empty
   /// when the class does not say, and for arguments that the kernel does not support. `target`
-  /// defaults as in supports(). Throws what the class throws.
+  /// defaults to the one the kernel was found for, else to the device of the operands. Throws what
+  /// the class throws.
   std::vector<PredictionPart> prediction_parts(const RuntimeArguments& arguments,
                                                std::optional<Target> target = std::nullopt) const;
 
@@ -83,12 +87,15 @@ class Kernel {
   std::string emit(Emission what, Target target, const CompileOptions& options = {}) const;
 
   /// Compiles where that has not been done, launches, and returns; on a cpu target the output is
-  /// complete then. Throws Error{unsupported} with supports()'s reason.
+  /// complete then. Code that has been launched on a GPU stays loaded until the process ends, so
+  /// that neither kernel nor artifact must outlive a launch or a captured graph. Throws Error
+  /// {unsupported} with supports()'s reason, Error{value} for a stream of another device.
   void run(const RuntimeArguments& arguments, const RunOptions& options = {}) const;
   void run(const RuntimeArguments& arguments, const Artifact& artifact,
            const RunOptions& options = {}) const;
 
-  /// Does once what every run repeats; the result launches any number of times.
+  /// Does once what every run repeats; the result launches any number of times. Where
+  /// workspace_size() is not 0, it launches on options.stream alone.
   BoundKernel bind(const RuntimeArguments& arguments, const Artifact& artifact,
                    const RunOptions& options = {}) const;
 
@@ -134,6 +141,9 @@ class Artifact {
 class BoundKernel {
  public:
   explicit BoundKernel(std::unique_ptr<Launch> launch) : launch_(std::move(launch)) {}
+  /// Throws Error{value} for a stream of another device than the operands', and for any but the one
+  /// that was given to bind when the kernel takes workspace: launches on two streams could use it
+  /// at the same time.
   void launch(void* stream = nullptr) { launch_->launch(stream); }
   /// Has later launches work on `arguments`, which differ from those it was bound to in addresses
   /// alone and are aligned as well. False, with nothing changed, where that takes a new bind.

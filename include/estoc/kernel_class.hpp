@@ -113,7 +113,7 @@ class Launch {
 /// What bind is given besides the kernel.
 struct BindOptions {
   Workspace workspace;
-  void* stream = nullptr;  ///< where the first launch will go
+  void* stream = nullptr;  ///< where the first launch will go; with workspace, all of them
   int threads = 0;         ///< host threads of a cpu kernel; 0: as many as there are cores
   /// The launch may begin before the kernel ahead of it on the stream has ended (programmatic
   /// dependent launch); classes whose device code does not wait for it ignore the wish.

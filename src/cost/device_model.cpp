@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cctype>
+#include <vector>
 
 #include "jit/driver.h"
 
@@ -82,15 +83,20 @@ bool has_words(std::string_view name, std::string_view part) {
   return (at == 0 || ends_word(at - 1)) && ends_word(at + part.size());
 }
 
+/// Of a device of that target that nobody knows.
+const DeviceModel& first_of_list(Target target) {
+  for (const DeviceModel& model : kModels) {
+    if (model.target.cc() == target.cc()) return model;
+  }
+  return target.cc() < 90 ? kModels[2] : kModels[0];
+}
+
 const DeviceModel& model_for(Target target) {
   for (const DeviceInfo& device : jit::devices()) {
     if (device.target.cc() != target.cc()) continue;
     if (const DeviceModel* known = find_device_model(device.name)) return *known;
   }
-  for (const DeviceModel& model : kModels) {
-    if (model.target.cc() == target.cc()) return model;
-  }
-  return target.cc() < 90 ? kModels[2] : kModels[0];
+  return first_of_list(target);
 }
 
 }  // namespace
@@ -100,6 +106,21 @@ const DeviceModel* find_device_model(std::string_view device_name) {
     if (has_words(device_name, model.name)) return &model;
   }
   return nullptr;
+}
+
+const DeviceModel& device_model(Target target, Device device) {
+  if (!device.is_cuda()) return device_model(target);
+  static const auto* by_index = new std::vector<const DeviceModel*>([] {
+    std::vector<const DeviceModel*> found;
+    for (const DeviceInfo& info : jit::devices())
+      found.push_back(find_device_model(info.name));
+    return found;
+  }());
+  const auto index = static_cast<std::size_t>(device.index);
+  const bool there = index < by_index->size();
+  if (!there || jit::devices()[index].target.cc() != target.cc()) return device_model(target);
+  const DeviceModel* const known = (*by_index)[index];
+  return known != nullptr ? *known : first_of_list(target);
 }
 
 const DeviceModel& device_model(Target target) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "estoc/target.hpp"
+#include "estoc/tensor.hpp"
 
 namespace estoc::cost {
 
@@ -30,6 +31,9 @@ struct DeviceModel {
 /// The model of this machine's first device of that target; for one that is unknown, or where there
 /// is none, that of the first device of the target in the list. Found once for each target.
 const DeviceModel& device_model(Target target);
+
+/// The model of `device`, where it is one of that target; else device_model(target).
+const DeviceModel& device_model(Target target, Device device);
 
 /// The model of the device of that name; null when there is none.
 const DeviceModel* find_device_model(std::string_view device_name);

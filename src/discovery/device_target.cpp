@@ -8,7 +8,12 @@ namespace estoc::discovery {
 std::optional<Target> current_device_target(int index) {
   const std::vector<DeviceInfo>& devices = cuda_devices();
   if (index < 0 || static_cast<std::size_t>(index) >= devices.size()) return std::nullopt;
-  return devices[static_cast<std::size_t>(index)].target;
+  const Target target = devices[static_cast<std::size_t>(index)].target;
+  return target.is_cpu() ? std::nullopt : std::optional(target);
+}
+
+bool runs_on(Target target, Target device) {
+  return target.is_cpu() == device.is_cpu() && target.cc() == device.cc();
 }
 
 std::optional<Target> target_of(Device device) {

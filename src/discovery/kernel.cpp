@@ -52,6 +52,16 @@ Status no_device(Device device) {
                                   device.name()));
 }
 
+/// Whether what was found for `found_for` runs where `arguments` have their data.
+Status check_device(const RuntimeArguments& arguments, Target found_for, Target actual) {
+  if (discovery::runs_on(found_for, actual)) return Status::success();
+  return Status::fail(
+      Reason::device,
+      fmt::format("operands: expected memory that a kernel for {} can reach, got {}{}",
+                  found_for.name(), arguments.device().name(),
+                  actual.is_cpu() ? "" : ", which is " + actual.name()));
+}
+
 /// The failure for a class that broke its promise not to throw; even words may be unaffordable.
 Status threw(const std::string& name, const char* message) noexcept {
   try {
@@ -232,9 +242,13 @@ bool Kernel::operator==(const Kernel& other) const {
 Status Kernel::supports(const RuntimeArguments& arguments,
                         std::optional<Target> target) const noexcept {
   try {
-    if (!target) target = target_ ? target_ : discovery::target_of(arguments.device());
-    if (!target) return no_device(arguments.device());
-    return check_all(*state_, knobs_, arguments, *target);
+    if (target) return check_all(*state_, knobs_, arguments, *target);
+    if (target_ && !arguments.has_data()) return check_all(*state_, knobs_, arguments, *target_);
+    const std::optional<Target> actual = discovery::target_of(arguments.device());
+    if (!actual) return no_device(arguments.device());
+    const Target chosen = target_.value_or(*actual);
+    if (Status status = check_device(arguments, chosen, *actual); !status) return status;
+    return check_all(*state_, knobs_, arguments, chosen);
   } catch (const std::exception& error) {
     return threw(state_->info().name, error.what());
   } catch (...) {
@@ -259,8 +273,9 @@ std::size_t Kernel::workspace_bound(const RuntimeArguments& largest) const {
 
 Artifact Kernel::compile(const RuntimeArguments& arguments, std::optional<Target> target,
                          const CompileOptions& options) const {
+  if (!target) target = target_;
   require(supports(arguments, target), name());
-  return compile_supported(resolve_target(arguments, target ? target : target_), options);
+  return compile_supported(resolve_target(arguments, target), options);
 }
 
 Status Kernel::check_compiles(Target target) const {

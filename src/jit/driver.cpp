@@ -18,6 +18,14 @@ constexpr int kOldestDriver = 12000;
 
 std::atomic<bool> forked{false};
 
+LibrarySpec driver_spec() {
+  return {.what = "CUDA driver",
+          .file_names = {"libcuda.so.1"},
+          .explicit_variable = {},
+          .pip_package = {},
+          .part_of_toolkit = false};
+}
+
 bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& missing) {
   auto get = [&](auto*& function, const char* name) {
     if (!library.load(function, name) && missing.empty()) missing = name;
@@ -61,6 +69,7 @@ bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& mis
   get(t.stream_destroy, "cuStreamDestroy_v2");
   get(t.stream_synchronize, "cuStreamSynchronize");
   get(t.stream_get_ctx, "cuStreamGetCtx");
+  get(t.stream_get_id, "cuStreamGetId");
   get(t.stream_is_capturing, "cuStreamIsCapturing");
   get(t.stream_begin_capture, "cuStreamBeginCapture_v2");
   get(t.stream_end_capture, "cuStreamEndCapture");
@@ -116,12 +125,7 @@ const Opened& opened() {
   static const Opened* instance = [] {
     auto* result = new Opened;
     DriverTable& table = result->table;
-    const LibrarySpec spec{.what = "CUDA driver",
-                           .file_names = {"libcuda.so.1"},
-                           .explicit_variable = {},
-                           .pip_package = {},
-                           .part_of_toolkit = false};
-    const auto library = SharedLibrary::find(spec);
+    const auto library = SharedLibrary::find(driver_spec());
     std::string missing;
     if (!library) {
       result->problem = "the CUDA driver (libcuda.so.1) is not installed";
@@ -193,13 +197,19 @@ std::vector<DeviceInfo> read_devices() {
   if (state.table == nullptr) return found;
   int count = 0;
   if (state.table->device_get_count(&count) != kCudaSuccess) return found;
-  for (int index = 0; index < count; ++index)
-    found.push_back(read_device(*state.table, index));
+  for (int index = 0; index < count; ++index) {
+    try {
+      found.push_back(read_device(*state.table, index));
+    } catch (const DriverError& error) {
+      found.push_back({.index = index, .name = error.what(), .uuid = {}});
+    }
+  }
   return found;
 }
 
 // Retained once for the life of the process; released by the driver at exit.
 CUcontext primary_context(int device) {
+  (void)device_target(device);  // names the device that is missing
   static std::mutex mutex;
   static std::vector<CUcontext> contexts;
   const std::lock_guard lock(mutex);
@@ -219,8 +229,9 @@ CUcontext primary_context(int device) {
 const std::vector<CUdevice>& handles() {
   static const auto* all = new std::vector<CUdevice>([] {
     std::vector<CUdevice> found(devices().size());
-    for (std::size_t i = 0; i < found.size(); ++i)
-      driver().check(driver().device_get(&found[i], static_cast<int>(i)), "cuDeviceGet");
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (driver().device_get(&found[i], static_cast<int>(i)) != kCudaSuccess) found[i] = -1;
+    }
     return found;
   }());
   return *all;
@@ -280,7 +291,27 @@ Target device_target(int index) {
                                    : fmt::format("there are {} CUDA devices", all.size());
     throw Error(ErrorKind::driver, fmt::format("device cuda:{}: {}", index, reason));
   }
-  return all[static_cast<std::size_t>(index)].target;
+  const DeviceInfo& device = all[static_cast<std::size_t>(index)];
+  if (device.target.is_cpu()) {
+    throw Error(ErrorKind::driver, fmt::format("device cuda:{}: {}", index, device.name));
+  }
+  return device.target;
+}
+
+int installed_driver_version() {
+  int (*get_version)(int*) = nullptr;
+  int version = 0;
+  const auto library = SharedLibrary::find(driver_spec());
+  if (library && library->load(get_version, "cuDriverGetVersion")) get_version(&version);
+  return version;
+}
+
+int current_device() {
+  CUdevice handle = -1;
+  if (driver().ctx_get_device(&handle) != kCudaSuccess) return -1;
+  const std::vector<CUdevice>& all = handles();
+  const auto found = std::find(all.begin(), all.end(), handle);
+  return found == all.end() ? -1 : static_cast<int>(found - all.begin());
 }
 
 ContextScope::ContextScope(int device) {

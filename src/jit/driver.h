@@ -67,6 +67,7 @@ struct DriverTable {
   CUresult (*stream_destroy)(CUstream);
   CUresult (*stream_synchronize)(CUstream);
   CUresult (*stream_get_ctx)(CUstream, CUcontext*);
+  CUresult (*stream_get_id)(CUstream, unsigned long long* id);
   CUresult (*stream_is_capturing)(CUstream, int* status);
   CUresult (*stream_begin_capture)(CUstream, int mode);
   CUresult (*stream_end_capture)(CUstream, CUgraph*);
@@ -120,12 +121,20 @@ DriverState driver_state();
 /// The table. Throws Error{driver} with the problem when there is none.
 const DriverTable& driver();
 
+/// CUDA version of the driver that is installed, 1000 * major + 10 * minor; 0 where there is none.
+/// Does not start the driver.
+int installed_driver_version();
+
 /// cuda_devices().
 const std::vector<DeviceInfo>& devices();
 
 /// Target of a device: the architecture-specific variant from compute capability 9.0 on. Throws
-/// Error{driver} when there is no such device.
+/// Error{driver} when there is no such device, and for one that cannot be used.
 Target device_target(int index);
+
+/// Index of the current context's device; -1 where there is no context, or its device is none of
+/// devices().
+int current_device();
 
 /// Makes the primary context of a device, or the current context where it belongs to that device,
 /// current for the lifetime of the object, and restores what was current before.

@@ -75,24 +75,26 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
   }
 }
 
-BoundPlan::BoundPlan(const LaunchPlan& plan, std::shared_ptr<LoadedUnit> unit, CUcontext context,
-                     bool programmatic)
+BoundPlan::BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
+                     const BoundStream& stream, bool programmatic)
     : table_(driver()),
-      unit_(std::move(unit)),
+      unit_(unit),
       context_(context),
+      stream_(stream),
       programmatic_(programmatic),
       plan_(plan) {}
 
 void BoundPlan::launch(void* stream) {
   const auto target = static_cast<CUstream>(stream);
+  stream_.require(table_, target);
   CUcontext current = nullptr;
   table_.check(table_.ctx_get_current(&current), "cuCtxGetCurrent");
   if (current == context_) {
-    start_plan(table_, plan_, *unit_, target, programmatic_);
+    start_plan(table_, plan_, unit_, target, programmatic_);
     return;
   }
   const ContextScope scope(context_);
-  start_plan(table_, plan_, *unit_, target, programmatic_);
+  start_plan(table_, plan_, unit_, target, programmatic_);
 }
 
 }  // namespace estoc::jit

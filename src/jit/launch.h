@@ -1,10 +1,9 @@
 // Starting the steps of a plan on a stream.
 #pragma once
 
-#include <memory>
-
 #include "estoc/cuda_kernel_class.hpp"
 #include "jit/loaded_unit.h"
+#include "jit/stream.h"
 
 namespace estoc::jit {
 
@@ -21,15 +20,16 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
 class BoundPlan final : public Launch {
  public:
   /// `context` is the current one and the plan prepared for it.
-  BoundPlan(const LaunchPlan& plan, std::shared_ptr<LoadedUnit> unit, CUcontext context,
-            bool programmatic);
+  BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
+            const BoundStream& stream, bool programmatic);
 
   void launch(void* stream) override;
 
  private:
   const DriverTable& table_;
-  std::shared_ptr<LoadedUnit> unit_;
+  const LoadedUnit& unit_;
   CUcontext context_;
+  BoundStream stream_;
   bool programmatic_;
   LaunchPlan plan_;
 };

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -17,16 +16,18 @@ namespace estoc::jit {
 /// can be launched on every device of the unit's architecture.
 class LoadedUnit {
  public:
-  /// Loads the unit's code and finds the entries in it. Throws DriverError, for an architecture
-  /// that does not match too, and Error{not_found} for an entry that is not there.
-  LoadedUnit(std::shared_ptr<const Unit> unit, const std::vector<std::string>& entries);
-  ~LoadedUnit();
+  /// The unit's code as the driver has it, with these entries; the same object for all units of
+  /// equal code. It is loaded when it is first asked for and stays loaded until the process ends: a
+  /// captured graph launches it without asking, and to unload code waits for it, or ends a capture.
+  /// Throws DriverError, for an architecture that does not match too, and Error{not_found} for an
+  /// entry that is not there.
+  static LoadedUnit& of(const Unit& unit, const std::vector<std::string>& entries);
+
   LoadedUnit(const LoadedUnit&) = delete;
   LoadedUnit& operator=(const LoadedUnit&) = delete;
 
   CUkernel entry(std::size_t index) const { return entries_[index].kernel; }
   std::size_t entries() const { return entries_.size(); }
-  const Unit& unit() const { return *unit_; }
 
   /// Brings an entry to `device`, whose context `context` is current, so that a first launch may be
   /// captured into a graph, and allows it `shared_bytes` of dynamic shared memory. Cheap when done
@@ -34,7 +35,7 @@ class LoadedUnit {
   void prepare(std::size_t entry, int device, CUcontext context, unsigned shared_bytes);
 
  private:
-  // Of one entry; contexts beyond those are loaded at their first launch.
+  // Of one entry; the contexts that were prepared last.
   struct Entry {
     std::string name;
     CUkernel kernel = nullptr;
@@ -42,12 +43,13 @@ class LoadedUnit {
     std::atomic<unsigned> shared_bytes{0};
   };
 
+  LoadedUnit(const Unit& unit, const std::vector<std::string>& entries);
   bool is_prepared(const Entry& entry, CUcontext context, unsigned shared_bytes) const;
 
-  std::shared_ptr<const Unit> unit_;
-  CUlibrary library_ = nullptr;
+  std::string name_;
   std::vector<Entry> entries_;
   std::mutex mutex_;
+  std::size_t next_slot_ = 0;  ///< of a context that was prepared when all slots were taken
 };
 
 }  // namespace estoc::jit

@@ -5,8 +5,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 #include <utility>
 
+#include "jit/driver.h"
 #include "jit/shared_library.h"
 
 namespace estoc::jit {
@@ -59,8 +62,19 @@ struct Opened {
   std::string problem;
 };
 
+/// One whose code the driver loads, else any.
+std::optional<SharedLibrary> find_nvrtc(std::string& problem) {
+  LibrarySpec spec = nvrtc_spec();
+  const std::size_t all = spec.file_names.size();
+  spec.file_names = nvrtc_suited_to(installed_driver_version(), std::move(spec.file_names));
+  if (spec.file_names.empty()) return find_library(nvrtc_spec(), problem);
+  auto library = find_library(spec, problem);
+  if (library || spec.file_names.size() == all) return library;
+  return find_library(nvrtc_spec(), problem);
+}
+
 void open_into(Opened& result) {
-  const auto library = find_library(nvrtc_spec(), result.problem);
+  const auto library = find_nvrtc(result.problem);
   if (!library) return;
   result.info.path = library->path();
   if (!load_symbols(*library, result.table)) {
@@ -157,6 +171,17 @@ std::string first_error(const std::string& log) {
 }
 
 }  // namespace
+
+std::vector<std::string> nvrtc_suited_to(int driver_version, std::vector<std::string> file_names) {
+  if (driver_version == 0) return file_names;
+  std::erase_if(file_names, [&](const std::string& name) {
+    const char* const digits = name.data() + name.rfind('.') + 1;
+    int major = 0;
+    (void)std::from_chars(digits, name.data() + name.size(), major);
+    return major > driver_version / 1000;
+  });
+  return file_names;
+}
 
 const NvrtcInfo* nvrtc_info(std::string* problem) {
   const Opened& nvrtc = opened();

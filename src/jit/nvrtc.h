@@ -18,6 +18,11 @@ struct HeaderText {
   std::string_view text;
 };
 
+/// Of the file names of NVRTC's versions, "libnvrtc.so.12", those whose code a driver loads that is
+/// for CUDA `driver_version` (1000 * major + 10 * minor; 0 where there is none, and any will do): a
+/// driver is certain to load the code of its own major version and of older ones.
+std::vector<std::string> nvrtc_suited_to(int driver_version, std::vector<std::string> file_names);
+
 /// What NVRTC is asked to compile.
 struct NvrtcJob {
   std::string_view file_name;  ///< in diagnostics

@@ -7,10 +7,10 @@
 
 namespace estoc::jit {
 
-/// The caller's workspace where it has one (checked before), else the slot of the context of
-/// `device` that is in use and of `stream`, made or grown to `bytes`. A slot lives as long as the
-/// process, so that work that is still queued on the stream keeps its memory; what it outgrows is
-/// kept too.
+/// The caller's workspace where it has one (checked before), else the slot of the current context,
+/// which is one of `device`, and of `stream`, made or grown to `bytes`. A stream that gets the
+/// handle of one that is gone has a slot of its own. A slot lives as long as the process, so that
+/// work that is still queued on the stream keeps its memory; what it outgrows is kept too.
 ///
 /// Throws Error{memory}; Error{value} while the stream is being captured, since a graph may be
 /// replayed beside other work: a capture needs the caller's own workspace.

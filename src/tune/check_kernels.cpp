@@ -40,11 +40,10 @@ constexpr std::size_t kReals = 1;
 constexpr std::size_t kIntegers = 2;
 constexpr std::size_t kLook = 3;
 
-std::shared_ptr<jit::LoadedUnit> load_unit(Device device) {
-  auto unit = jit::compile_unit(check_unit(jit::device_target(device.index)));
-  return std::make_shared<jit::LoadedUnit>(
-      std::move(unit), std::vector<std::string>{"estoc_check_facts", "estoc_check_reals",
-                                                "estoc_check_integers", "estoc_check_look"});
+jit::LoadedUnit& load_unit(Device device) {
+  const auto unit = jit::compile_unit(check_unit(jit::device_target(device.index)));
+  return jit::LoadedUnit::of(*unit, {"estoc_check_facts", "estoc_check_reals",
+                                     "estoc_check_integers", "estoc_check_look"});
 }
 
 CudaGeometry geometry(std::size_t ctas, unsigned shared_bytes) {
@@ -99,8 +98,8 @@ void CheckKernels::look(const abi::CheckOutput& output) const {
 
 void CheckKernels::start(const LaunchPlan& plan) const {
   const jit::ContextScope scope(device_.index);
-  jit::prepare_plan(plan, *unit_, device_.index, scope.context());
-  jit::start_plan(jit::driver(), plan, *unit_, nullptr, false);
+  jit::prepare_plan(plan, unit_, device_.index, scope.context());
+  jit::start_plan(jit::driver(), plan, unit_, nullptr, false);
 }
 
 unsigned long long address_of(const DeviceMemory& memory) {

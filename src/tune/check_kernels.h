@@ -35,7 +35,7 @@ class CheckKernels {
   void start(const LaunchPlan& plan) const;
 
   Device device_;
-  std::shared_ptr<jit::LoadedUnit> unit_;
+  jit::LoadedUnit& unit_;
 };
 
 /// Device memory with a copy of `items`.

@@ -96,8 +96,14 @@ class KernelGraph {
     const auto handle = static_cast<jit::CUstream>(bench_.stream.handle());
     const jit::ContextScope scope(bench_.device.index);
     table.check(table.stream_begin_capture(handle, kThreadLocal), "cuStreamBeginCapture");
-    launch_all();
     jit::CUgraph graph = nullptr;
+    try {
+      launch_all();
+    } catch (...) {
+      // The next kernel uses the stream too.
+      if (table.stream_end_capture(handle, &graph) == jit::kCudaSuccess) table.graph_destroy(graph);
+      throw;
+    }
     table.check(table.stream_end_capture(handle, &graph), "cuStreamEndCapture");
     const jit::CUresult result = table.graph_instantiate(&graph_, graph, 0);
     table.graph_destroy(graph);

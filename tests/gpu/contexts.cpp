@@ -8,6 +8,7 @@
 #include "gemm.h"
 #include "jit/driver.h"
 #include "jit/shared_library.h"
+#include "probe.h"
 
 namespace estoc::gpu_test {
 namespace {
@@ -112,6 +113,27 @@ void works_in_a_context_after_the_primary_one(Device device) {
   run_each_class(before, device);
 }
 
+// Whatever is current: a stream and the memory belong together.
+void follows_a_stream_into_its_context(Device device) {
+  ProbeCase probe(device, 4096);
+  const DeviceStream stream(device);
+  ProbeCase plain(device, 0);
+  BoundKernel bound =
+      plain.kernel().bind(plain.arguments(), plain.kernel().compile(plain.arguments()));
+  {
+    const OwnContext context(device);
+    const DeviceStream other(device);
+    probe.run(stream.handle());
+    bound.launch(stream.handle());
+    stream.synchronize();
+    require(current_context() == context.handle(), "the caller's context is no longer current");
+    refuses(ErrorKind::driver, {"stream: expected one of the context", "another context of cuda:0"},
+            [&] { bound.launch(other.handle()); });
+  }
+  probe.verify();
+  plain.verify();
+}
+
 void works_on_a_second_device(Device /*first*/) {
   const Device second = second_device();
   Gemm gemm(120, 60, 200, 5, second);
@@ -153,6 +175,7 @@ std::vector<Feature> context_features() {
       {"leaves_the_current_context_alone", leaves_the_current_context_alone},
       {"works_in_a_context_of_the_callers", works_in_a_context_of_the_callers, true},
       {"works_in_a_context_after_the_primary_one", works_in_a_context_after_the_primary_one, true},
+      {"follows_a_stream_into_its_context", follows_a_stream_into_its_context, true},
       {"works_on_a_second_device", works_on_a_second_device},
       {"works_while_another_device_is_current", works_while_another_device_is_current},
       {"shares_an_artifact_between_devices", shares_an_artifact_between_devices},

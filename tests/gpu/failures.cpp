@@ -13,23 +13,6 @@
 namespace estoc::gpu_test {
 namespace {
 
-/// Calls `action`, which must throw an Error of that kind with all the words in its message.
-void refuses(ErrorKind kind, const std::vector<std::string>& words,
-             const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    const std::string message = error.what();
-    require(error.kind() == kind, "an error of another kind: " + message);
-    for (const std::string& word : words) {
-      require(message.find(word) != std::string::npos,
-              fmt::format("expected '{}' in: {}", word, message));
-    }
-    return;
-  }
-  throw std::runtime_error("it was not refused");
-}
-
 void refuses_host_memory(Device device) {
   Gemm gemm(8, 8, 8, 4, device);
   const TensorView claimed = TensorView::row_major(gemm.host_data(), Dtype::bf16, {8, 8}, device);

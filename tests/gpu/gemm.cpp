@@ -15,6 +15,22 @@ void require(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
 }
 
+void refuses(ErrorKind kind, const std::vector<std::string>& words,
+             const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    require(error.kind() == kind, "an error of another kind: " + message);
+    for (const std::string& word : words) {
+      require(message.find(word) != std::string::npos,
+              fmt::format("expected '{}' in: {}", word, message));
+    }
+    return;
+  }
+  throw std::runtime_error("it was not refused");
+}
+
 std::vector<Kernel> one_of_each_class(const RuntimeArguments& arguments) {
   std::vector<Kernel> kernels;
   std::set<std::string> classes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@ namespace estoc::gpu_test {
 
 /// Throws std::runtime_error when `holds` is false.
 void require(bool holds, const std::string& what);
+
+/// Calls `action`, which must throw an Error of that kind with all the words in its message.
+void refuses(ErrorKind kind, const std::vector<std::string>& words,
+             const std::function<void()>& action);
 
 /// A check cannot be made on this machine.
 class Skipped : public std::runtime_error {

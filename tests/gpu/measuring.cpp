@@ -118,6 +118,49 @@ void measuring_can_be_cancelled(Device device) {
   require(false, "a progress of false ends the measurement");
 }
 
+/// Launches nothing, and throws from the third launch on, which is captured.
+class ThrowsInCapture final : public KernelClass {
+ public:
+  std::string_view name() const override { return "throws_in_capture"; }
+  Operation operation() const override { return Operation::gemm; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  std::span<const Target> targets() const override { return {&target_, 1}; }
+  std::unique_ptr<Launch> bind(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
+                               const RuntimeArguments& /*arguments*/,
+                               std::shared_ptr<const CompiledObject> /*object*/,
+                               const BindOptions& /*options*/) const override {
+    struct Throws final : Launch {
+      void launch(void* /*stream*/) override {
+        if (++launches > 2) throw Error(ErrorKind::value, "it throws in a capture");
+      }
+      int launches = 0;
+    };
+    return std::make_unique<Throws>();
+  }
+
+ private:
+  Target target_ = cuda_devices()[0].target;
+  std::shared_ptr<const DesignSpace> space_ =
+      DesignSpace::Builder().dtypes(Role::a_dtype, {Dtype::f32}).build();
+};
+
+void a_throw_in_a_capture_spoils_no_other(Device device) {
+  const Problem problem = Problem::parse("gemm m=8 n=16 k=16 a=f32");
+  std::vector<Kernel> kernels = kernels_for(problem, "class=simt_gemm tile=32x32x16");
+  const auto throws = std::make_shared<ThrowsInCapture>();
+  kernels.insert(kernels.begin(), Kernel(throws, "gpu_test", throws->space()->at(0)));
+  MeasureOptions options = MeasureOptions::survey();
+  options.least_launches = 20;
+  options.patience_seconds = 0;
+  MeasureSession session(device);
+  const Measurement measured = session.measure(problem, kernels, options);
+  require(measured.timings[0].problem == "it throws in a capture", measured.timings[0].problem);
+  for (std::size_t i = 1; i < kernels.size(); ++i) {
+    require(measured.timings[i].problem.empty() && measured.timings[i].median > 0,
+            measured.timings[i].kernel + ": " + measured.timings[i].problem);
+  }
+}
+
 }  // namespace
 
 std::vector<Feature> measuring_features() {
@@ -126,6 +169,7 @@ std::vector<Feature> measuring_features() {
           {"impatience_takes_one_launch", impatience_takes_one_launch},
           {"kernels_that_cannot_be_bound_are_reported", kernels_that_cannot_be_bound_are_reported},
           {"kernels_share_workspace", kernels_share_workspace},
+          {"a_throw_in_a_capture_spoils_no_other", a_throw_in_a_capture_spoils_no_other},
           {"measuring_can_be_cancelled", measuring_can_be_cancelled}};
 }
 

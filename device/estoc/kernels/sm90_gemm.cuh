@@ -384,6 +384,8 @@ __device__ __forceinline__ void set_up(const Sm90GemmParameters& p, const Shared
   ptx::barrier_sync();
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
+  // What the launch before has written by st, this one reads by TMA.
+  ptx::fence_proxy_async_global();
 }
 
 }  // namespace sm90

@@ -13,6 +13,7 @@
 
 #include "estoc/device.hpp"
 #include "jit/driver.h"
+#include "jit/stream.h"
 #include "jit/workspace.h"
 #include "providers/cublaslt/lt_cost.h"
 #include "providers/cublaslt/lt_epilogue.h"
@@ -201,17 +202,14 @@ int device_for(const RuntimeArguments& arguments, Target target) {
   return -1;
 }
 
-LtContext* lt_context_of(jit::CUcontext context) {
-  const jit::ContextScope scope(context);
-  return lt_context();
-}
-
 class LtLaunch final : public Launch {
  public:
-  LtLaunch(int device, const GemmArguments& arguments, Formulation formulation,
-           const Answer& answer, const Workspace& workspace)
-      : context_(jit::ContextScope(device).context()),
-        lt_(lt_context_of(context_)),
+  /// `context` is the current one.
+  LtLaunch(jit::CUcontext context, const jit::BoundStream& stream, const GemmArguments& arguments,
+           Formulation formulation, const Answer& answer, const Workspace& workspace)
+      : context_(context),
+        lt_(lt_context()),
+        stream_(stream),
         arguments_(arguments),
         matmul_(arguments, formulation),
         answer_(answer),
@@ -224,14 +222,17 @@ class LtLaunch final : public Launch {
   }
 
   void launch(void* stream) override {
+    const auto target = static_cast<jit::CUstream>(stream);
+    stream_.require(jit::driver(), target);
     const jit::ContextScope scope(context_);
     matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.data,
-                  answer_.facts.workspace_bytes, static_cast<jit::CUstream>(stream));
+                  answer_.facts.workspace_bytes, target);
   }
 
  private:
   jit::CUcontext context_;
   LtContext* lt_;
+  jit::BoundStream stream_;
   GemmArguments arguments_;
   LtMatmul matmul_;
   Answer answer_;
@@ -284,7 +285,7 @@ class CublasltGemm final : public KernelClass {
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
-    const cost::DeviceModel& device = cost::device_model(target);
+    const cost::DeviceModel& device = cost::device_model(target, arguments.device());
     const cost::Plan plan = plan_of(point, static_cast<const GemmArguments&>(arguments), target);
     return cost::predict(plan, device);
   }
@@ -293,8 +294,8 @@ class CublasltGemm final : public KernelClass {
                                             const RuntimeArguments& arguments,
                                             Target target) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    std::vector<PredictionPart> parts =
-        cost::prediction_parts(plan_of(point, gemm, target), cost::device_model(target));
+    std::vector<PredictionPart> parts = cost::prediction_parts(
+        plan_of(point, gemm, target), cost::device_model(target, gemm.device()));
     // The library's own figure takes the place of the model's.
     std::erase_if(parts, [](const PredictionPart& part) { return part.name == "waves"; });
     for (PredictionPart& part :
@@ -320,9 +321,13 @@ class CublasltGemm final : public KernelClass {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const int device = arguments.device().index;
     const Answer& answer = chosen(point, answers_.find(gemm, choices_.formulation(point), device));
-    const Workspace workspace = jit::provide_workspace(
-        options.workspace, answer.facts.workspace_bytes, device, options.stream);
-    return std::make_unique<LtLaunch>(device, gemm, choices_.formulation(point), answer, workspace);
+    const jit::LaunchScope scope(device, options.stream);
+    const std::size_t bytes = answer.facts.workspace_bytes;
+    const Workspace workspace =
+        jit::provide_workspace(options.workspace, bytes, device, options.stream);
+    return std::make_unique<LtLaunch>(
+        scope.context(), jit::BoundStream(scope.context(), device, options.stream, bytes > 0), gemm,
+        choices_.formulation(point), answer, workspace);
   }
 
   void run(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
@@ -333,9 +338,9 @@ class CublasltGemm final : public KernelClass {
     const int device = arguments.device().index;
     Known& known = answers_.find(gemm, formulation, device);
     const Answer& answer = chosen(point, known);
+    const jit::LaunchScope scope(device, options.stream);
     const Workspace workspace = jit::provide_workspace(
         options.workspace, answer.facts.workspace_bytes, device, options.stream);
-    const jit::ContextScope scope(device);
     auto start = [&](const LtMatmul& product) {
       product.start(lt_context(), gemm, answer.algorithm, workspace.data,
                     answer.facts.workspace_bytes, static_cast<jit::CUstream>(options.stream));
@@ -352,7 +357,7 @@ class CublasltGemm final : public KernelClass {
   cost::Plan plan_of(const DesignPoint& point, const GemmArguments& gemm, Target target) const {
     return lt_plan(facts(point, gemm, device_for(gemm, target)), point.dtype(Role::a_dtype),
                    choices_.formulation(point), choices_.answer(point), gemm,
-                   cost::device_model(target));
+                   cost::device_model(target, gemm.device()));
   }
 
   /// What is known of the kernel's answer, until this thread asks again; nothing where there is no

@@ -5,7 +5,7 @@
 
 #include <map>
 #include <mutex>
-#include <vector>
+#include <utility>
 
 #include "estoc/status.hpp"
 #include "jit/driver.h"
@@ -52,6 +52,19 @@ const Opened& opened() {
   return *instance;
 }
 
+/// Of the current context, which has that id.
+LtContext* lt_context_of(unsigned long long id) {
+  static std::mutex mutex;
+  static auto* contexts = new std::map<unsigned long long, LtContext*>;
+  const std::lock_guard lock(mutex);
+  LtContext*& context = (*contexts)[id];
+  if (context == nullptr) {
+    const LtTable& table = *lt_table();
+    table.check(table.create(&context), "cublasLtCreate");
+  }
+  return context;
+}
+
 }  // namespace
 
 void LtTable::check(Status status, std::string_view call) const {
@@ -73,20 +86,12 @@ std::string lt_version() {
 
 LtContext* lt_context() {
   const jit::DriverTable& driver = jit::driver();
-  jit::CUcontext current = nullptr;
   unsigned long long id = 0;
-  driver.check(driver.ctx_get_current(&current), "cuCtxGetCurrent");
-  driver.check(driver.ctx_get_id(current, &id), "cuCtxGetId");
-  static std::mutex mutex;
+  driver.check(driver.ctx_get_id(nullptr, &id), "cuCtxGetId");
   // By id, since a context may get the address of one that was destroyed.
-  static auto* contexts = new std::map<unsigned long long, LtContext*>;
-  const std::lock_guard lock(mutex);
-  LtContext*& context = (*contexts)[id];
-  if (context == nullptr) {
-    const LtTable& table = *lt_table();
-    table.check(table.create(&context), "cublasLtCreate");
-  }
-  return context;
+  thread_local std::pair<unsigned long long, LtContext*> latest{};
+  if (latest.second == nullptr || latest.first != id) latest = {id, lt_context_of(id)};
+  return latest.second;
 }
 
 }  // namespace estoc::cublaslt

@@ -32,16 +32,16 @@ class CudaObject final : public CompiledObject {
   const CompiledCode* code() const override { return &unit_->code; }
   Target target() const { return unit_->target; }
 
-  const std::shared_ptr<jit::LoadedUnit>& loaded() const {
-    std::call_once(once_, [this] { loaded_ = std::make_shared<jit::LoadedUnit>(unit_, entries_); });
-    return loaded_;
+  jit::LoadedUnit& loaded() const {
+    std::call_once(once_, [this] { loaded_ = &jit::LoadedUnit::of(*unit_, entries_); });
+    return *loaded_;
   }
 
  private:
   std::shared_ptr<const jit::Unit> unit_;
   std::vector<std::string> entries_;
   mutable std::once_flag once_;
-  mutable std::shared_ptr<jit::LoadedUnit> loaded_;
+  mutable jit::LoadedUnit* loaded_ = nullptr;
 };
 
 std::string kernel_name(const KernelClass& kernel_class, const DesignPoint& point) {
@@ -99,11 +99,11 @@ void make_plan(const CudaKernelClass& kernel_class, const DesignPoint& point, co
     workspace = jit::provide_workspace(workspace, bytes, device, options.stream);
   }
   kernel_class.plan(point, knobs, arguments, workspace, plan);
-  if (!jit::prepare_plan(plan, *object.loaded(), device, context)) return;
+  if (!jit::prepare_plan(plan, object.loaded(), device, context)) return;
   // A grid of clusters is right whatever its size, but quicker where all of them run at once.
   plan = LaunchPlan(plan.device());
   kernel_class.plan(point, knobs, arguments, workspace, plan);
-  (void)jit::prepare_plan(plan, *object.loaded(), device, context);
+  (void)jit::prepare_plan(plan, object.loaded(), device, context);
 }
 
 }  // namespace
@@ -170,11 +170,15 @@ std::unique_ptr<Launch> CudaKernelClass::bind(const DesignPoint& point, const Kn
                                               const BindOptions& options) const {
   const CudaObject& compiled = as_cuda(object.get());
   require_device(arguments, compiled.target());
-  const jit::ContextScope scope(arguments.device().index);
-  LaunchPlan plan(jit::plan_device(arguments.device().index));
+  const int device = arguments.device().index;
+  const jit::LaunchScope scope(device, options.stream);
+  LaunchPlan plan(jit::plan_device(device));
   make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
-  return std::make_unique<jit::BoundPlan>(plan, compiled.loaded(), scope.context(),
-                                          options.programmatic && waits_for_dependencies());
+  const bool has_workspace = workspace_size(point, knobs, arguments) > 0;
+  return std::make_unique<jit::BoundPlan>(
+      plan, compiled.loaded(), scope.context(),
+      jit::BoundStream(scope.context(), device, options.stream, has_workspace),
+      options.programmatic && waits_for_dependencies());
 }
 
 void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
@@ -183,10 +187,10 @@ void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
                           const BindOptions& options) const {
   const CudaObject& compiled = as_cuda(object.get());
   require_device(arguments, compiled.target());
-  const jit::ContextScope scope(arguments.device().index);
+  const jit::LaunchScope scope(arguments.device().index, options.stream);
   LaunchPlan plan(jit::plan_device(arguments.device().index));
   make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
-  jit::start_plan(jit::driver(), plan, *compiled.loaded(),
+  jit::start_plan(jit::driver(), plan, compiled.loaded(),
                   static_cast<jit::CUstream>(options.stream),
                   options.programmatic && waits_for_dependencies());
 }

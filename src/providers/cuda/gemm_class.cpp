@@ -8,7 +8,7 @@ namespace estoc::cuda {
 std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
                                              const RuntimeArguments& arguments,
                                              Target target) const {
-  const cost::DeviceModel& device = cost::device_model(target);
+  const cost::DeviceModel& device = cost::device_model(target, arguments.device());
   const cost::Plan plan = cost_plan(point, static_cast<const GemmArguments&>(arguments), device);
   return cost::predict(plan, device);
 }
@@ -16,7 +16,7 @@ std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
 std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
                                                      const RuntimeArguments& arguments,
                                                      Target target) const {
-  const cost::DeviceModel& device = cost::device_model(target);
+  const cost::DeviceModel& device = cost::device_model(target, arguments.device());
   return cost::prediction_parts(
       cost_plan(point, static_cast<const GemmArguments&>(arguments), device), device);
 }

@@ -98,7 +98,7 @@ class SimtElementwise final : public BuiltInClass {
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
     const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
-    const cost::DeviceModel& device = cost::device_model(target);
+    const cost::DeviceModel& device = cost::device_model(target, arguments.device());
     const double bytes =
         static_cast<double>(elementwise.a().span_bytes()) +
         static_cast<double>(is_binary(elementwise.op()) ? elementwise.b().span_bytes() : 0) +

@@ -1,33 +1,26 @@
 // Fills and copies of the virtual GPU stay within one allocation, as those of a card.
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
-#include "jit/cuda_types.h"
+#include "virtual_driver.h"
 
 namespace {
 
 using namespace estoc::jit;
+using estoc::testing::VirtualDriver;
 
 constexpr std::size_t kBytes = 64;
 
 /// The virtual driver and, on its first device, two allocations of kBytes.
-class VirtualMemory : public ::testing::Test {
+class VirtualMemory : public VirtualDriver {
  protected:
   void SetUp() override {
-    ASSERT_NE(library_, nullptr) << ::dlerror();
-    ASSERT_EQ(call<CUresult(unsigned)>("cuInit")(0), kCudaSuccess);
-    CUcontext context = nullptr;
-    ASSERT_EQ(call<CUresult(CUcontext*, CUdevice)>("cuDevicePrimaryCtxRetain")(&context, 0),
-              kCudaSuccess);
-    ASSERT_EQ(call<CUresult(CUcontext)>("cuCtxPushCurrent_v2")(context), kCudaSuccess);
+    ASSERT_NO_FATAL_FAILURE(VirtualDriver::SetUp());
     for (CUdeviceptr& address : memory_) {
       ASSERT_EQ(call<CUresult(CUdeviceptr*, std::size_t)>("cuMemAlloc_v2")(&address, kBytes),
                 kCudaSuccess);
@@ -39,12 +32,6 @@ class VirtualMemory : public ::testing::Test {
       call<CUresult(CUdeviceptr)>("cuMemFree_v2")(address);
   }
 
-  template <typename Function>
-  Function* call(const std::string& name) const {
-    void* found = ::dlsym(library_, name.c_str());
-    if (found == nullptr) throw std::runtime_error("the virtual driver has no " + name);
-    return reinterpret_cast<Function*>(found);
-  }
   CUresult fill(CUdeviceptr to, unsigned char value, std::size_t bytes) const {
     return call<CUresult(CUdeviceptr, unsigned char, std::size_t, CUstream)>("cuMemsetD8Async")(
         to, value, bytes, nullptr);
@@ -70,7 +57,6 @@ class VirtualMemory : public ::testing::Test {
       EXPECT_EQ(bytes(i), std::vector<unsigned char>(kBytes, 7));
   }
 
-  void* library_ = ::dlopen(ESTOC_TEST_VIRTUAL_DRIVER, RTLD_NOW | RTLD_LOCAL);
   std::array<CUdeviceptr, 2> memory_{};
 };
 

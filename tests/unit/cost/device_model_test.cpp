@@ -38,6 +38,12 @@ TEST(DeviceModel, OfATargetIsOneOfThatTarget) {
   EXPECT_LT(device_model(Target::sm(87)).target.cc(), 90);
 }
 
+TEST(DeviceModel, OfNoCudaDeviceIsThatOfTheTarget) {
+  for (const Device device : {Device::cpu(), Device::cuda(-1), Device::cuda(1 << 20)}) {
+    EXPECT_EQ(&device_model(Target::sm(90, true), device), &device_model(Target::sm(90, true)));
+  }
+}
+
 TEST(DeviceModel, ResidualsAreThoseOfMeasuredDevices) {
   for (const char* const name : {"H200", "H100 80GB HBM3"}) {
     const DeviceModel* const model = find_device_model(name);

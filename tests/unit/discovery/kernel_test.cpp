@@ -347,10 +347,12 @@ TEST(KernelRun, AKernelForAnotherTargetDoesNotRunOnHostMemory) {
   const Registered there(make_class("gpu", plain_space(), {Target::sm(80)}));
   const Problem4x4 problem;
   const Kernel kernel = get_kernels(problem.arguments, {.target = Target::sm(80)}).front();
+  const std::string why = "operands: expected memory that a kernel for sm_80 can reach, got cpu";
+  EXPECT_EQ(kernel.supports(problem.arguments).error(), why);
   const Error error = error_of([&] { kernel.run(problem.arguments); });
-  EXPECT_EQ(error.kind(), ErrorKind::value);
-  EXPECT_STREQ(error.what(),
-               "operands: expected memory that a kernel for sm_80 can reach, got cpu");
+  EXPECT_EQ(error.kind(), ErrorKind::unsupported);
+  EXPECT_EQ(error.what(), "kernel gpu-f32-v0: " + why);
+  EXPECT_NO_THROW((void)kernel.compile(problem.arguments));
 }
 
 TEST(KernelRun, CpuKernelsGetTheWorkspaceThatTheCallerDoesNotBring) {
