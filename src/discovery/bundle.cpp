@@ -29,6 +29,8 @@ StoredArtifact stored(const Artifact& artifact) {
   StoredArtifact result{.kernel = kernel.name(),
                         .target = artifact.target().name(),
                         .abi = kernel.kernel_class().abi(),
+                        .code_key = kernel.kernel_class().code_key(
+                            {kernel.point(), artifact.target(), {}, kernel.epilogue().get()}),
                         .knobs = kernel.knobs(),
                         .epilogue = kernel.metadata().epilogue,
                         .code = {}};
@@ -48,6 +50,15 @@ std::string key_of(Problem problem) {
   return problem.to_string();
 }
 
+void check_version(const std::string& kernel, const char* what, const std::string& expected,
+                   const std::string& got) {
+  if (expected == got) return;
+  throw Error(ErrorKind::value,
+              fmt::format("kernel {}: it was compiled by another version of Estoc or of its class "
+                          "(expected {} '{}', got '{}'): compile it again",
+                          kernel, what, expected, got));
+}
+
 Artifact loaded(StoredArtifact stored) {
   Kernel kernel = kernel_by_name(stored.kernel).with_knobs(stored.knobs);
   if (!stored.epilogue.empty()) {
@@ -60,15 +71,10 @@ Artifact loaded(StoredArtifact stored) {
     throw Error(ErrorKind::value, fmt::format("kernel {}: expected a target it can run on, got {}",
                                               stored.kernel, stored.target));
   }
-  if (stored.abi != kernel_class.abi()) {
-    throw Error(ErrorKind::value,
-                fmt::format("kernel {}: it was compiled by another version of Estoc (expected ABI "
-                            "'{}', got '{}'): compile it again",
-                            stored.kernel, kernel_class.abi(), stored.abi));
-  }
-  return {kernel, *target,
-          kernel_class.load({kernel.point(), *target, {}, kernel.epilogue().get()},
-                            std::move(stored.code))};
+  const CompileRequest request{kernel.point(), *target, {}, kernel.epilogue().get()};
+  check_version(stored.kernel, "ABI", kernel_class.abi(), stored.abi);
+  check_version(stored.kernel, "code", kernel_class.code_key(request), stored.code_key);
+  return {kernel, *target, kernel_class.load(request, std::move(stored.code))};
 }
 
 DispatchRule loaded(const StoredRule& stored) {
@@ -120,22 +126,27 @@ Bundle Bundle::open(const std::string& path) {
     for (StoredArtifact& artifact : stored.artifacts) {
       contents->artifacts.push_back(std::make_shared<const Artifact>(loaded(std::move(artifact))));
     }
-    for (const StoredRule& rule : stored.rules)
+    for (const StoredRule& rule : stored.rules) {
       contents->rules.push_back(loaded(rule));
+      contents->keys.push_back(contents->rules.back().problem.to_string());
+    }
     return Bundle(std::move(contents));
   });
 }
 
 Artifact Bundle::find(const RuntimeArguments& arguments, std::optional<Target> target) const {
   const Target wanted = target_for(arguments, target);
+  const auto suits = [&](const Artifact& artifact) {
+    return artifact.target() == wanted && artifact.kernel().supports(arguments, wanted);
+  };
   if (arguments.operation() == Operation::gemm) {
     const auto m = static_cast<const GemmArguments&>(arguments).extents().m;
-    if (const Artifact* artifact = dispatch(arguments, wanted).select(m)) return *artifact;
+    for (const Dispatch::Range& range : dispatch(arguments, wanted).ranges_) {
+      if (range.holds(m) && suits(*range.artifact)) return *range.artifact;
+    }
   }
   for (const auto& artifact : contents_->artifacts) {
-    if (artifact->target() == wanted && artifact->kernel().supports(arguments, wanted)) {
-      return *artifact;
-    }
+    if (suits(*artifact)) return *artifact;
   }
   throw Error(ErrorKind::not_found,
               fmt::format("none of the {} artifacts is for {} and carries out: {}", size(),
@@ -146,9 +157,10 @@ Dispatch Bundle::dispatch(const RuntimeArguments& arguments, std::optional<Targe
   const Target wanted = target_for(arguments, target);
   const std::string key = key_of(Problem::of(arguments));
   Dispatch dispatch;
-  for (const DispatchRule& rule : contents_->rules) {
+  for (std::size_t i = 0; i < contents_->rules.size(); ++i) {
+    const DispatchRule& rule = contents_->rules[i];
     const auto& artifact = contents_->artifacts[rule.artifact];
-    if (artifact->target() != wanted || rule.problem.to_string() != key) continue;
+    if (artifact->target() != wanted || contents_->keys[i] != key) continue;
     dispatch.ranges_.push_back({rule.m_low, rule.m_high, artifact});
   }
   return dispatch;
@@ -156,7 +168,7 @@ Dispatch Bundle::dispatch(const RuntimeArguments& arguments, std::optional<Targe
 
 const Artifact* Dispatch::select(std::int64_t m) const noexcept {
   for (const Range& range : ranges_) {
-    if (range.low <= m && m <= range.high) return range.artifact.get();
+    if (range.holds(m)) return range.artifact.get();
   }
   return nullptr;
 }

@@ -15,6 +15,7 @@ struct StoredArtifact {
   std::string kernel;
   std::string target;
   std::string abi;
+  std::string code_key;  ///< see KernelClass::code_key
   Knobs knobs;
   std::string epilogue;  ///< canonical text; empty when out is the accumulator
   CompiledCode code;

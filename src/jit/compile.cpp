@@ -32,14 +32,6 @@ std::vector<std::string> options_for(const UnitRequest& request) {
   return options;
 }
 
-core::Hash128 content_key(const UnitRequest& request) {
-  core::Hasher hasher;
-  hasher.field(kKeySchema).field(request.source).field(device_sources().hash.hex());
-  for (const std::string& option : options_for(request))
-    hasher.field(option);
-  return hasher.digest();
-}
-
 NvrtcJob job_for(const UnitRequest& request, const std::string& file_name) {
   return {.file_name = file_name,
           .source = request.source,
@@ -163,6 +155,14 @@ void for_each_line(std::string_view text, const Visit& visit) {
 }
 
 }  // namespace
+
+core::Hash128 content_key(const UnitRequest& request) {
+  core::Hasher hasher;
+  hasher.field(kKeySchema).field(request.source).field(device_sources().hash.hex());
+  for (const std::string& option : options_for(request))
+    hasher.field(option);
+  return hasher.digest();
+}
 
 std::shared_ptr<const Unit> compile_unit(const UnitRequest& request, const CompilePolicy& policy,
                                          UnitOrigin* origin) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <mutex>
 
+#include "core/hash.h"
 #include "estoc/arguments.hpp"
 #include "jit/compile.h"
 #include "jit/launch.h"
@@ -151,6 +152,13 @@ std::shared_ptr<const CompiledObject> CudaKernelClass::load(const CompileRequest
                                                           .target = request.target,
                                                           .code = std::move(code)});
   return std::make_shared<const CudaObject>(std::move(unit), code_of(*this, request).entries);
+}
+
+std::string CudaKernelClass::code_key(const CompileRequest& request) const {
+  CudaCode made = code_of(*this, request);
+  if (made.source.empty()) return made.image.empty() ? "" : core::hash(made.image).hex();
+  const CompileRequest plain{request.point, request.target, {}, request.epilogue};
+  return jit::content_key(unit_request(*this, plain, std::move(made.source))).hex();
 }
 
 std::string CudaKernelClass::emit(const CompileRequest& request, Emission what) const {
