@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
@@ -178,6 +179,48 @@ class Search {
   std::string last_error_;
 };
 
+struct BuildIdSearch {
+  const std::string& path;
+  std::string id;
+};
+
+std::size_t padded(std::size_t bytes) {
+  return (bytes + 3) / 4 * 4;
+}
+
+/// The build ID in a segment of notes: header, name and value of each at multiples of 4 bytes.
+std::string id_in_notes(std::string_view notes) {
+  ElfW(Nhdr) header{};
+  while (notes.size() >= sizeof(header)) {
+    std::memcpy(&header, notes.data(), sizeof(header));
+    notes.remove_prefix(sizeof(header));
+    const std::size_t name = padded(header.n_namesz);
+    const std::size_t value = header.n_descsz;
+    if (notes.size() < name + value) return {};
+    if (header.n_type == NT_GNU_BUILD_ID && notes.starts_with(std::string_view("GNU", 4))) {
+      std::string id;
+      for (const char byte : notes.substr(name, value))
+        id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+      return id;
+    }
+    notes.remove_prefix(std::min(name + padded(value), notes.size()));
+  }
+  return {};
+}
+
+int visit_library(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+  auto& search = *static_cast<BuildIdSearch*>(data);
+  if (search.path != info->dlpi_name) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE) continue;
+    const auto* const begin = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
+    search.id = id_in_notes({begin, header.p_memsz});
+    if (!search.id.empty()) break;
+  }
+  return 1;
+}
+
 }  // namespace
 
 SharedLibrary::SharedLibrary(void* handle) : handle_(handle) {
@@ -208,6 +251,12 @@ std::optional<SharedLibrary> find_library(const LibrarySpec& spec, std::string& 
 
 bool is_loaded(const LibrarySpec& spec) {
   return !explicit_file(spec) && loaded_library(spec) != nullptr;
+}
+
+std::string build_id(const std::string& path) {
+  BuildIdSearch search{path, {}};
+  ::dl_iterate_phdr(visit_library, &search);
+  return search.id;
 }
 
 std::vector<std::string> package_folders() {

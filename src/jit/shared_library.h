@@ -57,6 +57,10 @@ std::optional<SharedLibrary> find_library(const LibrarySpec& spec, std::string& 
 /// True when the search would end at a library that the process has loaded already.
 bool is_loaded(const LibrarySpec& spec);
 
+/// The build ID of a library that is loaded, in hexadecimal digits; empty when it has none. `path`
+/// as SharedLibrary::path() gives it.
+std::string build_id(const std::string& path);
+
 /// The folders of set_package_folders().
 std::vector<std::string> package_folders();
 
