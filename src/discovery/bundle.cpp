@@ -4,9 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "core/atomic_file.h"
-#include "core/mapped_file.h"
+#include "core/read_file.h"
 #include "discovery/bundle_file.h"
 #include "discovery/device_target.h"
 #include "discovery/kernel_state.h"
@@ -34,7 +36,12 @@ StoredArtifact stored(const Artifact& artifact) {
                         .knobs = kernel.knobs(),
                         .epilogue = kernel.metadata().epilogue,
                         .code = {}};
-  if (const CompiledCode* code = artifact.code()) result.code = *code;
+  if (const CompiledCode* code = artifact.code()) {
+    result.code.format = code->format;
+    result.code.compiler = code->compiler;
+    result.code.resources = code->resources;
+    result.bytes = code->bytes;
+  }
   return result;
 }
 
@@ -59,23 +66,57 @@ void check_version(const std::string& kernel, const char* what, const std::strin
                           kernel, what, expected, got));
 }
 
-Artifact loaded(StoredArtifact stored) {
-  Kernel kernel = kernel_by_name(stored.kernel).with_knobs(stored.knobs);
-  if (!stored.epilogue.empty()) {
-    kernel = kernel.with_epilogue(parse_epilogue_graph(stored.epilogue));
+/// Makes the artifacts of one file. Those of one kernel that differ in knobs alone share their
+/// code.
+class Loader {
+ public:
+  explicit Loader(std::size_t file_bytes) : room_(file_bytes + kExtraBytes) {}
+
+  Artifact load(const StoredArtifact& stored) {
+    Kernel kernel = kernel_by_name(stored.kernel).with_knobs(stored.knobs);
+    if (!stored.epilogue.empty()) {
+      kernel = kernel.with_epilogue(parse_epilogue_graph(stored.epilogue));
+    }
+    const std::optional<Target> target = Target::parse(stored.target);
+    const std::vector<Target>& targets = kernel.metadata().targets;
+    if (!target || std::find(targets.begin(), targets.end(), *target) == targets.end()) {
+      throw Error(ErrorKind::value,
+                  fmt::format("kernel {}: expected a target it can run on, got {}", stored.kernel,
+                              stored.target));
+    }
+    return {kernel, *target, object(stored, kernel, *target)};
   }
-  const KernelClass& kernel_class = kernel.kernel_class();
-  const std::optional<Target> target = Target::parse(stored.target);
-  const std::vector<Target>& targets = kernel.metadata().targets;
-  if (!target || std::find(targets.begin(), targets.end(), *target) == targets.end()) {
-    throw Error(ErrorKind::value, fmt::format("kernel {}: expected a target it can run on, got {}",
-                                              stored.kernel, stored.target));
+
+ private:
+  using Object = std::shared_ptr<const CompiledObject>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string,
+                         const char*, std::size_t>;
+
+  // Kernels whose code is equal hold copies of it: few files have any.
+  static constexpr std::size_t kExtraBytes = std::size_t{256} << 20;
+
+  Object object(const StoredArtifact& stored, const Kernel& kernel, Target target) {
+    const Key key{stored.kernel,   stored.target,       stored.epilogue,    stored.abi,
+                  stored.code_key, stored.bytes.data(), stored.bytes.size()};
+    if (const auto known = objects_.find(key); known != objects_.end()) return known->second;
+    const KernelClass& kernel_class = kernel.kernel_class();
+    const CompileRequest request{kernel.point(), target, {}, kernel.epilogue().get()};
+    check_version(stored.kernel, "ABI", kernel_class.abi(), stored.abi);
+    check_version(stored.kernel, "code", kernel_class.code_key(request), stored.code_key);
+    if (stored.bytes.size() > room_) {
+      throw Error(ErrorKind::value,
+                  "artifact file: its kernels share more code than a file that "
+                  "'estoc compile' wrote");
+    }
+    room_ -= stored.bytes.size();
+    CompiledCode code = stored.code;
+    code.bytes = stored.bytes;
+    return objects_[key] = kernel_class.load(request, std::move(code));
   }
-  const CompileRequest request{kernel.point(), *target, {}, kernel.epilogue().get()};
-  check_version(stored.kernel, "ABI", kernel_class.abi(), stored.abi);
-  check_version(stored.kernel, "code", kernel_class.code_key(request), stored.code_key);
-  return {kernel, *target, kernel_class.load(request, std::move(stored.code))};
-}
+
+  std::size_t room_;
+  std::map<Key, Object> objects_;
+};
 
 DispatchRule loaded(const StoredRule& stored) {
   return {Problem::parse(stored.problem), stored.m_low, stored.m_high,
@@ -119,13 +160,13 @@ void save_bundle(const std::string& path, std::span<const Artifact> artifacts,
 }
 
 Bundle Bundle::open(const std::string& path) {
-  const core::MappedFile file(path);
+  const std::string file = core::read_file(path);
   return about(path, [&] {
-    StoredBundle stored = discovery::decode(file.text());
+    const StoredBundle stored = discovery::decode(file);
+    Loader loader(file.size());
     auto contents = std::make_shared<Contents>();
-    for (StoredArtifact& artifact : stored.artifacts) {
-      contents->artifacts.push_back(std::make_shared<const Artifact>(loaded(std::move(artifact))));
-    }
+    for (const StoredArtifact& artifact : stored.artifacts)
+      contents->artifacts.push_back(std::make_shared<const Artifact>(loader.load(artifact)));
     for (const StoredRule& rule : stored.rules) {
       contents->rules.push_back(loaded(rule));
       contents->keys.push_back(contents->rules.back().problem.to_string());

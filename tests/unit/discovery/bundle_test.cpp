@@ -32,8 +32,8 @@ class CodeClass final : public KernelClass {
     const CompiledCode* code() const override { return &held; }
   };
 
-  explicit CodeClass(std::string abi = "one", std::string code_key = "")
-      : abi_(std::move(abi)), code_key_(std::move(code_key)) {}
+  explicit CodeClass(std::string abi = "one", std::string code_key = "", int variants = 4)
+      : abi_(std::move(abi)), code_key_(std::move(code_key)), space_(plain_space(variants)) {}
   std::string_view name() const override { return "coded"; }
   Operation operation() const override { return Operation::gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -77,7 +77,7 @@ class CodeClass final : public KernelClass {
 
   std::string abi_;
   std::string code_key_;
-  std::shared_ptr<const DesignSpace> space_ = plain_space(4);
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 class BundleTest : public ::testing::Test {
@@ -234,6 +234,46 @@ TEST_F(BundleTest, RefusesCodeThatTheClassWouldNotCompileNow) {
       << error.what();
 }
 
+TEST_F(BundleTest, ArtifactsOfOneKernelShareTheirCode) {
+  const Registered registered(std::make_shared<CodeClass>());
+  const Knobs knobs{.swizzle = 4};
+  const Kernel other = kernel(0).with_knobs(knobs);
+  save_bundle(path_, std::vector{artifact(0), other.compile(Target::cpu()), artifact(1)});
+  const Bundle bundle = Bundle::open(path_);
+  EXPECT_EQ(bundle.artifact(0).code(), bundle.artifact(1).code());
+  EXPECT_EQ(bundle.artifact(1).kernel().knobs(), knobs);
+  EXPECT_NE(bundle.artifact(0).code(), bundle.artifact(2).code());
+}
+
+TEST_F(BundleTest, RefusesFilesThatWouldTakeFarMoreMemoryThanTheyAreLong) {
+  const Registered registered(std::make_shared<CodeClass>("one", "", 64));
+  const std::string code(16 << 20, 'c');
+  discovery::StoredBundle bundle;
+  for (int i = 0; i < 64; ++i) {
+    bundle.artifacts.push_back({.kernel = "coded-f32-v" + std::to_string(i),
+                                .target = "cpu",
+                                .abi = "one",
+                                .code_key = {},
+                                .knobs = {},
+                                .epilogue = {},
+                                .code = {},
+                                .bytes = code});
+  }
+  write(discovery::encode(bundle));
+  EXPECT_LT(std::filesystem::file_size(path_), 17U << 20);
+  const Error error = error_of([&] { (void)Bundle::open(path_); });
+  EXPECT_EQ(error.kind(), ErrorKind::value);
+  EXPECT_NE(std::string(error.what()).find("share more code"), std::string::npos) << error.what();
+}
+
+TEST_F(BundleTest, AFileThatIsCutAfterItWasOpenedStaysWhole) {
+  const Registered registered(std::make_shared<CodeClass>());
+  save_bundle(path_, std::vector{artifact(0)});
+  const Bundle bundle = Bundle::open(path_);
+  std::filesystem::resize_file(path_, 0);
+  EXPECT_EQ(bundle.artifact(0).code()->bytes, "code of -f32-v0");
+}
+
 TEST_F(BundleTest, RefusesAKernelWhoseClassIsNotThere) {
   {
     const Registered registered(std::make_shared<CodeClass>());
@@ -312,6 +352,20 @@ std::string file_with(const std::string& manifest) {
   put(16, hash.high, 8);
   put(24, hash.low, 8);
   return bytes;
+}
+
+TEST(BundleFile, RefusesNamesOfMegabytes) {
+  discovery::StoredBundle bundle;
+  bundle.artifacts.push_back({.kernel = std::string(20 << 20, 'k'),
+                              .target = "cpu",
+                              .abi = "",
+                              .code_key = {},
+                              .knobs = {},
+                              .epilogue = {},
+                              .code = {}});
+  const Error error = error_of([&] { (void)discovery::decode(discovery::encode(bundle)); });
+  EXPECT_EQ(error.kind(), ErrorKind::value);
+  EXPECT_LT(std::string(error.what()).size(), 200U);
 }
 
 TEST(BundleFile, RefusesNumbersThatAreNone) {
