@@ -9,7 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 #include "estoc/text_file.hpp"
 #include "failure.h"
@@ -19,12 +21,15 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX want
 namespace estoc::cli {
 namespace {
 
-/// A file that is gone at the end.
+/// A file of a name that nobody can foresee, and that is gone at the end.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& folder, std::string_view bytes)
-      : path_((std::filesystem::path(folder) / (".estoc-" + std::to_string(::getpid()) + ".cubin"))
-                  .string()) {
+      : path_((std::filesystem::path(folder) / ".estoc-XXXXXX.cubin").string()) {
+    constexpr int kEnding = 6;
+    const int file = ::mkostemps(path_.data(), kEnding, O_CLOEXEC);
+    if (file < 0) throw std::system_error(errno, std::generic_category(), "--emit sass: " + folder);
+    ::close(file);
     save_text(path_, bytes);
   }
   ~TemporaryFile() { ::unlink(path_.c_str()); }

@@ -1,18 +1,34 @@
 // What the virtual NVRTC makes and the virtual driver takes in place of a cubin: the text itself.
 #include "image.h"
 
+#include <elf.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace estoc::virtual_gpu {
 namespace {
 
-// The first bytes are a cubin's, so that whatever sorts images by them takes it for one.
-constexpr std::string_view kMagic =
-    "\x7f"
-    "ELF estoc virtual GPU 1\n";
+constexpr std::string_view kMark = "estoc virtual GPU 2\n";
+
+// An image begins as a cubin without sections, so that whatever looks at cubins takes it for one.
+std::string head() {
+  constexpr Elf64_Half kMachineCuda = 190;
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_machine = kMachineCuda;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof(header);
+  std::string bytes(sizeof(header), '\0');
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  return bytes.append(kMark);
+}
 
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
@@ -24,12 +40,14 @@ std::string_view take_line(std::string_view& text) {
 }  // namespace
 
 std::string write_image(const Image& image) {
-  return fmt::format("{}{}\n{}\n{}", kMagic, image.name, image.target.name(), image.source);
+  return fmt::format("{}{}\n{}\n{}", head(), image.name, image.target.name(), image.source);
 }
 
 std::optional<Image> read_image(const char* bytes) {
-  if (std::strncmp(bytes, kMagic.data(), kMagic.size()) != 0) return std::nullopt;
-  std::string_view text(bytes + kMagic.size());
+  const std::string expected = head();
+  // Byte by byte: other code may be shorter.
+  if (!std::equal(expected.begin(), expected.end(), bytes)) return std::nullopt;
+  std::string_view text(bytes + expected.size());
   Image image;
   image.name = take_line(text);
   const auto target = Target::parse(take_line(text));

@@ -36,7 +36,10 @@ void save_bundle(const std::string& path, std::span<const Artifact> artifacts,
 /// The artifacts of some problems that differ in M alone, ordered for look-up.
 class Dispatch {
  public:
-  /// The artifact for `m`; null when no rule covers it. Takes no lock and allocates nothing.
+  /// The artifact of the first rule that covers `m`; null when there is none. Takes no lock and
+  /// allocates nothing. It does not ask the kernel: where a stride of an operand is M itself (A of
+  /// layout n, a transposed out), some M of a range may not be aligned as the kernel requires.
+  /// Bundle::find() looks on in such a case, and kernel().supports() tells.
   const Artifact* select(std::int64_t m) const noexcept;
   bool empty() const { return ranges_.empty(); }
 
@@ -45,11 +48,14 @@ class Dispatch {
   struct Range {
     std::int64_t low, high;
     std::shared_ptr<const Artifact> artifact;
+    bool holds(std::int64_t m) const { return low <= m && m <= high; }
   };
   std::vector<Range> ranges_;  // of two that overlap, the rule that came first is nearer the front
 };
 
-/// A file of compiled kernels, read and checked. Cheap to copy; immutable.
+/// A file of compiled kernels, read and checked. Cheap to copy; immutable. The checks find
+/// accidents and no attacks: the file holds code that the GPU will execute, and nothing says who
+/// wrote it.
 class Bundle {
  public:
   /// Reads a file that save_bundle wrote. Nothing of it reaches the driver before magic, schema,
@@ -64,9 +70,9 @@ class Bundle {
   const Artifact& artifact(std::size_t index) const { return *contents_->artifacts.at(index); }
   std::span<const DispatchRule> rules() const { return contents_->rules; }
 
-  /// The artifact to use: that of the first rule that covers the arguments and whose target is
-  /// `target` (by default the one of the operands' device), else the first that supports them.
-  /// Throws Error{not_found} when there is none.
+  /// The artifact to use: of those that support the arguments and are for `target` (by default the
+  /// one of the operands' device), that of the first rule that covers the arguments, else the
+  /// first. Throws Error{not_found} when there is none.
   Artifact find(const RuntimeArguments& arguments,
                 std::optional<Target> target = std::nullopt) const;
 
@@ -78,6 +84,7 @@ class Bundle {
   struct Contents {
     std::vector<std::shared_ptr<const Artifact>> artifacts;
     std::vector<DispatchRule> rules;
+    std::vector<std::string> keys;  ///< of the rules: their problems as texts
   };
   explicit Bundle(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
 

@@ -159,6 +159,7 @@ class CudaKernelClass : public KernelClass {
   std::shared_ptr<const CompiledObject> compile(const CompileRequest& request) const final;
   std::shared_ptr<const CompiledObject> load(const CompileRequest& request,
                                              CompiledCode code) const final;
+  std::string code_key(const CompileRequest& request) const final;
   std::string emit(const CompileRequest& request, Emission what) const final;
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& knobs,
                                const RuntimeArguments& arguments,

@@ -9,6 +9,7 @@
 #include "estoc/log.hpp"
 #include "estoc/tensor.hpp"
 #include "estoc/device.hpp"
+#include "estoc/library_search.hpp"
 #include "estoc/epilogue_graph.hpp"
 #include "estoc/epilogue.hpp"
 #include "estoc/arguments.hpp"

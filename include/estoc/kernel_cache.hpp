@@ -24,6 +24,11 @@ struct CachedKernel {
 /// three is known: then nothing is kept.
 std::string kernel_cache_path();
 
+/// Why the cache does not work as the environment asks: no folder for it, one that cannot be used, a
+/// limit that is no size. One sentence; empty when all is well. Nothing is kept without a folder,
+/// and a limit that is no size is taken for the default.
+std::string kernel_cache_problem();
+
 /// Bytes that the cache may take; the kernels used longest ago go first. 2 GiB, or what
 /// ESTOC_CACHE_LIMIT says ("512M", "8G", bytes without a letter).
 std::int64_t kernel_cache_limit();

@@ -194,6 +194,11 @@ class KernelClass {
   /// an artifact, and one with another name is refused. Empty by default.
   virtual std::string abi() const;
 
+  /// Names what compile() makes the code of a kernel from: text, headers, compiler's options. It is
+  /// saved with an artifact, and one with another name is refused: its code may differ from what
+  /// this class launches. options are not looked at. Empty by default.
+  virtual std::string code_key(const CompileRequest& request) const;
+
   /// The text a kernel is compiled from, or a stage of its compilation. By default Error
   /// {unsupported}.
   virtual std::string emit(const CompileRequest& request, Emission what) const;

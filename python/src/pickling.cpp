@@ -101,6 +101,12 @@ nb::tuple reduce_metadata(nb::handle_t<PyKernelMetadata> self) {
                                                     metadata.design, metadata.epilogue));
 }
 
+/// Differs where this program would launch the code otherwise than the one that compiled it.
+std::string version_of(const Kernel& kernel, Target target) {
+  const CompileRequest request{kernel.point(), target, {}, kernel.epilogue().get()};
+  return kernel.kernel_class().abi() + ' ' + kernel.kernel_class().code_key(request);
+}
+
 nb::tuple reduce_artifact(const PyArtifact& self) {
   if (!self.native) {
     return nb::make_tuple(member("CompiledArtifact"),
@@ -113,7 +119,7 @@ nb::tuple reduce_artifact(const PyArtifact& self) {
   }
   return nb::make_tuple(member("make_artifact"),
                         nb::make_tuple(self.kernel, self.native->target().name(), code,
-                                       self.native->kernel().kernel_class().abi()));
+                                       version_of(self.native->kernel(), self.native->target())));
 }
 
 Artifact load_artifact(const Kernel& kernel, Target target, nb::handle code) {
@@ -131,14 +137,14 @@ Artifact load_artifact(const Kernel& kernel, Target target, nb::handle code) {
 }
 
 nb::object make_artifact(nb::object kernel, const std::string& target, nb::handle code,
-                         const std::string& abi) {
+                         const std::string& version) {
   const auto& self = kernel_behind(kernel);
   const auto parsed = Target::parse(target);
   if (!self.native || !parsed) fail_value("artifact: expected one of a kernel of the library");
-  const std::string own = self.native->kernel_class().abi();
-  if (own != abi) {
-    fail_value("artifact: expected one with the parameters \"" + own + "\", got \"" + abi +
-               "\": it is of another version of Estoc");
+  const std::string own = version_of(*self.native, *parsed);
+  if (own != version) {
+    fail_value("artifact: expected one of version \"" + own + "\", got \"" + version +
+               "\": it is of another version of Estoc or of its class");
   }
   Artifact artifact = load_artifact(*self.native, *parsed, code);
   return nb::cast(new PyArtifact{std::move(artifact), nb::object(), std::move(kernel)},
@@ -170,7 +176,7 @@ void bind_pickling(nb::module_& module) {
     return wrap_metadata(kernel_again(name, epilogue).metadata());
   });
   module.def("_make_artifact", &make_artifact, nb::arg("kernel"), nb::arg("target"),
-             nb::arg("code").none(), nb::arg("abi"));
+             nb::arg("code").none(), nb::arg("version"));
 }
 
 }  // namespace estoc::python

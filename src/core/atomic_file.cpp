@@ -139,14 +139,14 @@ void AtomicFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text)));
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(Sync sync) {
   assert(file_ && "commit comes once");
-  if (::fsync(file_.get()) != 0) throw_file_error("write", path_, errno);
+  if (sync == Sync::yes && ::fsync(file_.get()) != 0) throw_file_error("write", path_, errno);
   if (const int error = file_.close(); error != 0) throw_file_error("write", path_, error);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_file_error("write", path_, errno);
   forget_pending(std::exchange(pending_slot_, -1));
   temporary_.clear();
-  sync_folder(path_.parent_path(), path_);
+  if (sync == Sync::yes) sync_folder(path_.parent_path(), path_);
 }
 
 void unlink_pending_files() noexcept {

@@ -13,6 +13,9 @@ namespace estoc::core {
 /// Who may read a new file: its owner alone (mode 0600), or everybody the umask allows (0644).
 enum class FileAccess { owner, everybody };
 
+/// Whether a commit waits until the disk has everything.
+enum class Sync { yes, no };
+
 /// Writes a file by way of a temporary in the same folder, which commit() renames to the path. So
 /// a reader, or a machine that loses power, sees the old contents or the new ones, nothing between.
 ///
@@ -33,8 +36,10 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
 
-  /// Syncs the file to the disk, gives it its name and syncs the folder; once.
-  void commit();
+  /// Syncs the file to the disk, gives it its name and syncs the folder; once. A file that can be
+  /// made again, and tells by itself when it is torn, may be committed without the syncs: after a
+  /// loss of power it may then be short or empty.
+  void commit(Sync sync = Sync::yes);
 
  private:
   void discard() noexcept;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -36,6 +37,25 @@ int FileDescriptor::close() noexcept {
   if (descriptor < 0) return 0;
   // After EINTR the descriptor is closed all the same.
   return ::close(descriptor) == 0 || errno == EINTR ? 0 : errno;
+}
+
+RegularFile open_regular_file(const std::filesystem::path& path) {
+  struct stat status {};
+  const auto check = [&] {
+    if (S_ISREG(status.st_mode)) return;
+    throw_file_error("read", path,
+                     S_ISDIR(status.st_mode) ? "it is a folder" : "not a regular file");
+  };
+  // Looked at before it is opened: opening a device or a pipe may act on it or wait.
+  if (::stat(path.c_str(), &status) != 0) throw_file_error("read", path, errno);
+  check();
+  RegularFile file{open_file(path, O_RDONLY | O_NONBLOCK)};
+  if (!file.descriptor || ::fstat(file.descriptor.get(), &status) != 0) {
+    throw_file_error("read", path, errno);
+  }
+  check();
+  file.size = status.st_size;
+  return file;
 }
 
 FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode) {

@@ -1,6 +1,7 @@
 // What the file classes share: an owned file descriptor, and errors that name the file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -41,5 +42,15 @@ class FileDescriptor {
 
 /// open(2), again when a signal interrupts it, with O_CLOEXEC; errno tells why it failed.
 FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode = 0);
+
+/// A regular file that is open for reading, and its size in bytes.
+struct RegularFile {
+  FileDescriptor descriptor;
+  std::int64_t size = 0;
+};
+
+/// Opens a regular file for reading. Throws Error{not_found} when there is none, Error{io} for
+/// anything else that exists (folder, device, pipe, socket), which is not opened.
+RegularFile open_regular_file(const std::filesystem::path& path);
 
 }  // namespace estoc::core

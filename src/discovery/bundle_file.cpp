@@ -23,6 +23,8 @@ constexpr std::size_t kHashBegin = 16;
 constexpr std::size_t kCodeAlignment = 64;
 // Manifests are small; a length beyond this is damage.
 constexpr std::size_t kMostManifest = std::size_t{64} << 20;
+// So are names and texts in it.
+constexpr std::size_t kMostText = std::size_t{64} << 10;
 
 [[noreturn]] void fail(const std::string& message) {
   throw Error(ErrorKind::value, "artifact file: " + message);
@@ -52,6 +54,12 @@ Number integer(const Json& json, Place place) {
           : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
   if (!fits) fail(fmt::format("expected a whole number that fits as {}", place));
   return value.get<Number>();
+}
+
+std::string text(const Json& json, const char* name) {
+  auto value = json.at(name).get<std::string>();
+  if (value.size() <= kMostText) return value;
+  fail(fmt::format("expected a {} of at most {} bytes, got {}", name, kMostText, value.size()));
 }
 
 Json to_json(const KernelResources& r) {
@@ -102,11 +110,11 @@ Placement place(const std::vector<StoredArtifact>& artifacts) {
   Placement placement;
   std::map<std::string_view, std::size_t> known;
   for (const StoredArtifact& artifact : artifacts) {
-    const auto [found, is_new] = known.emplace(artifact.code.bytes, aligned(placement.code.size()));
+    const auto [found, is_new] = known.emplace(artifact.bytes, aligned(placement.code.size()));
     placement.offsets.push_back(found->second);
     if (!is_new) continue;
     placement.code.resize(found->second);
-    placement.code += artifact.code.bytes;
+    placement.code += artifact.bytes;
   }
   return placement;
 }
@@ -118,13 +126,14 @@ std::string manifest_of(const StoredBundle& bundle, const Placement& placement) 
     artifacts.push_back({{"kernel", artifact.kernel},
                          {"target", artifact.target},
                          {"abi", artifact.abi},
+                         {"code_key", artifact.code_key},
                          {"knobs", to_json(artifact.knobs)},
                          {"epilogue", artifact.epilogue},
                          {"format", artifact.code.format},
                          {"compiler", artifact.code.compiler},
                          {"resources", to_json(artifact.code.resources)},
                          {"offset", placement.offsets[i]},
-                         {"bytes", artifact.code.bytes.size()}});
+                         {"bytes", artifact.bytes.size()}});
   }
   Json rules = Json::array();
   for (const StoredRule& rule : bundle.rules) {
@@ -136,13 +145,14 @@ std::string manifest_of(const StoredBundle& bundle, const Placement& placement) 
 }
 
 StoredArtifact artifact_of(const Json& json, std::string_view code) {
-  StoredArtifact artifact{.kernel = json.at("kernel").get<std::string>(),
-                          .target = json.at("target").get<std::string>(),
-                          .abi = json.at("abi").get<std::string>(),
+  StoredArtifact artifact{.kernel = text(json, "kernel"),
+                          .target = text(json, "target"),
+                          .abi = text(json, "abi"),
+                          .code_key = json.value("code_key", std::string{}),
                           .knobs = knobs_of(json.at("knobs")),
-                          .epilogue = json.at("epilogue").get<std::string>(),
-                          .code = {.format = json.at("format").get<std::string>(),
-                                   .compiler = json.at("compiler").get<std::string>(),
+                          .epilogue = text(json, "epilogue"),
+                          .code = {.format = text(json, "format"),
+                                   .compiler = text(json, "compiler"),
                                    .bytes = {},
                                    .resources = resources_of(json.at("resources")),
                                    .log = {}}};
@@ -151,12 +161,12 @@ StoredArtifact artifact_of(const Json& json, std::string_view code) {
   if (offset > code.size() || bytes > code.size() - offset) {
     fail(fmt::format("the code of {} passes the end of the file", artifact.kernel));
   }
-  artifact.code.bytes = code.substr(offset, bytes);
+  artifact.bytes = code.substr(offset, bytes);
   return artifact;
 }
 
 StoredRule rule_of(const Json& json, std::size_t artifacts) {
-  StoredRule rule{.problem = json.at("problem").get<std::string>(),
+  StoredRule rule{.problem = text(json, "problem"),
                   .m_low = integer<std::int64_t>(json.at("m"), std::size_t{0}),
                   .m_high = integer<std::int64_t>(json.at("m"), std::size_t{1}),
                   .artifact = integer<std::uint64_t>(json, "artifact")};

@@ -15,9 +15,11 @@ struct StoredArtifact {
   std::string kernel;
   std::string target;
   std::string abi;
+  std::string code_key;  ///< see KernelClass::code_key
   Knobs knobs;
-  std::string epilogue;  ///< canonical text; empty when out is the accumulator
-  CompiledCode code;
+  std::string epilogue;         ///< canonical text; empty when out is the accumulator
+  CompiledCode code;            ///< all but the bytes
+  std::string_view bytes = {};  ///< of the code, which somebody else holds
 };
 
 /// A dispatch rule as the file holds it.
@@ -38,7 +40,8 @@ struct StoredBundle {
 /// in JSON, then the code of each artifact, at a multiple of 64 bytes. Equal code is stored once.
 std::string encode(const StoredBundle& bundle);
 
-/// Reads them back. Throws Error{value} with what was expected for bytes that encode did not make.
+/// Reads them back; the artifacts' code lies in `bytes`. Throws Error{value} with what was expected
+/// for bytes that encode did not make.
 StoredBundle decode(std::string_view bytes);
 
 }  // namespace estoc::discovery

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/env.h"
 #include "estoc/status.hpp"
@@ -27,8 +31,12 @@ CompileOutcome compile_one(const Kernel& kernel, Target target, const CompileOpt
     return {kernel.compile(target, options), {}, {}};
   } catch (const Error& error) {
     return {std::nullopt, error.what(), error.kind()};
+  } catch (const std::bad_alloc&) {
+    return {std::nullopt, "out of memory", ErrorKind::memory};
   } catch (const std::exception& error) {
     return {std::nullopt, error.what(), {}};
+  } catch (...) {
+    return {std::nullopt, "the kernel's class threw something that is no std::exception", {}};
   }
 }
 
@@ -39,9 +47,14 @@ class Queue {
       : kernels_(kernels), target_(target), options_(options), outcomes_(kernels.size()) {}
 
   void work() {
-    for (std::size_t i = next_++; i < kernels_.size() && !cancelled_; i = next_++) {
-      outcomes_[i] = compile_one(kernels_[i], target_, options_.compile);
-      report();
+    try {
+      for (std::size_t i = next_++; i < kernels_.size() && !cancelled_; i = next_++) {
+        outcomes_[i] = compile_one(kernels_[i], target_, options_.compile);
+        report();
+      }
+    } catch (...) {
+      // Too little memory to say what failed.
+      stop(std::current_exception());
     }
   }
 
@@ -64,6 +77,12 @@ class Queue {
     }
   }
 
+  void stop(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+    cancelled_ = true;
+  }
+
   std::span<const Kernel> kernels_;
   Target target_;
   const CompileAllOptions& options_;
@@ -84,8 +103,12 @@ std::vector<CompileOutcome> compile_all(std::span<const Kernel> kernels, Target 
       options.threads > 0 ? static_cast<std::size_t>(options.threads) : default_threads();
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < std::min(wanted, kernels.size()); ++i)
-      threads.emplace_back([&] { queue.work(); });
+    try {
+      for (std::size_t i = 1; i < std::min(wanted, kernels.size()); ++i)
+        threads.emplace_back([&] { queue.work(); });
+    } catch (const std::system_error&) {
+      // Where no more threads are to be had, fewer do the work.
+    }
     queue.work();
   }
   return queue.take();

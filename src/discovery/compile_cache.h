@@ -1,10 +1,11 @@
 // Remembers what compiling one kernel gave, for each target.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <functional>
+#include <future>
 #include <memory>
-#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "estoc/kernel_class.hpp"
@@ -12,28 +13,42 @@
 namespace estoc::discovery {
 
 /// Any number of threads may ask for one target at once: one of them compiles, without a lock, the
-/// others wait for it. A compilation that throws is forgotten, and the next thread tries.
+/// others wait for it. A compilation that throws is forgotten, and the next thread tries. What is
+/// known is found without a lock. A child of a fork forgets what its parent was compiling.
 class CompileCache {
  public:
   using Object = std::shared_ptr<const CompiledObject>;
 
-  /// What is remembered for `target`, else what `compile` gives.
+  CompileCache() = default;
+  ~CompileCache();
+  CompileCache(const CompileCache&) = delete;
+  CompileCache& operator=(const CompileCache&) = delete;
+
+  /// What is remembered for `target`, else what `compile` gives. Throws Error{compile} when
+  /// `compile` itself asks for the same.
   Object get_or_compile(Target target, const std::function<Object()>& compile);
 
  private:
-  enum class Progress : std::uint8_t { idle, compiling, done };
-  struct Slot {
+  struct Known {
     Target target;
-    Progress progress = Progress::idle;
     Object object;
+    const Known* next = nullptr;
+  };
+  struct Running {
+    Target target;
+    std::thread::id thread;
+    unsigned forks = 0;
+    std::shared_future<void> over;
   };
 
-  Slot& slot(Target target);
-  void finish(Target target, Progress progress, Object object);
+  const Known* find(Target target) const;
+  Running* running(Target target);
+  Object compile_now(Target target, const std::function<Object()>& compile,
+                     std::promise<void>& over);
+  void end(Target target, const Object* object);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Slot> slots_;
+  std::atomic<const Known*> known_{nullptr};
+  std::vector<Running> running_;
 };
 
 }  // namespace estoc::discovery

@@ -71,6 +71,10 @@ std::string KernelClass::abi() const {
   return {};
 }
 
+std::string KernelClass::code_key(const CompileRequest& /*request*/) const {
+  return {};
+}
+
 std::string KernelClass::emit(const CompileRequest& /*request*/, Emission /*what*/) const {
   throw Error(ErrorKind::unsupported,
               "kernel class " + std::string(name()) + " is not compiled from text");

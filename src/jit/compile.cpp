@@ -4,15 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <future>
-#include <mutex>
-#include <unordered_map>
 
 #include "core/hash.h"
+#include "core/log.h"
 #include "jit/compiler_identity.h"
 #include "jit/device_sources.h"
+#include "jit/unit_memory.h"
 
 namespace estoc::jit {
 namespace {
@@ -32,19 +30,14 @@ std::vector<std::string> options_for(const UnitRequest& request) {
   return options;
 }
 
-core::Hash128 content_key(const UnitRequest& request) {
-  core::Hasher hasher;
-  hasher.field(kKeySchema).field(request.source).field(device_sources().hash.hex());
-  for (const std::string& option : options_for(request))
-    hasher.field(option);
-  return hasher.digest();
-}
-
 NvrtcJob job_for(const UnitRequest& request, const std::string& file_name) {
-  return {.file_name = file_name,
-          .source = request.source,
-          .headers = device_sources().headers,
-          .options = options_for(request)};
+  NvrtcJob job{.file_name = file_name,
+               .source = request.source,
+               .headers = device_sources().headers,
+               .options = options_for(request)};
+  // Files of the working folder would be no part of the key.
+  job.options.emplace_back("--no-source-include");
+  return job;
 }
 
 void require_known(Target target) {
@@ -91,50 +84,17 @@ std::shared_ptr<const Unit> from_disk_or_compiler(const UnitRequest& request,
   CacheEntry entry = compile_now(request);
   if (cache != nullptr) {
     cache->store(content, entry);
-    remember_compiler(*cache, *nvrtc_info());
+    remember_compiler(*cache);
   }
   return std::make_shared<const Unit>(to_unit(request, std::move(entry)));
 }
 
-using UnitFuture = std::shared_future<std::shared_ptr<const Unit>>;
+// Some hundreds of kernels: enough for those that are asked for by name again and again.
+constexpr std::size_t kUnitMemoryBytes = std::size_t{64} << 20;
 
-struct HashOfHash {
-  std::size_t operator()(const core::Hash128& hash) const { return hash.low; }
-};
-
-// One of several, so that threads that ask for different kernels seldom meet.
-struct Shard {
-  std::mutex mutex;
-  std::unordered_map<core::Hash128, UnitFuture, HashOfHash> units;
-};
-
-constexpr std::size_t kShards = 16;
-
-std::array<Shard, kShards>& shards() {
-  static auto* instance = new std::array<Shard, kShards>;
+UnitMemory& unit_memory() {
+  static auto* instance = new UnitMemory(kUnitMemoryBytes);
   return *instance;
-}
-
-// The future of a unit and, for the thread that is to make it, the promise behind it.
-struct Claim {
-  UnitFuture future;
-  std::optional<std::promise<std::shared_ptr<const Unit>>> promise;
-};
-
-Claim claim(Shard& shard, const core::Hash128& content) {
-  const std::lock_guard lock(shard.mutex);
-  if (auto found = shard.units.find(content); found != shard.units.end()) {
-    return {found->second, std::nullopt};
-  }
-  Claim claim{{}, std::promise<std::shared_ptr<const Unit>>{}};
-  claim.future = claim.promise->get_future().share();
-  shard.units.emplace(content, claim.future);
-  return claim;
-}
-
-void abandon(Shard& shard, const core::Hash128& content) {
-  const std::lock_guard lock(shard.mutex);
-  shard.units.erase(content);
 }
 
 // The number before `unit` in a line such as "    400 bytes stack frame, 8 bytes spill stores".
@@ -164,25 +124,25 @@ void for_each_line(std::string_view text, const Visit& visit) {
 
 }  // namespace
 
+core::Hash128 content_key(const UnitRequest& request) {
+  core::Hasher hasher;
+  hasher.field(kKeySchema).field(request.source).field(device_sources().hash.hex());
+  for (const std::string& option : options_for(request))
+    hasher.field(option);
+  return hasher.digest();
+}
+
 std::shared_ptr<const Unit> compile_unit(const UnitRequest& request, const CompilePolicy& policy,
                                          UnitOrigin* origin) {
   UnitOrigin ignored{};
   UnitOrigin& from = origin != nullptr ? *origin : ignored;
   const core::Hash128 content = content_key(request);
   if (!policy.use_memory) return from_disk_or_compiler(request, content, policy, from);
-  Shard& shard = shards()[content.high % kShards];
-  Claim claimed = claim(shard, content);
-  if (!claimed.promise) {
-    from = UnitOrigin::memory;
-    return claimed.future.get();
-  }
-  try {
-    claimed.promise->set_value(from_disk_or_compiler(request, content, policy, from));
-  } catch (...) {
-    abandon(shard, content);
-    claimed.promise->set_exception(std::current_exception());
-  }
-  return claimed.future.get();
+  bool made = false;
+  auto unit = unit_memory().get_or_make(
+      content, [&] { return from_disk_or_compiler(request, content, policy, from); }, made);
+  if (!made) from = UnitOrigin::memory;
+  return unit;
 }
 
 std::string compile_to_ptx(const UnitRequest& request) {
@@ -194,16 +154,17 @@ std::string compile_to_ptx(const UnitRequest& request) {
 }
 
 void clear_unit_memory() {
-  for (Shard& shard : shards()) {
-    const std::lock_guard lock(shard.mutex);
-    shard.units.clear();
-  }
+  unit_memory().clear();
 }
 
 const DiskCache* disk_cache() {
   static const DiskCache* instance = []() -> const DiskCache* {
     const auto folder = DiskCache::default_folder();
-    return folder ? new DiskCache(*folder, DiskCache::default_limit()) : nullptr;
+    if (!folder) return nullptr;
+    std::string problem;
+    const std::int64_t limit = DiskCache::default_limit(&problem);
+    if (!problem.empty()) core::log(LogLevel::warning, "{}", problem);
+    return new DiskCache(*folder, limit);
   }();
   return instance;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/hash.h"
 #include "estoc/target.hpp"
 #include "jit/disk_cache.h"
 #include "jit/nvrtc.h"
@@ -31,6 +32,9 @@ struct Unit {
   Target target = Target::cpu();
   CompiledCode code;
 };
+
+/// Hash of everything that the code of a unit depends on but the compiler.
+core::Hash128 content_key(const UnitRequest& request);
 
 /// Where a unit came from, for reports.
 enum class UnitOrigin { memory, disk, compiler };

@@ -18,8 +18,9 @@
 #include "core/atomic_file.h"
 #include "core/env.h"
 #include "core/log.h"
-#include "core/mapped_file.h"
+#include "core/natural_order.h"
 #include "core/posix.h"
+#include "core/read_file.h"
 #include "core/text.h"
 #include "estoc/status.hpp"
 
@@ -96,26 +97,27 @@ class FolderLock {
   bool held_ = false;
 };
 
-bool make_private_folder(const fs::path& folder) {
+/// Makes the folder; returns why it cannot serve, or nothing.
+std::string make_private_folder(const fs::path& folder) {
   std::error_code error;
   if (folder.has_parent_path()) fs::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    core::log(LogLevel::warning, "kernel cache {}: {}", folder.string(),
-              std::system_category().message(errno));
-    return false;
+    return "it cannot be made: " + std::generic_category().message(errno);
   }
   struct stat info {};
-  if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    core::log(LogLevel::warning, "kernel cache {}: is not a folder", folder.string());
-    return false;
-  }
+  if (::stat(folder.c_str(), &info) != 0) return std::generic_category().message(errno);
+  if (!S_ISDIR(info.st_mode)) return "it is not a folder";
   if (info.st_uid != ::geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    core::log(LogLevel::warning,
-              "kernel cache {}: not used, because others than this user can write to it",
-              folder.string());
-    return false;
+    return "it is not used, because others than this user can write to it";
   }
-  return true;
+  return {};
+}
+
+// Code of the virtual GPU, whose NVRTC says 0, is not for a real one.
+bool is_nvidias(std::string_view key) {
+  constexpr std::size_t kHash = 32;
+  const std::string_view compiler = key.substr(std::min(key.size(), kHash + 1));
+  return compiler.starts_with("nvrtc-") && !compiler.starts_with("nvrtc-0.");
 }
 
 std::string checksum(std::string_view bytes) {
@@ -182,15 +184,26 @@ std::int64_t size_of(const fs::path& path) {
 
 DiskCache::DiskCache(fs::path folder, std::int64_t limit_bytes)
     : folder_(std::move(folder)), limit_bytes_(limit_bytes) {
-  usable_ = make_private_folder(folder_);
+  const std::string why = make_private_folder(folder_);
+  if (why.empty()) return;
+  problem_ = fmt::format("kernel cache {}: {}", folder_.string(), why);
+  core::log(LogLevel::warning, "{}", problem_);
 }
 
-std::int64_t DiskCache::default_limit() {
+std::string DiskCache::problem() const {
+  if (!usable() || ::access(folder_.c_str(), W_OK) == 0) return problem_;
+  return fmt::format("kernel cache {}: it cannot be written: {}", folder_.string(),
+                     std::generic_category().message(errno));
+}
+
+std::int64_t DiskCache::default_limit(std::string* problem) {
   const auto text = core::env("ESTOC_CACHE_LIMIT");
   if (!text) return kDefaultLimit;
   if (const auto bytes = core::parse_bytes(*text)) return *bytes;
-  core::log(LogLevel::warning, "ESTOC_CACHE_LIMIT: expected a size such as 512M or 8G, got '{}'",
-            *text);
+  if (problem != nullptr) {
+    *problem =
+        fmt::format("ESTOC_CACHE_LIMIT: expected a size such as 512M or 8G, got '{}'", *text);
+  }
   return kDefaultLimit;
 }
 
@@ -216,13 +229,11 @@ std::int64_t DiskCache::size_of_entry(const std::string& key) const {
 
 std::optional<CacheEntry> DiskCache::read(const std::string& key) const {
   try {
-    const core::MappedFile record(file(key, kRecord));
-    const Json json = Json::parse(record.text());
+    const Json json = Json::parse(core::read_file(file(key, kRecord)));
     if (json.at("schema").get<int>() != kSchema) return std::nullopt;
     CacheEntry entry = parse_record(json);
-    const core::MappedFile code(file(key, "." + entry.format));
-    if (checksum(code.text()) != json.at("cubin_hash").get<std::string>()) return std::nullopt;
-    entry.cubin = std::string(code.text());
+    entry.cubin = core::read_file(file(key, "." + entry.format));
+    if (checksum(entry.cubin) != json.at("cubin_hash").get<std::string>()) return std::nullopt;
     return entry;
   } catch (const std::exception& error) {
     core::log(LogLevel::debug, "kernel cache: entry {}: {}", key, error.what());
@@ -232,18 +243,18 @@ std::optional<CacheEntry> DiskCache::read(const std::string& key) const {
 
 std::optional<CacheEntry> DiskCache::find(const core::Hash128& content,
                                           std::string_view compiler) const {
-  if (!usable_) return std::nullopt;
+  if (!usable()) return std::nullopt;
   const std::string stem = content.hex();
   std::vector<std::string> keys;
   if (!compiler.empty()) {
     keys.push_back(fmt::format("{}-{}", stem, compiler));
   } else {
     for_each_file(folder_, [&](const fs::path& path) {
-      if (is_record(path) && path.filename().string().starts_with(stem)) {
-        keys.push_back(path.stem().string());
-      }
+      const std::string key = path.stem().string();
+      if (is_record(path) && key.starts_with(stem) && is_nvidias(key)) keys.push_back(key);
     });
-    std::sort(keys.begin(), keys.end(), std::greater<>());
+    std::sort(keys.begin(), keys.end(),
+              [](const auto& a, const auto& b) { return core::natural_less(b, a); });
   }
   for (const std::string& key : keys) {
     if (auto entry = read(key)) {
@@ -255,17 +266,18 @@ std::optional<CacheEntry> DiskCache::find(const core::Hash128& content,
 }
 
 void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) const {
-  if (!usable_) return;
+  if (!usable()) return;
   const std::string key = fmt::format("{}-{}", content.hex(), entry.compiler);
+  const std::string text = record_text(entry);
   try {
     // Without it, on a file system that has no locks, cleaning spares what is young.
     const FolderLock lock(folder_, LOCK_SH, kLockPatience);
     core::AtomicFile code(code_file(content, entry), core::FileAccess::owner);
     code.write(entry.cubin);
-    code.commit();
+    code.commit(core::Sync::no);
     core::AtomicFile record(file(key, kRecord), core::FileAccess::owner);
-    record.write(record_text(entry));
-    record.commit();
+    record.write(text);
+    record.commit(core::Sync::no);
   } catch (const Error& error) {
     core::log(LogLevel::warning, "kernel cache: {}", error.what());
     // A full disk should not keep half an entry.
@@ -273,12 +285,20 @@ void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) con
     if (!fs::exists(file(key, kRecord), ignored)) remove_file(code_file(content, entry));
     return;
   }
-  prune(limit_bytes_);
+  make_room(static_cast<std::int64_t>(entry.cubin.size() + text.size()));
+}
+
+// Looking through the folder takes a call for every file in it, so it is done seldom.
+void DiskCache::make_room(std::int64_t bytes) const {
+  if (room_.fetch_sub(bytes) - bytes > 0) return;
+  std::int64_t total = 0;
+  prune(limit_bytes_, limit_bytes_ - limit_bytes_ / 8, total);
+  room_ = std::min(limit_bytes_ / 16, limit_bytes_ - total);
 }
 
 std::vector<CacheListing> DiskCache::list() const {
   std::vector<CacheListing> entries;
-  if (!usable_) return entries;
+  if (!usable()) return entries;
   for_each_file(folder_, [&](const fs::path& path) {
     if (!is_record(path)) return;
     CacheListing listing;
@@ -301,7 +321,7 @@ std::vector<CacheListing> DiskCache::list() const {
 }
 
 int DiskCache::verify() const {
-  if (!usable_) return 0;
+  if (!usable()) return 0;
   std::unordered_set<std::string> intact;
   for (const CacheListing& entry : list()) {
     if (entry.intact) intact.insert(entry.key);
@@ -323,7 +343,7 @@ int DiskCache::verify() const {
 }
 
 int DiskCache::clear() const {
-  if (!usable_) return 0;
+  if (!usable()) return 0;
   const FolderLock lock(folder_, LOCK_EX, kLockPatience);
   std::vector<fs::path> doomed;
   for_each_file(folder_, [&](const fs::path& path) {
@@ -338,7 +358,13 @@ int DiskCache::clear() const {
 }
 
 int DiskCache::prune(std::int64_t limit_bytes) const {
-  if (!usable_) return 0;
+  std::int64_t total = 0;
+  return prune(limit_bytes, limit_bytes, total);
+}
+
+int DiskCache::prune(std::int64_t limit_bytes, std::int64_t target_bytes,
+                     std::int64_t& total) const {
+  if (!usable()) return 0;
   struct Aged {
     std::string key;
     std::int64_t bytes;
@@ -347,7 +373,6 @@ int DiskCache::prune(std::int64_t limit_bytes) const {
   std::vector<Aged> entries;
   std::vector<fs::path> old_files;
   std::unordered_set<std::string> keys;
-  std::int64_t total = 0;
   for_each_file(folder_, [&](const fs::path& path) {
     if (is_record(path)) {
       const std::string key = path.stem().string();
@@ -364,8 +389,9 @@ int DiskCache::prune(std::int64_t limit_bytes) const {
   std::sort(entries.begin(), entries.end(),
             [](const Aged& a, const Aged& b) { return a.last_used < b.last_used; });
   int removed = 0;
+  if (total <= limit_bytes) return removed;
   for (const Aged& entry : entries) {
-    if (total <= limit_bytes) break;
+    if (total <= target_bytes) break;
     remove_file(file(entry.key, kRecord));
     for (const std::string_view ending : kCodes)
       remove_file(file(entry.key, ending));

@@ -1,6 +1,7 @@
 // Compiled kernels on disk: shared by processes, bounded in size, able to heal itself.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -39,10 +40,10 @@ struct CacheListing {
 /// loader opens, and KEY.json.
 ///
 /// KEY is the hash of everything the code depends on but the compiler, then the compiler's name.
-/// Every file is written to a temporary, synced and renamed; the json carries the cubin's hash, so
-/// that a torn, truncated or altered entry is a miss and is written anew. Files that the cache did
-/// not write are never touched. No function throws for the state of the folder: a cache that cannot
-/// be read or written is an empty one, with a log message saying why.
+/// Every file is written to a temporary and renamed; the json carries the cubin's hash, so that a
+/// torn, truncated or altered entry is a miss and is written anew. Files that the cache did not
+/// write are never touched. No function throws for the state of the folder: a cache that cannot be
+/// read or written is an empty one, with a log message saying why, and problem().
 class DiskCache {
  public:
   explicit DiskCache(std::filesystem::path folder, std::int64_t limit_bytes = kDefaultLimit);
@@ -50,18 +51,25 @@ class DiskCache {
   /// 2 GiB; some ten thousand kernels.
   static constexpr std::int64_t kDefaultLimit = std::int64_t{2} << 30;
 
-  /// ESTOC_CACHE_LIMIT where it is set and makes sense, else kDefaultLimit.
-  static std::int64_t default_limit();
+  /// ESTOC_CACHE_LIMIT where it is set and makes sense, else kDefaultLimit. `problem`, if given,
+  /// receives a sentence where it makes none.
+  static std::int64_t default_limit(std::string* problem = nullptr);
 
   /// ESTOC_CACHE_DIR, else estoc/ in XDG_CACHE_HOME or ~/.cache; nullopt when none is known.
   static std::optional<std::filesystem::path> default_folder();
 
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// The entry of that content, compiled by `compiler`, or by any when that is empty.
+  /// Why nothing new is kept in the folder, in one clause; empty when it is usable.
+  std::string problem() const;
+
+  /// The entry of that content, compiled by `compiler`; when that is empty, by the newest NVRTC of
+  /// NVIDIA's that there is one of.
   std::optional<CacheEntry> find(const core::Hash128& content, std::string_view compiler) const;
 
-  /// Adds an entry; where the folder then exceeds the limit, entries not used for longest go.
+  /// Adds an entry. Before the first, and whenever this process has added a sixteenth of the limit,
+  /// the folder is looked through; where it exceeds the limit, entries not used for longest go
+  /// until it is an eighth below.
   void store(const core::Hash128& content, const CacheEntry& entry) const;
 
   /// The file that holds the code of an entry that was found or stored.
@@ -84,11 +92,17 @@ class DiskCache {
  private:
   std::optional<CacheEntry> read(const std::string& key) const;
   std::int64_t size_of_entry(const std::string& key) const;
+  bool usable() const { return problem_.empty(); }
+  void make_room(std::int64_t bytes) const;
+  /// As prune(); `total` receives the bytes of what is left.
+  int prune(std::int64_t limit_bytes, std::int64_t target_bytes, std::int64_t& total) const;
   std::filesystem::path file(const std::string& key, std::string_view suffix) const;
 
   std::filesystem::path folder_;
   std::int64_t limit_bytes_;
-  bool usable_ = false;
+  std::string problem_;  ///< why the folder is not used at all
+  /// Bytes that may be added before the folder is looked through again.
+  mutable std::atomic<std::int64_t> room_ = 0;
 };
 
 }  // namespace estoc::jit

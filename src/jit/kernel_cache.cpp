@@ -11,6 +11,14 @@ std::string kernel_cache_path() {
   return cache != nullptr ? cache->folder().string() : std::string{};
 }
 
+std::string kernel_cache_problem() {
+  std::string problem;
+  (void)jit::DiskCache::default_limit(&problem);
+  if (!problem.empty()) return problem;
+  if (const jit::DiskCache* cache = jit::disk_cache()) return cache->problem();
+  return "there is no kernel cache: neither ESTOC_CACHE_DIR, XDG_CACHE_HOME nor HOME is set";
+}
+
 std::int64_t kernel_cache_limit() {
   return jit::DiskCache::default_limit();
 }

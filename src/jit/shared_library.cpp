@@ -7,10 +7,15 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <system_error>
+#include <utility>
 
 #include "core/env.h"
+#include "core/natural_order.h"
+#include "estoc/library_search.hpp"
 #include "estoc/status.hpp"
 
 namespace estoc::jit {
@@ -18,6 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Folders that are one place: the preferred soname in any of them wins.
+using Place = std::vector<fs::path>;
+
+/// The newest version first.
 std::vector<fs::path> subfolders(const fs::path& folder, std::string_view prefix) {
   std::vector<fs::path> found;
   std::error_code ignored;
@@ -25,12 +34,40 @@ std::vector<fs::path> subfolders(const fs::path& folder, std::string_view prefix
        it.increment(ignored)) {
     if (it->path().filename().string().starts_with(prefix)) found.push_back(it->path());
   }
-  std::sort(found.begin(), found.end(), std::greater<>());
+  std::sort(found.begin(), found.end(), [](const fs::path& a, const fs::path& b) {
+    return core::natural_less(b.native(), a.native());
+  });
   return found;
 }
 
-// The site-packages folders that a Python of this environment, user or system would use.
+/// What set_package_folders() named.
+class PackageFolders {
+ public:
+  void set(std::vector<std::string> folders) {
+    const std::lock_guard lock(mutex_);
+    folders_ = std::move(folders);
+  }
+  std::vector<std::string> get() const {
+    const std::lock_guard lock(mutex_);
+    return folders_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> folders_;
+};
+
+PackageFolders& named_package_folders() {
+  static auto* instance = new PackageFolders;
+  return *instance;
+}
+
+// The site-packages folders: those of this process's Python, where it was told, then those that a
+// Python of this environment, user or system would use.
 std::vector<fs::path> python_package_folders() {
+  std::vector<fs::path> folders;
+  for (const std::string& folder : package_folders())
+    folders.emplace_back(folder);
   std::vector<fs::path> prefixes;
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (auto value = core::env(name)) prefixes.emplace_back(*value);
@@ -38,7 +75,6 @@ std::vector<fs::path> python_package_folders() {
   if (auto home = core::env("HOME")) prefixes.emplace_back(fs::path(*home) / ".local");
   prefixes.emplace_back("/usr/local");
   prefixes.emplace_back("/usr");
-  std::vector<fs::path> folders;
   for (const fs::path& prefix : prefixes) {
     for (const fs::path& python : subfolders(prefix / "lib", "python3")) {
       folders.push_back(python / "site-packages");
@@ -48,17 +84,17 @@ std::vector<fs::path> python_package_folders() {
   return folders;
 }
 
-std::vector<fs::path> pip_folders() {
-  std::vector<fs::path> folders;
+std::vector<Place> pip_places() {
+  std::vector<Place> places;
   for (const fs::path& packages : python_package_folders()) {
-    for (const fs::path& package : subfolders(packages / "nvidia", "")) {
-      folders.push_back(package / "lib");
-    }
+    Place& place = places.emplace_back();
+    for (const fs::path& package : subfolders(packages / "nvidia", ""))
+      place.push_back(package / "lib");
   }
-  return folders;
+  return places;
 }
 
-std::vector<fs::path> toolkit_folders() {
+std::vector<Place> toolkit_places() {
   std::vector<fs::path> roots;
   for (const char* name : {"CUDA_PATH", "CUDA_HOME"}) {
     if (auto value = core::env(name)) roots.emplace_back(*value);
@@ -67,13 +103,22 @@ std::vector<fs::path> toolkit_folders() {
     for (const fs::path& root : subfolders(parent, "cuda"))
       roots.push_back(root);
   }
-  std::vector<fs::path> folders;
-  for (const fs::path& root : roots) {
-    folders.push_back(root / "lib64");
-    folders.push_back(root / "lib");
-    folders.push_back(root / "targets/x86_64-linux/lib");
+  std::vector<Place> places;
+  for (const fs::path& root : roots)
+    places.push_back({root / "lib64", root / "lib", root / "targets/x86_64-linux/lib"});
+  return places;
+}
+
+void* loaded_library(const LibrarySpec& spec) {
+  for (const std::string& name : spec.file_names) {
+    if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD)) return handle;
   }
-  return folders;
+  return nullptr;
+}
+
+std::optional<std::string> explicit_file(const LibrarySpec& spec) {
+  if (spec.explicit_variable.empty()) return std::nullopt;
+  return core::env(std::string(spec.explicit_variable).c_str());
 }
 
 class Search {
@@ -81,42 +126,41 @@ class Search {
   Search(const LibrarySpec& spec, std::vector<std::string>* tried) : spec_(spec), tried_(tried) {}
 
   void* run() {
-    if (void* handle = loaded()) return handle;
     if (void* handle = named_explicitly()) return handle;
+    if (void* handle = loaded_library(spec_)) return handle;
     if (!spec_.pip_package.empty()) {
-      if (void* handle = in_folders(pip_folders())) return handle;
+      if (void* handle = in_places(pip_places())) return handle;
     }
     for (const std::string& name : spec_.file_names) {
       if (void* handle = open(name)) return handle;
     }
-    return spec_.part_of_toolkit ? in_folders(toolkit_folders()) : nullptr;
+    return spec_.part_of_toolkit ? in_places(toolkit_places()) : nullptr;
   }
 
  private:
-  void* loaded() {
-    for (const std::string& name : spec_.file_names) {
-      if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD)) return handle;
-    }
-    return nullptr;
-  }
-
   void* named_explicitly() {
-    if (spec_.explicit_variable.empty()) return nullptr;
-    const auto path = core::env(std::string(spec_.explicit_variable).c_str());
+    const auto path = explicit_file(spec_);
     if (!path) return nullptr;
     if (void* handle = open(*path)) return handle;
     throw Error(ErrorKind::io, fmt::format("{}: expected {} to name a library that loads, got {}",
                                            spec_.what, spec_.explicit_variable, last_error_));
   }
 
-  void* in_folders(const std::vector<fs::path>& folders) {
-    for (const fs::path& folder : folders) {
+  void* in_places(const std::vector<Place>& places) {
+    for (const Place& place : places) {
       for (const std::string& name : spec_.file_names) {
-        const fs::path file = folder / name;
-        std::error_code ignored;
-        if (!fs::exists(file, ignored)) continue;
-        if (void* handle = open(file.string())) return handle;
+        if (void* handle = in_place(place, name)) return handle;
       }
+    }
+    return nullptr;
+  }
+
+  void* in_place(const Place& place, const std::string& name) {
+    for (const fs::path& folder : place) {
+      const fs::path file = folder / name;
+      std::error_code ignored;
+      if (!fs::exists(file, ignored)) continue;
+      if (void* handle = open(file.string())) return handle;
     }
     return nullptr;
   }
@@ -134,6 +178,48 @@ class Search {
   std::vector<std::string>* tried_;
   std::string last_error_;
 };
+
+struct BuildIdSearch {
+  const std::string& path;
+  std::string id;
+};
+
+std::size_t padded(std::size_t bytes) {
+  return (bytes + 3) / 4 * 4;
+}
+
+/// The build ID in a segment of notes: header, name and value of each at multiples of 4 bytes.
+std::string id_in_notes(std::string_view notes) {
+  ElfW(Nhdr) header{};
+  while (notes.size() >= sizeof(header)) {
+    std::memcpy(&header, notes.data(), sizeof(header));
+    notes.remove_prefix(sizeof(header));
+    const std::size_t name = padded(header.n_namesz);
+    const std::size_t value = header.n_descsz;
+    if (notes.size() < name + value) return {};
+    if (header.n_type == NT_GNU_BUILD_ID && notes.starts_with(std::string_view("GNU", 4))) {
+      std::string id;
+      for (const char byte : notes.substr(name, value))
+        id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+      return id;
+    }
+    notes.remove_prefix(std::min(name + padded(value), notes.size()));
+  }
+  return {};
+}
+
+int visit_library(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+  auto& search = *static_cast<BuildIdSearch*>(data);
+  if (search.path != info->dlpi_name) return 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE) continue;
+    const auto* const begin = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
+    search.id = id_in_notes({begin, header.p_memsz});
+    if (!search.id.empty()) break;
+  }
+  return 1;
+}
 
 }  // namespace
 
@@ -163,6 +249,20 @@ std::optional<SharedLibrary> find_library(const LibrarySpec& spec, std::string& 
   return std::nullopt;
 }
 
+bool is_loaded(const LibrarySpec& spec) {
+  return !explicit_file(spec) && loaded_library(spec) != nullptr;
+}
+
+std::string build_id(const std::string& path) {
+  BuildIdSearch search{path, {}};
+  ::dl_iterate_phdr(visit_library, &search);
+  return search.id;
+}
+
+std::vector<std::string> package_folders() {
+  return named_package_folders().get();
+}
+
 LibrarySpec nvrtc_spec() {
   return {.what = "NVRTC",
           .file_names = {"libnvrtc.so.13", "libnvrtc.so.12"},
@@ -184,3 +284,11 @@ void* SharedLibrary::symbol(const char* name) const {
 }
 
 }  // namespace estoc::jit
+
+namespace estoc {
+
+void set_package_folders(std::vector<std::string> folders) {
+  jit::named_package_folders().set(std::move(folders));
+}
+
+}  // namespace estoc

@@ -21,10 +21,12 @@ struct LibrarySpec {
 /// owner, and unloading CUDA's libraries is not safe at exit.
 class SharedLibrary {
  public:
-  /// Tries, in order: one already loaded in the process, the file named by the explicit variable,
-  /// the nvidia packages of pip, the loader's own path, CUDA_PATH and CUDA_HOME, /usr/local/cuda*
-  /// and /opt/cuda*. nullopt when none opens; `tried`, if given, receives a line for each attempt.
-  /// A file named explicitly that does not open is an Error{io}.
+  /// Tries, in order: the file named by the explicit variable, one already loaded in the process,
+  /// the nvidia packages of pip (those of set_package_folders() first), the loader's own path,
+  /// CUDA_PATH and CUDA_HOME, /usr/local/cuda* and /opt/cuda*. In one place the preferred soname
+  /// wins, of places that differ in a version the newest. nullopt when none opens; `tried`, if
+  /// given, receives a line for each attempt. A file named explicitly that does not open is an
+  /// Error{io}.
   static std::optional<SharedLibrary> find(const LibrarySpec& spec,
                                            std::vector<std::string>* tried = nullptr);
 
@@ -51,6 +53,16 @@ class SharedLibrary {
 /// SharedLibrary::find for a library that one can do without: where there is none, or the one named
 /// explicitly does not open, `problem` is the sentence that says so.
 std::optional<SharedLibrary> find_library(const LibrarySpec& spec, std::string& problem);
+
+/// True when the search would end at a library that the process has loaded already.
+bool is_loaded(const LibrarySpec& spec);
+
+/// The build ID of a library that is loaded, in hexadecimal digits; empty when it has none. `path`
+/// as SharedLibrary::path() gives it.
+std::string build_id(const std::string& path);
+
+/// The folders of set_package_folders().
+std::vector<std::string> package_folders();
 
 /// Where NVRTC and cuBLASLt are looked for.
 LibrarySpec nvrtc_spec();

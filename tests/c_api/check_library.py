@@ -4,7 +4,8 @@
     check_library.py LIBRARY HEADER [MEGABYTES]
 
 It must export the functions that the header declares and nothing else, need no library but the C
-library's, and, where MEGABYTES is given, be no larger once it is stripped.
+library's, stay loaded after dlclose, as its threads do, and, where MEGABYTES is given, be no larger
+once it is stripped.
 """
 
 import pathlib
@@ -48,6 +49,8 @@ def main():
     problems += [f"declared, but not exported: {name}"
                  for name in sorted(declared(header) - exported(library))]
     problems += [f"needs {name}" for name in needed(library) if not C_LIBRARY.fullmatch(name)]
+    if "NODELETE" not in output_of("readelf", "--dynamic", library):
+        problems.append("can be unloaded while its threads run")
     size = stripped_bytes(library)
     if limit and size > float(limit[0]) * 1e6:
         problems.append(f"has {size} bytes stripped, more than {limit[0]} MB")

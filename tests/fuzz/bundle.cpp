@@ -96,7 +96,7 @@ void check_decoding(std::string_view bytes) {
   try {
     const estoc::discovery::StoredBundle bundle = estoc::discovery::decode(bytes);
     for (const auto& artifact : bundle.artifacts)
-      expect(artifact.code.bytes.size() <= bytes.size());
+      expect(artifact.bytes.size() <= bytes.size());
     for (const auto& rule : bundle.rules)
       expect(rule.artifact < bundle.artifacts.size());
     // Few bytes of code may stand for many artifacts.

@@ -74,7 +74,8 @@ std::vector<const ProductTable*> find_usable() {
 #endif
 
 const std::vector<const ProductTable*>& usable() {
-  static const std::vector<const ProductTable*> tables = find_usable();
+  // Never destroyed: threads may still compute while the process ends.
+  static const auto& tables = *new const std::vector<const ProductTable*>(find_usable());
   return tables;
 }
 

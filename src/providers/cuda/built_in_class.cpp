@@ -21,7 +21,9 @@ CudaCode BuiltInClass::fused_code(const DesignPoint& point, Target /*target*/,
 }
 
 std::string BuiltInClass::abi() const {
-  static const std::string name = core::hash(jit::device_source("estoc/abi.cuh")).hex();
+  // Never destroyed: threads may still ask while the process ends.
+  static const auto& name =
+      *new const std::string(core::hash(jit::device_source("estoc/abi.cuh")).hex());
   return name;
 }
 

@@ -6,7 +6,9 @@
 #include <array>
 #include <mutex>
 
+#include "core/hash.h"
 #include "estoc/arguments.hpp"
+#include "jit/code_image.h"
 #include "jit/compile.h"
 #include "jit/launch.h"
 #include "jit/plan_device.h"
@@ -54,15 +56,6 @@ jit::UnitRequest unit_request(const CudaKernelClass& kernel_class, const Compile
           .source = std::move(source),
           .target = request.target,
           .lineinfo = request.options.lineinfo};
-}
-
-std::string_view format_of(std::string_view image) {
-  constexpr std::string_view kFatbin = "\x50\xed\x55\xba";
-  if (image.starts_with("\x7f"
-                        "ELF")) {
-    return "cubin";
-  }
-  return image.starts_with(kFatbin) ? "fatbin" : "ptx";
 }
 
 const CudaObject& as_cuda(const CompiledObject* object) {
@@ -127,7 +120,7 @@ std::shared_ptr<const CompiledObject> CudaKernelClass::compile(
   CudaCode made = code_of(*this, request);
   if (made.source.empty()) {
     jit::Unit unit{.name = kernel_name(*this, request.point), .target = request.target, .code = {}};
-    unit.code.format = format_of(made.image);
+    unit.code.format = jit::code_format(made.image);
     unit.code.bytes = std::move(made.image);
     return std::make_shared<const CudaObject>(std::make_shared<const jit::Unit>(std::move(unit)),
                                               std::move(made.entries));
@@ -140,17 +133,28 @@ std::shared_ptr<const CompiledObject> CudaKernelClass::compile(
 
 std::shared_ptr<const CompiledObject> CudaKernelClass::load(const CompileRequest& request,
                                                             CompiledCode code) const {
-  const std::string_view format = format_of(code.bytes);
+  const std::string_view format = jit::code_format(code.bytes);
   if (code.bytes.empty() || code.format != format) {
     throw Error(ErrorKind::value, fmt::format("kernel {}: expected code that is a {}, got {}",
                                               kernel_name(*this, request.point),
                                               code.format.empty() ? "cubin" : code.format,
                                               code.bytes.empty() ? "none" : format));
   }
+  if (const std::string problem = jit::code_problem(code.bytes); !problem.empty()) {
+    throw Error(ErrorKind::value, fmt::format("kernel {}: its code is no {} that is whole: {}",
+                                              kernel_name(*this, request.point), format, problem));
+  }
   auto unit = std::make_shared<const jit::Unit>(jit::Unit{.name = kernel_name(*this, request.point),
                                                           .target = request.target,
                                                           .code = std::move(code)});
   return std::make_shared<const CudaObject>(std::move(unit), code_of(*this, request).entries);
+}
+
+std::string CudaKernelClass::code_key(const CompileRequest& request) const {
+  CudaCode made = code_of(*this, request);
+  if (made.source.empty()) return made.image.empty() ? "" : core::hash(made.image).hex();
+  const CompileRequest plain{request.point, request.target, {}, request.epilogue};
+  return jit::content_key(unit_request(*this, plain, std::move(made.source))).hex();
 }
 
 std::string CudaKernelClass::emit(const CompileRequest& request, Emission what) const {

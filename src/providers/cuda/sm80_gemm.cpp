@@ -269,7 +269,7 @@ static_assert(sizeof(Sm80GemmParameters) == {});
     p.l = static_cast<int>(e.l);
     p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
     p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
-    p.group = static_cast<unsigned>(std::max<int>(knobs.swizzle, 1));
+    p.group = std::clamp(static_cast<unsigned>(std::max<int>(knobs.swizzle, 1)), 1U, p.tiles_m);
     const CudaGeometry geometry{
         .grid = {p.tiles_m * p.tiles_n, 1, static_cast<unsigned>(std::min(e.l, kMostBatchCtas))},
         .block = {static_cast<unsigned>(config.threads()), 1, 1},

@@ -6,11 +6,14 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "discovery/builtin.h"
+#include "estoc/bundle.hpp"
 #include "estoc/discovery.hpp"
 #include "estoc/status.hpp"
 #include "jit/nvrtc.h"
+#include "unit/core/temp_folder.h"
 
 namespace estoc {
 namespace {
@@ -121,6 +124,37 @@ TEST_F(CudaKernelClassTest, ReadyMadeCodeIsTakenAsItIs) {
   EXPECT_EQ(artifact.code()->format, "ptx");
   EXPECT_EQ(artifact.code()->bytes, image);
   EXPECT_THROW((void)kernel.emit(Emission::source, Target::sm(80)), Error);
+}
+
+std::string key_of(CudaCode code, Target target = Target::sm(80), bool lineinfo = false) {
+  const Kernel kernel = kernel_of(std::move(code));
+  return kernel.kernel_class().code_key({kernel.point(), target, {.lineinfo = lineinfo}});
+}
+
+TEST_F(CudaKernelClassTest, TheKeyOfCodeIsAllThatItIsMadeFrom) {
+  const CudaCode text{.source = "extern \"C\" __global__ void estoc_kernel() {}", .image = {}};
+  CudaCode other = text;
+  other.source += ' ';
+  EXPECT_EQ(key_of(text), key_of(text));
+  EXPECT_NE(key_of(text), key_of(other));
+  EXPECT_NE(key_of(text), key_of(text, Target::sm(90)));
+  EXPECT_EQ(key_of(text), key_of(text, Target::sm(80), true)) << "files hold no options";
+  EXPECT_NE(key_of({.source = {}, .image = "// one"}), key_of({.source = {}, .image = "// two"}));
+}
+
+TEST_F(CudaKernelClassTest, AFileWithCodeThatTheClassNoLongerGivesIsRefused) {
+  const test::TempFolder folder;
+  const std::string path = (folder / "mine.estoc").string();
+  const auto give = [](std::string image) {
+    register_kernel_class("mine", std::make_shared<GivenCode>(CudaCode{{}, std::move(image)}));
+  };
+  give("// one");
+  save_bundle(path, std::vector{kernel_by_name("given-f32").compile(Target::sm(80))});
+  EXPECT_EQ(Bundle::open(path).size(), 1U);
+  unregister_kernel_class("given");
+  give("// two");
+  EXPECT_THROW((void)Bundle::open(path), Error);
+  unregister_kernel_class("given");
 }
 
 TEST_F(CudaKernelClassTest, LoadsOnlyCodeOfTheStatedFormat) {

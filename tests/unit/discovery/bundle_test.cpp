@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <random>
 #include <utility>
@@ -31,13 +32,19 @@ class CodeClass final : public KernelClass {
     const CompiledCode* code() const override { return &held; }
   };
 
-  explicit CodeClass(std::string abi = "one") : abi_(std::move(abi)) {}
+  explicit CodeClass(std::string abi = "one", std::string code_key = "", int variants = 4)
+      : abi_(std::move(abi)), code_key_(std::move(code_key)), space_(plain_space(variants)) {}
   std::string_view name() const override { return "coded"; }
   Operation operation() const override { return Operation::gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
   bool needs_device() const override { return false; }
   std::string abi() const override { return abi_; }
+  std::string code_key(const CompileRequest& /*request*/) const override { return code_key_; }
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target /*target*/) const override {
+    return on_supports ? on_supports(point, arguments) : Status::success();
+  }
 
   std::shared_ptr<const CompiledObject> compile(const CompileRequest& request) const override {
     CompiledCode code;
@@ -58,6 +65,8 @@ class CodeClass final : public KernelClass {
     return nullptr;
   }
 
+  std::function<Status(const DesignPoint&, const RuntimeArguments&)> on_supports;
+
  private:
   static constexpr std::array kTargets{Target::cpu(), Target::sm(90, true)};
   static std::shared_ptr<const CompiledObject> make(CompiledCode code) {
@@ -67,7 +76,8 @@ class CodeClass final : public KernelClass {
   }
 
   std::string abi_;
-  std::shared_ptr<const DesignSpace> space_ = plain_space(4);
+  std::string code_key_;
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 class BundleTest : public ::testing::Test {
@@ -147,6 +157,28 @@ TEST_F(BundleTest, WithoutARuleTheFirstThatSupportsIsUsed) {
   EXPECT_NE(std::string(error.what()).find("a=f16"), std::string::npos) << error.what();
 }
 
+GemmArguments f32_gemm_of(std::int64_t m) {
+  return {testing::describe(Dtype::f32, m, 32, 't'), testing::describe(Dtype::f32, 32, 64, 't'),
+          testing::describe(Dtype::f32, m, 64, 't'), Dtype::f32};
+}
+
+TEST_F(BundleTest, AnArtifactThatDoesNotSupportTheArgumentsIsPassedOver) {
+  const auto kernel_class = std::make_shared<CodeClass>();
+  kernel_class->on_supports = [](const DesignPoint& point, const RuntimeArguments& arguments) {
+    const bool odd = static_cast<const GemmArguments&>(arguments).extents().m % 2 != 0;
+    return point.index(1) == 0 && odd ? Status::fail(Reason::shape, "m: expected an even one")
+                                      : Status::success();
+  };
+  const Registered registered(kernel_class);
+  const std::vector artifacts{artifact(0), artifact(1), artifact(2)};
+  save_bundle(path_, artifacts, std::vector<DispatchRule>{{problem(), 1, 200, 0}});
+  EXPECT_EQ(Bundle::open(path_).find(f32_gemm_of(64)).kernel(), artifacts[0].kernel());
+  EXPECT_EQ(Bundle::open(path_).find(f32_gemm_of(65)).kernel(), artifacts[1].kernel());
+  save_bundle(path_, artifacts,
+              std::vector<DispatchRule>{{problem(), 1, 200, 0}, {problem(), 1, 200, 2}});
+  EXPECT_EQ(Bundle::open(path_).find(f32_gemm_of(65)).kernel(), artifacts[2].kernel());
+}
+
 TEST_F(BundleTest, AnArtifactForAnotherArchitectureIsNotFound) {
   const Registered registered(std::make_shared<CodeClass>());
   save_bundle(path_, std::vector{artifact(0, Target::sm(90, true))},
@@ -168,6 +200,7 @@ TEST_F(BundleTest, RefusesATargetThatTheKernelIsNotFor) {
     bundle.artifacts.push_back({.kernel = "coded-f32-v0",
                                 .target = target,
                                 .abi = "one",
+                                .code_key = {},
                                 .knobs = {},
                                 .epilogue = {},
                                 .code = {}});
@@ -185,6 +218,60 @@ TEST_F(BundleTest, RefusesAnotherAbi) {
   const Error error = error_of([&] { (void)Bundle::open(path_); });
   EXPECT_EQ(error.kind(), ErrorKind::value);
   EXPECT_NE(std::string(error.what()).find("another version"), std::string::npos) << error.what();
+}
+
+TEST_F(BundleTest, RefusesCodeThatTheClassWouldNotCompileNow) {
+  {
+    const Registered registered(std::make_shared<CodeClass>("one", "text 1"));
+    save_bundle(path_, std::vector{artifact(0)});
+    EXPECT_EQ(Bundle::open(path_).size(), 1U);
+  }
+  const Registered registered(std::make_shared<CodeClass>("one", "text 2"));
+  const Error error = error_of([&] { (void)Bundle::open(path_); });
+  EXPECT_EQ(error.kind(), ErrorKind::value);
+  EXPECT_NE(std::string(error.what()).find("expected code 'text 2', got 'text 1'"),
+            std::string::npos)
+      << error.what();
+}
+
+TEST_F(BundleTest, ArtifactsOfOneKernelShareTheirCode) {
+  const Registered registered(std::make_shared<CodeClass>());
+  const Knobs knobs{.swizzle = 4};
+  const Kernel other = kernel(0).with_knobs(knobs);
+  save_bundle(path_, std::vector{artifact(0), other.compile(Target::cpu()), artifact(1)});
+  const Bundle bundle = Bundle::open(path_);
+  EXPECT_EQ(bundle.artifact(0).code(), bundle.artifact(1).code());
+  EXPECT_EQ(bundle.artifact(1).kernel().knobs(), knobs);
+  EXPECT_NE(bundle.artifact(0).code(), bundle.artifact(2).code());
+}
+
+TEST_F(BundleTest, RefusesFilesThatWouldTakeFarMoreMemoryThanTheyAreLong) {
+  const Registered registered(std::make_shared<CodeClass>("one", "", 64));
+  const std::string code(16 << 20, 'c');
+  discovery::StoredBundle bundle;
+  for (int i = 0; i < 64; ++i) {
+    bundle.artifacts.push_back({.kernel = "coded-f32-v" + std::to_string(i),
+                                .target = "cpu",
+                                .abi = "one",
+                                .code_key = {},
+                                .knobs = {},
+                                .epilogue = {},
+                                .code = {},
+                                .bytes = code});
+  }
+  write(discovery::encode(bundle));
+  EXPECT_LT(std::filesystem::file_size(path_), 17U << 20);
+  const Error error = error_of([&] { (void)Bundle::open(path_); });
+  EXPECT_EQ(error.kind(), ErrorKind::value);
+  EXPECT_NE(std::string(error.what()).find("share more code"), std::string::npos) << error.what();
+}
+
+TEST_F(BundleTest, AFileThatIsCutAfterItWasOpenedStaysWhole) {
+  const Registered registered(std::make_shared<CodeClass>());
+  save_bundle(path_, std::vector{artifact(0)});
+  const Bundle bundle = Bundle::open(path_);
+  std::filesystem::resize_file(path_, 0);
+  EXPECT_EQ(bundle.artifact(0).code()->bytes, "code of -f32-v0");
 }
 
 TEST_F(BundleTest, RefusesAKernelWhoseClassIsNotThere) {
@@ -239,8 +326,13 @@ TEST_F(BundleTest, EveryFlippedBitIsRefused) {
 TEST(BundleFile, RefusesKnobsThatNoKernelHas) {
   for (const auto& [swizzle, split] : {std::pair(0, 1), std::pair(1, 0), std::pair(-3, 2)}) {
     discovery::StoredBundle bundle;
-    bundle.artifacts.push_back(
-        {.kernel = "k", .target = "cpu", .abi = "", .knobs = {}, .epilogue = {}, .code = {}});
+    bundle.artifacts.push_back({.kernel = "k",
+                                .target = "cpu",
+                                .abi = "",
+                                .code_key = {},
+                                .knobs = {},
+                                .epilogue = {},
+                                .code = {}});
     bundle.artifacts[0].knobs.swizzle = static_cast<std::int16_t>(swizzle);
     bundle.artifacts[0].knobs.split = static_cast<std::int16_t>(split);
     EXPECT_EQ(error_of([&] { (void)discovery::decode(discovery::encode(bundle)); }).kind(),
@@ -262,6 +354,20 @@ std::string file_with(const std::string& manifest) {
   return bytes;
 }
 
+TEST(BundleFile, RefusesNamesOfMegabytes) {
+  discovery::StoredBundle bundle;
+  bundle.artifacts.push_back({.kernel = std::string(20 << 20, 'k'),
+                              .target = "cpu",
+                              .abi = "",
+                              .code_key = {},
+                              .knobs = {},
+                              .epilogue = {},
+                              .code = {}});
+  const Error error = error_of([&] { (void)discovery::decode(discovery::encode(bundle)); });
+  EXPECT_EQ(error.kind(), ErrorKind::value);
+  EXPECT_LT(std::string(error.what()).size(), 200U);
+}
+
 TEST(BundleFile, RefusesNumbersThatAreNone) {
   auto manifest = [](const std::string& number) {
     return R"({"artifacts":[{"kernel":"k","target":"cpu","abi":"","format":"","compiler":"",)"
@@ -281,8 +387,13 @@ TEST(BundleFile, RefusesNumbersThatAreNone) {
 
 TEST(BundleFile, RefusesOffsetsBeyondTheFile) {
   discovery::StoredBundle bundle;
-  bundle.artifacts.push_back(
-      {.kernel = "k", .target = "cpu", .abi = "", .knobs = {}, .epilogue = {}, .code = {}});
+  bundle.artifacts.push_back({.kernel = "k",
+                              .target = "cpu",
+                              .abi = "",
+                              .code_key = {},
+                              .knobs = {},
+                              .epilogue = {},
+                              .code = {}});
   bundle.rules.push_back({.problem = "gemm", .m_low = 0, .m_high = 1, .artifact = 9});
   EXPECT_EQ(error_of([&] { (void)discovery::decode(discovery::encode(bundle)); }).kind(),
             ErrorKind::value);

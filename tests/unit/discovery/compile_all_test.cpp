@@ -2,7 +2,11 @@
 #include "estoc/compile_all.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "fake_class.h"
@@ -47,6 +51,49 @@ TEST(CompileAll, CompilesEveryKernelOnceInOrder) {
   for (std::size_t i = 0; i < outcomes.size(); ++i)
     EXPECT_EQ(outcomes[i].artifact->kernel(), kernels[i]);
 }
+
+TEST(CompileAll, WhateverAClassThrowsIsItsOwnFailure) {
+  auto fake = make_class("many", plain_space(8));
+  fake->on_compile = [] { throw 7; };  // NOLINT: what user code may do
+  const Registered registered(fake);
+  CompileAllOptions options;
+  options.threads = 4;
+  const auto outcomes = compile_all(all_of("many"), Target::cpu(), options);
+  ASSERT_EQ(outcomes.size(), 8U);
+  for (const CompileOutcome& outcome : outcomes) {
+    EXPECT_FALSE(outcome.artifact);
+    EXPECT_NE(outcome.error.find("no std::exception"), std::string::npos) << outcome.error;
+  }
+}
+
+// Sanitizers take more memory than the limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(CompileAll, GoesOnWithTheThreadsThatThereAre) {
+  const auto fake = make_class("many", plain_space(64));
+  const Registered registered(fake);
+  const std::vector<Kernel> kernels = all_of("many");
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Threads of 1 GiB of stack each soon find no more room.
+    const rlimit stack{rlim_t{1} << 30, RLIM_INFINITY};
+    const rlimit memory{rlim_t{8} << 30, rlim_t{8} << 30};
+    ::setrlimit(RLIMIT_STACK, &stack);
+    ::setrlimit(RLIMIT_AS, &memory);
+    CompileAllOptions options;
+    options.threads = 64;
+    fake->on_compile = [] { ::usleep(20'000); };
+    const auto outcomes = compile_all(kernels, Target::cpu(), options);
+    const auto done = std::count_if(outcomes.begin(), outcomes.end(),
+                                    [](const auto& each) { return each.artifact.has_value(); });
+    ::_exit(done == 64 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+#endif
 
 TEST(CompileAll, AFailureStaysItsOwn) {
   auto fake = make_class("many", plain_space(8));

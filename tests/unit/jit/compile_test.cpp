@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "jit/device_sources.h"
+#include "unit/core/temp_folder.h"
 
 namespace estoc::jit {
 namespace {
@@ -88,6 +90,17 @@ TEST_F(Nvrtc, AnErrorCarriesLogAndSource) {
     EXPECT_NE(std::string(error.what()).find("test.cu(1)"), std::string::npos) << error.what();
     EXPECT_NE(error.source().find("estoc_kernel"), std::string::npos);
   }
+}
+
+TEST_F(Nvrtc, FilesOfTheWorkingFolderAreNotIncluded) {
+  const test::TempFolder folder;
+  test::write_text(folder / "helper.cuh", "#define VALUE 1\n");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  UnitRequest including = request("x[0] = VALUE;");
+  including.source.insert(0, "#include \"helper.cuh\"\n");
+  EXPECT_THROW((void)compile_unit(including, kMemoryOnly), CompileError);
+  std::filesystem::current_path(before);
 }
 
 TEST_F(Nvrtc, AFailureIsNotRemembered) {

@@ -106,6 +106,21 @@ TEST_F(DiskCacheTest, AnotherCompilersEntryServesOnlyWhenNoneIsKnown) {
   EXPECT_TRUE(cache.find(key("a"), ""));
 }
 
+TEST_F(DiskCacheTest, WhereNoCompilerIsKnownTheNewestOfNvidiasServes) {
+  const DiskCache cache(folder_);
+  for (const char* compiler : {"nvrtc-12.10-aa", "nvrtc-12.9-bb", "nvrtc-0.1-cc", "zig-99"}) {
+    CacheEntry made = entry("a");
+    made.compiler = compiler;
+    cache.store(key("a"), made);
+    made.compiler = "nvrtc-0.1-cc";
+    cache.store(key("virtual"), made);
+  }
+  const auto found = cache.find(key("a"), "");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->compiler, "nvrtc-12.10-aa");
+  EXPECT_FALSE(cache.find(key("virtual"), "")) << "code of the virtual GPU";
+}
+
 TEST_F(DiskCacheTest, EveryTruncationAndFlippedByteIsAMissAndHeals) {
   const DiskCache cache(folder_);
   for (const char* suffix : {".cubin", ".json"}) {
@@ -152,9 +167,19 @@ TEST_F(DiskCacheTest, AFolderThatOthersCanWriteToIsNotUsed) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
+TEST_F(DiskCacheTest, SaysWhyAFolderCannotBeUsed) {
+  EXPECT_EQ(DiskCache(folder_).problem(), "");
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  EXPECT_NE(DiskCache(folder_).problem().find("others"), std::string::npos);
+  const DiskCache impossible("/proc/estoc");
+  EXPECT_NE(impossible.problem().find("/proc/estoc: it cannot be made"), std::string::npos)
+      << impossible.problem();
+}
+
 TEST_F(DiskCacheTest, AFileInTheFoldersPlaceIsAnEmptyCache) {
   std::ofstream(folder_) << "not a folder";
   const DiskCache cache(folder_);
+  EXPECT_NE(cache.problem(), "");
   cache.store(key("a"), entry("a"));
   EXPECT_FALSE(cache.find(key("a"), ""));
   EXPECT_TRUE(cache.list().empty());
@@ -269,10 +294,33 @@ TEST_F(DiskCacheTest, StoringRemovesOldLeftovers) {
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(2);
   for (const fs::path& path : {file_of("a", ".cubin"), file_of("b", ".cubin"), temporary})
     fs::last_write_time(path, old);
-  cache.store(key("c"), entry("c"));
+  for (const char* name : {"c", "d", "e"})
+    cache.store(key(name), entry(name));
+  EXPECT_TRUE(fs::exists(temporary)) << "the folder is looked through once for many entries";
+  DiskCache(folder_).store(key("f"), entry("f"));
   EXPECT_FALSE(fs::exists(temporary));
   EXPECT_FALSE(fs::exists(file_of("a", ".cubin")));
   EXPECT_TRUE(cache.find(key("b"), ""));
+}
+
+TEST_F(DiskCacheTest, EntriesThatAreCutWhileTheyAreReadAreMisses) {
+  const DiskCache cache(folder_);
+  const CacheEntry large = entry("a", 4'000'000);
+  cache.store(key("a"), large);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (;;) {
+      fs::resize_file(file_of("a", ".cubin"), 10);
+      DiskCache(folder_).store(key("a"), large);
+    }
+  }
+  for (int i = 0; i < 200; ++i) {
+    const auto found = cache.find(key("a"), "nvrtc-13.0");
+    EXPECT_TRUE(!found || found->cubin == large.cubin);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(DiskCacheTest, ProcessesKilledAtAnyMomentLeaveNothingWrong) {

@@ -46,6 +46,13 @@ TEST(ScaledTensor, EachModeHasItsShape) {
       "");
 }
 
+TEST(ScaledTensor, ExtentsThatNoScaleCanHaveDoNotOverflow) {
+  const Extents data{(std::int64_t{1} << 62) - 1 + (std::int64_t{1} << 62), 1};
+  const std::string text = complaint(scaled(ScaleMode::blockwise_1x16, Dtype::e2m1, data,
+                                            Dtype::e4m3, {128, 4}, ScaleSwizzle::swizzle_32x4x4));
+  EXPECT_NE(text.find("expected (9223372036854775807, 4)"), std::string::npos) << text;
+}
+
 TEST(ScaledTensor, GoesAlongTheModeThatIsSummed) {
   EXPECT_EQ(complaint(scaled(ScaleMode::rowwise, Dtype::e4m3, {96, 50}, Dtype::f32, {1, 50}), 2),
             "");
