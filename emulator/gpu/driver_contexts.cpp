@@ -45,6 +45,8 @@ constexpr std::array kErrors{
     ErrorText{kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     ErrorText{kCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
               "operation not permitted when stream is capturing"},
+    ErrorText{kCaptureIsolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+              "dependency created on uncaptured work in another stream"},
 };
 
 const ErrorText* error_of(CUresult code) {

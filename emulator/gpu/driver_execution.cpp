@@ -170,9 +170,16 @@ CUresult check_stream(CUstream stream) {
   return refuse(kInvalidHandle, "the stream is another context's");
 }
 
+/// The graph that takes what the stream is given; null where it is done at once.
+std::shared_ptr<jit::GraphHandle> graph_of(CUstream stream) {
+  if (stream == nullptr) return nullptr;
+  return stream->capturing != nullptr ? stream->capturing : stream->joined.lock();
+}
+
 CUresult submit(CUstream stream, std::function<CUresult()> step) {
-  if (stream == nullptr || stream->capturing == nullptr) return step();
-  stream->capturing->steps.push_back(std::move(step));
+  const auto graph = graph_of(stream);
+  if (graph == nullptr) return step();
+  graph->steps.push_back(std::move(step));
   return kCudaSuccess;
 }
 
@@ -276,7 +283,7 @@ ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUker
     return result;
   }
   if (const CUresult result = check_launch(launch); result != kCudaSuccess) return result;
-  if (config->stream == nullptr || config->stream->capturing == nullptr) {
+  if (graph_of(config->stream) == nullptr) {
     return execute(launch, parameters);
   }
   return submit(config->stream,
@@ -321,7 +328,7 @@ ESTOC_DRIVER_CALL cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::si
 
 ESTOC_DRIVER_CALL cuStreamCreate(CUstream* stream, unsigned /*flags*/) {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
-  *stream = new jit::StreamHandle{current_context(), nullptr};
+  *stream = new jit::StreamHandle{current_context(), nullptr, {}};
   return kCudaSuccess;
 }
 
@@ -332,7 +339,7 @@ ESTOC_DRIVER_CALL cuStreamDestroy_v2(CUstream stream) {
 
 ESTOC_DRIVER_CALL cuStreamSynchronize(CUstream stream) {
   if (stream == nullptr) return usable_context();
-  if (stream->capturing != nullptr) return kCaptureUnsupported;
+  if (graph_of(stream) != nullptr) return kCaptureUnsupported;
   const std::lock_guard lock(state().mutex);
   return stream->context->failure;
 }
@@ -343,19 +350,20 @@ ESTOC_DRIVER_CALL cuStreamGetCtx(CUstream stream, CUcontext* context) {
 }
 
 ESTOC_DRIVER_CALL cuStreamIsCapturing(CUstream stream, int* status) {
-  *status = stream != nullptr && stream->capturing != nullptr ? 1 : 0;
+  *status = graph_of(stream) != nullptr ? 1 : 0;
   return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuStreamBeginCapture_v2(CUstream stream, int /*mode*/) {
-  if (stream == nullptr || stream->capturing != nullptr) return kCaptureUnsupported;
-  stream->capturing = std::make_unique<jit::GraphHandle>();
+  if (stream == nullptr || graph_of(stream) != nullptr) return kCaptureUnsupported;
+  stream->capturing = std::make_shared<jit::GraphHandle>();
   return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuStreamEndCapture(CUstream stream, jit::CUgraph* graph) {
   if (stream == nullptr || stream->capturing == nullptr) return kCudaErrorInvalidValue;
-  *graph = stream->capturing.release();
+  *graph = new jit::GraphHandle(std::move(*stream->capturing));
+  stream->capturing.reset();
   return kCudaSuccess;
 }
 
@@ -395,10 +403,21 @@ ESTOC_DRIVER_CALL cuEventDestroy_v2(jit::CUevent event) {
 
 ESTOC_DRIVER_CALL cuEventRecord(jit::CUevent event, CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
-  return submit(stream, [event] {
-    event->time = std::chrono::steady_clock::now();
+  event->captured = graph_of(stream);
+  return submit(stream, [time = event->time] {
+    *time = std::chrono::steady_clock::now();
     return kCudaSuccess;
   });
+}
+
+/// What was submitted is done; a wait for a part of a graph makes the stream capture it, too.
+ESTOC_DRIVER_CALL cuStreamWaitEvent(CUstream stream, jit::CUevent event, unsigned /*flags*/) {
+  if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  const auto graph = event->captured.lock();
+  const auto own = graph_of(stream);
+  if (own != nullptr && graph != own) return kCaptureIsolation;
+  if (stream != nullptr && own == nullptr) stream->joined = graph;
+  return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent /*event*/) {
@@ -406,7 +425,7 @@ ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent /*event*/) {
 }
 
 ESTOC_DRIVER_CALL cuEventElapsedTime(float* milliseconds, jit::CUevent start, jit::CUevent end) {
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+  *milliseconds = std::chrono::duration<float, std::milli>(*end->time - *start->time).count();
   return kCudaSuccess;
 }
 

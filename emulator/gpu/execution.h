@@ -40,11 +40,15 @@ struct GraphExecHandle {
 
 struct StreamHandle {
   CUcontext context = nullptr;
-  std::unique_ptr<GraphHandle> capturing;
+  std::shared_ptr<GraphHandle> capturing;  ///< the graph that it was told to capture
+  std::weak_ptr<GraphHandle> joined;       ///< that of a stream that it was made to wait for
 };
 
 struct EventHandle {
-  std::chrono::steady_clock::time_point time;
+  /// Shared with the graphs that it is recorded in, which may outlive it.
+  std::shared_ptr<std::chrono::steady_clock::time_point> time =
+      std::make_shared<std::chrono::steady_clock::time_point>();
+  std::weak_ptr<GraphHandle> captured;  ///< the graph that it was last recorded in
 };
 
 }  // namespace estoc::jit
