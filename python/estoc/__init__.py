@@ -5,6 +5,7 @@
     kernels[0].run(args)
 """
 
+from . import _libraries  # first: it says where NVIDIA's libraries are
 from . import (
     arguments,
     artifact,
