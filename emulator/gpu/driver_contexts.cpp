@@ -50,6 +50,8 @@ constexpr std::array kErrors{
               "operation not permitted when stream is capturing"},
     ErrorText{kCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
               "operation failed due to a previous error during capture"},
+    ErrorText{kCaptureIsolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+              "dependency created on uncaptured work in another stream"},
 };
 
 const ErrorText* error_of(CUresult code) {

@@ -279,7 +279,7 @@ ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUker
     return result;
   }
   if (const CUresult result = check_launch(launch); result != kCudaSuccess) return result;
-  if (stream == nullptr || stream->capture == nullptr) return execute(launch, parameters);
+  if (capture_of(config->stream) == nullptr) return execute(launch, parameters);
   return submit(config->stream,
                 [launch, copies = Parameters(kernel->parameter_sizes, parameters)]() mutable {
                   return execute(launch, copies.addresses().data());
@@ -333,10 +333,24 @@ ESTOC_DRIVER_CALL cuEventDestroy_v2(jit::CUevent event) {
 
 ESTOC_DRIVER_CALL cuEventRecord(jit::CUevent event, CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
-  return submit(stream, [event] {
-    event->time = std::chrono::steady_clock::now();
+  event->captured = capture_of(stream);
+  return submit(stream, [time = event->time] {
+    *time = std::chrono::steady_clock::now();
     return kCudaSuccess;
   });
+}
+
+/// What was submitted is done; a wait for a part of a graph makes the stream capture it, too.
+ESTOC_DRIVER_CALL cuStreamWaitEvent(CUstream stream, jit::CUevent event, unsigned /*flags*/) {
+  if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
+  const auto captured = event->captured.lock();
+  const auto own = capture_of(stream);
+  if (own != nullptr && captured != own) return kCaptureIsolation;
+  if (own != nullptr || captured == nullptr) return kCudaSuccess;
+  jit::StreamHandle* const waiting = resolve(stream);
+  if (waiting == nullptr) return kCaptureIsolation;
+  waiting->joined = captured;
+  return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent /*event*/) {
@@ -344,7 +358,7 @@ ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent /*event*/) {
 }
 
 ESTOC_DRIVER_CALL cuEventElapsedTime(float* milliseconds, jit::CUevent start, jit::CUevent end) {
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - start->time).count();
+  *milliseconds = std::chrono::duration<float, std::milli>(*end->time - *start->time).count();
   return kCudaSuccess;
 }
 

@@ -45,6 +45,7 @@ inline constexpr CUresult kMisalignedAddress = 716;
 inline constexpr CUresult kLaunchFailed = 719;
 inline constexpr CUresult kCaptureUnsupported = 900;
 inline constexpr CUresult kCaptureInvalidated = 901;
+inline constexpr CUresult kCaptureIsolation = 905;
 
 struct VirtualDevice {
   Target target;

@@ -94,11 +94,17 @@ CUresult check_stream(CUstream handle) {
   return refuse(kInvalidHandle, "the stream is another context's");
 }
 
+std::shared_ptr<Capture> capture_of(CUstream handle) {
+  const StreamHandle* const stream = resolve(handle);
+  if (stream == nullptr) return nullptr;
+  return stream->capture != nullptr ? stream->capture : stream->joined.lock();
+}
+
 CUresult submit(CUstream handle, std::function<CUresult()> step) {
-  StreamHandle* const stream = resolve(handle);
-  if (stream == nullptr || stream->capture == nullptr) return step();
-  if (stream->capture->invalidated) return kCaptureInvalidated;
-  stream->capture->graph.steps.push_back(std::move(step));
+  const auto capture = capture_of(handle);
+  if (capture == nullptr) return step();
+  if (capture->invalidated) return kCaptureInvalidated;
+  capture->graph.steps.push_back(std::move(step));
   return kCudaSuccess;
 }
 
@@ -112,6 +118,7 @@ ESTOC_DRIVER_CALL cuStreamDestroy_v2(CUstream stream) {
   Streams& known = streams();
   const std::lock_guard lock(known.mutex);
   stream->capture.reset();
+  stream->joined.reset();
   known.destroyed.push_back(stream);
   return kCudaSuccess;
 }
@@ -119,7 +126,7 @@ ESTOC_DRIVER_CALL cuStreamDestroy_v2(CUstream stream) {
 ESTOC_DRIVER_CALL cuStreamSynchronize(CUstream handle) {
   const StreamHandle* const stream = resolve(handle);
   if (stream == nullptr) return usable_context();
-  if (stream->capture != nullptr) return spoil(*stream->capture);
+  if (const auto capture = capture_of(handle)) return spoil(*capture);
   const std::lock_guard lock(state().mutex);
   return stream->context->failure;
 }
@@ -127,7 +134,7 @@ ESTOC_DRIVER_CALL cuStreamSynchronize(CUstream handle) {
 // The driver answers only cuStreamIsCapturing about a stream that is being captured.
 ESTOC_DRIVER_CALL cuStreamGetCtx(CUstream handle, CUcontext* context) {
   const StreamHandle* const stream = resolve(handle);
-  if (stream != nullptr && stream->capture != nullptr) return spoil(*stream->capture);
+  if (const auto capture = capture_of(handle)) return spoil(*capture);
   *context = stream == nullptr ? current_context() : stream->context;
   return *context == nullptr ? jit::kCudaErrorInvalidContext : kCudaSuccess;
 }
@@ -135,26 +142,24 @@ ESTOC_DRIVER_CALL cuStreamGetCtx(CUstream handle, CUcontext* context) {
 ESTOC_DRIVER_CALL cuStreamGetId(CUstream handle, unsigned long long* id) {
   constexpr unsigned long long kLegacyIds = 1ULL << 32;
   const StreamHandle* const stream = resolve(handle);
-  if (stream != nullptr && stream->capture != nullptr) return spoil(*stream->capture);
+  if (const auto capture = capture_of(handle)) return spoil(*capture);
   if (stream == nullptr && current_context() == nullptr) return jit::kCudaErrorInvalidContext;
   *id = stream == nullptr ? kLegacyIds + current_context()->id : stream->id;
   return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuStreamIsCapturing(CUstream handle, int* status) {
-  const StreamHandle* const stream = resolve(handle);
+  const auto capture = capture_of(handle);
   *status = 0;
-  if (stream != nullptr && stream->capture != nullptr) {
-    *status = stream->capture->invalidated ? 2 : 1;
-  }
+  if (capture != nullptr) *status = capture->invalidated ? 2 : 1;
   return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuStreamBeginCapture_v2(CUstream handle, int mode) {
   StreamHandle* const stream = resolve(handle);
-  if (stream == nullptr || stream->capture != nullptr) return kCaptureUnsupported;
+  if (stream == nullptr || capture_of(handle) != nullptr) return kCaptureUnsupported;
   const std::lock_guard lock(streams().mutex);
-  stream->capture = std::make_unique<Capture>();
+  stream->capture = std::make_shared<Capture>();
   stream->capture->mode = mode;
   stream->capture->thread = std::this_thread::get_id();
   return kCudaSuccess;

@@ -52,11 +52,15 @@ struct Capture {
 struct StreamHandle {
   CUcontext context = nullptr;
   unsigned long long id = 0;
-  std::unique_ptr<Capture> capture;
+  std::shared_ptr<Capture> capture;  ///< that it was told to begin
+  std::weak_ptr<Capture> joined;     ///< that of a stream that it was made to wait for
 };
 
 struct EventHandle {
-  std::chrono::steady_clock::time_point time;
+  /// Shared with the graphs that it is recorded in, which may outlive it.
+  std::shared_ptr<std::chrono::steady_clock::time_point> time =
+      std::make_shared<std::chrono::steady_clock::time_point>();
+  std::weak_ptr<Capture> captured;  ///< that it was last recorded in
 };
 
 }  // namespace estoc::jit
@@ -66,6 +70,9 @@ namespace estoc::virtual_gpu {
 /// The stream behind a handle: null for the legacy one, the thread's own one of the current context
 /// for CU_STREAM_PER_THREAD.
 jit::StreamHandle* resolve(CUstream handle);
+
+/// The capture that takes what the stream is given; null where it is done at once.
+std::shared_ptr<jit::Capture> capture_of(CUstream handle);
 
 /// Does `step` at once, or adds it to the graph that the stream captures.
 CUresult submit(CUstream handle, std::function<CUresult()> step);

@@ -46,6 +46,11 @@ std::vector<LibraryInfo> cuda_libraries();
 /// Waits for all work of a device. Throws Error{driver}, also for work that failed.
 void synchronize(Device device);
 
+/// Has later work on `stream` wait, on the device, for what `other` has been given so far. Does
+/// nothing while `stream` is captured: a graph cannot wait for what runs outside it. Throws
+/// Error{driver}.
+void await_stream(void* stream, void* other, Device device);
+
 /// A stream of a device; freed with the object.
 class DeviceStream {
  public:
@@ -72,6 +77,8 @@ class DeviceEvent {
   DeviceEvent& operator=(DeviceEvent&& other) noexcept;
 
   void record(void* stream);
+  /// Has later work on `stream` wait, on the device, for what was recorded.
+  void delay(void* stream) const;
   void synchronize() const;
   /// Seconds from `start` to this event; both must have been reached.
   double seconds_since(const DeviceEvent& start) const;

@@ -5,6 +5,7 @@
     kernels[0].run(args)
 """
 
+from . import _libraries  # first: it says where NVIDIA's libraries are
 from . import (
     arguments,
     artifact,
@@ -39,6 +40,8 @@ from ._estoc import (
     Kernel,
     KernelList,
     KernelMetadata,
+    MissingMethodError,
+    NoKernelError,
     NotFoundError,
     OutOfMemoryError,
     PerformanceControls,
@@ -107,6 +110,8 @@ __all__ = [
     "KernelList",
     "KernelMetadata",
     "Manifest",
+    "MissingMethodError",
+    "NoKernelError",
     "NotFoundError",
     "OutOfMemoryError",
     "PerformanceControls",

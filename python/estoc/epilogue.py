@@ -1,6 +1,7 @@
 """Epilogues, and how a Python function becomes one: read, never called."""
 
 import ast
+import functools
 import inspect
 import textwrap
 
@@ -27,26 +28,31 @@ def _translate(source: object, operands: dict) -> tuple[str, str]:
     `operands`.
     """
     if isinstance(source, str):
-        text, file, first, outer = textwrap.dedent(source), "epilogue", 1, {}
+        file, first, outer = "epilogue", 1, {}
+        definition = _definition(textwrap.dedent(source), file, first, source)
     elif inspect.isfunction(source):
-        text, file, first = _source_of(source)
+        code = inspect.unwrap(source).__code__
+        definition, file, first = _definition_of(code, code.co_filename)
         outer = _surroundings(source)
     else:
         raise InvalidTypeError(
             f"epilogue: expected text or a function, got {type(source).__name__}"
         )
     reader = _Reader(file, first, outer, operands)
-    return reader.program(_definition(text, file, first, source)), f"{file}:{first}"
+    return reader.program(definition), f"{file}:{first}"
 
 
-def _source_of(function) -> tuple[str, str, int]:
+@functools.lru_cache(maxsize=256)
+def _definition_of(code, name: str):
+    """The syntax tree of a function, its file and its line; equal code of two files has two names."""
     try:
-        lines, first = inspect.getsourcelines(function)
+        lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError):
         raise InvalidValueError(
-            f"epilogue: the source of {function.__name__} is not known; give it as text"
+            f"epilogue: the source of {code.co_name} is not known; give it as text"
         ) from None
-    return textwrap.dedent("".join(lines)), inspect.getsourcefile(function) or "epilogue", first
+    file = inspect.getsourcefile(code) or name
+    return _definition(textwrap.dedent("".join(lines)), file, first, code), file, first
 
 
 def _surroundings(function) -> dict:

@@ -30,8 +30,8 @@ def load_plugin(name: str) -> object:
 
     if not name:
         raise PluginError("--plugin: expected the name of a module, or a file that ends in .py")
-    if sys.path[:1] != [""] and "" not in sys.path:
-        sys.path.insert(0, "")  # modules of the folder that the command is run in
+    if "" not in sys.path:
+        sys.path.append("")  # modules of the folder that the command is run in, after all others
     try:
         return _import_file(name) if name.endswith(".py") else importlib.import_module(name)
     except Exception as error:
@@ -86,14 +86,21 @@ def list_kernels_of_python() -> dict[str, str]:
 def _import_file(path: str) -> object:
     import importlib.util
     import sys
+    import zlib
 
-    name = os.path.splitext(os.path.basename(path))[0]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not os.path.exists(path):
+    if not os.path.exists(path):
         raise FileNotFoundError(f"{path}: there is no such file")
+    # A name that no other module has: the file may be called numpy.py.
+    place = zlib.crc32(os.path.realpath(path).encode(errors="surrogateescape"))
+    name = f"_estoc_plugin_{os.path.splitext(os.path.basename(path))[0]}_{place:08x}"
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 

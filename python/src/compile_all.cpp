@@ -7,10 +7,12 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "errors.h"
 #include "kernels.h"
+#include "numbers.h"
 
 namespace estoc::python {
 namespace {
@@ -26,7 +28,12 @@ class Batch {
       changed_.notify_one();
       return !cancelled_;
     };
-    thread_ = std::jthread([this, target] { work(target); });
+    try {
+      thread_ = std::jthread([this, target] { work(target); });
+    } catch (const std::system_error&) {  // no thread to be had: here, where Ctrl-C is not heard
+      const nb::gil_scoped_release unlocked;
+      work(target);
+    }
   }
 
   /// Waits until more than `seen` are done, all is over, or some time has passed.
@@ -42,7 +49,7 @@ class Batch {
 
   /// Throws what compile_all threw.
   std::vector<CompileOutcome>& outcomes() {
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
     if (error_) std::rethrow_exception(error_);
     return outcomes_;
   }
@@ -106,12 +113,13 @@ std::vector<Kernel> natives_of(const nb::list& kernels) {
 }
 
 /// An artifact or an exception for each of `kernels`, which are kernels of the library.
-nb::list compile_batch(const nb::list& kernels, const std::string& target, int threads,
-                       bool lineinfo, bool use_caches, nb::handle progress) {
+nb::list compile_batch(const nb::list& kernels, nb::handle target, nb::handle threads,
+                       nb::handle lineinfo, nb::handle use_caches, nb::handle progress) {
   CompileAllOptions options;
-  options.compile = {.lineinfo = lineinfo, .use_caches = use_caches};
-  options.threads = threads;
-  Batch batch(natives_of(kernels), *to_target(nb::none(), nb::str(target.c_str())), options);
+  options.compile = {.lineinfo = truth(lineinfo, "lineinfo"),
+                     .use_caches = truth(use_caches, "use_caches")};
+  options.threads = whole_int(threads, "threads");
+  Batch batch(natives_of(kernels), *to_target(nb::none(), target), options);
   try {
     attend(batch, progress);
   } catch (...) {
@@ -137,7 +145,7 @@ nb::list compile_batch(const nb::list& kernels, const std::string& target, int t
 
 void bind_compile_all(nb::module_& module) {
   module.def("_compile_batch", &compile_batch, nb::arg("kernels"), nb::arg("target"),
-             nb::arg("threads"), nb::arg("lineinfo"), nb::arg("use_caches"),
+             nb::arg("threads").none(), nb::arg("lineinfo").none(), nb::arg("use_caches").none(),
              nb::arg("progress").none());
   module.def("_is_native", [](nb::handle_t<PyKernel> kernel) {
     return kernel_behind(kernel).native.has_value();

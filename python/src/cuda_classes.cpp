@@ -5,6 +5,7 @@
 #include "cuda_launch.h"
 #include "errors.h"
 #include "estoc/cuda_kernel_class.hpp"
+#include "numbers.h"
 #include "remembered_lists.h"
 
 namespace estoc::python {
@@ -64,9 +65,9 @@ class PythonCudaClass final : public Authored<CudaKernelClass> {
   bool waits_;
 };
 
-PyCode make_code(const std::string& source, nb::handle image, nb::handle entries) {
+PyCode make_code(nb::handle source, nb::handle image, nb::handle entries) {
   PyCode code;
-  code.native.source = source;
+  code.native.source = text(source, "source");
   if (!image.is_none()) {
     if (!nb::isinstance<nb::bytes>(image)) {
       fail_type("image: expected bytes, got " + class_name(image));
@@ -82,7 +83,8 @@ PyCode make_code(const std::string& source, nb::handle image, nb::handle entries
   if (nb::isinstance<nb::str>(entries)) {
     code.native.entries.push_back(nb::cast<std::string>(entries));
   } else {
-    code.native.entries = nb::cast<std::vector<std::string>>(entries);
+    for (const nb::object& entry : items_of(entries, "entries"))
+      code.native.entries.push_back(text(entry, "entries"));
   }
   if (code.native.entries.empty()) fail_value("entries: expected at least one, got none");
   return code;
@@ -107,8 +109,8 @@ void bind_cuda_classes(nb::module_& module) {
       "image : bytes, optional\n    Code that is compiled already, instead of source.\n"
       "entries : str or sequence of str\n"
       "    The __global__ functions that a launch starts, as the driver knows them: extern \"C\".")
-      .def(nb::new_(&make_code), nb::arg("source") = "", nb::arg("image") = nb::none(),
-           nb::arg("entries") = "estoc_kernel")
+      .def(nb::new_(&make_code), nb::arg("source").none() = "", nb::arg("image") = nb::none(),
+           nb::arg("entries").none() = "estoc_kernel")
       .def_prop_ro("source", [](const PyCode& self) { return self.native.source; })
       .def_prop_ro("image",
                    [](const PyCode& self) {
@@ -118,11 +120,12 @@ void bind_cuda_classes(nb::module_& module) {
       .def("__repr__", &describe);
   module.def("_register_cuda_class", [](const std::string& provider, const nb::object& author) {
     register_kernel_class(provider, std::make_shared<PythonCudaClass>(author));
-    forget_lists();
+    count_classes(1);
   });
   module.def("_unregister_native_class", [](const std::string& name) {
-    forget_lists();
-    return unregister_kernel_class(name);
+    const bool found = unregister_kernel_class(name);
+    if (found) count_classes(-1);
+    return found;
   });
 }
 

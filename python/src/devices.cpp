@@ -5,17 +5,24 @@
 
 #include "addresses.h"
 #include "errors.h"
+#include "estoc/library_search.hpp"
 #include "numbers.h"
 #include "streams.h"
 
 namespace estoc::python {
 namespace {
 
+/// The first call starts the driver, which can take seconds.
+const std::vector<DeviceInfo>& devices_unlocked() {
+  const nb::gil_scoped_release unlocked;
+  return cuda_devices();
+}
+
 Status is_cc_supported(const std::vector<int>& wanted) {
   std::string list;
   for (const int cc : wanted)
     list += (list.empty() ? "" : ", ") + std::to_string(cc);
-  const auto& devices = cuda_devices();
+  const auto& devices = devices_unlocked();
   if (devices.empty()) {
     return Status::fail(Reason::device,
                         "device: expected compute capability " + list + ", got no CUDA device");
@@ -30,7 +37,7 @@ Status is_cc_supported(const std::vector<int>& wanted) {
 
 char letter_of(nb::handle stride) {
   std::vector<std::int64_t> steps;
-  for (const nb::handle step : stride)
+  for (const nb::object& step : items_of(stride, "strides"))
     steps.push_back(whole_number(step, "strides"));
   if (!steps.empty() && steps.back() == 1) return 't';
   if (steps.size() >= 2 && steps[steps.size() - 2] == 1) return 'n';
@@ -53,15 +60,16 @@ void bind_devices(nb::module_& module) {
       targets.emplace_back(target.name(), target.cc());
     return targets;
   });
+  module.def("_set_package_folders", &set_package_folders, nb::arg("folders"));
   module.def(
       "is_device_cc_supported",
-      [](const nb::iterable& wanted) {
+      [](nb::handle wanted) {
         std::vector<int> numbers;
-        for (const nb::handle cc : wanted)
-          numbers.push_back(static_cast<int>(whole_number(cc, "ccs")));
+        for (const nb::object& cc : items_of(wanted, "ccs"))
+          numbers.push_back(whole_int(cc, "ccs"));
         return is_cc_supported(numbers);
       },
-      nb::arg("ccs"),
+      nb::arg("ccs").none(),
       "A Status: whether the first CUDA device has one of these compute capabilities (90).");
   module.def(
       "strides_to_layout_string", &layout_string,
@@ -76,7 +84,7 @@ void bind_devices(nb::module_& module) {
       "cuda_devices",
       [] {
         nb::list result;
-        for (const DeviceInfo& device : cuda_devices()) {
+        for (const DeviceInfo& device : devices_unlocked()) {
           nb::dict line;
           line["index"] = device.index;
           line["name"] = device.name;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "addresses.h"
+
 namespace estoc::python::dlpack {
 
 enum DeviceType : std::int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
@@ -43,7 +45,7 @@ struct Tensor {
 
 /// The address of the first element.
 inline void* data_of(const Tensor& tensor) {
-  return static_cast<char*>(tensor.data) + tensor.byte_offset;
+  return pointer_at(address_of(tensor.data) + tensor.byte_offset);
 }
 
 struct ManagedTensor {

@@ -8,6 +8,7 @@
 #include "dtypes.h"
 #include "errors.h"
 #include "plan.h"
+#include "remembered_lists.h"
 #include "results.h"
 #include "signature.h"
 #include "streams.h"
@@ -22,7 +23,8 @@ struct Found {
   nb::object plan;
   nb::object epilogue;  ///< None or text: its hash is part of the signature
   Results results;
-  TensorView out;  ///< of the call that was planned
+  TensorView out;                ///< of the call that was planned
+  std::uint64_t registry_state;  ///< at that time: another class may have the kernel to use by now
 };
 using FoundPointer = std::shared_ptr<const Found>;
 using Plans = std::unordered_map<Signature, FoundPointer, SignatureHash>;
@@ -95,16 +97,18 @@ FoundPointer find(const Signature& signature, const Call& call) {
     found = place->second;
     last = {signature, found};
   }
+  if (found->registry_state != registry_state()) return nullptr;
   return same_text(found->epilogue, call.epilogue) ? found : nullptr;
 }
 
-void remember(const Signature& signature, const Call& call, nb::object plan, const Tensor& out) {
+void remember(const Signature& signature, const Call& call, nb::object plan, const Tensor& out,
+              std::uint64_t state) {
   if (plans().size() >= kMostPlans) Plans().swap(plans());
   latest().found = nullptr;
   const bool makes = call.makes_out() && out.framework != Framework::other;
-  plans().insert_or_assign(
-      signature, std::make_shared<const Found>(Found{std::move(plan), nb::borrow(call.epilogue),
-                                                     makes ? Results(out) : Results(), out.view}));
+  plans().insert_or_assign(signature, std::make_shared<const Found>(Found{
+                                          std::move(plan), nb::borrow(call.epilogue),
+                                          makes ? Results(out) : Results(), out.view, state}));
 }
 
 /// Runs on a new `out`; false where the plan does not support it because it is aligned less well
@@ -224,9 +228,10 @@ nb::object call_again(const Call& call, TorchCall& torch) {
 
 nb::object plan_and_run(const Call& call, Operands& operands, const Signature* signature) {
   operands.make_out(call);
+  const std::uint64_t state = registry_state();  // which may be another one when all is done
   const nb::object plan = operands.plan(call);
   operands.run(plan, call);
-  if (signature != nullptr) remember(*signature, call, plan, operands.out);
+  if (signature != nullptr) remember(*signature, call, plan, operands.out, state);
   return operands.made;
 }
 

@@ -19,6 +19,17 @@ Lists& lists() {
   return *map;
 }
 
+/// What is known of kernel classes from outside.
+struct Registry {
+  std::uint64_t state = 0;
+  int classes = 0;
+};
+
+Registry& registry() {
+  static Registry one;
+  return one;
+}
+
 template <typename T>
 void add(std::string& key, const T& value) {
   key.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -69,6 +80,7 @@ bool add_operands(std::string& key, const RuntimeArguments& arguments) {
 }  // namespace
 
 std::optional<std::string> list_key(const RuntimeArguments& arguments, const KernelQuery& query) {
+  if (registry().classes > 0) return std::nullopt;
   if (!query.filter.accepts_all() || arguments.epilogue_binding() != nullptr) return std::nullopt;
   std::string key;
   key.reserve(384);
@@ -91,12 +103,22 @@ std::shared_ptr<const KernelList> remembered_list(const std::string& key) {
 }
 
 void remember_list(std::string key, std::shared_ptr<const KernelList> list) {
-  if (lists().size() >= kMostLists) forget_lists();
+  if (lists().size() >= kMostLists) Lists().swap(lists());
   lists().insert_or_assign(std::move(key), std::move(list));
 }
 
 void forget_lists() {
   Lists().swap(lists());
+  ++registry().state;
+}
+
+std::uint64_t registry_state() {
+  return registry().state;
+}
+
+void count_classes(int change) {
+  registry().classes += change;
+  forget_lists();
 }
 
 }  // namespace estoc::python

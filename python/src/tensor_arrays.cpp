@@ -1,11 +1,15 @@
 // Tensors by the buffer protocol, by NumPy's attributes and by __cuda_array_interface__.
+#include <algorithm>
 #include <array>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "addresses.h"
 #include "dtypes.h"
 #include "errors.h"
+#include "numbers.h"
 #include "tensors.h"
 
 namespace estoc::python {
@@ -75,24 +79,29 @@ void tidy(Modes& modes) {
   }
 }
 
-std::vector<std::int64_t> numbers(nb::handle sequence) {
+/// Whole numbers, as many as a tensor can have modes and one more, by which it is refused.
+std::vector<std::int64_t> numbers(nb::handle sequence, const char* what) {
   std::vector<std::int64_t> result;
-  for (const nb::handle item : sequence)
-    result.push_back(nb::cast<std::int64_t>(nb::int_(item)));
+  for (const nb::handle item : sequence) {
+    result.push_back(whole_number(item, what));
+    if (result.size() > kMaxRank) break;
+  }
   return result;
 }
 
 Modes modes_of(nb::handle shape, nb::handle byte_strides, std::int64_t size, const char* what) {
-  Modes modes{numbers(shape), {}};
+  Modes modes{numbers(shape, what), {}};
   if (byte_strides.is_none()) {
-    modes.strides.assign(modes.shape.size(), 1);
-    for (std::size_t mode = modes.shape.size(); mode-- > 1;) {
-      modes.strides[mode - 1] = modes.strides[mode] * modes.shape[mode];
-    }
+    modes.strides.resize(modes.shape.size());
+    set_compact_strides(modes.shape, modes.strides, what);
     return modes;
   }
-  for (const std::int64_t bytes : numbers(byte_strides)) {
+  for (const std::int64_t bytes : numbers(byte_strides, what)) {
     modes.strides.push_back(in_elements(bytes, size, what));
+  }
+  if (modes.strides.size() != modes.shape.size()) {
+    fail_value(std::string(what) + ".strides: expected " + std::to_string(modes.shape.size()) +
+               ", one for each mode, got " + std::to_string(modes.strides.size()));
   }
   tidy(modes);
   return modes;
@@ -138,20 +147,89 @@ std::optional<Dtype> dtype_of_typestr(std::string_view text) {
 }
 
 /// The CUDA device of an object with __cuda_array_interface__, which does not name it.
-Device cuda_device_of(nb::handle object) {
+Device cuda_device_of(nb::handle object, const char* what) {
   nb::object device = nb::getattr(object, "device", nb::none());
   device = nb::getattr(device, "id", device);
-  if (nb::isinstance<nb::int_>(device)) return Device::cuda(nb::cast<int>(device));
+  if (nb::isinstance<nb::int_>(device)) return cuda_device(whole_number(device, what), what);
   if (nb::hasattr(object, "__dlpack_device__")) {
     const nb::object pair = object.attr("__dlpack_device__")();
-    return Device::cuda(nb::cast<int>(nb::int_(pair[1])));
+    return cuda_device(whole_number(pair[1], what), what);
   }
   return Device::cuda();
+}
+
+/// What the interface says of the stream that has the work on the array; it need not say anything.
+std::optional<void*> stream_of(nb::handle interface, const char* what) {
+  constexpr std::int64_t kLegacy = 1;
+  const nb::object given = interface.attr("get")("stream");
+  if (given.is_none()) return std::nullopt;
+  const std::string name = std::string(what) + ".stream";
+  const std::int64_t stream = whole_number(given, name.c_str());
+  if (stream < 1) {
+    fail_value(name + ": expected 1, 2 or an address, got " + std::to_string(stream));
+  }
+  return stream == kLegacy ? nullptr : pointer_at(static_cast<std::uintptr_t>(stream));
+}
+
+void require_no_mask(nb::handle interface, const char* what) {
+  if (interface.attr("get")("mask").is_none()) return;
+  fail_type(std::string(what) + ": expected a tensor without a mask, got one with a mask");
+}
+
+/// What NumPy's __array_struct__ points to.
+struct ArrayStruct {
+  int version;
+  int rank;
+  char kind;
+  int element_bytes;
+  int flags;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;  ///< in bytes
+  void* data;
+  PyObject* description;
+};
+
+/// NumPy's dtypes that its buffers do not know, those of ml_dtypes, met before; they stay alive.
+std::unordered_map<PyObject*, std::pair<nb::object, Dtype>>& extension_dtypes() {
+  static auto* const map = new std::unordered_map<PyObject*, std::pair<nb::object, Dtype>>;
+  return *map;
+}
+
+constexpr std::size_t kMostExtensions = 64;
+
+/// An array of such a dtype; false for others. Arrays of other dtypes do not pay for it where no
+/// such dtype was met.
+bool import_extension(nb::handle object, const char* what, Tensor& result) {
+  if (extension_dtypes().empty()) return false;
+  const nb::object dtype = object.attr("dtype");
+  const auto found = extension_dtypes().find(dtype.ptr());
+  if (found == extension_dtypes().end()) return false;
+  const nb::object capsule = object.attr("__array_struct__");
+  if (!PyCapsule_IsValid(capsule.ptr(), nullptr)) return false;
+  const auto* array = static_cast<const ArrayStruct*>(PyCapsule_GetPointer(capsule.ptr(), nullptr));
+  constexpr int kVersion = 2;
+  constexpr int kWriteable = 0x400;
+  if (array->version != kVersion || array->rank > kMaxRank) return false;
+  const auto rank = static_cast<std::size_t>(array->rank);
+  std::array<std::int64_t, kMaxRank> shape{};
+  std::array<std::int64_t, kMaxRank> strides{};
+  std::copy_n(array->shape, rank, shape.begin());
+  for (std::size_t mode = 0; mode < rank; ++mode) {
+    strides[mode] = in_elements(array->strides[mode], array->element_bytes, what);
+    if (shape[mode] <= 1 && strides[mode] < 0) strides[mode] = 0;
+  }
+  result.view = TensorView(array->data, found->second.second, std::span(shape.data(), rank),
+                           std::span(strides.data(), rank), Device::cpu(), what);
+  result.source = nb::borrow(object);
+  result.framework = Framework::numpy;
+  result.read_only = (array->flags & kWriteable) == 0;
+  return true;
 }
 
 }  // namespace
 
 Tensor import_buffer(nb::handle object, const char* what, bool numpy) {
+  if (Tensor extension; numpy && import_extension(object, what, extension)) return extension;
   auto buffer = std::make_unique<Buffer>(object);
   if (!buffer->held()) return import_array_attributes(object, what);
   const Py_buffer& raw = buffer->view();
@@ -171,7 +249,7 @@ Tensor import_buffer(nb::handle object, const char* what, bool numpy) {
   for (std::size_t mode = rank; mode-- > 0;) {
     shape[mode] = raw.shape[mode];
     const std::int64_t bytes = raw.strides == nullptr ? compact : raw.strides[mode];
-    compact *= raw.shape[mode];
+    (void)__builtin_mul_overflow(compact, shape[mode], &compact);  // only where there is no element
     strides[mode] = in_elements(bytes, raw.itemsize, what);
     if (shape[mode] <= 1 && strides[mode] < 0) strides[mode] = 0;
   }
@@ -196,8 +274,11 @@ Tensor import_array_attributes(nb::handle object, const char* what) {
   const nb::object interface = object.attr("__array_interface__");
   const nb::object type = object.attr("dtype");
   const Dtype dtype = dtype_of_array(type, what);
-  const auto size = nb::cast<std::int64_t>(type.attr("itemsize"));
-  const Modes modes = modes_of(interface["shape"], interface["strides"], size, what);
+  if (extension_dtypes().size() < kMostExtensions) {
+    extension_dtypes().emplace(type.ptr(), std::pair{type, dtype});
+  }
+  const Modes modes =
+      modes_of(interface["shape"], interface["strides"], dtype_bits(dtype) / 8, what);
   const nb::object data = interface["data"];
   Tensor result;
   result.view =
@@ -210,6 +291,7 @@ Tensor import_array_attributes(nb::handle object, const char* what) {
 
 Tensor import_cuda_array(nb::handle object, const char* what, Framework framework) {
   const nb::object interface = object.attr("__cuda_array_interface__");
+  require_no_mask(interface, what);
   const auto text = nb::cast<std::string>(interface["typestr"]);
   std::optional<Dtype> dtype = dtype_of_typestr(text);
   if (!dtype && nb::hasattr(object, "dtype")) dtype = try_dtype(object.attr("dtype"));
@@ -219,9 +301,10 @@ Tensor import_cuda_array(nb::handle object, const char* what, Framework framewor
   const nb::object data = interface["data"];
   Tensor result;
   result.view = TensorView(pointer_of(data[0]), *dtype, modes.shape, modes.strides,
-                           cuda_device_of(object), what);
+                           cuda_device_of(object, what), what);
   result.source = nb::borrow(object);
   result.framework = framework;
+  if (framework == Framework::other) result.stream = stream_of(interface, what);
   result.read_only = nb::cast<bool>(data[1]);
   return result;
 }

@@ -57,13 +57,17 @@ Dtype dtype_of(const dlpack::DataType& type, const char* what) {
         if (type.bits == 8) return Dtype::boolean;
         break;
       case dlpack::kFloat8E4m3fn:
-        return Dtype::e4m3;
+        if (type.bits == 8) return Dtype::e4m3;
+        break;
       case dlpack::kFloat8E5m2:
-        return Dtype::e5m2;
+        if (type.bits == 8) return Dtype::e5m2;
+        break;
       case dlpack::kFloat8E8m0fnu:
-        return Dtype::e8m0;
+        if (type.bits == 8) return Dtype::e8m0;
+        break;
       case dlpack::kFloat4E2m1fn:
-        return Dtype::e2m1;
+        if (type.bits == 4) return Dtype::e2m1;
+        break;
       default:
         break;
     }
@@ -78,7 +82,7 @@ Device device_of(const dlpack::Device& device, const char* what) {
       return Device::cpu();
     case dlpack::kCuda:
     case dlpack::kCudaManaged:
-      return Device::cuda(device.id);
+      return cuda_device(device.id, what);
     default:
       fail_value(std::string(what) + ".device: expected CPU or CUDA, got DLPack's device type " +
                  std::to_string(device.type));
@@ -115,10 +119,10 @@ Managed* take(nb::handle capsule, nb::object& owner) {
   return static_cast<Managed*>(pointer);
 }
 
-nb::object capsule_of(nb::handle object, bool cuda, bool legacy_stream) {
+nb::object capsule_of(nb::handle object, bool cuda) {
   nb::dict wishes;
-  // The caller orders the work by the stream it runs on, so nothing is to be waited for.
-  if (cuda) wishes["stream"] = legacy_stream ? 1 : -1;
+  // The stream of the launch is not known yet; it awaits the legacy default stream.
+  if (cuda) wishes["stream"] = 1;
   const nb::object give = object.attr("__dlpack__");
   try {
     nb::dict versioned = nb::borrow<nb::dict>(wishes.attr("copy")());
@@ -137,22 +141,44 @@ Device device_of(nb::handle object, const char* what) {
       what);
 }
 
-/// Where each element of the last mode is two.
-void count_elements_of_pairs(std::span<std::int64_t> shape, std::span<std::int64_t> strides,
-                             const char* what) {
-  bool overflow = __builtin_mul_overflow(shape.back(), 2, &shape.back());
-  for (std::int64_t& stride : strides.first(strides.size() - 1))
-    overflow |= __builtin_mul_overflow(stride, 2, &stride);
-  if (!overflow) return;
-  fail_value(std::string(what) + ".shape: expected at most 2^63 - 1 elements, got more");
+[[noreturn]] void fail_no_capsule(nb::handle capsule, const char* what) {
+  if (!PyCapsule_CheckExact(capsule.ptr())) {
+    fail_type(std::string(what) + ": expected __dlpack__ to give a capsule, got " +
+              class_name(capsule));
+  }
+  const char* name = PyCapsule_GetName(capsule.ptr());
+  if (name == nullptr) PyErr_Clear();
+  fail_value(std::string(what) +
+             ": expected a DLPack capsule that nobody has used, got one named " +
+             (name == nullptr ? "nothing" : name));
 }
 
 }  // namespace
+
+void count_elements_of_pairs(std::span<std::int64_t> shape, std::span<std::int64_t> strides,
+                             const char* what) {
+  const auto found = std::find(strides.rbegin(), strides.rend(), 1);
+  if (found == strides.rend()) {
+    fail_value(std::string(what) +
+               ".strides: expected a mode of stride 1, whose elements are pairs, got none");
+  }
+  const auto pairs = static_cast<std::size_t>(strides.rend() - found) - 1;
+  bool overflow = false;
+  for (std::size_t mode = 0; mode < shape.size(); ++mode) {
+    std::int64_t& doubled = mode == pairs ? shape[mode] : strides[mode];
+    overflow |= __builtin_mul_overflow(doubled, 2, &doubled);
+  }
+  if (!overflow) return;
+  fail_value(std::string(what) + ".shape: expected at most 2^63 - 1 elements, got more");
+}
 
 TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
   if (tensor.rank < 0 || tensor.rank > kMaxRank) {
     fail_value(std::string(what) + ": expected at most " + std::to_string(kMaxRank) +
                " modes, got " + std::to_string(tensor.rank));
+  }
+  if (tensor.rank > 0 && tensor.shape == nullptr) {
+    fail_value(std::string(what) + ": expected a shape, got a null pointer");
   }
   const Dtype dtype = dtype_of(tensor.dtype, what);
   const Device device = device_of(tensor.device, what);
@@ -171,7 +197,7 @@ TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what) {
   } else {
     std::copy_n(tensor.strides, rank, steps.begin());
   }
-  if (tensor.dtype.lanes == 2 && rank > 0) count_elements_of_pairs(extents, steps, what);
+  if (tensor.dtype.lanes == 2) count_elements_of_pairs(extents, steps, what);
   return {data, dtype, extents, steps, device, what};
 }
 
@@ -187,6 +213,7 @@ bool is_like(const dlpack::Tensor& tensor, const TensorView& view) {
 Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {
   Tensor result;
   result.source = nb::borrow(source);
+  const dlpack::Tensor* seen = nullptr;
   if (PyCapsule_IsValid(capsule.ptr(), Names<dlpack::ManagedTensorVersioned>::kFresh)) {
     const auto* managed = take<dlpack::ManagedTensorVersioned>(capsule, result.owner);
     if (managed->version.major != 1) {
@@ -194,29 +221,19 @@ Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what) {
                  std::to_string(managed->version.major));
     }
     result.read_only = (managed->flags & dlpack::kReadOnly) != 0;
-    result.view = view_of_dlpack(managed->tensor, what);
-    return result;
+    seen = &managed->tensor;
+  } else if (PyCapsule_IsValid(capsule.ptr(), Names<dlpack::ManagedTensor>::kFresh)) {
+    seen = &take<dlpack::ManagedTensor>(capsule, result.owner)->tensor;
+  } else {
+    fail_no_capsule(capsule, what);
   }
-  if (PyCapsule_IsValid(capsule.ptr(), Names<dlpack::ManagedTensor>::kFresh)) {
-    result.view = view_of_dlpack(take<dlpack::ManagedTensor>(capsule, result.owner)->tensor, what);
-    return result;
-  }
-  if (!PyCapsule_CheckExact(capsule.ptr())) {
-    fail_type(std::string(what) + ": expected __dlpack__ to give a capsule, got " +
-              class_name(capsule));
-  }
-  const char* name = PyCapsule_GetName(capsule.ptr());
-  if (name == nullptr) PyErr_Clear();
-  fail_value(std::string(what) +
-             ": expected a DLPack capsule that nobody has used, got one named " +
-             (name == nullptr ? "nothing" : name));
+  result.view = view_of_dlpack(*seen, what);
+  if (result.view.device().is_cuda()) result.stream = nullptr;
+  return result;
 }
 
-Tensor import_dlpack(nb::handle object, const char* what, Framework framework, bool legacy_stream) {
-  const nb::object capsule = capsule_of(object, device_of(object, what).is_cuda(), legacy_stream);
-  Tensor result = import_capsule(capsule, object, what);
-  result.framework = framework;
-  return result;
+Tensor import_dlpack(nb::handle object, const char* what) {
+  return import_capsule(capsule_of(object, device_of(object, what).is_cuda()), object, what);
 }
 
 }  // namespace estoc::python

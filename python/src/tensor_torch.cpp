@@ -49,7 +49,8 @@ Place place_of(nb::handle object, const char* what) {
   const nb::object index = device.attr("index");
   if (type == "cpu") return {Device::cpu()};
   if (type == "meta") return {Device::cuda(), true};
-  if (type == "cuda") return {Device::cuda(index.is_none() ? 0 : nb::cast<int>(index))};
+  if (type == "cuda")
+    return {index.is_none() ? Device::cuda() : cuda_device(nb::cast<std::int64_t>(index), what)};
   fail_value(std::string(what) + ".device: expected cpu, cuda or meta, got " + type);
 }
 
@@ -57,20 +58,6 @@ Dtype torch_dtype(nb::handle object, const char* what) {
   const nb::object dtype = object.attr("dtype");
   if (const auto found = try_dtype(dtype)) return *found;
   fail_type(std::string(what) + ".dtype: expected one that Estoc has, got " + shown_text(dtype));
-}
-
-/// float4_e2m1fn_x2 counts pairs of elements.
-void count_elements_of_pairs(nb::handle object, std::vector<std::int64_t>& shape,
-                             std::vector<std::int64_t>& strides) {
-  const std::string name = text_of(object, "dtype");
-  if (!name.ends_with("_x2")) return;
-  for (std::size_t mode = 0; mode < shape.size(); ++mode) {
-    if (strides[mode] == 1) {
-      shape[mode] *= 2;
-    } else {
-      strides[mode] *= 2;
-    }
-  }
 }
 
 }  // namespace
@@ -88,7 +75,7 @@ Tensor import_torch(nb::handle object, const char* what, bool fake) {
   const Place place = place_of(object, what);
   auto shape = extents(object.attr("shape"), what);
   auto strides = extents(object.attr("stride")(), what);
-  count_elements_of_pairs(object, shape, strides);
+  if (text_of(object, "dtype").ends_with("_x2")) count_elements_of_pairs(shape, strides, what);
   Tensor result;
   result.source = nb::borrow(object);
   result.framework = Framework::torch;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "addresses.h"
 #include "dlpack.h"
@@ -106,6 +107,21 @@ bool import_exchange(nb::handle object, const TypeInfo& info, const char* what, 
   return true;
 }
 
+/// The stream that the exchange API names for a tensor on a GPU; false where it names none.
+bool import_exchange_stream(const TypeInfo& info, Tensor& tensor) {
+  const Device device = tensor.view.device();
+  if (device.is_cpu()) return true;
+  void* stream = nullptr;
+  const bool known = info.exchange->current_stream != nullptr &&
+                     info.exchange->current_stream(dlpack::kCuda, device.index, &stream) == 0;
+  if (known) {
+    tensor.stream = stream;
+  } else {
+    PyErr_Clear();
+  }
+  return known;
+}
+
 /// Negated views are the imaginary parts of conjugated tensors, of which every other element in
 /// memory is one. The exchange API does not tell, and asking torch takes time.
 bool may_be_negated(const TensorView& view) {
@@ -124,7 +140,7 @@ Tensor import_other(nb::handle object, const char* what) {
   if (PyType_Check(object.ptr())) fail_no_tensor(object, what);
   if (PyCapsule_CheckExact(object.ptr())) return import_capsule(object, nb::none(), what);
   if (PyObject_CheckBuffer(object.ptr())) return import_buffer(object, what, false);
-  if (nb::hasattr(object, "__dlpack__")) return import_dlpack(object, what, Framework::other);
+  if (nb::hasattr(object, "__dlpack__")) return import_dlpack(object, what);
   if (nb::hasattr(object, "__cuda_array_interface__")) {
     return import_cuda_array(object, what, Framework::other);
   }
@@ -149,8 +165,10 @@ Tensor import_as(nb::handle object, const TypeInfo& info, const char* what) {
     case Way::fake:
       return import_torch(object, what, true);
     case Way::exchange:
-      if (import_exchange(object, info, what, tensor)) return tensor;
-      return import_dlpack(object, what, Framework::other);
+      if (import_exchange(object, info, what, tensor) && import_exchange_stream(info, tensor)) {
+        return tensor;
+      }
+      return import_dlpack(object, what);
     case Way::numpy:
       return import_buffer(object, what, true);
     case Way::masked:
@@ -161,8 +179,7 @@ Tensor import_as(nb::handle object, const TypeInfo& info, const char* what) {
     case Way::cuda:
       return import_cuda_array(object, what, Framework::other);
     case Way::dlpack:
-      // JAX takes no stream but a real one, and has no other by which its work could be awaited.
-      tensor = import_dlpack(object, what, Framework::other, info.immutable);
+      tensor = import_dlpack(object, what);
       tensor.read_only = tensor.read_only || info.immutable;
       return tensor;
     default:
@@ -187,8 +204,11 @@ Extents extents_of(nb::handle sequence, const char* what) {
               shown_repr(sequence));
   }
   Extents result;
-  for (const nb::handle item : iterator)
+  for (const nb::handle item : iterator) {
     result.push_back(whole_number(item, what));
+    if (result.size() > kMaxRank)
+      break;  // one more than a tensor can have, for which it is refused
+  }
   return result;
 }
 
@@ -241,14 +261,14 @@ Device parse_device(const std::string& text) {
   fail_value("device: expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
 }
 
-Tensor describe_tensor(nb::handle dtype, nb::handle shape, nb::handle strides,
-                       const std::string& device, std::int64_t alignment) {
+Tensor describe_tensor(nb::handle dtype, nb::handle shape, nb::handle strides, nb::handle device,
+                       nb::handle alignment) {
   const Extents extents = extents_of(shape, "shape");
   Tensor tensor;
   tensor.source = nb::none();
-  tensor.view =
-      TensorView::describe(to_dtype(dtype, "dtype"), extents, strides_or_compact(strides, extents),
-                           parse_device(device), alignment);
+  tensor.view = TensorView::describe(
+      to_dtype(dtype, "dtype"), extents, strides_or_compact(strides, extents),
+      parse_device(text(device, "device")), whole_number(alignment, "alignment"));
   return tensor;
 }
 
@@ -367,8 +387,8 @@ Tensor import_tensor(nb::handle object, const char* what) {
   } catch (const nb::cast_error&) {
     fail_unreadable(object, what, "something that is no number, text or address");
   } catch (nb::python_error& error) {
-    const bool unreadable = error.matches(PyExc_TypeError) || error.matches(PyExc_KeyError) ||
-                            error.matches(PyExc_IndexError);
+    const bool unreadable = error.matches(PyExc_TypeError) || error.matches(PyExc_LookupError) ||
+                            error.matches(PyExc_AttributeError);
     if (!unreadable) throw;
     fail_unreadable(object, what, class_name(error.value()) + ": " + shown_text(error.value()));
   }
@@ -392,6 +412,20 @@ bool exchange_stream(int device, void** stream) {
   if (torch_exchange->current_stream(dlpack::kCuda, device, stream) == 0) return true;
   PyErr_Clear();
   return false;
+}
+
+void add_awaited(std::vector<void*>& streams, const Tensor& tensor) {
+  if (!tensor.stream) return;
+  if (std::ranges::find(streams, *tensor.stream) == streams.end()) {
+    streams.push_back(*tensor.stream);
+  }
+}
+
+Device cuda_device(std::int64_t index, const char* what) {
+  constexpr std::int64_t kMost = 999;
+  if (index >= 0 && index <= kMost) return Device::cuda(static_cast<int>(index));
+  fail_value(std::string(what) + ".device: expected the index of a CUDA device, got " +
+             std::to_string(index));
 }
 
 void set_compact_strides(std::span<const std::int64_t> shape, std::span<std::int64_t> strides,
@@ -421,9 +455,9 @@ void bind_tensors(nb::module_& module) {
                      "    u4, e2m1: two elements to a byte) come in this way.")
       .def(nb::new_(&make_tensor), nb::arg("tensor").none(), nb::arg("dtype").none() = nb::none(),
            nb::arg("shape") = nb::none(), nb::arg("strides") = nb::none())
-      .def_static("describe", &describe_tensor, nb::arg("dtype").none(), nb::arg("shape"),
-                  nb::arg("strides") = nb::none(), nb::arg("device") = "cpu",
-                  nb::arg("alignment") = 256,
+      .def_static("describe", &describe_tensor, nb::arg("dtype").none(), nb::arg("shape").none(),
+                  nb::arg("strides") = nb::none(), nb::arg("device").none() = "cpu",
+                  nb::arg("alignment").none() = 256,
                   "A tensor without data: enough to find and compile kernels, refused by run.")
       .def_prop_ro(
           "tensor", [](const Tensor& self) { return self.source; },

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "binding.h"
 #include "estoc/arguments.hpp"
@@ -22,7 +24,13 @@ struct Tensor {
   bool read_only = false;
   /// A tensor that has a device only by name (torch's "meta").
   bool placeless = false;
+  /// The stream that has the work on the memory, where the object tells: null for the legacy
+  /// default stream. What torch and CuPy have queued is on the stream that they work on.
+  std::optional<void*> stream{};
 };
+
+/// Adds the stream that a launch has to await for this tensor, if there is one.
+void add_awaited(std::vector<void*>& streams, const Tensor& tensor);
 
 /// estoc.ScaledTensor.
 struct PyScaledTensor {
@@ -56,6 +64,9 @@ bool exchange_stream(int device, void** stream);
 /// The view of `tensor` moved to another device; only for tensors without data.
 TensorView placed(const TensorView& view, Device device);
 
+/// The CUDA device of that index. Throws Error{value} for one that no machine has.
+Device cuda_device(std::int64_t index, const char* what);
+
 /// Strides of a compact row-major tensor. Throws Error{value} where they pass 2^63 - 1.
 void set_compact_strides(std::span<const std::int64_t> shape, std::span<std::int64_t> strides,
                          const char* what);
@@ -67,11 +78,14 @@ void require_not_negated(nb::handle object, const char* what);
 Tensor import_buffer(nb::handle object, const char* what, bool numpy);
 Tensor import_array_attributes(nb::handle object, const char* what);
 Tensor import_cuda_array(nb::handle object, const char* what, Framework framework);
-/// `legacy_stream`: the object has the legacy default stream await its work; else nothing is
-/// awaited.
-Tensor import_dlpack(nb::handle object, const char* what, Framework framework,
-                     bool legacy_stream = false);
+/// Has the legacy default stream await the work of an object on a GPU.
+Tensor import_dlpack(nb::handle object, const char* what);
 Tensor import_capsule(nb::handle capsule, nb::handle source, const char* what);
+
+/// Where each element is two that lie side by side, as in float4_e2m1fn_x2: counts the halves, in
+/// the last mode of stride 1. Throws Error{value} where there is none.
+void count_elements_of_pairs(std::span<std::int64_t> shape, std::span<std::int64_t> strides,
+                             const char* what);
 
 /// A view of what a DLPack structure describes.
 TensorView view_of_dlpack(const dlpack::Tensor& tensor, const char* what);

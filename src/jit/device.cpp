@@ -98,6 +98,13 @@ void DeviceEvent::record(void* stream) {
       "cuEventRecord");
 }
 
+void DeviceEvent::delay(void* stream) const {
+  const ContextScope scope(device_);
+  driver().check(driver().stream_wait_event(static_cast<jit::CUstream>(stream),
+                                            static_cast<jit::CUevent>(handle_), 0),
+                 "cuStreamWaitEvent");
+}
+
 void DeviceEvent::synchronize() const {
   driver().check(driver().event_synchronize(static_cast<jit::CUevent>(handle_)),
                  "cuEventSynchronize");
@@ -110,6 +117,17 @@ double DeviceEvent::seconds_since(const DeviceEvent& start) const {
                                   static_cast<jit::CUevent>(handle_)),
       "cuEventElapsedTime");
   return 1e-3 * static_cast<double>(milliseconds);
+}
+
+void await_stream(void* stream, void* other, Device device) {
+  const ContextScope scope(index_of(device));
+  int capturing = 0;
+  driver().check(driver().stream_is_capturing(static_cast<jit::CUstream>(stream), &capturing),
+                 "cuStreamIsCapturing");
+  if (capturing != 0) return;
+  DeviceEvent event(device);
+  event.record(other);
+  event.delay(stream);
 }
 
 DeviceMemory::DeviceMemory(std::size_t bytes, Device device) : bytes_(bytes), device_(device) {

@@ -71,6 +71,7 @@ bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& mis
   get(t.stream_get_ctx, "cuStreamGetCtx");
   get(t.stream_get_id, "cuStreamGetId");
   get(t.stream_is_capturing, "cuStreamIsCapturing");
+  get(t.stream_wait_event, "cuStreamWaitEvent");
   get(t.stream_begin_capture, "cuStreamBeginCapture_v2");
   get(t.stream_end_capture, "cuStreamEndCapture");
   get(t.graph_instantiate, "cuGraphInstantiateWithFlags");

@@ -69,6 +69,7 @@ struct DriverTable {
   CUresult (*stream_get_ctx)(CUstream, CUcontext*);
   CUresult (*stream_get_id)(CUstream, unsigned long long* id);
   CUresult (*stream_is_capturing)(CUstream, int* status);
+  CUresult (*stream_wait_event)(CUstream, CUevent, unsigned flags);
   CUresult (*stream_begin_capture)(CUstream, int mode);
   CUresult (*stream_end_capture)(CUstream, CUgraph*);
   CUresult (*graph_instantiate)(CUgraphExec*, CUgraph, unsigned long long flags);

@@ -39,6 +39,25 @@ void captured_in_a_graph(Device device) {
   gemm.verify();
 }
 
+// Fills on one stream come after those that another had been given.
+void after_another_stream(Device device) {
+  constexpr std::size_t kBytes = std::size_t{32} << 20;
+  DeviceMemory memory(kBytes, device);
+  const DeviceStream first(device);
+  const DeviceStream second(device);
+  for (int i = 0; i < 30; ++i)
+    memory.fill(1, first.handle());
+  await_stream(second.handle(), first.handle(), device);
+  memory.fill(2, second.handle());
+  second.synchronize();
+  first.synchronize();
+  for (const std::size_t place : {std::size_t{0}, kBytes / 2, kBytes - 1}) {
+    std::uint8_t seen = 0;
+    memory.download(&seen, 1, place);
+    require(seen == 2, "the later fill to be the last");
+  }
+}
+
 void on_eight_streams(Device device) {
   std::vector<std::unique_ptr<Gemm>> gemms;
   std::vector<DeviceStream> streams;
@@ -134,6 +153,7 @@ void is_measured(Device device) {
 
 std::vector<Feature> launch_features() {
   return {{"captured_in_a_graph", captured_in_a_graph},
+          {"after_another_stream", after_another_stream},
           {"on_eight_streams", on_eight_streams},
           {"from_sixteen_threads", from_sixteen_threads},
           {"large_operand", large_operand},

@@ -264,3 +264,22 @@ def test_ctrl_c_needs_nvrtc(nvrtc, tmp_path):
     out, err = ended(program, 120)
     assert (out, program.returncode) == ("interrupted\nb'\\x7fELF'\n", 0), err
     assert not list(tmp_path.rglob("*.tmp*"))
+
+
+NO_THREADS = """
+import resource
+import estoc
+
+kernels = estoc.get_kernels(target="cpu", metadata_filter="operation=gemm")[:3]
+with open("/proc/self/statm", encoding="ascii") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (4 << 20), resource.RLIM_INFINITY))  # half a stack
+print(len(estoc.compile_all(kernels, threads=1)))
+"""
+
+
+def test_without_another_thread():
+    done = subprocess.run(
+        [sys.executable, "-c", NO_THREADS], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")

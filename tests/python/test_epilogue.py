@@ -209,3 +209,23 @@ def test_artifacts_with_an_epilogue_can_be_pickled_needs_nvrtc(nvrtc):
     again = pickle.loads(pickle.dumps(artifact))
     assert again.compiled_obj == artifact.compiled_obj
     assert again.kernel == kernel
+
+
+def test_a_function_is_read_once(monkeypatch):
+    """Its numbers and operands are looked up each time."""
+    read = []
+    lines = inspect.getsourcelines
+    monkeypatch.setattr(inspect, "getsourcelines", lambda what: (read.append(1), lines(what))[1])
+    scale = 2.0
+
+    def scaled(accum, bias):
+        D = accum * scale + bias
+        return D
+
+    for scale in (2.0, 3.0):
+        for bias in (1, 2):
+            epilogue = estoc.EpilogueArguments(scaled, bias=bias)
+            assert epilogue.operands == {"scale": scale, "bias": bias}
+    with pytest.raises(ValueError, match="expected an operand for the parameter bias"):
+        estoc.EpilogueArguments(scaled)
+    assert len(read) == 1

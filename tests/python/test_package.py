@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import os
 import pathlib
 import pickle
 import pydoc
@@ -149,3 +150,24 @@ def test_every_object_has_a_short_repr(gemm):
         assert " object at 0x" not in repr(one)
     assert kernels._repr_html_().startswith("<table>")
     assert "cpu_gemm-f32-f32-f32-f32" in kernels._repr_html_()
+
+
+def test_nvidias_packages_of_this_python_are_found(tmp_path):
+    """Also where no variable of the environment tells which Python it is."""
+    build = os.environ.get("ESTOC_BUILD", "")
+    library = pathlib.Path(build) / "virtual_gpu/libnvrtc.so"
+    if not build or not library.exists():
+        pytest.skip("ESTOC_BUILD names no build with a library to find")
+    folder = tmp_path / "site" / "nvidia/cuda_nvrtc/lib"
+    folder.mkdir(parents=True)
+    (folder / "libnvrtc.so.12").symlink_to(library.resolve())
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME")}
+    path = os.pathsep.join([str(tmp_path / "site"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "estoc", "devices"],
+        env=kept | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert str(folder / "libnvrtc.so.12") in done.stdout, done.stdout + done.stderr

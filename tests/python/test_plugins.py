@@ -223,3 +223,39 @@ def test_kernels_that_are_left_out_are_named(tmp_path):
         "estoc: note: kernels of Odd are left out: InvalidTypeError: odd.operands: expected "
         "GemmOperandsMetadata or ElementwiseOperandsMetadata, got str",
     ]
+
+
+def test_modules_of_the_folder_hide_no_others(tmp_path):
+    """A script of an installed package does not have the folder it is started in on sys.path."""
+    (tmp_path / "json.py").write_text("raise SystemExit('the wrong json')")
+    (tmp_path / "extra.py").write_text(PLUGIN + REGISTER)
+    script = (
+        "import sys; sys.path = [one for one in sys.path if one]\n"
+        "from estoc import plugins\n"
+        "plugins.load_plugin('extra')\n"
+        "import json; print(json.dumps(1))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+
+
+def test_files_take_the_place_of_no_module(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name, text in [("textwrap", "value = 1"), ("numpy", "1 / 0"), ("other/textwrap", "value = 2")]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.py").write_text(text)
+    before = dict(sys.modules)
+    first = plugins.load_plugin(str(tmp_path / "textwrap.py"))
+    second = plugins.load_plugin(str(tmp_path / "other/textwrap.py"))
+    assert (first.value, second.value) == (1, 2)
+    for loaded in (first, second):
+        assert sys.modules.pop(loaded.__name__) is loaded
+    with pytest.raises(plugins.PluginError, match="ZeroDivisionError"):
+        plugins.load_plugin(str(tmp_path / "numpy.py"))
+    assert {name for name in sys.modules if "plugin_" in name} == {
+        name for name in before if "plugin_" in name
+    }
+    assert sys.modules["numpy"] is before["numpy"]
+    assert sys.modules.get("textwrap") is before.get("textwrap")

@@ -4,6 +4,7 @@ import array
 import ctypes
 import gc
 import sys
+import types
 import weakref
 
 import ml_dtypes
@@ -270,3 +271,112 @@ def test_many_tensors_leak_nothing(gemm):
             estoc.GemmArguments(a, b, None)
     gc.collect()
     assert [sys.getrefcount(one) for one in (a, b, out)] == before
+
+
+@pytest.mark.parametrize("shape", [(2**40, 2**40), (1, 2**62, 2**62)])
+def test_shapes_of_device_arrays_past_63_bits(shape):
+    with pytest.raises(ValueError, match="shape: expected at most 2.63 - 1"):
+        estoc.Tensor(OnDevice(shape=shape))
+
+
+@pytest.mark.parametrize(
+    ("interface", "error", "message"),
+    [
+        ({"mask": OnDevice()}, TypeError, "expected a tensor without a mask, got one with a mask"),
+        ({"strides": (16,)}, ValueError, "strides: expected 2, one for each mode, got 1"),
+        ({"shape": (4.5, 8)}, TypeError, "expected a whole number, got 4.5"),
+        ({"shape": range(2**40)}, ValueError, "expected at most 6 modes, got 7"),
+        ({"stream": 0}, ValueError, r"tensor\.stream: expected 1, 2 or an address, got 0"),
+        ({"stream": "x"}, TypeError, r"tensor\.stream: expected a whole number"),
+    ],
+)
+def test_device_arrays_that_are_refused(interface, error, message):
+    with pytest.raises(error, match=message) as refused:
+        estoc.Tensor(OnDevice(**interface))
+    assert isinstance(refused.value, estoc.Error)
+
+
+@pytest.mark.parametrize("index", [-1, 10**6, 2**40])
+def test_devices_that_no_machine_has(index):
+    array_ = OnDevice()
+    array_.device = index
+    with pytest.raises(ValueError, match="device: expected the index of a CUDA device, got"):
+        estoc.Tensor(array_)
+
+
+class Pairs:
+    """Looks like torch's float4_e2m1fn_x2."""
+
+    layout, is_nested, dtype = "torch.strided", False, "torch.float4_e2m1fn_x2"
+    device = types.SimpleNamespace(type="cpu", index=None)
+
+    def __init__(self, shape, strides):
+        self.memory = np.zeros(4096, "u1")
+        self.shape, self.strides = shape, strides
+
+    def is_neg(self):
+        return False
+
+    def stride(self):
+        return self.strides
+
+    def data_ptr(self):
+        return self.memory.ctypes.data
+
+
+Pairs.__module__, Pairs.__name__ = "torch", "Tensor"
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "seen"),
+    [
+        ((8, 4), (4, 1), ((8, 8), (8, 1))),
+        ((4, 8), (1, 4), ((8, 8), (1, 8))),  # a transposed one
+        ((64, 1), (1, 1), ((64, 2), (2, 1))),
+        ((64, 1), (1, 64), ((128, 1), (1, 128))),
+    ],
+)
+def test_pairs_of_elements_are_counted_in_one_mode(shape, strides, seen):
+    tensor = estoc.Tensor(Pairs(shape, strides))
+    assert (tensor.dtype, tensor.shape, tensor.strides) == (estoc.e2m1, *seen)
+
+
+@pytest.mark.parametrize("strides", [(16, 2), (0, 0)])
+def test_pairs_that_lie_apart_are_refused(strides):
+    with pytest.raises(ValueError, match="expected a mode of stride 1, whose elements are pairs"):
+        estoc.Tensor(Pairs((8, 8), strides))
+
+
+def test_extension_dtypes_are_read_as_the_others():
+    """The first array of a dtype goes another way than those after it."""
+    for _ in range(3):
+        data = np.arange(48).reshape(4, 12).astype(ml_dtypes.bfloat16)
+        view = data[:, ::3]
+        view.flags.writeable = False
+        tensor = estoc.Tensor(view)
+        assert (tensor.dtype, tensor.shape, tensor.strides) == (estoc.bf16, (4, 4), (12, 3))
+        assert (tensor.data_ptr, tensor.tensor) == (data.ctypes.data, view)
+        with pytest.raises(ValueError, match="out: expected a tensor that can be written"):
+            estoc.GemmArguments(data[:, :4], data[:, :4], view)
+        with pytest.raises(ValueError, match="strides: expected strides of 0 or more"):
+            estoc.Tensor(data[::-1])
+        with pytest.raises(ValueError, match="at most 6 modes, got 7"):
+            estoc.Tensor(data[:1, :1].reshape((1,) * 7))
+        assert estoc.Tensor(data[::-1][:1]).shape == (1, 12)
+
+
+def test_work_on_the_device_is_awaited_by_the_legacy_stream():
+    """The stream of the launch is not known yet."""
+    asked = []
+
+    class Producer:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, stream=None, max_version=None):
+            asked.append(stream)
+            raise BufferError("seen")
+
+    with pytest.raises(BufferError, match="seen"):
+        estoc.Tensor(Producer())
+    assert asked == [1]

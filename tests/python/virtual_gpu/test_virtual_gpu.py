@@ -79,6 +79,24 @@ def test_plan_of_less_aligned_tensors(product, driver):
         np.testing.assert_array_equal(out.get(), wanted)
 
 
+def test_lists_are_remembered_for_addresses_that_are_aligned_alike(driver):
+    """Kernels that merge modes look at the address alone, which the strides do not bound."""
+    memory, host = DeviceArray(driver, np.zeros(64, "f4")), np.arange(64, dtype="f4")
+    memory.put(host)
+    found = []
+    for offset in (0, 1, 0, 2, 1):
+        a = DeviceArray(driver, np.zeros((4, 3), "f4"))
+        a.__cuda_array_interface__ |= {"data": (memory.address + 4 * offset, False)}
+        out = DeviceArray(driver, np.zeros((4, 3), "f4"))
+        args = estoc.ElementwiseArguments("neg", a, None, out)
+        kernels = estoc.get_kernels(args)
+        found.append(len(kernels))
+        for kernel in kernels:
+            kernel.run(args)
+            np.testing.assert_array_equal(out.get().ravel(), -host[offset : offset + 12])
+    assert found[0] > found[1], "the kernels of this shape do not look at the address"
+
+
 def test_epilogue_with_a_sum_over_rows(product, driver):
     a, b, out, wanted = product()
     bias = np.arange(40, dtype="f4")
