@@ -23,7 +23,8 @@ std::vector<PlanDevice> describe_devices() {
 }  // namespace
 
 const PlanDevice& plan_device(int index) {
-  static const std::vector<PlanDevice> all = describe_devices();
+  // Never destroyed: a thread may launch while static objects go away.
+  static const auto& all = *new std::vector<PlanDevice>(describe_devices());
   // Names the device that is missing.
   if (index < 0 || static_cast<std::size_t>(index) >= all.size()) (void)device_target(index);
   return all[static_cast<std::size_t>(index)];
