@@ -22,8 +22,8 @@ std::optional<Device> find_device(const Holds& holds) {
 }
 
 Device named(const std::string& name) {
-  const auto device =
-      find_device([&](const DeviceInfo& info) { return info.name.find(name) != info.name.npos; });
+  const auto device = find_device(
+      [&](const DeviceInfo& info) { return info.name.find(name) != std::string::npos; });
   if (!device) throw Skipped("there is no " + name);
   return *device;
 }
