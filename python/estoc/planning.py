@@ -1,22 +1,25 @@
 """A GEMM in one call: plan for repeated calls, matmul for a single one."""
 
+import sys
+import warnings
+
 from ._estoc import (
     GemmArguments,
     InvalidTypeError,
     InvalidValueError,
     PerformanceControls,
     Plan,
-    RuntimeArguments,
     Tensor,
     UnsupportedError,
+    _find_kernels,
     _make_plan,
+    _MetadataFilter,
     dtype,
-    explain,
     matmul,
     to_cuda_stream,
 )
 from ._workspace import torch_on_stream
-from .manifest import get_kernels
+from .manifest import _why_none
 
 __all__ = ["Plan", "matmul", "plan"]
 
@@ -31,20 +34,23 @@ def plan(
     performance: PerformanceControls | None = None,
     workspace: object = None,
     threads: int = 0,
+    programmatic: bool = False,
     keep: bool = True,
 ) -> Plan:
     """Chooses and compiles the kernel for out = a @ b; the result runs it, again and again.
 
-    Kernels written in Python are not among those to choose from.
+    Kernels written on `estoc.Kernel` are not among those to choose from; those of CUDA classes are.
 
     Parameters
     ----------
     a, b, out, accumulator_type, epilogue, performance
         As of GemmArguments.
     workspace : tensor, optional
-        Scratch memory for every call.
+        Scratch memory for every call: calls must not overlap then.
     threads : int
         Host threads of a cpu kernel; 0: one for each core.
+    programmatic : bool
+        As of Kernel.run.
     keep : bool
         Keep the tensors, so that the plan can be called without any.
 
@@ -54,21 +60,36 @@ def plan(
         When no kernel supports the arguments, with the reasons.
     """
     args = GemmArguments(a, b, out, accumulator_type, epilogue=epilogue, performance=performance)
-    kernels = get_kernels(args, providers=_NATIVE)
+    kernels = _find_kernels(args, _EVERY, None, None, None, False)
     if not kernels:
-        raise UnsupportedError(_why_none(args))
+        raise UnsupportedError(_why_none(args, failures=kernels.failures))
     artifact = kernels[0].compile(args)
-    return _make_plan(kernels[0], args, artifact, workspace, threads, keep)
+    return _make_plan(kernels[0], args, artifact, workspace, threads, programmatic, keep)
 
 
-_NATIVE = ("cpu", "cuda", "cublaslt")
+_EVERY = _MetadataFilter(None)
 
 
 def _plan_once(
     left: Tensor, right: Tensor, out: Tensor, accumulator_type: object, epilogue: object
 ) -> Plan:
     """The plan that matmul remembers."""
+    if _records_gradients(left) or _records_gradients(right):
+        warnings.warn(
+            "estoc.matmul records no gradient, and an operand requires one: call it within "
+            "torch.no_grad(), or define a torch.autograd.Function",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return plan(left, right, out, accumulator_type, epilogue=epilogue, keep=False)
+
+
+def _records_gradients(operand: Tensor) -> bool:
+    """Whether torch would record what is done with the operand."""
+    if not getattr(operand.tensor, "requires_grad", False):
+        return False
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.is_grad_enabled()
 
 
 def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
@@ -145,18 +166,3 @@ def _numpy_dtype(name: str) -> object:
 
         return ml_dtypes.bfloat16
     return {"f64": "f8", "f32": "f4", "f16": "f2", "i32": "i4"}[name]
-
-
-def _why_none(args: RuntimeArguments) -> str:
-    reasons = [
-        f"{line['kernel_class']}: {line['status'].error}"
-        for line in explain(args)
-        if not line["status"]
-    ]
-    # Classes for other devices and operations say nothing about these operands.
-    telling = [
-        one
-        for one in reasons
-        if not any(word in one for word in ("target: expected", "operation: expected"))
-    ]
-    return "no kernel supports the arguments; " + "; ".join(telling or reasons)

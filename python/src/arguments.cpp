@@ -8,6 +8,7 @@
 #include "epilogue.h"
 #include "errors.h"
 #include "estoc/problem.hpp"
+#include "numbers.h"
 #include "streams.h"
 
 namespace estoc::python {
@@ -72,9 +73,13 @@ std::string repr_of(const PyArguments& arguments, const char* name) {
 }
 
 /// `factors`: the tensors that are multiplied, which tf32 is about.
-PerformanceControls controls_for(const PerformanceControls* given, const Tensor& out,
+PerformanceControls controls_for(nb::handle given, const Tensor& out,
                                  std::initializer_list<const Tensor*> factors) {
-  if (given != nullptr) return *given;
+  PerformanceControls* controls = nullptr;
+  if (!given.is_none()) {
+    if (nb::try_cast(given, controls, false) && controls != nullptr) return *controls;
+    fail_type("performance: expected an estoc.PerformanceControls, got " + class_name(given));
+  }
   if (out.framework != Framework::torch || !out.view.device().is_cuda()) return {};
   return torch_controls(std::ranges::any_of(
       factors, [](const Tensor* tensor) { return tensor->view.dtype() == Dtype::f32; }));
@@ -98,12 +103,17 @@ void bind_controls(nb::module_& module) {
       "workspace_limit : int, optional\n    Leave out kernels that need more bytes of workspace.")
       .def(
           "__init__",
-          [](PerformanceControls* self, bool allow_tf32, bool fast_accumulation, bool deterministic,
-             std::optional<std::int64_t> limit) {
-            new (self) PerformanceControls{allow_tf32, fast_accumulation, deterministic, limit};
+          [](PerformanceControls* self, nb::handle allow_tf32, nb::handle fast_accumulation,
+             nb::handle deterministic, nb::handle workspace_limit) {
+            std::optional<std::int64_t> limit;
+            if (!workspace_limit.is_none())
+              limit = whole_number(workspace_limit, "workspace_limit");
+            new (self) PerformanceControls{truth(allow_tf32, "allow_tf32"),
+                                           truth(fast_accumulation, "fast_accumulation"),
+                                           truth(deterministic, "deterministic"), limit};
           },
-          nb::arg("allow_tf32") = false, nb::arg("fast_accumulation") = false,
-          nb::arg("deterministic") = false, nb::arg("workspace_limit") = nb::none())
+          nb::arg("allow_tf32").none() = false, nb::arg("fast_accumulation").none() = false,
+          nb::arg("deterministic").none() = false, nb::arg("workspace_limit") = nb::none())
       .def_ro("allow_tf32", &PerformanceControls::allow_tf32)
       .def_ro("fast_accumulation", &PerformanceControls::fast_accumulation)
       .def_ro("deterministic", &PerformanceControls::deterministic)
@@ -180,8 +190,7 @@ void bind_gemm(nb::module_& module) {
       "ValueError\n    Shapes, strides or devices that do not fit; out overlaps itself or an "
       "input.\n"
       "TypeError\n    Something that is no tensor, or of a dtype that Estoc does not have.")
-      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
-                    const PerformanceControls*>(),
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("accumulator_type").none() = nb::none(), nb::arg("epilogue") = nb::none(),
            nb::arg("performance") = nb::none())
@@ -210,9 +219,8 @@ void bind_elementwise(nb::module_& module) {
       "A : tensor\nB : tensor or None\n    None for a unary operation.\nout : tensor\n"
       "    May be the same tensor as A or B exactly.\n"
       "performance : PerformanceControls, optional")
-      .def(nb::init<const std::string&, nb::handle, nb::handle, nb::handle,
-                    const PerformanceControls*>(),
-           nb::arg("op"), nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(),
+           nb::arg("op").none(), nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("performance") = nb::none())
       .def_prop_ro("op",
                    [](const PyElementwiseArguments& self) {
@@ -236,8 +244,7 @@ void bind_grouped(nb::module_& module) {
       "out : tensor of shape (rows, N)\n"
       "accumulator_type : dtype, optional\n"
       "offsets : tensor of shape (groups,), dtype i32\n    Ends of the groups' rows.")
-      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
-                    const PerformanceControls*>(),
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
            nb::arg("performance") = nb::none())
@@ -274,6 +281,21 @@ Dtype usual_accumulator(Dtype dtype) {
   return is_integer(dtype) ? Dtype::i32 : Dtype::f32;
 }
 
+PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
+  if (!epilogue_.is_none()) awaited_ = nb::cast<const PyEpilogue&>(epilogue_).awaited();
+}
+
+void PyArguments::await(std::initializer_list<const Tensor*> tensors) {
+  for (const Tensor* tensor : tensors)
+    add_awaited(awaited_, *tensor);
+}
+
+const PyArguments& to_arguments(nb::handle object) {
+  PyArguments* given = nullptr;
+  if (nb::try_cast(object, given, false) && given != nullptr) return *given;
+  fail_type("args: expected arguments such as estoc.GemmArguments, got " + class_name(object));
+}
+
 const RuntimeArguments& PyArguments::require_native() const {
   if (const RuntimeArguments* arguments = native()) return *arguments;
   throw Error(
@@ -284,7 +306,7 @@ const RuntimeArguments& PyArguments::require_native() const {
 
 PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                  nb::handle accumulator_type, nb::handle epilogue,
-                                 const PerformanceControls* controls)
+                                 nb::handle controls)
     : PyArguments(to_epilogue(epilogue)),
       a_(import_operand(a, "A", scaled_a_)),
       b_(import_operand(b, "B", scaled_b_)),
@@ -297,6 +319,9 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
   native_.emplace(operand_of(a_, scaled_a_.get()), operand_of(b_, scaled_b_.get()), out_.view,
                   accumulator, controls_for(controls, out_, {&a_, &b_}),
                   native_epilogue(this->epilogue()));
+  await({&a_, &b_, &out_});
+  if (scaled_a_ != nullptr) await({&scaled_a_->scale});
+  if (scaled_b_ != nullptr) await({&scaled_b_->scale});
 }
 
 PyGemmArguments::PyGemmArguments(const GemmArguments& native)
@@ -324,14 +349,15 @@ nb::object PyGemmArguments::b() const {
   return object_of(b_, scaled_b_.get());
 }
 
-PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle a, nb::handle b,
-                                               nb::handle out, const PerformanceControls* controls)
+PyElementwiseArguments::PyElementwiseArguments(nb::handle op, nb::handle a, nb::handle b,
+                                               nb::handle out, nb::handle controls)
     : a_(import_tensor(a, "A")), out_(import_tensor(out, "out")) {
-  const ElementwiseOp operation = parse_op(op);
+  const std::string name = text(op, "op");
+  const ElementwiseOp operation = parse_op(name);
   require_writable(out_);
   if (!b.is_none()) b_ = import_tensor(b, "B");
   if (is_binary(operation) != b_.has_value()) {
-    fail_value("B: expected " + std::string(b_ ? "None" : "a tensor") + " for " + op + ", got " +
+    fail_value("B: expected " + std::string(b_ ? "None" : "a tensor") + " for " + name + ", got " +
                (b_ ? "a tensor" : "None"));
   }
   if (b_) {
@@ -341,6 +367,8 @@ PyElementwiseArguments::PyElementwiseArguments(const std::string& op, nb::handle
     place_together({&a_, &out_});
     native_.emplace(operation, a_.view, out_.view, controls_for(controls, out_, {}));
   }
+  await({&a_, &out_});
+  if (b_) await({&*b_});
 }
 
 PyElementwiseArguments::PyElementwiseArguments(const ElementwiseArguments& native)
@@ -360,7 +388,7 @@ std::string PyElementwiseArguments::describe() const {
 
 PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                                nb::handle accumulator_type, nb::handle offsets,
-                                               const PerformanceControls* controls)
+                                               nb::handle controls)
     : a_(import_tensor(a, "A")),
       b_(import_tensor(b, "B")),
       out_(import_tensor(out, "out")),
@@ -370,6 +398,7 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
                             : to_dtype(accumulator_type, "accumulator_type")),
       controls_(controls_for(controls, out_, {&a_, &b_})) {
   require_writable(out_);
+  await({&a_, &b_, &out_, &offsets_});
   place_together({&a_, &b_, &out_, &offsets_});
   require_rank(a_, "A", 2);
   require_rank(b_, "B", 3);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace estoc::python {
 /// Base of the arguments' classes. Keeps the tensors, and so their memory, alive.
 class PyArguments {
  public:
-  explicit PyArguments(nb::object epilogue = nb::none()) : epilogue_(std::move(epilogue)) {}
+  explicit PyArguments(nb::object epilogue = nb::none());
   virtual ~PyArguments() = default;
   PyArguments(const PyArguments&) = delete;
   PyArguments& operator=(const PyArguments&) = delete;
@@ -28,20 +29,28 @@ class PyArguments {
   virtual std::string describe() const = 0;
 
   Device device() const { return first().view.device(); }
-  Framework framework() const { return first().framework; }
   const nb::object& epilogue() const { return epilogue_; }
+  /// The streams that a launch has to await.
+  std::span<void* const> awaited() const { return awaited_; }
 
   /// The library's arguments, where a built-in kernel needs them. Throws Error{unsupported}.
   const RuntimeArguments& require_native() const;
 
+ protected:
+  void await(std::initializer_list<const Tensor*> tensors);
+
  private:
   nb::object epilogue_;
+  std::vector<void*> awaited_;
 };
+
+/// The arguments that an object is. Throws Error{type} for others.
+const PyArguments& to_arguments(nb::handle object);
 
 class PyGemmArguments final : public PyArguments {
  public:
   PyGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
-                  nb::handle epilogue, const PerformanceControls* controls);
+                  nb::handle epilogue, nb::handle controls);
   /// Of the library's own, whose tensors are views of memory that somebody else keeps.
   explicit PyGemmArguments(const GemmArguments& native);
 
@@ -68,8 +77,8 @@ class PyGemmArguments final : public PyArguments {
 
 class PyElementwiseArguments final : public PyArguments {
  public:
-  PyElementwiseArguments(const std::string& op, nb::handle a, nb::handle b, nb::handle out,
-                         const PerformanceControls* controls);
+  PyElementwiseArguments(nb::handle op, nb::handle a, nb::handle b, nb::handle out,
+                         nb::handle controls);
   explicit PyElementwiseArguments(const ElementwiseArguments& native);
 
   const RuntimeArguments* native() const override { return &*native_; }
@@ -97,7 +106,7 @@ Dtype usual_accumulator(Dtype dtype);
 class PyGroupedGemmArguments final : public PyArguments {
  public:
   PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
-                         nb::handle offsets, const PerformanceControls* controls);
+                         nb::handle offsets, nb::handle controls);
 
   const RuntimeArguments* native() const override { return nullptr; }
   const PerformanceControls& controls() const override { return controls_; }

@@ -14,11 +14,13 @@ nb::object plain(nb::handle value) {
   return scalar ? nb::object(value.attr("item")()) : nb::borrow(value);
 }
 
-EpilogueOperand to_operand(const std::string& name, nb::object& value) {
+EpilogueOperand to_operand(const std::string& name, nb::object& value,
+                           std::vector<void*>& awaited) {
   if (nb::isinstance<nb::float_>(value)) return {name, nb::cast<double>(value)};
   if (nb::isinstance<nb::int_>(value)) return {name, whole_number(value, name.c_str())};
   const Tensor tensor = import_tensor(value, name.c_str());
   value = nb::cast(tensor);
+  add_awaited(awaited, tensor);
   return {name, tensor.view};
 }
 
@@ -48,7 +50,7 @@ PyEpilogue::PyEpilogue(nb::handle source, const nb::dict& operands) {
   std::vector<EpilogueOperand> native;
   for (const auto [name, value] : given) {
     nb::object kept = plain(value);
-    native.push_back(to_operand(nb::cast<std::string>(name), kept));
+    native.push_back(to_operand(nb::cast<std::string>(name), kept, awaited_));
     operands_.emplace_back(nb::cast<std::string>(name), std::move(kept));
   }
   try {

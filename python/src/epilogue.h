@@ -20,10 +20,13 @@ class PyEpilogue {
   const EpilogueArguments& native() const { return native_; }
   /// The operands by name, tensors as estoc.Tensor.
   nb::dict operands() const;
+  /// The streams that a launch has to await for them.
+  const std::vector<void*>& awaited() const { return awaited_; }
 
  private:
   std::vector<std::pair<std::string, nb::object>> operands_;
   EpilogueArguments native_;
+  std::vector<void*> awaited_;
 };
 
 /// The epilogue that an argument means: None, an EpilogueArguments, text or a function.

@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "numbers.h"
+
 namespace estoc::python {
 namespace {
 
@@ -35,6 +37,26 @@ const std::array<Kind, 10>& kinds() {
       {ErrorKind::cancelled, "CancelledError", &PyExc_RuntimeError, "The user asked to stop."},
   }};
   return table;
+}
+
+// Borrowed, too.
+PyObject* no_kernel_class = nullptr;
+PyObject* missing_method_class = nullptr;
+
+/// Makes the class of an exception a part of the module.
+PyObject* add_class(nb::module_& module, const char* name, const char* doc,
+                    const nb::tuple& bases) {
+  const std::string full = std::string("estoc.") + name;
+  const nb::object made =
+      nb::steal(PyErr_NewExceptionWithDoc(full.c_str(), doc, bases.ptr(), nullptr));
+  if (!made.is_valid()) throw nb::python_error();
+  module.attr(name) = made;
+  return made.ptr();
+}
+
+[[noreturn]] void raise(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  throw nb::python_error();
 }
 
 PyObject* class_of(ErrorKind kind) {
@@ -77,8 +99,8 @@ void bind_status(nb::module_& module) {
                      "Whether a kernel supports arguments and, if not, why. True means supported.")
       .def_static("success", &Status::success, "Supported.")
       .def_static(
-          "fail", [](std::string message) { return Status::fail(std::move(message)); },
-          nb::arg("error"), "Not supported; `error` names operand, expected and got.")
+          "fail", [](nb::handle error) { return Status::fail(text(error, "error")); },
+          nb::arg("error").none(), "Not supported; `error` names operand, expected and got.")
       .def_prop_ro(
           "error",
           [](const Status& status) -> nb::object {
@@ -100,6 +122,14 @@ void fail_value(const std::string& message) {
 
 void fail_type(const std::string& message) {
   throw Error(ErrorKind::type, message);
+}
+
+void fail_no_kernel(const std::string& message) {
+  raise(no_kernel_class, message);
+}
+
+void fail_missing_method(const std::string& message) {
+  raise(missing_method_class, message);
 }
 
 void set_python_error(const Error& error) {
@@ -128,12 +158,17 @@ void bind_errors(nb::module_& module) {
   module.attr("Error") = base;
   for (std::size_t i = 0; i < kinds().size(); ++i) {
     const Kind& kind = kinds()[i];
-    const std::string name = std::string("estoc.") + kind.name;
-    nb::object made = nb::steal(PyErr_NewExceptionWithDoc(
-        name.c_str(), kind.doc, nb::make_tuple(base, nb::borrow(*kind.base)).ptr(), nullptr));
-    module.attr(kind.name) = made;
-    classes[i] = made.ptr();
+    classes[i] =
+        add_class(module, kind.name, kind.doc, nb::make_tuple(base, nb::borrow(*kind.base)));
   }
+  const nb::object unsupported = nb::borrow(class_of(ErrorKind::unsupported));
+  no_kernel_class = add_class(module, "NoKernelError",
+                              "There is no kernel at that place of a list; an empty list says why.",
+                              nb::make_tuple(unsupported, nb::borrow(PyExc_IndexError)));
+  missing_method_class =
+      add_class(module, "MissingMethodError",
+                "A kernel class written in Python lacks a method that it needs.",
+                nb::make_tuple(unsupported, nb::borrow(PyExc_NotImplementedError)));
   nb::register_exception_translator(translate);
   bind_status(module);
 }

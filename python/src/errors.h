@@ -13,6 +13,10 @@ namespace estoc::python {
 [[noreturn]] void fail_value(const std::string& message);
 [[noreturn]] void fail_type(const std::string& message);
 
+/// Throws estoc.NoKernelError or estoc.MissingMethodError.
+[[noreturn]] void fail_no_kernel(const std::string& message);
+[[noreturn]] void fail_missing_method(const std::string& message);
+
 /// Sets the Python exception that stands for an error, as the translator does; for functions that
 /// Python calls directly.
 void set_python_error(const Error& error);

@@ -15,9 +15,8 @@ namespace estoc::python {
 namespace {
 
 [[noreturn]] void fail_not_written(nb::handle kernel, const char* method) {
-  PyErr_Format(PyExc_NotImplementedError, "%s: a kernel written in Python must have a method %s",
-               class_name(kernel).c_str(), method);
-  throw nb::python_error();
+  fail_missing_method(class_name(kernel) + ": a kernel written in Python must have a method " +
+                      method);
 }
 
 std::string name_of(nb::handle kernel) {
@@ -55,23 +54,27 @@ void init_kernel(nb::pointer_and_handle<PyKernel> self, nb::object metadata) {
   new (self.p) PyKernel{kernel_again(given->native.name, given->native.epilogue), nb::object()};
 }
 
-nb::object compile_native(nb::handle self, const Kernel& kernel, const PyArguments& arguments,
-                          std::optional<Target> target, const CompileOptions& options) {
-  const RuntimeArguments& native = arguments.require_native();
-  auto compile = [&] {
-    const nb::gil_scoped_release unlocked;
-    return kernel.compile(native, target, options);
-  };
-  return nb::cast(new PyArtifact{compile(), nb::object(), nb::borrow(self)},
-                  nb::rv_policy::take_ownership);
+/// For `arguments`, or, where these are null, for all that the kernel supports on `target`.
+Artifact compile_native(const Kernel& kernel, const RuntimeArguments* arguments,
+                        std::optional<Target> target, const CompileOptions& options) {
+  const nb::gil_scoped_release unlocked;
+  return arguments == nullptr ? kernel.compile(*target, options)
+                              : kernel.compile(*arguments, target, options);
 }
 
-nb::object compile(nb::handle self, const PyArguments& arguments, nb::handle cc, nb::handle target,
-                   bool lineinfo, bool use_caches) {
+nb::object compile(nb::handle self, nb::handle args, nb::handle cc, nb::handle target,
+                   nb::handle lineinfo, nb::handle use_caches) {
   PyKernel& kernel = kernel_behind(self);
   if (!kernel.native) fail_not_written(self, "compile(self, args, cc=None)");
-  return compile_native(self, *kernel.native, arguments, to_target(cc, target),
-                        {.lineinfo = lineinfo, .use_caches = use_caches});
+  const std::optional<Target> wanted = to_target(cc, target);
+  if (args.is_none() && !wanted) fail_type("args: expected arguments, or a target, got neither");
+  const RuntimeArguments* const arguments =
+      args.is_none() ? nullptr : &to_arguments(args).require_native();
+  const CompileOptions options{.lineinfo = truth(lineinfo, "lineinfo"),
+                               .use_caches = truth(use_caches, "use_caches")};
+  return nb::cast(new PyArtifact{compile_native(*kernel.native, arguments, wanted, options),
+                                 nb::object(), nb::borrow(self)},
+                  nb::rv_policy::take_ownership);
 }
 
 const Artifact& native_artifact(nb::handle artifact) {
@@ -148,42 +151,63 @@ void run_with(nb::handle self, const PyArguments& arguments, const RunWishes& wi
   }
 }
 
-void run(nb::handle self, const PyArguments& arguments, nb::handle artifact, nb::handle stream,
-         nb::handle workspace, bool assume_supported, int threads, bool programmatic) {
-  run_with(self, arguments, {artifact, stream, workspace, assume_supported, threads, programmatic});
+RunWishes wishes_of(nb::handle artifact, nb::handle stream, nb::handle workspace, nb::handle assume,
+                    nb::handle threads, nb::handle programmatic) {
+  return {artifact,
+          stream,
+          workspace,
+          truth(assume, "assume_supported_args"),
+          whole_int(threads, "threads"),
+          truth(programmatic, "programmatic")};
 }
 
-nb::object bind(nb::handle self, const PyArguments& arguments, nb::handle artifact,
-                nb::handle stream, nb::handle workspace, bool assume_supported, int threads) {
+BoundKernel bind_native(const Kernel& kernel, const RuntimeArguments& arguments,
+                        nb::handle artifact, const RunOptions& options) {
+  const Artifact& native = native_artifact(artifact);
+  const nb::gil_scoped_release unlocked;
+  return kernel.bind(arguments, native, options);
+}
+
+nb::object bind(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
   PyKernel& kernel = kernel_behind(self);
   const nb::object given = nb::find(arguments);
-  nb::object compiled = nb::borrow(artifact);
+  nb::object compiled = nb::borrow(wishes.artifact);
   if (compiled.is_none()) compiled = self.attr("compile")(given);
   auto bound = std::make_unique<PyBound>();
   if (kernel.native) {
-    HeldOptions options = options_of(
-        *kernel.native, arguments, {compiled, stream, workspace, assume_supported, threads, false});
-    const RuntimeArguments& native = arguments.require_native();
-    bound->native.emplace(kernel.native->bind(native, native_artifact(compiled), options.native));
+    HeldOptions options = options_of(*kernel.native, arguments, wishes);
+    bound->native.emplace(
+        bind_native(*kernel.native, arguments.require_native(), compiled, options.native));
     bound->workspace = std::move(options.workspace);
-  } else if (!assume_supported) {
+    const bool shares = arguments.device().is_cuda() &&
+                        kernel.native->workspace_size(arguments.require_native()) > 0;
+    if (shares) bound->stream = options.native.stream;
+  } else if (!wishes.assume_supported) {
     require_supported(self, arguments);
   }
   bound->kernel = nb::borrow(self);
   bound->arguments = given;
   bound->artifact = std::move(compiled);
-  if (!bound->workspace.is_valid()) bound->workspace = nb::borrow(workspace);
-  bound->on_device = arguments.device().is_cuda();
+  if (!bound->workspace.is_valid()) bound->workspace = nb::borrow(wishes.workspace);
   return nb::cast(bound.release(), nb::rv_policy::take_ownership);
 }
 
+/// The stream to launch on. Throws Error{value} for another than that of the workspace.
+void* stream_of(const PyBound& self, nb::handle stream) {
+  void* const chosen = stream_for(nb::cast<const PyArguments&>(self.arguments), stream);
+  if (!self.stream || *self.stream == chosen) return chosen;
+  fail_value("stream: expected " + std::to_string(address_of(*self.stream)) +
+             ", which the kernel is bound to with its workspace, got " +
+             std::to_string(address_of(chosen)) + ": bind once for each stream");
+}
+
 void launch(PyBound& self, nb::handle stream) {
-  const auto& arguments = nb::cast<const PyArguments&>(self.arguments);
   if (!self.native) {
+    const auto& arguments = nb::cast<const PyArguments&>(self.arguments);
     run_with(self.kernel, arguments, {self.artifact, stream, self.workspace, true});
     return;
   }
-  void* const where = stream_for(arguments, stream);
+  void* const where = stream_of(self, stream);
   const nb::gil_scoped_release unlocked;
   const std::lock_guard lock(self.one_at_a_time);
   self.native->launch(where);
@@ -194,7 +218,7 @@ void launch(PyBound& self, nb::handle stream) {
 double time_launches(PyBound& self, int count, nb::handle stream) {
   if (!self.native || count < 1)
     fail_value("count: expected a kernel of the library, and 1 or more");
-  void* const where = stream_for(nb::cast<const PyArguments&>(self.arguments), stream);
+  void* const where = stream_of(self, stream);
   const nb::gil_scoped_release unlocked;
   const std::lock_guard lock(self.one_at_a_time);
   const auto start = std::chrono::steady_clock::now();
@@ -269,47 +293,51 @@ void bind_kernel(nb::module_& module) {
           "What the ranking expected for the arguments the kernel was found for, or None.")
       .def(
           "supports",
-          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle cc,
-             nb::handle target) {
-            return status_object(supports(self, args, to_target(cc, target)));
+          [](nb::handle_t<PyKernel> self, nb::handle args, nb::handle cc, nb::handle target) {
+            return status_object(supports(self, to_arguments(args), to_target(cc, target)));
           },
-          nb::arg("args"), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
+          nb::arg("args").none(), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
           "A Status: true, or false with the reason. Never raises for arguments that do not fit.")
       .def(
           "_supports", [](const PyKernel&, nb::handle) { return Status::success(); },
           nb::arg("args"))
       .def(
           "get_workspace_size",
-          [](nb::handle_t<PyKernel> self, const PyArguments& args) {
-            return workspace_size(self, args);
+          [](nb::handle_t<PyKernel> self, nb::handle args) {
+            return workspace_size(self, to_arguments(args));
           },
-          nb::arg("args"), "Bytes of workspace that run needs.")
+          nb::arg("args").none(), "Bytes of workspace that run needs.")
       .def(
           "compile",
-          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle cc, nb::handle target,
-             bool lineinfo,
-             bool use_caches) { return compile(self, args, cc, target, lineinfo, use_caches); },
-          nb::arg("args"), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
-          nb::arg("lineinfo") = false, nb::arg("use_caches") = true,
-          "Compiles; needs no device, and releases the GIL.\n\n"
+          [](nb::handle_t<PyKernel> self, nb::handle args, nb::handle cc, nb::handle target,
+             nb::handle lineinfo, nb::handle use_caches) {
+            return compile(self, args, cc, target, lineinfo, use_caches);
+          },
+          nb::arg("args").none() = nb::none(), nb::arg("cc") = nb::none(),
+          nb::arg("target") = nb::none(), nb::arg("lineinfo").none() = false,
+          nb::arg("use_caches").none() = true,
+          "Compiles; needs no device, and releases the GIL. Without args, for all that the kernel\n"
+          "supports on `target`. Ctrl-C is heard when the compiler is done.\n\n"
           "Raises UnsupportedError with the reason, CompileError with the compiler's log.")
       .def(
           "run",
-          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle artifact,
-             nb::handle stream, nb::handle workspace, bool assume, int threads, bool programmatic) {
-            run(self, args, artifact, stream, workspace, assume, threads, programmatic);
+          [](nb::handle_t<PyKernel> self, nb::handle args, nb::handle artifact, nb::handle stream,
+             nb::handle workspace, nb::handle assume, nb::handle threads, nb::handle programmatic) {
+            run_with(self, to_arguments(args),
+                     wishes_of(artifact, stream, workspace, assume, threads, programmatic));
           },
-          nb::arg("args"), nb::arg("compiled_artifact") = nb::none(),
+          nb::arg("args").none(), nb::arg("compiled_artifact") = nb::none(),
           nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
-          nb::arg("assume_supported_args") = false, nb::arg("threads") = 0,
-          nb::arg("programmatic") = false,
+          nb::arg("assume_supported_args").none() = false, nb::arg("threads").none() = 0,
+          nb::arg("programmatic").none() = false,
           "Compiles where that has not been done, and launches.\n\n"
           "Parameters\n----------\n"
           "args : RuntimeArguments\n"
           "compiled_artifact : CompiledArtifact, optional\n"
           "stream : optional\n    A stream of torch, CuPy, CUDA Python, or a number. Left out: "
           "the\n"
-          "    current stream of the tensors' framework, else the null stream.\n"
+          "    current stream of the framework of `out`, else the one that `out` names, else the\n"
+          "    null stream.\n"
           "workspace : tensor, optional\n    Of get_workspace_size(args) bytes or more.\n"
           "assume_supported_args : bool\n    Skip supports().\n"
           "threads : int\n    Host threads of a cpu kernel; 0: one for each core.\n"
@@ -320,21 +348,24 @@ void bind_kernel(nb::module_& module) {
            })
       .def(
           "bind",
-          [](nb::handle_t<PyKernel> self, const PyArguments& args, nb::handle artifact,
-             nb::handle stream, nb::handle workspace, bool assume, int threads) {
-            return bind(self, args, artifact, stream, workspace, assume, threads);
+          [](nb::handle_t<PyKernel> self, nb::handle args, nb::handle artifact, nb::handle stream,
+             nb::handle workspace, nb::handle assume, nb::handle threads, nb::handle programmatic) {
+            return bind(self, to_arguments(args),
+                        wishes_of(artifact, stream, workspace, assume, threads, programmatic));
           },
-          nb::arg("args"), nb::arg("compiled_artifact") = nb::none(),
+          nb::arg("args").none(), nb::arg("compiled_artifact") = nb::none(),
           nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
-          nb::arg("assume_supported_args") = false, nb::arg("threads") = 0,
-          "Does once what every run repeats; the result launches any number of times.")
+          nb::arg("assume_supported_args").none() = false, nb::arg("threads").none() = 0,
+          nb::arg("programmatic").none() = false,
+          "Does once what every run repeats; the result launches any number of times.\n\n"
+          "Parameters are those of run. A kernel that needs workspace on a GPU is launched on the\n"
+          "stream it is bound to alone, since launches share that memory: bind once for each\n"
+          "stream. ValueError for another.")
       .def_static("generate_kernels",
                   [](const nb::args&, const nb::kwargs&) -> nb::object {
-                    PyErr_SetString(
-                        PyExc_NotImplementedError,
+                    fail_missing_method(
                         "a kernel class written in Python must have a static method "
                         "generate_kernels(metadata_filter, epilogue_args=None, cc=None)");
-                    throw nb::python_error();
                   })
       .def(
           "__eq__",
@@ -447,6 +478,12 @@ std::optional<Target> to_target(nb::handle cc, nb::handle target) {
 }
 
 void bind_kernels(nb::module_& module) {
+  module.def(
+      "_ask_supports",
+      [](nb::handle_t<PyKernel> kernel, const PyArguments& args, nb::handle cc, nb::handle target) {
+        return ask_supports(kernel, args, to_target(cc, target));
+      },
+      nb::arg("kernel"), nb::arg("args"), nb::arg("cc").none(), nb::arg("target").none());
   bind_kernel(module);
   bind_artifact(module);
 }

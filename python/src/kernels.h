@@ -28,7 +28,8 @@ struct PyBound {
   nb::object arguments;
   nb::object artifact;
   nb::object workspace;
-  bool on_device = false;
+  /// The only stream to launch on, where there is workspace: what is queued on it uses that.
+  std::optional<void*> stream{};
   std::mutex one_at_a_time{};
 };
 
@@ -50,7 +51,9 @@ std::optional<Target> to_target(nb::handle cc, nb::handle target);
 /// Whether operands fit what a kernel written in Python states about them.
 Status check_operands(const PyKernelMetadata& metadata, const PyArguments& arguments);
 
-/// Answers supports for any kernel; never throws.
+/// Answers supports for any kernel. Throws what a kernel written in Python raises.
+Status ask_supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target);
+/// The same; what is raised is a failure, too.
 Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target);
 
 }  // namespace estoc::python

@@ -8,10 +8,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "addresses.h"
 #include "dlpack.h"
+#include "epilogue.h"
 #include "errors.h"
+#include "numbers.h"
 #include "plan.h"
 #include "streams.h"
 #include "workspaces.h"
@@ -52,6 +55,8 @@ struct Planned {
   SettledPointer kept{};       ///< `arguments`, once they were run
   SettledPointer last{};       ///< of a call with tensors; used with the GIL held
   Addresses before{};  ///< of the last call whose tensors were elsewhere than those of `last`
+  std::vector<void*> awaited{};  ///< the streams that have the work on the epilogue's tensors
+  bool programmatic = false;
 };
 
 /// Host threads of a plan for the CPU: the system is not asked in every call.
@@ -80,19 +85,28 @@ bool lies_at(const GemmArguments& arguments, const Addresses& where) {
   return addresses_of(arguments) == where;
 }
 
+/// Where a call's result goes: the tensor, and what says on which stream.
+struct Goal {
+  const Tensor& out;
+  nb::handle stream;
+  std::span<void* const> awaited;
+
+  void* find_stream() const { return stream_for(out, stream, awaited); }
+};
+
 /// `like`: arguments that these are like, so that what holds for them is not asked again, or null.
-void launch(const Planned& plan, const RuntimeArguments& arguments, const Tensor& out,
-            nb::handle stream, const Settled* like) {
-  void* const where =
-      arguments.has_data() ? stream_on(out.view.device(), out.framework, stream) : nullptr;
+void launch(const Planned& plan, const RuntimeArguments& arguments, const Goal& goal,
+            const Settled* like) {
+  void* const where = arguments.has_data() ? goal.find_stream() : nullptr;
   const HeldWorkspace workspace =
       like != nullptr && like->needs_no_workspace
           ? HeldWorkspace()
-          : provide_workspace(plan.workspace, plan.kernel, arguments, out, where);
+          : provide_workspace(plan.workspace, plan.kernel, arguments, goal.out, where);
   const RunOptions options{.stream = where,
                            .workspace = workspace.native,
                            .threads = plan.threads,
-                           .assume_supported_args = like != nullptr};
+                           .assume_supported_args = like != nullptr,
+                           .programmatic = plan.programmatic};
   const nb::gil_scoped_release unlocked;
   plan.kernel.run(arguments, plan.artifact, options);
 }
@@ -116,8 +130,10 @@ bool aim(const Planned& plan, Settled& settled, const GemmArguments& arguments,
 /// is gone or in a forked process, is asked once more for everything.
 void launch_bound(const Planned& plan, Settled& settled, const GemmArguments& arguments,
                   void* stream) {
-  const RunOptions options{
-      .stream = stream, .threads = plan.threads, .assume_supported_args = true};
+  const RunOptions options{.stream = stream,
+                           .threads = plan.threads,
+                           .assume_supported_args = true,
+                           .programmatic = plan.programmatic};
   const std::unique_lock lock(settled.one_at_a_time, std::try_to_lock);
   if (lock.owns_lock()) {
     try {
@@ -133,21 +149,21 @@ void launch_bound(const Planned& plan, Settled& settled, const GemmArguments& ar
   plan.kernel.run(arguments, plan.artifact, options);
 }
 
-void launch_again(const Planned& plan, Settled& settled, const Tensor& out, nb::handle stream) {
+void launch_again(const Planned& plan, Settled& settled, const Goal& goal) {
   if (!settled.needs_no_workspace) {
-    launch(plan, settled.arguments, out, stream, &settled);
+    launch(plan, settled.arguments, goal, &settled);
     return;
   }
-  void* const where = stream_on(out.view.device(), out.framework, stream);
+  void* const where = goal.find_stream();
   const nb::gil_scoped_release unlocked;
   launch_bound(plan, settled, settled.arguments, where);
 }
 
 /// The first launch on these arguments; `like` as of launch().
-SettledPointer settle(const Planned& plan, GemmArguments arguments, const Tensor& out,
-                      nb::handle stream, const Settled* like) {
+SettledPointer settle(const Planned& plan, GemmArguments arguments, const Goal& goal,
+                      const Settled* like) {
   auto settled = std::make_shared<Settled>(std::move(arguments));
-  launch(plan, settled->arguments, out, stream, like);
+  launch(plan, settled->arguments, goal, like);
   settled->needs_no_workspace = like != nullptr
                                     ? like->needs_no_workspace
                                     : plan.kernel.workspace_size(settled->arguments) == 0;
@@ -173,16 +189,20 @@ bool covers(const GemmArguments& known, const TensorView& a, const TensorView& b
 void call_on(Planned& plan, const Tensor& a, const Tensor& b, const Tensor& out,
              nb::handle stream) {
   if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
+  std::vector<void*> awaited = plan.awaited;
+  for (const Tensor* tensor : {&a, &b, &out})
+    add_awaited(awaited, *tensor);
+  const Goal goal{out, stream, awaited};
   const SettledPointer last = plan.last;
   const bool known = last != nullptr && covers(last->arguments, a.view, b.view, out.view);
   if (known && lies_at(last->arguments, {a.view.data(), b.view.data(), out.view.data()})) {
-    launch_again(plan, *last, out, stream);
+    launch_again(plan, *last, goal);
     return;
   }
   plan.last = settle(
       plan,
       GemmArguments(a.view, b.view, out.view, plan.accumulator_type, plan.controls, plan.epilogue),
-      out, stream, known ? last.get() : nullptr);
+      goal, known ? last.get() : nullptr);
 }
 
 bool aligned_as(const GemmArguments& known, const GemmArguments& arguments) {
@@ -197,10 +217,11 @@ void call_at(Planned& plan, const SettledPointer& last, const Addresses& where, 
   const GemmArguments& known = last->arguments;
   Tensor out;
   out.framework = Framework::torch;
+  const Goal goal{out, stream, plan.awaited};
   if (lies_at(known, where)) {
     out.view = known.out();
     if (!last->needs_no_workspace) out.source = nb::borrow(object);
-    launch_again(plan, *last, out, stream);
+    launch_again(plan, *last, goal);
     return;
   }
   // torch has told the device of each, as it did of those of `last`.
@@ -209,15 +230,15 @@ void call_at(Planned& plan, const SettledPointer& last, const Addresses& where, 
   const Settled* const like = supported ? last.get() : nullptr;
   if (where == std::exchange(plan.before, where)) {
     out.source = nb::borrow(object);
-    plan.last = settle(plan, std::move(arguments), out, stream, like);
+    plan.last = settle(plan, std::move(arguments), goal, like);
   } else if (supported && last->needs_no_workspace && aligned_as(known, arguments)) {
     // What is not seen again need not be kept.
-    void* const target = stream_on(out.view.device(), out.framework, stream);
+    void* const target = goal.find_stream();
     const nb::gil_scoped_release unlocked;
     launch_bound(plan, *last, arguments, target);
   } else {
     out.source = nb::borrow(object);
-    launch(plan, arguments, out, stream, like);
+    launch(plan, arguments, goal, like);
   }
 }
 
@@ -256,10 +277,11 @@ void call_kept(Planned& plan, nb::handle stream) {
     fail_type("plan: expected the tensors A, B and out, got none, and the plan keeps none");
   }
   const auto& arguments = nb::cast<const PyGemmArguments&>(plan.arguments);
+  const Goal goal{arguments.out(), stream, arguments.awaited()};
   if (const SettledPointer kept = plan.kept) {
-    launch_again(plan, *kept, arguments.out(), stream);
+    launch_again(plan, *kept, goal);
   } else {
-    plan.kept = settle(plan, arguments.gemm(), arguments.out(), stream, nullptr);
+    plan.kept = settle(plan, arguments.gemm(), goal, nullptr);
   }
 }
 
@@ -344,7 +366,8 @@ nb::object make_type() {
 }
 
 nb::object make_plan(const nb::object& kernel, nb::object arguments, nb::handle artifact,
-                     nb::object workspace, int threads, bool keep) {
+                     nb::object workspace, nb::handle threads, nb::handle programmatic,
+                     nb::handle keep) {
   const PyKernel& native = kernel_behind(kernel);
   const auto& given = nb::cast<const PyGemmArguments&>(arguments);
   const auto& compiled = nb::cast<const PyArtifact&>(artifact);
@@ -354,6 +377,10 @@ nb::object make_plan(const nb::object& kernel, nb::object arguments, nb::handle 
   if (given.gemm().a().is_scaled() || given.gemm().b().is_scaled()) {
     fail_type("A: expected plain tensors, got a ScaledTensor");
   }
+  const int wished = whole_int(threads, "threads");
+  const bool overlaps = truth(programmatic, "programmatic");
+  const bool keeps = truth(keep, "keep");
+  const nb::object epilogue = given.epilogue();
   const auto allocate = reinterpret_cast<allocfunc>(
       PyType_GetSlot(reinterpret_cast<PyTypeObject*>(plan_type), Py_tp_alloc));
   nb::object made = nb::steal(allocate(reinterpret_cast<PyTypeObject*>(plan_type), 0));
@@ -365,11 +392,15 @@ nb::object make_plan(const nb::object& kernel, nb::object arguments, nb::handle 
                               given.gemm().accumulator_type(),
                               given.controls(),
                               given.gemm().epilogue(),
-                              threads_for(given.device(), threads),
+                              threads_for(given.device(), wished),
                               kernel,
-                              keep ? std::move(arguments) : nb::none(),
+                              keeps ? std::move(arguments) : nb::none(),
                               std::move(workspace),
-                              given.epilogue()};
+                              epilogue};
+  if (!epilogue.is_none()) {
+    plan->planned->awaited = nb::cast<const PyEpilogue&>(epilogue).awaited();
+  }
+  plan->planned->programmatic = overlaps;
   return made;
 }
 
@@ -391,7 +422,8 @@ void bind_plans(nb::module_& module) {
   plan_type = type.ptr();
   module.attr("Plan") = type;
   module.def("_make_plan", &make_plan, nb::arg("kernel"), nb::arg("args"), nb::arg("artifact"),
-             nb::arg("workspace").none(), nb::arg("threads"), nb::arg("keep"));
+             nb::arg("workspace").none(), nb::arg("threads").none(), nb::arg("programmatic").none(),
+             nb::arg("keep").none());
 }
 
 }  // namespace estoc::python

@@ -139,16 +139,20 @@ Status check_operands(const PyKernelMetadata& metadata, const PyArguments& argum
   return Status::success();  // of a kind of its author's own, which _supports judges
 }
 
-Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target) {
+Status ask_supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target) {
   PyKernel& self = kernel_behind(kernel);
-  if (self.native) {
-    if (arguments.native() == nullptr) {
-      return mismatch(Reason::operation, "operation", "gemm or elementwise", "grouped_gemm");
-    }
-    return self.native->supports(*arguments.native(), target);
+  if (!self.native) return supports_python(kernel, self, arguments, target);
+  if (arguments.native() == nullptr) {
+    return mismatch(Reason::operation, "operation", "gemm or elementwise", "grouped_gemm");
   }
+  const nb::gil_scoped_release unlocked;  // the driver or cuBLASLt may be opened for it
+  return self.native->supports(*arguments.native(), target);
+}
+
+Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target) {
+  (void)kernel_behind(kernel);
   try {
-    return supports_python(kernel, self, arguments, target);
+    return ask_supports(kernel, arguments, target);
   } catch (const nb::python_error& error) {
     return Status::fail("kernel class " + class_name(kernel) + ": " + class_name(error.value()) +
                         ": " + shown_text(error.value()));

@@ -3,6 +3,7 @@
 
 #include "addresses.h"
 #include "errors.h"
+#include "estoc/device.hpp"
 #include "numbers.h"
 
 namespace estoc::python {
@@ -68,6 +69,23 @@ nb::object torch_address(nb::handle stream) {
   return {};
 }
 
+/// Whether it is the legacy default stream, which has two names.
+bool is_legacy(const void* stream) {
+  return address_of(stream) <= 1;
+}
+
+void* current_stream(const Tensor& out) {
+  if (out.view.device().is_cpu()) return nullptr;
+  switch (out.framework) {
+    case Framework::torch:
+      return torch_stream(out.view.device().index);
+    case Framework::cupy:
+      return cupy_stream();
+    default:
+      return out.stream.value_or(nullptr);
+  }
+}
+
 }  // namespace
 
 void* to_stream(nb::handle stream) {
@@ -95,24 +113,20 @@ void* to_stream(nb::handle stream) {
       class_name(stream));
 }
 
-void* stream_on(Device device, Framework framework, nb::handle stream) {
-  if (!stream.is_none()) {
-    void* const given = to_stream(stream);  // checked also where it is not needed
-    return device.is_cuda() ? given : nullptr;
+void* stream_for(const Tensor& out, nb::handle stream, std::span<void* const> awaited) {
+  void* const chosen = stream.is_none() ? current_stream(out) : to_stream(stream);
+  const Device device = out.view.device();
+  if (device.is_cpu()) return nullptr;  // one that is given is checked all the same
+  for (void* const other : awaited) {
+    if (other == chosen || (is_legacy(other) && is_legacy(chosen))) continue;
+    const nb::gil_scoped_release unlocked;
+    await_stream(chosen, other, device);
   }
-  if (device.is_cpu()) return nullptr;
-  switch (framework) {
-    case Framework::torch:
-      return torch_stream(device.index);
-    case Framework::cupy:
-      return cupy_stream();
-    default:
-      return nullptr;
-  }
+  return chosen;
 }
 
 void* stream_for(const PyArguments& arguments, nb::handle stream) {
-  return stream_on(arguments.device(), arguments.framework(), stream);
+  return stream_for(arguments.out(), stream, arguments.awaited());
 }
 
 PerformanceControls torch_controls(bool multiplies_f32) {

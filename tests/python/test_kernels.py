@@ -310,3 +310,20 @@ def test_arguments_and_artifacts_can_be_pickled(gemm):
 def test_described_arguments_can_be_pickled(described):
     args = described()
     assert repr(pickle.loads(pickle.dumps(args))) == repr(args)
+
+
+def test_compiling_for_a_target_alone():
+    kernel = estoc.kernel_by_name("cpu_gemm-f32-f32-f32-f32")
+    assert kernel.compile(target="cpu").target == "cpu"
+    with pytest.raises(estoc.UnsupportedError, match="target"):
+        kernel.compile(target="sm_90a")
+
+
+def test_early_launches_mean_nothing_on_the_cpu(gemm):
+    a, b, out, wanted = gemm()
+    args = estoc.GemmArguments(a, b, out)
+    kernel = estoc.get_kernels(args)[0]
+    for call in (kernel.bind(args, programmatic=True), estoc.plan(a, b, out, programmatic=True)):
+        out[...] = 77
+        call()
+        np.testing.assert_array_equal(out, wanted)

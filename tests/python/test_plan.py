@@ -6,6 +6,8 @@ import os
 import pickle
 import sys
 import threading
+import types
+import warnings
 import weakref
 
 import ml_dtypes
@@ -257,3 +259,29 @@ def test_calls_in_a_forked_child(gemm):
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(reading, 100) == b"[True, True, True]"
+
+
+class Leaf(np.ndarray):
+    """What is asked of a tensor of torch whose gradient is wanted."""
+
+    requires_grad = True
+
+
+def test_matmul_warns_where_a_gradient_would_be_lost(gemm, monkeypatch):
+    enabled = True
+    grad = types.SimpleNamespace(is_grad_enabled=lambda: enabled)
+    a, b, _, wanted = gemm(m=11, n=7, k=5)
+    estoc.matmul(a.view(Leaf), b)  # without torch there is no gradient
+    monkeypatch.setitem(sys.modules, "torch", grad)
+    for operands in ((a[1:].view(Leaf), b), (a[1:], b[:, 1:].view(Leaf))):
+        with pytest.warns(RuntimeWarning, match="matmul records no gradient"):
+            estoc.matmul(*operands)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estoc.matmul(a[2:], b)
+        enabled = False
+        estoc.matmul(a[3:].view(Leaf), b)
+        with pytest.raises(RuntimeWarning):
+            enabled = True
+            estoc.matmul(a[4:].view(Leaf), b)
+    np.testing.assert_array_equal(estoc.matmul(a.view(Leaf), b), wanted)

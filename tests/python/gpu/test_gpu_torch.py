@@ -125,10 +125,10 @@ def test_named_streams():
     kernel = estoc.get_kernels(args)[0]
     artifact = kernel.compile(args)
     plan = estoc.plan(a, b, out)
-    bound = kernel.bind(args, artifact)
     torch.cuda.synchronize()
     value = 1
     for stream, named in streams():
+        bound = kernel.bind(args, artifact, stream=named)
         for call in (
             lambda: kernel.run(args, artifact, stream=named),
             lambda: plan(a, b, out, stream=named),
@@ -231,6 +231,18 @@ def test_workspace_is_torchs():
         kernel.run(args, artifact, workspace=room[:128])
     with pytest.raises(ValueError, match=r"workspace\.device: expected cuda:0"):
         kernel.run(args, artifact, workspace=room.cpu())
+
+
+def test_a_kernel_bound_with_workspace_stays_on_its_stream():
+    kernel, args, _ = needs_workspace()
+    bound = kernel.bind(args)
+    bound()
+    check(args.out.tensor, args.A.tensor, args.B.tensor)
+    with torch.cuda.stream(torch.cuda.Stream()):
+        with pytest.raises(ValueError, match="stream: expected .*: bind once for each stream"):
+            bound()
+        bound(stream=torch.cuda.default_stream())
+    torch.cuda.synchronize()
 
 
 def test_workspace_in_a_graph():

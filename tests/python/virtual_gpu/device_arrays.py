@@ -36,6 +36,24 @@ class Driver:
         self.leave()
         return stream.value
 
+    def begin_capture(self, stream):
+        self.enter(0)
+        self.call("cuStreamBeginCapture_v2", ctypes.c_void_p(stream), 0)
+        self.leave()
+
+    def end_capture(self, stream):
+        """What launches the graph that was captured."""
+        graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
+        self.call("cuStreamEndCapture", ctypes.c_void_p(stream), ctypes.byref(graph))
+        self.call("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, ctypes.c_uint64(0))
+
+        def launch():
+            self.enter(0)
+            self.call("cuGraphLaunch", executable, ctypes.c_void_p(stream))
+            self.leave()
+
+        return launch
+
 
 class DeviceArray:
     """A contiguous array on a device, as any framework would hand it on."""
