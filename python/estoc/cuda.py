@@ -7,7 +7,14 @@ cache, saved, launched, and known to the command line.
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
-from ._estoc import CudaCode, CudaLaunch, RuntimeArguments, Status, Tensor
+from ._estoc import (
+    CudaCode,
+    CudaLaunch,
+    MissingMethodError,
+    RuntimeArguments,
+    Status,
+    Tensor,
+)
 
 __all__ = ["CudaCode", "CudaKernelClass", "CudaLaunch"]
 
@@ -57,11 +64,11 @@ class CudaKernelClass:
         ``instruction`` (two or three numbers), ``stages``, ``split``, ``schedule``, and keys of
         one's own with numbers or text. All dicts have the same keys.
         """
-        raise NotImplementedError(f"{type(self).__name__}: expected a method configurations")
+        raise MissingMethodError(f"{type(self).__name__}: expected a method configurations")
 
     def code(self, config: Mapping[str, Any], target: str) -> CudaCode:
         """The code of one kernel for a target such as ``"sm_90a"``."""
-        raise NotImplementedError(f"{type(self).__name__}: expected a method code")
+        raise MissingMethodError(f"{type(self).__name__}: expected a method code")
 
     def plan(
         self,
@@ -74,7 +81,7 @@ class CudaKernelClass:
 
         The tensors are views of the caller's memory; they and `launch` are for this call alone.
         """
-        raise NotImplementedError(f"{type(self).__name__}: expected a method plan")
+        raise MissingMethodError(f"{type(self).__name__}: expected a method plan")
 
     def supports(self, config: Mapping[str, Any], args: RuntimeArguments, target: str) -> Status:
         """Conditions that the configuration cannot state, such as sizes."""

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "errors.h"
 #include "estoc/device.hpp"
+#include "numbers.h"
 #include "tensors.h"
 
 namespace estoc::python {
@@ -32,6 +34,12 @@ std::array<unsigned, 3> extents_of(nb::handle value, const char* what) {
   }
   numbers.resize(3, 1);
   return {numbers[0], numbers[1], numbers[2]};
+}
+
+unsigned count_of(nb::handle value, const char* what) {
+  const std::int64_t count = whole_number(value, what);
+  if (std::in_range<unsigned>(count)) return static_cast<unsigned>(count);
+  fail_value(std::string(what) + ": expected a number of 0 or more, got " + std::to_string(count));
 }
 
 template <typename T>
@@ -98,19 +106,25 @@ void add_parameter(LaunchPlan& plan, nb::handle value, std::size_t position) {
 }
 
 void add_kernel(const PyLaunch& self, nb::handle grid, nb::handle block, const nb::args& parameters,
-                unsigned shared_bytes, nb::handle cluster, std::size_t entry) {
+                nb::handle shared_bytes, nb::handle cluster, nb::handle entry) {
   LaunchPlan& plan = plan_of(self);
-  CudaGeometry geometry{extents_of(grid, "grid"), extents_of(block, "block"), shared_bytes};
+  CudaGeometry geometry{extents_of(grid, "grid"), extents_of(block, "block"),
+                        count_of(shared_bytes, "shared_bytes")};
   if (!cluster.is_none()) geometry.cluster = extents_of(cluster, "cluster");
-  plan.kernel(entry, geometry);
+  plan.kernel(count_of(entry, "entry"), geometry);
   std::size_t position = 0;
   for (const nb::handle parameter : parameters)
     add_parameter(plan, parameter, position++);
 }
 
-void add_fill(const PyLaunch& self, const Tensor& tensor, std::uint8_t value) {
+void add_fill(const PyLaunch& self, nb::handle object, nb::handle byte) {
+  const Tensor tensor = import_tensor(object, "tensor");
+  const std::int64_t value = whole_number(byte, "value");
+  if (value < 0 || value > 255) {
+    fail_value("value: expected a byte, got " + std::to_string(value));
+  }
   const auto bytes = static_cast<std::size_t>(tensor.view.span_bytes());
-  if (bytes != 0) plan_of(self).fill(tensor.view.data(), value, bytes);
+  if (bytes != 0) plan_of(self).fill(tensor.view.data(), static_cast<std::uint8_t>(value), bytes);
 }
 
 std::string target_of(const PyLaunch& self) {
@@ -127,8 +141,9 @@ void bind_cuda_launch(nb::module_& module) {
   nb::class_<PyLaunch>(module, "CudaLaunch",
                        "What a launch consists of: up to six kernels and fills, started in order "
                        "on one stream.\n\nGiven to CudaKernelClass.plan, and of no use after it.")
-      .def("kernel", &add_kernel, nb::arg("grid"), nb::arg("block"), nb::arg("parameters"),
-           nb::arg("shared_bytes") = 0, nb::arg("cluster") = nb::none(), nb::arg("entry") = 0,
+      .def("kernel", &add_kernel, nb::arg("grid").none(), nb::arg("block").none(),
+           nb::arg("parameters"), nb::arg("shared_bytes").none() = 0,
+           nb::arg("cluster") = nb::none(), nb::arg("entry").none() = 0,
            "Starts a kernel of the class's code.\n\n"
            "Parameters\n----------\n"
            "grid, block : int or up to three ints\n"
@@ -139,7 +154,7 @@ void bind_cuda_launch(nb::module_& module) {
            "shared_bytes : int\n    Dynamic shared memory of a CTA.\n"
            "cluster : up to three ints, optional\n"
            "entry : int\n    Position among the entries of the code.")
-      .def("fill", &add_fill, nb::arg("tensor"), nb::arg("value") = 0,
+      .def("fill", &add_fill, nb::arg("tensor").none(), nb::arg("value").none() = 0,
            "Sets every byte of the tensor's memory.")
       .def_prop_ro(
           "multiprocessors",

@@ -6,10 +6,20 @@
 
 #include "errors.h"
 #include "kernels.h"
+#include "numbers.h"
 #include "remembered_lists.h"
 
 namespace estoc::python {
 namespace {
+
+double to_seconds(nb::handle prediction) {
+  const double seconds = PyFloat_AsDouble(prediction.ptr());
+  if (seconds == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    fail_type("predict: expected a number of seconds or None, got " + class_name(prediction));
+  }
+  return seconds;
+}
 
 /// What was found: a ranked list for arguments, or every kernel, made as it is read.
 class PyKernelList {
@@ -41,7 +51,9 @@ class PyKernelList {
   }
 
   /// Adds a kernel written in Python, before those that are expected to be slower.
-  void insert(nb::object kernel, std::optional<double> seconds) {
+  void insert(nb::object kernel, nb::handle prediction) {
+    std::optional<double> seconds;
+    if (!prediction.is_none()) seconds = to_seconds(prediction);
     auto place = entries_.end();
     if (seconds && !sequence_) {
       place = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
@@ -52,6 +64,8 @@ class PyKernelList {
   }
 
   std::vector<DiscoveryFailure> failures;
+  /// What an empty list was asked for, by which it says why; None otherwise.
+  nb::object question = nb::none();
 
  private:
   struct Entry {
@@ -158,14 +172,40 @@ nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::hand
     found = std::make_unique<PyKernelList>(list_for(*arguments->native(), query));
   }
   filter.raise();
+  if (found->size() == 0 && arguments != nullptr) {
+    found->question = nb::make_tuple(nb::find(*arguments), cc, target);
+  }
   return nb::cast(found.release(), nb::rv_policy::take_ownership);
 }
 
-std::size_t index_of(const PyKernelList& list, Py_ssize_t index) {
-  const auto size = static_cast<Py_ssize_t>(list.size());
-  if (index < 0) index += size;
-  if (index < 0 || index >= size) throw nb::index_error("kernel index out of range");
-  return static_cast<std::size_t>(index);
+nb::list failures_of(const PyKernelList& list) {
+  nb::list result;
+  for (const DiscoveryFailure& failure : list.failures) {
+    result.append(nb::make_tuple(failure.provider, failure.kernel_class, failure.message));
+  }
+  return result;
+}
+
+[[noreturn]] void fail_empty(const PyKernelList& list) {
+  if (list.question.is_none()) fail_no_kernel("no kernel is of that target, or passes the filter");
+  const nb::object why = nb::module_::import_("estoc.manifest").attr("_why_none");
+  fail_no_kernel(
+      nb::cast<std::string>(why(*nb::borrow<nb::tuple>(list.question), failures_of(list))));
+}
+
+std::size_t index_of(const PyKernelList& list, nb::handle given) {
+  const std::int64_t number = whole_number(given, "index");
+  const auto size = static_cast<std::int64_t>(list.size());
+  if (size == 0) fail_empty(list);
+  const std::int64_t index = number < 0 ? number + size : number;
+  if (index >= 0 && index < size) return static_cast<std::size_t>(index);
+  fail_no_kernel("index: expected one of " + std::to_string(size) + " kernels, got " +
+                 std::to_string(number));
+}
+
+nb::object iterator_of(nb::handle_t<PyKernelList> list) {
+  const bool empty = nb::cast<const PyKernelList&>(list).size() == 0;
+  return nb::steal(empty ? PyObject_GetIter(nb::tuple().ptr()) : PySeqIter_New(list.ptr()));
 }
 
 nb::list slice_of(PyKernelList& list, nb::handle slice) {
@@ -190,27 +230,24 @@ std::string html_of(PyKernelList& list) {
   return html + "</table><p>" + std::to_string(list.size()) + " kernels</p>";
 }
 
-nb::list failures_of(const PyKernelList& list) {
-  nb::list result;
-  for (const DiscoveryFailure& failure : list.failures) {
-    result.append(nb::make_tuple(failure.provider, failure.kernel_class, failure.message));
-  }
-  return result;
-}
-
 void bind_list(nb::module_& module) {
   nb::class_<PyKernelList>(module, "KernelList",
                            "Kernels, the one to use first. A sequence: len, index, slice, iterate.")
       .def("__len__", &PyKernelList::size)
       .def("__bool__", [](const PyKernelList& self) { return self.size() != 0; })
-      .def("__getitem__",
-           [](PyKernelList& self, Py_ssize_t index) { return self.at(index_of(self, index)); })
-      .def("__getitem__",
-           [](PyKernelList& self, const nb::slice& slice) { return slice_of(self, slice); })
+      .def(
+          "__getitem__",
+          [](PyKernelList& self, nb::handle index) -> nb::object {
+            if (nb::isinstance<nb::slice>(index)) return slice_of(self, index);
+            return self.at(index_of(self, index));
+          },
+          nb::arg("index").none())
+      .def("__iter__", &iterator_of)
       .def_prop_ro(
           "failures", &failures_of,
           "(provider, kernel class, message) of each class that raised while it was asked.")
-      .def("_insert", &PyKernelList::insert, nb::arg("kernel"), nb::arg("seconds") = nb::none())
+      .def("_insert", &PyKernelList::insert, nb::arg("kernel"),
+           nb::arg("seconds").none() = nb::none())
       .def("_add_failure",
            [](PyKernelList& self, std::string provider, std::string kernel_class,
               std::string message) {
@@ -250,16 +287,21 @@ void bind_discovery(nb::module_& module) {
     clear_discovery_cache();
   });
   module.def(
-      "kernel_by_name", [](const std::string& name) { return wrap_kernel(kernel_by_name(name)); },
-      nb::arg("name"),
+      "kernel_by_name",
+      [](nb::handle given) {
+        const std::string name = text(given, "name");
+        return wrap_kernel(unlocked([&] { return kernel_by_name(name); }));
+      },
+      nb::arg("name").none(),
       "The kernel of that name, rebuilt from it without enumerating.\n\n"
       "Raises NotFoundError with the nearest name.");
   module.def(
       "explain",
-      [](const PyArguments& arguments, nb::handle cc, nb::handle target) {
+      [](nb::handle args, nb::handle cc, nb::handle target) {
         nb::list result;
         const KernelQuery query{.target = to_target(cc, target)};
-        for (const Explanation& entry : explain(arguments.require_native(), query)) {
+        const RuntimeArguments& arguments = to_arguments(args).require_native();
+        for (const Explanation& entry : unlocked([&] { return explain(arguments, query); })) {
           nb::dict line;
           line["provider"] = entry.provider;
           line["kernel_class"] = entry.kernel_class;
@@ -270,7 +312,7 @@ void bind_discovery(nb::module_& module) {
         }
         return result;
       },
-      nb::arg("args"), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
+      nb::arg("args").none(), nb::arg("cc") = nb::none(), nb::arg("target") = nb::none(),
       "Why each kernel class does or does not apply: a list of dicts with provider, kernel_class,\n"
       "described, supported and status.");
 }

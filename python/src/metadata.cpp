@@ -33,14 +33,15 @@ LayoutConstraint layout_of(nb::handle stride) {
     fail_value("stride: expected \"t\", \"n\" or \"x\", got \"" + letter + "\"");
   }
   std::vector<std::int64_t> steps;
-  for (const nb::handle step : stride)
+  for (const nb::object& step : items_of(stride, "stride"))
     steps.push_back(whole_number(step, "stride"));
   if (!steps.empty() && steps.back() == 1) return LayoutConstraint::t;
   if (steps.size() >= 2 && steps[steps.size() - 2] == 1) return LayoutConstraint::n;
   return LayoutConstraint::any;
 }
 
-TensorAttributes make_attributes(nb::handle dtype, nb::handle stride, int divisibility) {
+TensorAttributes make_attributes(nb::handle dtype, nb::handle stride, nb::handle divisor) {
+  const int divisibility = whole_int(divisor, "divisibility");
   if (divisibility < 1) {
     fail_value("divisibility: expected at least 1, got " + std::to_string(divisibility));
   }
@@ -66,8 +67,8 @@ nb::object shape_tuple(const Shape3& shape) {
 
 Shape3 to_shape(nb::handle object, const char* what) {
   std::vector<int> numbers;
-  for (const nb::handle item : object)
-    numbers.push_back(static_cast<int>(whole_number(item, "shape")));
+  for (const nb::object& item : items_of(object, what))
+    numbers.push_back(whole_int(item, what));
   if (numbers.size() == 2) numbers.push_back(1);
   if (numbers.size() != 3) {
     fail_value(std::string(what) + ": expected two or three numbers, got " +
@@ -163,7 +164,7 @@ void bind_attributes(nb::module_& module) {
       "    next to last (n); None for any.\n"
       "divisibility : int\n    Elements that address and strides must be multiples of.")
       .def(nb::new_(&make_attributes), nb::arg("dtype").none(), nb::arg("stride").none(),
-           nb::arg("divisibility") = 1)
+           nb::arg("divisibility").none() = 1)
       .def_prop_ro("dtype", [](const TensorAttributes& self) { return dtype_object(self.dtype); })
       .def_prop_ro("stride", [](const TensorAttributes& self) { return stride_of(self.layout); })
       .def_prop_ro(

@@ -192,6 +192,55 @@ def test_shapes(shape, error, message):
     assert estoc.Tensor(A, shape=np.array([8, 4])).shape == (8, 4)
 
 
+def test_a_list_without_kernels_says_why():
+    args = estoc.GemmArguments(A, B, np.zeros((4, 6), "u1"))
+    kernels = estoc.get_kernels(args)
+    assert not kernels and len(kernels) == 0 and list(kernels) == [] and kernels[:1] == []
+    assert None not in kernels and [*reversed(kernels)] == []
+    for index in (0, -1, 7):
+        with pytest.raises(IndexError, match=r"kernel supports .*cpu_gemm: .*expected") as refused:
+            kernels[index]
+        assert isinstance(refused.value, estoc.NoKernelError)
+        assert isinstance(refused.value, estoc.UnsupportedError)
+    args = estoc.GemmArguments(A, B, OUT)
+    for found in (
+        estoc.get_kernels(args, providers="cuda"),
+        estoc.get_kernels(args, lambda metadata: False),
+    ):
+        with pytest.raises(estoc.NoKernelError, match=r"passes the filter .* of \d+ that support"):
+            found[0]
+    with pytest.raises(estoc.NoKernelError, match="of that target, or passes the filter"):
+        estoc.get_kernels(metadata_filter=lambda metadata: False)[0]
+    some = estoc.get_kernels(args)
+    assert [*some] == [some[place] for place in range(len(some))] and some[-1] in some
+
+
+def test_methods_that_are_missing():
+    class Nothing(estoc.CudaKernelClass):
+        pass
+
+    class Empty(estoc.Kernel):
+        pass
+
+    for call in (lambda: estoc.register(Nothing), lambda: Empty.generate_kernels(None)):
+        with pytest.raises(NotImplementedError) as refused:
+            call()
+        assert isinstance(refused.value, estoc.MissingMethodError)
+
+
+def test_attributes_that_cannot_be_read():
+    class Traced:
+        @property
+        def __dlpack_device__(self):
+            raise AttributeError("a tracer has no device")
+
+        __dlpack__ = __dlpack_device__
+
+    with pytest.raises(TypeError, match="a: expected a tensor.*AttributeError: a tracer") as refused:
+        estoc.matmul(Traced(), B)
+    assert isinstance(refused.value, estoc.Error)
+
+
 def test_other_arguments():
     args = estoc.GemmArguments(A, B, OUT)
     kernel = estoc.get_kernels(args)[0]
@@ -207,8 +256,41 @@ def test_other_arguments():
         (lambda: estoc.get_kernels(args, providers="x"), LookupError, "provider: expected one of"),
         (lambda: estoc.kernel_by_name("cpu_gem"), LookupError, "nearest is"),
         (lambda: estoc.compile_all([3]), TypeError, "kernels: expected estoc.Kernel, got int"),
-        (lambda: kernel.run(None), TypeError, None),
-        (lambda: kernel.run((A, B, OUT)), TypeError, None),
+        (lambda: kernel.run(None), TypeError, "args: expected arguments such as .* got NoneType"),
+        (lambda: kernel.run((A, B, OUT)), TypeError, "args: .* got tuple"),
+        (lambda: kernel.bind("gemm"), TypeError, "args: .* got str"),
+        (lambda: kernel.supports(A), TypeError, "args: .* got ndarray"),
+        (lambda: kernel.get_workspace_size(3), TypeError, "args: .* got int"),
+        (lambda: kernel.compile(), TypeError, "args: expected arguments, or a target, got neither"),
+        (lambda: kernel.compile(3), TypeError, "args: .* got int"),
+        (lambda: kernel.compile(args, lineinfo=1), TypeError, "lineinfo: expected True or False"),
+        (lambda: kernel.run(args, threads="2"), TypeError, "threads: expected a whole number"),
+        (lambda: kernel.run(args, threads=2**40), ValueError, "threads: expected .* 32 bits"),
+        (lambda: kernel.run(args, programmatic=None), TypeError, "programmatic: expected True or"),
+        (lambda: kernel.run(args, assume_supported_args="x"), TypeError, "assume_supported_args:"),
+        (lambda: estoc.explain(3), TypeError, "args: .* got int"),
+        (lambda: estoc.kernel_by_name(3), TypeError, "name: expected text, got int"),
+        (lambda: estoc.get_kernels(args)["x"], TypeError, "index: expected a whole number, got 'x'"),
+        (lambda: estoc.get_kernels(args)[1.5], TypeError, "index: expected a whole number, got 1.5"),
+        (lambda: estoc.get_kernels(args)[99], IndexError, "index: expected one of . kernels?, got 99"),
+        (lambda: estoc.plan(A, B, OUT, threads="x"), TypeError, "threads: expected a whole number"),
+        (lambda: estoc.plan(A, B, OUT, keep=3), TypeError, "keep: expected True or False, got int"),
+        (lambda: estoc.compile_all([kernel], threads="x"), TypeError, "threads: expected a whole"),
+        (lambda: estoc.GemmArguments(A, B, OUT, performance=3), TypeError, "performance: expected"),
+        (lambda: estoc.PerformanceControls(allow_tf32=1), TypeError, "allow_tf32: expected True or"),
+        (
+            lambda: estoc.PerformanceControls(workspace_limit="1 MB"),
+            TypeError,
+            "workspace_limit: expected a whole number, got '1 MB'",
+        ),
+        (lambda: estoc.ElementwiseArguments(3, A, None, A), TypeError, "op: expected text, got int"),
+        (lambda: estoc.Tensor.describe("f32", 4), TypeError, "shape: expected a sequence"),
+        (lambda: estoc.Tensor.describe("f32", (4,), device=0), TypeError, "device: expected text"),
+        (lambda: estoc.Tensor.describe("f32", (4,), alignment="x"), TypeError, "alignment: expected"),
+        (lambda: estoc.Status.fail(3), TypeError, "error: expected text, got int"),
+        (lambda: estoc.CudaCode(3), TypeError, "source: expected text, got int"),
+        (lambda: estoc.CudaCode("x", entries=(1,)), TypeError, "entries: expected text, got int"),
+        (lambda: estoc.is_device_cc_supported(90), TypeError, "ccs: expected a sequence, got 90"),
         (lambda: kernel.run(args, 3), TypeError, "compiled_artifact: expected"),
         (lambda: kernel.run(args, stream="12"), TypeError, "stream: expected a stream"),
         (lambda: kernel.run(args, stream=1.5), TypeError, "stream: expected a stream"),
@@ -229,8 +311,9 @@ def test_other_arguments():
             "x: expected a number of 64 bits",
         ),
     ]:
-        with pytest.raises(error, match=message):
+        with pytest.raises(error, match=message) as refused:
             call()
+        assert isinstance(refused.value, estoc.Error), refused.value
 
     class Stream:
         def __cuda_stream__(self):
