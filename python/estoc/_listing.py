@@ -13,6 +13,7 @@ from ._estoc import (
     RuntimeArguments,
     Status,
     Tensor,
+    _ask_supports,
     _known_targets,
     _list_class,
 )
@@ -39,7 +40,7 @@ class Listed:
         return [_configuration(label, kernel) for label, kernel in self.kernels.items()]
 
     def supports(self, config: Mapping[str, Any], args: RuntimeArguments, target: str) -> Status:
-        return self.kernels[config["kernel"]].supports(args, target=target)
+        return _ask_supports(self.kernels[config["kernel"]], args, None, target)
 
     def predict(
         self, config: Mapping[str, Any], args: RuntimeArguments, target: str

@@ -96,10 +96,9 @@ Status Author::supports(const DesignPoint& point, const RuntimeArguments& argume
         author_.attr("supports")(at(point), arguments_of(arguments), target.name());
     Status* status = nullptr;
     if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
-    return Status::fail("kernel class " + name_ + ": expected an estoc.Status of supports, got " +
-                        class_name(answer));
+    fail_type("expected an estoc.Status of supports, got " + class_name(answer));
   } catch (const std::exception& error) {
-    return Status::fail("kernel class " + name_ + ": " + summary_of(error));
+    throw Error(ErrorKind::value, summary_of(error));
   }
 }
 

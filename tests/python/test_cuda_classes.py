@@ -379,7 +379,11 @@ def test_what_a_class_raises(made):
     assert said == "kernel class asked: ZeroDivisionError: here"
     said = estoc.kernel_by_name("other-f32").supports(args, target="sm_90a").error
     assert "expected an estoc.Status of supports, got str" in said
-    assert [failure[1] for failure in found.failures] == ["ranked"]
+    assert {failure[1]: failure[2] for failure in found.failures} == {
+        "asked": "ZeroDivisionError: here",
+        "other": "expected an estoc.Status of supports, got str",
+        "ranked": "kernel class ranked, predict: ZeroDivisionError: here",
+    }
     assert "ZeroDivisionError: here" in found.failures[0][2]
     with pytest.raises(estoc.CompileError, match="texts, code: ZeroDivisionError: here"):
         estoc.kernel_by_name("texts-f32").compile(args, target="sm_90a")

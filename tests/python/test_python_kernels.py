@@ -330,3 +330,37 @@ def test_cycles_are_collected(args):
     del kernel
     gc.collect()
     assert gone() is None
+
+
+def test_what_supports_raises_is_a_failure(registered, args):
+    args, _ = args
+
+    class Broken(Product):
+        def _supports(self, args):
+            raise ZeroDivisionError("asked")
+
+    class Wrong(Product):
+        def supports(self, args, cc=None, target=None):
+            raise KeyError("its own")
+
+    registered(Broken)
+    registered(Wrong)
+    found = estoc.get_kernels(args)
+    assert found.failures == [
+        ("python", "Broken", "ZeroDivisionError: asked"),
+        ("python", "Wrong", "KeyError: 'its own'"),
+    ]
+    assert "numpy_product" not in names(found)
+    kernel = Broken.generate_kernels(lambda _: True)[0]
+    assert kernel.supports(args).error == "kernel class Broken: ZeroDivisionError: asked"
+
+
+def test_what_is_predicted_is_a_number(registered, args):
+    args, _ = args
+    registered(Product)
+    for predicted, message in [("soon", "got str"), ([1.0], "got list")]:
+        Product.expected_seconds = predicted
+        failures = estoc.get_kernels(args).failures
+        assert len(failures) == 1 and message in failures[0][2]
+    Product.expected_seconds = None
+    assert estoc.get_kernels(args).failures == []

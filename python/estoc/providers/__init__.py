@@ -11,6 +11,7 @@ from .._estoc import (
     KernelMetadata,
     NotFoundError,
     RuntimeArguments,
+    _ask_supports,
     _MetadataFilter,
     _native_providers,
     _register_cuda_class,
@@ -288,6 +289,15 @@ def _python_kernels(
                 found._add_failure(provider.name, name, f"{type(error).__name__}: {error}")
 
 
+def _supports(
+    kernel: Kernel, args: RuntimeArguments, cc: int | None, target: str | None
+) -> object:
+    """Whether a kernel supports the arguments; what the author's code raises is raised here."""
+    if type(kernel).supports is Kernel.supports:
+        return _ask_supports(kernel, args, cc, target)
+    return kernel.supports(args, cc=cc, target=target)
+
+
 def _insert(
     found: KernelList,
     offered: Iterable[Kernel],
@@ -298,6 +308,6 @@ def _insert(
     for kernel in offered:
         if args is None:
             found._insert(kernel)
-        elif kernel.supports(args, cc=cc, target=target):
+        elif _supports(kernel, args, cc, target):
             predict = getattr(kernel, "predict", None)
             found._insert(kernel, None if predict is None else predict(args))
