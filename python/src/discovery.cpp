@@ -139,16 +139,20 @@ auto unlocked(Function&& function) {
   return function();
 }
 
-/// The answer that is remembered, or a new one. An answer with failures is asked for again.
+/// The answer that is remembered, or a new one. An answer with failures is asked for again, and so
+/// is one during which kernel classes came or went.
 std::shared_ptr<const KernelList> list_for(const RuntimeArguments& arguments,
                                            const KernelQuery& query) {
   std::optional<std::string> key = list_key(arguments, query);
   if (key) {
     if (auto known = remembered_list(*key)) return known;
   }
+  const std::uint64_t state = registry_state();
   auto list =
       unlocked([&] { return std::make_shared<const KernelList>(get_kernels(arguments, query)); });
-  if (key && list->failures().empty()) remember_list(std::move(*key), list);
+  if (key && list->failures().empty() && state == registry_state()) {
+    remember_list(std::move(*key), list);
+  }
   return list;
 }
 
