@@ -4,6 +4,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "estoc/status.hpp"
 
@@ -65,6 +66,9 @@ int report(const std::exception& exception);
 
 /// Prints "warning: ..." on stderr.
 void warn(const std::string& message);
+
+/// Prints "LEVEL: ..." on stderr, of the library's log. Any thread may call it.
+void log_line(std::string_view level, std::string_view message);
 
 /// Prints "note: ..." on stderr: nothing is wrong, but it should not go unnoticed.
 void note(const std::string& message);
