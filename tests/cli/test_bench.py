@@ -77,7 +77,14 @@ class Bench(CliTest):
         self.assertTrue(answer["device"])
         for name in ("commit", "driver", "nvrtc", "cublaslt", "clock_hz"):
             self.assertIn(name, answer)
+        for name in ("sm_clock_mhz", "watts", "celsius"):
+            self.assertIsNone(answer[name], "a host's is not known")
         self.assertRegex(answer["commit"] or "0000000", r"^[0-9a-f]{7,}(-dirty)?$")
+
+    def test_against_a_provider_without_kernels(self):
+        result = self.estoc("bench", GEMM, *CPU, "--rounds", "1", "--against", "cublaslt")
+        self.assertEqual(result.returncode, OK)
+        self.assertIn("warning: --against cublaslt: no kernel", result.stderr)
 
     def test_against(self):
         """The provider's kernels take part, each once, also beside kernels that are named."""
