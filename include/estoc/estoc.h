@@ -131,7 +131,8 @@ ESTOC_API estoc_status estoc_bundle_find(const estoc_bundle* bundle,
                                          estoc_artifact** artifact);
 ESTOC_API void estoc_bundle_free(estoc_bundle* bundle);
 
-/* Bytes of scratch memory that a launch needs. */
+/* Bytes of scratch memory that a launch needs. ESTOC_ERROR_UNSUPPORTED for arguments that the
+ * kernel does not carry out. */
 ESTOC_API estoc_status estoc_workspace_size(const estoc_artifact* artifact,
                                             const estoc_arguments* arguments, size_t* bytes);
 

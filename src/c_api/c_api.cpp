@@ -267,6 +267,12 @@ estoc::KernelQuery query_of(const char* filter, const char* target) {
   return query;
 }
 
+void require_supported(const estoc::Kernel& kernel, const estoc::RuntimeArguments& arguments,
+                       std::optional<estoc::Target> target) {
+  const estoc::Status status = kernel.supports(arguments, target);
+  if (!status) throw Error(ErrorKind::unsupported, status.error());
+}
+
 }  // namespace
 
 const char* estoc_version(void) {
@@ -352,9 +358,7 @@ estoc_status estoc_kernel_supports(const estoc_kernel* kernel, const estoc_argum
                                    const char* target) {
   return guarded([&] {
     const estoc::RuntimeArguments& value = *required(arguments, "arguments").value;
-    const estoc::Status status =
-        required(kernel, "kernel").value.supports(value, target_of(target));
-    if (!status) throw Error(ErrorKind::unsupported, status.error());
+    require_supported(required(kernel, "kernel").value, value, target_of(target));
   });
 }
 
@@ -409,8 +413,11 @@ void estoc_bundle_free(estoc_bundle* bundle) {
 estoc_status estoc_workspace_size(const estoc_artifact* artifact, const estoc_arguments* arguments,
                                   size_t* bytes) {
   return guarded([&] {
-    const estoc::Kernel& kernel = required(artifact, "artifact").value.kernel();
-    required(bytes, "bytes") = kernel.workspace_size(*required(arguments, "arguments").value);
+    const estoc::Artifact& value = required(artifact, "artifact").value;
+    const estoc::RuntimeArguments& given = *required(arguments, "arguments").value;
+    std::size_t& place = required(bytes, "bytes");
+    require_supported(value.kernel(), given, value.target());
+    place = value.kernel().workspace_size(given);
   });
 }
 

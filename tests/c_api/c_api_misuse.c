@@ -236,6 +236,22 @@ static void test_sizes(const objects* o) {
   expect(estoc_run_with(o->artifact, o->arguments, given) == ESTOC_OK, "an older program");
 }
 
+/* Every call that takes a kernel and arguments, with arguments of another operation. */
+static void test_other_operation(const objects* o) {
+  estoc_arguments* other = NULL;
+  estoc_launch* launch = NULL;
+  size_t n = 77;
+  expect(estoc_problem("elementwise op=relu shape=4 a=f32", -1, &other) == ESTOC_OK, "a problem");
+  expect(estoc_kernel_supports(o->kernel, other, NULL) == ESTOC_ERROR_UNSUPPORTED, "no support");
+  expect(estoc_workspace_size(o->artifact, other, &n) == ESTOC_ERROR_UNSUPPORTED && n == 77,
+         "no size of a workspace");
+  expect(estoc_run(o->artifact, other, NULL, NULL, 0) == ESTOC_ERROR_UNSUPPORTED, "no run");
+  expect(estoc_bind(o->artifact, other, NULL, NULL, 0, &launch) == ESTOC_ERROR_UNSUPPORTED,
+         "no bind");
+  expect(launch == NULL, "no launch");
+  estoc_arguments_free(other);
+}
+
 static void test_described(void) {
   estoc_arguments* described = NULL;
   estoc_kernel* kernels[3] = {NULL, NULL, NULL};
@@ -300,6 +316,7 @@ int main(int argc, char** argv) {
   test_tensors();
   test_gemm_options();
   test_sizes(&made);
+  test_other_operation(&made);
   test_described();
   test_threads();
   free_objects(&made);
