@@ -118,7 +118,8 @@ template <typename Options>
 Options options_from(const Options* given) {
   Options options{};
   if (given == nullptr) return options;
-  if (given->size < sizeof(given->size)) {
+  // Sizes of structs are multiples of their alignment; another one would cut a field in two.
+  if (given->size == 0 || given->size % alignof(Options) != 0) {
     throw Error(ErrorKind::value, "options.size: expected the size of the struct, got " +
                                       std::to_string(given->size));
   }

@@ -1,6 +1,7 @@
 /* The C interface misused: NULL everywhere, tensors that cannot be, and errors in many threads. */
 #include <limits.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ static void test_null(const objects* o, const char* path) {
 static void test_tensors(void) {
   const estoc_tensor good = tensor(a), fine = tensor(out);
   const int64_t huge[] = {INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2};
-  const int64_t negative[] = {-4, 4};
+  const int64_t negative[] = {-4, 4}, least[] = {INT64_MIN, 4};
   estoc_arguments* none = NULL;
   estoc_tensor bad = good;
   bad.rank = 7;
@@ -149,6 +150,10 @@ static void test_tensors(void) {
   bad.rank = 2;
   bad.shape = negative;
   expect(estoc_gemm(&bad, &good, &fine, "f32", &none) == ESTOC_ERROR_VALUE, "a negative extent");
+  bad.shape = least;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.shape");
+  bad.strides = least;
+  refused(estoc_gemm(&good, &bad, &fine, "f32", &none), "B");
   bad = good;
   bad.device = -2;
   refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.device");
@@ -186,6 +191,8 @@ static void test_gemm_options(void) {
   estoc_operand operands[2] = {{"bias", &bias, 0, NULL}, {"alpha", NULL, 0.5, NULL}};
   estoc_gemm_options bad = none;
   bad.size = 0;
+  refused_options(&bad, "options.size");
+  bad.size = offsetof(estoc_gemm_options, epilogue) + 1; /* half a pointer */
   refused_options(&bad, "options.size");
   bad = none;
   bad.epilogue = "D = nonsense(accum)";
