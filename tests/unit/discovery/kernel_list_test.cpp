@@ -7,10 +7,7 @@
 namespace estoc::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 constexpr const char* kWrongOut = "small: out.dtype: expected f16, bf16 or f32, got i8";
 
