@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <set>
 #include <string_view>
+#include <system_error>
 
 #include "failure.h"
 #include "options.h"
@@ -106,9 +108,14 @@ class Collection {
   std::vector<NamedProblem> problems_;
 };
 
+[[noreturn]] void fail_to_read(const std::string& path) {
+  throw Failure(Exit::file,
+                fmt::format("cannot read '{}': {}", path, std::generic_category().message(errno)));
+}
+
 std::vector<NamedProblem> read_problem_file(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Failure(Exit::file, path + ": cannot be read");
+  if (!file) fail_to_read(path);
   Collection collection;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
@@ -125,7 +132,7 @@ std::vector<NamedProblem> read_problem_file(const std::string& path) {
       throw Failure(exit_for(error.kind()), place(error.what()));
     }
   }
-  if (file.bad()) throw Failure(Exit::file, path + ": cannot be read");
+  if (file.bad()) fail_to_read(path);
   std::vector<NamedProblem> problems = collection.take();
   if (problems.empty()) throw Failure(Exit::usage, path + ": there is no problem in it");
   return problems;

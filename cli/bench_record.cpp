@@ -144,9 +144,9 @@ Json to_json(const BenchRecord& record) {
             {"target", record.target},
             {"mode", record.sustained ? "sustained" : "burst"},
             {"rounds", record.rounds},
-            {"sm_clock_mhz", record.card.sm_clock_mhz},
-            {"watts", record.card.watts},
-            {"celsius", record.card.celsius},
+            {"sm_clock_mhz", number_or_null(record.card.sm_clock_mhz)},
+            {"watts", number_or_null(record.card.watts)},
+            {"celsius", number_or_null(record.card.celsius)},
             {"noise", record.noise ? Json(*record.noise) : Json(nullptr)},
             {"check_seconds", number_or_null(record.check_seconds)}};
   json.update(to_json(record.surroundings));

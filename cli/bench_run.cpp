@@ -25,6 +25,7 @@ void add_baseline(const BenchOptions& options, const RuntimeArguments& arguments
   query.providers = {options.against};
   const KernelList found = get_kernels(arguments, query);
   warn_of_failures(found.failures());
+  if (found.empty()) warn("--against " + options.against + ": " + found.why_empty());
   for (const Kernel& kernel : found) {
     if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) {
       kernels.push_back(kernel);

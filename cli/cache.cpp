@@ -73,13 +73,13 @@ Exit print_list(bool as_json, Context& context) {
     return Exit::ok;
   }
   if (!kernels.empty()) context.output.print(table.take());
-  context.output.print(fmt::format("{} kernels, {} of {}\n", kernels.size(), format_bytes(bytes),
-                                   format_bytes(kernel_cache_limit())));
+  context.output.print(fmt::format("{}, {} of {}\n", counted(kernels.size(), "kernel"),
+                                   format_bytes(bytes), format_bytes(kernel_cache_limit())));
   return Exit::ok;
 }
 
 Exit print_count(Context& context, int count, const char* what) {
-  context.output.print(fmt::format("{} {} removed\n", count, what));
+  context.output.print(counted(static_cast<std::size_t>(count), what) + " removed\n");
   return Exit::ok;
 }
 
@@ -110,14 +110,13 @@ void add_cache(CLI::App& app, Invocation& invocation) {
                               [json](Context& context) { return print_list(*json, context); });
   add_json_option(*list, *json);
   add_action(*command, invocation, "verify", "remove what is damaged or left over",
-             [](Context& context) { return print_count(context, verify_kernel_cache(), "files"); });
-  add_action(*command, invocation, "clear", "remove every kernel", [](Context& context) {
-    return print_count(context, clear_kernel_cache(), "kernels");
-  });
+             [](Context& context) { return print_count(context, verify_kernel_cache(), "file"); });
+  add_action(*command, invocation, "clear", "remove every kernel",
+             [](Context& context) { return print_count(context, clear_kernel_cache(), "kernel"); });
   auto to = std::make_shared<std::string>();
   CLI::App* prune = add_action(
       *command, invocation, "prune", "remove the kernels used longest ago", [to](Context& context) {
-        return print_count(context, prune_kernel_cache(size_of(*to)), "kernels");
+        return print_count(context, prune_kernel_cache(size_of(*to)), "kernel");
       });
   prune->add_option("--to", *to, "until at most SIZE are left (default: the limit)")
       ->type_name("SIZE");

@@ -29,8 +29,9 @@ constexpr const char* kFooter =
     "target is not here, it is only compiled. Wrong results: exit status 1.\n"
     "\n"
     "Examples:\n"
-    "  estoc check NAME\n"
-    "  estoc check NAME --target sm_90a --problems 100 --largest 2000";
+    "  estoc check cpu_gemm-f32-f32-f32-f32\n"
+    "  estoc check simt_gemm-f64-f64-f64-f64-ttt-alignA16-alignB16-alignOut16-tile32x32x16 \\\n"
+    "    --target sm_90a --problems 100 --largest 2000";
 
 struct CheckCommandOptions {
   std::string kernel;

@@ -2,12 +2,17 @@
 // into exit statuses.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "commands.h"
 #include "estoc/command.hpp"
+#include "estoc/log.hpp"
+#include "failure.h"
 #include "interrupt.h"
 #include "text.h"
 
@@ -21,8 +26,14 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     "Exit status: 0 done, 1 the output is wrong (--check), 2 bad input, 3 nothing found or not\n"
     "supported, 4 a file cannot be read or written, 5 a kernel failed to compile or run,\n"
-    "6 out of memory, 7 cancelled.\n"
+    "6 out of memory. Ctrl-C ends it by SIGINT (130 in a shell), and leaves no partial file.\n"
+    "Environment: ESTOC_LOG (as --log), NO_COLOR, ESTOC_CACHE_DIR, ESTOC_CACHE_LIMIT, "
+    "ESTOC_NVRTC,\n"
+    "ESTOC_CUBLASLT, ESTOC_HOST_COMPILER. 'python -m estoc --plugin MODULE' adds kernels in "
+    "Python.\n"
     "'estoc COMMAND --help' shows examples.";
+
+constexpr std::array<std::string_view, 4> kLogLevels{"error", "warning", "info", "debug"};
 
 void add_commands(CLI::App& app, Invocation& invocation) {
   add_devices(app, invocation);
@@ -60,6 +71,44 @@ void refuse_plugins(int argc, char** argv) {
   }
 }
 
+/// Sends the library's log to standard error, down to `level`.
+void show_log(const std::string& level) {
+  const auto least = std::ranges::find(kLogLevels, level) - kLogLevels.begin();
+  set_log_callback([least](LogLevel of, std::string_view line) {
+    const auto place = static_cast<std::ptrdiff_t>(of);
+    if (place <= least) log_line(kLogLevels.at(static_cast<std::size_t>(place)), line);
+  });
+}
+
+/// The words of the command line that nothing takes, and what was probably meant.
+Failure too_many_words(const CLI::App& app, const CLI::App& command) {
+  const std::vector<std::string> words = app.remaining(true);
+  std::string hint = "'estoc " + command.get_name() + " --help' shows the usage";
+  if (const std::string& first = words.front(); first.starts_with('-')) {
+    std::vector<std::string> names;
+    for (const CLI::App* owner : {&command, &app}) {
+      for (const CLI::Option* option : owner->get_options())
+        for (const std::string& name : option->get_lnames())
+          names.push_back("--" + name);
+    }
+    const std::string like = nearest(first.substr(0, first.find('=')), names);
+    if (!like.empty()) hint = "did you mean " + like + "?";
+    return {Exit::usage, "there is no option '" + first + "'", hint};
+  }
+  if (words.front().find('=') != std::string::npos)
+    hint = "a problem is one word, in quotes: 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n'";
+  return {Exit::usage, "expected no more words, got " + join(words, " "), hint};
+}
+
+/// CLI11's message, begun with a small letter as ours are.
+std::string message_of(const CLI::ParseError& error) {
+  std::string text = error.what();
+  if (text == "A subcommand is required") return "a command is required";
+  const bool word = text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0;
+  if (word) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 /// Parses; true when a command is to be run, false when help or the version was printed.
 bool parse(CLI::App& app, Output& output, int argc, char** argv) {
   try {
@@ -73,8 +122,11 @@ bool parse(CLI::App& app, Output& output, int argc, char** argv) {
     output.print("estoc " ESTOC_VERSION "\n");
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
-    const std::string command = chosen.empty() ? "" : chosen.front()->get_name() + ' ';
-    throw Failure(Exit::usage, error.what(), "'estoc " + command + "--help' shows the usage");
+    const CLI::App& command = chosen.empty() ? app : *chosen.front();
+    if (!app.remaining(true).empty() && dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr)
+      throw too_many_words(app, command);
+    const std::string name = chosen.empty() ? "" : command.get_name() + ' ';
+    throw Failure(Exit::usage, message_of(error), "'estoc " + name + "--help' shows the usage");
   }
   return false;
 }
@@ -88,6 +140,11 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "estoc " ESTOC_VERSION, "print the version");
   const std::string no_color_text = "print without colours";
   const CLI::Option* no_color = app.add_flag("--no-color", no_color_text)->envname("NO_COLOR");
+  std::string log = "warning";
+  app.add_option("--log", log, "print the library's log down to: error, warning, info, debug")
+      ->type_name("LEVEL")
+      ->envname("ESTOC_LOG")
+      ->check(CLI::IsMember(std::vector<std::string>(kLogLevels.begin(), kLogLevels.end())));
   Invocation invocation;
   add_commands(app, invocation);
 
@@ -96,6 +153,7 @@ int run(int argc, char** argv) {
     plain.finish();
     return 0;
   }
+  show_log(log);
   Output output(no_color->count() > 0);
   Context context{output};
   const Exit exit = invocation.run(context);

@@ -32,7 +32,8 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  estoc compile 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n' --target sm_90a -o gemm.estoc\n"
     "  estoc compile 'gemm n=4096 k=4096 a=bf16:t b=bf16:n' --m 1:8192 -o layer.estoc\n"
-    "  estoc compile NAME --target sm_80 --emit cu,ptx,sass --lineinfo\n"
+    "  estoc compile simt_gemm-f64-f64-f64-f64-ttt-alignA16-alignB16-alignOut16-tile32x32x16 \\\n"
+    "    --target sm_80 --emit cu,ptx,sass --lineinfo\n"
     "  estoc compile 'gemm m=64 n=64 k=64 a=f32' --target sm_90a --top 0 --no-file";
 
 struct CompileCommandOptions {
@@ -171,6 +172,7 @@ void print_json(Output& output, const std::vector<Artifact>& artifacts, const Ch
 
 Exit run_compile(const CompileCommandOptions& options, Context& context) {
   const Target target = target_to_compile_for(options.target);
+  if (std::ranges::find(options.emit, "sass") != options.emit.end()) require_disassembler();
   const Chosen chosen = choose_to_compile(options.choice, target);
   const std::string file = options.file.empty() ? default_file(chosen, target) : options.file;
   Progress progress;

@@ -75,7 +75,21 @@ Ended run_program(const char* program, const std::string& argument) {
   return ended;
 }
 
+constexpr std::array kPrograms{"nvdisasm", "/usr/local/cuda/bin/nvdisasm"};
+
+[[noreturn]] void fail_without_disassembler() {
+  throw Failure(Exit::not_found, "--emit sass: nvdisasm was not found, or failed",
+                "it comes with the CUDA toolkit; put its folder on PATH");
+}
+
 }  // namespace
+
+void require_disassembler() {
+  for (const char* program : kPrograms) {
+    if (run_program(program, "--version").status == 0) return;
+  }
+  fail_without_disassembler();
+}
 
 std::string disassemble(const Artifact& artifact, const std::string& folder) {
   const CompiledCode* code = artifact.code();
@@ -84,12 +98,11 @@ std::string disassemble(const Artifact& artifact, const std::string& folder) {
                   "");
   }
   const TemporaryFile cubin(folder.empty() ? "." : folder, code->bytes);
-  for (const char* program : {"nvdisasm", "/usr/local/cuda/bin/nvdisasm"}) {
+  for (const char* program : kPrograms) {
     Ended ended = run_program(program, cubin.path());
     if (ended.status == 0) return std::move(ended.output);
   }
-  throw Failure(Exit::not_found, "--emit sass: nvdisasm was not found, or failed",
-                "it comes with the CUDA toolkit; put its folder on PATH");
+  fail_without_disassembler();
 }
 
 }  // namespace estoc::cli

@@ -7,6 +7,9 @@
 
 namespace estoc::cli {
 
+/// Throws Failure where there is no nvdisasm on PATH or in /usr/local/cuda.
+void require_disassembler();
+
 /// What nvdisasm prints of the artifact's code. `folder` takes a temporary file. Throws Failure
 /// when the code is no cubin, and when there is no nvdisasm on PATH or in /usr/local/cuda.
 std::string disassemble(const Artifact& artifact, const std::string& folder);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "failure.h"
+#include "operand_file.h"
 #include "text.h"
 
 namespace estoc::cli {
@@ -114,8 +115,7 @@ void refuse_repeated(const std::vector<std::string>& texts, const char* option) 
 FilledOperand file_operand(const EpilogueOperandSpec& spec, const std::string& path) {
   FilledOperand operand;
   operand.spec = spec;
-  operand.file = about_file("an operand is a FILE.npy or FILE.safetensors:TENSOR",
-                            [&] { return FileTensor::open(path); });
+  operand.file = open_operand_file(path);
   const TensorView& view = operand.file->view();
   if (spec.tensor.dtype && *spec.tensor.dtype != view.dtype()) {
     throw Failure(Exit::usage,

@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  estoc explain 'gemm m=512 n=512 k=512 a=bf16:t b=f16:n'\n"
-    "  estoc explain 'gemm m=512 n=512 k=511 a=f32' --kernel NAME\n"
+    "  estoc explain 'gemm m=512 n=512 k=511 a=f32' --target cpu \\\n"
+    "    --kernel cpu_gemm-f16-f16-f32-f32\n"
     "  estoc explain 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n' --target sm_90a --json";
 
 struct ExplainOptions {

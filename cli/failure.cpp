@@ -20,6 +20,9 @@ std::string_view default_hint(ErrorKind kind) {
     case ErrorKind::memory:
       return "the operands and the output must fit in memory together";
     case ErrorKind::cancelled:
+    case ErrorKind::compile:
+    case ErrorKind::driver:
+    case ErrorKind::io:
       return "";
     default:
       return "'estoc COMMAND --help' shows what a command takes, with examples";
@@ -33,7 +36,7 @@ int report(Exit exit, std::string_view message, std::string_view hint) {
   return static_cast<int>(exit);
 }
 
-void print_line(const char* label, const std::string& message) {
+void print_line(const std::string& label, std::string_view message) {
   const std::string text = label + printable(message) + '\n';
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
@@ -81,6 +84,10 @@ void warn(const std::string& message) {
 
 void note(const std::string& message) {
   print_line("note: ", message);
+}
+
+void log_line(std::string_view level, std::string_view message) {
+  print_line(std::string(level) + ": ", message);
 }
 
 }  // namespace estoc::cli

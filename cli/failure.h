@@ -4,6 +4,7 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "estoc/status.hpp"
 
@@ -18,7 +19,7 @@ enum class Exit : int {
   file = 4,       ///< a file could not be read or written, or does not hold what it should
   execution = 5,  ///< compiling or launching a kernel failed
   memory = 6,     ///< out of memory
-  cancelled = 7,  ///< interrupted
+  cancelled = 7,  ///< a library call was asked to stop; a signal ends the process itself
 };
 
 /// One sentence that says what is wrong, and one that says what to do about it (may be empty).
@@ -65,6 +66,9 @@ int report(const std::exception& exception);
 
 /// Prints "warning: ..." on stderr.
 void warn(const std::string& message);
+
+/// Prints "LEVEL: ..." on stderr, of the library's log. Any thread may call it.
+void log_line(std::string_view level, std::string_view message);
 
 /// Prints "note: ..." on stderr: nothing is wrong, but it should not go unnoticed.
 void note(const std::string& message);

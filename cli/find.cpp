@@ -98,7 +98,7 @@ Exit find(const FindOptions& options, Context& context) {
     print_json(context.output, rows, options.parts);
     return kernels.empty() ? Exit::not_found : Exit::ok;
   }
-  if (kernels.empty()) fail_without_kernels(*arguments, *query.target);
+  if (kernels.empty()) fail_without_kernels(*arguments, *query.target, query.providers);
   print_table(context.output, rows);
   if (const std::size_t more = kernels.size() - count; more > 0) {
     context.output.print("... and " + std::to_string(more) + " more (--top 0 prints all)\n");

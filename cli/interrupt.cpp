@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "estoc/interrupt.hpp"
-#include "failure.h"
 
 namespace estoc::cli {
 namespace {
@@ -23,8 +22,20 @@ sigset_t handled_signals() {
   return set;
 }
 
+/// Ends the process by the signal itself, as if nobody had handled it: a shell then stops the loop
+/// or the script that the command is part of.
+[[noreturn]] void end_by(int signal) {
+  std::signal(signal, SIG_DFL);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  ::raise(signal);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  ::_exit(128 + signal);
+}
+
 /// Calls nothing but async-signal-safe functions.
-void end_cancelled(int /*signal*/) {
+void end_cancelled(int signal) {
   discard_partial_files();
   constexpr std::string_view kMessage = "error: cancelled\n";
   constexpr std::string_view kClearLine = "\r\x1b[K";
@@ -33,7 +44,7 @@ void end_cancelled(int /*signal*/) {
     ignored = ::write(STDERR_FILENO, kClearLine.data(), kClearLine.size());
   }
   ignored = ::write(STDERR_FILENO, kMessage.data(), kMessage.size());
-  ::_exit(static_cast<int>(Exit::cancelled));
+  end_by(signal);
 }
 
 }  // namespace
@@ -42,8 +53,12 @@ void install_signal_handlers() {
   struct sigaction action {};
   action.sa_handler = end_cancelled;
   action.sa_mask = handled_signals();
-  for (const int signal : kSignals)
-    ::sigaction(signal, &action, nullptr);
+  for (const int signal : kSignals) {
+    struct sigaction before {};
+    ::sigaction(signal, nullptr, &before);
+    if (before.sa_handler != SIG_IGN)
+      ::sigaction(signal, &action, nullptr);  // nohup stays in force
+  }
   std::signal(SIGPIPE, SIG_IGN);
 }
 

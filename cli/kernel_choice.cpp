@@ -1,6 +1,7 @@
 // Looks kernels up and says what is wrong when there are none.
 #include "kernel_choice.h"
 
+#include "estoc/device.hpp"
 #include "estoc/problem.hpp"
 #include "failure.h"
 #include "options.h"
@@ -24,15 +25,19 @@ Kernel fitting_kernel_named(const std::string& name, const RuntimeArguments& arg
 KernelList find_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
   KernelList kernels = get_kernels(arguments, query);
   warn_of_failures(kernels.failures());
-  if (kernels.empty()) fail_without_kernels(arguments, query.target.value_or(Target::cpu()));
+  if (kernels.empty())
+    fail_without_kernels(arguments, query.target.value_or(Target::cpu()), query.providers);
   return kernels;
 }
 
-void fail_without_kernels(const RuntimeArguments& arguments, Target target) {
+void fail_without_kernels(const RuntimeArguments& arguments, Target target,
+                          const std::vector<std::string>& providers) {
+  const bool no_gpu = target.is_cpu() && !providers.empty() && cuda_devices().empty();
   throw Failure(
       Exit::not_found,
       "no kernel for " + target.name() + " carries out: " + Problem::of(arguments).to_string(),
-      "'estoc explain' with the same problem says why");
+      no_gpu ? "there is no GPU here; --target sm_90a asks for kernels of one"
+             : "'estoc explain' with the same problem says why");
 }
 
 }  // namespace estoc::cli

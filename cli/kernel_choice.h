@@ -17,7 +17,9 @@ Kernel fitting_kernel_named(const std::string& name, const RuntimeArguments& arg
 /// get_kernels, with a warning for each class that failed; Failure{not_found} when none is found.
 KernelList find_kernels(const RuntimeArguments& arguments, const KernelQuery& query);
 
-/// Failure that says that no kernel carries out the arguments.
-[[noreturn]] void fail_without_kernels(const RuntimeArguments& arguments, Target target);
+/// Failure that says that no kernel carries out the arguments; of these providers, if some are
+/// named.
+[[noreturn]] void fail_without_kernels(const RuntimeArguments& arguments, Target target,
+                                       const std::vector<std::string>& providers = {});
 
 }  // namespace estoc::cli

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "failure.h"
+#include "operand_file.h"
 #include "text.h"
 
 namespace estoc::cli {
@@ -115,11 +116,7 @@ void check_alignment(std::string_view operand, OperandSpec& spec, const FileOper
 std::optional<FileOperand> open_operand(std::string_view operand, const std::string& path,
                                         OperandSpec& spec) {
   if (path.empty()) return std::nullopt;
-  FileOperand file{path,
-                   about_file("an operand is a FILE.npy or FILE.safetensors:TENSOR",
-                              [&] { return FileTensor::open(path); }),
-                   {},
-                   false};
+  FileOperand file{path, open_operand_file(path), {}, false};
   file.view = file.file.view();
   file.view = with_text_dtype(operand, spec, file);
   spec.dtype = file.view.dtype();
@@ -248,11 +245,12 @@ void settle_elementwise_shapes(FilledProblem& filled) {
   filled.b_shape = filled.b ? shape_of(filled.b->view) : shape;
 }
 
+bool has_one_operand(const Problem& problem) {
+  return problem.operation == Operation::elementwise && problem.op && !is_binary(*problem.op);
+}
+
 void refuse_second_operand(const Problem& problem, const std::string& b_path) {
-  if (b_path.empty() || problem.operation != Operation::elementwise || !problem.op ||
-      is_binary(*problem.op)) {
-    return;
-  }
+  if (b_path.empty() || !has_one_operand(problem)) return;
   throw Failure(Exit::usage, fmt::format("B: {} takes one operand, {} would be a second",
                                          elementwise_op_name(*problem.op), b_path));
 }
@@ -274,6 +272,17 @@ FilledProblem fill_problem(Problem problem, const std::string& a_path, const std
   gemm ? settle_gemm_shapes(filled) : settle_elementwise_shapes(filled);
   if (gemm) filled.operands = fill_operands(epilogue, filled.problem);
   return filled;
+}
+
+std::vector<std::string> random_operands(const FilledProblem& filled) {
+  std::vector<std::string> names;
+  if (!filled.a) names.emplace_back("A");
+  if (!filled.b && !has_one_operand(filled.problem)) names.emplace_back("B");
+  for (const FilledOperand& operand : filled.operands) {
+    if (!operand.is_output && !operand.file && !operand.spec.value)
+      names.push_back(operand.spec.name);
+  }
+  return names;
 }
 
 std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, const TensorView& a,
@@ -301,7 +310,7 @@ std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled
                                 spec.alignment.value_or(256), what);
   };
   const Problem& problem = filled.problem;
-  const bool unary = problem.operation == Operation::elementwise && !is_binary(*problem.op);
+  const bool unary = has_one_operand(problem);
   const TensorView a = describe(problem.a, filled.a_shape, filled.a, "A");
   const TensorView b = unary ? a : describe(problem.b, filled.b_shape, filled.b, "B");
   const TensorView out = describe(problem.out, filled.out_shape, std::nullopt, "out");

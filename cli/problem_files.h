@@ -45,6 +45,9 @@ struct FilledProblem {
 FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path,
                            const EpilogueOptions& epilogue = {});
 
+/// Names of the inputs that neither a file nor a number stands for: they are random when it is run.
+std::vector<std::string> random_operands(const FilledProblem& filled);
+
 /// The problem's arguments on these operands; `b` is ignored where the operation has one operand.
 /// `tensors` are those of filled.operands.
 std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, const TensorView& a,

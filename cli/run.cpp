@@ -29,9 +29,9 @@ namespace {
 
 constexpr const char* kFooter =
     "What the problem text leaves out (extents, dtypes, layouts) comes from the files; operands\n"
-    "without a file are random. With layout n in the text, a C-order file holds the operand\n"
-    "transposed, as weights usually are: B as (n, k). An output that fails its check is not "
-    "saved.\n"
+    "without a file are random; next to files, an output of theirs is saved with --random alone.\n"
+    "With layout n in the text, a C-order file holds the operand transposed, as weights usually\n"
+    "are: B as (n, k). An output that fails its check is not saved.\n"
     "\n"
     "Examples:\n"
     "  estoc run 'gemm m=1024 n=1024 k=1024 a=f32' --check\n"
@@ -53,6 +53,7 @@ struct RunCommandOptions {
   EmulatorOptions emulator;
   bool check = false;
   bool json = false;
+  bool random = false;
   std::uint64_t seed = 0;
   int threads = 0;
   int repeat = 1;
@@ -61,6 +62,8 @@ struct RunCommandOptions {
 /// What came of a run.
 struct RunReport {
   std::string problem;
+  std::vector<std::string> random;  ///< operands
+  bool random_matters = false;      ///< others have files, or the output is saved
   Kernel kernel;
   Target target;
   Times times;
@@ -173,6 +176,10 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
                           : fmt::format("{} (best of {}, median {})", format_seconds(times.min),
                                         options.repeat, format_seconds(times.median));
   output.print(labelled_line(output, "problem", report.problem));
+  if (report.random_matters) {
+    output.print(labelled_line(output, "random",
+                               fmt::format("{} (seed {})", join(report.random), options.seed)));
+  }
   output.print(labelled_line(output, "kernel", report.kernel.name()));
   print_epilogue(output, report.kernel);
   if (report.emulation != nullptr) report.emulation->print(output);
@@ -194,6 +201,7 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
 void print_json(const RunCommandOptions& options, const RunReport& report, const TensorView& out,
                 bool saved, Output& output) {
   Json json{{"problem", report.problem},
+            {"random", report.random},
             {"kernel", report.kernel.name()},
             {"provider", report.kernel.metadata().provider},
             {"epilogue", report.kernel.metadata().epilogue},
@@ -224,11 +232,37 @@ void check_destination(const std::string& path, Dtype dtype) {
   }
 }
 
-void save_epilogue_outputs(const HostProblem& host) {
-  for (std::size_t i = 0; i < host.tensors().size(); ++i) {
-    const std::string& path = host.filled().operands[i].save_to;
-    if (!path.empty()) about_file("", [&] { save_tensor(path, host.tensors()[i]); });
+bool has_files(const RunCommandOptions& options) {
+  return !options.a.empty() || !options.b.empty() || !options.epilogue.inputs.empty();
+}
+
+bool saves(const RunCommandOptions& options) {
+  return !options.out.empty() || !options.epilogue.outputs.empty();
+}
+
+/// Of files and random numbers together comes an output that looks like a result: somebody forgot
+/// a file, as a rule.
+void refuse_unnoticed_random(const RunCommandOptions& options,
+                             const std::vector<std::string>& random) {
+  if (random.empty() || !has_files(options) || options.random || !saves(options)) return;
+  throw Failure(
+      Exit::usage,
+      fmt::format("{}: expected a file where the output is saved, got none", join(random)),
+      "--a, --b and --aux NAME=FILE give operands; --random saves what random ones give");
+}
+
+/// Why the outputs could not be saved, if they could not.
+std::optional<Failure> save_outputs(const RunCommandOptions& options, const HostProblem& host) {
+  try {
+    if (!options.out.empty()) about_file("", [&] { save_tensor(options.out, host.out()); });
+    for (std::size_t i = 0; i < host.tensors().size(); ++i) {
+      const std::string& path = host.filled().operands[i].save_to;
+      if (!path.empty()) about_file("", [&] { save_tensor(path, host.tensors()[i]); });
+    }
+  } catch (const Failure& failure) {
+    return failure;
   }
+  return std::nullopt;
 }
 
 Failure wrong_output(const CheckResult& result) {
@@ -251,6 +285,8 @@ Exit run(const RunCommandOptions& options, Context& context) {
   const Target target = target_of(options);
   FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue), options.a,
                                       options.b, options.epilogue);
+  const std::vector<std::string> random = random_operands(filled);
+  refuse_unnoticed_random(options, random);
   if (!options.out.empty()) check_destination(options.out, *filled.problem.out.dtype);
   for (const FilledOperand& operand : filled.operands) {
     if (!operand.save_to.empty()) check_destination(operand.save_to, *operand.spec.tensor.dtype);
@@ -265,6 +301,8 @@ Exit run(const RunCommandOptions& options, Context& context) {
   PlacedProblem placed(host, runner.emulation() != nullptr ? Target::cpu() : target);
   placed.poison();
   RunReport report{Problem::of(host.arguments()).to_string(),
+                   random,
+                   !random.empty() && (has_files(options) || saves(options)),
                    runner.kernel(),
                    target,
                    runner.run(options, placed.arguments(), progress),
@@ -276,17 +314,19 @@ Exit run(const RunCommandOptions& options, Context& context) {
   if (options.check) report.check = check(options, host.arguments(), progress);
   const bool wrong = report.check && !report.check->passed;
   if (report.emulation != nullptr) report.emulation->save_trace();
-  const bool saved = !options.out.empty() && !wrong && clean;
-  if (saved) {
+  // What was found out is printed, also where the disk has no room for the output.
+  std::optional<Failure> unsaved;
+  if (!wrong && clean) {
     progress.stage("saving");
-    about_file("", [&] { save_tensor(options.out, host.out()); });
+    unsaved = save_outputs(options, host);
   }
-  if (!wrong) save_epilogue_outputs(host);
+  const bool saved = !options.out.empty() && !wrong && clean && !unsaved;
   progress.clear();
   options.json ? print_json(options, report, host.out(), saved, context.output)
                : print_text(options, report, host.out(), saved, context.output);
-  if (clean && !wrong) return Exit::ok;
+  if (clean && !wrong && !unsaved) return Exit::ok;
   context.output.finish();
+  if (unsaved) throw Failure(*unsaved);
   if (!clean) throw report.emulation->failure();
   throw wrong_output(*report.check);
 }
@@ -309,6 +349,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   add_query_options(*command, options->query);
   command->add_flag("--check", options->check, "compare the output with a float64 reference");
+  command->add_flag("--random", options->random,
+                    "save the output although operands beside the files are random");
   command->add_option("--seed", options->seed, "seed of random operands and rows (default: 0)")
       ->type_name("N")
       ->check(whole_number());

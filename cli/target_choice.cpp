@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <string>
 #include <vector>
 
 #include "estoc/device.hpp"
@@ -10,13 +13,24 @@
 #include "text.h"
 
 namespace estoc::cli {
+namespace {
+
+/// The target that was probably meant: of sm_90 and sm_90a the one that GPUs are.
+std::string nearest_target(std::string name, const std::vector<std::string>& names) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string like = nearest(name, names);
+  const bool has_accelerated = std::ranges::find(names, like + 'a') != names.end();
+  return has_accelerated ? like + 'a' : like;
+}
+
+}  // namespace
 
 Target parse_target(const std::string& name) {
   if (const auto target = Target::parse(name)) return *target;
   std::vector<std::string> names;
   for (const Target target : known_targets())
     names.push_back(target.name());
-  const std::string like = nearest(name, names);
+  const std::string like = nearest_target(name, names);
   throw Failure(Exit::usage, fmt::format("--target: there is no target '{}'", name),
                 (like.empty() ? "" : fmt::format("did you mean {}? ", like)) +
                     "The targets are: " + join(names));

@@ -83,6 +83,10 @@ std::string format_bytes(std::int64_t bytes) {
                : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string format_shape(std::span<const std::int64_t> shape) {
   if (shape.size() == 1) return fmt::format("({},)", shape[0]);
   return fmt::format("({})", fmt::join(shape, ", "));

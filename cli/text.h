@@ -21,6 +21,9 @@ std::string format_number(double value);
 /// "16 GiB", one decimal where there is one.
 std::string format_bytes(std::int64_t bytes);
 
+/// "1 kernel", "5 kernels".
+std::string counted(std::size_t count, std::string_view what);
+
 /// "(360, 64)", "(5,)".
 std::string format_shape(std::span<const std::int64_t> shape);
 

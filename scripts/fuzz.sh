@@ -6,7 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 seconds=${1:-60}
 build=$root/build/fuzz
-targets=(problem_text epilogue_text npy safetensors bundle)
+targets=(problem_text epilogue_text filter npy safetensors cache_entry bundle c_api)
 
 "$root/scripts/install_packages.sh" fuzz
 "$root/scripts/build.sh" fuzz fuzz_targets

@@ -36,3 +36,5 @@ show "$build/examples/digits" "$data" "$out/digits_predictions.npy"
 echo
 echo "Done. The first layer's output is in $out/hidden.npy,"
 echo "the predicted digits in $out/digits_predictions.npy."
+echo "The command is $estoc; this makes it 'estoc':"
+echo "  export PATH=$build:\$PATH"

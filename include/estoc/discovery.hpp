@@ -35,7 +35,8 @@ struct DiscoveryFailure {
   std::string message;
 };
 
-/// The kernels that support some arguments, the one to use first. Copies share them.
+/// The kernels that support some arguments, the one to use first. Copies share them. A list that
+/// get_kernels() gave and that is empty knows what it was asked.
 class KernelList {
  public:
   using const_iterator = std::vector<Kernel>::const_iterator;
@@ -51,25 +52,41 @@ class KernelList {
 
   std::size_t size() const { return kernels().size(); }
   bool empty() const { return kernels().empty(); }
-  const Kernel& operator[](std::size_t index) const { return kernels()[index]; }
-  const Kernel& front() const { return kernels().front(); }
+  /// Throws Error{unsupported} with why_empty() when the list is empty, else Error{value} past the
+  /// end.
+  const Kernel& operator[](std::size_t index) const {
+    if (index >= size()) refuse(index);
+    return kernels()[index];
+  }
+  /// Throws Error{unsupported} with why_empty() when the list is empty.
+  const Kernel& front() const { return (*this)[0]; }
   const_iterator begin() const { return kernels().begin(); }
   const_iterator end() const { return kernels().end(); }
   const std::vector<DiscoveryFailure>& failures() const { return failures_; }
 
+  /// "no kernel supports the arguments; cpu_gemm: out.dtype: expected f32, got f64; ...": for each
+  /// class of the operation and the target the reason that explain() gives. Empty when there are
+  /// kernels.
+  std::string why_empty() const;
+
  private:
+  friend KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query);
+  struct Unanswered;
+
   const std::vector<Kernel>& kernels() const {
     static const std::vector<Kernel> none;
     return kernels_ != nullptr ? *kernels_ : none;
   }
+  [[noreturn]] void refuse(std::size_t index) const;
 
   std::shared_ptr<const std::vector<Kernel>> kernels_;
   std::vector<DiscoveryFailure> failures_;
+  std::shared_ptr<const Unanswered> unanswered_;  ///< only where get_kernels() found none
 };
 
 /// Every kernel that carries out `arguments` on the target and passes the filter, the fastest
 /// first: by predicted time, then by predicted energy, then by name; behind them those without a
-/// prediction, in the order of the classes. Empty when there is none; `explain` tells why.
+/// prediction, in the order of the classes. Empty when there is none; `why_empty()` then tells why.
 /// Thread-safe.
 ///
 /// Answers to problems met lately are remembered where all that answer are the library's own

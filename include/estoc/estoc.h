@@ -4,7 +4,10 @@
  * that names the operand, what was expected and what came, for the calling thread. Objects are
  * opaque, may be used by several threads at once (an estoc_launch by one at a time), and are freed
  * by their own function, which takes NULL too. Strings that are returned live as long as the object
- * they came from. */
+ * they came from.
+ *
+ * Structs that begin with their size may grow at the end; a program sets `size` to the size that it
+ * was compiled with, and all that it does not use to 0. Other structs stay as they are. */
 #ifndef ESTOC_ESTOC_H
 #define ESTOC_ESTOC_H
 
@@ -66,6 +69,29 @@ ESTOC_API estoc_status estoc_gemm(const estoc_tensor* a, const estoc_tensor* b,
                                   const estoc_tensor* out, const char* accumulator,
                                   estoc_arguments** arguments);
 
+/* What a name of an epilogue stands for. */
+typedef struct estoc_operand {
+  const char* name;
+  const estoc_tensor* tensor; /* NULL: the number */
+  double number;
+  const char* dtype; /* of the number; NULL: that in which the epilogue computes */
+} estoc_operand;
+
+/* What estoc_gemm_with takes beyond A, B and out. Fields of 0 and NULL ask for nothing. */
+typedef struct estoc_gemm_options {
+  size_t size;          /* sizeof(estoc_gemm_options) */
+  const char* epilogue; /* "D = relu(alpha * accum + bias)"; NULL: out is the accumulator */
+  const estoc_operand* operands; /* of the epilogue, inputs and outputs, `operand_count` of them */
+  size_t operand_count;
+  const char* controls; /* as in a problem text: "deterministic=1 workspace=64MiB" */
+} estoc_gemm_options;
+
+/* As estoc_gemm, with an epilogue and wishes. `options` may be NULL. */
+ESTOC_API estoc_status estoc_gemm_with(const estoc_tensor* a, const estoc_tensor* b,
+                                       const estoc_tensor* out, const char* accumulator,
+                                       const estoc_gemm_options* options,
+                                       estoc_arguments** arguments);
+
 /* The arguments, without data, that a problem text describes, such as
  * "gemm m=64 n=4096 k=4096 a=bf16:t b=bf16:n". */
 ESTOC_API estoc_status estoc_problem(const char* text, int device, estoc_arguments** arguments);
@@ -77,6 +103,9 @@ ESTOC_API void estoc_arguments_free(estoc_arguments* arguments);
 ESTOC_API estoc_status estoc_find(const estoc_arguments* arguments, const char* filter,
                                   const char* target, size_t capacity, estoc_kernel** kernels,
                                   size_t* written);
+/* The kernel to use. ESTOC_ERROR_UNSUPPORTED, with the reasons, when there is none. */
+ESTOC_API estoc_status estoc_find_first(const estoc_arguments* arguments, const char* filter,
+                                        const char* target, estoc_kernel** kernel);
 ESTOC_API estoc_status estoc_kernel_by_name(const char* name, estoc_kernel** kernel);
 ESTOC_API const char* estoc_kernel_name(const estoc_kernel* kernel);
 ESTOC_API void estoc_kernel_free(estoc_kernel* kernel);
@@ -102,7 +131,8 @@ ESTOC_API estoc_status estoc_bundle_find(const estoc_bundle* bundle,
                                          estoc_artifact** artifact);
 ESTOC_API void estoc_bundle_free(estoc_bundle* bundle);
 
-/* Bytes of scratch memory that a launch needs. */
+/* Bytes of scratch memory that a launch needs. ESTOC_ERROR_UNSUPPORTED for arguments that the
+ * kernel does not carry out. */
 ESTOC_API estoc_status estoc_workspace_size(const estoc_artifact* artifact,
                                             const estoc_arguments* arguments, size_t* bytes);
 
@@ -116,6 +146,25 @@ ESTOC_API estoc_status estoc_run(const estoc_artifact* artifact, const estoc_arg
 ESTOC_API estoc_status estoc_bind(const estoc_artifact* artifact, const estoc_arguments* arguments,
                                   void* stream, void* workspace, size_t workspace_bytes,
                                   estoc_launch** launch);
+
+/* How estoc_run_with and estoc_bind_with run a kernel. Fields of 0 and NULL are the defaults. */
+typedef struct estoc_run_options {
+  size_t size;  /* sizeof(estoc_run_options) */
+  void* stream; /* a CUstream; NULL is the null stream */
+  void* workspace;
+  size_t workspace_bytes;
+  int threads;          /* host threads of a cpu kernel; 0: one for each core */
+  int assume_supported; /* not 0: the caller knows that the kernel supports the arguments */
+  int programmatic;     /* not 0: programmatic dependent launch; of use between short kernels */
+} estoc_run_options;
+
+/* As estoc_run and estoc_bind. `options` may be NULL. */
+ESTOC_API estoc_status estoc_run_with(const estoc_artifact* artifact,
+                                      const estoc_arguments* arguments,
+                                      const estoc_run_options* options);
+ESTOC_API estoc_status estoc_bind_with(const estoc_artifact* artifact,
+                                       const estoc_arguments* arguments,
+                                       const estoc_run_options* options, estoc_launch** launch);
 ESTOC_API estoc_status estoc_launch_on(estoc_launch* launch, void* stream);
 ESTOC_API void estoc_launch_free(estoc_launch* launch);
 /* NOLINTEND */

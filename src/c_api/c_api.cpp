@@ -2,6 +2,8 @@
 #include "estoc/estoc.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -100,6 +102,40 @@ Object& required(Object* object, const char* what) {
   throw Error(ErrorKind::value, std::string(what) + ": expected a pointer, got NULL");
 }
 
+/// The name that `name` gives: NULL-terminated, of an object that lives on; "" when it throws.
+template <typename Name>
+const char* guarded_name(const Name& name) noexcept {
+  try {
+    return name().c_str();
+  } catch (...) {
+    return "";
+  }
+}
+
+/// The caller's options, those it does not know at their defaults. Its header may be newer than
+/// this library: then what is unknown here must not be asked for.
+template <typename Options>
+Options options_from(const Options* given) {
+  Options options{};
+  if (given == nullptr) return options;
+  // Sizes of structs are multiples of their alignment; another one would cut a field in two.
+  if (given->size == 0 || given->size % alignof(Options) != 0) {
+    throw Error(ErrorKind::value, "options.size: expected the size of the struct, got " +
+                                      std::to_string(given->size));
+  }
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
+  const bool newer = std::any_of(bytes + std::min(given->size, sizeof(Options)),
+                                 bytes + given->size, [](unsigned char byte) { return byte != 0; });
+  if (newer) {
+    throw Error(ErrorKind::unsupported,
+                "options.size: expected at most " + std::to_string(sizeof(Options)) +
+                    " bytes of options, got " + std::to_string(given->size) +
+                    "; the library is older than the program");
+  }
+  std::memcpy(&options, given, std::min(given->size, sizeof(Options)));
+  return options;
+}
+
 /// Makes an object and hands it out; where to is checked before anything is made.
 template <typename Object, typename Make>
 void give(Object** to, const char* what, const Make& make) {
@@ -120,11 +156,11 @@ std::optional<estoc::Target> target_of(const char* name) {
   throw Error(ErrorKind::value, std::string("target: there is none of the name '") + name + "'");
 }
 
-estoc::Device device_of(int device) {
+estoc::Device device_of(int device, const std::string& name) {
   if (device >= 0) return estoc::Device::cuda(device);
   if (device == -1) return estoc::Device::cpu();
   throw Error(ErrorKind::value,
-              "device: expected -1 or a CUDA device's number, got " + std::to_string(device));
+              name + ": expected -1 or a CUDA device's number, got " + std::to_string(device));
 }
 
 std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& shape,
@@ -151,16 +187,91 @@ estoc::TensorView view_of(const estoc_tensor* tensor, const std::string& name) {
                                                 ? std::vector(t.strides, t.strides + rank)
                                                 : row_major_strides(shape, name);
   const estoc::Dtype dtype = dtype_of(t.dtype, (name + ".dtype").c_str());
-  const estoc::Device device = device_of(t.device);
-  if (t.data == nullptr) return estoc::TensorView::describe(dtype, shape, strides, device);
-  return {t.data, dtype, shape, strides, device};
+  const estoc::Device device = device_of(t.device, name + ".device");
+  if (t.data == nullptr)
+    return estoc::TensorView::describe(dtype, shape, strides, device, 256, name.c_str());
+  return {t.data, dtype, shape, strides, device, name.c_str()};
 }
 
-estoc::RunOptions options_of(void* stream, void* workspace, size_t bytes) {
+estoc::EpilogueScalarOperand scalar_of(const estoc_operand& operand, const std::string& name) {
+  estoc::EpilogueScalarOperand scalar;
+  scalar.value = operand.number;
+  if (operand.dtype == nullptr) return scalar;
+  scalar.dtype = dtype_of(operand.dtype, (name + ".dtype").c_str());
+  return scalar;
+}
+
+estoc::EpilogueArguments epilogue_of(const estoc_gemm_options& options) {
+  if (options.epilogue == nullptr && options.operand_count > 0) {
+    throw Error(ErrorKind::value, "options.epilogue: expected a text for the operands, got NULL");
+  }
+  std::vector<estoc::EpilogueOperand> operands;
+  for (std::size_t i = 0; i < options.operand_count; ++i) {
+    const estoc_operand& operand = (&required(options.operands, "options.operands"))[i];
+    const std::string name = &required(operand.name, "options.operands: name");
+    if (operand.tensor != nullptr) {
+      operands.emplace_back(name, view_of(operand.tensor, name));
+    } else {
+      operands.emplace_back(name, scalar_of(operand, name));
+    }
+  }
+  return {options.epilogue != nullptr ? options.epilogue : "", std::move(operands)};
+}
+
+estoc::Problem problem_of(const std::string& text, const char* what) {
+  try {
+    return estoc::Problem::parse(text);
+  } catch (const Error& error) {
+    throw Error(error.kind(), std::string(what) + ": in '" + text + "', " + error.what());
+  }
+}
+
+/// The controls that a problem text states, which states nothing else.
+estoc::PerformanceControls controls_of(const char* text) {
+  if (text == nullptr) return {};
+  const estoc::Problem parsed = problem_of(std::string("gemm ") + text, "options.controls");
+  estoc::Problem plain = estoc::Problem::parse("gemm");
+  plain.controls = parsed.controls;
+  if (parsed == plain) return parsed.controls;
+  throw Error(ErrorKind::value, std::string("options.controls: expected keys such as "
+                                            "deterministic=1, got '") +
+                                    text + "'");
+}
+
+estoc::RunOptions run_options(const estoc_run_options& given) {
+  if (given.threads < 0) {
+    throw Error(ErrorKind::value,
+                "options.threads: expected 0 or more, got " + std::to_string(given.threads));
+  }
   estoc::RunOptions options;
-  options.stream = stream;
-  options.workspace = {workspace, bytes};
+  options.stream = given.stream;
+  options.workspace = {given.workspace, given.workspace_bytes};
+  options.threads = given.threads;
+  options.assume_supported_args = given.assume_supported != 0;
+  options.programmatic = given.programmatic != 0;
   return options;
+}
+
+estoc_run_options options_of(void* stream, void* workspace, size_t bytes) {
+  estoc_run_options options{};
+  options.size = sizeof(options);
+  options.stream = stream;
+  options.workspace = workspace;
+  options.workspace_bytes = bytes;
+  return options;
+}
+
+estoc::KernelQuery query_of(const char* filter, const char* target) {
+  estoc::KernelQuery query;
+  if (filter != nullptr) query.filter = estoc::MetadataFilter::parse(filter);
+  query.target = target_of(target);
+  return query;
+}
+
+void require_supported(const estoc::Kernel& kernel, const estoc::RuntimeArguments& arguments,
+                       std::optional<estoc::Target> target) {
+  const estoc::Status status = kernel.supports(arguments, target);
+  if (!status) throw Error(ErrorKind::unsupported, status.error());
 }
 
 }  // namespace
@@ -175,11 +286,18 @@ const char* estoc_last_error(void) {
 
 estoc_status estoc_gemm(const estoc_tensor* a, const estoc_tensor* b, const estoc_tensor* out,
                         const char* accumulator, estoc_arguments** arguments) {
+  return estoc_gemm_with(a, b, out, accumulator, nullptr, arguments);
+}
+
+estoc_status estoc_gemm_with(const estoc_tensor* a, const estoc_tensor* b, const estoc_tensor* out,
+                             const char* accumulator, const estoc_gemm_options* options,
+                             estoc_arguments** arguments) {
   return guarded([&] {
+    const estoc_gemm_options wanted = options_from(options);
     give(arguments, "arguments", [&] {
-      return std::make_unique<estoc::GemmArguments>(view_of(a, "A"), view_of(b, "B"),
-                                                    view_of(out, "out"),
-                                                    dtype_of(accumulator, "accumulator"));
+      return std::make_unique<estoc::GemmArguments>(
+          view_of(a, "A"), view_of(b, "B"), view_of(out, "out"),
+          dtype_of(accumulator, "accumulator"), controls_of(wanted.controls), epilogue_of(wanted));
     });
   });
 }
@@ -188,7 +306,7 @@ estoc_status estoc_problem(const char* text, int device, estoc_arguments** argum
   return guarded([&] {
     estoc::Problem problem = estoc::Problem::parse(&required(text, "text"));
     problem.complete();
-    give(arguments, "arguments", [&] { return problem.arguments(device_of(device)); });
+    give(arguments, "arguments", [&] { return problem.arguments(device_of(device, "device")); });
   });
 }
 
@@ -199,9 +317,7 @@ void estoc_arguments_free(estoc_arguments* arguments) {
 estoc_status estoc_find(const estoc_arguments* arguments, const char* filter, const char* target,
                         size_t capacity, estoc_kernel** kernels, size_t* written) {
   return guarded([&] {
-    estoc::KernelQuery query;
-    if (filter != nullptr) query.filter = estoc::MetadataFilter::parse(filter);
-    query.target = target_of(target);
+    const estoc::KernelQuery query = query_of(filter, target);
     std::size_t& count = required(written, "written");
     if (capacity > 0) (void)required(kernels, "kernels");
     const estoc::KernelList found =
@@ -215,6 +331,15 @@ estoc_status estoc_find(const estoc_arguments* arguments, const char* filter, co
   });
 }
 
+estoc_status estoc_find_first(const estoc_arguments* arguments, const char* filter,
+                              const char* target, estoc_kernel** kernel) {
+  return guarded([&] {
+    const estoc::RuntimeArguments& value = *required(arguments, "arguments").value;
+    give(kernel, "kernel",
+         [&] { return estoc::get_kernels(value, query_of(filter, target)).front(); });
+  });
+}
+
 estoc_status estoc_kernel_by_name(const char* name, estoc_kernel** kernel) {
   return guarded([&] {
     give(kernel, "kernel", [&] { return estoc::kernel_by_name(&required(name, "name")); });
@@ -222,7 +347,8 @@ estoc_status estoc_kernel_by_name(const char* name, estoc_kernel** kernel) {
 }
 
 const char* estoc_kernel_name(const estoc_kernel* kernel) {
-  return kernel != nullptr ? kernel->value.name().c_str() : "";
+  if (kernel == nullptr) return "";
+  return guarded_name([&]() -> const std::string& { return kernel->value.name(); });
 }
 
 void estoc_kernel_free(estoc_kernel* kernel) {
@@ -233,9 +359,7 @@ estoc_status estoc_kernel_supports(const estoc_kernel* kernel, const estoc_argum
                                    const char* target) {
   return guarded([&] {
     const estoc::RuntimeArguments& value = *required(arguments, "arguments").value;
-    const estoc::Status status =
-        required(kernel, "kernel").value.supports(value, target_of(target));
-    if (!status) throw Error(ErrorKind::unsupported, status.error());
+    require_supported(required(kernel, "kernel").value, value, target_of(target));
   });
 }
 
@@ -249,7 +373,8 @@ estoc_status estoc_compile(const estoc_kernel* kernel, const char* target,
 }
 
 const char* estoc_artifact_kernel_name(const estoc_artifact* artifact) {
-  return artifact != nullptr ? artifact->value.kernel().name().c_str() : "";
+  if (artifact == nullptr) return "";
+  return guarded_name([&]() -> const std::string& { return artifact->value.kernel().name(); });
 }
 
 void estoc_artifact_free(estoc_artifact* artifact) {
@@ -289,28 +414,43 @@ void estoc_bundle_free(estoc_bundle* bundle) {
 estoc_status estoc_workspace_size(const estoc_artifact* artifact, const estoc_arguments* arguments,
                                   size_t* bytes) {
   return guarded([&] {
-    const estoc::Kernel& kernel = required(artifact, "artifact").value.kernel();
-    required(bytes, "bytes") = kernel.workspace_size(*required(arguments, "arguments").value);
+    const estoc::Artifact& value = required(artifact, "artifact").value;
+    const estoc::RuntimeArguments& given = *required(arguments, "arguments").value;
+    std::size_t& place = required(bytes, "bytes");
+    require_supported(value.kernel(), given, value.target());
+    place = value.kernel().workspace_size(given);
   });
 }
 
 estoc_status estoc_run(const estoc_artifact* artifact, const estoc_arguments* arguments,
                        void* stream, void* workspace, size_t workspace_bytes) {
+  const estoc_run_options options = options_of(stream, workspace, workspace_bytes);
+  return estoc_run_with(artifact, arguments, &options);
+}
+
+estoc_status estoc_run_with(const estoc_artifact* artifact, const estoc_arguments* arguments,
+                            const estoc_run_options* options) {
   return guarded([&] {
     const estoc::Artifact& value = required(artifact, "artifact").value;
     value.kernel().run(*required(arguments, "arguments").value, value,
-                       options_of(stream, workspace, workspace_bytes));
+                       run_options(options_from(options)));
   });
 }
 
 estoc_status estoc_bind(const estoc_artifact* artifact, const estoc_arguments* arguments,
                         void* stream, void* workspace, size_t workspace_bytes,
                         estoc_launch** launch) {
+  const estoc_run_options options = options_of(stream, workspace, workspace_bytes);
+  return estoc_bind_with(artifact, arguments, &options, launch);
+}
+
+estoc_status estoc_bind_with(const estoc_artifact* artifact, const estoc_arguments* arguments,
+                             const estoc_run_options* options, estoc_launch** launch) {
   return guarded([&] {
     const estoc::Artifact& value = required(artifact, "artifact").value;
     give(launch, "launch", [&] {
       return value.kernel().bind(*required(arguments, "arguments").value, value,
-                                 options_of(stream, workspace, workspace_bytes));
+                                 run_options(options_from(options)));
     });
   });
 }

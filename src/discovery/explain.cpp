@@ -7,6 +7,7 @@
 #include "discovery/guard.h"
 #include "discovery/matching.h"
 #include "discovery/ranking.h"
+#include "discovery/unanswered.h"
 
 namespace estoc {
 namespace {
@@ -64,7 +65,38 @@ Explanation explain_class(const ClassEntry& entry, const Question& question,
   return explanation;
 }
 
+/// Whether the class's reason says something of the arguments. Those for other operations and
+/// devices are of no interest to somebody who wants a kernel for this one.
+bool is_telling(const ClassEntry& entry, const Question& question, const KernelQuery& query) {
+  std::vector<DiscoveryFailure> failures;
+  bool telling = true;
+  ask_guarded(entry, failures, [&] {
+    const KernelClass& kernel_class = entry.kernel_class();
+    const bool left_out = query.portable && kernel_class.needs_device();
+    telling = !left_out && is_asked(kernel_class, question);
+  });
+  return telling;
+}
+
 }  // namespace
+
+std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query) {
+  const auto snapshot = discovery::Registry::instance().snapshot();
+  const Question question{arguments, discovery::signature_of(arguments),
+                          discovery::query_target(arguments, query.target)};
+  std::string reasons;
+  for (const auto& entry : snapshot->classes(query.providers)) {
+    if (!is_telling(*entry, question, query)) continue;
+    const Explanation explanation = explain_class(*entry, question, query.filter);
+    if (explanation.status.ok()) continue;
+    reasons += fmt::format("; {}: {}", entry->name(), explanation.status.error());
+  }
+  if (reasons.empty()) {
+    reasons = fmt::format("; no class that was asked has kernels for {} on {}",
+                          operation_name(arguments.operation()), question.target.name());
+  }
+  return "no kernel supports the arguments" + reasons;
+}
 
 std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();

@@ -5,7 +5,7 @@
 #include "discovery/matching.h"
 #include "discovery/problem_key.h"
 #include "discovery/ranking.h"
-#include "estoc/discovery.hpp"
+#include "discovery/unanswered.h"
 
 namespace estoc {
 namespace {
@@ -50,12 +50,8 @@ AnswerCache::Answer ask(const ClassEntries& asked, const Question& question,
   return std::make_shared<const std::vector<Kernel>>(rank(offers, question.target));
 }
 
-}  // namespace
-
-KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
+KernelList find(const Question& question, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  const Question question{arguments, discovery::signature_of(arguments),
-                          discovery::query_target(arguments, query.target)};
   Failures failures;
   const ClassEntries asked = asked_classes(*snapshot, question, query, failures);
   AnswerCache& answers = *snapshot->answers;
@@ -69,6 +65,18 @@ KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& que
     answers.insert(std::move(*key), answer, generation, question.epilogue);
   }
   return KernelList(std::move(answer), std::move(failures));
+}
+
+}  // namespace
+
+KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
+  const Question question{arguments, discovery::signature_of(arguments),
+                          discovery::query_target(arguments, query.target)};
+  KernelList list = find(question, query);
+  if (list.empty()) {
+    list.unanswered_ = std::make_shared<const KernelList::Unanswered>(arguments, query);
+  }
+  return list;
 }
 
 }  // namespace estoc

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <span>
+#include <utility>
 
 #include "core/text.h"
 #include "estoc/problem.hpp"
@@ -18,6 +19,24 @@ using model::TextCursor;
 
 constexpr int kLargestAlignment = 256;
 constexpr std::size_t kMostKeys = 13;
+
+/// The dtype that NumPy and torch call by this name; empty where there is none.
+std::string_view our_name(std::string_view theirs) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNames{
+      {{"float64", "f64"},
+       {"double", "f64"},
+       {"float32", "f32"},
+       {"float", "f32"},
+       {"float16", "f16"},
+       {"half", "f16"},
+       {"bfloat16", "bf16"},
+       {"float8_e4m3fn", "e4m3"},
+       {"int32", "i32"},
+       {"int8", "i8"},
+       {"uint8", "u8"}}};
+  const auto found = std::ranges::find(kNames, theirs, [](const auto& pair) { return pair.first; });
+  return found == kNames.end() ? std::string_view() : found->second;
+}
 
 class ProblemParser {
  public:
@@ -237,6 +256,10 @@ class ProblemParser {
     const std::size_t start = cursor_.position();
     const std::string_view name = cursor_.take_until(":@");
     if (const auto dtype = parse_dtype(name)) return *dtype;
+    if (const std::string_view ours = our_name(name); !ours.empty()) {
+      cursor_.fail_at(start,
+                      fmt::format("expected a dtype, got '{}'; did you mean {}?", name, ours));
+    }
     std::array<std::string_view, kDtypeCount> names;
     std::ranges::transform(all_dtypes(), names.begin(), dtype_name);
     cursor_.fail_word(start, "a dtype", name, names);

@@ -80,10 +80,12 @@ Measure measure(std::span<const std::int64_t> shape, std::span<const std::int64_
   for (std::size_t mode = 0; mode < shape.size(); ++mode) {
     const std::int64_t extent = shape[mode];
     const std::int64_t stride = strides[mode];
+    std::int64_t steps = 0;
     std::int64_t distance = 0;
     found.signs |= extent | stride;
     found.empty |= extent == 0;
-    found.overflow |= __builtin_mul_overflow(extent - 1, stride, &distance);
+    found.overflow |= __builtin_sub_overflow(extent, std::int64_t{1}, &steps);
+    found.overflow |= __builtin_mul_overflow(steps, stride, &distance);
     found.overflow |= __builtin_add_overflow(found.last, distance, &found.last);
     found.overflow |= __builtin_mul_overflow(found.elements, extent, &found.elements);
     if (counts_for_alignment(extent, stride)) found.strides |= static_cast<std::uint64_t>(stride);

@@ -1,6 +1,7 @@
 /* The C interface misused: NULL everywhere, tensors that cannot be, and errors in many threads. */
 #include <limits.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,8 @@ static void test_null(const objects* o, const char* path) {
   refused(estoc_find(NULL, NULL, NULL, 1, &kernel, &n), "arguments");
   refused(estoc_find(o->arguments, NULL, NULL, 1, NULL, &n), "kernels");
   refused(estoc_find(o->arguments, NULL, NULL, 1, &kernel, NULL), "written");
+  refused(estoc_find_first(NULL, NULL, NULL, &kernel), "arguments");
+  refused(estoc_find_first(o->arguments, NULL, NULL, NULL), "kernel");
   refused(estoc_kernel_by_name(NULL, &kernel), "name");
   refused(estoc_kernel_by_name(estoc_kernel_name(o->kernel), NULL), "kernel");
   refused(estoc_kernel_supports(NULL, o->arguments, NULL), "kernel");
@@ -108,6 +111,10 @@ static void test_null(const objects* o, const char* path) {
   refused(estoc_bind(NULL, o->arguments, NULL, NULL, 0, &launch), "artifact");
   refused(estoc_bind(o->artifact, NULL, NULL, NULL, 0, &launch), "arguments");
   refused(estoc_bind(o->artifact, o->arguments, NULL, NULL, 0, NULL), "launch");
+  refused(estoc_gemm_with(&t, &t, NULL, "f32", NULL, &arguments), "out");
+  refused(estoc_run_with(NULL, o->arguments, NULL), "artifact");
+  refused(estoc_run_with(o->artifact, NULL, NULL), "arguments");
+  refused(estoc_bind_with(o->artifact, o->arguments, NULL, NULL), "launch");
   refused(estoc_launch_on(NULL, NULL), "launch");
   expect(n == 77, "no number where a call fails");
   expect(!arguments && !kernel && !artifact && !bundle && !launch, "no object where a call fails");
@@ -123,7 +130,7 @@ static void test_null(const objects* o, const char* path) {
 static void test_tensors(void) {
   const estoc_tensor good = tensor(a), fine = tensor(out);
   const int64_t huge[] = {INT64_MAX / 2, INT64_MAX / 2, INT64_MAX / 2};
-  const int64_t negative[] = {-4, 4};
+  const int64_t negative[] = {-4, 4}, least[] = {INT64_MIN, 4};
   estoc_arguments* none = NULL;
   estoc_tensor bad = good;
   bad.rank = 7;
@@ -143,15 +150,113 @@ static void test_tensors(void) {
   bad.rank = 2;
   bad.shape = negative;
   expect(estoc_gemm(&bad, &good, &fine, "f32", &none) == ESTOC_ERROR_VALUE, "a negative extent");
+  bad.shape = least;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.shape");
+  bad.strides = least;
+  refused(estoc_gemm(&good, &bad, &fine, "f32", &none), "B");
   bad = good;
   bad.device = -2;
-  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "device");
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.device");
   bad.device = 100000;
   expect(estoc_gemm(&bad, &good, &fine, "f32", &none) != ESTOC_OK, "operands on two devices");
   bad = good;
   bad.dtype = NULL;
   refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.dtype");
+  const int64_t backwards[] = {-4, 1}, odd[] = {4, 1};
+  bad = good;
+  bad.strides = backwards;
+  refused(estoc_gemm(&bad, &good, &fine, "f32", &none), "A.strides");
+  refused(estoc_gemm(&good, &bad, &fine, "f32", &none), "B.strides");
+  refused(estoc_gemm(&good, &good, &bad, "f32", &none), "out.strides");
+  bad.data = NULL;
+  refused(estoc_gemm(&good, &bad, &fine, "f32", &none), "B.strides");
+  bad = good;
+  bad.strides = odd;
+  bad.data = (char*)bad.data + 1;
+  refused(estoc_gemm(&good, &bad, &fine, "f32", &none), "B");
   expect(none == NULL, "no arguments from bad tensors");
+}
+
+/* What estoc_gemm_with refuses, and the word that says why. */
+static void refused_options(const estoc_gemm_options* options, const char* word) {
+  const estoc_tensor t = tensor(a), fine = tensor(out);
+  estoc_arguments* none = NULL;
+  refused(estoc_gemm_with(&t, &t, &fine, "f32", options, &none), word);
+  expect(none == NULL, "no arguments from bad options");
+}
+
+static void test_gemm_options(void) {
+  const estoc_gemm_options none = {sizeof(none), NULL, NULL, 0, NULL};
+  const estoc_tensor bias = tensor(b);
+  estoc_operand operands[2] = {{"bias", &bias, 0, NULL}, {"alpha", NULL, 0.5, NULL}};
+  estoc_gemm_options bad = none;
+  bad.size = 0;
+  refused_options(&bad, "options.size");
+  bad.size = offsetof(estoc_gemm_options, epilogue) + 1; /* half a pointer */
+  refused_options(&bad, "options.size");
+  bad = none;
+  bad.epilogue = "D = nonsense(accum)";
+  refused_options(&bad, "nonsense");
+  bad.epilogue = "D = alpha * accum + bias";
+  refused_options(&bad, "alpha");
+  bad.operand_count = 2;
+  refused_options(&bad, "options.operands");
+  bad.operands = operands;
+  operands[0].name = NULL;
+  refused_options(&bad, "name");
+  operands[0].name = "bios";
+  refused_options(&bad, "bios");
+  operands[0].name = "bias";
+  operands[1].dtype = "f31";
+  const estoc_tensor t = tensor(a), fine = tensor(out);
+  estoc_arguments* arguments = NULL;
+  expect(estoc_gemm_with(&t, &t, &fine, "f32", &bad, &arguments) == ESTOC_ERROR_TYPE &&
+             strstr(estoc_last_error(), "alpha.dtype") != NULL,
+         "a number of no dtype");
+  bad.epilogue = NULL;
+  refused_options(&bad, "options.epilogue");
+  bad = none;
+  bad.controls = "deterministic=2";
+  refused_options(&bad, "options.controls: in 'gemm deterministic=2'");
+  bad.controls = "m=4";
+  refused_options(&bad, "options.controls");
+  bad.controls = "a=f32 deterministic=1";
+  refused_options(&bad, "options.controls");
+}
+
+/* Options of a newer header: what this library does not know must be 0. */
+static void test_sizes(const objects* o) {
+  struct {
+    estoc_run_options known;
+    int64_t later[4];
+  } options;
+  memset(&options, 0, sizeof(options));
+  options.known.size = sizeof(options);
+  const estoc_run_options* const given = &options.known;
+  expect(estoc_run_with(o->artifact, o->arguments, given) == ESTOC_OK, "a newer program");
+  options.later[3] = 1;
+  expect(estoc_run_with(o->artifact, o->arguments, given) == ESTOC_ERROR_UNSUPPORTED &&
+             strstr(estoc_last_error(), "options.size") != NULL,
+         "a newer program's wish");
+  options.known.size = sizeof(size_t);
+  options.known.workspace_bytes = 7; /* behind the stated size */
+  expect(estoc_run_with(o->artifact, o->arguments, given) == ESTOC_OK, "an older program");
+}
+
+/* Every call that takes a kernel and arguments, with arguments of another operation. */
+static void test_other_operation(const objects* o) {
+  estoc_arguments* other = NULL;
+  estoc_launch* launch = NULL;
+  size_t n = 77;
+  expect(estoc_problem("elementwise op=relu shape=4 a=f32", -1, &other) == ESTOC_OK, "a problem");
+  expect(estoc_kernel_supports(o->kernel, other, NULL) == ESTOC_ERROR_UNSUPPORTED, "no support");
+  expect(estoc_workspace_size(o->artifact, other, &n) == ESTOC_ERROR_UNSUPPORTED && n == 77,
+         "no size of a workspace");
+  expect(estoc_run(o->artifact, other, NULL, NULL, 0) == ESTOC_ERROR_UNSUPPORTED, "no run");
+  expect(estoc_bind(o->artifact, other, NULL, NULL, 0, &launch) == ESTOC_ERROR_UNSUPPORTED,
+         "no bind");
+  expect(launch == NULL, "no launch");
+  estoc_arguments_free(other);
 }
 
 static void test_described(void) {
@@ -168,6 +273,10 @@ static void test_described(void) {
   expect(estoc_find(described, NULL, "sm_1", 3, kernels, &found) == ESTOC_ERROR_VALUE,
          "a target that is none");
   expect(estoc_find(described, NULL, NULL, 1, kernels, &found) == ESTOC_OK && found == 1, "one");
+  expect(estoc_find_first(described, "class=nope*", NULL, &kernels[1]) == ESTOC_ERROR_UNSUPPORTED &&
+             strstr(estoc_last_error(), "filter: expected a kernel that passes") != NULL,
+         "why there is no first kernel");
+  expect(kernels[1] == NULL, "no kernel where there is none");
   expect(estoc_compile(kernels[0], "cpu", &artifact) == ESTOC_OK, "compiling needs no data");
   expect(estoc_run(artifact, described, NULL, NULL, 0) != ESTOC_OK, "running does");
   estoc_artifact_free(artifact);
@@ -212,6 +321,9 @@ int main(int argc, char** argv) {
   const objects made = make_objects(path);
   test_null(&made, path);
   test_tensors();
+  test_gemm_options();
+  test_sizes(&made);
+  test_other_operation(&made);
   test_described();
   test_threads();
   free_objects(&made);

@@ -9,9 +9,10 @@ import unittest
 
 EXECUTABLE = "estoc"
 SANITIZED = os.environ.get("ESTOC_TEST_SANITIZED") == "1"
-DATA = pathlib.Path(__file__).resolve().parents[2] / "examples" / "data"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = ROOT / "examples" / "data"
 
-OK, WRONG, USAGE, NOT_FOUND, FILE, EXECUTION, MEMORY, CANCELLED = range(8)
+OK, WRONG, USAGE, NOT_FOUND, FILE, EXECUTION, MEMORY = range(7)
 
 
 class CliTest(unittest.TestCase):

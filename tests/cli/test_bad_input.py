@@ -191,6 +191,15 @@ class OperandFiles(CliTest):
             file("dtype.safetensors", '{"x":' + tensor.replace("F32", "C64") + "}"), "C64"
         )
 
+    def test_hints_fit_the_file(self):
+        data = npy_header(">f4", (4, 4)) + b"\0" * 64
+        big = self.write("big.npy", data)
+        run = ["run", "gemm n=4", "--a"]
+        self.fails(FILE, *run, big, hint=["newbyteorder"])
+        message = self.fails(FILE, *run, self.write("short.npy", data[:-1].replace(b">", b"<")))
+        self.assertNotIn("hint", message)
+        self.fails(FILE, *run, "none.npy", hint=["FILE.npy or FILE.safetensors:TENSOR"])
+
     def test_missing_tensor(self):
         write_safetensors(
             self.path("m.safetensors"),
@@ -200,7 +209,8 @@ class OperandFiles(CliTest):
         self.unreadable("m.safetensors", "m.safetensors")
 
     def test_problem_file(self):
-        self.fails(FILE, "bench", "@nothing.txt", says=["nothing.txt"])
+        self.fails(FILE, "bench", "@nothing.txt",
+                   says=["cannot read 'nothing.txt': No such file"])
         self.fails(FILE, "bench", f"@{self.folder}")
         (self.folder / "blank.txt").write_text("# nothing\n")
         self.fails(USAGE, "bench", "@blank.txt", says=["blank.txt"])
@@ -237,7 +247,10 @@ class OutputFiles(CliTest):
         if mounted.returncode != 0:
             self.skipTest("cannot mount a small file system")
         self.addCleanup(subprocess.run, ["umount", str(disk)], check=True)
-        result = self.estoc("run", "gemm m=1024 n=1024 k=1 a=f32", "--out", "disk/out.npy")
+        problem = "gemm m=1024 n=1024 k=1 a=f32"
+        result = self.estoc("run", problem, "--check", "--out", "disk/out.npy")
         self.assertEqual(result.returncode, FILE)
+        self.assertIn("check    ok", result.stdout)
+        self.assertNotIn("output", result.stdout)
         self.assertIn("disk/out.npy", result.stderr)
         self.assertEqual(os.listdir(disk), [])

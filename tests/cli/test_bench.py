@@ -9,7 +9,7 @@ import time
 import xml.etree.ElementTree
 
 import harness
-from harness import CANCELLED, FILE, NOT_FOUND, OK, USAGE, CliTest
+from harness import FILE, NOT_FOUND, OK, USAGE, CliTest
 
 GEMM = "gemm m=33 n=17 k=64 a=f32"
 CPU = ["--target", "cpu"]
@@ -77,7 +77,14 @@ class Bench(CliTest):
         self.assertTrue(answer["device"])
         for name in ("commit", "driver", "nvrtc", "cublaslt", "clock_hz"):
             self.assertIn(name, answer)
+        for name in ("sm_clock_mhz", "watts", "celsius"):
+            self.assertIsNone(answer[name], "a host's is not known")
         self.assertRegex(answer["commit"] or "0000000", r"^[0-9a-f]{7,}(-dirty)?$")
+
+    def test_against_a_provider_without_kernels(self):
+        result = self.estoc("bench", GEMM, *CPU, "--rounds", "1", "--against", "cublaslt")
+        self.assertEqual(result.returncode, OK)
+        self.assertIn("warning: --against cublaslt: no kernel", result.stderr)
 
     def test_against(self):
         """The provider's kernels take part, each once, also beside kernels that are named."""
@@ -218,7 +225,7 @@ class Resume(CliTest):
                 break
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
-        self.assertEqual(process.returncode, CANCELLED)
+        self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(self.files(), ["p.txt", "state"])
         lines = state.read_text().splitlines()
         done = [json.loads(line) for line in lines][1:]

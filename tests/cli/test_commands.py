@@ -1,6 +1,8 @@
 """Commands devices, list, find, explain, completion, help: what they print, and where."""
 
 import json
+import os
+import re
 import subprocess
 
 import harness
@@ -17,7 +19,7 @@ class Help(CliTest):
         text = self.ok("--help")
         for word in ["devices", "list", "find", "explain", "run", "bench", "completion"]:
             self.assertIn(word, text)
-        for status in range(8):
+        for status in range(7):
             self.assertIn(f"{status} ", text[text.index("Exit status") :])
 
     def test_every_command_has_examples(self):
@@ -27,13 +29,65 @@ class Help(CliTest):
             self.assertIn(f"estoc {command}", text[text.index("Examples:") :])
 
     def test_usage_errors(self):
-        self.fails(USAGE, hint=["estoc --help"])
+        self.fails(USAGE, says=["a command is required"], hint=["estoc --help"])
+        self.fails(USAGE, "cache", says=["a command is required"])
         self.fails(USAGE, "fnid", says=["fnid"], hint=["find"])
         self.fails(USAGE, "list", "--nonsense", says=["--nonsense"], hint=["estoc list --help"])
+        self.fails(USAGE, "list", "--targt", "cpu", says=["--targt"], hint=["--target"])
+        self.fails(USAGE, "find", "gemm", "m=8", "n=8", says=["m=8 n=8"], hint=["in quotes"])
         self.fails(USAGE, "find", says=["problem"], hint=["estoc find --help"])
         self.fails(USAGE, "run", GEMM, "--repeat", "0", says=["--repeat"])
         self.fails(USAGE, "run", GEMM, "--seed", "x", says=["--seed"])
         self.fails(USAGE, "list", "--limit", "-1", says=["--limit"])
+
+
+class Log(CliTest):
+    def estoc_in(self, **environment):
+        """Asks what the cache holds, with an environment that the log has to say something of."""
+        return self.estoc("cache", "list", env={**os.environ, **environment})
+
+    def test_warnings_are_shown(self):
+        result = self.estoc_in(ESTOC_CACHE_DIR=self.path("c"), ESTOC_CACHE_LIMIT="abc")
+        self.assertEqual(result.returncode, OK)
+        self.assertRegex(result.stderr, "^warning: ESTOC_CACHE_LIMIT: expected a size .*'abc'")
+
+    def test_level(self):
+        quiet = {"ESTOC_CACHE_DIR": self.path("c"), "ESTOC_CACHE_LIMIT": "abc"}
+        self.assertEqual(self.estoc_in(**quiet, ESTOC_LOG="error").stderr, "")
+        result = self.estoc("--log", "error", "cache", "list", env={**os.environ, **quiet})
+        self.assertEqual(result.stderr, "")
+        self.fails(USAGE, "list", "--count", "--log", "loud", says=["--log", "loud"])
+        result = self.estoc_in(ESTOC_LOG="loud")
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn("loud", result.stderr)
+
+
+class Targets(CliTest):
+    def test_suggestions_are_what_gpus_are(self):
+        for name in ("sm90", "SM_90A", "sm-90a"):
+            self.fails(USAGE, "list", "--target", name, says=[name], hint=["did you mean sm_90a?"])
+
+    def test_a_provider_of_gpus_without_a_gpu(self):
+        if len(self.json("devices")["devices"]) > 1:
+            self.skipTest("there is a GPU")
+        self.fails(NOT_FOUND, "find", GEMM, "--provider", "cuda", hint=["--target sm_90a"])
+
+
+class Documents(CliTest):
+    """What docs/kernels_and_filters.md shows is there."""
+
+    def blocks(self, kind):
+        text = (harness.ROOT / "docs" / "kernels_and_filters.md").read_text()
+        found = re.findall(rf"^```text {kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        return [line for block in found for line in block.splitlines()]
+
+    def test_names(self):
+        for name in self.blocks("name"):
+            self.assertEqual(self.ok("list", "--count", "--filter", f"name={name}"), "1\n")
+
+    def test_filters(self):
+        for terms in self.blocks("filter"):
+            self.assertGreater(int(self.ok("list", "--count", "--filter", terms)), 0, terms)
 
 
 class Devices(CliTest):

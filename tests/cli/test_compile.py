@@ -83,6 +83,18 @@ class Artifacts(Compile):
                    says=["not compiled from text"])
 
 
+    def test_the_disassembler_is_looked_for_first(self):
+        """Without it nothing is compiled and nothing written, whatever else was asked for."""
+        if os.path.exists("/usr/local/cuda/bin/nvdisasm"):
+            self.skipTest("the CUDA toolkit is in its usual place")
+        result = self.estoc("compile", CUDA, "--target", "sm_90a", "--emit", "ptx,sass", "-o",
+                            "k.estoc", env={**os.environ, "PATH": str(self.folder)})
+        self.assertEqual((result.returncode, result.stdout), (NOT_FOUND, ""))
+        self.assertIn("nvdisasm was not found", result.stderr)
+        self.assertEqual([name for name in self.files() if name.endswith((".estoc", ".ptx"))], [])
+        self.assertEqual(self.json("cache", "list"), [])
+
+
 class Cuda(Compile):
     def test_bytes_do_not_depend_on_the_cache__needs_nvrtc(self):
         self.needs_nvrtc()
@@ -121,7 +133,7 @@ class Cuda(Compile):
         self.assertIn("damaged", self.ok("cache", "list"))
         self.ok("cache", "verify")
         self.assertEqual(len(self.json("cache", "list")), 1)
-        self.assertEqual(self.ok("cache", "prune", "--to", "1K"), "1 kernels removed\n")
+        self.assertEqual(self.ok("cache", "prune", "--to", "1K"), "1 kernel removed\n")
 
 
 class Cache(Compile):
@@ -135,7 +147,7 @@ class Cache(Compile):
 
     def test_bad_input(self):
         self.ok("cache", "list")
-        self.fails(USAGE, "cache", says=["subcommand"])
+        self.fails(USAGE, "cache", says=["a command is required"])
         self.fails(USAGE, "cache", "prune", "--to", "lots", says=["lots"])
 
 

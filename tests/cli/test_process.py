@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import harness
-from harness import CANCELLED, OK, CliTest
+from harness import OK, CliTest
 from tensor_files import read_npy
 
 LARGE = "gemm m=8192 n=8192 k=2048 a=f32"
@@ -34,7 +34,7 @@ class Interrupts(CliTest):
         time.sleep(delay)
         process.send_signal(number)
         output, error = process.communicate(timeout=60)
-        self.assertEqual((process.returncode, output), (CANCELLED, b""), error)
+        self.assertEqual((process.returncode, output), (-number, b""), error)
         self.assertEqual(error, b"error: cancelled\n")
         self.assertEqual(self.files(), [])
 
@@ -51,13 +51,51 @@ class Interrupts(CliTest):
                 time.sleep(0.0005)
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=60)
-            if process.returncode == CANCELLED:
+            if process.returncode == -signal.SIGINT:
                 caught += 1
                 self.assertEqual(self.files(), [])
             for name in self.files():
                 self.assertEqual(name, "out.npy")
                 os.remove(self.path(name))
         self.assertGreater(caught, 0, "no process was caught while it saved")
+
+
+    def test_a_loop_of_the_shell_ends_too(self):
+        """Bash goes on with the next turn where a program has dealt with Ctrl-C itself."""
+        script = (
+            f"for i in 1 2 3; do echo turn $i; {harness.EXECUTABLE} run '{LARGE}' --target cpu"
+            " --threads 1; echo \"status $?\"; done"
+        )
+        shell = subprocess.Popen(
+            ["bash", "-c", script],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        time.sleep(0.5)
+        os.killpg(shell.pid, signal.SIGINT)
+        output, error = shell.communicate(timeout=60)
+        self.assertEqual(shell.returncode, -signal.SIGINT, error)
+        self.assertEqual((output, error), (b"turn 1\n", b"error: cancelled\n"))
+
+    def test_a_shell_sees_the_signal(self):
+        command = f"{harness.EXECUTABLE} run '{LARGE}' --target cpu --threads 1 & sleep 0.5;"
+        command += " kill -TERM $!; wait $!; echo $?"
+        shell = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60)
+        self.assertIn(b"143\n", shell.stdout)
+
+    def test_ignored_signals_stay_ignored(self):
+        """As under nohup: the command goes on when the terminal hangs up."""
+        process = self.start(
+            "run", SAVING, "--target", "cpu",
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+        )
+        time.sleep(0.1)
+        process.send_signal(signal.SIGHUP)
+        output, error = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, error), (OK, b""))
+        self.assertIn(b"kernel", output)
 
 
 class Pipes(CliTest):

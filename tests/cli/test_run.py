@@ -39,6 +39,37 @@ class Run(CliTest):
         return answer["problem"]
 
 
+class RandomOperands(Run):
+    def test_they_are_named(self):
+        text = self.ok("run", "gemm m=3 n=5 k=7 a=f32", "--seed", "7", "--out", "c.npy")
+        self.assertIn("random   A, B (seed 7)\n", text)
+        self.assertIn("random   B (seed 0)\n", self.ok("run", "gemm n=3", "--a", "c.npy"))
+        self.assertNotIn("random", self.ok("run", "gemm m=3 n=5 k=7 a=f32"))
+        self.write_operands()
+        self.assertEqual(self.json("run", "gemm", "--a", "a.npy", "--b", "b.npy")["random"], [])
+        self.assertEqual(self.json("run", "gemm n=3", "--a", "a.npy")["random"], ["B"])
+        answer = self.json("run", "elementwise op=relu", "--a", "a.npy")
+        self.assertEqual(answer["random"], [])
+
+    def test_a_forgotten_file_saves_nothing(self):
+        self.write_operands()
+        run = ["run", "gemm n=7", "--a", "a.npy", "--out", "y.npy"]
+        self.fails(USAGE, *run, says=["B: expected a file"], hint=["--random"])
+        self.ok(*run, "--random")
+        self.assertIn("y.npy", self.files())
+
+    def test_epilogues(self):
+        self.write_operands()
+        files = ["--a", "a.npy", "--b", "b.npy", "--epilogue", "D = accum + bias; amax = absmax(D)"]
+        run = ["run", "gemm bias=f32:row amax=f32:scalar", *files]
+        self.assertEqual(self.json(*run)["random"], ["bias"])
+        self.fails(USAGE, *run, "--aux-out", "amax=amax.npy", says=["bias"])
+        self.ok(*run, "--aux-out", "amax=amax.npy", "--random")
+
+    def test_without_any_file_all_is_meant_to_be_random(self):
+        self.ok("run", "gemm m=3 n=5 k=7 a=f32", "--out", "c.npy")
+
+
 class Files(Run):
     def test_everything_from_files(self):
         self.write_operands()

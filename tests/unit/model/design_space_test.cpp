@@ -8,7 +8,7 @@ namespace {
 
 using Space = std::shared_ptr<const DesignSpace>;
 
-/// A small copy of the space that docs/kernels_and_filters.md shows a name of.
+/// A small space with a dimension of every role of a GEMM.
 DesignSpace::Builder& add_gemm_dimensions(DesignSpace::Builder& builder) {
   const std::array<int, 2> swizzles{1, 8};
   return builder.dtypes(Role::a_dtype, {Dtype::f16, Dtype::bf16})

@@ -129,7 +129,10 @@ TEST(ProblemParse, RefusesMissingAndMalformedValues) {
 TEST(ProblemParse, RefusesUnknownDtypesAndLayouts) {
   EXPECT_EQ(complaint("gemm m=1 a=bf17"),
             "problem, column 12: expected a dtype, got 'bf17'; did you mean bf16?");
-  EXPECT_EQ(complaint("gemm acc=float32"), "problem, column 10: expected a dtype, got 'float32'");
+  EXPECT_EQ(complaint("gemm m=1 a=float32:t"),
+            "problem, column 12: expected a dtype, got 'float32'; did you mean f32?");
+  EXPECT_EQ(complaint("gemm acc=float32"),
+            "problem, column 10: expected a dtype, got 'float32'; did you mean f32?");
   EXPECT_EQ(complaint("gemm a=bf16:x"),
             "problem, column 13: expected a layout, t, n or strides such as [128,1], got 'x'");
   EXPECT_EQ(complaint("gemm a=bf16:"),

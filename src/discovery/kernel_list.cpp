@@ -1,0 +1,43 @@
+// Lists of kernels that are empty: what they were asked, and why there is no answer.
+#include <fmt/format.h>
+
+#include "discovery/unanswered.h"
+#include "estoc/arguments.hpp"
+
+namespace estoc {
+namespace {
+
+std::shared_ptr<const RuntimeArguments> copy_of(const RuntimeArguments& arguments) {
+  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments))
+    return std::make_shared<const GemmArguments>(*gemm);
+  if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments))
+    return std::make_shared<const ElementwiseArguments>(*elementwise);
+  return nullptr;
+}
+
+}  // namespace
+
+KernelList::Unanswered::Unanswered(const RuntimeArguments& asked, const KernelQuery& asked_by) {
+  if (asked_by.filter.accepts_all()) arguments = copy_of(asked);
+  if (arguments != nullptr) {
+    query = asked_by;
+  } else {
+    known = why_none(asked, asked_by);
+  }
+}
+
+std::string KernelList::Unanswered::reasons() const {
+  return arguments != nullptr ? why_none(*arguments, query) : known;
+}
+
+std::string KernelList::why_empty() const {
+  if (!empty()) return {};
+  return unanswered_ != nullptr ? unanswered_->reasons() : "the list has no kernels";
+}
+
+void KernelList::refuse(std::size_t index) const {
+  if (empty()) throw Error(ErrorKind::unsupported, why_empty());
+  throw Error(ErrorKind::value, fmt::format("index: expected less than {}, got {}", size(), index));
+}
+
+}  // namespace estoc

@@ -1,0 +1,26 @@
+// What an empty list of kernels was asked.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "estoc/discovery.hpp"
+
+namespace estoc {
+
+/// Why no kernel carries out the arguments, by the classes of the query that are of the operation
+/// and the target.
+std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query);
+
+/// A question without an answer. Reasons are found when somebody asks for them; where the question
+/// has a filter, which may not outlive the search, at once.
+struct KernelList::Unanswered {
+  Unanswered(const RuntimeArguments& asked, const KernelQuery& asked_by);
+  std::string reasons() const;
+
+  std::shared_ptr<const RuntimeArguments> arguments;  ///< null: `known` has the reasons
+  KernelQuery query;
+  std::string known;
+};
+
+}  // namespace estoc
