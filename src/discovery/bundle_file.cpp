@@ -188,6 +188,13 @@ void check_header(std::string_view bytes) {
   if (core::hash(bytes.substr(kHeaderBytes)) != stated) fail("it is damaged or truncated");
 }
 
+/// Ours are five deep; others may be as deep as they are long, and take a hundred times their size.
+bool check_depth(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
+  constexpr int kMostDepth = 16;
+  if (depth > kMostDepth) fail("its manifest is malformed: it is nested too deeply");
+  return true;
+}
+
 }  // namespace
 
 std::string encode(const StoredBundle& bundle) {
@@ -218,7 +225,7 @@ StoredBundle decode(std::string_view bytes) {
       bytes.substr(std::min(aligned(kHeaderBytes + length), bytes.size()));
   StoredBundle bundle;
   try {
-    const Json manifest = Json::parse(bytes.substr(kHeaderBytes, length));
+    const Json manifest = Json::parse(bytes.substr(kHeaderBytes, length), check_depth);
     for (const Json& json : manifest.at("artifacts"))
       bundle.artifacts.push_back(artifact_of(json, code));
     for (const Json& json : manifest.at("rules"))

@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr int kSchema = 1;
+constexpr int kSchema = 2;
 constexpr std::array<std::string_view, 2> kCodes{".cubin", ".so"};
 constexpr std::string_view kRecord = ".json";
 // Half an entry or a temporary older than this belongs to a process that is gone.
@@ -124,23 +124,39 @@ std::string checksum(std::string_view bytes) {
   return core::hash(bytes).hex();
 }
 
-std::string record_text(const CacheEntry& entry) {
+std::string dump(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string record_text(const std::string& key, const CacheEntry& entry) {
   const KernelResources& r = entry.resources;
-  return Json{{"schema", kSchema},
-              {"kernel", entry.kernel},
-              {"target", entry.target},
-              {"compiler", entry.compiler},
-              {"format", entry.format},
-              {"registers", r.registers},
-              {"shared_bytes", r.shared_bytes},
-              {"stack_bytes", r.stack_bytes},
-              {"spill_store_bytes", r.spill_store_bytes},
-              {"spill_load_bytes", r.spill_load_bytes},
-              {"barriers", r.barriers},
-              {"log", entry.log},
-              {"cubin_bytes", entry.cubin.size()},
-              {"cubin_hash", checksum(entry.cubin)}}
-      .dump(1, ' ', false, Json::error_handler_t::replace);
+  Json json{{"schema", kSchema},
+            {"key", key},
+            {"kernel", entry.kernel},
+            {"target", entry.target},
+            {"compiler", entry.compiler},
+            {"format", entry.format},
+            {"registers", r.registers},
+            {"shared_bytes", r.shared_bytes},
+            {"stack_bytes", r.stack_bytes},
+            {"spill_store_bytes", r.spill_store_bytes},
+            {"spill_load_bytes", r.spill_load_bytes},
+            {"barriers", r.barriers},
+            {"log", entry.log},
+            {"cubin_bytes", entry.cubin.size()},
+            {"cubin_hash", checksum(entry.cubin)}};
+  json["record_hash"] = checksum(dump(json));
+  return dump(json);
+}
+
+/// True for the record of that key as it was written.
+bool is_whole(Json json, const std::string& key) {
+  if (json.at("schema").get<int>() != kSchema || json.at("key").get<std::string>() != key) {
+    return false;
+  }
+  const auto stated = json.at("record_hash").get<std::string>();
+  json.erase("record_hash");
+  return checksum(dump(json)) == stated;
 }
 
 // Throws what nlohmann throws when a field is missing or of another type.
@@ -230,7 +246,7 @@ std::int64_t DiskCache::size_of_entry(const std::string& key) const {
 std::optional<CacheEntry> DiskCache::read(const std::string& key) const {
   try {
     const Json json = Json::parse(core::read_file(file(key, kRecord)));
-    if (json.at("schema").get<int>() != kSchema) return std::nullopt;
+    if (!is_whole(json, key)) return std::nullopt;
     CacheEntry entry = parse_record(json);
     entry.cubin = core::read_file(file(key, "." + entry.format));
     if (checksum(entry.cubin) != json.at("cubin_hash").get<std::string>()) return std::nullopt;
@@ -268,7 +284,7 @@ std::optional<CacheEntry> DiskCache::find(const core::Hash128& content,
 void DiskCache::store(const core::Hash128& content, const CacheEntry& entry) const {
   if (!usable()) return;
   const std::string key = fmt::format("{}-{}", content.hex(), entry.compiler);
-  const std::string text = record_text(entry);
+  const std::string text = record_text(key, entry);
   try {
     // Without it, on a file system that has no locks, cleaning spares what is young.
     const FolderLock lock(folder_, LOCK_SH, kLockPatience);

@@ -40,8 +40,8 @@ struct CacheListing {
 /// loader opens, and KEY.json.
 ///
 /// KEY is the hash of everything the code depends on but the compiler, then the compiler's name.
-/// Every file is written to a temporary and renamed; the json carries the cubin's hash, so that a
-/// torn, truncated or altered entry is a miss and is written anew. Files that the cache did not
+/// Every file is written to a temporary and renamed; the json carries its own key and hash and that
+/// of the cubin, so that a torn, truncated, altered or misplaced entry is a miss and is written anew. Files that the cache did not
 /// write are never touched. No function throws for the state of the folder: a cache that cannot be
 /// read or written is an empty one, with a log message saying why, and problem().
 class DiskCache {

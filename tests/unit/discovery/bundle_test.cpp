@@ -368,6 +368,15 @@ TEST(BundleFile, RefusesNamesOfMegabytes) {
   EXPECT_LT(std::string(error.what()).size(), 200U);
 }
 
+TEST(BundleFile, RefusesManifestsThatAreNestedDeeply) {
+  for (const std::string& manifest :
+       {std::string(1 << 20, '['), R"({"artifacts":[],"rules":)" + std::string(1000, '[')}) {
+    const Error error = error_of([&] { (void)discovery::decode(file_with(manifest)); });
+    EXPECT_EQ(error.kind(), ErrorKind::value);
+    EXPECT_NE(std::string(error.what()).find("deeply"), std::string::npos) << error.what();
+  }
+}
+
 TEST(BundleFile, RefusesNumbersThatAreNone) {
   auto manifest = [](const std::string& number) {
     return R"({"artifacts":[{"kernel":"k","target":"cpu","abi":"","format":"","compiler":"",)"

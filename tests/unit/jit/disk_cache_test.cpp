@@ -146,14 +146,41 @@ TEST_F(DiskCacheTest, EveryTruncationAndFlippedByteIsAMissAndHeals) {
   EXPECT_TRUE(cache.find(key("a"), "nvrtc-13.0"));
 }
 
+TEST_F(DiskCacheTest, FlippedBitsOfARecordAreMisses) {
+  const DiskCache cache(folder_);
+  cache.store(key("a"), entry("a"));
+  std::ifstream in(file_of("a", ".json"));
+  const std::string whole(std::istreambuf_iterator<char>(in), {});
+  for (std::size_t bit = 0; bit < 8 * whole.size(); bit += 11) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    std::ofstream(file_of("a", ".json")) << flipped;
+    const auto found = cache.find(key("a"), "nvrtc-13.0");
+    // White space may change.
+    EXPECT_TRUE(!found ||
+                (found->resources == entry("a").resources && found->log == entry("a").log))
+        << bit;
+  }
+}
+
+TEST_F(DiskCacheTest, AnEntryUnderAnothersNameIsAMiss) {
+  const DiskCache cache(folder_);
+  cache.store(key("a"), entry("a"));
+  for (const char* suffix : {".cubin", ".json"})
+    fs::copy_file(file_of("a", suffix), file_of("b", suffix));
+  EXPECT_FALSE(cache.find(key("b"), "nvrtc-13.0"));
+  EXPECT_TRUE(cache.find(key("a"), "nvrtc-13.0"));
+  EXPECT_EQ(cache.verify(), 2);
+}
+
 TEST_F(DiskCacheTest, AnEntryOfAnotherSchemaIsAMiss) {
   const DiskCache cache(folder_);
   cache.store(key("a"), entry("a"));
   std::ifstream in(file_of("a", ".json"));
   std::string text(std::istreambuf_iterator<char>(in), {});
-  const auto at = text.find("\"schema\": 1");
+  const auto at = text.find("\"schema\": 2");
   ASSERT_NE(at, std::string::npos);
-  text.replace(at, 11, "\"schema\": 9");
+  text.replace(at, 11, "\"schema\": 1");
   std::ofstream(file_of("a", ".json")) << text;
   EXPECT_FALSE(cache.find(key("a"), "nvrtc-13.0"));
 }
