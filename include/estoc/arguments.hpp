@@ -26,7 +26,7 @@ struct PerformanceControls {
   /// Products of 8-bit floats may be summed with the few bits that tensor cores keep (about 14),
   /// instead of in f32.
   bool fast_accumulation = false;
-  /// Only kernels whose result depends on nothing but their input (no atomics in any order).
+  /// The same input gives the same bits on the same device, whatever runs beside it.
   bool deterministic = false;
   /// Kernels that need more bytes of workspace are left out.
   std::optional<std::int64_t> workspace_limit;

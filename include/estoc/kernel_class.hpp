@@ -22,6 +22,9 @@ struct Knobs {
   Raster raster = Raster::along_m;
   std::int16_t swizzle = 1;  ///< tiles of the other direction taken together
   std::int16_t split = 1;    ///< parts that K is divided into
+  /// Every second tile that is computed in a place takes K backwards, so that bits depend on where
+  /// a tile stands; no kernel does so under deterministic.
+  bool zigzag = false;
   bool operator==(const Knobs&) const = default;
 };
 

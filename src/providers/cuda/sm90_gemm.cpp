@@ -197,7 +197,9 @@ class Sm90Gemm final : public GemmClass {
     if (narrower) config.tma_store = true;
     cost::Design design = sm90_design(config, work);
     design.narrower = narrower;
-    return cost::with_knobs({cost::Family::sm90, work, design, {}}, sm90_knobs(config, work));
+    Knobs knobs = sm90_knobs(config, work);
+    knobs.zigzag = !gemm.controls().deterministic;
+    return cost::with_knobs({cost::Family::sm90, work, design, {}}, knobs);
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
@@ -302,6 +304,7 @@ static_assert(sizeof(Sm90GemmParameters) == {});
     p.group = std::clamp<int>(knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
     p.a_batched = is_batched(*planes.a.view);
     p.b_batched = is_batched(*planes.b.view);
+    p.zigzag = knobs.zigzag && !gemm.controls().deterministic;
     return p;
   }
 
