@@ -5,6 +5,7 @@
 #include "discovery/matching.h"
 #include "discovery/problem_key.h"
 #include "discovery/ranking.h"
+#include "discovery/summation.h"
 #include "estoc/discovery.hpp"
 
 namespace estoc {
@@ -15,22 +16,6 @@ using discovery::ClassEntries;
 using discovery::Origin;
 using discovery::Question;
 using Failures = std::vector<DiscoveryFailure>;
-
-/// The classes whose kernels may answer the query.
-ClassEntries asked_classes(const discovery::Snapshot& snapshot, const Question& question,
-                           const KernelQuery& query, Failures& failures) {
-  ClassEntries asked = snapshot.classes(query.providers);
-  std::erase_if(asked, [&](const auto& entry) {
-    bool left_out = true;
-    ask_guarded(*entry, failures, [&] {
-      const KernelClass& kernel_class = entry->kernel_class();
-      left_out =
-          (query.portable && kernel_class.needs_device()) || !is_asked(kernel_class, question);
-    });
-    return left_out;
-  });
-  return asked;
-}
 
 /// The key to remember the answer by. A filter, and classes from outside, may look at anything.
 std::optional<AnswerCache::Key> key_of(const Question& question, const KernelQuery& query,
@@ -54,16 +39,18 @@ AnswerCache::Answer ask(const ClassEntries& asked, const Question& question,
 
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  const Question question{arguments, discovery::signature_of(arguments),
-                          discovery::query_target(arguments, query.target)};
+  Question question{arguments, discovery::signature_of(arguments),
+                    discovery::query_target(arguments, query.target)};
   Failures failures;
-  const ClassEntries asked = asked_classes(*snapshot, question, query, failures);
+  const ClassEntries asked =
+      discovery::asked_classes(snapshot->classes(query.providers), question, query, failures);
   AnswerCache& answers = *snapshot->answers;
   const std::uint64_t generation = answers.generation();
   auto key = key_of(question, query, asked);
   if (key && failures.empty()) {
     if (auto known = answers.find(*key)) return KernelList(std::move(known));
   }
+  question.summation = discovery::choose_summation(asked, question, query.filter);
   AnswerCache::Answer answer = ask(asked, question, query.filter, failures);
   if (key && failures.empty()) {
     answers.insert(std::move(*key), answer, generation, question.epilogue);

@@ -9,6 +9,7 @@
 #include "discovery/device_target.h"
 #include "discovery/fit.h"
 #include "discovery/kernel_state.h"
+#include "discovery/summation.h"
 
 namespace estoc {
 namespace {
@@ -157,6 +158,10 @@ Status check_beyond_space(const KernelAccess::State& state, const RuntimeArgumen
   Status status = check_target(state.info(), target);
   if (status.ok() && state.epilogue() != nullptr) {
     status = state.info().kernel_class->supports_epilogue(state.point, *state.epilogue(), target);
+  }
+  if (status.ok()) {
+    status =
+        check_promise(*state.info().kernel_class, state.point, state.epilogue().get(), arguments);
   }
   if (!status.ok()) return status;
   return state.info().kernel_class->supports(state.point, arguments, target);

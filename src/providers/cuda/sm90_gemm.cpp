@@ -198,7 +198,7 @@ class Sm90Gemm final : public GemmClass {
     cost::Design design = sm90_design(config, work);
     design.narrower = narrower;
     Knobs knobs = sm90_knobs(config, work);
-    knobs.zigzag = !gemm.controls().deterministic;
+    knobs.zigzag = !gemm.controls().keeps_order();
     return cost::with_knobs({cost::Family::sm90, work, design, {}}, knobs);
   }
 
@@ -218,6 +218,16 @@ class Sm90Gemm final : public GemmClass {
   }
 
  protected:
+  std::string sums_of(const DesignPoint& point) const override {
+    // Each product of an instruction is of 32 bytes of K, whatever the tile.
+    const std::string_view sums = fast_                        ? ", sums of few bits"
+                                  : sm90_config(point).promote ? ", added to f32 every 128 of K"
+                                                               : "";
+    return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)), sums);
+  }
+  bool is_transposed(const DesignPoint& point) const override { return sm90_transposed(point); }
+
   std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
     const Sm90GemmConfig c =
         epilogue != nullptr ? sm90_fused_config(point, *epilogue) : sm90_config(point);
@@ -304,7 +314,7 @@ static_assert(sizeof(Sm90GemmParameters) == {});
     p.group = std::clamp<int>(knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
     p.a_batched = is_batched(*planes.a.view);
     p.b_batched = is_batched(*planes.b.view);
-    p.zigzag = knobs.zigzag && !gemm.controls().deterministic;
+    p.zigzag = knobs.zigzag && !gemm.controls().keeps_order();
     return p;
   }
 
