@@ -46,7 +46,11 @@ class Target {
   bool arch_specific_;
 };
 
-/// Every target Estoc can name: cpu first, then by architecture.
+/// The host and every architecture Estoc knows: cpu first, then by number.
 std::span<const Target> known_targets();
+
+/// Those of `known_targets` that are CUDA architectures: everything from Ampere on that NVRTC 13.0
+/// compiles for.
+std::span<const Target> cuda_targets();
 
 }  // namespace estoc

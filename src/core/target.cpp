@@ -8,9 +8,10 @@ namespace {
 
 constexpr std::array kTargets{
     Target::cpu(),         Target::sm(80),        Target::sm(86),        Target::sm(87),
-    Target::sm(89),        Target::sm(90),        Target::sm(90, true),  Target::sm(100),
-    Target::sm(100, true), Target::sm(103),       Target::sm(103, true), Target::sm(110, true),
-    Target::sm(120),       Target::sm(120, true),
+    Target::sm(88),        Target::sm(89),        Target::sm(90),        Target::sm(90, true),
+    Target::sm(100),       Target::sm(100, true), Target::sm(103),       Target::sm(103, true),
+    Target::sm(110, true), Target::sm(120),       Target::sm(120, true), Target::sm(121),
+    Target::sm(121, true),
 };
 
 }  // namespace
@@ -29,6 +30,10 @@ std::string Target::name() const {
 
 std::span<const Target> known_targets() {
   return kTargets;
+}
+
+std::span<const Target> cuda_targets() {
+  return known_targets().subspan(1);
 }
 
 }  // namespace estoc

@@ -76,5 +76,14 @@ TEST(Target, CpuComesFirstThenArchitecturesInOrder) {
   EXPECT_EQ(Target::sm(90, true).cc(), 90);
 }
 
+TEST(Target, EveryArchitectureOfNvrtc13IsKnown) {
+  for (const char* name :
+       {"sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
+        "sm_103", "sm_103a", "sm_110a", "sm_120", "sm_120a", "sm_121", "sm_121a"}) {
+    EXPECT_NE(Target::parse(name), std::nullopt) << name;
+  }
+  EXPECT_EQ(cuda_targets().size(), known_targets().size() - 1);
+}
+
 }  // namespace
 }  // namespace estoc
