@@ -1,8 +1,10 @@
 // What the virtual driver knows: devices, contexts, memory, streams, and what it last refused.
 #include "driver_state.h"
 
+#include <charconv>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/env.h"
@@ -10,12 +12,23 @@
 namespace estoc::virtual_gpu {
 namespace {
 
+/// Also one that Estoc does not know, such as sm_130, for devices that are newer.
+std::optional<Target> device_named(std::string_view name) {
+  if (const auto target = Target::parse(name)) return target;
+  int cc = 0;
+  const bool sm = name.starts_with("sm_");
+  if (sm) std::from_chars(name.data() + 3, name.data() + name.size(), cc);
+  return cc > 0 ? std::optional(Target::sm(cc)) : std::nullopt;
+}
+
 std::vector<VirtualDevice> described_devices() {
   std::vector<VirtualDevice> devices;
   std::string names = core::env("ESTOC_VIRTUAL_GPU").value_or("sm_90a,sm_90a");
   while (!names.empty()) {
     const std::size_t end = std::min(names.find(','), names.size());
-    if (const auto target = Target::parse(names.substr(0, end))) devices.push_back({*target});
+    if (const auto target = device_named(std::string_view(names).substr(0, end))) {
+      devices.push_back({*target});
+    }
     names.erase(0, end + 1);
   }
   return devices;

@@ -13,6 +13,8 @@ namespace {
 constexpr std::string_view kMagic =
     "\x7f"
     "ELF estoc virtual GPU 1\n";
+// And those of PTX, which begins with a comment.
+constexpr std::string_view kPtxMagic = "// estoc virtual GPU 1\n";
 
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
@@ -24,12 +26,15 @@ std::string_view take_line(std::string_view& text) {
 }  // namespace
 
 std::string write_image(const Image& image) {
-  return fmt::format("{}{}\n{}\n{}", kMagic, image.name, image.target.name(), image.source);
+  return fmt::format("{}{}\n{}\n{}", image.target.is_ptx() ? kPtxMagic : kMagic, image.name,
+                     image.target.name(), image.source);
 }
 
 std::optional<Image> read_image(const char* bytes) {
-  if (std::strncmp(bytes, kMagic.data(), kMagic.size()) != 0) return std::nullopt;
-  std::string_view text(bytes + kMagic.size());
+  const bool ptx = std::strncmp(bytes, kPtxMagic.data(), kPtxMagic.size()) == 0;
+  const std::string_view magic = ptx ? kPtxMagic : kMagic;
+  if (std::strncmp(bytes, magic.data(), magic.size()) != 0) return std::nullopt;
+  std::string_view text(bytes + magic.size());
   Image image;
   image.name = take_line(text);
   const auto target = Target::parse(take_line(text));
@@ -40,6 +45,7 @@ std::optional<Image> read_image(const char* bytes) {
 }
 
 bool runs_on(Target target, Target device) {
+  if (target.is_ptx()) return target.cc() <= device.cc();
   if (target.arch_specific()) return target.cc() == device.cc();
   return target.cc() / 10 == device.cc() / 10 && target.cc() <= device.cc();
 }

@@ -120,8 +120,7 @@ Candidates fitting_kernels(const ClassEntry& entry, const Question& question) {
 bool is_asked(const KernelClass& kernel_class, const Question& question) {
   if (kernel_class.operation() != question.signature.operation) return false;
   if (!check_presence(kernel_class, question.target)) return false;
-  const std::span<const Target> targets = kernel_class.targets();
-  return std::find(targets.begin(), targets.end(), question.target) != targets.end();
+  return covers(kernel_class.targets(), question.target);
 }
 
 ClassEntries asked_classes(ClassEntries classes, const Question& question, const KernelQuery& query,

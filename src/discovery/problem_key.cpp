@@ -84,7 +84,8 @@ std::optional<AnswerCache::Key> problem_key(const Question& question, const Clas
     add(key, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(entry.get())));
   // No address is 0: what follows is no further class.
   add(key, 0);
-  add(key, question.target.cc() * 2 + (question.target.arch_specific() ? 1 : 0));
+  add(key, question.target.cc() * 4 + (question.target.arch_specific() ? 1 : 0) +
+               (question.target.is_ptx() ? 2 : 0));
   key.push_back(question.signature.key());
   add_device(key, question.arguments.device());
   add_controls(key, question.arguments.controls());

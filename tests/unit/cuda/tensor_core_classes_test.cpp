@@ -54,6 +54,11 @@ TEST(TensorCoreClasses, AreThereOnEveryArchitecture) {
     query.target = target;
     query.filter = MetadataFilter::parse("class=sm80_gemm");
     EXPECT_FALSE(get_kernels(*arguments, query).empty()) << target.name();
+    if (target.arch_specific()) continue;
+    query.target = Target::ptx(target.cc());
+    EXPECT_FALSE(get_kernels(*arguments, query).empty()) << query.target->name();
+    query.filter = MetadataFilter::parse("class=sm90_gemm");
+    EXPECT_TRUE(get_kernels(*arguments, query).empty()) << query.target->name();
   }
 }
 
