@@ -159,10 +159,7 @@ Status check_beyond_space(const KernelAccess::State& state, const RuntimeArgumen
   if (status.ok() && state.epilogue() != nullptr) {
     status = state.info().kernel_class->supports_epilogue(state.point, *state.epilogue(), target);
   }
-  if (status.ok()) {
-    status =
-        check_promise(*state.info().kernel_class, state.point, state.epilogue().get(), arguments);
-  }
+  if (status.ok() && needs_summation(arguments)) status = check_promise(state.summation());
   if (!status.ok()) return status;
   return state.info().kernel_class->supports(state.point, arguments, target);
 }

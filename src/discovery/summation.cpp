@@ -29,10 +29,6 @@ struct Standing {
 using Times = std::map<std::string, double>;
 using Standings = std::map<std::string, Standing>;
 
-bool needs_summation(const RuntimeArguments& arguments) {
-  return arguments.operation() == Operation::gemm && arguments.controls().batch_invariant;
-}
-
 /// The shortest time of each order; not finite where no kernel of it has a prediction.
 Times shortest_times(const ClassEntries& asked, const Question& question,
                      const MetadataFilter& filter) {
@@ -120,11 +116,12 @@ void add_rows(Standings& standings, const Times& shortest) {
 
 }  // namespace
 
-Status check_promise(const KernelClass& kernel_class, const DesignPoint& point,
-                     const EpilogueGraph* epilogue, const RuntimeArguments& arguments) {
-  if (!needs_summation(arguments) || !kernel_class.summation(point, epilogue).empty()) {
-    return Status::success();
-  }
+bool needs_summation(const RuntimeArguments& arguments) {
+  return arguments.operation() == Operation::gemm && arguments.controls().batch_invariant;
+}
+
+Status check_promise(const std::string& order) {
+  if (!order.empty()) return Status::success();
   return Status::fail(Reason::controls,
                       "controls.batch_invariant: expected a kernel that promises its order of "
                       "summation, got one that does not");
@@ -132,10 +129,10 @@ Status check_promise(const KernelClass& kernel_class, const DesignPoint& point,
 
 Status check_summation(const KernelClass& kernel_class, const DesignPoint& point,
                        const Question& question) {
-  Status status = check_promise(kernel_class, point, question.epilogue.get(), question.arguments);
-  if (!status.ok() || !question.summation) return status;
+  if (!needs_summation(question.arguments)) return Status::success();
   const std::string order = kernel_class.summation(point, question.epilogue.get());
-  if (order == *question.summation) return status;
+  Status status = check_promise(order);
+  if (!status.ok() || !question.summation || order == *question.summation) return status;
   return Status::fail(
       Reason::controls,
       question.summation->empty()

@@ -8,11 +8,14 @@
 
 namespace estoc::discovery {
 
-/// Success unless the arguments are a batch-invariant GEMM and the kernel promises no order.
-Status check_promise(const KernelClass& kernel_class, const DesignPoint& point,
-                     const EpilogueGraph* epilogue, const RuntimeArguments& arguments);
+/// Whether the arguments are a batch-invariant GEMM.
+bool needs_summation(const RuntimeArguments& arguments);
 
-/// The same, and it must be the question's order where there is one.
+/// Fails for an order that is no promise.
+Status check_promise(const std::string& order);
+
+/// Where the question needs it: the kernel must promise an order, that of the question where there
+/// is one.
 Status check_summation(const KernelClass& kernel_class, const DesignPoint& point,
                        const Question& question);
 
