@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "estoc/device.hpp"
 #include "json.h"
 #include "kernel_choice.h"
 #include "prediction.h"
@@ -37,6 +38,18 @@ struct ExplainOptions {
 /// The reason without a line break, or what is to be said where there is none.
 std::string reason_of(const Status& status) {
   return status ? "" : printable(status.error());
+}
+
+/// Its name and, where a device is newer than Estoc, why it is PTX.
+std::string target_text(Target target) {
+  for (const DeviceInfo& device : cuda_devices()) {
+    if (!target.is_ptx() || device.target != target) continue;
+    return fmt::format(
+        "{}, PTX that the driver compiles further: {} is of compute capability "
+        "{}.{}, which this Estoc does not know",
+        target.name(), Device::cuda(device.index).name(), device.cc / 10, device.cc % 10);
+  }
+  return target.name();
 }
 
 /// A class's answer, with what its first kernel's prediction is made of.
@@ -116,7 +129,7 @@ void explain_kernel(const ExplainOptions& options, const RuntimeArguments& argum
   }
   output.print(labelled_line(output, "problem", Problem::of(arguments).to_string()));
   output.print(labelled_line(output, "kernel", kernel.name()));
-  output.print(labelled_line(output, "target", target.name()));
+  output.print(labelled_line(output, "target", target_text(target)));
   output.print(labelled_line(
       output, "applies", status ? output.styled("yes", Style::good) : "no: " + reason_of(status)));
 }
@@ -138,7 +151,7 @@ Exit explain(const ExplainOptions& options, Context& context) {
   }
   context.output.print(
       labelled_line(context.output, "problem", Problem::of(*arguments).to_string()));
-  context.output.print(labelled_line(context.output, "target", query.target->name()));
+  context.output.print(labelled_line(context.output, "target", target_text(*query.target)));
   context.output.print("\n");
   print_table(context.output, answers);
   return Exit::ok;

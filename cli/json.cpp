@@ -67,7 +67,8 @@ Json to_json(const KernelMetadata& metadata) {
 Json to_json(const Knobs& knobs) {
   return {{"raster", knobs.raster == Knobs::Raster::along_m ? "along_m" : "along_n"},
           {"swizzle", knobs.swizzle},
-          {"split", knobs.split}};
+          {"split", knobs.split},
+          {"zigzag", knobs.zigzag}};
 }
 
 Json to_json(const CheckResult& check) {

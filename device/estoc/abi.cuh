@@ -387,7 +387,7 @@ struct Sm90GemmParameters {
   bool along_n;    ///< group counts columns
   bool a_batched;  ///< A has a batch mode of its own
   bool b_batched;
-  unsigned char pad;
+  bool zigzag;  ///< every second tile of a cluster walks K backwards
 };
 static_assert(sizeof(Sm90GemmParameters) == 3 * 128 + 64);
 

@@ -1,8 +1,10 @@
 // What the virtual driver knows: devices, contexts, memory, streams, and what it last refused.
 #include "driver_state.h"
 
+#include <charconv>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/env.h"
@@ -10,10 +12,19 @@
 namespace estoc::virtual_gpu {
 namespace {
 
+/// Also one that Estoc does not know, such as sm_130, for devices that are newer.
+std::optional<Target> target_named(std::string_view name) {
+  if (const auto target = Target::parse(name)) return target;
+  int cc = 0;
+  const bool sm = name.starts_with("sm_");
+  if (sm) std::from_chars(name.data() + 3, name.data() + name.size(), cc);
+  return cc > 0 ? std::optional(Target::sm(cc)) : std::nullopt;
+}
+
 std::optional<VirtualDevice> described_device(const std::string& text) {
   if (text == "lost") return VirtualDevice{.target = Target::cpu(), .name = {}, .lost = true};
   const std::size_t colon = text.find(':');
-  const auto target = Target::parse(text.substr(0, colon));
+  const auto target = target_named(std::string_view(text).substr(0, colon));
   if (!target) return std::nullopt;
   const bool named = colon != std::string::npos;
   return VirtualDevice{.target = *target,

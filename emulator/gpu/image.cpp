@@ -13,9 +13,11 @@ namespace estoc::virtual_gpu {
 namespace {
 
 constexpr std::string_view kMark = "estoc virtual GPU 2\n";
+// Before the mark of PTX, which begins with a comment.
+constexpr std::string_view kComment = "// ";
 
 // An image begins as a cubin without sections, so that whatever looks at cubins takes it for one.
-std::string head() {
+std::string cubin_head() {
   constexpr Elf64_Half kMachineCuda = 190;
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -30,6 +32,10 @@ std::string head() {
   return bytes.append(kMark);
 }
 
+std::string head(bool ptx) {
+  return ptx ? std::string(kComment).append(kMark) : cubin_head();
+}
+
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = text.find('\n');
   const std::string_view line = text.substr(0, end);
@@ -40,11 +46,13 @@ std::string_view take_line(std::string_view& text) {
 }  // namespace
 
 std::string write_image(const Image& image) {
-  return fmt::format("{}{}\n{}\n{}", head(), image.name, image.target.name(), image.source);
+  return fmt::format("{}{}\n{}\n{}", head(image.target.is_ptx()), image.name, image.target.name(),
+                     image.source);
 }
 
 std::optional<Image> read_image(const char* bytes) {
-  const std::string expected = head();
+  const bool ptx = std::strncmp(bytes, kComment.data(), kComment.size()) == 0;
+  const std::string expected = head(ptx);
   // Byte by byte: other code may be shorter.
   if (!std::equal(expected.begin(), expected.end(), bytes)) return std::nullopt;
   std::string_view text(bytes + expected.size());
@@ -58,6 +66,7 @@ std::optional<Image> read_image(const char* bytes) {
 }
 
 bool runs_on(Target target, Target device) {
+  if (target.is_ptx()) return target.cc() <= device.cc();
   if (target.arch_specific()) return target.cc() == device.cc();
   return target.cc() / 10 == device.cc() / 10 && target.cc() <= device.cc();
 }

@@ -13,7 +13,8 @@ namespace estoc::virtual_gpu {
 
 struct Program {
   Image image;
-  std::string cubin;
+  std::string cubin;  ///< empty for a virtual architecture
+  std::string ptx;
 };
 
 namespace {
@@ -77,7 +78,9 @@ ESTOC_NVRTC_CALL nvrtcCompileProgram(Program* program, int count, const char* co
     if (!target) return kInvalidOption;
     program->image.target = *target;
   }
-  program->cubin = write_image(program->image);
+  const bool ptx = program->image.target.is_ptx();
+  (ptx ? program->ptx : program->cubin) = write_image(program->image);
+  if (!ptx) program->ptx = program->image.source;
   return kSuccess;
 }
 
@@ -101,12 +104,12 @@ ESTOC_NVRTC_CALL nvrtcGetCUBIN(Program* program, char* cubin) {
 }
 
 ESTOC_NVRTC_CALL nvrtcGetPTXSize(Program* program, std::size_t* bytes) {
-  *bytes = program->image.source.size() + 1;
+  *bytes = program->ptx.size() + 1;
   return kSuccess;
 }
 
 ESTOC_NVRTC_CALL nvrtcGetPTX(Program* program, char* ptx) {
-  return copy({program->image.source.c_str(), program->image.source.size() + 1}, ptx);
+  return copy({program->ptx.c_str(), program->ptx.size() + 1}, ptx);
 }
 
 }  // namespace estoc::virtual_gpu

@@ -41,7 +41,7 @@ Status check_kernel(const Kernel& kernel, Target target) {
                                                    metadata.provider));
   }
   const auto& targets = metadata.targets;
-  if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
+  if (!covers(targets, target)) {
     return Status::fail(Reason::target, fmt::format("expected a target of the kernel, such as {}, "
                                                     "got {}",
                                                     targets.front().name(), target.name()));

@@ -26,10 +26,18 @@ struct PerformanceControls {
   /// Products of 8-bit floats may be summed with the few bits that tensor cores keep (about 14),
   /// instead of in f32.
   bool fast_accumulation = false;
-  /// Only kernels whose result depends on nothing but their input (no atomics in any order).
+  /// The same input gives the same bits on the same device, whatever runs beside it.
   bool deterministic = false;
+  /// GEMM: the bits of a row of out depend on that row of A and on B alone, not on M, the row's
+  /// place, the number of multiprocessors or threads. Kernels that cannot promise it are left out,
+  /// and those of one order of summation (KernelClass::summation) are chosen among, which depends
+  /// on N, K, dtypes and what of layouts and alignments is the same for every M.
+  bool batch_invariant = false;
   /// Kernels that need more bytes of workspace are left out.
   std::optional<std::int64_t> workspace_limit;
+
+  /// Whether sums are added up in the same order each time.
+  bool keeps_order() const { return deterministic || batch_invariant; }
 
   bool operator==(const PerformanceControls&) const = default;
 };

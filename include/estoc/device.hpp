@@ -18,7 +18,10 @@ struct DeviceInfo {
   int index = 0;
   std::string name;
   std::string uuid;
-  Target target = Target::cpu();  ///< the architecture-specific one from 9.0 on: sm_90a
+  /// The architecture-specific one from 9.0 on, sm_90a; PTX, compute_121, of a device that is newer
+  /// than every architecture Estoc knows.
+  Target target = Target::cpu();
+  int cc = 0;  ///< ten times the compute capability
   int multiprocessors = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;

@@ -22,6 +22,9 @@ struct Knobs {
   Raster raster = Raster::along_m;
   std::int16_t swizzle = 1;  ///< tiles of the other direction taken together
   std::int16_t split = 1;    ///< parts that K is divided into
+  /// Every second tile that is computed in a place takes K backwards, so that bits depend on where
+  /// a tile stands; no kernel does so under deterministic or batch_invariant.
+  bool zigzag = false;
   bool operator==(const Knobs&) const = default;
 };
 
@@ -149,6 +152,12 @@ class KernelClass {
   /// is left out of get_kernels() without arguments, and asked only for a target of which the
   /// machine has a CUDA device. False by default.
   virtual bool needs_device() const;
+
+  /// How a GEMM kernel adds up an element of out, for PerformanceControls::batch_invariant. Kernels
+  /// of one target that answer alike, of whatever class, give an element the same bits, wherever
+  /// its row stands and whatever else they compute. Empty, as by default, where that cannot be
+  /// promised. `epilogue` is null where out is the accumulator. Must not throw.
+  virtual std::string summation(const DesignPoint& point, const EpilogueGraph* epilogue) const;
 
   /// Conditions beyond the design space: sizes, strides, resources. Must not throw; on failure the
   /// message names operand, expected and got.

@@ -99,25 +99,30 @@ void bind_controls(nb::module_& module) {
       "allow_tf32 : bool\n    f32 operands may be rounded to tf32 before they are multiplied.\n"
       "fast_accumulation : bool\n    Products of 8-bit floats may be summed with the bits that "
       "tensor cores keep.\n"
-      "deterministic : bool\n    Only kernels whose result depends on nothing but their input.\n"
-      "workspace_limit : int, optional\n    Leave out kernels that need more bytes of workspace.")
+      "deterministic : bool\n    The same input gives the same bits on the same device.\n"
+      "workspace_limit : int, optional\n    Leave out kernels that need more bytes of workspace.\n"
+      "batch_invariant : bool\n    GEMM: the bits of a row of out depend on that row of A and on B "
+      "alone.")
       .def(
           "__init__",
           [](PerformanceControls* self, nb::handle allow_tf32, nb::handle fast_accumulation,
-             nb::handle deterministic, nb::handle workspace_limit) {
+             nb::handle deterministic, nb::handle workspace_limit, nb::handle batch_invariant) {
             std::optional<std::int64_t> limit;
             if (!workspace_limit.is_none())
               limit = whole_number(workspace_limit, "workspace_limit");
             new (self) PerformanceControls{truth(allow_tf32, "allow_tf32"),
                                            truth(fast_accumulation, "fast_accumulation"),
-                                           truth(deterministic, "deterministic"), limit};
+                                           truth(deterministic, "deterministic"),
+                                           truth(batch_invariant, "batch_invariant"), limit};
           },
           nb::arg("allow_tf32").none() = false, nb::arg("fast_accumulation").none() = false,
-          nb::arg("deterministic").none() = false, nb::arg("workspace_limit") = nb::none())
+          nb::arg("deterministic").none() = false, nb::arg("workspace_limit") = nb::none(),
+          nb::arg("batch_invariant").none() = false)
       .def_ro("allow_tf32", &PerformanceControls::allow_tf32)
       .def_ro("fast_accumulation", &PerformanceControls::fast_accumulation)
       .def_ro("deterministic", &PerformanceControls::deterministic)
       .def_ro("workspace_limit", &PerformanceControls::workspace_limit)
+      .def_ro("batch_invariant", &PerformanceControls::batch_invariant)
       .def(
           "__eq__",
           [](const PerformanceControls& self, nb::handle other) {
@@ -128,21 +133,24 @@ void bind_controls(nb::module_& module) {
       .def("__hash__",
            [](const PerformanceControls& self) {
              return nb::hash(nb::make_tuple(self.allow_tf32, self.fast_accumulation,
-                                            self.deterministic, self.workspace_limit));
+                                            self.deterministic, self.workspace_limit,
+                                            self.batch_invariant));
            })
       .def("__reduce__",
            [](nb::handle_t<PerformanceControls> self) {
              const auto& controls = nb::cast<const PerformanceControls&>(self);
-             return nb::make_tuple(
-                 self.type(), nb::make_tuple(controls.allow_tf32, controls.fast_accumulation,
-                                             controls.deterministic, controls.workspace_limit));
+             return nb::make_tuple(self.type(),
+                                   nb::make_tuple(controls.allow_tf32, controls.fast_accumulation,
+                                                  controls.deterministic, controls.workspace_limit,
+                                                  controls.batch_invariant));
            })
       .def("__repr__", [](const PerformanceControls& self) {
         return std::string("PerformanceControls(allow_tf32=") +
                (self.allow_tf32 ? "True" : "False") +
                ", fast_accumulation=" + (self.fast_accumulation ? "True" : "False") +
                ", deterministic=" + (self.deterministic ? "True" : "False") + ", workspace_limit=" +
-               (self.workspace_limit ? std::to_string(*self.workspace_limit) : "None") + ")";
+               (self.workspace_limit ? std::to_string(*self.workspace_limit) : "None") +
+               ", batch_invariant=" + (self.batch_invariant ? "True" : "False") + ")";
       });
 }
 

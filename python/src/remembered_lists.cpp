@@ -89,7 +89,7 @@ std::optional<std::string> list_key(const RuntimeArguments& arguments, const Ker
   add(key, arguments.device().index);
   const PerformanceControls& controls = arguments.controls();
   for (const bool wish : {controls.allow_tf32, controls.fast_accumulation, controls.deterministic,
-                          controls.workspace_limit.has_value()})
+                          controls.batch_invariant, controls.workspace_limit.has_value()})
     add(key, wish);
   add(key, controls.workspace_limit.value_or(0));
   if (!add_operands(key, arguments)) return std::nullopt;

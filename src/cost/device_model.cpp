@@ -126,8 +126,8 @@ const DeviceModel& device_model(Target target, Device device) {
 const DeviceModel& device_model(Target target) {
   static const auto models = [] {
     std::array<const DeviceModel*, 256> found{};
-    for (const int cc : {80, 86, 87, 89, 90, 100, 103, 110, 120, 121})
-      found[static_cast<std::size_t>(cc)] = &model_for(Target::sm(cc));
+    for (const Target known : cuda_targets())
+      found[static_cast<std::size_t>(known.cc())] = &model_for(known);
     return found;
   }();
   const DeviceModel* const model = models[static_cast<std::size_t>(target.cc()) % models.size()];

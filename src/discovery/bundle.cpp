@@ -79,7 +79,7 @@ class Loader {
     }
     const std::optional<Target> target = Target::parse(stored.target);
     const std::vector<Target>& targets = kernel.metadata().targets;
-    if (!target || std::find(targets.begin(), targets.end(), *target) == targets.end()) {
+    if (!target || !covers(targets, *target)) {
       throw Error(ErrorKind::value,
                   fmt::format("kernel {}: expected a target it can run on, got {}", stored.kernel,
                               stored.target));

@@ -83,7 +83,8 @@ KernelResources resources_of(const Json& json) {
 Json to_json(const Knobs& knobs) {
   return {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
           {"swizzle", knobs.swizzle},
-          {"split", knobs.split}};
+          {"split", knobs.split},
+          {"zigzag", knobs.zigzag}};
 }
 
 Knobs knobs_of(const Json& json) {
@@ -91,7 +92,8 @@ Knobs knobs_of(const Json& json) {
   if (raster != "m" && raster != "n") fail("expected a raster m or n, got '" + raster + "'");
   const Knobs knobs{.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
                     .swizzle = integer<std::int16_t>(json, "swizzle"),
-                    .split = integer<std::int16_t>(json, "split")};
+                    .split = integer<std::int16_t>(json, "split"),
+                    .zigzag = json.value("zigzag", false)};
   if (knobs.swizzle < 1 || knobs.split < 1) fail("expected swizzle and split to be at least 1");
   return knobs;
 }

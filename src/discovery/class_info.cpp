@@ -94,7 +94,7 @@ NameOrder name_order(const DesignSpace& space) {
 }  // namespace
 
 bool ClassInfo::has_target(Target target) const {
-  return std::find(targets.begin(), targets.end(), target) != targets.end();
+  return covers(targets, target);
 }
 
 // What separates the parts of a name sorts before every character that they may have, so that the

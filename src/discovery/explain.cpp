@@ -7,6 +7,7 @@
 #include "discovery/guard.h"
 #include "discovery/matching.h"
 #include "discovery/ranking.h"
+#include "discovery/summation.h"
 #include "discovery/unanswered.h"
 
 namespace estoc {
@@ -100,10 +101,14 @@ std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query
 
 std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  const Question question{arguments, discovery::signature_of(arguments),
-                          discovery::query_target(arguments, query.target)};
+  Question question{arguments, discovery::signature_of(arguments),
+                    discovery::query_target(arguments, query.target)};
+  const discovery::ClassEntries classes = snapshot->classes(query.providers);
+  std::vector<DiscoveryFailure> failures;  // each is that class's own explanation
+  question.summation = discovery::choose_summation(
+      discovery::asked_classes(classes, question, query, failures), question, query.filter);
   std::vector<Explanation> explanations;
-  for (const auto& entry : snapshot->classes(query.providers)) {
+  for (const auto& entry : classes) {
     explanations.push_back(explain_class(*entry, question, query.filter));
   }
   return explanations;

@@ -5,6 +5,7 @@
 #include "discovery/matching.h"
 #include "discovery/problem_key.h"
 #include "discovery/ranking.h"
+#include "discovery/summation.h"
 #include "discovery/unanswered.h"
 
 namespace estoc {
@@ -15,22 +16,6 @@ using discovery::ClassEntries;
 using discovery::Origin;
 using discovery::Question;
 using Failures = std::vector<DiscoveryFailure>;
-
-/// The classes whose kernels may answer the query.
-ClassEntries asked_classes(const discovery::Snapshot& snapshot, const Question& question,
-                           const KernelQuery& query, Failures& failures) {
-  ClassEntries asked = snapshot.classes(query.providers);
-  std::erase_if(asked, [&](const auto& entry) {
-    bool left_out = true;
-    ask_guarded(*entry, failures, [&] {
-      const KernelClass& kernel_class = entry->kernel_class();
-      left_out =
-          (query.portable && kernel_class.needs_device()) || !is_asked(kernel_class, question);
-    });
-    return left_out;
-  });
-  return asked;
-}
 
 /// The key to remember the answer by. A filter, and classes from outside, may look at anything.
 std::optional<AnswerCache::Key> key_of(const Question& question, const KernelQuery& query,
@@ -50,16 +35,18 @@ AnswerCache::Answer ask(const ClassEntries& asked, const Question& question,
   return std::make_shared<const std::vector<Kernel>>(rank(offers, question.target));
 }
 
-KernelList find(const Question& question, const KernelQuery& query) {
+KernelList find(Question question, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
   Failures failures;
-  const ClassEntries asked = asked_classes(*snapshot, question, query, failures);
+  const ClassEntries asked =
+      discovery::asked_classes(snapshot->classes(query.providers), question, query, failures);
   AnswerCache& answers = *snapshot->answers;
   const std::uint64_t generation = answers.generation();
   auto key = key_of(question, query, asked);
   if (key && failures.empty()) {
     if (auto known = answers.find(*key)) return KernelList(std::move(known));
   }
+  question.summation = discovery::choose_summation(asked, question, query.filter);
   AnswerCache::Answer answer = ask(asked, question, query.filter, failures);
   if (key && failures.empty()) {
     answers.insert(std::move(*key), answer, generation, question.epilogue);

@@ -9,6 +9,7 @@
 #include "discovery/device_target.h"
 #include "discovery/fit.h"
 #include "discovery/kernel_state.h"
+#include "discovery/summation.h"
 
 namespace estoc {
 namespace {
@@ -168,6 +169,7 @@ Status check_beyond_space(const KernelAccess::State& state, const RuntimeArgumen
   if (status.ok() && state.epilogue() != nullptr) {
     status = state.info().kernel_class->supports_epilogue(state.point, *state.epilogue(), target);
   }
+  if (status.ok() && needs_summation(arguments)) status = check_promise(state.summation());
   if (!status.ok()) return status;
   return state.info().kernel_class->supports(state.point, arguments, target);
 }

@@ -21,6 +21,11 @@ bool KernelClass::needs_device() const {
   return false;
 }
 
+std::string KernelClass::summation(const DesignPoint& /*point*/,
+                                   const EpilogueGraph* /*epilogue*/) const {
+  return {};
+}
+
 Status KernelClass::supports(const DesignPoint& /*point*/, const RuntimeArguments& /*arguments*/,
                              Target /*target*/) const {
   return Status::success();

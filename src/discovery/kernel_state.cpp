@@ -16,6 +16,7 @@ Kernel::State::AskedFor& Kernel::State::asked_for() const {
   auto made = std::make_unique<AskedFor>();
   made->metadata = discovery::metadata_of(info(), point);
   if (epilogue() != nullptr) made->metadata.epilogue = epilogue()->canonical;
+  made->summation = info().kernel_class->summation(point, epilogue().get());
   const bool first = asked_for_.compare_exchange_strong(
       known, made.get(), std::memory_order_acq_rel, std::memory_order_acquire);
   return first ? *made.release() : *known;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "discovery/class_info.h"
@@ -33,6 +34,8 @@ struct Kernel::State {
   const std::shared_ptr<const EpilogueGraph>& epilogue() const;
   const KernelMetadata& metadata() const { return asked_for().metadata; }
   discovery::CompileCache& compiled() const { return asked_for().compiled; }
+  /// As KernelClass::summation.
+  const std::string& summation() const { return asked_for().summation; }
 
   const discovery::KernelGroup* const group;
   const DesignPoint point;
@@ -43,6 +46,7 @@ struct Kernel::State {
   struct AskedFor {
     KernelMetadata metadata;
     discovery::CompileCache compiled;
+    std::string summation;
   };
   AskedFor& asked_for() const;
 

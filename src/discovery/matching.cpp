@@ -8,6 +8,7 @@
 #include "discovery/device_target.h"
 #include "discovery/fit.h"
 #include "discovery/guard.h"
+#include "discovery/summation.h"
 
 namespace estoc::discovery {
 namespace {
@@ -70,7 +71,10 @@ KernelStates supported_kernels(const ClassEntry& entry, const Question& question
   }
   supported.reserve(fitting.size());
   for (const KernelAccess::State& state : fitting) {
-    Status status = entry.kernel_class().supports(state.point, question.arguments, question.target);
+    Status status = check_summation(entry.kernel_class(), state.point, question);
+    if (status.ok()) {
+      status = entry.kernel_class().supports(state.point, question.arguments, question.target);
+    }
     if (status.ok()) {
       supported.push_back(&state);
     } else {
@@ -116,8 +120,21 @@ Candidates fitting_kernels(const ClassEntry& entry, const Question& question) {
 bool is_asked(const KernelClass& kernel_class, const Question& question) {
   if (kernel_class.operation() != question.signature.operation) return false;
   if (!check_presence(kernel_class, question.target)) return false;
-  const std::span<const Target> targets = kernel_class.targets();
-  return std::find(targets.begin(), targets.end(), question.target) != targets.end();
+  return covers(kernel_class.targets(), question.target);
+}
+
+ClassEntries asked_classes(ClassEntries classes, const Question& question, const KernelQuery& query,
+                           std::vector<DiscoveryFailure>& failures) {
+  std::erase_if(classes, [&](const auto& entry) {
+    bool left_out = true;
+    ask_guarded(*entry, failures, [&] {
+      const KernelClass& kernel_class = entry->kernel_class();
+      left_out =
+          (query.portable && kernel_class.needs_device()) || !is_asked(kernel_class, question);
+    });
+    return left_out;
+  });
+  return classes;
 }
 
 Offer ask_class(const ClassEntry& entry, const Question& question, const MetadataFilter& filter,

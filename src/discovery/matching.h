@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "discovery/registry.h"
@@ -15,6 +16,8 @@ struct Question {
   Signature signature;
   Target target;
   std::shared_ptr<const EpilogueGraph> epilogue = arguments.epilogue_graph();
+  /// The order of summation that kernels must have (summation.h).
+  std::optional<std::string> summation{};
 };
 
 /// The target of a query with arguments: the one it names, else that of the operands' device.
@@ -29,6 +32,11 @@ Candidates fitting_kernels(const ClassEntry& entry, const Question& question);
 /// True when the class is of the operation, can be compiled for the target, and has the device that
 /// it needs. Passes on what the class throws.
 bool is_asked(const KernelClass& kernel_class, const Question& question);
+
+/// Those of the classes whose kernels may answer the query. A class that throws is left out and
+/// adds a failure.
+ClassEntries asked_classes(ClassEntries classes, const Question& question, const KernelQuery& query,
+                           std::vector<DiscoveryFailure>& failures);
 
 /// A kernel that carries out the arguments, and what its class predicts.
 struct Candidate {

@@ -27,9 +27,10 @@ void add_device(ProblemKey& key, Device device) {
 }
 
 void add_controls(ProblemKey& key, const PerformanceControls& controls) {
-  const auto& [allow_tf32, fast_accumulation, deterministic, workspace_limit] = controls;
+  const auto& [allow_tf32, fast_accumulation, deterministic, batch_invariant, workspace_limit] =
+      controls;
   add(key, (allow_tf32 ? 1 : 0) | (fast_accumulation ? 2 : 0) | (deterministic ? 4 : 0) |
-               (workspace_limit ? 8 : 0));
+               (workspace_limit ? 8 : 0) | (batch_invariant ? 16 : 0));
   add(key, workspace_limit.value_or(0));
 }
 
@@ -83,7 +84,8 @@ std::optional<AnswerCache::Key> problem_key(const Question& question, const Clas
     add(key, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(entry.get())));
   // No address is 0: what follows is no further class.
   add(key, 0);
-  add(key, question.target.cc() * 2 + (question.target.arch_specific() ? 1 : 0));
+  add(key, question.target.cc() * 4 + (question.target.arch_specific() ? 1 : 0) +
+               (question.target.is_ptx() ? 2 : 0));
   key.push_back(question.signature.key());
   add_device(key, question.arguments.device());
   add_controls(key, question.arguments.controls());

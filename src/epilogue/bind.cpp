@@ -109,7 +109,7 @@ class Binder {
     const Dtype accumulator = arguments_.accumulator_type();
     key_.add(static_cast<std::uint8_t>(accumulator));
     key_.add(static_cast<std::uint8_t>(arguments_.out().dtype()));
-    key_.add(arguments_.controls().deterministic ? 1 : 0);
+    key_.add(arguments_.controls().keeps_order() ? 1 : 0);
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
       const std::int16_t operand = state_.input_operands[i];
       input_parts_[i] = operand < 0 ? Part{} : input_part(i, operand_at(operand));
@@ -190,7 +190,8 @@ class Binder {
                fmt::join(extents_, ", "), suffix, fmt::join(operand.tensor()->shape(), ", "));
   }
 
-  /// The modes that an input varies in. Of one element it is a scalar, unless out has one too.
+  /// The modes that an input varies in. Of one element it is a scalar, unless out has one too, or
+  /// it has one for each row and the kernel must be that of any M.
   Varies broadcast(const EpilogueOperand& operand) const {
     const TensorView& view = *operand.tensor();
     if (view.rank() > 3) fail_shape(operand, " or fewer modes");
@@ -201,7 +202,8 @@ class Binder {
       }
     }
     const bool one = modes.extents[0] == 1 && modes.extents[1] == 1 && modes.extents[2] == 1;
-    if (one && !(view.rank() >= 2 && extents_[1] == 1 && extents_[2] == 1)) return {};
+    const bool whole = extents_[2] == 1 || arguments_.controls().batch_invariant;
+    if (one && !(view.rank() >= 2 && extents_[1] == 1 && whole)) return {};
     Varies varies;
     varies.m = view.rank() >= 2 && modes.extents[1] == extents_[1];
     varies.n = view.rank() >= 1 && modes.extents[2] == extents_[2];
@@ -334,7 +336,7 @@ class Binder {
     const std::vector<int> nodes = add_nodes(builder, floating);
     TypedProgram typed;
     add_outputs(builder, nodes, typed);
-    BuiltGraph built = builder.finish(program_.atomic && !arguments_.controls().deterministic);
+    BuiltGraph built = builder.finish(program_.atomic && !arguments_.controls().keeps_order());
     check_limits(built.graph);
     typed.tensors = std::move(built.tensors);
     typed.scalars = std::move(built.scalars);

@@ -156,18 +156,6 @@ class Writer {
     out_ += '\n';
   }
 
-  /// Whether elements are evaluated in pairs (device/estoc/epilogue_pair.cuh): where there is one
-  /// gelu_tanh, which two elements can share the reciprocal of.
-  static bool shares_reciprocals(const EpilogueGraph& graph) {
-    return 1 == std::count_if(graph.nodes.begin(), graph.nodes.end(),
-                              [](const EpilogueNode& node) {
-                                return node.op == Op::gelu_tanh && node.type == EpilogueType::f32;
-                              }) &&
-           std::none_of(graph.nodes.begin(), graph.nodes.end(), [](const EpilogueNode& node) {
-             return node.op == Op::gelu_tanh && node.type != EpilogueType::f32;
-           });
-  }
-
   static std::string one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == '\n' || c == '\\'; }, ' ');
@@ -360,6 +348,16 @@ int epilogue_width(const EpilogueGraph& graph) {
   for (const EpilogueStore& store : graph.stores)
     registers += graph.nodes[store.node].type == EpilogueType::f64 ? 2 : 1;
   return registers > kMostRegisters ? 2 : 4;
+}
+
+bool shares_reciprocals(const EpilogueGraph& graph) {
+  const auto counted = [&](auto of_type) {
+    return std::ranges::count_if(graph.nodes, [&](const EpilogueNode& node) {
+      return node.op == EpilogueOp::gelu_tanh && of_type(node.type);
+    });
+  };
+  return counted([](EpilogueType type) { return type == EpilogueType::f32; }) == 1 &&
+         counted([](EpilogueType type) { return type != EpilogueType::f32; }) == 0;
 }
 
 EpilogueCost epilogue_cost(const EpilogueGraph& graph) {

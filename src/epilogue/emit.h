@@ -12,6 +12,11 @@ namespace estoc {
 /// `transposed`, the kernel computes the transpose of the output: rows are columns.
 std::string emit_epilogue(const EpilogueGraph& graph, bool transposed);
 
+/// Whether elements are evaluated in pairs of neighbours in a row of the code
+/// (device/estoc/epilogue_pair.cuh): where there is one gelu_tanh, which two elements can share the
+/// reciprocal of.
+bool shares_reciprocals(const EpilogueGraph& graph);
+
 /// What one element costs, and how many registers its values take at most at a time.
 struct EpilogueCost {
   double instructions = 0;  ///< of the ordinary units

@@ -34,7 +34,8 @@ NvrtcJob job_for(const UnitRequest& request, const std::string& file_name) {
   NvrtcJob job{.file_name = file_name,
                .source = request.source,
                .headers = device_sources().headers,
-               .options = options_for(request)};
+               .options = options_for(request),
+               .want_ptx = request.target.is_ptx()};
   // Files of the working folder would be no part of the key.
   job.options.emplace_back("--no-source-include");
   return job;
@@ -51,7 +52,7 @@ void require_known(Target target) {
 Unit to_unit(const UnitRequest& request, CacheEntry entry) {
   return {.name = request.name,
           .target = request.target,
-          .code = {.format = "cubin",
+          .code = {.format = request.target.is_ptx() ? "ptx" : "cubin",
                    .compiler = std::move(entry.compiler),
                    .bytes = std::move(entry.cubin),
                    .resources = entry.resources,
@@ -67,7 +68,7 @@ CacheEntry compile_now(const UnitRequest& request) {
           .compiler = compiler_name(*nvrtc_info()),
           .resources = parse_resources(result.log),
           .log = std::move(result.log),
-          .cubin = std::move(result.cubin)};
+          .cubin = std::move(request.target.is_ptx() ? result.ptx : result.cubin)};
 }
 
 std::shared_ptr<const Unit> from_disk_or_compiler(const UnitRequest& request,

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "jit/nvrtc.h"
 #include "jit/shared_library.h"
 
 namespace estoc::jit {
@@ -161,6 +162,20 @@ std::string uuid_text(const CUuuid& uuid) {
   return text;
 }
 
+/// What a device is given: its own architecture or, where that is not known, PTX of the newest
+/// before it that NVRTC compiles for.
+Target target_for(int cc) {
+  const std::span<const Target> known = cuda_targets();
+  for (const Target own : {Target::sm(cc, true), Target::sm(cc)}) {
+    if (std::ranges::find(known, own) != known.end()) return own;
+  }
+  const bool asks = nvrtc_info() != nullptr;
+  const auto newest = std::find_if(known.rbegin(), known.rend(), [&](const Target& target) {
+    return !target.arch_specific() && target.cc() < cc && (!asks || nvrtc_knows(target));
+  });
+  return newest != known.rend() ? Target::ptx(newest->cc()) : Target::sm(cc);
+}
+
 DeviceInfo read_device(const DriverTable& table, int index) {
   DeviceInfo info;
   info.index = index;
@@ -178,8 +193,8 @@ DeviceInfo read_device(const DriverTable& table, int index) {
     table.check(table.device_get_attribute(&value, which, device), "cuDeviceGetAttribute");
     return value;
   };
-  const int cc = 10 * attribute(kComputeCapabilityMajor) + attribute(kComputeCapabilityMinor);
-  info.target = Target::sm(cc, cc >= 90);
+  info.cc = 10 * attribute(kComputeCapabilityMajor) + attribute(kComputeCapabilityMinor);
+  info.target = target_for(info.cc);
   info.multiprocessors = attribute(kMultiprocessorCount);
   info.l2_bytes = attribute(kL2CacheSize);
   info.shared_bytes_per_block = attribute(kMaxSharedMemoryPerBlockOptin);

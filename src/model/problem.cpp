@@ -306,7 +306,11 @@ Problem Problem::of(const RuntimeArguments& arguments) {
                         : problem_of(static_cast<const ElementwiseArguments&>(arguments));
   problem.controls = arguments.controls();
   problem.epilogue = arguments.epilogue().text();
-  if (arguments.operation() != Operation::gemm) return problem;
+  if (arguments.operation() != Operation::gemm) {
+    // Which say nothing of elementwise operations, and are no keys of theirs.
+    problem.controls.fast_accumulation = problem.controls.batch_invariant = false;
+    return problem;
+  }
   const GemmExtents& extents = static_cast<const GemmArguments&>(arguments).extents();
   for (const EpilogueOperand& operand : arguments.epilogue().operands()) {
     if (operand.name != "D") problem.operands.push_back(spec_of(operand, extents));

@@ -18,7 +18,7 @@ namespace {
 using model::TextCursor;
 
 constexpr int kLargestAlignment = 256;
-constexpr std::size_t kMostKeys = 13;
+constexpr std::size_t kMostKeys = 14;
 
 /// The dtype that NumPy and torch call by this name; empty where there is none.
 std::string_view our_name(std::string_view theirs) {
@@ -75,6 +75,7 @@ class ProblemParser {
   void read_allow_tf32() { problem_.controls.allow_tf32 = read_flag(); }
   void read_fast_accumulation() { problem_.controls.fast_accumulation = read_flag(); }
   void read_deterministic() { problem_.controls.deterministic = read_flag(); }
+  void read_batch_invariant() { problem_.controls.batch_invariant = read_flag(); }
 
   /// The keys of the problem's operation, in the order in which they are printed.
   std::span<const Key> keys() const {
@@ -92,6 +93,7 @@ class ProblemParser {
         {"allow_tf32", &Self::read_allow_tf32},
         {"fast_accumulation", &Self::read_fast_accumulation},
         {"deterministic", &Self::read_deterministic},
+        {"batch_invariant", &Self::read_batch_invariant},
         {"workspace", &Self::read_workspace},
     }};
     static constexpr std::array<Key, 8> kElementwise{{

@@ -91,6 +91,7 @@ class ProblemPrinter {
     if (problem_.controls.allow_tf32) add("allow_tf32", "1");
     if (problem_.controls.fast_accumulation) add("fast_accumulation", "1");
     if (problem_.controls.deterministic) add("deterministic", "1");
+    if (problem_.controls.batch_invariant) add("batch_invariant", "1");
     if (problem_.controls.workspace_limit) {
       add("workspace", bytes_text(*problem_.controls.workspace_limit));
     }

@@ -46,6 +46,18 @@ class VirtualGpu(CliTest):
             self.assertTrue(answer["kernel"].startswith(kernel_class), answer)
             self.assertTrue(answer["check"]["passed"], answer)
 
+    def test_a_device_that_is_newer_gets_ptx(self):
+        self.assertIn("ok: ", self.ok("run", PRODUCT, "--check", devices="sm_130"))
+        printed = " ".join(self.ok("explain", PRODUCT, devices="sm_130").split())
+        # The newest that this NVRTC knows.
+        self.assertIn("compute_90, PTX", printed)
+        self.assertIn("cuda:0 is of compute capability 13.0", printed)
+        self.assertIn("expected one of sm_90a, got compute_90", printed)
+        file = self.path("kernel.estoc")
+        self.ok("compile", PRODUCT, "-o", file, devices="sm_130")
+        printed = self.ok("run", PRODUCT, "--artifact", file, "--check", devices="sm_130")
+        self.assertIn("ok: ", printed)
+
     def test_a_fused_epilogue_runs(self):
         epilogue = "D = relu(accum + bias); top = absmax(D)"
         answer = self.json(

@@ -119,6 +119,10 @@ def test_performance_controls():
     assert pickle.loads(pickle.dumps(controls)) == controls
     assert hash(controls) == hash(estoc.PerformanceControls(True, False, False, 64))
     assert controls != estoc.PerformanceControls()
+    invariant = estoc.PerformanceControls(batch_invariant=True)
+    assert invariant.batch_invariant and invariant != estoc.PerformanceControls()
+    assert pickle.loads(pickle.dumps(invariant)) == invariant
+    assert "batch_invariant=True" in repr(invariant)
     with pytest.raises(TypeError):
         estoc.GemmArguments(A, B, OUT, performance=3)
 

@@ -92,14 +92,15 @@ struct OperandLoad {
   }
 };
 
-/// The K tiles of a problem in the order in which they are taken: every second output tile walks
-/// them backwards, and so starts with what the L2 cache still holds.
+/// The K tiles of a problem in the order in which they are taken. With zigzag every second output
+/// tile walks them backwards, and so starts with what the L2 cache still holds.
 struct KWalk {
   i32 tiles;
+  bool zigzag;
   bool backwards = false;
 
   __device__ __forceinline__ i32 at(i32 step) const { return backwards ? tiles - 1 - step : step; }
-  __device__ __forceinline__ void turn() { backwards = !backwards; }
+  __device__ __forceinline__ void turn() { backwards = zigzag && !backwards; }
 };
 
 /// Brings the tiles of A and B to shared memory, stage after stage. One thread calls it.
@@ -110,7 +111,7 @@ __device__ __forceinline__ void produce(const Sm90GemmParameters& p, const Share
   using LoadB = OperandLoad<config.tile_n, config.b_n_major, config.tile_k(), config.cluster_m>;
   const Ring<config.stages> ring = shared.ring();
   RingPosition<config.stages> at;
-  KWalk walk{(p.k + config.tile_k() - 1) / config.tile_k()};
+  KWalk walk{(p.k + config.tile_k() - 1) / config.tile_k(), p.zigzag};
   for (; !tiles.done(); tiles.advance(), walk.turn()) {
     const Tile tile = tiles.tile();
     const i32 m = (tile.m * config.cluster_m + static_cast<i32>(place.m)) * config.tile_m;
@@ -162,7 +163,9 @@ struct Accumulators {
   }
 };
 
-/// Lets go of a stage: one thread of the warpgroup tells each CTA that loads for this one.
+/// Lets go of a stage: one thread of the warpgroup tells each CTA that loads for this one. It has
+/// waited for its own warp's products alone: the four warps of a wgmma read a stage together and
+/// are done with it together, which CUTLASS relies on too.
 template <Sm90GemmConfig config>
 __device__ __forceinline__ void release(const Ring<config.stages>& ring, u32 stage,
                                         const ClusterPlace<config>& place, u32 thread) {

@@ -114,6 +114,8 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
   if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
   if (arguments.accumulator_type() == Dtype::f64) sum_ = Sum::f64;
   if (arguments.accumulator_type() == Dtype::i32) sum_ = Sum::i32;
+  // Sums of whole numbers are exact in any order.
+  in_order_ = arguments.controls().batch_invariant && sum_ != Sum::i32;
   const bool fused = arguments.epilogue_binding() != nullptr;
   const bool transposes = goes_along_columns(c_);
   transposed_ = transposes;
@@ -217,6 +219,7 @@ void BlockedGemm::allocate_scratch() {
                    : packed < static_cast<double>(kPackingBytes)
                        ? round_up(static_cast<std::size_t>(packed), kAlignment) + kAlignment
                        : static_cast<std::size_t>(kPackingBytes);
+  if (in_order_) packing_bytes_ = static_cast<std::size_t>(kOrderedBytes);
   a_bytes_ = direct_a_ ? 0 : bytes(block_m_ * block_k_);
   b_bytes_ = direct_b_ ? 0 : bytes(block_n_ * block_k_);
   tile_bytes_ = direct_c_ ? 0 : bytes(block_m_ * block_n_);
@@ -304,6 +307,7 @@ void BlockedGemm::sum_tile(const Tile& tile, bool first_of_columns,
   product.c = direct_c_ ? static_cast<T*>(address(c_, tile.l, tile.i, tile.j)) : scratch.tile;
   product.c_stride = direct_c_ ? c_.column_stride : block_m_;
   product.packing = scratch.packing;
+  product.in_order = in_order_;
   const bool whole = sum_ == Sum::i32;
   if (whole) std::fill_n(scratch.whole_tile, block_m_ * tile.n, 0);
   std::int64_t p = 0;

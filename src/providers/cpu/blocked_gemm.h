@@ -113,6 +113,7 @@ class BlockedGemm {
   MatrixView c_;
   std::int64_t m_, n_, k_, l_;
   Sum sum_;
+  bool in_order_ = false;    ///< products are added up one after the other
   bool transposed_ = false;  ///< a_ and b_ are the views of B and A
   bool direct_a_ = false, direct_b_ = false, direct_c_ = false;
   std::int64_t block_m_ = 1, block_n_ = 1, block_k_ = 1;

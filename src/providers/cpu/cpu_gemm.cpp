@@ -1,6 +1,8 @@
 // The kernel class cpu_gemm: dense and batched GEMM on the host processor.
 #include "providers/cpu/cpu_gemm.h"
 
+#include <algorithm>
+
 #include "providers/cpu/blocked_gemm.h"
 #include "providers/cpu/cost_model.h"
 #include "providers/cpu/host_kernel.h"
@@ -80,6 +82,13 @@ class GemmLaunch final : public Launch {
   BlockedGemm gemm_;
 };
 
+bool adds_floats(const EpilogueGraph& graph, const EpilogueReducedStore& reduced) {
+  const EpilogueType type = graph.nodes[reduced.node].type;
+  const bool adds = reduced.reduction == EpilogueReduction::sum ||
+                    reduced.reduction == EpilogueReduction::sum_of_squares;
+  return adds && (type == EpilogueType::f32 || type == EpilogueType::f64);
+}
+
 double bytes_of(const MatrixView& matrix) {
   return static_cast<double>(matrix.rows) * static_cast<double>(matrix.columns) *
          static_cast<double>(matrix.batches) * dtype_bits(matrix.dtype) / 8;
@@ -101,6 +110,16 @@ Status CpuGemm::supports(const DesignPoint& /*point*/, const RuntimeArguments& /
 Status CpuGemm::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& /*epilogue*/,
                                   Target /*target*/) const {
   return Status::success();
+}
+
+std::string CpuGemm::summation(const DesignPoint& point, const EpilogueGraph* epilogue) const {
+  if (epilogue != nullptr && std::ranges::any_of(epilogue->reduced, [&](const auto& reduced) {
+        return adds_floats(*epilogue, reduced) && reduced.keeps.m;
+      })) {
+    return {};  // tasks cut rows where threads and M have them do so
+  }
+  if (point.dtype(Role::accumulator_type) == Dtype::i32) return "whole numbers";
+  return "one product after the other";
 }
 
 std::optional<Prediction> CpuGemm::predict(const DesignPoint& point,

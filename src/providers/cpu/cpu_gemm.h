@@ -19,6 +19,7 @@ class CpuGemm final : public KernelClass {
                   Target target) const override;
   Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
                            Target target) const override;
+  std::string summation(const DesignPoint& point, const EpilogueGraph* epilogue) const override;
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override;
   /// Throws std::bad_alloc when there is no memory for the panels.

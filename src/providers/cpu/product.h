@@ -27,7 +27,10 @@ struct Product {
   T* c = nullptr;
   std::int64_t c_stride = 0;
   bool accumulate = false;
-  void* packing = nullptr;  ///< packing_bytes() of memory, aligned to 64 bytes
+  /// Each element adds up its products one after the other, so that its bits depend on nothing
+  /// else; takes longer.
+  bool in_order = false;
+  void* packing = nullptr;  ///< at least kOrderedBytes, aligned to 64 bytes
 };
 
 /// A strided block of stored elements: (i, o) at data + (i * inner_stride + o * outer_stride)
@@ -83,6 +86,8 @@ struct EpilogueFold {
 
 /// Bytes of packing memory that the products of f32 or f64 numbers need.
 inline constexpr std::int64_t kPackingBytes = std::int64_t{3} << 20;
+/// Of those, what products in order need: a strip of A.
+inline constexpr std::int64_t kOrderedBytes = std::int64_t{32} << 10;
 
 /// The functions of one variant. load_* reads a block into a buffer, rounding where the buffer's
 /// type is too narrow; elements of tf32 are rounded to tf32; load_i32 takes integers and booleans.

@@ -24,13 +24,6 @@ namespace {
 
 constexpr int kAnswers = 16;
 
-constexpr std::array kTargets{
-    Target::sm(80),        Target::sm(86),        Target::sm(87),        Target::sm(89),
-    Target::sm(90),        Target::sm(90, true),  Target::sm(100),       Target::sm(100, true),
-    Target::sm(103),       Target::sm(103, true), Target::sm(110, true), Target::sm(120),
-    Target::sm(120, true),
-};
-
 bool is_fp8(Dtype dtype) {
   return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
 }
@@ -243,7 +236,7 @@ class CublasltGemm final : public KernelClass {
  public:
   std::string_view name() const override { return "cublaslt_gemm"; }
   Operation operation() const override { return Operation::gemm; }
-  std::span<const Target> targets() const override { return kTargets; }
+  std::span<const Target> targets() const override { return cuda_targets(); }
   bool needs_device() const override { return true; }
 
   std::shared_ptr<const DesignSpace> space() const override {

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <array>
 #include <mutex>
 
 #include "core/hash.h"
@@ -16,14 +15,6 @@
 
 namespace estoc {
 namespace {
-
-// Everything from Ampere on that NVRTC 13.0 compiles for.
-constexpr std::array kTargets{
-    Target::sm(80),        Target::sm(86),        Target::sm(87),        Target::sm(89),
-    Target::sm(90),        Target::sm(90, true),  Target::sm(100),       Target::sm(100, true),
-    Target::sm(103),       Target::sm(103, true), Target::sm(110, true), Target::sm(120),
-    Target::sm(120, true),
-};
 
 /// A compiled unit; handed to the driver when it is first bound.
 class CudaObject final : public CompiledObject {
@@ -102,7 +93,7 @@ void make_plan(const CudaKernelClass& kernel_class, const DesignPoint& point, co
 }  // namespace
 
 std::span<const Target> CudaKernelClass::targets() const {
-  return kTargets;
+  return cuda_targets();
 }
 
 CudaCode CudaKernelClass::fused_code(const DesignPoint& point, Target /*target*/,

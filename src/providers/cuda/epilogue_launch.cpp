@@ -129,7 +129,10 @@ class Filler {
 }  // namespace
 
 EpilogueView::EpilogueView(const GemmArguments& gemm, bool turned_over)
-    : binding(gemm.epilogue_binding()), extents(gemm.extents()), transposed(turned_over) {}
+    : binding(gemm.epilogue_binding()),
+      extents(gemm.extents()),
+      transposed(turned_over),
+      batch_invariant(gemm.controls().batch_invariant) {}
 
 Varies EpilogueView::turned(Varies varies) const {
   if (transposed) std::swap(varies.m, varies.n);
@@ -206,9 +209,9 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
 namespace {
 
 /// Threads that share a result of the second kernel: few, so that few CTAs wait beside the first.
-unsigned finish_lanes(const ReducedSizes& sizes) {
+unsigned finish_lanes(const ReducedSizes& sizes, bool batch_invariant) {
   constexpr std::int64_t kPartsOfOne = 32;
-  if (sizes.results < 32) return 256;
+  if (sizes.results < 32 && !batch_invariant) return 256;
   return sizes.total() > kPartsOfOne ? 8 : 1;
 }
 
@@ -219,10 +222,13 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
   const EpilogueGraph& graph = view.graph();
   if (graph.reduced.empty()) return;
   constexpr unsigned kThreads = 256;
+  const auto lanes_of = [&](const ReducedSizes& sizes) {
+    return finish_lanes(sizes, view.batch_invariant);
+  };
   std::int64_t most = 0;
   over_partials(graph, view.extents, view.transposed, parts,
                 [&](std::size_t, const ReducedSizes& sizes, std::size_t) {
-                  most = std::max(most, ceil_div(sizes.results, kThreads / finish_lanes(sizes)));
+                  most = std::max(most, ceil_div(sizes.results, kThreads / lanes_of(sizes)));
                 });
   if (most == 0) return;
   plan.kernel(1, {.grid = {static_cast<unsigned>(std::min(most, kMostFinishCtas)),
@@ -240,7 +246,7 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
                       {reinterpret_cast<std::uintptr_t>(to.data),
                        keeps.m ? to.row_stride : to.column_stride, 0, to.batch_stride},
                       std::max<std::int64_t>(sizes.inner, 1),
-                      static_cast<int>(finish_lanes(sizes)),
+                      static_cast<int>(lanes_of(sizes)),
                       0});
                 });
 }

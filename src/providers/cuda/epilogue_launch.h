@@ -24,6 +24,7 @@ struct EpilogueView {
   const EpilogueBinding* binding;
   GemmExtents extents;
   bool transposed;
+  bool batch_invariant;  ///< the order of a reduction's parts does not depend on M
 
   EpilogueView(const GemmArguments& gemm, bool transposed);
   const EpilogueGraph& graph() const { return *binding->graph; }

@@ -243,6 +243,11 @@ class SimtGemm final : public GemmClass {
   }
 
  protected:
+  std::string sums_of(const DesignPoint& point) const override {
+    return fmt::format("fma {} x {}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)));
+  }
+
   std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
     const abi::SimtGemmConfig c = config_of(point);
     return fmt::format(

@@ -207,6 +207,13 @@ class Sm80Gemm final : public GemmClass {
   }
 
  protected:
+  std::string sums_of(const DesignPoint& point) const override {
+    // Behind the end of K there are zeros up to the end of a tile.
+    return fmt::format("mma.sync {} x {}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
+  }
+  bool is_transposed(const DesignPoint& point) const override { return sm80_transposed(point); }
+
   std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
     const Sm80GemmConfig c = config_with(point, epilogue != nullptr);
     const bool transposed = sm80_transposed(point);

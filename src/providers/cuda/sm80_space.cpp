@@ -129,6 +129,7 @@ int shared_bytes_of(Target target) {
     case 87:
       return 163 * 1024;
     case 86:
+    case 88:
     case 89:
     case 120:
     case 121:

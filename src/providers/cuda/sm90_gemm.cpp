@@ -199,7 +199,9 @@ class Sm90Gemm final : public GemmClass {
     if (narrower) config.tma_store = true;
     plan.design = sm90_design(config, plan.work);
     plan.design.narrower = narrower;
-    cost::set_knobs(plan, sm90_knobs(config, plan.work));
+    Knobs knobs = sm90_knobs(config, plan.work);
+    knobs.zigzag = !gemm.controls().keeps_order();
+    cost::set_knobs(plan, knobs);
     return plan;
   }
 
@@ -219,6 +221,16 @@ class Sm90Gemm final : public GemmClass {
   }
 
  protected:
+  std::string sums_of(const DesignPoint& point) const override {
+    // Each product of an instruction is of 32 bytes of K, whatever the tile.
+    const std::string_view sums = fast_                        ? ", sums of few bits"
+                                  : sm90_config(point).promote ? ", added to f32 every 128 of K"
+                                                               : "";
+    return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)), sums);
+  }
+  bool is_transposed(const DesignPoint& point) const override { return sm90_transposed(point); }
+
   std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
     const Sm90GemmConfig c =
         epilogue != nullptr ? sm90_fused_config(point, *epilogue) : sm90_config(point);
@@ -305,6 +317,7 @@ static_assert(sizeof(Sm90GemmParameters) == {});
     p.group = std::clamp<int>(knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
     p.a_batched = is_batched(*planes.a.view);
     p.b_batched = is_batched(*planes.b.view);
+    p.zigzag = knobs.zigzag && !gemm.controls().keeps_order();
     return p;
   }
 

@@ -46,6 +46,22 @@ TEST(TensorCoreClasses, RefuseBatchesThatAreNotAligned) {
   EXPECT_FALSE(tensor_core_kernels(apart).empty());
 }
 
+TEST(TensorCoreClasses, AreThereOnEveryArchitecture) {
+  const auto arguments = Problem::parse("gemm m=512 n=512 k=512 a=bf16:t b=bf16:n out=bf16")
+                             .arguments(Device::cuda(0));
+  for (const Target target : cuda_targets()) {
+    KernelQuery query;
+    query.target = target;
+    query.filter = MetadataFilter::parse("class=sm80_gemm");
+    EXPECT_FALSE(get_kernels(*arguments, query).empty()) << target.name();
+    if (target.arch_specific()) continue;
+    query.target = Target::ptx(target.cc());
+    EXPECT_FALSE(get_kernels(*arguments, query).empty()) << query.target->name();
+    query.filter = MetadataFilter::parse("class=sm90_gemm");
+    EXPECT_TRUE(get_kernels(*arguments, query).empty()) << query.target->name();
+  }
+}
+
 TEST(TensorCoreClasses, RefuseExtentsBeyondTheirCoordinates) {
   const auto arguments =
       Problem::parse("gemm m=1073741824 n=1073741824 k=0 a=bf16:t b=bf16:n out=bf16:t")

@@ -109,7 +109,7 @@ class BundleTest : public ::testing::Test {
 
 TEST_F(BundleTest, GivesBackWhatWasSaved) {
   const Registered registered(std::make_shared<CodeClass>());
-  const Knobs knobs{.raster = Knobs::Raster::along_n, .swizzle = 4, .split = 3};
+  const Knobs knobs{.raster = Knobs::Raster::along_n, .swizzle = 4, .split = 3, .zigzag = true};
   const Kernel tuned = kernel(2).with_knobs(knobs);
   save_bundle(path_, std::vector{artifact(0), tuned.compile(Target::sm(90, true))});
   const Bundle bundle = Bundle::open(path_);

@@ -50,6 +50,10 @@ class FakeClass final : public KernelClass {
                        : KernelClass::supports(point, arguments, target);
   }
 
+  std::string summation(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
+    return on_summation ? on_summation(point) : KernelClass::summation(point, epilogue);
+  }
+
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
     return on_predict ? on_predict(point) : KernelClass::predict(point, arguments, target);
@@ -91,6 +95,7 @@ class FakeClass final : public KernelClass {
   std::shared_ptr<Bound> bound = std::make_shared<Bound>();
   std::function<Space()> on_space;
   std::function<Status(const DesignPoint&, const RuntimeArguments&)> on_supports;
+  std::function<std::string(const DesignPoint&)> on_summation;
   std::function<std::optional<Prediction>(const DesignPoint&)> on_predict;
   std::function<std::vector<PredictionPart>(const DesignPoint&, Target)> on_parts;
   std::function<void()> on_compile;

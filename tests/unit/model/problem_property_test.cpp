@@ -48,6 +48,7 @@ PerformanceControls random_controls() {
   PerformanceControls controls;
   controls.allow_tf32 = flip();
   controls.deterministic = flip();
+  controls.batch_invariant = flip();
   if (flip()) controls.workspace_limit = random_number() >> uniform(0, 3) * 10 << uniform(0, 2);
   if (controls.workspace_limit && *controls.workspace_limit < 0) controls.workspace_limit = 0;
   return controls;
@@ -71,6 +72,8 @@ Problem random_problem() {
   problem.b = random_spec();
   problem.out = random_spec();
   problem.controls = random_controls();
+  // A key of products alone.
+  if (problem.operation == Operation::elementwise) problem.controls.batch_invariant = false;
   return problem;
 }
 

@@ -30,7 +30,7 @@ const GemmArguments& as_gemm(const std::unique_ptr<RuntimeArguments>& arguments)
 TEST(ProblemParse, ReadsAGemm) {
   const Problem problem = Problem::parse(
       "gemm m=4096 n=7168 k=2048 l=2 a=bf16:t b=e4m3:n@4 out=f16:[0,128,1] acc=f32 "
-      "epi=\"D = relu(accum)\" allow_tf32=1 deterministic=1 workspace=64MiB");
+      "epi=\"D = relu(accum)\" allow_tf32=1 deterministic=1 batch_invariant=1 workspace=64MiB");
   EXPECT_EQ(problem.operation, Operation::gemm);
   EXPECT_EQ(problem.m, 4096);
   EXPECT_EQ(problem.n, 7168);
@@ -43,6 +43,7 @@ TEST(ProblemParse, ReadsAGemm) {
   EXPECT_EQ(problem.epilogue, "D = relu(accum)");
   EXPECT_TRUE(problem.controls.allow_tf32);
   EXPECT_TRUE(problem.controls.deterministic);
+  EXPECT_TRUE(problem.controls.batch_invariant);
   EXPECT_EQ(problem.controls.workspace_limit, std::int64_t{64} << 20);
 }
 
@@ -92,14 +93,15 @@ TEST(ProblemParse, RefusesUnknownOperations) {
 TEST(ProblemParse, RefusesUnknownKeys) {
   EXPECT_EQ(complaint("gemm m=1 determinstic=1"),
             "problem, column 10: expected a key of gemm (m n k l a b out acc epi allow_tf32 "
-            "fast_accumulation deterministic workspace), got 'determinstic'; did you mean "
+            "fast_accumulation deterministic batch_invariant workspace), got 'determinstic'; did "
+            "you mean "
             "deterministic?");
   EXPECT_EQ(complaint("elementwise m=1"),
             "problem, column 13: expected a key of elementwise (op shape a b out allow_tf32 "
             "deterministic workspace), got 'm'");
   EXPECT_EQ(complaint("gemm =1"),
             "problem, column 6: expected a key of gemm (m n k l a b out acc epi allow_tf32 "
-            "fast_accumulation deterministic workspace), got nothing");
+            "fast_accumulation deterministic batch_invariant workspace), got nothing");
 }
 
 TEST(ProblemParse, RefusesAKeyGivenTwice) {

@@ -31,7 +31,7 @@ TEST(Views, KeepWhatTheArgumentsSay) {
   for (const char* text :
        {"gemm m=3 n=5 k=7 l=2 a=f16:t b=f16:n out=f32:t acc=f32",
         "gemm m=4 n=4 k=4 l=1 a=f32:t b=f32:t out=f32:t acc=f32 "
-        "epi=\"D = relu(accum)\" allow_tf32=1 deterministic=1 workspace=1KiB",
+        "epi=\"D = relu(accum)\" allow_tf32=1 deterministic=1 batch_invariant=1 workspace=1KiB",
         "elementwise op=relu shape=3x5 a=f16:t out=f32:n",
         "elementwise op=add shape=2x3x5 a=f32:t b=f16:t out=f32:t deterministic=1"}) {
     EXPECT_EQ(over_memory(text), text);

@@ -87,12 +87,109 @@ void clear(const Product<T>& product) {
   }
 }
 
+#if defined(__AVX512F__)
+constexpr std::size_t kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr std::size_t kVectorBytes = 32;
+#else
+constexpr std::size_t kVectorBytes = 16;
+#endif
+
+/// Some rows of A, packed k after k, and the products that they have part in. Everything is
+/// computed by vectors, so that no element is added up in another way because it stands at an edge.
+template <class T>
+class Strip {
+ public:
+  using Vector __attribute__((vector_size(kVectorBytes))) = T;
+  static constexpr std::size_t kVectors = 2;
+  static constexpr std::int64_t kLanes = static_cast<std::int64_t>(kVectorBytes / sizeof(T));
+  static constexpr std::int64_t kRows = static_cast<std::int64_t>(kVectors) * kLanes;
+  static constexpr std::int64_t kDepth =
+      kOrderedBytes / static_cast<std::int64_t>(kVectors * kVectorBytes);
+
+  Strip(const Product<T>& product, std::int64_t row)
+      : product_(product),
+        row_(row),
+        rows_(product.m - row < kRows ? product.m - row : kRows),
+        packed_(static_cast<T*>(product.packing)) {}
+
+  /// Adds the products of `depth` k from `first` on.
+  void multiply(std::int64_t first, std::int64_t depth) const {
+    pack(first, depth);
+    constexpr std::int64_t kAtOnce = 6;
+    std::int64_t j = 0;
+    for (; j + kAtOnce <= product_.n; j += kAtOnce)
+      add_columns<kAtOnce>(j, first, depth);
+    for (; j < product_.n; ++j)
+      add_columns<1>(j, first, depth);
+  }
+
+ private:
+  void pack(std::int64_t first, std::int64_t depth) const {
+    const std::int64_t row_step = product_.a_row_major ? product_.a_stride : 1;
+    const std::int64_t k_step = product_.a_row_major ? 1 : product_.a_stride;
+    const T* const from = product_.a + row_ * row_step + first * k_step;
+    for (std::int64_t k = 0; k < depth; ++k) {
+      for (std::int64_t i = 0; i < kRows; ++i)
+        packed_[k * kRows + i] = i < rows_ ? from[i * row_step + k * k_step] : T{0};
+    }
+  }
+
+  template <std::size_t kColumns>
+  void add_columns(std::int64_t j, std::int64_t first, std::int64_t depth) const {
+    const std::int64_t k_step = product_.b_row_major ? product_.b_stride : 1;
+    const std::int64_t step = product_.b_row_major ? 1 : product_.b_stride;
+    const T* const b = product_.b + j * step + first * k_step;
+    T* const c = product_.c + row_ + j * product_.c_stride;
+    const std::size_t bytes = static_cast<std::size_t>(rows_) * sizeof(T);
+    Vector sums[kColumns][kVectors];
+    for (std::size_t x = 0; x < kColumns; ++x) {
+      Vector edge[kVectors] = {};
+      __builtin_memcpy(edge, c + static_cast<std::int64_t>(x) * product_.c_stride, bytes);
+      for (std::size_t v = 0; v < kVectors; ++v)
+        sums[x][v] = edge[v];
+    }
+    for (std::int64_t k = 0; k < depth; ++k) {
+      Vector a[kVectors];
+      __builtin_memcpy(a, packed_ + k * kRows, sizeof(a));
+      for (std::size_t x = 0; x < kColumns; ++x) {
+        const T factor = b[static_cast<std::int64_t>(x) * step + k * k_step];
+        for (std::size_t v = 0; v < kVectors; ++v)
+          sums[x][v] += a[v] * factor;
+      }
+    }
+    for (std::size_t x = 0; x < kColumns; ++x) {
+      Vector edge[kVectors];
+      for (std::size_t v = 0; v < kVectors; ++v)
+        edge[v] = sums[x][v];
+      __builtin_memcpy(c + static_cast<std::int64_t>(x) * product_.c_stride, edge, bytes);
+    }
+  }
+
+  const Product<T>& product_;
+  std::int64_t row_;
+  std::int64_t rows_;
+  T* packed_;
+};
+
+/// C += A @ B, each element by itself: k upwards, fused where the processor can.
+template <class T>
+void multiply_in_order(const Product<T>& product) {
+  constexpr std::int64_t kDepth = Strip<T>::kDepth;
+  for (std::int64_t row = 0; row < product.m; row += Strip<T>::kRows) {
+    const Strip<T> strip(product, row);
+    for (std::int64_t k = 0; k < product.k; k += kDepth)
+      strip.multiply(k, product.k - k < kDepth ? product.k - k : kDepth);
+  }
+}
+
 template <class T>
 void multiply(const Product<T>& product) {
   constexpr int kColumns = Eigen::ColMajor;
   constexpr int kRows = Eigen::RowMajor;
   if (!product.accumulate) clear(product);
   if (product.k == 0) return;
+  if (product.in_order) return multiply_in_order(product);
   const bool vector = product.n == 1 && !product.b_row_major;
   if (vector && product.a_row_major) return multiply_vector<T, kRows>(product);
   if (vector) return multiply_vector<T, kColumns>(product);
