@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kMultiprocessors = 4;
+constexpr int kTimeLimit = 600;  // seconds
 
 constexpr std::array kSchedules{
     std::pair{"late", emulator::Schedule::late},
@@ -101,6 +102,11 @@ void add_emulator_options(CLI::App& command, EmulatorOptions& options) {
                   "emulator: how many the device has, for persistent kernels (default: 4)")
       ->type_name("N")
       ->check(whole_number(1, 1024));
+  command
+      .add_option("--time-limit", options.time_limit,
+                  "emulator: seconds of processor time a launch may take; 0: any (default: 600)")
+      ->type_name("SECONDS")
+      ->check(whole_number(0, 1'000'000));
   command.add_flag("--programmatic", options.programmatic,
                    "emulator: the launch before may still run until griddepcontrol.wait");
   command.add_flag("--narrow-fp8-sums", options.narrow_fp8_sums,
@@ -119,11 +125,12 @@ void check_emulator_options(const EmulatorOptions& options, const std::string& a
     throw Failure(Exit::usage, fmt::format("--device: there is no device '{}'", options.device),
                   "the only one to name is 'emulator'; --target chooses among the machine's");
   }
-  const std::array<std::pair<const char*, bool>, 6> used{
+  const std::array<std::pair<const char*, bool>, 7> used{
       std::pair{"--schedule", !options.schedule.empty()},
       std::pair{"--trace", !options.trace.empty()},
       std::pair{"--debug", !options.debug.empty()},
       std::pair{"--multiprocessors", options.multiprocessors != 0},
+      std::pair{"--time-limit", options.time_limit.has_value()},
       std::pair{"--programmatic", options.programmatic},
       std::pair{"--narrow-fp8-sums", options.narrow_fp8_sums}};
   for (const auto& [name, given] : used) {
@@ -164,6 +171,7 @@ double Emulation::run(const RuntimeArguments& arguments, std::uint64_t seed) {
   run_options.launch.seed = seed_ = seed;
   run_options.launch.programmatic = options_.programmatic;
   run_options.launch.narrow_fp8_sums = options_.narrow_fp8_sums;
+  run_options.launch.seconds = options_.time_limit.value_or(kTimeLimit);
   trace_ = {};
   if (!options_.trace.empty()) run_options.launch.trace = &trace_;
   run_options.multiprocessors =
@@ -195,9 +203,12 @@ void Emulation::print(Output& output) const {
                   s.wgmma, s.mma, s.tma_loads, s.tma_stores, s.cp_async, s.barriers)));
   const std::size_t found = report_.findings.size();
   const std::string text = fmt::format("{} mistake{}", found, found == 1 ? "" : "s");
-  output.print(labelled_line(
-      output, "found",
-      found == 0 ? output.styled("nothing", Style::good) : output.styled(text, Style::bad)));
+  std::string line =
+      found == 0 ? output.styled("nothing", Style::good) : output.styled(text, Style::bad);
+  if (s.launches > 0 && s.watched == 0) {
+    line += "; 0 accesses watched: the kernel uses plain pointers (docs/emulator.md#plain-cuda)";
+  }
+  output.print(labelled_line(output, "found", line));
 }
 
 void Emulation::print_findings(Output& output) const {
@@ -222,18 +233,19 @@ Json Emulation::to_json() const {
   Json json{{"schedule", schedule_name(schedule_)},    {"seed", seed_},
             {"compiler", kernel_.compiler()},          {"from_cache", kernel_.from_cache()},
             {"build_seconds", build_seconds_},         {"clean", report_.clean()},
-            {"instructions", std::move(instructions)}, {"findings", std::move(findings)}};
+            {"instructions", std::move(instructions)}, {"watched", report_.statistics.watched},
+            {"findings", std::move(findings)}};
   return json;
 }
 
 Failure Emulation::failure() const {
   const emulator::Finding& first = report_.findings.front();
-  return {
-      Exit::wrong,
-      fmt::format("the emulator found {} {} in {}: {} at {}:{}", report_.findings.size(),
-                  report_.findings.size() == 1 ? "mistake" : "mistakes", kernel_.kernel().name(),
-                  emulator::fault_name(first.fault), first.file, first.line),
-      "docs/emulator.md says how to read them; nothing is saved"};
+  return {Exit::wrong,
+          fmt::format("the emulator found {} {} in {}: {}{}", report_.findings.size(),
+                      report_.findings.size() == 1 ? "mistake" : "mistakes",
+                      kernel_.kernel().name(), emulator::fault_name(first.fault),
+                      first.file.empty() ? "" : fmt::format(" at {}:{}", first.file, first.line)),
+          "docs/emulator.md says how to read them; nothing is saved"};
 }
 
 }  // namespace estoc::cli

@@ -23,6 +23,7 @@ struct EmulatorOptions {
   std::string trace;
   std::string debug;
   int multiprocessors = 0;
+  std::optional<int> time_limit;
   bool programmatic = false;
   bool narrow_fp8_sums = false;
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "estoc/check.hpp"
@@ -18,10 +19,37 @@ bool has_nan_bytes(Dtype dtype) {
   return is_float(dtype) && dtype != Dtype::e2m1;
 }
 
+// Beyond this many bytes, what lies between the elements is not touched: it takes no memory then.
+constexpr std::int64_t kFilledWhole = std::int64_t{1} << 28;
+
+bool is_sparse(const TensorView& tensor) {
+  if (tensor.span_bytes() <= kFilledWhole || dtype_bits(tensor.dtype()) < 8) return false;
+  std::int64_t bytes = dtype_bits(tensor.dtype()) / 8;
+  for (const std::int64_t extent : tensor.shape())
+    bytes *= extent;
+  return tensor.span_bytes() / 4 > bytes;
+}
+
+void fill_elements(std::byte* first, std::span<const std::int64_t> shape,
+                   std::span<const std::int64_t> strides, std::int64_t bytes, std::uint8_t value) {
+  if (shape.empty()) {
+    std::memset(first, value, static_cast<std::size_t>(bytes));
+    return;
+  }
+  for (std::int64_t i = 0; i < shape[0]; ++i)
+    fill_elements(first + i * strides[0] * bytes, shape.subspan(1), strides.subspan(1), bytes,
+                  value);
+}
+
 void fill_with_poison(const TensorView& tensor) {
   if (tensor.span_bytes() == 0) return;
-  std::memset(tensor.data(), poison_byte(tensor.dtype()),
-              static_cast<std::size_t>(tensor.span_bytes()));
+  const std::uint8_t value = poison_byte(tensor.dtype());
+  auto* data = static_cast<std::byte*>(tensor.data());
+  if (is_sparse(tensor)) {
+    fill_elements(data, tensor.shape(), tensor.strides(), dtype_bits(tensor.dtype()) / 8, value);
+  } else {
+    std::memset(data, value, static_cast<std::size_t>(tensor.span_bytes()));
+  }
 }
 
 }  // namespace

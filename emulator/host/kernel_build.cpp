@@ -168,6 +168,15 @@ std::string_view first_error(std::string_view log) {
   return log.substr(begin, log.find('\n', begin) - begin);
 }
 
+// The entry that an error in the unit's own text is about; empty where it is about something else.
+std::string missing_entry(const BuildJob& job, std::string_view error) {
+  if (!error.starts_with("unit.cpp:")) return {};
+  const auto found = std::find_if(job.entries.begin(), job.entries.end(), [&](const auto& entry) {
+    return error.find(cpp_name(entry)) != std::string_view::npos;
+  });
+  return found == job.entries.end() ? std::string() : *found;
+}
+
 /// Compiles in `folder`; what the compiler said goes to a file there, too.
 fs::path compile_in(const fs::path& folder, const BuildJob& job, const HostCompiler& compiler) {
   write_headers(folder / kTwins, embedded_headers());
@@ -181,6 +190,12 @@ fs::path compile_in(const fs::path& folder, const BuildJob& job, const HostCompi
   const Ended ended = run_program(words, folder);
   write_file(folder / "compiler.log", ended.output);
   if (ended.succeeded) return folder / out;
+  if (const std::string entry = missing_entry(job, first_error(ended.output)); !entry.empty()) {
+    throw CompileError(fmt::format("kernel {}: expected its code to have the entry '{}', which it "
+                                   "has not",
+                                   job.kernel, entry),
+                       ended.output, job.source);
+  }
   throw CompileError(fmt::format("kernel {} does not compile for the host with {}: {}", job.kernel,
                                  compiler.identity, first_error(ended.output)),
                      ended.output, job.source);

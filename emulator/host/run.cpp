@@ -16,6 +16,7 @@
 #include "estoc/arguments.hpp"
 #include "estoc/cuda_kernel_class.hpp"
 #include "kernel_build.h"
+#include "outputs.h"
 
 namespace estoc::emulator {
 namespace {
@@ -123,7 +124,13 @@ class MemoryList {
       list_.push_back({workspace.data, workspace.bytes, "workspace", true, false});
     }
   }
-  std::vector<Allocation> take() { return std::move(list_); }
+  /// All of it; what is written is noted in `written`.
+  std::vector<Allocation> take(WrittenBytes& written) {
+    for (Allocation& allocation : list_) {
+      if (allocation.writable) allocation.written = &written;
+    }
+    return std::move(list_);
+  }
 
  private:
   std::size_t outputs_ = 0;
@@ -135,48 +142,20 @@ void add_operand(MemoryList& list, const Operand& operand, const char* name) {
   if (operand.is_scaled()) list.add_input(operand.scaled()->scale, "scale");
 }
 
-std::size_t span_bytes(const EpilogueAddress& address, Dtype dtype, Varies varies,
-                       const GemmExtents& e) {
-  auto reach = [](bool has, std::int64_t extent, std::int64_t stride) {
-    return has ? (extent - 1) * stride : 0;
-  };
-  const std::int64_t last = reach(varies.l, e.l, address.batch_stride) +
-                            reach(varies.m, e.m, address.row_stride) +
-                            reach(varies.n, e.n, address.column_stride);
-  return static_cast<std::size_t>((last + 1) * dtype_bits(dtype) / 8);
+std::size_t span_of(const EpilogueAddress& at, Dtype dtype, Varies varies, const GemmExtents& e) {
+  return span_bytes({varies.l ? e.l : 1, varies.m ? e.m : 1, varies.n ? e.n : 1},
+                    {at.batch_stride, at.row_stride, at.column_stride}, dtype);
 }
 
-bool has_elements(const GemmExtents& e) {
-  return e.m > 0 && e.n > 0 && e.l > 0;
-}
-
-/// The outputs of an epilogue beside out.
-void add_epilogue_outputs(MemoryList& list, const GemmArguments& gemm) {
-  const EpilogueBinding* binding = gemm.epilogue_binding();
-  const GemmExtents& e = gemm.extents();
-  if (binding == nullptr || !has_elements(e)) return;
-  const EpilogueGraph& graph = *binding->graph;
-  constexpr Varies kAll{true, true, true};
-  for (std::size_t i = 1; i < graph.stores.size(); ++i) {
-    const EpilogueAddress& at = binding->stores[i];
-    list.add_output(at.data, span_bytes(at, graph.stores[i].dtype, kAll, e), "an output");
-  }
-  for (std::size_t i = 0; i < graph.reduced.size(); ++i) {
-    const EpilogueAddress& at = binding->reduced[i];
-    list.add_output(at.data, span_bytes(at, graph.reduced[i].dtype, graph.reduced[i].keeps, e),
-                    "a reduction");
-  }
-}
-
-/// Its tensors, and scalars in memory.
+/// An epilogue's tensors, and scalars in memory.
 void add_epilogue_inputs(MemoryList& list, const GemmArguments& gemm) {
   const EpilogueBinding* binding = gemm.epilogue_binding();
   const GemmExtents& e = gemm.extents();
-  if (binding == nullptr || !has_elements(e)) return;
+  if (binding == nullptr || e.m == 0 || e.n == 0 || e.l == 0) return;
   const EpilogueGraph& graph = *binding->graph;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const EpilogueAddress& at = binding->tensors[i];
-    list.add_input(at.data, span_bytes(at, graph.tensors[i].dtype, graph.tensors[i].varies, e),
+    list.add_input(at.data, span_of(at, graph.tensors[i].dtype, graph.tensors[i].varies, e),
                    "an input of the epilogue");
   }
   for (std::size_t i = 0; i < graph.scalars.size(); ++i) {
@@ -186,21 +165,29 @@ void add_epilogue_inputs(MemoryList& list, const GemmArguments& gemm) {
   }
 }
 
-std::vector<Allocation> memory_of(const RuntimeArguments& arguments, const Workspace& workspace) {
+void add_outputs(MemoryList& list, const std::vector<OutputElements>& outputs,
+                 const TensorView& out) {
+  list.add_output(out, "out");
+  for (std::size_t i = 1; i < outputs.size(); ++i)
+    list.add_output(outputs[i].data, outputs[i].span_bytes(), outputs[i].name.c_str());
+}
+
+std::vector<Allocation> memory_of(const RuntimeArguments& arguments,
+                                  const std::vector<OutputElements>& outputs,
+                                  const Workspace& workspace, WrittenBytes& written) {
   MemoryList list;
   if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    list.add_output(gemm->out(), "out");
-    add_epilogue_outputs(list, *gemm);
+    add_outputs(list, outputs, gemm->out());
     add_operand(list, gemm->a(), "A");
     add_operand(list, gemm->b(), "B");
     add_epilogue_inputs(list, *gemm);
   } else if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments)) {
-    list.add_output(elementwise->out(), "out");
+    add_outputs(list, outputs, elementwise->out());
     list.add_input(elementwise->a(), "A");
     if (is_binary(elementwise->op())) list.add_input(elementwise->b(), "B");
   }
   list.add_workspace(workspace);
-  return list.take();
+  return list.take(written);
 }
 
 void require_arguments(const Kernel& kernel, const RuntimeArguments& arguments, Target target) {
@@ -226,10 +213,12 @@ void add(Statistics& sum, const Statistics& more) {
   sum.tma_stores += more.tma_stores;
   sum.cp_async += more.cp_async;
   sum.barriers += more.barriers;
+  sum.launches += more.launches;
+  sum.watched += more.watched;
 }
 
-/// Carries out a fill; the memory that it is in counts as initialised from then on.
-void fill(const LaunchPlan::Step& step, std::vector<Allocation>& memory) {
+/// Carries out a fill.
+void fill(const LaunchPlan::Step& step, const std::vector<Allocation>& memory) {
   const auto* begin = static_cast<const std::byte*>(step.address);
   const auto inside = std::find_if(memory.begin(), memory.end(), [&](const Allocation& a) {
     const auto* first = static_cast<const std::byte*>(a.address);
@@ -241,7 +230,7 @@ void fill(const LaunchPlan::Step& step, std::vector<Allocation>& memory) {
                             "bytes elsewhere",
                             step.bytes));
   }
-  inside->initialised = true;
+  inside->written->add(step.address, step.bytes);
   std::memset(step.address, step.value, step.bytes);
 }
 
@@ -297,10 +286,13 @@ Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& opt
   const PlanDevice device{.multiprocessors = options.multiprocessors, .encode_tiled = encode};
   LaunchPlan plan(device);
   kernel_class.plan(kernel_.point(), kernel_.knobs(), arguments, scratch.workspace(), plan);
+  const std::vector<OutputElements> outputs = outputs_of(arguments);
+  WrittenBytes written;
   Options launch_options = options.launch;
   launch_options.kernel_name = kernel_.kernel_class().name();
-  launch_options.memory = memory_of(arguments, scratch.workspace());
+  launch_options.memory = memory_of(arguments, outputs, scratch.workspace(), written);
   Report report;
+  bool all_watched = launch_options.checks;
   for (std::size_t i = 0; i < plan.size() && report.clean(); ++i) {
     const LaunchPlan::Step& step = plan.step(i);
     if (step.address != nullptr) {
@@ -310,9 +302,15 @@ Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& opt
     Report part = launch_step(library_, plan, step, launch_options);
     add(report.statistics, part.statistics);
     report.findings = std::move(part.findings);
-    // What a step wrote is there for the next.
+    if (part.statistics.watched > 0) continue;
+    // Plain pointers may have written anything.
+    all_watched = false;
     for (Allocation& allocation : launch_options.memory)
       allocation.initialised = true;
+  }
+  // Where no store was watched, plain pointers did the work.
+  if (all_watched && report.clean() && !written.empty()) {
+    report_unwritten(outputs, written, launch_options.kernel_name, report);
   }
   return report;
 }

@@ -17,15 +17,13 @@
 namespace estoc::emulator {
 namespace {
 
-constexpr std::size_t kGuard = 4096;
-
 // Freed stacks of this host thread.
 struct Pool {
   std::vector<std::byte*> stacks;
 
   ~Pool() {
     for (std::byte* stack : stacks)
-      munmap(stack - kGuard, Stack::kBytes + kGuard);
+      munmap(stack - Stack::kGuard, Stack::kBytes + Stack::kGuard);
   }
 };
 
@@ -35,11 +33,11 @@ Pool& pool() {
 }
 
 std::byte* new_stack() {
-  void* memory = mmap(nullptr, Stack::kBytes + kGuard, PROT_READ | PROT_WRITE,
+  void* memory = mmap(nullptr, Stack::kBytes + Stack::kGuard, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  mprotect(memory, kGuard, PROT_NONE);
-  return static_cast<std::byte*>(memory) + kGuard;
+  mprotect(memory, Stack::kGuard, PROT_NONE);
+  return static_cast<std::byte*>(memory) + Stack::kGuard;
 }
 
 }  // namespace

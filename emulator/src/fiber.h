@@ -12,6 +12,7 @@ namespace estoc::emulator {
 class Stack {
  public:
   static constexpr std::size_t kBytes = 128 * 1024;
+  static constexpr std::size_t kGuard = 4096;  ///< bytes below it that nobody may touch
 
   Stack();
   ~Stack();

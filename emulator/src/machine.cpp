@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 #include <stdexcept>
+
+#include "signals.h"
 
 namespace estoc::emulator {
 
@@ -52,6 +55,33 @@ void give_cells(std::vector<Cell> cells) {
   if (!cells.empty() && kept_cells().size() < kKeptCells) kept_cells().push_back(std::move(cells));
 }
 
+// A group of copies that may not have read yet; groups without copies do not count.
+const CopyGroup* unread_group(const CopyState& state) {
+  const auto unread = [](const CopyGroup& group) {
+    return !group.read_done && !(group.read.empty() && group.write.empty());
+  };
+  for (const CopyGroup& group : state.groups) {
+    if (unread(group)) return &group;
+  }
+  return unread(state.open) ? &state.open : nullptr;
+}
+
+/// Makes a machine that of its host thread.
+class Running {
+ public:
+  explicit Running(Machine& machine) { running_machine = &machine; }
+  ~Running() {
+    running_machine = machine_;
+    running_thread = thread_;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Machine* machine_ = running_machine;
+  Thread* thread_ = running_thread;
+};
+
 constexpr u32 kRegisters = 65536;
 constexpr u32 kSharedLimit = 232448;
 
@@ -91,42 +121,67 @@ Machine::Machine(Entry entry, Dimensions grid, unsigned threads, unsigned shared
     throw std::invalid_argument(
         fmt::format("{} bytes of shared memory, of {}", shared_bytes, kSharedLimit));
   }
+  if (options.schedule == Schedule::eager) elected_ = kWarpLanes - 1;
+  if (options.schedule == Schedule::random) elected_ = static_cast<u32>(random_() % kWarpLanes);
   cluster_count_ = grid[0] / c[0] * (grid[1] / c[1]) * (grid[2] / c[2]);
   for (const Allocation& a : options.memory) {
     const auto address = reinterpret_cast<u64>(a.address);
-    allocations_.push_back({address, a.bytes, &a, address / 16, {}});
+    allocations_.push_back({address, a.bytes, &a, {}});
   }
   std::sort(allocations_.begin(), allocations_.end(),
             [](const auto& x, const auto& y) { return x.address < y.address; });
 }
 
 Report Machine::run() {
-  Machine* outer = running_machine;
-  Thread* outer_thread = running_thread;
-  running_machine = this;
+  const Running running(*this);
+  const SignalGuard guard(entry_, options_.seconds);
+  report_.statistics.launches = 1;
   while (!failed_) {
     if (running_clusters_ == 0) {
       if (next_cluster_ == cluster_count_) break;
       start_cluster();
     }
-    if (Thread* thread = next()) {
-      current_ = running_thread = thread;
-      if (options_.trace != nullptr && thread->lane == 0) ++options_.trace->end;
-      switch_fiber(host_, thread->context);
-      continue;
-    }
-    if (run_pending()) continue;
-    if (waits_for_global() && next_cluster_ < cluster_count_ &&
-        running_clusters_ < options_.resident_clusters) {
-      start_cluster();
-      continue;
-    }
-    report_deadlock();
-    break;
+    step();
   }
-  running_machine = outer;
-  running_thread = outer_thread;
+  if (problem_ != nullptr) std::rethrow_exception(problem_);
+  if (signal_ != 0) report_signal();
+  keep_written();
   return std::move(report_);
+}
+
+// Lets a thread run until it waits, or what is asynchronous happen.
+void Machine::step() {
+  if (Thread* thread = next()) {
+    current_ = running_thread = thread;
+    if (options_.trace != nullptr && thread->lane == 0) ++options_.trace->end;
+    in_kernel_ = true;
+    switch_fiber(host_, thread->context);
+    in_kernel_ = false;
+    return;
+  }
+  if (run_pending()) return;
+  if (waits_for_global() && next_cluster_ < cluster_count_ &&
+      running_clusters_ < options_.resident_clusters) {
+    start_cluster();
+    return;
+  }
+  report_deadlock();
+  failed_ = true;
+}
+
+void Machine::trap(int signal, u64 address) {
+  signal_ = signal;
+  signal_address_ = address;
+  failed_ = true;
+  FiberContext given_up;
+  switch_fiber(given_up, host_);
+}
+
+void Machine::report_signal() {
+  const auto bottom = reinterpret_cast<u64>(current_->stack->bottom());
+  const bool full = signal_address_ < bottom && signal_address_ + Stack::kGuard >= bottom;
+  report(signal_ == SIGVTALRM ? Fault::time_limit : Fault::trap, *current_, {}, signal_address_,
+         signal_text(signal_, signal_address_, full, options_.seconds));
 }
 
 void Machine::start_cluster() {
@@ -204,27 +259,28 @@ void Machine::start_threads(Cta& cta) {
 }
 
 void Machine::thread_main() {
-  entry_(arguments_);
-  Thread& thread = *current_;
-  finish_thread(thread);
-  switch_fiber(thread.context, host_);
+  try {
+    entry_(arguments_);
+    finish_thread(*current_);
+  } catch (...) {
+    // A fiber has nobody who could catch it.
+    problem_ = std::current_exception();
+    failed_ = true;
+  }
+  switch_fiber(current_->context, host_);
 }
 
 void Machine::finish_thread(Thread& thread) {
   if (thread.posted > thread.wgmma->executed) flush_posted(thread);
   check_posted(thread, "the end", thread.wait.site);
   thread.finished = true;
-  const auto unread = [](const CopyState& state) {
-    return !state.open.read.empty() || !state.open.write.empty() ||
-           state.read_complete < state.committed;
-  };
-  if (unread(thread.bulk)) {
-    report(Fault::leaked_async, thread, thread.bulk.latest, thread.bulk.shared,
+  if (const CopyGroup* left = unread_group(thread.bulk)) {
+    report(Fault::leaked_async, thread, left->latest, left->shared,
            "the thread ends while its bulk stores may still read shared memory: commit the group "
            "and call cp_async_bulk_wait_group_read<0>() before the end");
   }
-  if (unread(thread.copies)) {
-    report(Fault::leaked_async, thread, thread.copies.latest, thread.copies.shared,
+  if (const CopyGroup* left = unread_group(thread.copies)) {
+    report(Fault::leaked_async, thread, left->latest, left->shared,
            "the thread ends while its cp.async copies are under way: call "
            "cp_async_wait_group<0>()");
   }
@@ -250,6 +306,7 @@ void Machine::finish_thread(Thread& thread) {
            "the warpgroup ends while its wgmma instructions are under way: call "
            "wgmma_wait_group<0>()");
   }
+  check_unused(thread);
   if (--cta.running == 0) check_visits(cta);
   if (--cluster.running == 0) finish_cluster(cluster);
 }

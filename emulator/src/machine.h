@@ -1,7 +1,9 @@
 // The emulated GPU: grid, clusters, CTAs, warps and threads of one launch, and what they wait for.
 #pragma once
 
+#include <bitset>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <list>
 #include <memory>
@@ -55,12 +57,15 @@ struct Team {
 
 /// A matrix of accumulators that wgmma instructions have in flight.
 struct Accumulators {
-  std::array<void*, kGroupThreads> registers{};  ///< of each thread
+  std::array<void*, kGroupThreads> registers{};  ///< of each thread that has entered the product
+  std::array<void*, kGroupThreads> registers_before{};  ///< where the results of `before` go
   int columns = 0;
   bool integers = false;
   bool untouched = true;      ///< the registers were what products left there
   std::vector<float> values;  ///< 64 x columns, row by row; bits of integers
   std::vector<float> before;  ///< what products left there
+  /// Threads that have not called acc_use since the wait: their registers hold poison.
+  std::bitset<kGroupThreads> unused;
   u64 last_group = 0;
 };
 
@@ -116,6 +121,8 @@ struct WgmmaState {
 
 /// A group of bulk stores or cp.async of one thread.
 struct CopyGroup {
+  Site latest{};  ///< where its latest copy was issued, and the shared memory that this touches
+  u32 shared = 0;
   std::vector<std::function<void()>> read;
   std::vector<std::function<void()>> write;
   bool read_done = false;
@@ -123,8 +130,6 @@ struct CopyGroup {
 };
 
 struct CopyState {
-  Site latest{};  ///< where the latest was issued, and the shared memory it touches
-  u32 shared = 0;
   u32 read_agent = 0;
   u32 write_agent = 0;
   u64 committed = 0;
@@ -260,12 +265,20 @@ struct SyncWord {
   std::vector<Thread*> waiting;
 };
 
+/// What the cells of a page of global memory remember.
+struct CellPage {
+  static constexpr u64 kCells = 512;
+  static constexpr u64 kBytes = 16 * kCells;
+  std::array<Cell, kCells> cells;
+};
+
 struct GlobalAllocation {
   u64 address;
   u64 bytes;
   const Allocation* what;
-  u64 first_cell;
-  std::vector<Cell> cells;
+  std::vector<std::unique_ptr<CellPage>> pages;  ///< null where nothing is touched
+
+  u64 first_page() const { return address / CellPage::kBytes; }
 };
 
 /// Of the host thread that runs a launch.
@@ -319,9 +332,16 @@ class Machine {
   bool checks() const { return options_.checks; }
   bool late() const { return options_.schedule == Schedule::late; }
   bool draw(u32 one_in);
+  /// The lane that elect.sync picks in a warp: the same each time, as on a card, but nobody's to
+  /// rely on.
+  u32 elected(std::size_t lanes) const { return elected_ % static_cast<u32>(lanes); }
   Statistics& statistics() { return report_.statistics; }
   const Options& options() const { return options_; }
   GlobalAllocation* find_allocation(u64 address, u64 bytes);
+  /// The page of that number, for which there is room.
+  static CellPage& page_of(GlobalAllocation& allocation, u64 number);
+  /// Bytes count as written, by an access that cells do not see.
+  void mark_written(u64 address, u64 bytes);
   bool has_allocations() const { return !allocations_.empty(); }
   SyncWord& sync_word(u64 address) { return sync_words_[address]; }
   Cluster* cluster_by_id(u32 id) const;
@@ -329,6 +349,11 @@ class Machine {
 
   /// What a fiber does.
   void thread_main();
+
+  /// Whether a thread of the kernel runs, not the machine.
+  bool in_kernel() const { return in_kernel_; }
+  /// From a signal's handler: the launch ends; does not return.
+  void trap(int signal, u64 address);
 
  private:
   void yield_at_random(Thread& thread);
@@ -342,6 +367,9 @@ class Machine {
   bool run_pending();
   bool waits_for_global() const;
   void report_deadlock();
+  void keep_written() const;
+  void step();
+  void report_signal();
   std::string blocked_text(const Thread& thread) const;
 
   Entry entry_;
@@ -352,6 +380,7 @@ class Machine {
   const Options& options_;
   Report report_;
   std::mt19937_64 random_;
+  u32 elected_ = 0;
   std::vector<const char*> files_;
   std::deque<Thread*> ready_;
   std::vector<Pending> pending_;
@@ -360,6 +389,10 @@ class Machine {
   u32 cluster_count_ = 0;
   u32 running_clusters_ = 0;
   bool failed_ = false;
+  volatile bool in_kernel_ = false;
+  int signal_ = 0;
+  u64 signal_address_ = 0;
+  std::exception_ptr problem_;
   std::vector<GlobalAllocation> allocations_;
   std::unordered_map<u64, SyncWord> sync_words_;
   FiberContext host_;
@@ -408,6 +441,9 @@ struct SharedPlace {
 
 /// Where a shared address of `thread` points; reports and answers false when `bytes` do not fit.
 bool locate_shared(Thread& thread, u32 address, u32 bytes, Site site, SharedPlace& place);
+
+/// Reports accumulators that the thread has waited for and never given to acc_use.
+void check_unused(Thread& thread);
 
 /// Notes that a thread touches the shared memory of another CTA, which has to be there still.
 void visit(Thread& thread, Cta& cta, u32 address, Site site);

@@ -1,6 +1,7 @@
 // Loads and stores, and the checks every access goes through.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -148,6 +149,7 @@ void mark_mbarrier(const Accessor& accessor, Cta& cta, u32 offset, bool exists) 
 }
 
 void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {
+  ++Machine::current().statistics().watched;
   if (!Machine::current().checks() || bytes == 0) return;
   const u64 address = kSharedBase + offset;
   if (accessor.all != nullptr) {
@@ -165,6 +167,7 @@ void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 
   Machine& m = Machine::current();
   const u32 size = static_cast<u32>(cta.storage.size()) - 1024;
   const bool checks = m.checks();
+  m.statistics().watched += count;
   CellRun<TeamView> run(access_of(accessor), *accessor.all);
   for (u32 i = 0; i < count; ++i) {
     const u32 offset = addresses[i] - kSharedBase;
@@ -205,6 +208,7 @@ void check_dependency(const Accessor& accessor, u64 address) {
 
 bool touch_global(const Accessor& accessor, u64 address, u32 bytes) {
   Machine& m = Machine::current();
+  ++m.statistics().watched;
   if (!m.has_allocations() || bytes == 0) return true;
   GlobalAllocation* allocation = m.find_allocation(address, bytes);
   if (allocation == nullptr) {
@@ -229,9 +233,15 @@ bool touch_global(const Accessor& accessor, u64 address, u32 bytes) {
     return false;
   }
   if (!m.checks() || !what.writable) return true;
-  if (allocation->cells.empty()) allocation->cells.resize(allocation->bytes / 16 + 2);
-  touch_cells(accessor, ThreadView{accessor.thread}, allocation->cells.data(),
-              address - allocation->first_cell * 16, bytes, address, !what.initialised);
+  const u64 end = address + bytes;
+  for (u64 begin = address; begin < end;) {
+    const u64 number = begin / CellPage::kBytes;
+    const u64 last = std::min(end, (number + 1) * CellPage::kBytes);
+    touch_cells(accessor, ThreadView{accessor.thread},
+                Machine::page_of(*allocation, number).cells.data(), begin % CellPage::kBytes,
+                last - begin, begin, !what.initialised);
+    begin = last;
+  }
   return true;
 }
 
@@ -313,9 +323,13 @@ void release_word(Thread& thread, SyncWord& word) {
 bool may_touch(Thread& thread, u64 address, bool write, Site site) {
   check_alignment(thread, address, 4, site);
   Machine& m = Machine::current();
+  ++m.statistics().watched;
   if (!m.has_allocations()) return true;
   const GlobalAllocation* allocation = m.find_allocation(address, 4);
-  if (allocation != nullptr && (!write || allocation->what->writable)) return true;
+  if (allocation != nullptr && (!write || allocation->what->writable)) {
+    if (write) m.mark_written(address, 4);
+    return true;
+  }
   m.report(allocation == nullptr ? Fault::out_of_bounds : Fault::read_only, thread, site, address,
            "an atomic access outside what may be written");
   return false;

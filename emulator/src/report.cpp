@@ -48,13 +48,21 @@ std::string_view fault_name(Fault fault) {
       return "register pool";
     case Fault::missing_dependency_wait:
       return "missing griddepcontrol.wait";
+    case Fault::trap:
+      return "trap";
+    case Fault::time_limit:
+      return "time limit";
+    case Fault::unwritten_output:
+      return "unwritten output";
   }
   return "unknown";
 }
 
 std::string Finding::text() const {
-  std::string where = fmt::format("{}: {}, CTA ({}, {}, {}), thread {}", fault_name(fault), kernel,
-                                  cta[0], cta[1], cta[2], thread);
+  std::string where = fmt::format("{}: {}", fault_name(fault), kernel);
+  if (fault != Fault::unwritten_output) {
+    where += fmt::format(", CTA ({}, {}, {}), thread {}", cta[0], cta[1], cta[2], thread);
+  }
   if (!file.empty()) where += fmt::format(", {}:{}", file, line);
   if (address != 0) where += fmt::format(", address {:#x}", address);
   if (count > 1) where += fmt::format(" (first of {})", count);

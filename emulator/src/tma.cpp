@@ -311,8 +311,8 @@ namespace {
 // Enters a store into the thread's open bulk group: it reads now or later, and writes after that.
 void open_store(Thread& thread, Site site, u32 shared, u32 bytes, std::function<void()> read,
                 std::function<void()> write) {
-  thread.bulk.latest = site;
-  thread.bulk.shared = shared;
+  thread.bulk.open.latest = site;
+  thread.bulk.open.shared = shared;
   if (const u64 event = Machine::current().trace_begin(TraceKind::tma_store, thread, site,
                                                        "TMA store", 0, bytes)) {
     write = [write = std::move(write), event] {
@@ -371,6 +371,7 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
                 }
                 std::byte* there = host_pointer(address);
                 if (adds) {
+                  Machine::current().mark_written(address, bytes);
                   add_elements(box.map.type, there, data->data() + offset, bytes);
                 } else {
                   std::memcpy(there, data->data() + offset, bytes);
@@ -491,8 +492,8 @@ void cp_async(u32 shared, u64 global, u32 bytes, u32 source_bytes, Site site) {
   }
   ++m.statistics().cp_async;
   CopyState& state = thread.copies;
-  state.latest = site;
-  state.shared = shared;
+  state.open.latest = site;
+  state.open.shared = shared;
   if (state.write_agent == 0) state.write_agent = thread.cta->cluster->new_agent();
   const bool exists = touch_global(Accessor::generic(thread, site, false), global, source_bytes);
   touch_shared(
@@ -505,6 +506,7 @@ void cp_async(u32 shared, u64 global, u32 bytes, u32 source_bytes, Site site) {
   };
   if (m.options().schedule == Schedule::eager) {
     copy();
+    state.open.write.emplace_back([] {});
   } else {
     state.open.write.emplace_back(std::move(copy));
   }

@@ -35,7 +35,7 @@ void warp_sync(Site site) {
 bool elect(Site site) {
   Thread& thread = Machine::self();
   together(*thread.warp, thread, "elect.sync", site, nullptr, [](Team&) {});
-  return thread.lane == 0;
+  return thread.lane == Machine::current().elected(thread.warp->members.size());
 }
 
 u32 shuffle(Shuffle mode, u32 value, u32 operand, Site site) {

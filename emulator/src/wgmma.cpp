@@ -1,5 +1,5 @@
 // wgmma: products of a warpgroup, in flight until the wait. They happen when they are issued or
-// when they are waited for; until then their accumulators hold NaN.
+// when they are waited for; until acc_use their accumulators hold NaN.
 //
 // A thread enters an instruction into its warpgroup's log and goes on; the instruction takes place
 // when the last thread has entered it. Before a thread does anything that others may notice it
@@ -45,16 +45,30 @@ void poison(Accumulators& acc, u32 thread) {
   std::fill_n(static_cast<u32*>(acc.registers[thread]), acc.columns / 2, kPoison);
 }
 
-// Takes a thread's accumulators out of its registers.
-void take_registers(Accumulators& acc, u32 thread) {
+void report_unused(const Thread& thread, Site site) {
+  Machine::current().report(Fault::accumulator_in_flight, thread, site, 0,
+                            "accumulators were waited for and not given to acc_use: the compiler "
+                            "may read them before the wait; call acc_use after it");
+}
+
+// Takes a thread's accumulators out of its registers. Poison that nobody called acc_use for stands
+// for what products left there.
+void take_registers(Accumulators& acc, Thread& thread, u32 index, Site site) {
   const bool known = acc.before.size() == acc.values.size();
+  const bool unused = known && acc.unused[index];
   u32 changed = known ? 0 : 1;
-  for_registers(acc, thread, [&](u32 place, const float& slot) {
-    std::memcpy(&acc.values[place], &slot, 4);
-    if (known) changed |= std::bit_cast<u32>(slot) ^ std::bit_cast<u32>(acc.before[place]);
+  bool overwritten = false;
+  for_registers(acc, index, [&](u32 place, const float& slot) {
+    const bool kept = unused && std::bit_cast<u32>(slot) == kPoison;
+    overwritten |= unused && !kept;
+    const float value = kept ? acc.before[place] : slot;
+    std::memcpy(&acc.values[place], &value, 4);
+    if (known) changed |= std::bit_cast<u32>(value) ^ std::bit_cast<u32>(acc.before[place]);
   });
   if (changed != 0) acc.untouched = false;
-  if (Machine::current().checks()) poison(acc, thread);
+  if (overwritten) report_unused(thread, site);
+  acc.unused.reset(index);
+  if (Machine::current().checks()) poison(acc, index);
 }
 
 void check_poison(Accumulators& acc, Thread& thread, u32 index, Site site) {
@@ -83,7 +97,7 @@ Accumulators& accumulators_of(WgmmaState& state, u32 thread, const WgmmaOperands
   taken = found == state.in_flight.end();
   if (!taken) return *found;
   const auto before = find_accumulators(state.written, thread, operands.acc);
-  if (before != state.written.end()) {
+  if (before != state.written.end() && before->columns == operands.columns) {
     state.in_flight.splice(state.in_flight.end(), state.written, before);
   } else {
     state.in_flight.emplace_back();
@@ -91,6 +105,7 @@ Accumulators& accumulators_of(WgmmaState& state, u32 thread, const WgmmaOperands
   Accumulators& acc = state.in_flight.back();
   acc.before.swap(acc.values);
   acc.values.resize(static_cast<unsigned>(kProductRows * operands.columns));
+  acc.registers_before = acc.registers;
   acc.registers = {};
   acc.columns = operands.columns;
   acc.integers = operands.integers;
@@ -164,6 +179,43 @@ void issue(Posted& posted, Team& team) {
   }
 }
 
+void put_registers(Accumulators& acc, u32 thread) {
+  for_registers(acc, thread,
+                [&](u32 place, float& slot) { std::memcpy(&slot, &acc.values[place], 4); });
+}
+
+// The thread is late: others have already entered the next product of these accumulators.
+void put_registers_before(Accumulators& acc, u32 thread) {
+  acc.registers[thread] = acc.registers_before[thread];
+  for_registers(acc, thread,
+                [&](u32 place, float& slot) { std::memcpy(&slot, &acc.before[place], 4); });
+  acc.registers[thread] = nullptr;
+}
+
+// Products are complete: their results come to the registers now, or with acc_use.
+void leave_results(Accumulators& acc, u32 thread) {
+  if (acc.registers[thread] == nullptr) return;
+  if (Machine::current().checks()) {
+    acc.unused.set(thread);
+  } else {
+    put_registers(acc, thread);
+  }
+}
+
+// acc_use after the wait: the results come to the thread's registers.
+void hand_over(WgmmaState& state, u32 thread, const void* registers) {
+  for (Accumulators& acc : state.in_flight) {
+    if (acc.registers_before[thread] != registers || !acc.unused[thread]) continue;
+    acc.unused.reset(thread);
+    put_registers_before(acc, thread);
+    return;
+  }
+  const auto complete = find_accumulators(state.written, thread, registers);
+  if (complete == state.written.end() || !complete->unused[thread]) return;
+  complete->unused.reset(thread);
+  put_registers(*complete, thread);
+}
+
 void finish(Team& team, u32 groups) {
   WgmmaState& state = *team.members[0]->wgmma;
   const u64 done = state.committed > groups ? state.committed - groups : 0;
@@ -176,12 +228,12 @@ void finish(Team& team, u32 groups) {
   for (auto it = state.in_flight.begin(); it != state.in_flight.end();) {
     const auto acc = it++;
     if (acc->last_group > done) continue;
-    for (u32 t = 0; t < team.members.size(); ++t) {
-      for_registers(*acc, t,
-                    [&](u32 place, float& slot) { std::memcpy(&slot, &acc->values[place], 4); });
-    }
+    for (u32 t = 0; t < team.members.size(); ++t)
+      leave_results(*acc, t);
     state.written.splice(state.written.begin(), state.in_flight, acc);
-    if (state.written.size() > kRemembered) state.written.pop_back();
+    if (state.written.size() > kRemembered && state.written.back().unused.none()) {
+      state.written.pop_back();
+    }
     state.fenced = false;
   }
   if (!Machine::current().checks()) return;
@@ -292,7 +344,7 @@ void wgmma(const WgmmaOperands& operands, Site site) {
   Accumulators& acc = *posted.accumulators;
   if (acc.registers[index] == nullptr) {
     acc.registers[index] = operands.acc;
-    take_registers(acc, index);
+    take_registers(acc, thread, index, site);
   } else if (acc.registers[index] == operands.acc) {
     check_poison(acc, thread, index, site);
   } else {
@@ -323,10 +375,20 @@ void accumulators_used(void* acc, Site site) {
   Thread& thread = Machine::posting();
   const u32 index = thread.place.tid % kGroupThreads;
   std::list<Accumulators>& in_flight = thread.wgmma->in_flight;
-  if (find_accumulators(in_flight, index, acc) == in_flight.end()) return;
+  if (find_accumulators(in_flight, index, acc) == in_flight.end()) {
+    hand_over(*thread.wgmma, index, acc);
+    return;
+  }
   Machine::current().report(Fault::accumulator_in_flight, thread, site, 0,
                             "accumulators are used while a wgmma that has them is in flight: "
                             "call wgmma_commit_group and wgmma_wait_group first");
+}
+
+void check_unused(Thread& thread) {
+  const u32 index = thread.place.tid % kGroupThreads;
+  for (const Accumulators& acc : thread.wgmma->written) {
+    if (acc.unused[index]) report_unused(thread, thread.wgmma->latest);
+  }
 }
 
 }  // namespace estoc::emulator

@@ -152,6 +152,14 @@ class Kernels(Emulator):
         self.assertRegex(text, r"ran +\d+ wgmma, 0 mma, \d+ TMA loads")
         self.assertRegex(text, r"found +nothing\n")
 
+    def test_accesses_that_are_not_watched(self):
+        plain = ["--device", "emulator", "--kernel", "own_copy-identity-f32-fault.plain"]
+        text = self.ok("run", COPY, *plain)
+        self.assertRegex(text, r"found +nothing; 0 accesses watched: the kernel uses plain pointers")
+        self.assertEqual(self.json("run", COPY, *plain)["emulator"]["watched"], 0)
+        nothing = self.ok("run", "gemm m=0 n=8 k=8 a=f32", "--device", "emulator")
+        self.assertRegex(nothing, r"found +nothing\n")
+
 
 class Findings(Emulator):
     def fault(self, name, *arguments):
@@ -172,6 +180,7 @@ class Findings(Emulator):
         answer = json.loads(result.stdout)
         self.assertFalse(answer["emulator"]["clean"])
         self.assertTrue(answer["check"]["passed"], "the output does not show it")
+        self.assertGreater(answer["emulator"]["watched"], 400)
         (finding,) = answer["emulator"]["findings"]
         self.assertEqual((finding["fault"], finding["cta"], finding["count"]),
                          ("out of bounds", [1, 0, 0], 28))
@@ -209,7 +218,8 @@ class Refusals(Emulator):
         self.refused(USAGE, *device, "--artifact", "x.estoc", says=["--artifact", "cannot run"],
                      hint=["--kernel"])
         for option in (["--schedule", "late"], ["--trace", "t"], ["-g", "x"],
-                       ["--multiprocessors", "2"], ["--programmatic"], ["--narrow-fp8-sums"]):
+                       ["--multiprocessors", "2"], ["--programmatic"], ["--narrow-fp8-sums"],
+                       ["--time-limit", "5"]):
             self.refused(USAGE, "--target", "cpu", *option, says=["is for the emulator"],
                          hint=["--device emulator"])
 

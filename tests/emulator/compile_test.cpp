@@ -1,8 +1,12 @@
-// The wrappers and the test kernels compile with NVRTC for their targets, without a warning.
+// The wrappers and the test kernels compile with NVRTC for their targets, without a warning, and
+// the wrappers to the instructions that they are for.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -40,6 +44,35 @@ void expect_compiles(const std::string& source, const std::string& target,
   }
 }
 
+// The instructions that wrappers put into the PTX, each once, without the numbers of registers.
+std::set<std::string> instructions_of(const std::string& source, const std::string& target) {
+  const std::string ptx =
+      jit::nvrtc_compile({.file_name = "test.cu",
+                          .source = source,
+                          .headers = jit::device_sources().headers,
+                          .options = {"--gpu-architecture=" + target, "--std=c++20"},
+                          .want_ptx = true})
+          .ptx;
+  const std::regex registers("%[a-z]+[0-9]+");
+  std::set<std::string> all;
+  std::istringstream lines(ptx);
+  std::string instruction;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    line.erase(0, line.find_first_not_of(" \t"));
+    if (line.starts_with("// end inline asm")) {
+      inside = false;
+      if (!instruction.empty()) all.insert(std::regex_replace(instruction, registers, "%"));
+    } else if (inside && !line.empty()) {
+      instruction += (instruction.empty() ? "" : " ") + line;
+    } else if (line.starts_with("// begin inline asm")) {
+      inside = true;
+      instruction.clear();
+    }
+  }
+  return all;
+}
+
 class Compile : public testing::Test {
  protected:
   void SetUp() override {
@@ -59,6 +92,23 @@ TEST_F(Compile, WrappersOfSm89) {
 
 TEST_F(Compile, WrappersOfSm90a) {
   expect_compiles(read("ptx/sm90a.cu"), "sm_90a");
+}
+
+// The emulator has twins of the wrappers and never reads them. ESTOC_WRITE_GOLDEN=1 in the
+// environment writes the file anew, for a change that is meant.
+TEST_F(Compile, WrappersAreTheInstructionsOfTheGoldenText) {
+  const std::string name = "ptx/golden.txt";
+  std::string got;
+  for (const auto& [file, target] :
+       {std::pair{"sm80", "sm_80"}, std::pair{"sm89", "sm_89"}, std::pair{"sm90a", "sm_90a"}}) {
+    got += fmt::format("# {}.cu for {}\n", file, target);
+    for (const std::string& line : instructions_of(read(fmt::format("ptx/{}.cu", file)), target))
+      got += line + "\n";
+  }
+  if (std::getenv("ESTOC_WRITE_GOLDEN") != nullptr) {
+    std::ofstream(fmt::format("{}/tests/emulator/{}", ESTOC_SOURCE_DIR, name)) << got;
+  }
+  EXPECT_EQ(got, read(name));
 }
 
 struct Pair {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -262,13 +263,29 @@ void product(const Global& /*g*/) {
   if (ptx::ctaid_x() != 1) return;
   float acc[4] = {};
   if (step != 0) ptx::wgmma_fence();
-  if (step == 0 || step == 2) FAULT_IN_NEXT_LINE;
+  if (step == 0 || step == 2 || step == 3) FAULT_IN_NEXT_LINE;
   ptx::wgmma_mma_async<abi::Type::bf16, abi::Type::bf16>(acc, operand(0), operand(2048), true);
   ptx::wgmma_commit_group();
   if (step == 2) return;
   if (step == 1) FAULT_IN_NEXT_LINE;
   if (step == 1) ptx::acc_use(acc);
   ptx::wgmma_wait_group<0>();
+  if (step != 3) ptx::acc_use(acc);
+}
+
+void cleared_without_use(const Global& /*g*/) {
+  fill_operands();
+  if (ptx::ctaid_x() != 1) return;
+  float acc[4] = {};
+  for (int product = 0; product < 2; ++product) {
+    std::fill(std::begin(acc), std::end(acc), 0.0f);
+    ptx::wgmma_fence();
+    if (product == 1) FAULT_IN_NEXT_LINE;
+    ptx::wgmma_mma_async<abi::Type::bf16, abi::Type::bf16>(acc, operand(0), operand(2048), true);
+    ptx::wgmma_commit_group();
+    ptx::wgmma_wait_group<0>();
+  }
+  ptx::acc_use(acc);
 }
 
 void bad_descriptor(const Global& /*g*/) {
@@ -345,6 +362,8 @@ const Provoked kProvoked[] = {
     Provoked{"leaked_visit", Fault::leaked_async, leaked_visit, true, 37, 2},
     Provoked{"missing_wgmma_fence", Fault::missing_wgmma_fence, product<0>, false, 0},
     Provoked{"accumulators_in_flight", Fault::accumulator_in_flight, product<1>, false, 127},
+    Provoked{"unused_accumulators", Fault::accumulator_in_flight, product<3>, false, 126},
+    Provoked{"cleared_accumulators", Fault::accumulator_in_flight, cleared_without_use, false, 126},
     Provoked{"leaked_wgmma", Fault::leaked_async, product<2>, false, 0},
     Provoked{"bad_descriptor", Fault::bad_descriptor, bad_descriptor, true, 0},
     Provoked{"bad_tensor_map", Fault::bad_descriptor, bad_tensor_map, false},
@@ -387,7 +406,93 @@ TEST_P(Reports, NameKernelCtaThreadLineAndAddress) {
   EXPECT_FALSE(finding->message.empty());
 }
 
+// Runs a kernel of one warp on the tests' memory.
+Report run_warp(void (*kernel)(const Global&), const Options& options) {
+  alignas(128) static std::byte in[1024];
+  Global global{reinterpret_cast<u64>(in), reinterpret_cast<u64>(in), {}};
+  provoking = kernel;
+  void* arguments[] = {&global};
+  return emulator::launch(emulator::entry<entry>, {1, 1, 1}, 32, 4096, arguments, options);
+}
+
+void ends_with_empty_groups(const Global& g) {
+  ptx::cp_async<16>(shared_at(16 * ptx::tid()), g.in);
+  ptx::cp_async_commit_group();
+  ptx::cp_async_commit_group();
+  ptx::cp_async_commit_group();
+  ptx::cp_async_wait_group<2>();
+}
+
+TEST(CopyGroups, EmptyOnesNeedNoWait) {
+  for (const auto schedule : {emulator::Schedule::late, emulator::Schedule::eager}) {
+    Options options;
+    options.schedule = schedule;
+    const Report report = run_warp(ends_with_empty_groups, options);
+    EXPECT_TRUE(report.clean()) << report.text();
+  }
+}
+
+u32 elected_lane = 0;
+void elects_twice(const Global& /*g*/) {
+  const bool first = ptx::elect_one();
+  const bool second = ptx::elect_one();
+  EXPECT_EQ(first, second);
+  if (first) elected_lane = ptx::tid();
+}
+
+TEST(Elect, PicksOneLaneThatTheSeedDraws) {
+  std::set<u32> lanes;
+  Options options;
+  options.schedule = emulator::Schedule::random;
+  for (options.seed = 1; options.seed <= 8; ++options.seed) {
+    EXPECT_TRUE(run_warp(elects_twice, options).clean());
+    lanes.insert(elected_lane);
+  }
+  EXPECT_GT(lanes.size(), 3U);
+}
+
+void stores_a_word(const Global& g) {
+  ptx::st_global<1>(g.out, kWord);
+}
+
+TEST(Memory, ThatIsShortIsAnException) {
+  Options options;
+  options.memory = {{nullptr, std::size_t{1} << 62, "everything"}};
+  EXPECT_THROW(run_warp(stores_a_word, options), std::bad_alloc);
+}
+
+void stores_half(const Global& g) {
+  if (ptx::tid() < 16) ptx::st_global<1>(g.out + 4 * ptx::tid(), kWord);
+  if (ptx::tid() == 16) ptx::st_global<1>(g.out + 512, kWord);
+}
+void loads_all(const Global& g) {
+  (void)ptx::ld_global<1>(g.out + 4 * ptx::tid());
+}
+
+TEST(Memory, WhatALaunchWroteIsThereForTheNext) {
+  alignas(128) static std::byte in[1024];
+  emulator::WrittenBytes written;
+  Options options;
+  options.memory = {{in, 128, "workspace", true, false, &written},
+                    {in + 512, 128, "neighbour", true, false, &written}};
+  const auto run = [&](void (*kernel)(const Global&)) {
+    Global global{0, reinterpret_cast<u64>(in), {}};
+    provoking = kernel;
+    void* arguments[] = {&global};
+    return emulator::launch(emulator::entry<entry>, {1, 1, 1}, 32, 4096, arguments, options);
+  };
+  EXPECT_TRUE(run(stores_half).clean());
+  EXPECT_TRUE(written.has(in, 64));
+  EXPECT_FALSE(written.has(in, 65));
+  EXPECT_TRUE(written.has(in + 512, 4));
+  const Report report = run(loads_all);
+  ASSERT_TRUE(report.has(Fault::uninitialised)) << report.text();
+  EXPECT_EQ(report.findings[0].thread, 16U);
+  EXPECT_EQ(report.findings[0].count, 16);
+}
+
 TEST(ReportKinds, EachIsProvoked) {
+  // Those after it are of kernels that are built on demand (host/findings_test.cpp).
   for (int kind = 0; kind <= static_cast<int>(Fault::missing_dependency_wait); ++kind) {
     EXPECT_TRUE(std::any_of(std::begin(kProvoked), std::end(kProvoked), [&](const Provoked& test) {
       return test.fault == static_cast<Fault>(kind);

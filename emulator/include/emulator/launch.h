@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/entry.h"
@@ -35,6 +37,9 @@ enum class Fault {
   bad_descriptor,  ///< of wgmma, or a tensor map
   register_pool,
   missing_dependency_wait,  ///< memory is touched before griddepcontrol.wait
+  trap,                     ///< a plain pointer that leads nowhere, an integer divided by zero
+  time_limit,
+  unwritten_output,  ///< of `run`: elements of an output that no step wrote; of no CTA
 };
 
 std::string_view fault_name(Fault fault);
@@ -62,6 +67,9 @@ struct Statistics {
   std::uint64_t tma_stores = 0;
   std::uint64_t cp_async = 0;
   std::uint64_t barriers = 0;
+  std::uint64_t launches = 0;
+  /// Accesses to memory that went through the wrappers; those by plain pointers are not seen.
+  std::uint64_t watched = 0;
 };
 
 struct Report {
@@ -73,6 +81,22 @@ struct Report {
   std::string text() const;
 };
 
+/// Which bytes of memory kernels have written, for the launches that come after.
+class WrittenBytes {
+ public:
+  void add(const void* first, std::size_t bytes);
+  /// Whether all of them are.
+  bool has(const void* first, std::size_t bytes) const;
+  bool empty() const { return pages_.empty(); }
+
+ private:
+  friend class Machine;
+  static constexpr std::size_t kCells = 512;  ///< of a page; a cell has 16 bytes
+  using Page = std::array<std::uint16_t, kCells>;
+
+  std::unordered_map<std::uint64_t, Page> pages_;  ///< masks of bytes, by number of the page
+};
+
 /// A piece of global memory that the kernel may touch.
 struct Allocation {
   const void* address;
@@ -80,6 +104,8 @@ struct Allocation {
   std::string name;
   bool writable = true;
   bool initialised = true;
+  /// Where given, the bytes that count as initialised besides; the launch adds what it writes.
+  WrittenBytes* written = nullptr;
 };
 
 /// When asynchronous operations happen, and in which order threads run.
@@ -102,6 +128,9 @@ struct Options {
   /// wgmma keeps of sums of fp8 products what a Hopper card does: 14 bits.
   bool narrow_fp8_sums = false;
   unsigned resident_clusters = 64;
+  /// Processor time that the launch may take; 0: any. Kernels in a library of their own alone are
+  /// stopped, such as those that are built on demand.
+  double seconds = 0;
   int max_findings = 32;
   Trace* trace = nullptr;  ///< where given, the launch is added to it
 };
@@ -109,7 +138,7 @@ struct Options {
 using Dimensions = std::array<unsigned, 3>;
 
 /// Runs `entry` in every thread of the grid. Throws std::invalid_argument where the driver would
-/// refuse the launch.
+/// refuse the launch, std::bad_alloc.
 Report launch(Entry entry, Dimensions grid, unsigned threads, unsigned shared_bytes,
               void** arguments, const Options& options = {});
 

@@ -9,6 +9,7 @@
 #include "estoc/arguments.hpp"
 #include "jit/code_image.h"
 #include "jit/compile.h"
+#include "jit/entries.h"
 #include "jit/launch.h"
 #include "jit/plan_device.h"
 #include "jit/workspace.h"
@@ -113,12 +114,14 @@ std::shared_ptr<const CompiledObject> CudaKernelClass::compile(
     jit::Unit unit{.name = kernel_name(*this, request.point), .target = request.target, .code = {}};
     unit.code.format = jit::code_format(made.image);
     unit.code.bytes = std::move(made.image);
+    jit::require_entries(unit.name, unit.code, made.entries);
     return std::make_shared<const CudaObject>(std::make_shared<const jit::Unit>(std::move(unit)),
                                               std::move(made.entries));
   }
   const bool caches = request.options.use_caches;
   auto unit = jit::compile_unit(unit_request(*this, request, std::move(made.source)),
                                 {.use_memory = caches, .use_disk = caches});
+  jit::require_entries(unit->name, unit->code, made.entries);
   return std::make_shared<const CudaObject>(std::move(unit), std::move(made.entries));
 }
 
@@ -138,7 +141,9 @@ std::shared_ptr<const CompiledObject> CudaKernelClass::load(const CompileRequest
   auto unit = std::make_shared<const jit::Unit>(jit::Unit{.name = kernel_name(*this, request.point),
                                                           .target = request.target,
                                                           .code = std::move(code)});
-  return std::make_shared<const CudaObject>(std::move(unit), code_of(*this, request).entries);
+  std::vector<std::string> entries = code_of(*this, request).entries;
+  jit::require_entries(unit->name, unit->code, entries);
+  return std::make_shared<const CudaObject>(std::move(unit), std::move(entries));
 }
 
 std::string CudaKernelClass::code_key(const CompileRequest& request) const {

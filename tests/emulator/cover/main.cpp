@@ -12,6 +12,7 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "emulator/run.h"
 #include "estoc/discovery.hpp"
@@ -164,15 +165,30 @@ class Cover {
     return oldest ? targets.front() : hopper;
   }
 
+  /// Every third kernel with one of the epilogues, where it can have it.
+  std::pair<Kernel, std::size_t> with_epilogue(const Kernel& kernel, Target target,
+                                               std::uint64_t number) const {
+    if (number % 3 != 2 || kernel.kernel_class().operation() != Operation::gemm) return {kernel, 0};
+    const std::size_t epilogue = 1 + number / 3 % CoverProblem::epilogues();
+    std::mt19937_64 random(settings_.seed + number);
+    std::string reason;
+    const auto problem = CoverProblem::draw(kernel, target, random, reason, epilogue);
+    if (problem == nullptr) return {kernel, 0};
+    return {kernel.with_epilogue(problem->arguments().epilogue_graph()), epilogue};
+  }
+
   void check(const Kernel& kernel, std::uint64_t number) {
     if (settings_.seconds > 0 && elapsed() > static_cast<double>(settings_.seconds)) {
       ++left_;
       return;
     }
     try {
-      const emulator::BuiltKernel built(kernel, target_of(kernel, number));
+      const Target target = target_of(kernel, number);
+      const auto [fused, epilogue] = with_epilogue(kernel, target, number);
+      const emulator::BuiltKernel built(fused, target);
       for (std::uint64_t i = 0; i < settings_.problems; ++i) {
-        run_one(built, settings_.seed + 1000 * number + i, static_cast<emulator::Schedule>(i % 3));
+        run_one(built, settings_.seed + 1000 * number + i, static_cast<emulator::Schedule>(i % 3),
+                epilogue);
       }
     } catch (const std::exception& error) {
       fail(fmt::format("{}: {}", kernel.name(), error.what()));
@@ -191,12 +207,12 @@ class Cover {
     });
   }
 
-  void run_one(const emulator::BuiltKernel& built, std::uint64_t seed,
-               emulator::Schedule schedule) {
+  void run_one(const emulator::BuiltKernel& built, std::uint64_t seed, emulator::Schedule schedule,
+               std::size_t epilogue = 0) {
     const Kernel& kernel = built.kernel();
     std::mt19937_64 random(seed);
     std::string reason;
-    const auto problem = CoverProblem::draw(kernel, built.target(), random, reason);
+    const auto problem = CoverProblem::draw(kernel, built.target(), random, reason, epilogue);
     if (problem == nullptr) {
       fail(fmt::format("{}: no problem was found for it: {}", kernel.name(), reason));
       return;
@@ -204,6 +220,10 @@ class Cover {
     emulator::RunOptions options;
     options.launch.schedule = schedule;
     options.launch.seed = seed;
+    options.launch.programmatic = schedule == emulator::Schedule::eager;
+    // Kernels that add up what tensor cores sum are exact all the same.
+    options.launch.narrow_fp8_sums = kernel.point().space().find("sums") < 0;
+    options.launch.seconds = 300;
     options.multiprocessors = 4;
     problem->poison();
     const emulator::Report report = built.run(problem->arguments(), options);

@@ -47,6 +47,7 @@ struct Plane {
   Dtype dtype;
   char letter;  ///< of its layout: t, n, or x for any
   int alignment;
+  bool input = false;
 };
 
 HostTensor draw_operand(const Plane& plane, std::int64_t batches, Random& random) {
@@ -59,9 +60,11 @@ HostTensor draw_operand(const Plane& plane, std::int64_t batches, Random& random
   const std::int64_t line = std::max<std::int64_t>((inner + step - 1) / step * step + extra, 1);
   std::vector<std::int64_t> shape{plane.rows, plane.columns};
   std::vector<std::int64_t> strides{row_major ? line : 1, row_major ? 1 : line};
-  if (batches > 1) {
+  // An input may serve the whole batch: by a stride of 0, or without the mode.
+  const bool shared = plane.input && one_in(random, 3);
+  if (batches > 1 && (!shared || one_in(random, 2))) {
     shape.insert(shape.begin(), batches);
-    strides.insert(strides.begin(), line * std::max<std::int64_t>(outer, 1));
+    strides.insert(strides.begin(), shared ? 0 : line * std::max<std::int64_t>(outer, 1));
   }
   return host_tensor(plane.dtype, shape, strides);
 }
@@ -75,25 +78,38 @@ std::byte* element_at(const TensorView& view, std::int64_t l, std::int64_t i, st
          offset * dtype_bits(view.dtype()) / 8;
 }
 
+// Inputs of tf32 have low bits that rounding to the nearest takes away, and cutting off does not.
 void put(Dtype dtype, std::byte* to, double value) {
+  if (dtype == Dtype::tf32) value *= 1 - 0x1p-13;
   harness::put(static_cast<abi::Type>(dtype), to, value);
 }
 
-/// Values of an operand, drawn and written to its memory.
+// Whether the tensor holds one matrix for all batches.
+bool is_shared(const TensorView& view) {
+  return view.rank() == 2 || view.stride(0) == 0;
+}
+
+/// Values of an operand, drawn and written to its memory. Those of fp8 are halves and, where
+/// `positive`, make sums that need more bits than a tensor core keeps.
 std::vector<double> fill(const HostTensor& tensor, std::int64_t batches, std::int64_t rows,
-                         std::int64_t columns, Random& random) {
-  const int lowest =
-      tensor.view.dtype() == Dtype::u8 || tensor.view.dtype() == Dtype::boolean ? 0 : -3;
-  const int count = tensor.view.dtype() == Dtype::boolean ? 2 : 7;
+                         std::int64_t columns, bool positive, Random& random) {
+  const Dtype dtype = tensor.view.dtype();
+  const bool narrow = dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
+  const int lowest = positive || dtype == Dtype::u8 || dtype == Dtype::boolean ? 0 : -3;
+  const int count = dtype == Dtype::boolean ? 2 : 7;
   std::vector<double> values;
-  for (std::int64_t l = 0; l < batches; ++l) {
+  for (std::int64_t l = 0; l < (is_shared(tensor.view) ? 1 : batches); ++l) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        values.push_back(lowest + static_cast<int>(draw_number(random, 0, count - 1)));
-        put(tensor.view.dtype(), element_at(tensor.view, l, i, j), values.back());
+        const int number = lowest + static_cast<int>(draw_number(random, 0, count - 1));
+        values.push_back(narrow ? number / 2.0 : number);
+        put(dtype, element_at(tensor.view, l, i, j), values.back());
       }
     }
   }
+  const std::vector<double> one = values;
+  while (values.size() < static_cast<std::size_t>(batches * rows * columns))
+    values.insert(values.end(), one.begin(), one.end());
   return values;
 }
 
@@ -115,7 +131,14 @@ Extents draw_extents(const DesignPoint& point, Random& random) {
     }
   };
   Extents e{extent(tile.m), extent(tile.n), draw_number(random, 1, 200), 1};
-  if (one_in(random, 12)) e.k = draw_number(random, 0, 1);
+  if (one_in(random, 4)) {
+    // The ring of stages goes round within a tile, more than once.
+    const auto stages = point.space().find(Role::stages) < 0 ? 2 : point.integer(Role::stages);
+    e.k = (2 * stages + draw_number(random, 0, stages)) * tile.k + draw_number(random, 1, tile.k);
+    e.m = std::min<std::int64_t>(e.m, 40);
+    e.n = std::min<std::int64_t>(e.n, 40);
+  }
+  if (one_in(random, 10)) e.k = draw_number(random, 0, 1);
   if (one_in(random, 5)) e.l = draw_number(random, 2, 3);
   return e;
 }
@@ -147,11 +170,79 @@ char letter_of(const DesignPoint& point, std::size_t operand) {
   return point.space().find(Role::layouts) < 0 ? 'x' : point.value(Role::layouts).text[operand];
 }
 
-// A draw for a GEMM kernel: the operands, and the expected output's bytes.
-std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, Random& random,
-                                            std::vector<HostTensor>& tensors,
+/// An operand of an epilogue: its modes are those that it varies along.
+struct Fused {
+  const char* name;
+  Dtype dtype;
+  bool m;
+  bool n;
+  bool output;
+};
+
+struct Program {
+  const char* text;
+  std::vector<Fused> operands;
+};
+
+const std::vector<Program>& programs() {
+  static const std::vector<Program> kPrograms{
+      {"D = accum + C + v * w",
+       {{"C", Dtype::bf16, true, true, false},
+        {"v", Dtype::f64, true, false, false},
+        {"w", Dtype::f32, false, true, false}}},
+      {"D = accum; r = max(D); c = sum(D); t = min(D)",
+       {{"r", Dtype::f32, true, false, true},
+        {"c", Dtype::f32, false, true, true},
+        {"t", Dtype::f32, false, false, true}}},
+      {"D = dropout(accum, 0.5, 7, 3); aux = accum + C",
+       {{"aux", Dtype::f32, true, true, true}, {"C", Dtype::f32, true, true, false}}},
+  };
+  return kPrograms;
+}
+
+HostTensor draw_fused(const Fused& operand, const Extents& e, Random& random) {
+  const bool matrix = operand.m && operand.n;
+  Plane plane{operand.m ? e.m : 1, operand.n ? e.n : 1, operand.dtype, 't', 16, !operand.output};
+  if (matrix && operand.output) plane.letter = 'x';
+  HostTensor tensor = draw_operand(plane, matrix ? e.l : 1, random);
+  tensor.output = operand.output;
+  if (!operand.output) {
+    fill(tensor, matrix ? e.l : 1, plane.rows, plane.columns, false, random);
+  }
+  return tensor;
+}
+
+/// Operands of program `number` - 1, which are added to `tensors`. Sums of integers stay integers.
+EpilogueArguments draw_epilogue(std::size_t number, const Extents& e, Dtype sums, Random& random,
+                                std::vector<HostTensor>& tensors) {
+  const Program& program = programs()[number - 1];
+  std::vector<EpilogueOperand> operands;
+  for (Fused operand : program.operands) {
+    if (sums == Dtype::i32) operand.dtype = Dtype::i32;
+    tensors.push_back(draw_fused(operand, e, random));
+    const TensorView& view = tensors.back().view;
+    if (operand.m || operand.n) {
+      operands.push_back({operand.name, view});
+    } else {
+      operands.push_back({operand.name, TensorView(const_cast<void*>(view.data()), view.dtype(),
+                                                   std::span<const std::int64_t>{},
+                                                   std::span<const std::int64_t>{})});
+    }
+  }
+  return EpilogueArguments(program.text, operands);
+}
+
+// A draw for a GEMM kernel: the operands, and the expected output's bytes where there is no
+// epilogue.
+std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, std::size_t epilogue,
+                                            Random& random, std::vector<HostTensor>& tensors,
                                             std::vector<std::byte>& expected) {
-  const Extents e = draw_extents(point, random);
+  Extents e = draw_extents(point, random);
+  // With one row or column an epilogue would be another.
+  if (epilogue != 0) {
+    e.m = std::max<std::int64_t>(e.m, 2);
+    e.n = std::max<std::int64_t>(e.n, 2);
+  }
   const Dtype a = point.dtype(Role::a_dtype);
   const Dtype b = dtype_of(point, Role::b_dtype, a);
   const bool integers = a == Dtype::i8 || a == Dtype::u8 || a == Dtype::i32;
@@ -160,14 +251,17 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, Random& ra
                               : integers      ? Dtype::i32
                                               : Dtype::f32);
   const Dtype out = dtype_of(point, Role::out_dtype, sums);
-  tensors.push_back(draw_operand(
-      {e.m, e.k, a, letter_of(point, 0), alignment_of(point, Role::a_alignment)}, e.l, random));
-  tensors.push_back(draw_operand(
-      {e.k, e.n, b, letter_of(point, 1), alignment_of(point, Role::b_alignment)}, e.l, random));
+  tensors.push_back(
+      draw_operand({e.m, e.k, a, letter_of(point, 0), alignment_of(point, Role::a_alignment), true},
+                   e.l, random));
+  tensors.push_back(
+      draw_operand({e.k, e.n, b, letter_of(point, 1), alignment_of(point, Role::b_alignment), true},
+                   e.l, random));
   tensors.push_back(draw_operand(
       {e.m, e.n, out, letter_of(point, 2), alignment_of(point, Role::out_alignment)}, e.l, random));
-  const std::vector<double> values_a = fill(tensors[0], e.l, e.m, e.k, random);
-  const std::vector<double> values_b = fill(tensors[1], e.l, e.k, e.n, random);
+  const bool positive = one_in(random, 2);
+  const std::vector<double> values_a = fill(tensors[0], e.l, e.m, e.k, positive, random);
+  const std::vector<double> values_b = fill(tensors[1], e.l, e.k, e.n, positive, random);
   const std::vector<double> values = product(e, values_a, values_b);
   std::size_t index = 0;
   for (std::int64_t l = 0; l < e.l; ++l) {
@@ -176,11 +270,16 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, Random& ra
         put(out, element_at(tensors[2].view, l, i, j), values[index++]);
     }
   }
-  expected = tensors[2].storage;
+  if (epilogue == 0) expected = tensors[2].storage;
   PerformanceControls controls;
   controls.fast_accumulation = point.space().find("sums") >= 0;
+  if (epilogue == 0) {
+    return std::make_unique<GemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view, sums,
+                                           controls);
+  }
+  const EpilogueArguments fused = draw_epilogue(epilogue, e, sums, random, tensors);
   return std::make_unique<GemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view, sums,
-                                         controls);
+                                         controls, fused);
 }
 
 std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Random& random,
@@ -217,20 +316,30 @@ std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Ran
 
 }  // namespace
 
+std::size_t CoverProblem::epilogues() {
+  return programs().size();
+}
+
 std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target target,
-                                                 Random& random, std::string& reason) {
+                                                 Random& random, std::string& reason,
+                                                 std::size_t epilogue) {
   const DesignPoint& point = kernel.point();
   for (int attempt = 0; attempt < 60; ++attempt) {
     auto problem = std::make_unique<CoverProblem>();
     try {
-      problem->arguments_ = kernel.kernel_class().operation() == Operation::gemm
-                                ? draw_gemm(point, random, problem->tensors_, problem->expected_)
-                                : draw_elementwise(point, random, problem->tensors_);
+      problem->arguments_ =
+          kernel.kernel_class().operation() == Operation::gemm
+              ? draw_gemm(point, epilogue, random, problem->tensors_, problem->expected_)
+              : draw_elementwise(point, random, problem->tensors_);
     } catch (const Error& error) {
       reason = error.what();
       continue;
     }
-    const Status status = kernel.supports(*problem->arguments_, target);
+    problem->tensors_[2].output = true;
+    const Kernel fused = epilogue == 0 || kernel.epilogue() != nullptr
+                             ? kernel
+                             : kernel.with_epilogue(problem->arguments_->epilogue_graph());
+    const Status status = fused.supports(*problem->arguments_, target);
     if (status.ok()) return problem;
     reason = status.error();
   }
@@ -242,7 +351,9 @@ std::string CoverProblem::text() const {
 }
 
 void CoverProblem::poison() {
-  std::fill(tensors_[2].storage.begin(), tensors_[2].storage.end(), std::byte{0xa5});
+  for (HostTensor& tensor : tensors_) {
+    if (tensor.output) std::fill(tensor.storage.begin(), tensor.storage.end(), std::byte{0xa5});
+  }
 }
 
 std::string CoverProblem::wrong() const {

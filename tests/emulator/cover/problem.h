@@ -16,16 +16,21 @@ namespace estoc::cover {
 struct HostTensor {
   std::vector<std::byte> storage;
   TensorView view;
+  bool output = false;
 };
 
-/// Small and mostly ragged, some batched, some of no K or one; strides as the kernel's layouts and
-/// alignments ask.
+/// Small and mostly ragged, some batched, with operands that serve the whole batch, some of no K or
+/// one, some of more K than the kernel has stages; strides as the kernel's layouts and alignments
+/// ask.
 class CoverProblem {
  public:
   /// Null when a number of draws gave nothing that the kernel supports; `reason` says why the last
-  /// was refused.
+  /// was refused. With an epilogue, of 1 to epilogues(), the kernel is the one with it, or the one
+  /// without to which it is to be added; 0 stands for none.
   static std::unique_ptr<CoverProblem> draw(const Kernel& kernel, Target target,
-                                            std::mt19937_64& random, std::string& reason);
+                                            std::mt19937_64& random, std::string& reason,
+                                            std::size_t epilogue = 0);
+  static std::size_t epilogues();
 
   const RuntimeArguments& arguments() const { return *arguments_; }
   std::string text() const;
@@ -35,9 +40,9 @@ class CoverProblem {
   std::string wrong() const;
 
  private:
-  std::vector<HostTensor> tensors_;  ///< A, B, out
+  std::vector<HostTensor> tensors_;  ///< A, B, out, those of the epilogue
   std::unique_ptr<RuntimeArguments> arguments_;
-  std::vector<std::byte> expected_;  ///< of a GEMM
+  std::vector<std::byte> expected_;  ///< of a GEMM without an epilogue
 };
 
 }  // namespace estoc::cover

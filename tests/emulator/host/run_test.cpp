@@ -56,6 +56,7 @@ struct Wishes {
   bool writes_a = false;
   bool fills_too_much = false;
   std::size_t entry = 1;
+  const char* second = "copy";  ///< name of the second entry
 };
 
 class TwoSteps final : public CudaKernelClass {
@@ -65,7 +66,7 @@ class TwoSteps final : public CudaKernelClass {
   Operation operation() const override { return Operation::elementwise; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   CudaCode code(const DesignPoint& /*point*/, Target /*target*/) const override {
-    return {.source = kTwoSteps, .image = {}, .entries = {"add", "copy"}};
+    return {.source = kTwoSteps, .image = {}, .entries = {"add", wishes_.second}};
   }
   std::size_t workspace_size(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
                              const RuntimeArguments& /*arguments*/) const override {
@@ -179,6 +180,12 @@ TEST_F(EmulatorRun, WhatADriverRefusesIsAnError) {
   EXPECT_THAT(message, HasSubstr("1048576 bytes of shared memory"));
   EXPECT_EQ(kind_of([&] { (void)run({.entry = 2}); }, message), ErrorKind::value);
   EXPECT_THAT(message, HasSubstr("no entry number 2"));
+}
+
+TEST_F(EmulatorRun, AnEntryThatTheCodeLacksIsRefused) {
+  std::string message;
+  EXPECT_EQ(kind_of([&] { (void)run({.second = "kopy"}); }, message), ErrorKind::compile);
+  EXPECT_THAT(message, HasSubstr("expected its code to have the entry 'kopy', which it has not"));
 }
 
 TEST_F(EmulatorRun, SaysWhatItCannotBeGiven) {

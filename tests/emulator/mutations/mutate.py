@@ -3,24 +3,28 @@
 
 Usage: mutate.py [OPTION]...
   --library FILE   libestoc_emulator.a and the objects that mutants are linked with; repeatable
+  --build DIR      the build folder, with the command and the tests' programs
   --work DIR       folder for what is compiled (default: a temporary one)
-  --only TEXT      only faults whose description or file contains TEXT
+  --only TEXT      only faults whose description, file or case contains TEXT
   --sample N       N of them, chosen by the date; prints which
   --jobs N         mutants at a time (default: as many as there are processors)
   --seeds N        random schedules of each (default: 4)
   --list           prints the table of docs/emulator.md and ends
   --check FILE     checks that FILE has that table, and ends
 Each fault is a replacement of text that must match exactly once in device/estoc. A mutant that does
-not compile, is not found, or does not end is a failure.
+not compile, is not found, or does not end is a failure. So is a change that is no fault and is
+reported.
 """
 
 import argparse
 import collections
 import concurrent.futures
 import datetime
+import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,14 +33,19 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import epilogue_faults  # noqa: E402
+import library_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
 import sm90_faults  # noqa: E402
-from planted import CASES, EpilogueCase  # noqa: E402
+from planted import CASES, EpilogueCase, LibraryCase, TestCase  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
-FAULTS = sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
+FAULTS = (
+    sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
+    + library_faults.FAULTS
+)  # fmt: skip
+HARMLESS = library_faults.HARMLESS
 
 PROGRAM = """#include "mutations/runner.h"
 
@@ -137,8 +146,9 @@ PREFIX = """#include "mutations/runner.h"
 class Workshop:
     """Compiles mutants and runs them."""
 
-    def __init__(self, folder, libraries, seeds):
+    def __init__(self, folder, libraries, build, seeds):
         self.folder = folder
+        self.build = build
         self.libraries = libraries
         self.seeds = seeds
         self.compiler = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "-w", "-Wno-psabi"]
@@ -151,7 +161,65 @@ class Workshop:
         subprocess.run(compiled, capture_output=True, check=False)
 
     def run(self, name, case, overlay, expected):
-        """(passed, what was printed) of one program."""
+        """(passed, what was printed) of one case, on the headers of `overlay` before the others."""
+        try:
+            if isinstance(CASES[case], LibraryCase):
+                reports = [report for report in expected.split(",") if report]
+                return self.run_library(name, CASES[case], overlay, reports)
+            if isinstance(CASES[case], TestCase):
+                return self.run_tests(name, CASES[case], overlay, expected)
+            return self.run_program(name, case, overlay, expected)
+        except subprocess.TimeoutExpired:
+            return False, "it does not end"
+
+    def environment(self, name, overlay):
+        """What makes the library take the headers of `overlay`, and keep what it builds apart."""
+        device = self.folder / f"device_{name}"
+        shutil.copytree(ROOT / "device", device)
+        if overlay is not None:
+            shutil.copytree(overlay, device, dirs_exist_ok=True)
+        cache = str(self.folder / f"cache_{name}")
+        return {**os.environ, "ESTOC_DEVICE_DIR": str(device), "ESTOC_CACHE_DIR": cache}
+
+    def run_library(self, name, case, overlay, expected):
+        command = [
+            str(self.build / "estoc"), "run", case.problem, "--device", "emulator", "--target",
+            case.target, "--filter", case.filter, "--check", "--json", "--programmatic",
+            "--time-limit", "60", *case.flags,
+        ]  # fmt: skip
+        seeds = self.seeds if expected else 1
+        orders = ["late", "eager", *(f"random --seed {seed}" for seed in range(1, seeds + 1))]
+        environment = self.environment(name, overlay)
+        for order in orders:
+            done = subprocess.run(
+                [*command, "--schedule", *order.split()], env=environment, capture_output=True,
+                text=True, timeout=240, check=False,
+            )  # fmt: skip
+            if done.returncode not in (0, 1):
+                return False, f"exit status {done.returncode}: {done.stderr}"
+            answer = json.loads(done.stdout)
+            met = [finding["fault"] for finding in answer["emulator"]["findings"]]
+            if not answer["check"]["passed"]:
+                met.append("wrong output")
+            for fault in expected:
+                if fault in met:
+                    return True, f"{fault}\t{order}"
+            if not expected and met:
+                return False, f"{order}: {met}\n{done.stderr}"
+        return not expected, f"clean\t{len(orders)} runs" if not expected else "nothing was found"
+
+    def run_tests(self, name, case, overlay, expected):
+        done = subprocess.run(
+            [str(self.build / case.program), f"--gtest_filter={case.tests}"],
+            env=self.environment(name, overlay), capture_output=True, text=True, timeout=240,
+            check=False,
+        )  # fmt: skip
+        skipped = "SKIPPED" in done.stdout
+        found = done.returncode == 1 and "FAILED" in done.stdout
+        passed = skipped or found == bool(expected)
+        return passed, f"{case.found}\ttests" if passed else done.stdout[-2000:]
+
+    def run_program(self, name, case, overlay, expected):
         source = self.folder / f"{name}.cpp"
         program = self.folder / name
         source.write_text(program_of(CASES[case]), encoding="utf-8")
@@ -167,8 +235,6 @@ class Workshop:
                 [str(program), expected, str(self.seeds)],
                 capture_output=True, text=True, errors="replace", timeout=120, check=False,
             )
-        except subprocess.TimeoutExpired:
-            return False, "it does not end"
         finally:
             program.unlink()
         text = done.stdout.strip()
@@ -185,6 +251,9 @@ class Workshop:
         path.parent.mkdir(parents=True)
         path.write_text(mutated(fault), encoding="utf-8")
         return self.run(f"mutant_{number}", fault.case, overlay, ",".join(fault.found))
+
+    def harmless(self, number, change):
+        return self.mutant(f"harmless_{number}", change)
 
 
 def table():
@@ -207,7 +276,7 @@ def check_table(path):
 
 
 def chosen(arguments):
-    faults = [f for f in FAULTS if arguments.only in f.what or arguments.only in f.file]
+    faults = [f for f in FAULTS if arguments.only in f.what + f.file + f.case]
     if arguments.sample and arguments.sample < len(faults):
         seed = datetime.date.today().isoformat()
         faults = random.Random(seed).sample(faults, arguments.sample)
@@ -215,7 +284,7 @@ def chosen(arguments):
     return faults
 
 
-def run_all(workshop, faults, jobs):
+def run_all(workshop, faults, harmless, jobs):
     """Runs controls and mutants; prints failures and a summary, answers the exit status."""
     start = time.monotonic()
     failures = []
@@ -224,10 +293,15 @@ def run_all(workshop, faults, jobs):
         cases = sorted({fault.case for fault in faults})
         controls = {case: pool.submit(workshop.control, case) for case in cases}
         mutants = [pool.submit(workshop.mutant, i, fault) for i, fault in enumerate(faults)]
+        others = [pool.submit(workshop.harmless, i, change) for i, change in enumerate(harmless)]
         for case, future in controls.items():
             passed, text = future.result()
             if not passed:
                 failures.append(f"the kernel of '{case}' is not clean as it is:\n{text}")
+        for change, future in zip(harmless, others):
+            passed, text = future.result()
+            if not passed:
+                failures.append(f"{change.file}: '{change.what}' is no fault:\n{text}")
         for fault, future in zip(faults, mutants):
             passed, text = future.result()
             if passed:
@@ -239,7 +313,8 @@ def run_all(workshop, faults, jobs):
     print("\n".join(failures))
     print(", ".join(f"{count} {name}" for name, count in met.most_common()))
     print(
-        f"{len(cases)} kernels as they are and {len(faults)} faults, {len(failures)} failures, "
+        f"{len(cases)} kernels as they are, {len(harmless)} changes that are no faults and "
+        f"{len(faults)} faults, {len(failures)} failures, "
         f"{time.monotonic() - start:.0f} s"
     )
     return 1 if failures else 0
@@ -248,6 +323,7 @@ def run_all(workshop, faults, jobs):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--library", action="append", default=[])
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--work")
     parser.add_argument("--only", default="")
     parser.add_argument("--sample", type=int, default=0)
@@ -256,7 +332,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--check")
     arguments = parser.parse_args()
-    for fault in FAULTS:
+    for fault in (*FAULTS, *HARMLESS):
         mutated(fault)
     if arguments.list:
         print(table(), end="")
@@ -264,8 +340,11 @@ def main():
     if arguments.check:
         return check_table(arguments.check)
     with tempfile.TemporaryDirectory(prefix="estoc_mutants_", dir=arguments.work) as folder:
-        workshop = Workshop(pathlib.Path(folder), arguments.library, arguments.seeds)
-        return run_all(workshop, chosen(arguments), arguments.jobs)
+        workshop = Workshop(
+            pathlib.Path(folder), arguments.library, arguments.build, arguments.seeds
+        )
+        harmless = HARMLESS if not arguments.only and not arguments.sample else ()
+        return run_all(workshop, chosen(arguments), harmless, arguments.jobs)
 
 
 if __name__ == "__main__":

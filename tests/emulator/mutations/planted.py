@@ -16,6 +16,9 @@ LOAD = "epilogue_load.cuh"
 TILE = "epilogue_tile.cuh"
 REDUCE = "epilogue_reduce.cuh"
 DIRECT = "epilogue_direct.cuh"
+ABI = "abi.cuh"
+BARRIERS = "ptx/mbarrier.cuh"
+FENCES = "ptx/fence.cuh"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +53,26 @@ class EpilogueCase:
     runs: tuple
 
 
+@dataclasses.dataclass(frozen=True)
+class LibraryCase:
+    """A problem that `estoc run --device emulator --check` carries out with the first kernel that
+    fits the filter; `flags` are more of its options."""
+
+    problem: str
+    filter: str = "class=sm90_gemm"
+    target: str = "sm_90a"
+    flags: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class TestCase:
+    """Tests of a program of the build folder, and what it is called when they fail."""
+
+    program: str
+    tests: str
+    found: str
+
+
 def tile_epilogue(epilogue, config, room, *problems, maps="true", clusters=1):
     """An epilogue of tests/golden/epilogues behind sm90_gemm."""
     name = f"golden::{epilogue}::Epilogue"
@@ -81,7 +104,91 @@ BF16 = "Type::bf16, Type::bf16, Type::f32, Type::bf16"
 F16 = "Type::f16, Type::f16, Type::f32, Type::f16"
 F8 = "Type::e4m3, Type::e4m3, Type::f32, Type::bf16"
 
+DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7, 3)\""
+SUMS = "r=f32:column c=f32:row t=f32:scalar"
+SUMMED = "r = max(D); c = max(D); t = max(D)"
+FAR = 1 << 25
+
 CASES = {
+    # Kernels as the library plans them.
+    "lib_square": LibraryCase("gemm m=520 n=520 k=600 a=bf16 b=bf16", "cluster=2x2"),
+    "lib_tall": LibraryCase("gemm m=520 n=264 k=600 a=bf16 b=bf16", "cluster=2x1 tile=128x128x64"),
+    "lib_wide": LibraryCase("gemm m=264 n=520 k=136 a=bf16 b=bf16", "cluster=1x2"),
+    "lib_tall_short": LibraryCase("gemm m=1032 n=264 k=72 a=bf16 b=bf16", "cluster=2x1"),
+    "lib_long": LibraryCase(
+        "gemm m=264 n=136 k=1104 a=bf16 b=bf16", "schedule=pingpong",
+        flags=("--multiprocessors", "1"),
+    ),
+    "lib_no_k": LibraryCase("gemm m=72 n=72 k=0 a=bf16 b=bf16", "class=sm90_gemm"),
+    "lib_no_k_cluster": LibraryCase(
+        "gemm m=520 n=264 k=0 a=bf16 b=bf16", "cluster=2x1", flags=("--multiprocessors", "2"),
+    ),
+    "lib_one_tile": LibraryCase("gemm m=40 n=40 k=136 a=bf16 b=bf16", "schedule=pingpong"),
+    "lib_one_a": LibraryCase("gemm m=72 n=72 k=72 l=3 a=bf16:[0,72,1] b=bf16"),
+    "lib_one_b": LibraryCase("gemm m=72 n=72 k=72 l=3 a=bf16 b=bf16:[0,72,1]"),
+    "lib_fp8": LibraryCase(
+        "gemm m=64 n=64 k=8192 a=e4m3 b=e4m3:n out=f32", flags=("--narrow-fp8-sums",),
+    ),
+    "lib_narrow": LibraryCase("gemm m=72 n=192 k=72 a=bf16 b=bf16:n out=bf16", "tile=128x96x64"),
+    "lib_e5m2": LibraryCase("gemm m=72 n=80 k=80 a=e4m3 b=e4m3:n out=e5m2"),
+    "lib_far_direct": LibraryCase(
+        f"gemm m=72 n=40 k=72 a=bf16 b=bf16 out=bf16:[{FAR + 1},1]",
+    ),
+    "lib_tall_input": LibraryCase(
+        'gemm m=264 n=72 k=72 a=bf16 out=bf16 C=bf16:t epi="D = accum + C"', "cluster=2x1",
+    ),
+    "lib_high_input": LibraryCase(
+        'gemm m=264 n=136 k=72 a=bf16 out=bf16 C=bf16:t epi="D = accum + C"', "tile=256x128x64",
+    ),
+    "lib_f64_column": LibraryCase(
+        'gemm m=136 n=72 k=72 a=bf16 out=bf16 v=f64:column epi="D = accum + v"',
+    ),
+    "lib_low": LibraryCase(
+        f'gemm m=40 n=136 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"', "cluster=2x1",
+    ),
+    "lib_slim": LibraryCase(
+        f'gemm m=136 n=40 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"', "cluster=1x2",
+    ),
+    "lib_ragged": LibraryCase(
+        f'gemm m=72 n=136 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"',
+    ),
+    "lib_one_c": LibraryCase(
+        'gemm m=72 n=72 k=72 l=3 a=bf16 out=bf16 C=bf16:[72,1] epi="D = accum + C"',
+    ),
+    "lib_dropout": LibraryCase(DROPOUT),
+    "lib_infinite": LibraryCase(
+        'gemm m=72 n=72 k=72 a=bf16 out=f32 r=f32:column epi="D = accum + inf; r = min(D)"',
+    ),
+    "lib_three_left": LibraryCase(
+        'gemm m=71 n=75 k=72 a=bf16 b=bf16:n out=bf16:[80,1] C=f32:[80,1] epi="D = accum + C"',
+        "class=sm80_gemm",
+    ),
+    "lib_sm80_ragged": LibraryCase(
+        f'gemm m=72 n=136 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"', "class=sm80_gemm",
+    ),
+    "lib_simt_all": LibraryCase(
+        f'gemm m=72 n=300 k=24 a=f32 {SUMS} epi="D = accum; {SUMMED}"', "class=simt_gemm",
+    ),
+    "lib_sm80_bytes": LibraryCase(
+        "gemm m=71 n=74 k=80 a=e4m3 b=e4m3:n out=e4m3:[80,1]", "class=sm80_gemm",
+    ),
+    "lib_far_sm80": LibraryCase(
+        f"gemm m=72 n=40 k=72 a=bf16 b=bf16 out=bf16:[{FAR},1]", "class=sm80_gemm",
+    ),
+    "lib_far_batch": LibraryCase(
+        f"gemm m=40 n=40 k=40 l=3 a=bf16:[{40 * FAR},40,1] b=bf16", "class=sm80_gemm",
+    ),
+    # Programs that tests are.
+    "test_packed": TestCase(
+        "tests/emulator/test_emulator_run", "EmulatedElementwise.*Packed*", "wrong output",
+    ),
+    "test_ptx": TestCase("tests/emulator/test_ptx", "Compile.*Golden*", "other PTX"),
+    "far_index": EpilogueCase("far_index.h", ("far_index(options)",)),
+    "sm80_tf32": Case(
+        "sm80_gemm",
+        "Type::tf32, Type::tf32, Type::f32, Type::f32, false, false, 64, 64, 32, 2, 2, 3, 16, 16, true",
+        ((72, 72, 104),),
+    ),
     "cooperative": sm90(BF16, "", "128, 64", 3, "1, 1", "cooperative", False, True, (200, 136, 200)),
     "pingpong": sm90(BF16, "n", "128, 64", 3, "1, 1", "pingpong", False, True, (264, 200, 264)),
     "cluster": sm90(F16, "m", "128, 128", 3, "2, 1", "cooperative", False, True, (520, 136, 264)),

@@ -106,6 +106,32 @@ TEST_F(CudaKernelClassTest, CompilesFromText_needs_nvrtc) {
   EXPECT_EQ(kernel.emit(Emission::source, Target::sm(80)).substr(0, 10), "extern \"C\"");
 }
 
+TEST_F(CudaKernelClassTest, RefusesAnEntryThatTheCodeLacks_needs_nvrtc) {
+  need_nvrtc();
+  if (IsSkipped()) return;
+  const std::string source =
+      "extern \"C\" __global__ void right() {}\n"
+      "extern \"C\" __device__ __noinline__ int helper(int x) { return x; }\n";
+  const Kernel right = kernel_of({.source = source, .image = {}, .entries = {"right"}});
+  const std::string cubin = right.compile(Target::sm(80), uncached()).code()->bytes;
+  for (const char* name : {"wrong", "helper", "righ"}) {
+    for (const bool ready_made : {false, true}) {
+      const Kernel wrong = kernel_of({.source = ready_made ? "" : source,
+                                      .image = ready_made ? cubin : "",
+                                      .entries = {"right", name}});
+      try {
+        (void)wrong.compile(Target::sm(80), uncached());
+        FAIL() << name;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::not_found);
+        EXPECT_EQ(std::string(error.what()),
+                  "kernel given-f32: expected its code to have the entry '" + std::string(name) +
+                      "', got 'right'");
+      }
+    }
+  }
+}
+
 TEST(CudaProvider, IsBuiltInAndComesFirst) {
   const auto providers = builtin_providers();
   ASSERT_FALSE(providers.empty());

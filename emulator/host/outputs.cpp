@@ -1,0 +1,129 @@
+// The outputs of a launch, element by element.
+#include "outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace estoc::emulator {
+namespace {
+
+OutputElements elements_of(const TensorView& view) {
+  return {"out",
+          view.data(),
+          view.dtype(),
+          {view.shape().begin(), view.shape().end()},
+          {view.strides().begin(), view.strides().end()}};
+}
+
+/// The modes that an output of an epilogue has: the others have the extent 1.
+OutputElements elements_of(std::string name, const EpilogueAddress& at, Dtype dtype, Varies varies,
+                           const GemmExtents& e) {
+  return {std::move(name),
+          at.data,
+          dtype,
+          {varies.l ? e.l : 1, varies.m ? e.m : 1, varies.n ? e.n : 1},
+          {at.batch_stride, at.row_stride, at.column_stride}};
+}
+
+bool has_elements(const std::vector<std::int64_t>& extents) {
+  return std::all_of(extents.begin(), extents.end(), [](std::int64_t x) { return x > 0; });
+}
+
+/// What is missing of one output.
+struct Missing {
+  std::int64_t count = 0;
+  std::vector<std::int64_t> first;
+};
+
+bool is_written(const OutputElements& output, std::int64_t offset, std::int64_t count,
+                const WrittenBytes& written) {
+  const std::int64_t bits = dtype_bits(output.dtype);
+  const std::int64_t begin = offset * bits / 8;
+  const std::int64_t end = ((offset + count) * bits + 7) / 8;
+  return written.has(static_cast<const std::byte*>(output.data) + begin,
+                     static_cast<std::size_t>(end - begin));
+}
+
+/// Looks at all elements with the first coordinates in `point`, which begin at `offset`.
+void look(const OutputElements& output, const WrittenBytes& written, std::int64_t offset,
+          std::vector<std::int64_t>& point, Missing& missing) {
+  const std::size_t mode = point.size();
+  if (mode == output.extents.size()) {
+    if (is_written(output, offset, 1, written)) return;
+    if (missing.count++ == 0) missing.first = point;
+    return;
+  }
+  const bool last = mode + 1 == output.extents.size();
+  if (last && output.strides[mode] == 1 &&
+      is_written(output, offset, output.extents[mode], written)) {
+    return;
+  }
+  point.push_back(0);
+  for (std::int64_t x = 0; x < output.extents[mode]; ++x) {
+    point[mode] = x;
+    look(output, written, offset + x * output.strides[mode], point, missing);
+  }
+  point.pop_back();
+}
+
+}  // namespace
+
+std::size_t span_bytes(const std::vector<std::int64_t>& extents,
+                       const std::vector<std::int64_t>& strides, Dtype dtype) {
+  if (!has_elements(extents)) return 0;
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < extents.size(); ++i)
+    last += (extents[i] - 1) * strides[i];
+  return static_cast<std::size_t>(((last + 1) * dtype_bits(dtype) + 7) / 8);
+}
+
+std::size_t OutputElements::span_bytes() const {
+  return emulator::span_bytes(extents, strides, dtype);
+}
+
+std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments) {
+  if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments)) {
+    return {elements_of(elementwise->out())};
+  }
+  const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments);
+  if (gemm == nullptr) return {};
+  std::vector<OutputElements> all{elements_of(gemm->out())};
+  const EpilogueBinding* binding = gemm->epilogue_binding();
+  if (binding == nullptr || !has_elements(all[0].extents)) return all;
+  const GemmExtents& e = gemm->extents();
+  const EpilogueGraph& graph = *binding->graph;
+  for (std::size_t i = 1; i < graph.stores.size(); ++i) {
+    all.push_back(elements_of(fmt::format("output {} of the epilogue", i), binding->stores[i],
+                              graph.stores[i].dtype, {true, true, true}, e));
+  }
+  for (std::size_t i = 0; i < graph.reduced.size(); ++i) {
+    all.push_back(elements_of(fmt::format("reduction {} of the epilogue", i), binding->reduced[i],
+                              graph.reduced[i].dtype, graph.reduced[i].keeps, e));
+  }
+  return all;
+}
+
+void report_unwritten(const std::vector<OutputElements>& outputs, const WrittenBytes& written,
+                      const std::string& kernel_name, Report& report) {
+  for (const OutputElements& output : outputs) {
+    if (!has_elements(output.extents)) continue;
+    Missing missing;
+    std::vector<std::int64_t> point;
+    look(output, written, 0, point, missing);
+    if (missing.count == 0) continue;
+    report.findings.push_back(
+        {Fault::unwritten_output,
+         kernel_name,
+         {},
+         0,
+         {},
+         0,
+         0,
+         fmt::format("no kernel wrote {} of the elements of {}, the first at ({})", missing.count,
+                     output.name, fmt::join(missing.first, ", ")),
+         1});
+  }
+}
+
+}  // namespace estoc::emulator
