@@ -110,6 +110,7 @@ Outcome run_tile(Case<E> c, unsigned clusters, double tolerance = 0, bool use_ma
   p.k = e.k;
   p.l = e.l;
   p.a_batched = p.b_batched = true;
+  p.zigzag = true;
   p.tiles_m = (e.m + high - 1) / high;
   p.tiles_n = (e.n + wide - 1) / wide;
   p.group = 1;

@@ -140,6 +140,7 @@ Parameters parameters_of(const Sm90GemmConfig& c, const Problem& problem, const 
   p.along_n = problem.along_n;
   p.group = std::min(2, problem.along_n ? p.tiles_n : p.tiles_m);
   p.a_batched = p.b_batched = problem.l > 1;
+  p.zigzag = true;
   return p;
 }
 
