@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/mapped_file.h"
 #include "core/read_file.h"
+#include "jit/driver.h"
 #include "jit/shared_library.h"
 
 namespace estoc::jit {
@@ -30,9 +31,10 @@ std::filesystem::path record_path(const DiskCache& cache) {
   return cache.folder() / "compiler.record";
 }
 
-// Names the places that a search would look at.
+// Names what a search goes by: its places, and the driver that has to load the code.
 std::string search_settings() {
   core::Hasher hasher;
+  hasher.field(fmt::format("driver {}", installed_driver_version()));
   for (const char* name : {"ESTOC_NVRTC", "CUDA_PATH", "CUDA_HOME", "VIRTUAL_ENV", "CONDA_PREFIX",
                            "LD_LIBRARY_PATH", "HOME"}) {
     hasher.field(core::env(name).value_or(""));
