@@ -50,6 +50,7 @@ std::optional<std::vector<std::string>> entries_of_cubin(std::string_view code) 
   auto section = [&](std::uint64_t index) {
     return read_at<Elf64_Shdr>(code, header->e_shoff + index * header->e_shentsize);
   };
+  if (header->e_shnum == 0) return std::nullopt;
   std::vector<std::string> entries;
   for (std::uint64_t i = 0; i < header->e_shnum; ++i) {
     const auto symbols = section(i);

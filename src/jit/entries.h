@@ -10,7 +10,8 @@
 
 namespace estoc::jit {
 
-/// Names of the kernels in a cubin; nothing where the code is something else.
+/// Names of the kernels in a cubin; nothing where the code is something else, or
+/// has no sections.
 std::optional<std::vector<std::string>> entries_of_cubin(std::string_view code);
 
 /// Throws Error{not_found} where `code` is a cubin and lacks one of `entries`.

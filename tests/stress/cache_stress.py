@@ -171,6 +171,7 @@ def open_hostile(worker, folder, options):
             [str(worker), "open", str(path)],
             stdout=subprocess.PIPE,
             text=True,
+            errors="replace",
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)),
         )
         text = process.stdout.read()

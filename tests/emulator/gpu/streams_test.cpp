@@ -4,6 +4,7 @@
 #include <string>
 #include <thread>
 
+#include "image.h"
 #include "virtual_driver.h"
 
 namespace {
@@ -18,11 +19,11 @@ constexpr int kGlobal = 0;
 constexpr int kThreadLocal = 1;
 constexpr int kRelaxed = 2;
 
-// As the virtual NVRTC writes it.
-const std::string kImage =
-    "\x7f"
-    "ELF estoc virtual GPU 1\nnothing\nsm_90a\n"
-    "extern \"C\" __global__ void nothing() {}\n";
+std::string image() {
+  return estoc::virtual_gpu::write_image({.name = "nothing",
+                                          .target = estoc::Target::sm(90, true),
+                                          .source = "extern \"C\" __global__ void nothing() {}\n"});
+}
 
 class VirtualStreams : public VirtualDriver {
  protected:
@@ -54,7 +55,7 @@ class VirtualStreams : public VirtualDriver {
     CUlibrary library = nullptr;
     EXPECT_EQ(
         (call<CUresult(CUlibrary*, const void*, int*, void**, unsigned, int*, void**, unsigned)>(
-            "cuLibraryLoadData")(&library, kImage.c_str(), nullptr, nullptr, 0, nullptr, nullptr,
+            "cuLibraryLoadData")(&library, image().c_str(), nullptr, nullptr, 0, nullptr, nullptr,
                                  0)),
         kCudaSuccess);
     return library;
