@@ -316,12 +316,13 @@ void mbarrier_wait(u32 address, u32 parity, Site site) {
   acquire(thread, barrier->known);
 }
 
-void fence_proxy_async(Site /*site*/) {
+void fence_proxy_async(bool of_shared, Site /*site*/) {
   Thread& thread = Machine::self();
   if (!Machine::current().checks()) return;
   thread.known.fenced.join(thread.known.seen);
   thread.fenced_until = thread.time();
   thread.tick();
+  if (!of_shared) return;
   for (Mbarrier* barrier : thread.initialised)
     barrier->init_fenced = true;
 }

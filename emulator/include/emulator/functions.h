@@ -42,7 +42,7 @@
     (barrier, parity, site))                                                                       \
   F(mbarrier_wait, void, mbarrier_wait, (u32 barrier, u32 parity, Site site),                      \
     (barrier, parity, site))                                                                       \
-  F(fence_proxy_async, void, fence_proxy_async, (Site site), (site))                               \
+  F(fence_proxy_async, void, fence_proxy_async, (bool of_shared, Site site), (of_shared, site))    \
   F(fence_mbarrier_init, void, fence_mbarrier_init, (Site site), (site))                           \
   F(fence_memory, void, fence_memory, (Site site), (site))                                         \
   F(warp_sync, void, warp_sync, (Site site), (site))                                               \

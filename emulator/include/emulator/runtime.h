@@ -62,7 +62,8 @@ void mbarrier_expect(u32 barrier, u32 bytes, bool arrives, Site site);
 bool mbarrier_try(u32 barrier, u32 parity, Site site);
 void mbarrier_wait(u32 barrier, u32 parity, Site site);
 
-void fence_proxy_async(Site site);
+/// `of_shared`: of shared memory too, in which mbarriers are; without it, of global memory alone.
+void fence_proxy_async(bool of_shared, Site site);
 void fence_mbarrier_init(Site site);
 void fence_memory(Site site);
 

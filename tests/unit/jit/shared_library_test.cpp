@@ -19,12 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Sets a variable of the environment, and puts it back at the end.
+/// Sets a variable of the environment, or takes it away, and puts it back at the end.
 class Variable {
  public:
-  Variable(const char* name, const std::string& value) : name_(name) {
+  Variable(const char* name, const std::optional<std::string>& value) : name_(name) {
     if (const char* old = std::getenv(name)) old_ = old;
-    ::setenv(name, value.c_str(), 1);
+    value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
   }
   ~Variable() { old_ ? ::setenv(name_, old_->c_str(), 1) : ::unsetenv(name_); }
   Variable(const Variable&) = delete;
@@ -72,6 +72,7 @@ class SharedLibraryTest : public testing::Test {
     return library ? library->path() : "";
   }
 
+  const Variable no_file_{"ESTOC_NVRTC", std::nullopt};
   const LibrarySpec probe_ = spec({"libestoc_probe.so.13", "libestoc_probe.so.12"});
   fs::path folder_;
   fs::path model_;

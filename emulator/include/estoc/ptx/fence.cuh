@@ -6,12 +6,12 @@
 namespace estoc::ptx {
 
 inline void fence_proxy_async(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
-  emulator::fence_proxy_async({file, line});
+  emulator::fence_proxy_async(true, {file, line});
 }
 
 inline void fence_proxy_async_global(int line = __builtin_LINE(),
                                      const char* file = __builtin_FILE()) {
-  emulator::fence_proxy_async({file, line});
+  emulator::fence_proxy_async(false, {file, line});
 }
 
 inline void fence_mbarrier_init(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
