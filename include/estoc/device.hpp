@@ -31,8 +31,8 @@ struct DeviceInfo {
   int memory_bus_bits = 0;
 };
 
-/// The devices, in the driver's order; empty without a driver. Read once. One that the driver cannot
-/// describe has its index and, in place of a name, the driver's error; its target is cpu.
+/// The devices, in the driver's order; empty without a driver. Read once. One that the driver
+/// cannot describe has its index and, in place of a name, the driver's error; its target is cpu.
 const std::vector<DeviceInfo>& cuda_devices();
 
 /// A library that Estoc opens at run time.

@@ -41,9 +41,10 @@ struct CacheListing {
 ///
 /// KEY is the hash of everything the code depends on but the compiler, then the compiler's name.
 /// Every file is written to a temporary and renamed; the json carries its own key and hash and that
-/// of the cubin, so that a torn, truncated, altered or misplaced entry is a miss and is written anew. Files that the cache did not
-/// write are never touched. No function throws for the state of the folder: a cache that cannot be
-/// read or written is an empty one, with a log message saying why, and problem().
+/// of the cubin, so that a torn, truncated, altered or misplaced entry is a miss and is written
+/// anew. Files that the cache did not write are never touched. No function throws for the state of
+/// the folder: a cache that cannot be read or written is an empty one, with a log message saying
+/// why, and problem().
 class DiskCache {
  public:
   explicit DiskCache(std::filesystem::path folder, std::int64_t limit_bytes = kDefaultLimit);
