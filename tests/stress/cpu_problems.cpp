@@ -1,0 +1,127 @@
+// Random problems on the host against float64: every dtype, layout, alignment and epilogue.
+//
+//   estoc_cpu_stress [--problems N] [--seed N] [--largest N]
+//
+// Prints each problem that is wrong or refused, with its seed, and the counts. Exit status: 0 all
+// are right, 1 not, 2 bad usage.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "estoc/estoc.hpp"
+#include "gpu/problems.h"
+#include "support/random_epilogue.h"
+
+namespace {
+
+using namespace estoc;
+
+struct Settings {
+  std::uint64_t problems = 1000;
+  std::uint64_t seed = 1;
+  int largest = 64;
+};
+
+template <typename Number>
+Number number(std::string_view option, std::string_view text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+    throw std::invalid_argument(
+        fmt::format("{}: expected a number above 0, got '{}'", option, text));
+  }
+  return value;
+}
+
+Settings read(std::span<char* const> arguments) {
+  Settings settings;
+  for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
+    const std::string_view option = arguments[i];
+    const std::string_view value = arguments[i + 1];
+    if (option == "--problems") {
+      settings.problems = number<std::uint64_t>(option, value);
+    } else if (option == "--seed") {
+      settings.seed = number<std::uint64_t>(option, value);
+    } else if (option == "--largest") {
+      settings.largest = number<int>(option, value);
+    } else {
+      throw std::invalid_argument(fmt::format("unknown option {}", option));
+    }
+  }
+  if (arguments.size() % 2 != 0) throw std::invalid_argument("an option without a value");
+  return settings;
+}
+
+/// In turn as it is, with a random epilogue, with one that libraries have, and with rows whose bits
+/// depend on nothing else.
+Problem variant(Problem problem, std::uint64_t seed) {
+  switch (seed % 4) {
+    case 0:
+      return problem;
+    case 1:
+      return testing_support::with_random_epilogue(std::move(problem), seed);
+    case 2:
+      return gpu_test::with_common_epilogue(std::move(problem), seed);
+    default:
+      problem.controls.batch_invariant = true;
+      return problem;
+  }
+}
+
+/// What is wrong with each kernel's output; empty when nothing is.
+std::string wrong(const Problem& problem, std::uint64_t seed) {
+  std::string text;
+  testing_support::HostArguments host(problem, seed);
+  const KernelList kernels = get_kernels(host.arguments());
+  if (kernels.empty()) return kernels.why_empty();
+  for (const Kernel& kernel : kernels) {
+    kernel.run(host.arguments(), {.threads = 1 + static_cast<int>(seed % 3)});
+    const CheckResult result = check_output(host.arguments());
+    if (!result.passed) text += fmt::format("{}: {}; ", kernel.name(), result.worst);
+  }
+  return text;
+}
+
+bool is_right(const Problem& problem, std::uint64_t seed) {
+  std::string what;
+  try {
+    what = wrong(problem, seed);
+  } catch (const std::exception& error) {
+    what = error.what();
+  }
+  if (what.empty()) return true;
+  fmt::print("FAILED seed {}: {}\n  {}\n", seed, problem.to_string(), what);
+  return false;
+}
+
+int run(const Settings& settings) {
+  std::uint64_t done = 0;
+  std::uint64_t failed = 0;
+  for (std::uint64_t seed = settings.seed; done < settings.problems; ++seed) {
+    for (const Problem& problem : gpu_test::gemm_problems(seed, settings.largest)) {
+      if (done == settings.problems) break;
+      const std::uint64_t own_seed = seed * 1'000'003 + done++;
+      if (!is_right(variant(problem, own_seed), own_seed)) ++failed;
+    }
+  }
+  fmt::print("{} problems, {} failed\n", done, failed);
+  return failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    const std::span all(arguments, static_cast<std::size_t>(count));
+    return run(read(all.subspan(1)));
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "estoc_cpu_stress: {}\n", error.what());
+    return 2;
+  }
+}
