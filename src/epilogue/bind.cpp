@@ -54,7 +54,7 @@ Modes modes_of(const TensorView& view) {
   Modes modes;
   const int missing = 3 - view.rank();
   for (int mode = 0; mode < view.rank(); ++mode) {
-    const auto at = static_cast<std::size_t>(missing + mode);
+    const auto at = static_cast<std::size_t>(missing) + static_cast<std::size_t>(mode);
     modes.extents[at] = view.shape(mode);
     modes.strides[at] = view.stride(mode);
   }

@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -188,6 +189,8 @@ std::size_t padded(std::size_t bytes) {
   return (bytes + 3) / 4 * 4;
 }
 
+constexpr std::string_view kGnu{"GNU\0", 4};
+
 /// The build ID in a segment of notes: header, name and value of each at multiples of 4 bytes.
 std::string id_in_notes(std::string_view notes) {
   ElfW(Nhdr) header{};
@@ -197,7 +200,7 @@ std::string id_in_notes(std::string_view notes) {
     const std::size_t name = padded(header.n_namesz);
     const std::size_t value = header.n_descsz;
     if (notes.size() < name + value) return {};
-    if (header.n_type == NT_GNU_BUILD_ID && notes.starts_with(std::string_view("GNU", 4))) {
+    if (header.n_type == NT_GNU_BUILD_ID && notes.starts_with(kGnu)) {
       std::string id;
       for (const char byte : notes.substr(name, value))
         id += fmt::format("{:02x}", static_cast<unsigned char>(byte));
@@ -214,7 +217,7 @@ int visit_library(dl_phdr_info* info, std::size_t /*size*/, void* data) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& header = info->dlpi_phdr[i];
     if (header.p_type != PT_NOTE) continue;
-    const auto* const begin = reinterpret_cast<const char*>(info->dlpi_addr + header.p_vaddr);
+    const auto* const begin = std::bit_cast<const char*>(info->dlpi_addr + header.p_vaddr);
     search.id = id_in_notes({begin, header.p_memsz});
     if (!search.id.empty()) break;
   }

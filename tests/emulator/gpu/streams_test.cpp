@@ -1,5 +1,6 @@
 // Streams, captures and graphs of the virtual GPU are as strict as those of a card.
 #include <array>
+#include <bit>
 #include <functional>
 #include <string>
 #include <thread>
@@ -89,7 +90,7 @@ TEST_F(VirtualStreams, AHandleComesAgainAnIdDoesNot) {
 }
 
 TEST_F(VirtualStreams, EveryThreadHasAStreamOfItsOwn) {
-  const auto per_thread = reinterpret_cast<CUstream>(std::uintptr_t{2});
+  const auto per_thread = std::bit_cast<CUstream>(std::uintptr_t{2});
   const unsigned long long here = id(per_thread);
   unsigned long long there = 0;
   std::jthread([&] {

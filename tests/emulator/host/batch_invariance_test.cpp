@@ -138,7 +138,7 @@ class BatchInvariance : public testing::Test {
     Knobs knobs = found.knobs();
     knobs.zigzag = true;
     const emulator::BuiltKernel built(found.with_knobs(knobs), kTarget);
-    const Rows expected = run(built, product, kRows, 0, wish, 3);
+    Rows expected = run(built, product, kRows, 0, wish, 3);
     for (const auto& [m, first, multiprocessors] : {std::array<std::int64_t, 3>{1, 149, 4},
                                                     {7, 32, 1},
                                                     {64, 80, 2},
