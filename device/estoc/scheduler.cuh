@@ -24,6 +24,10 @@ class TileScheduler {
 
   __device__ __forceinline__ bool done() const { return next_ >= plane() * static_cast<u32>(p_.l); }
   __device__ __forceinline__ void advance() { next_ += step_; }
+  /// Whether the cluster has a tile after this one.
+  __device__ __forceinline__ bool more() const {
+    return next_ + step_ < plane() * static_cast<u32>(p_.l);
+  }
 
   /// The cluster's tile, in units of tiles.
   __device__ __forceinline__ Tile tile() const {

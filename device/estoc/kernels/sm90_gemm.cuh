@@ -199,26 +199,48 @@ __device__ __forceinline__ void multiply_stage(Accumulators<config>& acc, u32 a,
   ptx::wgmma_commit_group();
 }
 
-/// Multiplies the stages of one tile. A stage is let go when the products after it have started.
-template <Sm90GemmConfig config>
+/// Consumers of a ping-pong schedule take turns at the tensor cores: barrier `1 + consumer` opens
+/// when it is that consumer's turn.
+template <Sm90GemmConfig config, int consumer>
+struct Turns {
+  static constexpr bool kTake = config.schedule == Schedule::pingpong;
+
+  __device__ __forceinline__ static void begin() {
+    if constexpr (kTake && consumer == 1) ptx::bar_arrive<1, 256>();
+  }
+  __device__ __forceinline__ static void wait() {
+    if constexpr (kTake) ptx::bar_sync<1 + consumer, 256>();
+  }
+  /// `more`: a tile follows, so that the other consumer waits.
+  __device__ __forceinline__ static void pass(bool more) {
+    if constexpr (kTake) {
+      if (more) ptx::bar_arrive<2 - consumer, 256>();
+    }
+  }
+};
+
+/// Multiplies the stages of one tile. A stage is let go when the products after it have started,
+/// and the turn is passed when the last ones have. `more`: a tile follows this one.
+template <Sm90GemmConfig config, int consumer>
 __device__ __forceinline__ void multiply_tile(Accumulators<config>& acc, i32 k_tiles,
                                               RingPosition<config.stages>& at,
                                               const Shared<config>& shared,
                                               const ClusterPlace<config>& place, u32 row_offset,
-                                              u32 thread) {
+                                              u32 thread, bool more) {
   const Ring<config.stages> ring = shared.ring();
-  acc.clear();
+  if (k_tiles == 0) acc.clear();
   u32 last = at.stage;
 #pragma unroll 1
   for (i32 k = 0; k < k_tiles; ++k, at.advance()) {
     ring.wait_full(at);
-    multiply_stage<config>(acc, shared.a(at.stage) + row_offset, shared.b(at.stage), true);
+    multiply_stage<config>(acc, shared.a(at.stage) + row_offset, shared.b(at.stage), k > 0);
     if (k > 0) {
       ptx::wgmma_wait_group<1>();
       release<config>(ring, last, place, thread);
     }
     last = at.stage;
   }
+  Turns<config, consumer>::pass(more);
   ptx::wgmma_wait_group<0>();
   acc.use();
   if (k_tiles > 0) release<config>(ring, last, place, thread);
@@ -244,23 +266,6 @@ __device__ __forceinline__ void multiply_tile_promoted(Accumulators<config>& acc
     acc.add(part);
   }
 }
-
-/// Consumers of a ping-pong schedule take turns at the tensor cores: barrier `1 + consumer` opens
-/// when it is that consumer's turn.
-template <Sm90GemmConfig config, int consumer>
-struct Turns {
-  static constexpr bool kTake = config.schedule == Schedule::pingpong;
-
-  __device__ __forceinline__ static void begin() {
-    if constexpr (kTake && consumer == 1) ptx::bar_arrive<1, 256>();
-  }
-  __device__ __forceinline__ static void wait() {
-    if constexpr (kTake) ptx::bar_sync<1 + consumer, 256>();
-  }
-  __device__ __forceinline__ static void pass() {
-    if constexpr (kTake) ptx::bar_arrive<2 - consumer, 256>();
-  }
-};
 
 /// The parts of an epilogue; of Identity there are none.
 template <typename Epilogue>
@@ -340,10 +345,11 @@ __device__ __forceinline__ void consume(const Sm90GemmParameters& p, const Share
     constexpr u32 kRowOffset = kRow / 64 * LayoutA::kStep64;
     if constexpr (config.promote) {
       multiply_tile_promoted<config>(acc, k_tiles, at, shared, place, kRowOffset, thread);
+      Turns<config, consumer>::pass(tiles.more());
     } else {
-      multiply_tile<config>(acc, k_tiles, at, shared, place, kRowOffset, thread);
+      multiply_tile<config, consumer>(acc, k_tiles, at, shared, place, kRowOffset, thread,
+                                      tiles.more());
     }
-    Turns<config, consumer>::pass();
     const i32 m = (tile.m * config.cluster_m + static_cast<i32>(place.m)) * config.tile_m + kRow;
     const i32 n = (tile.n * config.cluster_n + static_cast<i32>(place.n)) * config.tile_n;
     if constexpr (!epilogue::kIsIdentity<Epilogue>) {

@@ -72,13 +72,16 @@ FAULTS = (
             "  Turns<config, consumer>::begin();\n",
             "  if (!tiles.done()) Turns<config, consumer>::begin();\n"),
     Planted("a turn is passed where the passer has a further tile", SM90, "pingpong", (DEADLOCK,),
-            "    Turns<config, consumer>::pass();\n",
-            "    TileScheduler after = tiles;\n    after.advance();\n    after.advance();\n"
-            "    if (!after.done()) Turns<config, consumer>::pass();\n"),
+            "                                      tiles.more());\n",
+            "                                      [&] {\n"
+            "                                        TileScheduler after = tiles;\n"
+            "                                        after.advance();\n"
+            "                                        return after.more();\n"
+            "                                      }());\n"),
     Planted("a turn is passed before the products", SM90, "lib_long", (RACE, DEADLOCK, ARRIVALS),
             "    Turns<config, consumer>::wait();\n    constexpr u32 kRowOffset",
-            "    Turns<config, consumer>::wait();\n    Turns<config, consumer>::pass();\n"
-            "    struct NoTurn { static void pass() {} };\n    constexpr u32 kRowOffset"),
+            "    Turns<config, consumer>::wait();\n    Turns<config, consumer>::pass(true);\n"
+            "    constexpr u32 kRowOffset"),
     Planted("every batch has an A of its own", SM90, "lib_one_a", (WRONG,),
             "p.a_batched ? tile.l : 0", "tile.l"),
     Planted("every batch has a B of its own", SM90, "lib_one_b", (WRONG,),

@@ -62,8 +62,8 @@ FAULTS = (
             "{rank % config.cluster_m, rank / config.cluster_m}",
             "{rank / config.cluster_m, rank % config.cluster_m}"),
     Planted("B is read from the consumer's rows", SM90, "cooperative", (WRONG, RACE, UNSET, OUT),
-            "shared.a(at.stage) + row_offset, shared.b(at.stage), true);",
-            "shared.a(at.stage) + row_offset, shared.b(at.stage) + row_offset, true);"),
+            "shared.a(at.stage) + row_offset, shared.b(at.stage), k > 0);",
+            "shared.a(at.stage) + row_offset, shared.b(at.stage) + row_offset, k > 0);"),
     Planted("wgmma.fence after the products", SM90, "pingpong", ("missing wgmma.fence",),
             "  ptx::wgmma_fence();\n#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
             "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"

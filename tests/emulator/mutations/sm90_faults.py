@@ -111,11 +111,12 @@ FAULTS = (
     Planted("stage released while it is multiplied", SM90, "cooperative", (RACE,),
             "    if (k > 0) {\n      ptx::wgmma_wait_group<1>();\n"
             "      release<config>(ring, last, place, thread);\n    }\n    last = at.stage;\n"
-            "  }\n  ptx::wgmma_wait_group<0>();\n  acc.use();\n"
-            "  if (k_tiles > 0) release<config>(ring, last, place, thread);\n",
+            "  }\n  Turns<config, consumer>::pass(more);\n  ptx::wgmma_wait_group<0>();\n"
+            "  acc.use();\n  if (k_tiles > 0) release<config>(ring, last, place, thread);\n",
             "    ptx::wgmma_wait_group<1>();\n"
             "    release<config>(ring, at.stage, place, thread);\n  }\n"
-            "  ptx::wgmma_wait_group<0>();\n  acc.use();\n"),
+            "  Turns<config, consumer>::pass(more);\n  ptx::wgmma_wait_group<0>();\n"
+            "  acc.use();\n"),
     Planted("wrong stage released", SM90, "cooperative", (DEADLOCK,),
             "      release<config>(ring, last, place, thread);\n    }",
             "      release<config>(ring, at.stage, place, thread);\n    }"),
@@ -155,9 +156,9 @@ FAULTS = (
             ""),
     Planted("wgmma in half of the warpgroup", SM90, "direct", ("divergent instruction", DEADLOCK),
             "multiply_stage<config>(acc, shared.a(at.stage) + row_offset, shared.b(at.stage), "
-            "true);",
+            "k > 0);",
             "if (thread < 64) multiply_stage<config>(acc, shared.a(at.stage) + row_offset, "
-            "shared.b(at.stage), true);"),
+            "shared.b(at.stage), k > 0);"),
     Planted("only one thread waits for the data", SM90, "cooperative", (RACE,),
             "    ring.wait_full(at);\n    multiply_stage<config>(acc,",
             "    if (thread == 0) ring.wait_full(at);\n    multiply_stage<config>(acc,"),
@@ -171,11 +172,14 @@ FAULTS = (
             "add || step > 0",
             "add"),
     Planted("accumulators are not cleared", SM90, "cooperative", (WRONG,),
-            "  acc.clear();\n  u32 last",
-            "  u32 last"),
+            "shared.b(at.stage), k > 0);",
+            "shared.b(at.stage), true);"),
+    Planted("accumulators are not cleared where there is no K", SM90, "lib_no_k", (WRONG, UNSET),
+            "  if (k_tiles == 0) acc.clear();\n",
+            ""),
     Planted("B of the stage before", SM90, "cooperative", (RACE, UNSET, WRONG),
-            "+ row_offset, shared.b(at.stage), true);",
-            "+ row_offset, shared.b(last), true);"),
+            "+ row_offset, shared.b(at.stage), k > 0);",
+            "+ row_offset, shared.b(last), k > 0);"),
     Planted("A advances by two K steps", SM90, "cooperative", (WRONG, RACE, UNSET),
             "step * LayoutA::kStepK)",
             "2 * step * LayoutA::kStepK)"),
@@ -198,7 +202,7 @@ FAULTS = (
             "ptx::bar_sync<1 + consumer, 256>()",
             "ptx::bar_sync<1, 256>()"),
     Planted("turn is not passed on", SM90, "pingpong", (DEADLOCK,),
-            "    if constexpr (kTake) ptx::bar_arrive<2 - consumer, 256>();\n",
+            "      if (more) ptx::bar_arrive<2 - consumer, 256>();\n",
             ""),
     Planted("wrong consumer begins", SM90, "pair", (CLASH,),
             "kTake && consumer == 1",
