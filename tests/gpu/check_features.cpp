@@ -46,8 +46,8 @@ std::vector<Feature> all_features() {
   std::vector<Feature> all = launch_features();
   for (const auto& more :
        {allocation_features(), epilogue_features(), context_features(), cluster_features(),
-        device_features(), failure_features(), judging_features(), lifetime_features(),
-        measuring_features(), stream_features()})
+        determinism_features(), device_features(), failure_features(), judging_features(),
+        lifetime_features(), measuring_features(), stream_features()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

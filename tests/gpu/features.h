@@ -16,17 +16,18 @@ struct Feature {
   bool isolated = false;
 };
 
-std::vector<Feature> launch_features();      ///< features.cpp
-std::vector<Feature> allocation_features();  ///< allocations.cpp
-std::vector<Feature> epilogue_features();    ///< epilogue_features.cpp
-std::vector<Feature> context_features();     ///< contexts.cpp
-std::vector<Feature> cluster_features();     ///< clusters.cpp
-std::vector<Feature> device_features();      ///< devices.cpp
-std::vector<Feature> failure_features();     ///< failures.cpp
-std::vector<Feature> judging_features();     ///< judging.cpp
-std::vector<Feature> lifetime_features();    ///< lifetimes.cpp
-std::vector<Feature> measuring_features();   ///< measuring.cpp
-std::vector<Feature> stream_features();      ///< streams.cpp
+std::vector<Feature> launch_features();       ///< features.cpp
+std::vector<Feature> allocation_features();   ///< allocations.cpp
+std::vector<Feature> epilogue_features();     ///< epilogue_features.cpp
+std::vector<Feature> context_features();      ///< contexts.cpp
+std::vector<Feature> cluster_features();      ///< clusters.cpp
+std::vector<Feature> determinism_features();  ///< determinism.cpp
+std::vector<Feature> device_features();       ///< devices.cpp
+std::vector<Feature> failure_features();      ///< failures.cpp
+std::vector<Feature> judging_features();      ///< judging.cpp
+std::vector<Feature> lifetime_features();     ///< lifetimes.cpp
+std::vector<Feature> measuring_features();    ///< measuring.cpp
+std::vector<Feature> stream_features();       ///< streams.cpp
 std::vector<Feature> all_features();
 
 struct FeatureResult {

@@ -5,48 +5,10 @@
 #include "estoc/discovery.hpp"
 #include "features.h"
 #include "gemm.h"
-#include "jit/driver.h"
+#include "recording.h"
 
 namespace estoc::gpu_test {
 namespace {
-
-constexpr int kGlobal = 0;
-
-/// Work on one stream that is captured, to be replayed.
-class Recording {
- public:
-  explicit Recording(Device device) : device_(device), stream_(device) {
-    table_.check(table_.stream_begin_capture(handle(), kGlobal), "cuStreamBeginCapture");
-  }
-  ~Recording() {
-    if (instance_ != nullptr) table_.graph_exec_destroy(instance_);
-  }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
-  void* stream() const { return stream_.handle(); }
-
-  void end() {
-    const jit::ContextScope scope(device_.index);
-    jit::CUgraph graph = nullptr;
-    table_.check(table_.stream_end_capture(handle(), &graph), "cuStreamEndCapture");
-    table_.check(table_.graph_instantiate(&instance_, graph, 0), "cuGraphInstantiate");
-    table_.graph_destroy(graph);
-  }
-
-  void replay() {
-    table_.check(table_.graph_launch(instance_, handle()), "cuGraphLaunch");
-    stream_.synchronize();
-  }
-
- private:
-  jit::CUstream handle() const { return static_cast<jit::CUstream>(stream_.handle()); }
-
-  const jit::DriverTable& table_ = jit::driver();
-  Device device_;
-  DeviceStream stream_;
-  jit::CUgraphExec instance_ = nullptr;
-};
 
 /// Names of kernels for the arguments, the first of each class, then others.
 std::vector<std::string> names_for(const GemmArguments& arguments) {
@@ -73,6 +35,7 @@ void graphs_outlive_their_kernels(Device device) {
   std::vector<std::string> names = names_for(arguments);
   names.resize(std::min(names.size(), kOthers + 1));
   Recording recording(device);
+  recording.begin();
   std::optional<Kernel> captured = kernel_by_name(names.front());
   RunOptions options;
   options.stream = recording.stream();
@@ -104,6 +67,7 @@ void kernels_that_go_spoil_no_capture(Device device) {
   second->run(arguments);
   synchronize(device);
   Recording recording(device);
+  recording.begin();
   first.reset();
   RunOptions options;
   options.stream = recording.stream();
