@@ -65,12 +65,18 @@ def read_rows(program, tables):
     return rows
 
 
+LOW = 0.85
+
+
 def cell(figures):
-    return f"{sum(figures) / len(figures):.3f} / {min(figures):.2f}" if figures else ""
+    if not figures:
+        return ""
+    low = sum(figure < LOW for figure in figures)
+    return f"{sum(figures) / len(figures):.3f} / {min(figures):.2f} / {low}"
 
 
 def table(rows):
-    """Mean and worst regret by device, for all problems, each kind, and each band of M."""
+    """Mean regret, the worst, and how many are low, by device, for all problems, each kind, and each band of M."""
     first = next(iter(rows.values()))
     bands = {row.band: None for row in sorted(first, key=lambda row: row.m)}
     groups = [("all", lambda row: True)]

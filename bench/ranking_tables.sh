@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures the ranking's table of this machine's GPU, or goes on with one that was interrupted, and
-# compresses it: FILE.jsonl, then FILE.jsonl.gz. With kernels in the cache it takes 330 s on an H200.
+# compresses it: FILE.jsonl, then FILE.jsonl.gz. With kernels in the cache it takes 360 s on an H200.
 # Usage: ranking_tables.sh FILE.jsonl [ESTOC]
 #   FILE.jsonl   such as bench/results/ranking/2026-11-22_h200.jsonl: the date and the card
 #   ESTOC        the command (build/release/estoc)

@@ -15,8 +15,10 @@ using Vector = Eigen::VectorXd;
 constexpr double kRidge = 1;
 constexpr double kWeightPower = -4;
 constexpr double kLeastDeviation = 1e-5;
-// Of an error that all kernels of a problem share, so much is forgiven: it changes no order.
+// Of an error that all kernels of a problem share, so much is forgiven: it changes no order. One of
+// the library's kernels decides between them and ours.
 constexpr double kForgiven = 0.95;
+constexpr double kForgivenOfLibrary = 0.5;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;
 
@@ -96,6 +98,7 @@ struct NormalEquations {
 
   /// Adds the block, times a factor, and empties it.
   void take(Block& block, double factor) {
+    if (block.used == 0) return;
     const auto terms = block.terms.leftCols(block.used);
     matrix.selfadjointView<Eigen::Lower>().rankUpdate(terms, factor);
     vector += factor * (terms * block.wanted.head(block.used));
@@ -145,6 +148,8 @@ double put_sample(const Fitted& space, const Sample& sample, Block& block) {
 /// Of samples of which those of a row follow each other.
 NormalEquations equations_of(const Fitted& space, Eigen::Index terms,
                              const std::vector<const Sample*>& samples) {
+  const bool library = samples.empty() || samples.front()->family == cost::Family::library;
+  const double forgiven = library ? kForgivenOfLibrary : kForgiven;
   NormalEquations equations(terms);
   Block errors(terms);
   Block shared(terms);
@@ -155,11 +160,11 @@ NormalEquations equations_of(const Fitted& space, Eigen::Index terms,
       if (errors.is_full()) equations.take(errors, 1);
       mean.add(errors, put_sample(space, *samples[at], errors));
     }
-    if (shared.is_full()) equations.take(shared, -kForgiven);
+    if (shared.is_full()) equations.take(shared, -forgiven);
     mean.put(shared);
   }
   equations.take(errors, 1);
-  equations.take(shared, -kForgiven);
+  equations.take(shared, -forgiven);
   return equations;
 }
 

@@ -77,6 +77,12 @@ TEST(Fit, FindsAPlantedResidual) {
     EXPECT_LT(worst_error(table, without), kMostError);
 }
 
+TEST(Fit, PartsMayBeEmpty) {
+  SampledTable table = planted_table();
+  std::erase_if(table.samples, [&](const Sample& sample) { return is_of_part(table, sample, 3); });
+  EXPECT_LT(worst_error(table, fit_family(table, cost::Family::sm90).without[3]), kMostError);
+}
+
 TEST(Fit, DoesNotSeeThePartThatIsLeftOut) {
   const SampledTable honest = planted_table();
   constexpr int kPart = 3;

@@ -37,15 +37,15 @@ SampledTable load(const std::string& path) {
 
 void print(const std::string& name, const Summary& summary) {
   if (summary.rows == 0) return;
-  std::printf("  %-28s %4d   %.4f   %.3f   %s\n", name.c_str(), summary.rows, summary.mean,
-              summary.worst, summary.worst_problem.substr(0, 70).c_str());
+  std::printf("  %-28s %4d   %.4f   %.3f   %4d    %s\n", name.c_str(), summary.rows, summary.mean,
+              summary.worst, summary.low, summary.worst_problem.substr(0, 70).c_str());
 }
 
 /// Prints means and worst; true when the means are not below the floor.
 bool report(const SampledTable& table, const Predict& predict) {
   const auto ours = regrets(table, Field::ours, predict);
   const auto all = regrets(table, Field::all, predict);
-  std::printf("%s: %zu problems, %zu kernels\n  %-28s rows   mean     worst\n",
+  std::printf("%s: %zu problems, %zu kernels\n  %-28s rows   mean     worst   < 0.85\n",
               table.device.c_str(), table.problems.size(), table.samples.size(), "");
   const Summary plain = summarise(table, ours);
   const Summary whole = summarise(table, all);

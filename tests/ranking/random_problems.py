@@ -5,6 +5,7 @@ import math
 import random
 
 PROBLEMS = 360
+HARD_PROBLEMS = 110
 MOST_OPERATIONS = 4e12
 MOST_ELEMENTS = 5e8
 HEADER = """\
@@ -47,7 +48,17 @@ def extents(rng):
     return m, n, k, batches
 
 
-def problem(rng):
+def hard_extents(rng):
+    """What fits got wrong: rows that are no whole lines of 128 bytes, and few tiles with a long K."""
+    if rng.random() < 0.4:
+        m, n = (rounded(between(rng, 16, 1200), rng.choice([8, 16, 64])) for _ in range(2))
+        return m, rounded(n, 16), rounded(between(rng, 4096, 65536), 64), rng.choice([1, 1, 1, 4])
+    m = rounded(between(rng, 16, 5000), rng.choice([1, 8, 16]))
+    n, k = (rounded(between(rng, 256, 16000), 16) for _ in range(2))
+    return m, n, k, rng.choice([1, 1, 1, 1, 2, 8, 16])
+
+
+def problem(rng, extents):
     kind = rng.choices([text for _, text in KINDS], [weight for weight, _ in KINDS])[0]
     while True:
         m, n, k, batches = extents(rng)
@@ -65,7 +76,9 @@ def main():
     rng = random.Random(20261122)
     print(HEADER)
     for _ in range(PROBLEMS):
-        print(problem(rng))
+        print(problem(rng, extents))
+    for _ in range(HARD_PROBLEMS):
+        print(problem(rng, hard_extents))
 
 
 if __name__ == "__main__":

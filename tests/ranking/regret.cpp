@@ -10,6 +10,8 @@
 namespace estoc::ranking {
 namespace {
 
+constexpr double kLow = 0.85;
+
 bool takes_part(const Sample& sample, Field field) {
   return field == Field::all ||
          (sample.family == cost::Family::library) == (field == Field::library);
@@ -51,6 +53,7 @@ Summary summarise(const SampledTable& table, const std::vector<std::optional<dou
   for (std::size_t row = 0; row < regrets.size(); ++row) {
     if (!regrets[row] || (takes && !takes(table.problems[row]))) continue;
     ++summary.rows;
+    if (*regrets[row] < kLow) ++summary.low;
     summary.mean += *regrets[row];
     if (*regrets[row] >= summary.worst) continue;
     summary.worst = *regrets[row];

@@ -28,9 +28,10 @@ std::vector<Choice> choices(const SampledTable& table, Field field, const Predic
 std::vector<std::optional<double>> regrets(const SampledTable& table, Field field,
                                            const Predict& predict);
 
-/// Mean and worst of some rows.
+/// Mean and worst of some rows, and how many are below 0.85.
 struct Summary {
   int rows = 0;
+  int low = 0;
   double mean = 0;
   double worst = 1;
   std::string worst_problem;
