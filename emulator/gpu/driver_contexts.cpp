@@ -41,6 +41,7 @@ constexpr std::array kErrors{
     ErrorText{kInvalidSource, "CUDA_ERROR_INVALID_SOURCE", "the kernel's source is invalid"},
     ErrorText{kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     ErrorText{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    ErrorText{kNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
     ErrorText{kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS",
               "an illegal memory access was encountered"},
     ErrorText{709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "the context is destroyed"},
@@ -52,6 +53,8 @@ constexpr std::array kErrors{
               "operation failed due to a previous error during capture"},
     ErrorText{kCaptureIsolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
               "dependency created on uncaptured work in another stream"},
+    ErrorText{kCapturedEvent, "CUDA_ERROR_CAPTURED_EVENT",
+              "operation not permitted on an event last recorded in a capturing stream"},
 };
 
 const ErrorText* error_of(CUresult code) {
@@ -259,7 +262,9 @@ ESTOC_DRIVER_CALL cuCtxGetId(CUcontext context, unsigned long long* id) {
 
 ESTOC_DRIVER_CALL cuCtxSynchronize() {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
-  return refuse_while_capturing();
+  const CUresult result = refuse_while_capturing();
+  if (result == kCudaSuccess) note_wait(current_context()->awaited);
+  return result;
 }
 
 ESTOC_DRIVER_CALL cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
@@ -307,6 +312,7 @@ ESTOC_DRIVER_CALL cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes)
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
   if (const CUresult result = check_range(from, bytes); result != kCudaSuccess) return result;
   std::memcpy(to, std::bit_cast<const void*>(from), bytes);
+  note_wait(*current_context()->legacy_awaited);
   return kCudaSuccess;
 }
 

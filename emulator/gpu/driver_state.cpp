@@ -86,6 +86,17 @@ CUresult usable_context(CUcontext context) {
   return context->failure;
 }
 
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+void note_wait(jit::Awaited& awaited, std::uint64_t number) {
+  std::uint64_t known = awaited.load();
+  while (known < number && !awaited.compare_exchange_weak(known, number)) {
+  }
+}
+
 CUresult refuse(CUresult code, std::string why) {
   reasons()[code] = std::move(why);
   return code;

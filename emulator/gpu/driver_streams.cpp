@@ -46,6 +46,7 @@ StreamHandle* new_stream(CUcontext context) {
   }
   stream->context = context;
   stream->id = ++known.last_id;
+  stream->awaited = std::make_shared<jit::Awaited>(0);
   return stream;
 }
 
@@ -100,6 +101,11 @@ std::shared_ptr<Capture> capture_of(CUstream handle) {
   return stream->capture != nullptr ? stream->capture : stream->joined.lock();
 }
 
+std::shared_ptr<jit::Awaited> awaited_of(CUstream handle) {
+  const StreamHandle* const stream = resolve(handle);
+  return stream == nullptr ? current_context()->legacy_awaited : stream->awaited;
+}
+
 CUresult submit(CUstream handle, std::function<CUresult()> step) {
   const auto capture = capture_of(handle);
   if (capture == nullptr) return step();
@@ -125,10 +131,11 @@ ESTOC_DRIVER_CALL cuStreamDestroy_v2(CUstream stream) {
 
 ESTOC_DRIVER_CALL cuStreamSynchronize(CUstream handle) {
   const StreamHandle* const stream = resolve(handle);
-  if (stream == nullptr) return usable_context();
   if (const auto capture = capture_of(handle)) return spoil(*capture);
-  const std::lock_guard lock(state().mutex);
-  return stream->context->failure;
+  const CUcontext context = stream == nullptr ? current_context() : stream->context;
+  const CUresult result = usable_context(context);
+  if (result == kCudaSuccess) note_wait(*awaited_of(handle));
+  return result;
 }
 
 // The driver answers only cuStreamIsCapturing about a stream that is being captured.
