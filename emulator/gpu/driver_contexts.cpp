@@ -213,6 +213,7 @@ ESTOC_DRIVER_CALL cuCtxCreate_v2(CUcontext* context, unsigned /*flags*/, CUdevic
 
 // Its memory goes with it; a thread in which it was current has none afterwards.
 ESTOC_DRIVER_CALL cuCtxDestroy_v2(CUcontext context) {
+  end_uploads();
   const std::lock_guard lock(state().mutex);
   if (context->destroyed) return kCudaErrorInvalidContext;
   context->destroyed = true;
@@ -263,7 +264,9 @@ ESTOC_DRIVER_CALL cuCtxGetId(CUcontext context, unsigned long long* id) {
 ESTOC_DRIVER_CALL cuCtxSynchronize() {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
   const CUresult result = refuse_while_capturing();
-  if (result == kCudaSuccess) note_wait(current_context()->awaited);
+  if (result != kCudaSuccess) return result;
+  end_uploads();
+  note_wait(current_context()->awaited);
   return result;
 }
 
@@ -284,6 +287,7 @@ ESTOC_DRIVER_CALL cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
 
 ESTOC_DRIVER_CALL cuMemFree_v2(CUdeviceptr address) {
   if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
+  end_uploads();
   const std::lock_guard lock(state().mutex);
   const auto found = state().memory.find(address);
   if (found == state().memory.end()) return kCudaErrorInvalidValue;
@@ -304,13 +308,16 @@ ESTOC_DRIVER_CALL cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 ESTOC_DRIVER_CALL cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
   if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
-  std::memcpy(std::bit_cast<void*>(to), from, bytes);
+  const auto* const first = static_cast<const std::byte*>(from);
+  const std::lock_guard lock(state().mutex);
+  state().uploads.push_back({to, {first, first + bytes}});
   return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
   if (const CUresult result = check_range(from, bytes); result != kCudaSuccess) return result;
+  end_uploads();
   std::memcpy(to, std::bit_cast<const void*>(from), bytes);
   note_wait(*current_context()->legacy_awaited);
   return kCudaSuccess;

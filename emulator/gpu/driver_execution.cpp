@@ -279,7 +279,10 @@ ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUker
     return result;
   }
   if (const CUresult result = check_launch(launch); result != kCudaSuccess) return result;
-  if (capture_of(config->stream) == nullptr) return execute(launch, parameters);
+  if (capture_of(config->stream) == nullptr) {
+    begin_work(config->stream);
+    return execute(launch, parameters);
+  }
   return submit(config->stream,
                 [launch, copies = Parameters(kernel->parameter_sizes, parameters)]() mutable {
                   return execute(launch, copies.addresses().data());

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -69,12 +70,19 @@ struct Memory {
   CUcontext context = nullptr;
 };
 
+/// A copy from the host whose bytes are not in the device's memory yet.
+struct Upload {
+  CUdeviceptr to = 0;
+  std::vector<std::byte> bytes;
+};
+
 /// The driver of this process. All members are guarded by `mutex`.
 struct State {
   std::mutex mutex;
   std::vector<VirtualDevice> devices;
   std::vector<std::unique_ptr<jit::ContextHandle>> contexts;  ///< the destroyed ones, too
   std::map<CUdeviceptr, Memory> memory;
+  std::vector<Upload> uploads;
 };
 
 /// Bytes of memory of every device.
@@ -102,6 +110,10 @@ CUresult usable_context(CUcontext context);
 
 /// kCudaSuccess where these bytes lie in one allocation, of any device.
 CUresult check_range(CUdeviceptr address, std::size_t bytes);
+
+/// Ends the copies from the host. They are work of the null stream: a stream that does not wait for
+/// that one may be ahead of them.
+void end_uploads();
 
 /// A number for something that happens now, larger than all before.
 std::uint64_t next_number();

@@ -52,6 +52,7 @@ struct Capture {
 struct StreamHandle {
   CUcontext context = nullptr;
   unsigned long long id = 0;
+  bool waits_for_null = true;        ///< and the null stream for it
   std::shared_ptr<Capture> capture;  ///< that it was told to begin
   std::weak_ptr<Capture> joined;     ///< that of a stream that it was made to wait for
   std::shared_ptr<Awaited> awaited;  ///< a new one for each stream that has the handle
@@ -78,6 +79,9 @@ jit::StreamHandle* resolve(CUstream handle);
 
 /// The capture that takes what the stream is given; null where it is done at once.
 std::shared_ptr<jit::Capture> capture_of(CUstream handle);
+
+/// For work that is done at once: ends what the stream waits for.
+void begin_work(CUstream handle);
 
 /// Does `step` at once, or adds it to the graph that the stream captures.
 CUresult submit(CUstream handle, std::function<CUresult()> step);
