@@ -41,6 +41,7 @@ constexpr std::array kErrors{
     ErrorText{kInvalidSource, "CUDA_ERROR_INVALID_SOURCE", "the kernel's source is invalid"},
     ErrorText{kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     ErrorText{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    ErrorText{kNotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
     ErrorText{kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS",
               "an illegal memory access was encountered"},
     ErrorText{709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "the context is destroyed"},
@@ -52,6 +53,8 @@ constexpr std::array kErrors{
               "operation failed due to a previous error during capture"},
     ErrorText{kCaptureIsolation, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
               "dependency created on uncaptured work in another stream"},
+    ErrorText{kCapturedEvent, "CUDA_ERROR_CAPTURED_EVENT",
+              "operation not permitted on an event last recorded in a capturing stream"},
 };
 
 const ErrorText* error_of(CUresult code) {
@@ -210,6 +213,7 @@ ESTOC_DRIVER_CALL cuCtxCreate_v2(CUcontext* context, unsigned /*flags*/, CUdevic
 
 // Its memory goes with it; a thread in which it was current has none afterwards.
 ESTOC_DRIVER_CALL cuCtxDestroy_v2(CUcontext context) {
+  end_uploads();
   const std::lock_guard lock(state().mutex);
   if (context->destroyed) return kCudaErrorInvalidContext;
   context->destroyed = true;
@@ -259,7 +263,11 @@ ESTOC_DRIVER_CALL cuCtxGetId(CUcontext context, unsigned long long* id) {
 
 ESTOC_DRIVER_CALL cuCtxSynchronize() {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
-  return refuse_while_capturing();
+  const CUresult result = refuse_while_capturing();
+  if (result != kCudaSuccess) return result;
+  end_uploads();
+  note_wait(current_context()->awaited);
+  return result;
 }
 
 ESTOC_DRIVER_CALL cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
@@ -279,6 +287,7 @@ ESTOC_DRIVER_CALL cuMemAlloc_v2(CUdeviceptr* address, std::size_t bytes) {
 
 ESTOC_DRIVER_CALL cuMemFree_v2(CUdeviceptr address) {
   if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
+  end_uploads();
   const std::lock_guard lock(state().mutex);
   const auto found = state().memory.find(address);
   if (found == state().memory.end()) return kCudaErrorInvalidValue;
@@ -299,14 +308,18 @@ ESTOC_DRIVER_CALL cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 ESTOC_DRIVER_CALL cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
   if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
-  std::memcpy(std::bit_cast<void*>(to), from, bytes);
+  const auto* const first = static_cast<const std::byte*>(from);
+  const std::lock_guard lock(state().mutex);
+  state().uploads.push_back({to, {first, first + bytes}});
   return kCudaSuccess;
 }
 
 ESTOC_DRIVER_CALL cuMemcpyDtoH_v2(void* to, CUdeviceptr from, std::size_t bytes) {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
   if (const CUresult result = check_range(from, bytes); result != kCudaSuccess) return result;
+  end_uploads();
   std::memcpy(to, std::bit_cast<const void*>(from), bytes);
+  note_wait(*current_context()->legacy_awaited);
   return kCudaSuccess;
 }
 

@@ -279,7 +279,10 @@ ESTOC_DRIVER_CALL cuLaunchKernelEx(const jit::CUlaunchConfig* config, jit::CUker
     return result;
   }
   if (const CUresult result = check_launch(launch); result != kCudaSuccess) return result;
-  if (capture_of(config->stream) == nullptr) return execute(launch, parameters);
+  if (capture_of(config->stream) == nullptr) {
+    begin_work(config->stream);
+    return execute(launch, parameters);
+  }
   return submit(config->stream,
                 [launch, copies = Parameters(kernel->parameter_sizes, parameters)]() mutable {
                   return execute(launch, copies.addresses().data());
@@ -333,7 +336,13 @@ ESTOC_DRIVER_CALL cuEventDestroy_v2(jit::CUevent event) {
 
 ESTOC_DRIVER_CALL cuEventRecord(jit::CUevent event, CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
-  event->captured = capture_of(stream);
+  {
+    const std::lock_guard lock(event->mutex);
+    event->captured = capture_of(stream);
+    event->number = next_number();
+    event->context = current_context();
+    event->awaited = awaited_of(stream);
+  }
   return submit(stream, [time = event->time] {
     *time = std::chrono::steady_clock::now();
     return kCudaSuccess;
@@ -343,7 +352,10 @@ ESTOC_DRIVER_CALL cuEventRecord(jit::CUevent event, CUstream stream) {
 /// What was submitted is done; a wait for a part of a graph makes the stream capture it, too.
 ESTOC_DRIVER_CALL cuStreamWaitEvent(CUstream stream, jit::CUevent event, unsigned /*flags*/) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
-  const auto captured = event->captured.lock();
+  const auto captured = [&] {
+    const std::lock_guard lock(event->mutex);
+    return event->captured.lock();
+  }();
   const auto own = capture_of(stream);
   if (own != nullptr && captured != own) return kCaptureIsolation;
   if (own != nullptr || captured == nullptr) return kCudaSuccess;
@@ -353,12 +365,25 @@ ESTOC_DRIVER_CALL cuStreamWaitEvent(CUstream stream, jit::CUevent event, unsigne
   return kCudaSuccess;
 }
 
-ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent /*event*/) {
+ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent event) {
+  const std::lock_guard lock(event->mutex);
+  if (event->awaited != nullptr) note_wait(*event->awaited, event->number);
   return kCudaSuccess;
 }
 
+// Captures forbid it, as on a card.
+ESTOC_DRIVER_CALL cuEventQuery(jit::CUevent event) {
+  if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
+  const std::lock_guard lock(event->mutex);
+  if (!event->captured.expired()) return kCapturedEvent;
+  if (event->awaited == nullptr) return kCudaSuccess;
+  const std::uint64_t known = std::max(event->awaited->load(), event->context->awaited.load());
+  return event->number <= known ? kCudaSuccess : kNotReady;
+}
+
 ESTOC_DRIVER_CALL cuEventElapsedTime(float* milliseconds, jit::CUevent start, jit::CUevent end) {
-  *milliseconds = std::chrono::duration<float, std::milli>(*end->time - *start->time).count();
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(end->time->load() - start->time->load()).count();
   return kCudaSuccess;
 }
 

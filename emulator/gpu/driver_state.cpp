@@ -1,7 +1,9 @@
 // What the virtual driver knows: devices, contexts, memory, streams, and what it last refused.
 #include "driver_state.h"
 
+#include <bit>
 #include <charconv>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -84,6 +86,24 @@ CUresult usable_context(CUcontext context) {
   const std::lock_guard lock(state().mutex);
   if (context->destroyed) return jit::kCudaErrorContextIsDestroyed;
   return context->failure;
+}
+
+void end_uploads() {
+  const std::lock_guard lock(state().mutex);
+  for (const Upload& upload : state().uploads)
+    std::memcpy(std::bit_cast<void*>(upload.to), upload.bytes.data(), upload.bytes.size());
+  state().uploads.clear();
+}
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+void note_wait(jit::Awaited& awaited, std::uint64_t number) {
+  std::uint64_t known = awaited.load();
+  while (known < number && !awaited.compare_exchange_weak(known, number)) {
+  }
 }
 
 CUresult refuse(CUresult code, std::string why) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,12 +18,18 @@
 
 namespace estoc::jit {
 
+/// All that happened up to this number is known to have ended: somebody waited for it. Work is done
+/// when it is submitted, but like on a card, nobody is told.
+using Awaited = std::atomic<std::uint64_t>;
+
 /// One of a device, or of a program's own.
 struct ContextHandle {
   int device = 0;
   unsigned long long id = 0;
   CUresult failure = kCudaSuccess;  ///< stays once a kernel has failed
   bool destroyed = false;
+  Awaited awaited{0};
+  std::shared_ptr<Awaited> legacy_awaited = std::make_shared<Awaited>(0);  ///< of its null stream
 };
 
 }  // namespace estoc::jit
@@ -40,12 +48,14 @@ inline constexpr CUresult kInvalidImage = 200;
 inline constexpr CUresult kNoBinaryForGpu = 209;
 inline constexpr CUresult kInvalidSource = 300;
 inline constexpr CUresult kInvalidHandle = 400;
+inline constexpr CUresult kNotReady = 600;
 inline constexpr CUresult kIllegalAddress = 700;
 inline constexpr CUresult kMisalignedAddress = 716;
 inline constexpr CUresult kLaunchFailed = 719;
 inline constexpr CUresult kCaptureUnsupported = 900;
 inline constexpr CUresult kCaptureInvalidated = 901;
 inline constexpr CUresult kCaptureIsolation = 905;
+inline constexpr CUresult kCapturedEvent = 907;
 
 struct VirtualDevice {
   Target target;
@@ -60,12 +70,19 @@ struct Memory {
   CUcontext context = nullptr;
 };
 
+/// A copy from the host whose bytes are not in the device's memory yet.
+struct Upload {
+  CUdeviceptr to = 0;
+  std::vector<std::byte> bytes;
+};
+
 /// The driver of this process. All members are guarded by `mutex`.
 struct State {
   std::mutex mutex;
   std::vector<VirtualDevice> devices;
   std::vector<std::unique_ptr<jit::ContextHandle>> contexts;  ///< the destroyed ones, too
   std::map<CUdeviceptr, Memory> memory;
+  std::vector<Upload> uploads;
 };
 
 /// Bytes of memory of every device.
@@ -93,6 +110,16 @@ CUresult usable_context(CUcontext context);
 
 /// kCudaSuccess where these bytes lie in one allocation, of any device.
 CUresult check_range(CUdeviceptr address, std::size_t bytes);
+
+/// Ends the copies from the host. They are work of the null stream: a stream that does not wait for
+/// that one may be ahead of them.
+void end_uploads();
+
+/// A number for something that happens now, larger than all before.
+std::uint64_t next_number();
+
+/// Somebody has waited for what happened up to `number`, by default until now.
+void note_wait(jit::Awaited& awaited, std::uint64_t number = next_number());
 
 /// Remembers why a call of this thread fails, for cuGetErrorString, and returns `code`.
 CUresult refuse(CUresult code, std::string why);

@@ -34,7 +34,7 @@ Streams& streams() {
   return *instance;
 }
 
-StreamHandle* new_stream(CUcontext context) {
+StreamHandle* new_stream(CUcontext context, bool waits_for_null) {
   Streams& known = streams();
   const std::lock_guard lock(known.mutex);
   StreamHandle* stream = nullptr;
@@ -45,7 +45,9 @@ StreamHandle* new_stream(CUcontext context) {
     known.destroyed.pop_back();
   }
   stream->context = context;
+  stream->waits_for_null = waits_for_null;
   stream->id = ++known.last_id;
+  stream->awaited = std::make_shared<jit::Awaited>(0);
   return stream;
 }
 
@@ -55,7 +57,7 @@ StreamHandle* own_stream() {
   const CUcontext context = current_context();
   if (context == nullptr) return nullptr;
   StreamHandle*& stream = own[context];
-  if (stream == nullptr) stream = new_stream(context);
+  if (stream == nullptr) stream = new_stream(context, true);
   return stream;
 }
 
@@ -100,17 +102,31 @@ std::shared_ptr<Capture> capture_of(CUstream handle) {
   return stream->capture != nullptr ? stream->capture : stream->joined.lock();
 }
 
+std::shared_ptr<jit::Awaited> awaited_of(CUstream handle) {
+  const StreamHandle* const stream = resolve(handle);
+  return stream == nullptr ? current_context()->legacy_awaited : stream->awaited;
+}
+
+void begin_work(CUstream handle) {
+  const StreamHandle* const stream = resolve(handle);
+  if (stream == nullptr || stream->waits_for_null) end_uploads();
+}
+
 CUresult submit(CUstream handle, std::function<CUresult()> step) {
   const auto capture = capture_of(handle);
-  if (capture == nullptr) return step();
+  if (capture == nullptr) {
+    begin_work(handle);
+    return step();
+  }
   if (capture->invalidated) return kCaptureInvalidated;
   capture->graph.steps.push_back(std::move(step));
   return kCudaSuccess;
 }
 
-ESTOC_DRIVER_CALL cuStreamCreate(CUstream* stream, unsigned /*flags*/) {
+ESTOC_DRIVER_CALL cuStreamCreate(CUstream* stream, unsigned flags) {
   if (const CUresult result = usable_context(); result != kCudaSuccess) return result;
-  *stream = new_stream(current_context());
+  constexpr unsigned kNonBlocking = 1;
+  *stream = new_stream(current_context(), (flags & kNonBlocking) == 0);
   return kCudaSuccess;
 }
 
@@ -125,10 +141,13 @@ ESTOC_DRIVER_CALL cuStreamDestroy_v2(CUstream stream) {
 
 ESTOC_DRIVER_CALL cuStreamSynchronize(CUstream handle) {
   const StreamHandle* const stream = resolve(handle);
-  if (stream == nullptr) return usable_context();
   if (const auto capture = capture_of(handle)) return spoil(*capture);
-  const std::lock_guard lock(state().mutex);
-  return stream->context->failure;
+  const CUcontext context = stream == nullptr ? current_context() : stream->context;
+  const CUresult result = usable_context(context);
+  if (result != kCudaSuccess) return result;
+  begin_work(handle);
+  note_wait(*awaited_of(handle));
+  return result;
 }
 
 // The driver answers only cuStreamIsCapturing about a stream that is being captured.

@@ -52,15 +52,21 @@ struct Capture {
 struct StreamHandle {
   CUcontext context = nullptr;
   unsigned long long id = 0;
+  bool waits_for_null = true;        ///< and the null stream for it
   std::shared_ptr<Capture> capture;  ///< that it was told to begin
   std::weak_ptr<Capture> joined;     ///< that of a stream that it was made to wait for
+  std::shared_ptr<Awaited> awaited;  ///< a new one for each stream that has the handle
 };
 
 struct EventHandle {
+  std::mutex mutex;
   /// Shared with the graphs that it is recorded in, which may outlive it.
-  std::shared_ptr<std::chrono::steady_clock::time_point> time =
-      std::make_shared<std::chrono::steady_clock::time_point>();
-  std::weak_ptr<Capture> captured;  ///< that it was last recorded in
+  std::shared_ptr<std::atomic<std::chrono::steady_clock::time_point>> time =
+      std::make_shared<std::atomic<std::chrono::steady_clock::time_point>>();
+  std::weak_ptr<Capture> captured;   ///< that it was last recorded in
+  std::uint64_t number = 0;          ///< of the record, among all that happened; 0 is none
+  CUcontext context = nullptr;       ///< in which it was recorded
+  std::shared_ptr<Awaited> awaited;  ///< of the stream
 };
 
 }  // namespace estoc::jit
@@ -74,11 +80,17 @@ jit::StreamHandle* resolve(CUstream handle);
 /// The capture that takes what the stream is given; null where it is done at once.
 std::shared_ptr<jit::Capture> capture_of(CUstream handle);
 
+/// For work that is done at once: ends what the stream waits for.
+void begin_work(CUstream handle);
+
 /// Does `step` at once, or adds it to the graph that the stream captures.
 CUresult submit(CUstream handle, std::function<CUresult()> step);
 
 /// Whether `stream` is one of the current context's.
 CUresult check_stream(CUstream stream);
+
+/// Of the stream, the current context's where it is the legacy one.
+std::shared_ptr<jit::Awaited> awaited_of(CUstream stream);
 
 /// For calls that may wait for the device: where a capture forbids them to this thread, that
 /// capture is spoilt and the call fails.

@@ -169,6 +169,8 @@ void DeviceMemory::upload(const void* host, std::size_t bytes, std::size_t offse
   if (bytes == 0) return;
   const ContextScope scope(device_.index);
   driver().check(driver().memcpy_htod(address(data_, offset), host, bytes), "cuMemcpyHtoD");
+  // The copy returns when the bytes are staged; streams that do not wait for the null one go on.
+  driver().check(driver().stream_synchronize(nullptr), "cuStreamSynchronize");
 }
 
 void DeviceMemory::download(void* host, std::size_t bytes, std::size_t offset) const {

@@ -82,6 +82,7 @@ bool load_symbols(const SharedLibrary& library, DriverTable& t, std::string& mis
   get(t.event_create, "cuEventCreate");
   get(t.event_destroy, "cuEventDestroy_v2");
   get(t.event_record, "cuEventRecord");
+  get(t.event_query, "cuEventQuery");
   get(t.event_synchronize, "cuEventSynchronize");
   get(t.event_elapsed_time, "cuEventElapsedTime");
   get(t.tensor_map_encode_tiled, "cuTensorMapEncodeTiled");

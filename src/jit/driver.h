@@ -79,6 +79,7 @@ struct DriverTable {
   CUresult (*event_create)(CUevent*, unsigned flags);
   CUresult (*event_destroy)(CUevent);
   CUresult (*event_record)(CUevent, CUstream);
+  CUresult (*event_query)(CUevent);
   CUresult (*event_synchronize)(CUevent);
   CUresult (*event_elapsed_time)(float* milliseconds, CUevent, CUevent);
 

@@ -1,6 +1,8 @@
 // Starting the steps of a plan on a stream.
 #include "jit/launch.h"
 
+#include <utility>
+
 #include "jit/resident_clusters.h"
 
 namespace estoc::jit {
@@ -76,11 +78,12 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
 }
 
 BoundPlan::BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
-                     const BoundStream& stream, bool programmatic)
+                     const BoundStream& stream, WorkspaceLease workspace, bool programmatic)
     : table_(driver()),
       unit_(unit),
       context_(context),
       stream_(stream),
+      workspace_(std::move(workspace)),
       programmatic_(programmatic),
       plan_(plan) {}
 
@@ -90,11 +93,16 @@ void BoundPlan::launch(void* stream) {
   CUcontext current = nullptr;
   table_.check(table_.ctx_get_current(&current), "cuCtxGetCurrent");
   if (current == context_) {
-    start_plan(table_, plan_, unit_, target, programmatic_);
+    start(target);
     return;
   }
   const ContextScope scope(context_);
-  start_plan(table_, plan_, unit_, target, programmatic_);
+  start(target);
+}
+
+void BoundPlan::start(CUstream stream) const {
+  const WorkspaceUse use(workspace_, stream);
+  start_plan(table_, plan_, unit_, stream, programmatic_);
 }
 
 }  // namespace estoc::jit

@@ -4,6 +4,7 @@
 #include "estoc/cuda_kernel_class.hpp"
 #include "jit/loaded_unit.h"
 #include "jit/stream.h"
+#include "jit/workspace.h"
 
 namespace estoc::jit {
 
@@ -19,17 +20,20 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
 /// A plan bound to one device context.
 class BoundPlan final : public Launch {
  public:
-  /// `context` is the current one and the plan prepared for it.
+  /// `context` is the current one and the plan prepared for it; `workspace` is what it uses.
   BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
-            const BoundStream& stream, bool programmatic);
+            const BoundStream& stream, WorkspaceLease workspace, bool programmatic);
 
   void launch(void* stream) override;
 
  private:
+  void start(CUstream stream) const;
+
   const DriverTable& table_;
   const LoadedUnit& unit_;
   CUcontext context_;
   BoundStream stream_;
+  WorkspaceLease workspace_;
   bool programmatic_;
   LaunchPlan plan_;
 };

@@ -39,6 +39,30 @@ void captured_in_a_graph(Device device) {
   gemm.verify();
 }
 
+// The driver's copy returns before the bytes are there for a stream that does not wait for it.
+void an_upload_is_there_for_every_stream(Device device) {
+  constexpr std::size_t kBytes = std::size_t{4} << 20;
+  DeviceMemory from(kBytes, device);
+  DeviceMemory to(kBytes, device);
+  const DeviceStream stream(device);
+  const jit::ContextScope scope(device.index);
+  auto address = [](const DeviceMemory& memory) {
+    return static_cast<jit::CUdeviceptr>(reinterpret_cast<std::uintptr_t>(memory.data()));
+  };
+  for (int round = 1; round <= 20; ++round) {
+    const std::vector<std::uint8_t> bytes(kBytes, static_cast<std::uint8_t>(round));
+    from.upload(bytes.data(), kBytes);
+    jit::driver().check(
+        jit::driver().memcpy_dtod_async(address(to), address(from), kBytes,
+                                        static_cast<jit::CUstream>(stream.handle())),
+        "cuMemcpyDtoDAsync");
+    stream.synchronize();
+    std::vector<std::uint8_t> seen(kBytes);
+    to.download(seen.data(), kBytes);
+    require(seen == bytes, "a stream was ahead of an upload");
+  }
+}
+
 // Fills on one stream come after those that another had been given.
 void after_another_stream(Device device) {
   constexpr std::size_t kBytes = std::size_t{32} << 20;
@@ -153,6 +177,7 @@ void is_measured(Device device) {
 
 std::vector<Feature> launch_features() {
   return {{"captured_in_a_graph", captured_in_a_graph},
+          {"an_upload_is_there_for_every_stream", an_upload_is_there_for_every_stream},
           {"after_another_stream", after_another_stream},
           {"on_eight_streams", on_eight_streams},
           {"from_sixteen_threads", from_sixteen_threads},

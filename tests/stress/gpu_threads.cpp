@@ -326,6 +326,15 @@ std::size_t free_bytes(int device) {
   return free;
 }
 
+/// What the library may hold when all handles are gone: the code of kernels, the workspace that it
+/// keeps, and that of as many streams as were busy at once.
+std::size_t most_bytes(const Settings& settings) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  constexpr std::size_t kCode = 256 * kMiB;
+  constexpr std::size_t kWorkspace = 64 * kMiB;
+  return kCode + kWorkspace + 2 * kMiB * static_cast<std::size_t>(settings.threads);
+}
+
 int run(const Settings& settings) {
   const std::size_t before = free_bytes(settings.device);
   Stress stress(settings);
@@ -335,10 +344,16 @@ int run(const Settings& settings) {
   line["threads"] = settings.threads;
   line["seconds"] = settings.seconds;
   line["failed"] = stress.failures();
+  const std::size_t after = free_bytes(settings.device);
+  const bool leaks = before > after + most_bytes(settings);
+  if (leaks) {
+    fmt::print("FAILED expected at most {} bytes of the device's memory to be kept, got {}\n",
+               most_bytes(settings), before - after);
+  }
   line["free_before"] = before;
-  line["free_after"] = free_bytes(settings.device);
+  line["free_after"] = after;
   fmt::print("{}\n", line.dump());
-  return stress.failures() == 0 ? 0 : 1;
+  return stress.failures() == 0 && !leaks ? 0 : 1;
 }
 
 }  // namespace

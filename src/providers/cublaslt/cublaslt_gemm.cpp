@@ -199,14 +199,14 @@ class LtLaunch final : public Launch {
  public:
   /// `context` is the current one.
   LtLaunch(jit::CUcontext context, const jit::BoundStream& stream, const GemmArguments& arguments,
-           Formulation formulation, const Answer& answer, const Workspace& workspace)
+           Formulation formulation, const Answer& answer, jit::WorkspaceLease workspace)
       : context_(context),
         lt_(lt_context()),
         stream_(stream),
         arguments_(arguments),
         matmul_(arguments, formulation),
         answer_(answer),
-        workspace_(workspace) {}
+        workspace_(std::move(workspace)) {}
 
   bool move_to(const RuntimeArguments& arguments) override {
     if (arguments.epilogue_binding() != nullptr) return false;  // whose addresses matmul_ holds
@@ -218,7 +218,8 @@ class LtLaunch final : public Launch {
     const auto target = static_cast<jit::CUstream>(stream);
     stream_.require(jit::driver(), target);
     const jit::ContextScope scope(context_);
-    matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.data,
+    const jit::WorkspaceUse use(workspace_, target);
+    matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.workspace().data,
                   answer_.facts.workspace_bytes, target);
   }
 
@@ -229,7 +230,7 @@ class LtLaunch final : public Launch {
   GemmArguments arguments_;
   LtMatmul matmul_;
   Answer answer_;
-  Workspace workspace_;
+  jit::WorkspaceLease workspace_;
 };
 
 class CublasltGemm final : public KernelClass {
@@ -316,11 +317,10 @@ class CublasltGemm final : public KernelClass {
     const Answer& answer = chosen(point, answers_.find(gemm, choices_.formulation(point), device));
     const jit::LaunchScope scope(device, options.stream);
     const std::size_t bytes = answer.facts.workspace_bytes;
-    const Workspace workspace =
-        jit::provide_workspace(options.workspace, bytes, device, options.stream);
+    jit::WorkspaceLease workspace(options.workspace, bytes, device, options.stream);
     return std::make_unique<LtLaunch>(
         scope.context(), jit::BoundStream(scope.context(), device, options.stream, bytes > 0), gemm,
-        choices_.formulation(point), answer, workspace);
+        choices_.formulation(point), answer, std::move(workspace));
   }
 
   void run(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
@@ -332,11 +332,13 @@ class CublasltGemm final : public KernelClass {
     Known& known = answers_.find(gemm, formulation, device);
     const Answer& answer = chosen(point, known);
     const jit::LaunchScope scope(device, options.stream);
-    const Workspace workspace = jit::provide_workspace(
-        options.workspace, answer.facts.workspace_bytes, device, options.stream);
+    const jit::WorkspaceLease lease(options.workspace, answer.facts.workspace_bytes, device,
+                                    options.stream);
     auto start = [&](const LtMatmul& product) {
-      product.start(lt_context(), gemm, answer.algorithm, workspace.data,
-                    answer.facts.workspace_bytes, static_cast<jit::CUstream>(options.stream));
+      auto* const stream = static_cast<jit::CUstream>(options.stream);
+      const jit::WorkspaceUse use(lease, stream);
+      product.start(lt_context(), gemm, answer.algorithm, lease.workspace().data,
+                    answer.facts.workspace_bytes, stream);
     };
     if (gemm.epilogue_binding() != nullptr) {
       start(LtMatmul(gemm, formulation));

@@ -73,22 +73,22 @@ CudaCode code_of(const CudaKernelClass& kernel_class, const CompileRequest& requ
   return kernel_class.fused_code(request.point, request.target, *request.epilogue);
 }
 
-/// Plans a launch in the current context and prepares its entries.
-void make_plan(const CudaKernelClass& kernel_class, const DesignPoint& point, const Knobs& knobs,
-               const RuntimeArguments& arguments, const CudaObject& object,
-               const BindOptions& options, jit::CUcontext context, LaunchPlan& plan) {
+/// Plans a launch in the current context and prepares its entries; gives the workspace it uses.
+jit::WorkspaceLease make_plan(const CudaKernelClass& kernel_class, const DesignPoint& point,
+                              const Knobs& knobs, const RuntimeArguments& arguments,
+                              const CudaObject& object, const BindOptions& options,
+                              jit::CUcontext context, LaunchPlan& plan) {
   const int device = arguments.device().index;
-  Workspace workspace = options.workspace;
-  if (workspace.data == nullptr) {
-    const std::size_t bytes = kernel_class.workspace_size(point, knobs, arguments);
-    workspace = jit::provide_workspace(workspace, bytes, device, options.stream);
-  }
-  kernel_class.plan(point, knobs, arguments, workspace, plan);
-  if (!jit::prepare_plan(plan, object.loaded(), device, context)) return;
+  const bool is_given = options.workspace.data != nullptr;
+  const std::size_t bytes = is_given ? 0 : kernel_class.workspace_size(point, knobs, arguments);
+  jit::WorkspaceLease lease(options.workspace, bytes, device, options.stream);
+  kernel_class.plan(point, knobs, arguments, lease.workspace(), plan);
+  if (!jit::prepare_plan(plan, object.loaded(), device, context)) return lease;
   // A grid of clusters is right whatever its size, but quicker where all of them run at once.
   plan = LaunchPlan(plan.device());
-  kernel_class.plan(point, knobs, arguments, workspace, plan);
+  kernel_class.plan(point, knobs, arguments, lease.workspace(), plan);
   (void)jit::prepare_plan(plan, object.loaded(), device, context);
+  return lease;
 }
 
 }  // namespace
@@ -173,12 +173,13 @@ std::unique_ptr<Launch> CudaKernelClass::bind(const DesignPoint& point, const Kn
   const int device = arguments.device().index;
   const jit::LaunchScope scope(device, options.stream);
   LaunchPlan plan(jit::plan_device(device));
-  make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
+  jit::WorkspaceLease workspace =
+      make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
   const bool has_workspace = workspace_size(point, knobs, arguments) > 0;
   return std::make_unique<jit::BoundPlan>(
       plan, compiled.loaded(), scope.context(),
       jit::BoundStream(scope.context(), device, options.stream, has_workspace),
-      options.programmatic && waits_for_dependencies());
+      std::move(workspace), options.programmatic && waits_for_dependencies());
 }
 
 void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
@@ -189,9 +190,11 @@ void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
   require_device(arguments, compiled.target());
   const jit::LaunchScope scope(arguments.device().index, options.stream);
   LaunchPlan plan(jit::plan_device(arguments.device().index));
-  make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
-  jit::start_plan(jit::driver(), plan, compiled.loaded(),
-                  static_cast<jit::CUstream>(options.stream),
+  const jit::WorkspaceLease workspace =
+      make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
+  auto* const stream = static_cast<jit::CUstream>(options.stream);
+  const jit::WorkspaceUse use(workspace, stream);
+  jit::start_plan(jit::driver(), plan, compiled.loaded(), stream,
                   options.programmatic && waits_for_dependencies());
 }
 

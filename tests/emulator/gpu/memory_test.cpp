@@ -40,9 +40,10 @@ class VirtualMemory : public VirtualDriver {
     return call<CUresult(CUdeviceptr, unsigned, std::size_t, CUstream)>("cuMemsetD32Async")(
         to, value, count, nullptr);
   }
-  CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) const {
+  CUresult copy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
+                CUstream stream = nullptr) const {
     return call<CUresult(CUdeviceptr, CUdeviceptr, std::size_t, CUstream)>("cuMemcpyDtoDAsync_v2")(
-        to, from, bytes, nullptr);
+        to, from, bytes, stream);
   }
   std::vector<unsigned char> bytes(std::size_t allocation) const {
     std::vector<unsigned char> read(kBytes);
@@ -108,6 +109,30 @@ TEST_F(VirtualMemory, WhatWasFreedIsNotFilled) {
   EXPECT_EQ(fill(freed, 9, 1), kCudaErrorInvalidValue);
   ASSERT_EQ((call<CUresult(CUdeviceptr*, std::size_t)>("cuMemAlloc_v2")(&memory_[0], kBytes)),
             kCudaSuccess);
+}
+
+TEST_F(VirtualMemory, WhatIsUploadedIsThereForStreamsThatWaitForIt) {
+  constexpr unsigned kNonBlocking = 1;
+  const std::vector<unsigned char> old(kBytes, 7);
+  unsigned char value = 0;
+  for (const unsigned flags : {kNonBlocking, 0U}) {
+    CUstream stream = nullptr;
+    ASSERT_EQ((call<CUresult(CUstream*, unsigned)>("cuStreamCreate")(&stream, flags)),
+              kCudaSuccess);
+    for (const bool waits : {false, true}) {
+      ASSERT_EQ(fill(memory_[0], 7, kBytes), kCudaSuccess);
+      const std::vector<unsigned char> uploaded(kBytes, ++value);
+      ASSERT_EQ((call<CUresult(CUdeviceptr, const void*, std::size_t)>("cuMemcpyHtoD_v2")(
+                    memory_[0], uploaded.data(), kBytes)),
+                kCudaSuccess);
+      if (waits) {
+        ASSERT_EQ(call<CUresult(CUstream)>("cuStreamSynchronize")(nullptr), kCudaSuccess);
+      }
+      ASSERT_EQ(copy(memory_[1], memory_[0], kBytes, stream), kCudaSuccess);
+      EXPECT_EQ(bytes(1), waits || flags == 0 ? uploaded : old);
+    }
+    call<CUresult(CUstream)>("cuStreamDestroy_v2")(stream);
+  }
 }
 
 }  // namespace

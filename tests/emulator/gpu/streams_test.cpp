@@ -13,9 +13,11 @@ namespace {
 using namespace estoc::jit;
 using estoc::testing::VirtualDriver;
 
+constexpr CUresult kNotReady = 600;
 constexpr CUresult kLaunchFailed = 719;
 constexpr CUresult kCaptureUnsupported = 900;
 constexpr CUresult kCaptureInvalidated = 901;
+constexpr CUresult kCapturedEvent = 907;
 constexpr int kGlobal = 0;
 constexpr int kThreadLocal = 1;
 constexpr int kRelaxed = 2;
@@ -49,6 +51,21 @@ class VirtualStreams : public VirtualDriver {
   }
   CUresult end(CUstream stream, CUgraph* graph) const {
     return call<CUresult(CUstream, CUgraph*)>("cuStreamEndCapture")(stream, graph);
+  }
+  CUevent event() const {
+    CUevent event = nullptr;
+    EXPECT_EQ((call<CUresult(CUevent*, unsigned)>("cuEventCreate")(&event, 0)), kCudaSuccess);
+    return event;
+  }
+  CUresult record(CUevent event, CUstream stream) const {
+    return call<CUresult(CUevent, CUstream)>("cuEventRecord")(event, stream);
+  }
+  CUresult query(CUevent event) const { return call<CUresult(CUevent)>("cuEventQuery")(event); }
+  CUresult await(CUevent event) const {
+    return call<CUresult(CUevent)>("cuEventSynchronize")(event);
+  }
+  CUresult await(CUstream stream) const {
+    return call<CUresult(CUstream)>("cuStreamSynchronize")(stream);
   }
   CUresult synchronize() const { return call<CUresult()>("cuCtxSynchronize")(); }
 
@@ -132,6 +149,48 @@ TEST_F(VirtualStreams, ACapturedStreamIsNotAskedForItsId) {
   CUgraph graph = nullptr;
   ASSERT_EQ(begin(stream, kRelaxed), kCudaSuccess);
   EXPECT_EQ(get_id(stream, &id), kCaptureUnsupported);
+  EXPECT_EQ(end(stream, &graph), kCaptureInvalidated);
+  destroy(stream);
+}
+
+TEST_F(VirtualStreams, AnEventIsReachedWhenSomebodyHasWaited) {
+  const CUstream stream = create();
+  const CUstream other = create();
+  const CUevent first = event();
+  const CUevent second = event();
+  EXPECT_EQ(query(first), kCudaSuccess) << "nothing was recorded";
+  for (const auto& wait : {std::function<CUresult()>([&] { return await(second); }),
+                           std::function<CUresult()>([&] { return await(stream); }),
+                           std::function<CUresult()>([&] { return synchronize(); })}) {
+    ASSERT_EQ(record(first, stream), kCudaSuccess);
+    ASSERT_EQ(record(second, stream), kCudaSuccess);
+    EXPECT_EQ(await(other), kCudaSuccess);
+    EXPECT_EQ(await(first), kCudaSuccess);
+    EXPECT_EQ(query(first), kCudaSuccess);
+    EXPECT_EQ(query(second), kNotReady);
+    EXPECT_EQ(wait(), kCudaSuccess);
+    EXPECT_EQ(query(second), kCudaSuccess);
+  }
+  ASSERT_EQ(record(first, stream), kCudaSuccess);
+  destroy(stream);
+  EXPECT_EQ(await(create()), kCudaSuccess) << "another stream at the same handle";
+  EXPECT_EQ(query(first), kNotReady);
+  EXPECT_EQ(synchronize(), kCudaSuccess);
+  EXPECT_EQ(query(first), kCudaSuccess);
+}
+
+TEST_F(VirtualStreams, AnEventIsNotAskedInACapture) {
+  const CUstream stream = create();
+  const CUevent captured = event();
+  const CUevent plain = event();
+  CUgraph graph = nullptr;
+  ASSERT_EQ(begin(stream, kRelaxed), kCudaSuccess);
+  ASSERT_EQ(record(captured, stream), kCudaSuccess);
+  EXPECT_EQ(query(captured), kCapturedEvent);
+  EXPECT_EQ(query(plain), kCudaSuccess);
+  EXPECT_EQ(end(stream, &graph), kCudaSuccess);
+  ASSERT_EQ(begin(stream, kThreadLocal), kCudaSuccess);
+  EXPECT_EQ(query(plain), kCaptureUnsupported);
   EXPECT_EQ(end(stream, &graph), kCaptureInvalidated);
   destroy(stream);
 }

@@ -84,6 +84,7 @@ class DeviceArray:
             ctypes.c_void_p(host.ctypes.data),
             ctypes.c_size_t(self.bytes),
         )
+        self.driver.call("cuStreamSynchronize", None)
         self.driver.leave()
 
     def get(self):

@@ -197,7 +197,7 @@ def test_a_kernel_that_writes_elsewhere_is_named(product):
                 """
                 #include <estoc/ptx/memory.cuh>
                 extern "C" __global__ void estoc_kernel(estoc::u64 out) {
-                  estoc::ptx::st_global<1>(out + (1 << 22), estoc::Words<1>{{1}});
+                  estoc::ptx::st_global<1>(out + (1ULL << 40), estoc::Words<1>{{1}});
                 }
                 """
             )
