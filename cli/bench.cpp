@@ -74,10 +74,14 @@ std::string json_text(const std::vector<BenchRecord>& records) {
   return dump(json);
 }
 
-void save_figures(const BenchOptions& options, const std::vector<BenchRecord>& records,
-                  const std::string& against) {
+void save_records(const BenchOptions& options, const std::vector<BenchRecord>& records) {
   if (!options.out.empty()) save("--out", options.out, json_text(records));
   if (!options.csv.empty()) save("--csv", options.csv, csv_text(records));
+}
+
+void save_figures(const BenchOptions& options, const std::vector<BenchRecord>& records,
+                  const std::string& against) {
+  save_records(options, records);
   if (!options.plot.empty()) save("--plot", options.plot, ratio_chart(records, against));
   if (!options.roofline.empty()) {
     save("--roofline", options.roofline, roofline_chart(records, against));
@@ -144,6 +148,7 @@ class Session {
       records_.push_back(bench_problem(options_, std::move(problem), target_, progress_));
       state_.add(records_.back());
     }
+    save_records(options_, records_);  // an interruption leaves what was timed before
     progress_.clear();
     if (options_.json) return;
     if (records_.size() > 1) output_.print("\n");

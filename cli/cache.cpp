@@ -5,11 +5,13 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "commands.h"
 #include "estoc/kernel_cache.hpp"
 #include "json.h"
+#include "options.h"
 #include "table.h"
 #include "text.h"
 
@@ -19,11 +21,14 @@ namespace {
 constexpr const char* kFooter =
     "The folder is ESTOC_CACHE_DIR, else estoc/ in XDG_CACHE_HOME or ~/.cache; its size limit\n"
     "ESTOC_CACHE_LIMIT, else 2G. Processes share it; what is damaged is compiled anew.\n"
+    "The table shows the 50 kernels used last unless --limit says otherwise; JSON has them all.\n"
     "\n"
     "Examples:\n"
     "  estoc cache path\n"
     "  estoc cache list --json\n"
     "  estoc cache prune --to 500M";
+
+constexpr std::size_t kDefaultLimit = 50;
 
 /// Hours since a kernel was used, in words.
 std::string age_of(const CachedKernel& kernel) {
@@ -45,34 +50,48 @@ Exit print_path(Context& context) {
   return Exit::ok;
 }
 
-Exit print_list(bool as_json, Context& context) {
-  const std::vector<CachedKernel> kernels = list_kernel_cache();
-  std::int64_t bytes = 0;
-  Json json = Json::array();
+struct ListOptions {
+  std::optional<std::size_t> limit;
+  bool json = false;
+};
+
+Json json_of(const CachedKernel& kernel) {
+  return {{"key", kernel.key},           {"kernel", kernel.kernel}, {"target", kernel.target},
+          {"compiler", kernel.compiler}, {"bytes", kernel.bytes},   {"last_used", kernel.last_used},
+          {"intact", kernel.intact}};
+}
+
+void print_table(Output& output, std::span<const CachedKernel> kernels) {
   using enum Table::Align;
   Table table(
-      context.output,
+      output,
       {{"kernel"}, {"target"}, {"compiler"}, {"size", right}, {"unused for", right}, {"state"}});
   for (const CachedKernel& kernel : kernels) {
-    bytes += kernel.bytes;
-    if (as_json) {
-      json.push_back({{"key", kernel.key},
-                      {"kernel", kernel.kernel},
-                      {"target", kernel.target},
-                      {"compiler", kernel.compiler},
-                      {"bytes", kernel.bytes},
-                      {"last_used", kernel.last_used},
-                      {"intact", kernel.intact}});
-    } else {
-      table.add_row({kernel.intact ? kernel.kernel : kernel.key, kernel.target, kernel.compiler,
-                     format_bytes(kernel.bytes), age_of(kernel), kernel.intact ? "ok" : "damaged"});
-    }
+    table.add_row({kernel.intact ? kernel.kernel : kernel.key, kernel.target, kernel.compiler,
+                   format_bytes(kernel.bytes), age_of(kernel), kernel.intact ? "ok" : "damaged"});
   }
-  if (as_json) {
+  output.print(table.take());
+}
+
+Exit print_list(const ListOptions& options, Context& context) {
+  const std::vector<CachedKernel> kernels = list_kernel_cache();
+  const std::size_t limit = options.limit.value_or(options.json ? 0 : kDefaultLimit);
+  const std::size_t rows = limit == 0 ? kernels.size() : std::min(limit, kernels.size());
+  const std::span first(kernels.data(), rows);
+  if (options.json) {
+    Json json = Json::array();
+    for (const CachedKernel& kernel : first)
+      json.push_back(json_of(kernel));
     context.output.print(dump(json));
     return Exit::ok;
   }
-  if (!kernels.empty()) context.output.print(table.take());
+  if (rows > 0) print_table(context.output, first);
+  if (const std::size_t more = kernels.size() - rows; more > 0) {
+    context.output.print(fmt::format("... and {} more (--limit 0 prints all)\n", more));
+  }
+  std::int64_t bytes = 0;
+  for (const CachedKernel& kernel : kernels)
+    bytes += kernel.bytes;
   context.output.print(fmt::format("{}, {} of {}\n", counted(kernels.size(), "kernel"),
                                    format_bytes(bytes), format_bytes(kernel_cache_limit())));
   return Exit::ok;
@@ -105,10 +124,14 @@ void add_cache(CLI::App& app, Invocation& invocation) {
   command->require_subcommand(1);
   command->footer(kFooter);
   add_action(*command, invocation, "path", "print the folder", print_path);
-  auto json = std::make_shared<bool>(false);
-  CLI::App* list = add_action(*command, invocation, "list", "list the kernels in it",
-                              [json](Context& context) { return print_list(*json, context); });
-  add_json_option(*list, *json);
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* list =
+      add_action(*command, invocation, "list", "list the kernels in it, the one used last first",
+                 [options](Context& context) { return print_list(*options, context); });
+  list->add_option("--limit", options->limit, "print at most N, 0 for all")
+      ->type_name("N")
+      ->check(whole_number());
+  add_json_option(*list, options->json);
   add_action(*command, invocation, "verify", "remove what is damaged or left over",
              [](Context& context) { return print_count(context, verify_kernel_cache(), "file"); });
   add_action(*command, invocation, "clear", "remove every kernel",

@@ -82,6 +82,23 @@ void print_table(Output& output, const Rows& rows) {
   print_epilogue(output, *rows.front().kernel);
 }
 
+/// Says so where a target was named whose variant with an `a` has a kernel that is much faster.
+void note_faster_variant(const FindOptions& options, const FilledProblem& filled,
+                         const Kernel& first, KernelQuery query) {
+  constexpr double kMuch = 0.9;
+  if (options.query.target.empty() || !query.target->is_cuda() || query.target->arch_specific())
+    return;
+  const auto variant = Target::parse(query.target->name() + "a");
+  if (!variant || !first.predicted_seconds()) return;
+  query.target = variant;
+  const auto arguments = describe_arguments(filled, device_for(*variant));
+  const KernelList kernels = get_kernels(*arguments, query);
+  if (kernels.empty() || !kernels.front().predicted_seconds()) return;
+  if (*kernels.front().predicted_seconds() > kMuch * *first.predicted_seconds()) return;
+  note(variant->name() + " has faster kernels, for devices of that architecture: the first is " +
+       "predicted to take " + predicted_cell(kernels.front()));
+}
+
 Exit find(const FindOptions& options, Context& context) {
   KernelQuery query = make_query(options.query);
   query.target = choose_target(options.query.target);
@@ -104,6 +121,8 @@ Exit find(const FindOptions& options, Context& context) {
     context.output.print("... and " + std::to_string(more) + " more (--top 0 prints all)\n");
   }
   if (options.parts) print_parts(context.output, rows);
+  context.output.finish();
+  note_faster_variant(options, filled, kernels.front(), query);
   return Exit::ok;
 }
 

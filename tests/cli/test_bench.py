@@ -215,6 +215,23 @@ class Resume(CliTest):
         (self.folder / "state").write_text(lines + '{"problem": "gemm"}\n')
         self.fails(FILE, *self.command, says=["state:5:"], hint=["--resume"])
 
+    def test_an_interruption_leaves_what_was_timed(self):
+        self.write_problems(*range(1, 200))
+        files = ["--out", "o.json", "--csv", "t.csv"]
+        process = self.start("bench", "@p.txt", *CPU, "--rounds", "2", *files)
+        deadline = time.monotonic() + 60
+        table = self.folder / "t.csv"
+        while time.monotonic() < deadline and process.poll() is None:
+            if table.exists() and table.read_text().count("\n") > 3:
+                break
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual(self.files(), ["o.json", "p.txt", "t.csv"])
+        done = json.loads((self.folder / "o.json").read_text())
+        self.assertGreaterEqual(len(done), 3)
+        self.assertLess(len(done), 199)
+
     def test_goes_on_after_an_interruption(self):
         self.write_problems(*range(1, 200))
         process = self.start(*self.command)

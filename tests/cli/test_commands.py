@@ -198,6 +198,14 @@ class Find(CliTest):
         for kernel in json.loads(result.stdout):
             self.assertNotIn("cpu", kernel["targets"])
 
+    def test_a_target_whose_variant_is_faster(self):
+        large = "gemm m=4096 n=4096 k=4096 a=bf16:t b=bf16:n"
+        for target, noted in [("sm_90", True), ("sm_90a", False), ("sm_100", False)]:
+            result = self.estoc("find", large, "--target", target, "--top", "1")
+            self.assertEqual(result.returncode, OK, result.stderr)
+            expected = r"\Anote: sm_90a has faster kernels, .* \d+ us\n\Z" if noted else r"\A\Z"
+            self.assertRegex(result.stderr, expected)
+
     def test_filter_and_provider(self):
         name = self.json("find", GEMM)[0]["name"]
         self.assertEqual(self.json("find", GEMM, "--filter", f"name={name}")[0]["name"], name)
