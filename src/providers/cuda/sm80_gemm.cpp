@@ -152,7 +152,8 @@ class Sm80Gemm final : public GemmClass {
     Status status = check_row_alignment(planes.a, point.integer(Role::a_alignment));
     if (status.ok()) status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
     if (status.ok()) status = check_row_alignment(planes.out, point.integer(Role::out_alignment));
-    return status.ok() ? check_shared(sm80_config(point), target) : status;
+    return status.ok() && !holds_every_kernel(target) ? check_shared(sm80_config(point), target)
+                                                      : status;
   }
 
   Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
@@ -255,6 +256,11 @@ static_assert(sizeof(Sm80GemmParameters) == {});
   }
 
  private:
+  /// The design space ends with the shared memory of an H100.
+  static bool holds_every_kernel(Target target) {
+    return shared_bytes_of(target) >= shared_bytes_of(Target::sm(90, true));
+  }
+
   static Status check_shared(const Sm80GemmConfig& config, Target target) {
     const int needed = config.shared_bytes();
     if (needed <= shared_bytes_of(target)) return Status::success();

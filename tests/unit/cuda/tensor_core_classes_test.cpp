@@ -8,6 +8,7 @@
 
 #include "estoc/discovery.hpp"
 #include "estoc/problem.hpp"
+#include "providers/cuda/sm80_space.h"
 
 namespace estoc {
 namespace {
@@ -67,6 +68,14 @@ TEST(TensorCoreClasses, RefuseExtentsBeyondTheirCoordinates) {
       Problem::parse("gemm m=1073741824 n=1073741824 k=0 a=bf16:t b=bf16:n out=bf16:t")
           .arguments(Device::cuda(0));
   EXPECT_TRUE(tensor_core_kernels(*arguments).empty());
+}
+
+// `supports` does not look at shared memory where a target has as much.
+TEST(TensorCoreClasses, NoSm80KernelNeedsMoreSharedMemoryThanAnH100Has) {
+  const auto space = cuda::make_sm80_space();
+  const int most = cuda::shared_bytes_of(Target::sm(90, true));
+  for (std::uint64_t i = 0; i < space->size(); ++i)
+    ASSERT_LE(cuda::sm80_config(space->at(i)).shared_bytes(), most) << i;
 }
 
 }  // namespace
