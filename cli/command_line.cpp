@@ -27,10 +27,8 @@ constexpr const char* kFooter =
     "Exit status: 0 done, 1 the output is wrong (--check), 2 bad input, 3 nothing found or not\n"
     "supported, 4 a file cannot be read or written, 5 a kernel failed to compile or run,\n"
     "6 out of memory. Ctrl-C ends it by SIGINT (130 in a shell), and leaves no partial file.\n"
-    "Environment: ESTOC_LOG (as --log), NO_COLOR, ESTOC_CACHE_DIR, ESTOC_CACHE_LIMIT, "
-    "ESTOC_NVRTC,\n"
-    "ESTOC_CUBLASLT, ESTOC_HOST_COMPILER. 'python -m estoc --plugin MODULE' adds kernels in "
-    "Python.\n"
+    "'estoc devices --environment' lists the environment variables that it reads.\n"
+    "'python -m estoc --plugin MODULE' adds kernels in Python.\n"
     "'estoc COMMAND --help' shows examples.";
 
 constexpr std::array<std::string_view, 4> kLogLevels{"error", "warning", "info", "debug"};

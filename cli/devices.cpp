@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "estoc/device.hpp"
+#include "estoc/environment.hpp"
 #include "host.h"
 #include "json.h"
 #include "table.h"
@@ -20,7 +21,8 @@ namespace {
 constexpr const char* kFooter =
     "Examples:\n"
     "  estoc devices\n"
-    "  estoc devices --json";
+    "  estoc devices --json\n"
+    "  estoc devices --environment";
 
 /// Of "CUDA driver".
 constexpr std::size_t kLabelWidth = 11;
@@ -135,19 +137,38 @@ void print_text(Output& output, const std::vector<ListedDevice>& devices) {
   output.print(labelled_line(output, "providers", join(available_providers()), kLabelWidth));
 }
 
+Exit print_environment(bool as_json, Output& output) {
+  Json json = Json::array();
+  Table table(output, {{"variable"}, {"value"}, {"meaning"}});
+  for (const EnvironmentVariable& variable : environment_variables()) {
+    const Json value = variable.value ? Json(*variable.value) : Json(nullptr);
+    json.push_back({{"name", variable.name}, {"meaning", variable.meaning}, {"value", value}});
+    table.add_row({variable.name, variable.value.value_or("-"), variable.meaning});
+  }
+  output.print(as_json ? dump(json) : table.take());
+  return Exit::ok;
+}
+
+Exit print_devices(bool as_json, Output& output) {
+  const std::vector<ListedDevice> devices = list_devices();
+  as_json ? print_json(output, devices) : print_text(output, devices);
+  return Exit::ok;
+}
+
 }  // namespace
 
 void add_devices(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("devices", "show what kernels can run on here, and the known targets");
   auto json = std::make_shared<bool>(false);
+  auto environment = std::make_shared<bool>(false);
+  command->add_flag("--environment", *environment, "the environment variables that Estoc reads");
   add_json_option(*command, *json);
   command->footer(kFooter);
-  command->callback([&invocation, json] {
-    invocation.run = [json](Context& context) {
-      const std::vector<ListedDevice> devices = list_devices();
-      *json ? print_json(context.output, devices) : print_text(context.output, devices);
-      return Exit::ok;
+  command->callback([&invocation, json, environment] {
+    invocation.run = [json, environment](Context& context) {
+      return *environment ? print_environment(*json, context.output)
+                          : print_devices(*json, context.output);
     };
   });
 }

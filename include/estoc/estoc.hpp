@@ -7,6 +7,7 @@
 #include "estoc/status.hpp"
 #include "estoc/target.hpp"
 #include "estoc/log.hpp"
+#include "estoc/environment.hpp"
 #include "estoc/tensor.hpp"
 #include "estoc/device.hpp"
 #include "estoc/library_search.hpp"

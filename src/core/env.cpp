@@ -7,8 +7,15 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "estoc/environment.hpp"
+
 namespace estoc::core {
 namespace {
+
+struct EnvVariable {
+  const char* name;
+  const char* meaning;
+};
 
 constexpr std::array kVariables{
     EnvVariable{"ESTOC_CACHE_DIR", "folder of the cache of compiled kernels"},
@@ -30,6 +37,7 @@ constexpr std::array kVariables{
     EnvVariable{"CUDA_HOME", "the same, when CUDA_PATH is not set"},
     EnvVariable{"ESTOC_THREADS", "number of threads for compilation and the cpu provider"},
     EnvVariable{"ESTOC_DEVICE_DIR", "folder of device sources to use instead of the built-in ones"},
+    EnvVariable{"ESTOC_LOG", "lowest level of the log that the command line prints, as --log"},
     EnvVariable{"NO_COLOR", "set: the command line prints without colours"},
 };
 
@@ -40,10 +48,6 @@ constexpr std::array kVariables{
 
 }  // namespace
 
-std::span<const EnvVariable> env_variables() {
-  return kVariables;
-}
-
 std::optional<std::string> env(const char* name) {
   assert(is_listed(name) && "a variable that Estoc reads is listed in env.cpp");
   const char* const value = std::getenv(name);
@@ -52,3 +56,14 @@ std::optional<std::string> env(const char* name) {
 }
 
 }  // namespace estoc::core
+
+namespace estoc {
+
+std::vector<EnvironmentVariable> environment_variables() {
+  std::vector<EnvironmentVariable> variables;
+  for (const core::EnvVariable& variable : core::kVariables)
+    variables.push_back({variable.name, variable.meaning, core::env(variable.name)});
+  return variables;
+}
+
+}  // namespace estoc

@@ -106,6 +106,15 @@ class Devices(CliTest):
         self.assertIn("sm_80", answer["targets"])
         self.assertIn("cpu", answer["providers"])
 
+    def test_environment(self):
+        environment = {**os.environ, "ESTOC_CACHE_LIMIT": "7M"}
+        result = self.estoc("devices", "--environment", env=environment)
+        self.assertRegex(result.stdout, r"(?m)^ESTOC_CACHE_LIMIT +7M +size")
+        result = self.estoc("devices", "--environment", "--json", env=environment)
+        values = {each["name"]: each["value"] for each in json.loads(result.stdout)}
+        self.assertEqual(values["ESTOC_CACHE_LIMIT"], "7M")
+        self.assertIn("ESTOC_LOG", values)
+
 
 class List(CliTest):
     def count(self, *arguments):

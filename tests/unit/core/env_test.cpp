@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
+#include <optional>
 #include <set>
-#include <string_view>
+#include <string>
+
+#include "estoc/environment.hpp"
 
 namespace estoc::core {
 namespace {
@@ -24,11 +28,22 @@ TEST(Env, EmptyCountsAsNotSet) {
 }
 
 TEST(Env, EveryListedVariableHasAMeaningAndIsListedOnce) {
-  std::set<std::string_view> names;
-  for (const EnvVariable& variable : env_variables()) {
+  std::set<std::string> names;
+  for (const EnvironmentVariable& variable : environment_variables()) {
     EXPECT_TRUE(names.insert(variable.name).second) << variable.name;
-    EXPECT_FALSE(std::string_view(variable.meaning).empty()) << variable.name;
+    EXPECT_FALSE(variable.meaning.empty()) << variable.name;
   }
+}
+
+TEST(Env, ListsValues) {
+  ::setenv("ESTOC_THREADS", "3", 1);
+  ::unsetenv("ESTOC_NVRTC");
+  std::map<std::string, std::optional<std::string>> values;
+  for (const EnvironmentVariable& variable : environment_variables())
+    values[variable.name] = variable.value;
+  EXPECT_EQ(values.at("ESTOC_THREADS"), "3");
+  EXPECT_EQ(values.at("ESTOC_NVRTC"), std::nullopt);
+  ::unsetenv("ESTOC_THREADS");
 }
 
 }  // namespace
