@@ -2,7 +2,7 @@
 """Finds the snippets of the documents that are marked to be run, and runs them.
 
 A fenced block whose first line is ```cpp run, ```c run or ```sh run is a snippet: a whole C++ or C
-program, or a shell script. A block ```text output right after it is what it must print; a line `...` in it stands
+program, or a shell script; ```cpp gpu is a program that runs on the virtual GPU. A block ```text output right after it is what it must print; a line `...` in it stands
 for any lines, and ... within a line for any text.
 
     snippets.py extract OUT FILE...            writes each snippet to OUT, and OUT/snippets.cmake
@@ -18,17 +18,18 @@ import sys
 import tempfile
 
 FENCE = re.compile(r"^```(?P<info>.*)\n(?P<body>(?:.*\n)*?)^```[ ]*$", re.MULTILINE)
-SUFFIX = {"cpp run": ".cpp", "c run": ".c", "sh run": ".sh"}
+SUFFIX = {"cpp run": ".cpp", "cpp gpu": ".cpp", "c run": ".c", "sh run": ".sh"}
 
 
 def find(text):
-    """Yields (suffix, code, expected output or None) for each snippet of a document."""
+    """Yields (kind, code, expected output or None) for each snippet of a document."""
     blocks = list(FENCE.finditer(text))
     for block, after in zip(blocks, blocks[1:] + [None]):
-        if suffix := SUFFIX.get(block["info"].strip()):
+        kind = block["info"].strip()
+        if kind in SUFFIX:
             follows = (after and after["info"].strip() == "text output"
                        and not text[block.end():after.start()].strip())
-            yield suffix, block["body"], after["body"] if follows else None
+            yield kind, block["body"], after["body"] if follows else None
 
 
 def matches(expected, printed):
@@ -53,7 +54,8 @@ def extract(out, documents):
     out.mkdir(parents=True, exist_ok=True)
     calls = ["# Written by snippets.py."]
     for document in documents:
-        for number, (suffix, code, expected) in enumerate(find(document.read_text()), 1):
+        for number, (kind, code, expected) in enumerate(find(document.read_text()), 1):
+            suffix = SUFFIX[kind]
             name = f"{document.stem}_{number}"
             title = f"Snippet {number} of {document.name}."
             if suffix == ".sh":
@@ -63,6 +65,8 @@ def extract(out, documents):
             write_if_changed(out / (name + suffix), code)
             write_if_changed(out / (name + ".expected"), expected or "")
             calls.append(f"estoc_snippet({name} {suffix} {out / name})")
+            if kind.endswith(" gpu"):
+                calls.append(f"estoc_on_virtual_gpu(docs.{name})")
     write_if_changed(out / "snippets.cmake", "\n".join(calls) + "\n")
 
 

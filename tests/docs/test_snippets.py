@@ -33,8 +33,8 @@ hello
 
 class Snippets(unittest.TestCase):
     def test_finds_the_marked_blocks(self):
-        self.assertEqual(list(find(DOCUMENT)), [(".cpp", "int main() {}\n", "7\n"),
-                                                (".sh", "echo hello\n", None)])
+        self.assertEqual(list(find(DOCUMENT)), [("cpp run", "int main() {}\n", "7\n"),
+                                                ("sh run", "echo hello\n", None)])
 
     def test_compares_output(self):
         self.assertTrue(matches("a\nb\n", "a\nb\n"))
