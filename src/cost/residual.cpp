@@ -12,6 +12,9 @@ namespace {
 
 // Beyond so many deviations a feature says no more: tables end there.
 constexpr float kMostDeviations = 4;
+// Of the features below.
+constexpr std::size_t kWaves = 14;
+constexpr std::array<float, kBands - 1> kBandEnds{1.5F, 2.5F, 4.5F};
 
 /// The logarithm to base 2 to four digits, of a positive normal number: that of the mantissa is a
 /// polynomial, least in error over [1, 2).
@@ -86,10 +89,17 @@ Features features_of(const Plan& plan, const Execution& e, const DeviceModel& de
           log_of(design.workspace + 1024)};
 }
 
-const Residual& residual_of(const DeviceModel& device, Family family) {
+int band_of(const Features& features) {
+  int band = 0;
+  while (band < kBands - 1 && features[kWaves] >= kBandEnds[static_cast<std::size_t>(band)])
+    ++band;
+  return band;
+}
+
+const Residual& residual_of(const DeviceModel& device, Family family, int band) {
   static constexpr Residual kNone{};
   const auto of = [&](const DeviceResiduals& all) -> const Residual& {
-    return all.families[static_cast<std::size_t>(family)];
+    return all.families[static_cast<std::size_t>(family)][static_cast<std::size_t>(band)];
   };
   if (device.name == "H200") return of(residuals_h200());
   if (device.name.starts_with("H100")) return of(residuals_h100());
@@ -129,9 +139,9 @@ float evaluate(const Residual& residual, const Features& features) {
 
 double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device) {
   if (plan.design.older_instructions) return 1;
-  const Residual& residual = residual_of(device, plan.family);
-  if (residual.features.empty()) return 1;
-  return std::exp(evaluate(residual, features_of(plan, execution, device)));
+  if (residual_of(device, plan.family, 0).features.empty()) return 1;
+  const Features features = features_of(plan, execution, device);
+  return std::exp(evaluate(residual_of(device, plan.family, band_of(features)), features));
 }
 
 }  // namespace estoc::cost

@@ -26,8 +26,12 @@ struct Residual {
   std::span<const float> coefficients;
 };
 
-/// That of a device and a family of kernels; without features where nobody measured.
-const Residual& residual_of(const DeviceModel& device, Family family);
+/// Kernels are fitted in bands by their waves: up to 1.5, 2.5, 4.5, more.
+inline constexpr int kBands = 4;
+int band_of(const Features& features);
+
+/// That of a device, a family of kernels and a band; without features where nobody measured.
+const Residual& residual_of(const DeviceModel& device, Family family, int band);
 
 /// The logarithm of the factor, within +-kMostResidual.
 inline constexpr float kMostResidual = 1.2F;

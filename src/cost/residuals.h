@@ -7,9 +7,9 @@
 
 namespace estoc::cost {
 
-/// By family of kernels.
+/// By family of kernels and band of waves.
 struct DeviceResiduals {
-  std::array<Residual, kFamilies> families;
+  std::array<std::array<Residual, kBands>, kFamilies> families;
 };
 
 const DeviceResiduals& residuals_h100();

@@ -61,9 +61,10 @@ SINGLE_OWNER = [
     ("using namespace", r"\busing\s+namespace\b", r"(cli|examples|tests|bench)/.*\.cpp"),
 ]
 
-# Lines a file may have.
+# Lines a file may have; of those that a command writes nobody reads the numbers.
 LIMIT = 700
 WARN = 600
+WRITTEN = re.compile(r"src/cost/residuals_\w+\.cpp")
 CODE = {".cpp", ".h", ".hpp", ".cuh", ".cu"}
 TREES = ["include", "src", "device", "emulator", "cli", "python", "examples", "bench", "tests"]
 
@@ -162,7 +163,7 @@ def check_file(root, path):
     if problem := check_opening(path, text):
         yield 1, problem
     length = text.count("\n")
-    if length > LIMIT:
+    if length > LIMIT and not WRITTEN.fullmatch(path):
         yield 0, f"has {length} lines, more than {LIMIT}: split it"
     if pathlib.PurePath(path).suffix not in CODE:
         return

@@ -13,6 +13,8 @@ using Matrix = Eigen::MatrixXd;
 using Vector = Eigen::VectorXd;
 
 constexpr double kRidge = 1;
+// Of what a band of waves adds to the coefficients: bands have fewer samples.
+constexpr double kBandRidge = 100;
 constexpr double kWeightPower = -4;
 constexpr double kLeastDeviation = 1e-5;
 // Of an error that all kernels of a problem share, so much is forgiven: it changes no order. One of
@@ -105,12 +107,19 @@ struct NormalEquations {
     block.used = 0;
   }
 
-  std::vector<float> solve() const {
+  /// `start`, and what the ridge pulls towards 0.
+  Vector solve(double ridge, const Vector& start) const {
     Matrix ridged = matrix;
-    ridged.diagonal().array() += kRidge;
-    const Vector solution = ridged.selfadjointView<Eigen::Lower>().ldlt().solve(vector);
-    return {solution.data(), solution.data() + solution.size()};
+    ridged.diagonal().array() += ridge;
+    const Vector left = vector - matrix.selfadjointView<Eigen::Lower>() * start;
+    return start + ridged.selfadjointView<Eigen::Lower>().ldlt().solve(left);
   }
+};
+
+/// Coefficients fitted to all parts, and to all but one.
+struct Solutions {
+  Vector all;
+  std::vector<Vector> without;
 };
 
 /// A row's samples summed up in one of their weighted mean with the weight of all.
@@ -168,6 +177,43 @@ NormalEquations equations_of(const Fitted& space, Eigen::Index terms,
   return equations;
 }
 
+std::vector<float> floats_of(const Vector& vector) {
+  return {vector.data(), vector.data() + vector.size()};
+}
+
+std::vector<const Sample*> samples_of_band(const std::vector<const Sample*>& samples, int band) {
+  std::vector<const Sample*> chosen;
+  for (const Sample* sample : samples) {
+    if (cost::band_of(sample->features) == band) chosen.push_back(sample);
+  }
+  return chosen;
+}
+
+/// What `start` leaves, fitted to the samples of all parts and of all but one.
+Solutions solve(const SampledTable& table, const Fitted& space,
+                const std::vector<const Sample*>& samples, double ridge, const Solutions& start) {
+  std::vector<std::vector<const Sample*>> parts(kParts);
+  for (const Sample* sample : samples) {
+    const int shape = table.shapes[static_cast<std::size_t>(sample->row)];
+    parts[static_cast<std::size_t>(part_of(shape))].push_back(sample);
+  }
+  const Eigen::Index terms = start.all.size();
+  NormalEquations whole(terms);
+  std::vector<NormalEquations> equations;
+  for (const auto& part : parts) {
+    equations.push_back(equations_of(space, terms, part));
+    whole.matrix += equations.back().matrix;
+    whole.vector += equations.back().vector;
+  }
+  Solutions solutions{whole.solve(ridge, start.all), {}};
+  for (std::size_t i = 0; i < kParts; ++i) {
+    equations[i].matrix = whole.matrix - equations[i].matrix;
+    equations[i].vector = whole.vector - equations[i].vector;
+    solutions.without.push_back(equations[i].solve(ridge, start.without[i]));
+  }
+  return solutions;
+}
+
 }  // namespace
 
 int part_of(int shape) {
@@ -181,26 +227,18 @@ FamilyFit fit_family(const SampledTable& table, cost::Family family) {
   const std::vector<const Sample*> samples = samples_of(table, family);
   if (samples.empty()) return fit;
   fit.all = standardise(samples);
+  fit.without.assign(kParts, fit.all);
   const Eigen::Index terms = count_terms(fit.all.features.size(), family);
-  std::vector<std::vector<const Sample*>> parts(kParts);
-  for (const Sample* sample : samples) {
-    const int shape = table.shapes[static_cast<std::size_t>(sample->row)];
-    parts[static_cast<std::size_t>(part_of(shape))].push_back(sample);
+  const Solutions none{Vector::Zero(terms), std::vector<Vector>(kParts, Vector::Zero(terms))};
+  const Solutions whole = solve(table, fit.all, samples, kRidge, none);
+  for (int band = 0; band < cost::kBands; ++band) {
+    const auto of_band = samples_of_band(samples, band);
+    const Solutions found =
+        takes_products(family) ? solve(table, fit.all, of_band, kBandRidge, whole) : whole;
+    fit.all.coefficients[static_cast<std::size_t>(band)] = floats_of(found.all);
+    for (std::size_t i = 0; i < kParts; ++i)
+      fit.without[i].coefficients[static_cast<std::size_t>(band)] = floats_of(found.without[i]);
   }
-  std::vector<NormalEquations> equations;
-  NormalEquations whole(terms);
-  for (std::size_t i = 0; i < kParts; ++i) {
-    equations.push_back(equations_of(fit.all, terms, parts[i]));
-    whole.matrix += equations[i].matrix;
-    whole.vector += equations[i].vector;
-  }
-  for (std::size_t i = 0; i < kParts; ++i) {
-    equations[i].matrix = whole.matrix - equations[i].matrix;
-    equations[i].vector = whole.vector - equations[i].vector;
-    fit.without[i] = fit.all;
-    fit.without[i].coefficients = equations[i].solve();
-  }
-  fit.all.coefficients = whole.solve();
   return fit;
 }
 

@@ -1,6 +1,7 @@
 // Fits the residual of a family of kernels to tables, by weighted ridge regression.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,9 +19,12 @@ int part_of(int shape);
 /// A residual that owns its numbers.
 struct Fitted {
   std::vector<std::uint8_t> features;
-  std::vector<float> means, scales, coefficients;
+  std::vector<float> means, scales;
+  std::array<std::vector<float>, cost::kBands> coefficients;  ///< of each band of waves
 
-  cost::Residual view() const { return {features, means, scales, coefficients}; }
+  cost::Residual view(int band) const {
+    return {features, means, scales, coefficients[static_cast<std::size_t>(band)]};
+  }
 };
 
 /// Fits of one family of kernels of a table.

@@ -24,13 +24,15 @@ Predict left_out(const SampledTable& table, const DeviceFit& fit) {
   return [&](const Sample& sample) {
     const int shape = table.shapes[static_cast<std::size_t>(sample.row)];
     const FamilyFit& family = fit.families[static_cast<std::size_t>(sample.family)];
-    return seconds_by(family.without[static_cast<std::size_t>(part_of(shape))].view(), sample);
+    const Fitted& fitted = family.without[static_cast<std::size_t>(part_of(shape))];
+    return seconds_by(fitted.view(cost::band_of(sample.features)), sample);
   };
 }
 
 Predict shipped(const SampledTable& table) {
   return [&](const Sample& sample) {
-    return seconds_by(cost::residual_of(*table.model, sample.family), sample);
+    return seconds_by(
+        cost::residual_of(*table.model, sample.family, cost::band_of(sample.features)), sample);
   };
 }
 

@@ -44,7 +44,10 @@ void write_family(std::ostream& out, const Fitted& fitted, const std::string& na
   write_array<std::uint8_t>(out, "std::uint8_t", name + "Features", fitted.features);
   write_array<float>(out, "float", name + "Means", fitted.means);
   write_array<float>(out, "float", name + "Scales", fitted.scales);
-  write_array<float>(out, "float", name + "Coefficients", fitted.coefficients);
+  for (std::size_t band = 0; band < fitted.coefficients.size(); ++band) {
+    write_array<float>(out, "float", name + "Coefficients" + std::to_string(band),
+                       fitted.coefficients[band]);
+  }
 }
 
 std::string array_name(std::size_t family) {
@@ -76,8 +79,12 @@ void write_residuals(const DeviceFit& fit, const std::string& folder) {
   out << "// clang-format on\n\n}  // namespace\n\nconst DeviceResiduals& residuals_" << name
       << "() {\n  static constexpr DeviceResiduals kAll{{{\n";
   for (std::size_t family = 0; family < fit.families.size(); ++family) {
-    out << fmt::format("      Residual{{{0}Features, {0}Means, {0}Scales, {0}Coefficients}},\n",
-                       array_name(family));
+    out << "      {{";
+    for (int band = 0; band < cost::kBands; ++band) {
+      out << fmt::format("{1}Residual{{{0}Features, {0}Means, {0}Scales, {0}Coefficients{2}}}",
+                         array_name(family), band == 0 ? "" : ",\n        ", band);
+    }
+    out << "}},\n";
   }
   out << "  }}};\n  return kAll;\n}\n\n}  // namespace estoc::cost\n";
   if (!out.flush()) throw std::runtime_error(path + ": cannot be written");

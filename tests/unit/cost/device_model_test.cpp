@@ -49,11 +49,11 @@ TEST(DeviceModel, ResidualsAreThoseOfMeasuredDevices) {
     const DeviceModel* const model = find_device_model(name);
     ASSERT_NE(model, nullptr);
     EXPECT_TRUE(model->measured);
-    EXPECT_FALSE(residual_of(*model, Family::sm90).features.empty()) << name;
-    EXPECT_FALSE(residual_of(*model, Family::library).features.empty()) << name;
+    EXPECT_FALSE(residual_of(*model, Family::sm90, 0).features.empty()) << name;
+    EXPECT_FALSE(residual_of(*model, Family::library, 0).features.empty()) << name;
   }
   for (const char* const name : {"A100", "B200", "RTX 4090"}) {
-    EXPECT_TRUE(residual_of(*find_device_model(name), Family::sm80).features.empty()) << name;
+    EXPECT_TRUE(residual_of(*find_device_model(name), Family::sm80, 0).features.empty()) << name;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace estoc::cost {
@@ -150,6 +151,16 @@ TEST(Residual, FeaturesAreFiniteInTheCorners) {
       for (const float feature : features_of(plan, execution, kDevice))
         EXPECT_TRUE(std::isfinite(feature)) << extent << ' ' << bytes;
     }
+  }
+}
+
+TEST(Residual, BandsAreThoseOfWaves) {
+  Features features{};
+  constexpr std::size_t kWaves = 14;
+  for (const auto& [waves, band] :
+       {std::pair{1.0F, 0}, {2.0F, 1}, {4.0F, 2}, {5.0F, 3}, {8.0F, 3}}) {
+    features[kWaves] = waves;
+    EXPECT_EQ(band_of(features), band) << waves;
   }
 }
 
