@@ -740,21 +740,6 @@ constexpr float kSimtCoefficients0[] = {
     0.02254F, -0.02058F, 0.00919F, 0.002586F, -0.001126F, 0.1043F, -0.04742F, 0.01983F, 0.01983F,
     0.006184F, 0.01511F, -0.04614F, -0.01292F, 0.1113F, 0.02152F, -0.01431F, 0.003142F, -0.02223F,
     -0.02223F, -0.02223F, 0.01273F, -0.05496F, -0.02152F};
-constexpr float kSimtCoefficients1[] = {
-    -0.01198F, -0.08988F, 0.003402F, 0.04826F, 0.09358F, 0.0002754F, 0.0443F, 0.03637F, 0.02428F,
-    0.02254F, -0.02058F, 0.00919F, 0.002586F, -0.001126F, 0.1043F, -0.04742F, 0.01983F, 0.01983F,
-    0.006184F, 0.01511F, -0.04614F, -0.01292F, 0.1113F, 0.02152F, -0.01431F, 0.003142F, -0.02223F,
-    -0.02223F, -0.02223F, 0.01273F, -0.05496F, -0.02152F};
-constexpr float kSimtCoefficients2[] = {
-    -0.01198F, -0.08988F, 0.003402F, 0.04826F, 0.09358F, 0.0002754F, 0.0443F, 0.03637F, 0.02428F,
-    0.02254F, -0.02058F, 0.00919F, 0.002586F, -0.001126F, 0.1043F, -0.04742F, 0.01983F, 0.01983F,
-    0.006184F, 0.01511F, -0.04614F, -0.01292F, 0.1113F, 0.02152F, -0.01431F, 0.003142F, -0.02223F,
-    -0.02223F, -0.02223F, 0.01273F, -0.05496F, -0.02152F};
-constexpr float kSimtCoefficients3[] = {
-    -0.01198F, -0.08988F, 0.003402F, 0.04826F, 0.09358F, 0.0002754F, 0.0443F, 0.03637F, 0.02428F,
-    0.02254F, -0.02058F, 0.00919F, 0.002586F, -0.001126F, 0.1043F, -0.04742F, 0.01983F, 0.01983F,
-    0.006184F, 0.01511F, -0.04614F, -0.01292F, 0.1113F, 0.02152F, -0.01431F, 0.003142F, -0.02223F,
-    -0.02223F, -0.02223F, 0.01273F, -0.05496F, -0.02152F};
 constexpr std::uint8_t kLibraryFeatures[] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 19, 20, 22, 23, 24, 25, 30, 31, 33,
     34, 35, 36, 37, 38, 40, 41, 42, 44, 45, 46, 47};
@@ -1155,9 +1140,9 @@ const DeviceResiduals& residuals_h100() {
         Residual{kSm80Features, kSm80Means, kSm80Scales, kSm80Coefficients2},
         Residual{kSm80Features, kSm80Means, kSm80Scales, kSm80Coefficients3}}},
       {{Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0},
-        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients1},
-        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients2},
-        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients3}}},
+        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0},
+        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0},
+        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0}}},
       {{Residual{kLibraryFeatures, kLibraryMeans, kLibraryScales, kLibraryCoefficients0},
         Residual{kLibraryFeatures, kLibraryMeans, kLibraryScales, kLibraryCoefficients1},
         Residual{kLibraryFeatures, kLibraryMeans, kLibraryScales, kLibraryCoefficients2},

@@ -741,21 +741,6 @@ constexpr float kSimtCoefficients0[] = {
     0.0243F, -0.02028F, 0.009704F, 0.004736F, -0.000555F, 0.1021F, -0.05121F, 0.01919F, 0.01919F,
     0.001953F, 0.01195F, -0.04741F, -0.01093F, 0.1095F, 0.02005F, -0.01402F, 0.001088F, -0.02281F,
     -0.02281F, -0.02281F, 0.01377F, -0.05314F, -0.02005F};
-constexpr float kSimtCoefficients1[] = {
-    -0.005729F, -0.09353F, -0.002018F, 0.05097F, 0.1021F, -0.002581F, 0.05217F, 0.03917F, 0.02485F,
-    0.0243F, -0.02028F, 0.009704F, 0.004736F, -0.000555F, 0.1021F, -0.05121F, 0.01919F, 0.01919F,
-    0.001953F, 0.01195F, -0.04741F, -0.01093F, 0.1095F, 0.02005F, -0.01402F, 0.001088F, -0.02281F,
-    -0.02281F, -0.02281F, 0.01377F, -0.05314F, -0.02005F};
-constexpr float kSimtCoefficients2[] = {
-    -0.005729F, -0.09353F, -0.002018F, 0.05097F, 0.1021F, -0.002581F, 0.05217F, 0.03917F, 0.02485F,
-    0.0243F, -0.02028F, 0.009704F, 0.004736F, -0.000555F, 0.1021F, -0.05121F, 0.01919F, 0.01919F,
-    0.001953F, 0.01195F, -0.04741F, -0.01093F, 0.1095F, 0.02005F, -0.01402F, 0.001088F, -0.02281F,
-    -0.02281F, -0.02281F, 0.01377F, -0.05314F, -0.02005F};
-constexpr float kSimtCoefficients3[] = {
-    -0.005729F, -0.09353F, -0.002018F, 0.05097F, 0.1021F, -0.002581F, 0.05217F, 0.03917F, 0.02485F,
-    0.0243F, -0.02028F, 0.009704F, 0.004736F, -0.000555F, 0.1021F, -0.05121F, 0.01919F, 0.01919F,
-    0.001953F, 0.01195F, -0.04741F, -0.01093F, 0.1095F, 0.02005F, -0.01402F, 0.001088F, -0.02281F,
-    -0.02281F, -0.02281F, 0.01377F, -0.05314F, -0.02005F};
 constexpr std::uint8_t kLibraryFeatures[] = {
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 19, 20, 22, 23, 24, 25, 30, 31, 33,
     34, 35, 36, 37, 38, 40, 41, 42, 44, 45, 46, 47};
@@ -1154,9 +1139,9 @@ const DeviceResiduals& residuals_h200() {
         Residual{kSm80Features, kSm80Means, kSm80Scales, kSm80Coefficients2},
         Residual{kSm80Features, kSm80Means, kSm80Scales, kSm80Coefficients3}}},
       {{Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0},
-        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients1},
-        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients2},
-        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients3}}},
+        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0},
+        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0},
+        Residual{kSimtFeatures, kSimtMeans, kSimtScales, kSimtCoefficients0}}},
       {{Residual{kLibraryFeatures, kLibraryMeans, kLibraryScales, kLibraryCoefficients0},
         Residual{kLibraryFeatures, kLibraryMeans, kLibraryScales, kLibraryCoefficients1},
         Residual{kLibraryFeatures, kLibraryMeans, kLibraryScales, kLibraryCoefficients2},

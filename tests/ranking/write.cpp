@@ -40,11 +40,17 @@ void write_array(std::ostream& out, const std::string& type, const std::string& 
   out << "};\n";
 }
 
+/// The band whose array has the numbers of `band`: a family without bands has one array.
+std::size_t source_of(const Fitted& fitted, std::size_t band) {
+  return fitted.coefficients[band] == fitted.coefficients[0] ? 0 : band;
+}
+
 void write_family(std::ostream& out, const Fitted& fitted, const std::string& name) {
   write_array<std::uint8_t>(out, "std::uint8_t", name + "Features", fitted.features);
   write_array<float>(out, "float", name + "Means", fitted.means);
   write_array<float>(out, "float", name + "Scales", fitted.scales);
   for (std::size_t band = 0; band < fitted.coefficients.size(); ++band) {
+    if (source_of(fitted, band) != band) continue;
     write_array<float>(out, "float", name + "Coefficients" + std::to_string(band),
                        fitted.coefficients[band]);
   }
@@ -80,9 +86,10 @@ void write_residuals(const DeviceFit& fit, const std::string& folder) {
       << "() {\n  static constexpr DeviceResiduals kAll{{{\n";
   for (std::size_t family = 0; family < fit.families.size(); ++family) {
     out << "      {{";
-    for (int band = 0; band < cost::kBands; ++band) {
+    for (std::size_t band = 0; band < cost::kBands; ++band) {
       out << fmt::format("{1}Residual{{{0}Features, {0}Means, {0}Scales, {0}Coefficients{2}}}",
-                         array_name(family), band == 0 ? "" : ",\n        ", band);
+                         array_name(family), band == 0 ? "" : ",\n        ",
+                         source_of(fit.families[family].all, band));
     }
     out << "}},\n";
   }
