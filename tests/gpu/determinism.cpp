@@ -1,7 +1,7 @@
 // Promises about bits: a row of the output has the same whatever M is, and a run those of another.
 #include <fmt/core.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -48,7 +48,7 @@ class Rows {
     const TensorView& b = b_.view();
     return {rows(a_, m),
             TensorView(b.data(), b.dtype(), {kDepth, kColumns}, {1, kDepth}, b.device()),
-            rows(out_, m), types_.in == Dtype::i8 ? Dtype::i32 : Dtype::f32, types_.controls};
+            rows(out_, m), Dtype::f32, types_.controls};
   }
 
   std::vector<std::uint8_t> run(const Kernel& kernel, std::int64_t m, void* stream = nullptr) {
