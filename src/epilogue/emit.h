@@ -13,7 +13,7 @@ namespace estoc {
 std::string emit_epilogue(const EpilogueGraph& graph, bool transposed);
 
 /// Whether elements are evaluated in pairs of neighbours in a row of the code
-/// (device/estoc/epilogue_pair.cuh): where there is one gelu_tanh, which two elements can share the
+/// (device/estoc/epilogue/pair.cuh): where there is one gelu_tanh, which two elements can share the
 /// reciprocal of.
 bool shares_reciprocals(const EpilogueGraph& graph);
 

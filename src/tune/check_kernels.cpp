@@ -11,7 +11,7 @@
 namespace estoc::tune {
 namespace {
 
-constexpr const char* kSource = R"(#include <estoc/check.cuh>
+constexpr const char* kSource = R"(#include <estoc/kernels/check.cuh>
 
 using namespace estoc;
 static_assert(sizeof(abi::CheckVectors) == 96 && sizeof(abi::CheckProduct) == 120 &&

@@ -15,7 +15,7 @@
 #include "emulator/launch.h"
 #include "emulator/tensor_map.h"
 
-#include <estoc/epilogue_reduce.cuh>
+#include <estoc/epilogue/reduce.cuh>
 
 namespace estoc::epilogue_test {
 

@@ -10,7 +10,7 @@
 #include "emulator/conversions.h"
 #include "emulator/runtime.h"
 
-#include <estoc/epilogue_ops.cuh>
+#include <estoc/epilogue/ops.cuh>
 
 namespace estoc::epilogue {
 namespace {

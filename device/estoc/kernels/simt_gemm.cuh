@@ -5,7 +5,7 @@
 // shared memory, while the threads multiply what the other stage holds.
 #pragma once
 
-#include <estoc/epilogue_direct.cuh>
+#include <estoc/epilogue/direct.cuh>
 #include <estoc/numeric.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>

@@ -5,14 +5,14 @@
 // and in the end stores it through shared memory, sixteen rows at a time.
 #pragma once
 
-#include <estoc/epilogue_direct.cuh>
-#include <estoc/mma_operand.cuh>
+#include <estoc/epilogue/direct.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/math.cuh>
 #include <estoc/ptx/mma.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
+#include <estoc/tile/mma_operand.cuh>
 
 namespace estoc {
 

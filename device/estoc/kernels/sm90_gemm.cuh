@@ -6,17 +6,17 @@
 // and columns of B: each loads a part and multicasts it to the others.
 #pragma once
 
-#include <estoc/epilogue_tile.cuh>
-#include <estoc/pipeline.cuh>
+#include <estoc/epilogue/tile.cuh>
 #include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/setmaxnreg.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
 #include <estoc/ptx/wgmma.cuh>
-#include <estoc/scheduler.cuh>
-#include <estoc/swizzle.cuh>
-#include <estoc/tile_store.cuh>
+#include <estoc/tile/pipeline.cuh>
+#include <estoc/tile/scheduler.cuh>
+#include <estoc/tile/store.cuh>
+#include <estoc/tile/swizzle.cuh>
 
 namespace estoc {
 

@@ -24,7 +24,7 @@ FAULTS = (
             "    loader.load({tile.l, m, n});\n    tiles.advance();\n"
             "    if constexpr (kPingpong) tiles.advance();\n",
             "    loader.load({tile.l, m, n});\n    tiles.advance();\n"),
-    # epilogue_load.cuh
+    # epilogue/load.cuh
     Planted("box is filled before it is released", LOAD, "tile", (RACE, ARRIVALS),
             "    ring.wait_empty(box_);\n",
             ""),
@@ -58,7 +58,7 @@ FAULTS = (
     Planted("vector is read past its end", LOAD, "tile_aux", (OUT,),
             "first + x < extent ? load_one",
             "first + x <= extent + 8 ? load_one"),
-    # epilogue_tile.cuh
+    # epilogue/tile.cuh
     Planted("inputs are read before they are there", TILE, "tile", (RACE, UNSET),
             "    if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);\n",
             ""),
@@ -145,7 +145,7 @@ FAULTS = (
     Planted("outputs without a map past their end", TILE, "tile_unmapped", (OUT, RACE, WRONG),
             "if (place.m >= rows_ || place.n >= columns_) return;",
             "if (place.m >= rows_ && place.n >= columns_) return;"),
-    # epilogue_reduce.cuh
+    # epilogue/reduce.cuh
     Planted("second stage reads one part too few", REDUCE, "tile_mixed", (WRONG,),
             "if (index >= from.parts) continue;",
             "if (index + 1 >= from.parts) continue;"),
@@ -161,7 +161,7 @@ FAULTS = (
     Planted("second stage forgets every second lane", REDUCE, "simt_mixed", (WRONG,),
             "for (u32 half = lanes / 2; half > 0; half /= 2)",
             "for (u32 half = lanes / 4; half > 0; half /= 2)"),
-    # epilogue_direct.cuh
+    # epilogue/direct.cuh
     Planted("part of a row to another row", DIRECT, "simt_mixed", (WRONG, RACE),
             "parts.row, l_, m, rows_, sum);",
             "parts.row, l_, m / 2, rows_, sum);"),

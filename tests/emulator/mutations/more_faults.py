@@ -124,7 +124,7 @@ FAULTS = (
     Planted("barriers past the end of shared memory", SM90, "pingpong", (OUT,),
             "return {base + config.barrier_offset()};",
             "return {base + config.barrier_offset() + 64};"),
-    # pipeline.cuh
+    # tile/pipeline.cuh
     Planted("one stage too many is skipped", PIPELINE, "pingpong",
             (RACE, ARRIVALS, DEADLOCK, WRONG),
             "const u32 next = stage + count;",
@@ -135,7 +135,7 @@ FAULTS = (
     Planted("last stage's barriers are not initialised", PIPELINE, "direct", (MISUSE,),
             "for (u32 stage = 0; stage < stages; ++stage)",
             "for (u32 stage = 0; stage + 1 < stages; ++stage)"),
-    # scheduler.cuh
+    # tile/scheduler.cuh
     Planted("tiles are done twice", SCHEDULER, "split", (RACE, WRONG),
             "next_ += step_;",
             "next_ += step_ > 1 ? step_ - 1 : 1;"),
@@ -151,7 +151,7 @@ FAULTS = (
     Planted("columns of a problem walked along N", SCHEDULER, "along", (WRONG, OUT, RACE),
             "static_cast<i32>(p_.along_n ? column : row)",
             "static_cast<i32>(row)"),
-    # tile_store.cuh
+    # tile/store.cuh
     Planted("stores to the first batch", TILE_STORE, "batched", (WRONG, RACE),
             "{at.n + first, at.m, at.l}",
             "{at.n + first, at.m, 0}"),

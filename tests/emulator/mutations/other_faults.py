@@ -72,7 +72,7 @@ FAULTS = (
     Planted("f64 columns exchanged", SM80, "sm80_f64", (WRONG,),
             "bit_cast<Doubles>(pair).value[j % 2]",
             "bit_cast<Doubles>(pair).value[1 - j % 2]"),
-    # mma_operand.cuh
+    # tile/mma_operand.cuh
     Planted("fragment not transposed", MMA_OPERAND, "sm80_small", (WRONG,),
             "ptx::ldmatrix<4, true>(",
             "ptx::ldmatrix<4>("),

@@ -223,7 +223,7 @@ FAULTS = (
     Planted("stores at the barriers of the turns", SM90, "pingpong", (CLASH,),
             "TmaTileStore<config, 3 + consumer>",
             "TmaTileStore<config, 1 + consumer>"),
-    # pipeline.cuh
+    # tile/pipeline.cuh
     Planted("phase is never flipped", PIPELINE, "cooperative", (RACE, ARRIVALS, DEADLOCK),
             "      phase ^= 1;\n",
             ""),
@@ -248,7 +248,7 @@ FAULTS = (
     Planted("barriers 4 bytes apart", PIPELINE, "cooperative", ("misaligned",),
             "return barriers + 8 * stage;",
             "return barriers + 4 * stage;"),
-    # scheduler.cuh
+    # tile/scheduler.cuh
     Planted("last band is as high as the others", SCHEDULER, "banded", (WRONG,),
             "rows - first < group ? rows - first : group",
             "group"),
@@ -258,7 +258,7 @@ FAULTS = (
     Planted("tiles are skipped", SCHEDULER, "cooperative", (WRONG,),
             "next_ += step_;",
             "next_ += step_ + 1;"),
-    # swizzle.cuh
+    # tile/swizzle.cuh
     Planted("leading offset of a K-major operand in all", SWIZZLE, "pair", (WRONG,),
             "mn_major ? kBlockBytes : 16",
             "16"),
@@ -277,7 +277,7 @@ FAULTS = (
     Planted("swizzle of the wrong row", SWIZZLE, "cooperative", (WRONG,),
             "offset >> 7",
             "offset >> 8"),
-    # tile_store.cuh
+    # tile/store.cuh
     Planted("staging memory is not awaited", TILE_STORE, "cooperative", (RACE,),
             "      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();\n",
             ""),

@@ -5,11 +5,11 @@
 // else by the warp's own loads; vectors and scalars come once a tile.
 #pragma once
 
-#include <estoc/epilogue_reduce.cuh>
-#include <estoc/pipeline.cuh>
+#include <estoc/epilogue/reduce.cuh>
 #include <estoc/ptx/tma.cuh>
-#include <estoc/scheduler.cuh>
-#include <estoc/swizzle.cuh>
+#include <estoc/tile/pipeline.cuh>
+#include <estoc/tile/scheduler.cuh>
+#include <estoc/tile/swizzle.cuh>
 
 namespace estoc::epilogue {
 

@@ -1,7 +1,7 @@
 // Evaluates an epilogue for two elements at once, so that they can share what is dear.
 #pragma once
 
-#include <estoc/epilogue_ops.cuh>
+#include <estoc/epilogue/ops.cuh>
 
 namespace estoc::epilogue {
 

@@ -2,14 +2,14 @@
 // thread's own stores.
 #pragma once
 
-#include <estoc/epilogue.cuh>
+#include <estoc/epilogue/values.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
 #include <estoc/ptx/tma.cuh>
 #include <estoc/ptx/wgmma.cuh>
-#include <estoc/scheduler.cuh>
-#include <estoc/swizzle.cuh>
+#include <estoc/tile/scheduler.cuh>
+#include <estoc/tile/swizzle.cuh>
 
 namespace estoc {
 

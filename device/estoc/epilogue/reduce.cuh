@@ -2,7 +2,7 @@
 // the same order.
 #pragma once
 
-#include <estoc/epilogue.cuh>
+#include <estoc/epilogue/values.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 

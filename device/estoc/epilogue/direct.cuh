@@ -2,8 +2,8 @@
 // stores.
 #pragma once
 
-#include <estoc/epilogue_pair.cuh>
-#include <estoc/epilogue_reduce.cuh>
+#include <estoc/epilogue/pair.cuh>
+#include <estoc/epilogue/reduce.cuh>
 
 namespace estoc::epilogue {
 

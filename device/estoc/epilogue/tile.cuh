@@ -3,12 +3,12 @@
 // threads' own stores.
 #pragma once
 
-#include <estoc/epilogue_load.cuh>
-#include <estoc/epilogue_pair.cuh>
+#include <estoc/epilogue/load.cuh>
+#include <estoc/epilogue/pair.cuh>
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
 #include <estoc/ptx/wgmma.cuh>
-#include <estoc/tile_store.cuh>
+#include <estoc/tile/store.cuh>
 
 namespace estoc::epilogue {
 
