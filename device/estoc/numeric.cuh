@@ -4,7 +4,7 @@
 
 #include <estoc/abi.cuh>
 #include <estoc/ptx/cvt.cuh>
-#include <estoc/ptx/memory.cuh>
+#include <estoc/vector_io.cuh>
 
 namespace estoc {
 
@@ -224,33 +224,13 @@ __device__ __forceinline__ u32 encode(double value) {
   }
 }
 
-/// Reads one element, of a byte or more, as a compute value.
-template <Type compute, Type type>
-__device__ __forceinline__ Compute<compute> load_element(u64 address) {
-  if constexpr (type == Type::f64) {
-    const double value = bit_cast<double>(ptx::ld_global<2>(address));
-    if constexpr (compute == Type::f64) return value;
-    if constexpr (compute == Type::f32) return ptx::cvt_rn_f32_f64(value);
-  } else if constexpr (abi::type_bytes(type) == 4) {
-    return decode<compute, type>(ptx::ld_global<1>(address).word[0]);
-  } else if constexpr (abi::type_bytes(type) == 2) {
-    return decode<compute, type>(ptx::ld_global_u16(address));
-  } else {
-    return decode<compute, type>(ptx::ld_global_u8(address));
-  }
-}
-
 /// Rounds a compute value to one element, of a byte or more, and writes it.
 template <Type type, typename Value>
 __device__ __forceinline__ void store_element(u64 address, Value value) {
   if constexpr (type == Type::f64) {
-    ptx::st_global<2>(address, bit_cast<Words<2>>(static_cast<double>(value)));
-  } else if constexpr (abi::type_bytes(type) == 4) {
-    ptx::st_global<1>(address, Words<1>{encode<type>(value)});
-  } else if constexpr (abi::type_bytes(type) == 2) {
-    ptx::st_global_u16(address, encode<type>(value));
+    store_global<8>(address, bit_cast<Words<2>>(static_cast<double>(value)));
   } else {
-    ptx::st_global_u8(address, encode<type>(value));
+    store_global<abi::type_bytes(type)>(address, {encode<type>(value)});
   }
 }
 

@@ -219,14 +219,7 @@ class TileLoader {
           const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};
           const bool inside = place.m < rows_ && place.n < columns_;
           const u64 element = address_of<kType>(from.at, place);
-          if constexpr (kBytes >= 4) {
-            ptx::st_shared<kBytes / 4>(
-                to, inside ? ptx::ld_global<kBytes / 4>(element) : Words<kBytes / 4>{});
-          } else if constexpr (kBytes == 2) {
-            ptx::st_shared_u16(to, inside ? ptx::ld_global_u16(element) : 0);
-          } else {
-            ptx::st_shared_u8(to, inside ? ptx::ld_global_u8(element) : 0);
-          }
+          store_shared<kBytes>(to, inside ? load_global<kBytes>(element) : Bytes<kBytes>{});
         });
   }
 

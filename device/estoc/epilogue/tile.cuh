@@ -422,13 +422,7 @@ class TileEpilogue {
           if (place.m >= rows_ || place.n >= columns_) return;
           const u32 from = box + swizzled<kColumns * kBytes>(row, column * kBytes);
           const u64 element = address_of<kType>(to, place);
-          if constexpr (kBytes >= 4) {
-            ptx::st_global<kBytes / 4>(element, ptx::ld_shared<kBytes / 4>(from));
-          } else if constexpr (kBytes == 2) {
-            ptx::st_global_u16(element, ptx::ld_shared_u16(from));
-          } else {
-            ptx::st_global_u8(element, ptx::ld_shared_u8(from));
-          }
+          store_global<kBytes>(element, load_shared<kBytes>(from));
         });
   }
 

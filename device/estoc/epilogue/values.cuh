@@ -139,21 +139,13 @@ __device__ __forceinline__ auto& of(ReducedValues<E, width>& list) {
   return static_cast<ReducedValues<E, width, i + 1>&>(list).value;
 }
 
-/// The bits of an element of up to 32 bits.
-template <int bytes>
-__device__ __forceinline__ u32 load_bits(u64 address) {
-  if constexpr (bytes == 4) return ptx::ld_global<1>(address).word[0];
-  if constexpr (bytes == 2) return ptx::ld_global_u16(address);
-  if constexpr (bytes == 1) return ptx::ld_global_u8(address);
-}
-
 /// Reads one element.
 template <typename To, Type type>
 __device__ __forceinline__ To load_one(u64 address) {
   if constexpr (type == Type::f64) {
     return to<To>(bit_cast<double>(ptx::ld_global<2>(address)));
   } else {
-    return value_of<To, type>(load_bits<abi::type_bytes(type)>(address));
+    return value_of<To, type>(load_global<abi::type_bytes(type)>(address).word[0]);
   }
 }
 
@@ -162,12 +154,8 @@ template <Type type, typename From>
 __device__ __forceinline__ void store_one(u64 address, From value) {
   if constexpr (type == Type::f64) {
     ptx::st_global<2>(address, bit_cast<Words<2>>(static_cast<double>(value)));
-  } else if constexpr (abi::type_bytes(type) == 4) {
-    ptx::st_global<1>(address, Words<1>{bits_of<type>(value)});
-  } else if constexpr (abi::type_bytes(type) == 2) {
-    ptx::st_global_u16(address, bits_of<type>(value));
   } else {
-    ptx::st_global_u8(address, bits_of<type>(value));
+    store_global<abi::type_bytes(type)>(address, {bits_of<type>(value)});
   }
 }
 

@@ -34,17 +34,12 @@ struct Run {
       const u32 pair = ptx::ld_global_u8(address);
       return {Words<1>{(offset & 1) != 0 ? pair >> 4 : pair & 0xf}};
     }
-    if constexpr (kBytes >= 4) return {ptx::ld_global<kWords>(address)};
-    if constexpr (kBytes == 2) return {Words<1>{ptx::ld_global_u16(address)}};
-    if constexpr (kBytes == 1) return {Words<1>{ptx::ld_global_u8(address)}};
+    if constexpr (kBytes > 0) return {load_global<kBytes>(address)};
   }
 
   __device__ __forceinline__ void store(u64 base, i64 offset) const {
     static_assert(kBytes > 0, "a neighbour is in the same byte");
-    const u64 address = address_of<type>(base, offset);
-    if constexpr (kBytes >= 4) ptx::st_global<kWords>(address, words);
-    if constexpr (kBytes == 2) ptx::st_global_u16(address, words.word[0]);
-    if constexpr (kBytes == 1) ptx::st_global_u8(address, words.word[0]);
+    store_global<kBytes>(address_of<type>(base, offset), words);
   }
 
   template <typename Value>

@@ -11,6 +11,7 @@
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/math.cuh>
 #include <estoc/ptx/special.cuh>
+#include <estoc/tile/raster.cuh>
 
 namespace estoc {
 
@@ -95,10 +96,7 @@ class OperandTile {
   // The next kVector elements, of which `room` exist.
   __device__ __forceinline__ Words<kWords> read(u64 address, int room) const {
     if constexpr (!vectors) {
-      if constexpr (kBytes == 8) return ptx::ld_global<2>(address);
-      if constexpr (kBytes == 4) return ptx::ld_global<1>(address);
-      if constexpr (kBytes == 2) return Words<1>{ptx::ld_global_u16(address)};
-      if constexpr (kBytes == 1) return Words<1>{ptx::ld_global_u8(address)};
+      return load_global<kBytes>(address);
     } else {
       if (room >= kVector) return ptx::ld_global<4>(address);
       return read_partly(address, room);
@@ -173,24 +171,6 @@ __device__ __forceinline__ i32 multiply_add(i32 a, i32 b, i32 c) {
   return ptx::mad_lo(a, b, c);
 }
 
-// Four consecutive values from shared memory.
-template <typename Value>
-__device__ __forceinline__ void load_four(Value* values, u32 address) {
-  constexpr int kPerLoad = 16 / static_cast<int>(sizeof(Value));
-#pragma unroll
-  for (int i = 0; i < 4; i += kPerLoad) {
-    const Words<4> words = ptx::ld_shared<4>(address + static_cast<u32>(i * sizeof(Value)));
-#pragma unroll
-    for (int j = 0; j < kPerLoad; ++j) {
-      if constexpr (sizeof(Value) == 8) {
-        values[i + j] = bit_cast<Value>(Words<2>{words.word[2 * j], words.word[2 * j + 1]});
-      } else {
-        values[i + j] = bit_cast<Value>(words.word[j]);
-      }
-    }
-  }
-}
-
 }  // namespace detail
 
 /// acc += A's stage times B's stage.
@@ -205,12 +185,12 @@ __device__ __forceinline__ void multiply_stage(Value (&acc)[config.thread_m][con
 #pragma unroll
     for (int g = 0; g < Tile::kGroupsM; ++g) {
       const int element = k * config.a_pitch() + Tile::row(4 * g);
-      detail::load_four(&a[4 * g], a_stage + static_cast<u32>(element * sizeof(Value)));
+      load_shared_four(&a[4 * g], a_stage + static_cast<u32>(element * sizeof(Value)));
     }
 #pragma unroll
     for (int g = 0; g < Tile::kGroupsN; ++g) {
       const int element = k * config.b_pitch() + Tile::column(4 * g);
-      detail::load_four(&b[4 * g], b_stage + static_cast<u32>(element * sizeof(Value)));
+      load_shared_four(&b[4 * g], b_stage + static_cast<u32>(element * sizeof(Value)));
     }
 #pragma unroll
     for (int i = 0; i < config.thread_m; ++i) {
@@ -219,28 +199,6 @@ __device__ __forceinline__ void multiply_stage(Value (&acc)[config.thread_m][con
         acc[i][j] = detail::multiply_add(a[i], b[j], acc[i][j]);
       }
     }
-  }
-}
-
-/// Stores four neighbouring elements of a row of out with one instruction.
-template <Type type, typename Value>
-__device__ __forceinline__ void store_four(u64 address, const Value (&values)[4]) {
-  constexpr int kBytes = abi::type_bytes(type);
-  if constexpr (kBytes == 8) {
-#pragma unroll
-    for (int i = 0; i < 4; i += 2) {
-      const Words<2> low = bit_cast<Words<2>>(static_cast<double>(values[i]));
-      const Words<2> high = bit_cast<Words<2>>(static_cast<double>(values[i + 1]));
-      ptx::st_global<4>(address + static_cast<u64>(8 * i),
-                        Words<4>{low.word[0], low.word[1], high.word[0], high.word[1]});
-    }
-  } else {
-    Words<kBytes> words{};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      words.word[i * kBytes / 4] |= encode<type>(values[i]) << (8 * (i * kBytes % 4));
-    }
-    ptx::st_global<kBytes>(address, words);
   }
 }
 
@@ -266,7 +224,7 @@ __device__ __forceinline__ void store_tile(const Value (&acc)[config.thread_m][c
       const i64 offset = l * p.out.batch_stride + m * p.out.row_stride + n * p.out.column_stride;
       const u64 address = p.out.address + static_cast<u64>(offset * kBytes);
       if (config.out_vectors && n + 4 <= p.n) {
-        store_four<config.out>(address, values);
+        epilogue::store_four<config.out>(address, values);
         continue;
       }
 #pragma unroll
@@ -313,20 +271,6 @@ __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][co
   tile.end(parts, column);
 }
 
-/// Row and column of the CTA's tile: groups of `group` rows of tiles are walked column by column.
-struct TileIndex {
-  u32 m;
-  u32 n;
-
-  __device__ static __forceinline__ TileIndex of(u32 linear, const SimtGemmParameters& p) {
-    const u32 per_group = p.group * p.tiles_n;
-    const u32 first = linear / per_group * p.group;
-    const u32 rows = p.tiles_m - first < p.group ? p.tiles_m - first : p.group;
-    const u32 within = linear % per_group;
-    return {first + within % rows, within / rows};
-  }
-};
-
 /// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
 template <SimtGemmConfig config, typename Epilogue>
 __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epilogue& epilogue) {
@@ -343,7 +287,7 @@ __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epi
                             config.b_vectors == Vectors::next_to_last, config.tile_n, config.tile_k,
                             config.b_pitch(), kThreads>;
 
-  const TileIndex tile = TileIndex::of(ptx::ctaid_x(), p);
+  const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   const i64 m_begin = static_cast<i64>(tile.m) * config.tile_m;
   const i64 n_begin = static_cast<i64>(tile.n) * config.tile_n;
   const u32 a_stages = ptx::smem_base();

@@ -13,6 +13,7 @@
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
 #include <estoc/tile/mma_operand.cuh>
+#include <estoc/tile/raster.cuh>
 
 namespace estoc {
 
@@ -35,16 +36,6 @@ struct WarpPlace {
             warp % config.warps_n * config.warp_columns()};
   }
 };
-
-/// Row and column of the CTA's tile: groups of `group` rows of tiles are walked column by column.
-__device__ __forceinline__ void tile_of(u32 linear, const Sm80GemmParameters& p, u32& m, u32& n) {
-  const u32 band = p.group * p.tiles_n;
-  const u32 first = linear / band * p.group;
-  const u32 rows = p.tiles_m - first < p.group ? p.tiles_m - first : p.group;
-  const u32 within = linear % band;
-  m = first + within % rows;
-  n = within / rows;
-}
 
 /// tf32 operands are rounded where they enter a product.
 template <Type type>
@@ -206,9 +197,7 @@ __device__ __forceinline__ void store_chunk(u64 address, u32 shared, i32 element
     if (e >= elements) return;
     const u64 to = address + static_cast<u64>(e * kBytes);
     const u32 from = shared + static_cast<u32>(e * kBytes);
-    if constexpr (kBytes >= 4) ptx::st_global<kBytes / 4>(to, ptx::ld_shared<kBytes / 4>(from));
-    if constexpr (kBytes == 2) ptx::st_global_u16(to, ptx::ld_shared_u16(from));
-    if constexpr (kBytes == 1) ptx::st_global_u8(to, ptx::ld_shared_u8(from));
+    store_global<kBytes>(to, load_shared<kBytes>(from));
   }
 }
 
@@ -252,24 +241,6 @@ __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmPa
           p.out.address +
           static_cast<u64>((l * p.out.batch_stride + m * p.out.row_stride + n) * kBytes);
       store_chunk<config.out, config.out_vectors>(address, shared + r * kPitch + c * 16, p.n - n);
-    }
-  }
-}
-
-/// Four neighbouring values from shared memory.
-template <typename Value>
-__device__ __forceinline__ void load_shared_four(Value (&values)[4], u32 address) {
-  constexpr int kPerLoad = 16 / static_cast<int>(sizeof(Value));
-#pragma unroll
-  for (int i = 0; i < 4; i += kPerLoad) {
-    const Words<4> words = ptx::ld_shared<4>(address + static_cast<u32>(i * sizeof(Value)));
-#pragma unroll
-    for (int j = 0; j < kPerLoad; ++j) {
-      if constexpr (sizeof(Value) == 8) {
-        values[i + j] = bit_cast<Value>(Words<2>{words.word[2 * j], words.word[2 * j + 1]});
-      } else {
-        values[i + j] = bit_cast<Value>(words.word[j]);
-      }
     }
   }
 }
@@ -396,12 +367,10 @@ template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm80_gemm(const Sm80GemmParameters& p, const Epilogue& transform) {
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
-  u32 tile_m = 0;
-  u32 tile_n = 0;
-  sm80::tile_of(ptx::ctaid_x(), p, tile_m, tile_n);
+  const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {
-    sm80::compute_tile<config>(p, l, static_cast<i32>(tile_m) * config.tile_m,
-                               static_cast<i32>(tile_n) * config.tile_n, transform);
+    sm80::compute_tile<config>(p, l, static_cast<i32>(tile.m) * config.tile_m,
+                               static_cast<i32>(tile.n) * config.tile_n, transform);
     ptx::barrier_sync();
   }
 }

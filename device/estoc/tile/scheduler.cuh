@@ -2,19 +2,11 @@
 #pragma once
 
 #include <estoc/abi.cuh>
-#include <estoc/ptx/types.cuh>
+#include <estoc/tile/raster.cuh>
 
 namespace estoc {
 
-/// A tile: its batch and the first row and column of the output.
-struct Tile {
-  i32 l;
-  i32 m;
-  i32 n;
-};
-
-/// Deals tiles to clusters in turn. Neighbours in time are neighbours in the output: `group` rows
-/// of tiles are walked column by column, so that what they read stays in the L2 cache.
+/// Deals tiles to clusters in turn.
 class TileScheduler {
  public:
   /// `cluster` of `clusters` starts with the tile of its own number.
@@ -31,19 +23,11 @@ class TileScheduler {
 
   /// The cluster's tile, in units of tiles.
   __device__ __forceinline__ Tile tile() const {
-    const u32 rows = static_cast<u32>(p_.along_n ? p_.tiles_n : p_.tiles_m);
-    const u32 columns = static_cast<u32>(p_.along_n ? p_.tiles_m : p_.tiles_n);
-    const u32 group = static_cast<u32>(p_.group);
     const u32 l = next_ / plane();
-    const u32 index = next_ - l * plane();
-    const u32 band = index / (group * columns);
-    const u32 first = band * group;
-    const u32 height = rows - first < group ? rows - first : group;
-    const u32 within = index - band * group * columns;
-    const u32 column = within / height;
-    const u32 row = first + within - column * height;
-    return {static_cast<i32>(l), static_cast<i32>(p_.along_n ? column : row),
-            static_cast<i32>(p_.along_n ? row : column)};
+    const TileRaster raster{static_cast<u32>(p_.tiles_m), static_cast<u32>(p_.tiles_n),
+                            static_cast<u32>(p_.group), p_.along_n};
+    const TileIndex at = raster.at(next_ - l * plane());
+    return {static_cast<i32>(l), static_cast<i32>(at.m), static_cast<i32>(at.n)};
   }
 
  private:

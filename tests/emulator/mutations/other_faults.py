@@ -1,6 +1,6 @@
 """Faults planted into sm80_gemm, simt_gemm, simt_elementwise and their parts."""
 
-from planted import ELEMENTWISE, MMA_OPERAND, SIMT, SM80, Planted
+from planted import ELEMENTWISE, MMA_OPERAND, RASTER, SIMT, SM80, Planted
 from sm90_faults import DEADLOCK, OUT, RACE, UNSET, WRONG
 
 FAULTS = (
@@ -41,9 +41,9 @@ FAULTS = (
             "  ptx::cp_async_wait_all();\n  ptx::barrier_sync();\n",
             "  ptx::cp_async_wait_all();\n"),
     Planted("no barrier between batches", SM80, "sm80", (RACE,),
-            "                               static_cast<i32>(tile_n) * config.tile_n, "
+            "                               static_cast<i32>(tile.n) * config.tile_n, "
             "transform);\n    ptx::barrier_sync();\n",
-            "                               static_cast<i32>(tile_n) * config.tile_n, "
+            "                               static_cast<i32>(tile.n) * config.tile_n, "
             "transform);\n"),
     Planted("last part of K is forgotten", SM80, "sm80", (WRONG,),
             "const i32 k_tiles = (p.k + config.tile_k - 1) / config.tile_k;",
@@ -134,9 +134,9 @@ FAULTS = (
     Planted("half of the chunks are stored", SM80, "sm80", (WRONG,),
             "chunk < 16 * kChunks; chunk += 32",
             "chunk < 8 * kChunks; chunk += 32"),
-    Planted("last band is as high as the others", SM80, "sm80", (WRONG, RACE),
-            "p.tiles_m - first < p.group ? p.tiles_m - first : p.group",
-            "p.group"),
+    Planted("a last band of rows is as high as the others", RASTER, "sm80", (WRONG, RACE),
+            "rows - first < group ? rows - first : group",
+            "group"),
     Planted("batches of A are one", SM80, "sm80", (WRONG,),
             "x.address + static_cast<u64>(l * x.batch_stride *",
             "x.address + static_cast<u64>(0 * x.batch_stride *"),

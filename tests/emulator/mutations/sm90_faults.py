@@ -1,6 +1,6 @@
 """Faults planted into sm90_gemm and its parts."""
 
-from planted import PIPELINE, SCHEDULER, SM90, SWIZZLE, TILE_STORE, Planted
+from planted import PIPELINE, RASTER, SCHEDULER, SM90, SWIZZLE, TILE_STORE, Planted
 
 WRONG = "wrong output"
 RACE = "race"
@@ -248,10 +248,11 @@ FAULTS = (
     Planted("barriers 4 bytes apart", PIPELINE, "cooperative", ("misaligned",),
             "return barriers + 8 * stage;",
             "return barriers + 4 * stage;"),
-    # tile/scheduler.cuh
-    Planted("last band is as high as the others", SCHEDULER, "banded", (WRONG,),
+    # tile/raster.cuh
+    Planted("last band is as high as the others", RASTER, "banded", (WRONG,),
             "rows - first < group ? rows - first : group",
             "group"),
+    # tile/scheduler.cuh
     Planted("one tile too many", SCHEDULER, "direct", (OUT,),
             "next_ >= plane()",
             "next_ > plane()"),
