@@ -90,11 +90,11 @@ __device__ inline void named_barriers(const Parameters& p) {
   const u32 mine = ptx::smem_base() + 4 * t;
   if (t < 64) {
     ptx::st_shared<1>(mine, Words<1>{{get(p, t)}});
-    ptx::bar_arrive<2, 128>();
-    ptx::bar_sync<1, 64>();
+    ptx::bar_arrive<128>(2);
+    ptx::bar_sync<64>(1);
     put(p, t, ptx::ld_shared<1>(ptx::smem_base() + 4 * (63 - t)).word[0]);
   } else {
-    ptx::bar_sync<2, 128>();
+    ptx::bar_sync<128>(2);
     put(p, t, ptx::ld_shared<1>(mine - 256).word[0] + 1);
   }
 }

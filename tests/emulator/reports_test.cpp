@@ -197,10 +197,10 @@ void missing_init_fence(const Global& g) {
 void named_barrier_clash(const Global& /*g*/) {
   if (ptx::ctaid_x() != 1) return;
   if (ptx::tid() < 32) {
-    ptx::bar_sync<3, 96>();
+    ptx::bar_sync<96>(3);
   } else if (ptx::tid() < 64) {
     FAULT_IN_NEXT_LINE;
-    ptx::bar_sync<3, 64>();
+    ptx::bar_sync<64>(3);
   }
 }
 

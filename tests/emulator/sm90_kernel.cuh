@@ -189,8 +189,8 @@ struct Kernel {
 
   // All threads of the warpgroup are through with the stage before one of them says so.
   __device__ void release_after(u32 stage, i32 group) const {
-    if (group == 0) ptx::bar_sync<2, 128>();
-    if (group == 1) ptx::bar_sync<mistake == Mistake::shared_barrier_id ? 2 : 3, 128>();
+    if (group == 0) ptx::bar_sync<128>(2);
+    if (group == 1) ptx::bar_sync<128>(mistake == Mistake::shared_barrier_id ? 2 : 3);
     release(stage);
   }
 
@@ -220,8 +220,8 @@ struct Kernel {
   }
 
   __device__ void group_sync(i32 group) const {
-    if (group == 0) ptx::bar_sync<2, 128>();
-    if (group == 1) ptx::bar_sync<3, 128>();
+    if (group == 0) ptx::bar_sync<128>(2);
+    if (group == 1) ptx::bar_sync<128>(3);
   }
 
   __device__ void store(const float (&acc)[tile_n / 2], const TensorMap& map, i32 m, i32 n,

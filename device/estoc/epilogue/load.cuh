@@ -8,7 +8,7 @@
 #include <estoc/epilogue/reduce.cuh>
 #include <estoc/ptx/tma.cuh>
 #include <estoc/tile/pipeline.cuh>
-#include <estoc/tile/scheduler.cuh>
+#include <estoc/tile/raster.cuh>
 #include <estoc/tile/swizzle.cuh>
 
 namespace estoc::epilogue {

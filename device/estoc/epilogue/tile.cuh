@@ -38,7 +38,7 @@ struct RowSums<E, 0> {};
 
 /// Passes the tiles of one consumer warpgroup through an epilogue. A thread has pairs of neighbours
 /// in two rows; 16 columns make four pairs: pair q is in columns 8 * (q / 2) and on, row q % 2.
-template <abi::Sm90GemmConfig config, typename E, int barrier>
+template <abi::Sm90GemmConfig config, typename E>
 class TileEpilogue {
  public:
   using Layout = TileLayout<config, E>;
@@ -46,12 +46,13 @@ class TileEpilogue {
   static constexpr int kColumns = Layout::kColumns;
 
   __device__ __forceinline__ TileEpilogue(const abi::TensorMap& out,
-                                          const FusedTile<config, E>& fused, u32 area, u32 thread,
-                                          i32 m, i32 n)
+                                          const FusedTile<config, E>& fused, u32 area, u32 barrier,
+                                          u32 thread, i32 m, i32 n)
       : out_(out),
         p_(fused.parameters),
         maps_(fused.maps),
         layout_{area},
+        barrier_(barrier),
         thread_(thread),
         rows_(m),
         columns_(n) {}
@@ -220,13 +221,13 @@ class TileEpilogue {
   __device__ __forceinline__ void begin_box() {
     if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);
     if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();
-    ptx::bar_sync<barrier, 128>();
+    ptx::bar_sync<128>(barrier_);
   }
 
   /// The boxes of the outputs, which begin at `at`, are full.
   __device__ __forceinline__ void end_box(const Tile& at) {
     ptx::fence_proxy_async();
-    ptx::bar_sync<barrier, 128>();
+    ptx::bar_sync<128>(barrier_);
     send(at);
     if constexpr (Layout::kMatrices > 0) {
       if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));
@@ -475,6 +476,7 @@ class TileEpilogue {
   const typename E::Parameters& p_;
   const typename Layout::Maps& maps_;
   Layout layout_;
+  u32 barrier_;  // the warpgroup's
   u32 thread_;
   i32 rows_;
   i32 columns_;

@@ -2,13 +2,13 @@
 // thread's own stores.
 #pragma once
 
-#include <estoc/epilogue/values.cuh>
+#include <estoc/numeric.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
 #include <estoc/ptx/tma.cuh>
 #include <estoc/ptx/wgmma.cuh>
-#include <estoc/tile/scheduler.cuh>
+#include <estoc/tile/raster.cuh>
 #include <estoc/tile/swizzle.cuh>
 
 namespace estoc {
@@ -40,35 +40,26 @@ __device__ __forceinline__ u32 pack(Value low, Value high) {
 }  // namespace detail
 
 /// Stores 64 x N tiles of one warpgroup by TMA, a box of 64 rows at a time, from two buffers.
-template <abi::Sm90GemmConfig config, int barrier>
+template <abi::Sm90GemmConfig config>
 class TmaTileStore {
  public:
   static constexpr int kColumns = config.store_columns();
   static constexpr int kRowBytes = config.store_row_bytes();
   static constexpr int kBytes = abi::type_bytes(config.out);
 
-  /// `buffers` is this warpgroup's staging memory, `thread` the number in the warpgroup.
-  __device__ __forceinline__ TmaTileStore(const abi::TensorMap& map, u32 buffers, u32 thread)
-      : map_(map), buffers_(buffers), thread_(thread) {}
+  /// `buffers` is this warpgroup's staging memory, `barrier` its named barrier, `thread` the number
+  /// in the warpgroup.
+  __device__ __forceinline__ TmaTileStore(const abi::TensorMap& map, u32 buffers, u32 barrier,
+                                          u32 thread)
+      : map_(map), buffers_(buffers), barrier_(barrier), thread_(thread) {}
 
-  /// `acc` are the accumulators of the 64 rows from `at` on.
-  template <typename Value, typename Epilogue>
-  __device__ __forceinline__ void store(const Value (&acc)[config.tile_n / 2], const Tile& at,
-                                        const Epilogue& transform) {
+  /// `acc` are blocks of 64 rows from at.m on.
+  template <typename Value, int blocks>
+  __device__ __forceinline__ void store(const Value (&acc)[blocks][config.tile_n / 2],
+                                        const Tile& at) {
 #pragma unroll
-    for (int first = 0; first < config.tile_n; first += kColumns) {
-      const u32 buffer = buffers_ + turn_ * config.store_bytes();
-      turn_ ^= 1;
-      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();
-      ptx::bar_sync<barrier, 128>();
-      fill(acc, first, buffer, at, transform);
-      ptx::fence_proxy_async();
-      ptx::bar_sync<barrier, 128>();
-      if (thread_ == 0) {
-        ptx::cp_async_bulk_tensor_store<3>(map_, buffer, {at.n + first, at.m, at.l});
-        ptx::cp_async_bulk_commit_group();
-      }
-    }
+    for (int i = 0; i < blocks; ++i)
+      store_block(acc[i], {at.l, at.m + 64 * i, at.n});
   }
 
   /// Shared memory may not go before the stores have read it.
@@ -77,14 +68,31 @@ class TmaTileStore {
   }
 
  private:
-  template <typename Value, typename Epilogue>
-  __device__ __forceinline__ void fill(const Value (&acc)[config.tile_n / 2], int first, u32 buffer,
-                                       const Tile& at, const Epilogue& transform) const {
+  template <typename Value>
+  __device__ __forceinline__ void store_block(const Value (&acc)[config.tile_n / 2],
+                                              const Tile& at) {
+#pragma unroll
+    for (int first = 0; first < config.tile_n; first += kColumns) {
+      const u32 buffer = buffers_ + turn_ * config.store_bytes();
+      turn_ ^= 1;
+      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();
+      ptx::bar_sync<128>(barrier_);
+      fill(acc, first, buffer);
+      ptx::fence_proxy_async();
+      ptx::bar_sync<128>(barrier_);
+      if (thread_ == 0) {
+        ptx::cp_async_bulk_tensor_store<3>(map_, buffer, {at.n + first, at.m, at.l});
+        ptx::cp_async_bulk_commit_group();
+      }
+    }
+  }
+
+  template <typename Value>
+  __device__ __forceinline__ void fill(const Value (&acc)[config.tile_n / 2], int first,
+                                       u32 buffer) const {
     const FragmentPlace place = FragmentPlace::of(thread_);
     auto value = [&](int j, int h, int e) __attribute__((always_inline)) {
-      const epilogue::Position position{at.l, at.m + static_cast<i32>(place.row) + 8 * h,
-                                        at.n + 8 * j + static_cast<i32>(place.column) + e};
-      return transform(ptx::acc_value(acc[4 * j + 2 * h + e]), position);
+      return ptx::acc_value(acc[4 * j + 2 * h + e]);
     };
     if constexpr (kBytes == 2) {
       // Matrices in the order rows 0-7, rows 8-15, then the same of the next eight columns.
@@ -122,6 +130,7 @@ class TmaTileStore {
 
   const abi::TensorMap& map_;
   u32 buffers_;
+  u32 barrier_;
   u32 thread_;
   u32 turn_ = 0;
 };
@@ -133,13 +142,14 @@ class DirectTileStore {
   __device__ __forceinline__ DirectTileStore(const abi::Matrix& out, i32 m, i32 n, u32 thread)
       : out_(out), m_(m), n_(n), thread_(thread) {}
 
-  template <typename Value, typename Epilogue>
-  __device__ __forceinline__ void store(const Value (&acc)[config.tile_n / 2], const Tile& at,
-                                        const Epilogue& transform) const {
+  /// `acc` are blocks of 64 rows from at.m on.
+  template <typename Value, int blocks>
+  __device__ __forceinline__ void store(const Value (&acc)[blocks][config.tile_n / 2],
+                                        const Tile& at) const {
     const FragmentPlace place = FragmentPlace::of(thread_);
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      const i32 m = at.m + static_cast<i32>(place.row) + 8 * h;
+    for (int h = 0; h < 2 * blocks; ++h) {
+      const i32 m = at.m + static_cast<i32>(place.row) + 64 * (h / 2) + 8 * (h % 2);
       if (m >= m_) continue;
       const u64 row =
           out_.address + static_cast<u64>((at.l * out_.batch_stride + m * out_.row_stride) *
@@ -150,10 +160,9 @@ class DirectTileStore {
         for (int e = 0; e < 2; ++e) {
           const i32 n = at.n + 8 * j + static_cast<i32>(place.column) + e;
           if (n >= n_) continue;
-          const epilogue::Position position{at.l, m, n};
           store_element<config.out>(
               row + static_cast<u64>(n * out_.column_stride * abi::type_bytes(config.out)),
-              transform(ptx::acc_value(acc[4 * j + 2 * h + e]), position));
+              ptx::acc_value(acc[h / 2][4 * j + 2 * (h % 2) + e]));
         }
       }
     }

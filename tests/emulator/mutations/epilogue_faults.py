@@ -1,29 +1,26 @@
 """Faults planted into the epilogues of sm90_gemm, sm80_gemm and simt_gemm."""
 
-from planted import DIRECT, LOAD, REDUCE, SIMT, SM80, SM90, TILE, Planted
+from planted import DIRECT, LOAD, REDUCE, SIMT, SM80, SM90_SKELETON, SM90_WORK, TILE, Planted
 from sm90_faults import ARRIVALS, COUNT, DEADLOCK, LEFT, MISUSE, OUT, RACE, UNSET, WRONG
 
 FENCE = "missing proxy fence"
 
 FAULTS = (
     # kernels/sm90_gemm.cuh
-    Planted("barriers of the inputs are not initialised", SM90, "tile", (MISUSE,),
-            "        Fusion<Epilogue>::init_barriers(shared.staging(consumer));",
+    Planted("barriers of the inputs are not initialised", SM90_SKELETON, "tile", (MISUSE,),
+            "        Kernel::Store::init_barriers(shared.staging(consumer));",
             "        static_cast<void>(consumer);"),
-    Planted("both consumers' inputs are of the first one's tiles", SM90, "tile", (WRONG, DEADLOCK),
-            "  if (kPingpong && consumer == 1) tiles.advance();\n  while (!tiles.done()) {\n"
-            "    const Tile tile = tiles.tile();\n    const i32 m = (tile.m * config.cluster_m + "
-            "static_cast<i32>(place.m)) * config.tile_m + row;",
-            "  while (!tiles.done()) {\n"
-            "    const Tile tile = tiles.tile();\n    const i32 m = (tile.m * config.cluster_m + "
-            "static_cast<i32>(place.m)) * config.tile_m + row;"),
-    Planted("inputs of both consumers in one place", SM90, "tile", (RACE, MISUSE, DEADLOCK),
-            "Fusion<Epilogue>::loader(p, transform, shared.staging(consumer));",
-            "Fusion<Epilogue>::loader(p, transform, shared.staging(0));"),
-    Planted("inputs of every tile for one consumer of two", SM90, "tile", (DEADLOCK, WRONG),
-            "    loader.load({tile.l, m, n});\n    tiles.advance();\n"
-            "    if constexpr (kPingpong) tiles.advance();\n",
-            "    loader.load({tile.l, m, n});\n    tiles.advance();\n"),
+    Planted("both consumers' inputs are of the first one's tiles", SM90_SKELETON, "tile",
+            (WRONG, DEADLOCK),
+            "items(Work(p, cta.place), consumer); !items.done()",
+            "items(Work(p, cta.place), 0); !items.done()"),
+    Planted("inputs of both consumers in one place", SM90_SKELETON, "tile",
+            (RACE, MISUSE, DEADLOCK),
+            "loader(p, transform, cta.shared.staging(consumer));",
+            "loader(p, transform, cta.shared.staging(0));"),
+    Planted("inputs of every tile for one consumer of two", SM90_WORK, "tile", (DEADLOCK, WRONG),
+            "    if constexpr (kPingpong) work_.advance();\n",
+            ""),
     # epilogue/load.cuh
     Planted("box is filled before it is released", LOAD, "tile", (RACE, ARRIVALS),
             "    ring.wait_empty(box_);\n",
@@ -67,10 +64,12 @@ FAULTS = (
             "layout_.boxes().wait_full({box_.stage, box_.phase ^ 1});"),
     Planted("inputs are awaited after the barrier by one thread", TILE, "tile", (RACE, UNSET),
             "    if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);\n"
-            "    if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>"
-            "();\n    ptx::bar_sync<barrier, 128>();\n",
-            "    if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>"
-            "();\n    ptx::bar_sync<barrier, 128>();\n"
+            "    if (thread_ == 0) "
+            "ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();\n"
+            "    ptx::bar_sync<128>(barrier_);\n",
+            "    if (thread_ == 0) "
+            "ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();\n"
+            "    ptx::bar_sync<128>(barrier_);\n"
             "    if (thread_ == 0) layout_.boxes().wait_full(box_);\n"),
     Planted("vectors are read before they are there", TILE, "tile_aux", (RACE, UNSET),
             "    if constexpr (Layout::kShape.value_bytes > 0) "
@@ -83,14 +82,14 @@ FAULTS = (
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));\n",
             ""),
     Planted("box is released before it is read", TILE, "tile", (RACE,),
-            "    ptx::fence_proxy_async();\n    ptx::bar_sync<barrier, 128>();\n    send(at);\n"
+            "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);\n"
             "    if constexpr (Layout::kMatrices > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));\n"
             "      box_.advance();\n    }\n",
             "    if constexpr (Layout::kMatrices > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));\n"
-            "      box_.advance();\n    }\n"
-            "    ptx::fence_proxy_async();\n    ptx::bar_sync<barrier, 128>();\n    send(at);\n"),
+            "      box_.advance();\n    }\n    ptx::fence_proxy_async();\n"
+            "    ptx::bar_sync<128>(barrier_);\n    send(at);\n"),
     Planted("every warp releases a box", TILE, "tile", (RACE, ARRIVALS),
             "if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes()",
             "if (thread_ % 32 == 0) ptx::mbarrier_arrive(layout_.boxes()"),
@@ -98,10 +97,10 @@ FAULTS = (
             "layout_.load(box_.stage, i.value);",
             "layout_.load(0, i.value);"),
     Planted("no proxy fence before an output is sent", TILE, "tile_aux", (FENCE,),
-            "    ptx::fence_proxy_async();\n    ptx::bar_sync<barrier, 128>();\n    send(at);",
-            "    ptx::bar_sync<barrier, 128>();\n    send(at);"),
+            "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);",
+            "    ptx::bar_sync<128>(barrier_);\n    send(at);"),
     Planted("no barrier before an output is sent", TILE, "tile_aux", (RACE,),
-            "    ptx::fence_proxy_async();\n    ptx::bar_sync<barrier, 128>();\n    send(at);",
+            "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);",
             "    ptx::fence_proxy_async();\n    send(at);"),
     Planted("one store too few awaited", TILE, "tile", (RACE,),
             "wait_group_read<Layout::kShape.store_depth - 1>",

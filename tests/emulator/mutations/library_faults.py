@@ -2,8 +2,29 @@
 clusters, waves, epilogues, broadcasts and strides of many GB. Each was written before the emulator
 was run on it."""
 
-from planted import (ABI, BARRIERS, DIRECT, FENCES, LOAD, MMA_OPERAND, PIPELINE, REDUCE, SIMT, SM80,
-                     SM90, SWIZZLE, TILE, TILE_STORE, ELEMENTWISE, Planted)
+from planted import (
+    ABI,
+    BARRIERS,
+    DIRECT,
+    ELEMENTWISE,
+    FENCES,
+    LOAD,
+    MMA_OPERAND,
+    PIPELINE,
+    REDUCE,
+    SIMT,
+    SM80,
+    SM90,
+    SM90_CTA,
+    SM90_LOAD,
+    SM90_MATH,
+    SM90_SKELETON,
+    SM90_WORK,
+    SWIZZLE,
+    TILE,
+    TILE_STORE,
+    Planted,
+)
 from sm90_faults import (ARRIVALS, CLASH, COUNT, DEADLOCK, FLIGHT, LEFT, MISUSE, OUT, RACE, UNSET,
                          WRONG)
 
@@ -16,92 +37,88 @@ DIVERGENT = "divergent instruction"
 
 FAULTS = (
     # The ring, clusters and turns of sm90_gemm.
-    Planted("empty barrier is awaited at a tile's first stage only", SM90, "cooperative",
+    Planted("empty barrier is awaited at a tile's first stage only", SM90_SKELETON, "cooperative",
             (RACE, ARRIVALS, DEADLOCK),
-            "      ring.wait_empty(at);\n      ptx::mbarrier_arrive_expect_tx",
-            "      if (step == 0) ring.wait_empty(at);\n      ptx::mbarrier_arrive_expect_tx"),
-    Planted("bytes of rows beyond M are not expected", SM90, "cooperative", (COUNT, DEADLOCK),
+            "      ring.wait_empty(at);\n      Kernel::Load::fill(",
+            "      if (step == 0) ring.wait_empty(at);\n      Kernel::Load::fill("),
+    Planted("bytes of rows beyond M are not expected", SM90_LOAD, "cooperative", (COUNT, DEADLOCK),
             "ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());",
-            "ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes() - (m + config.tile_m > "
-            "p.m ? (m + config.tile_m - p.m) * 128 : 0));"),
-    Planted("a stage is released to the diagonal CTA, too", SM90, "lib_square", (ARRIVALS, RACE),
-            "const auto sharers = place.sharers_of_a() | place.sharers_of_b();",
+            "ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes() - (tile.m + "
+            "config.tile_m > p.m ? (tile.m + config.tile_m - p.m) * 128 : 0));"),
+    Planted("a stage is released to the diagonal CTA, too", SM90_MATH, "lib_square",
+            (ARRIVALS, RACE),
+            "const auto sharers = cta.place.sharers_of_a() | cta.place.sharers_of_b();",
             "const u32 sharers = 15u;"),
-    Planted("empty barriers count all CTAs of a cluster", SM90, "lib_square", (DEADLOCK,),
+    Planted("empty barriers count all CTAs of a cluster", SM90_SKELETON, "lib_square", (DEADLOCK,),
             "(config.cluster_m + config.cluster_n - 1)",
             "(config.cluster_m * config.cluster_n)"),
-    Planted("producer's columns by the other mode of the cluster", SM90, "lib_tall", (WRONG,),
-            "const i32 n = (tile.n * config.cluster_n + static_cast<i32>(place.n)) * config.tile_n;"
-            "\n    for (i32 step",
-            "const i32 n = (tile.n * config.cluster_m + static_cast<i32>(place.n)) * config.tile_n;"
-            "\n    for (i32 step"),
-    Planted("clusters step by CTAs of one mode", SM90, "lib_wide", (UNWRITTEN,),
-            "ptx::nctaid_x() / config.cluster_size());",
-            "ptx::nctaid_x() / config.cluster_m);"),
-    Planted("producer skips tiles beyond M", SM90, "cluster", (DEADLOCK, COUNT),
-            "    for (i32 step = 0; step < walk.tiles; ++step, at.advance()) {",
-            "    if (m >= p.m) continue;\n"
-            "    for (i32 step = 0; step < walk.tiles; ++step, at.advance()) {"),
-    Planted("drain advances before it waits", SM90, "pair", (DEADLOCK,),
+    Planted("producer's columns by the other mode of the cluster", SM90_LOAD, "lib_tall", (WRONG,),
+            "barrier, tile.n, k,",
+            "barrier, tile.n / config.cluster_n * config.cluster_m, k,"),
+    Planted("clusters step by CTAs of one mode", SM90_WORK, "lib_wide", (UNWRITTEN,),
+            "step_(ptx::nctaid_x() / config.cluster_size())",
+            "step_(ptx::nctaid_x() / config.cluster_m)"),
+    Planted("producer skips tiles beyond M", SM90_SKELETON, "cluster", (DEADLOCK, COUNT),
+            "    for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {",
+            "    if (item.tile.m >= p.m) continue;\n"
+            "    for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {"),
+    Planted("drain advances before it waits", SM90_SKELETON, "pair", (DEADLOCK,),
             "    for (int i = 0; i < config.stages; ++i, at.advance())\n      ring.wait_empty(at);",
             "    for (int i = 0; i < config.stages; ++i) {\n      at.advance();\n"
             "      ring.wait_empty(at);\n    }"),
-    Planted("drain waits for one tile's stages", SM90, "lib_tall_short", (LEFT,),
+    Planted("drain waits for one tile's stages", SM90_SKELETON, "lib_tall_short", (LEFT,),
             "    for (int i = 0; i < config.stages; ++i, at.advance())\n      ring.wait_empty(at);",
-            "    for (int i = 0; i < (walk.tiles < config.stages ? walk.tiles : config.stages); "
-            "++i, at.advance())\n      ring.wait_empty(at);"),
+            "    for (int i = 0; i < config.stages && i < p.k / config.tile_k(); ++i, at.advance())\n"
+            "      ring.wait_empty(at);"),
     Planted("skipping flips the phase at most once", PIPELINE, "lib_long",
             (RACE, ARRIVALS, DEADLOCK),
             "phase ^= next / stages & 1;",
             "phase ^= next >= stages ? 1 : 0;"),
-    Planted("a tile's first stage is not released", SM90, "cooperative", (DEADLOCK,),
-            "      ptx::wgmma_wait_group<1>();\n      release<config>(ring, last, place, thread);",
-            "      ptx::wgmma_wait_group<1>();\n"
-            "      if (k > 1) release<config>(ring, last, place, thread);"),
-    Planted("a stage is released where there is no K", SM90, "lib_no_k_cluster",
+    Planted("a tile's first stage is not released", SM90_MATH, "cooperative", (DEADLOCK,),
+            "        ptx::wgmma_wait_group<1>();\n        reader.release(last);",
+            "        ptx::wgmma_wait_group<1>();\n        if (k > 1) reader.release(last);"),
+    Planted("a stage is released where there is no K", SM90_MATH, "lib_no_k_cluster",
             (ARRIVALS, LEFT),
-            "  if (k_tiles > 0) release<config>(ring, last, place, thread);",
-            "  release<config>(ring, last, place, thread);"),
-    Planted("maps are fetched where there is no K", SM90, "lib_no_k", (MAP,),
-            "    if (p.k > 0) {\n      ptx::prefetch",
-            "    if (true) {\n      ptx::prefetch"),
-    Planted("only the producer waits for the launch before", SM90, "lib_no_k", (DEPENDENCY,),
+            "    if (k_tiles > 0) reader.release(last);\n",
+            "    reader.release(last);\n"),
+    Planted("maps are fetched where there is no K", SM90_LOAD, "lib_no_k", (MAP,),
+            "    if (p.k == 0) return;\n",
+            ""),
+    Planted("only the producer waits for the launch before", SM90_SKELETON, "lib_no_k", (DEPENDENCY,),
             "  ptx::griddepcontrol_wait();\n  // What the launch before",
             "  if (ptx::tid() < 128) ptx::griddepcontrol_wait();\n  // What the launch before"),
-    Planted("the first turn needs a tile of one's own", SM90, "lib_one_tile", (DEADLOCK,),
-            "  Turns<config, consumer>::begin();\n",
-            "  if (!tiles.done()) Turns<config, consumer>::begin();\n"),
-    Planted("a turn is passed where the passer has a further tile", SM90, "pingpong", (DEADLOCK,),
-            "                                      tiles.more());\n",
-            "                                      [&] {\n"
-            "                                        TileScheduler after = tiles;\n"
-            "                                        after.advance();\n"
-            "                                        return after.more();\n"
-            "                                      }());\n"),
-    Planted("a turn is passed before the products", SM90, "lib_long", (RACE, DEADLOCK, ARRIVALS),
-            "    Turns<config, consumer>::wait();\n    constexpr u32 kRowOffset",
-            "    Turns<config, consumer>::wait();\n    Turns<config, consumer>::pass(true);\n"
-            "    constexpr u32 kRowOffset"),
-    Planted("every batch has an A of its own", SM90, "lib_one_a", (WRONG,),
+    Planted("the first turn needs a tile of one's own", SM90_SKELETON, "lib_one_tile", (DEADLOCK,),
+            "  turns.begin();\n",
+            "  if (!items.done()) turns.begin();\n"),
+    Planted("a turn is passed where the passer has a further tile", SM90_SKELETON, "pingpong",
+            (DEADLOCK,),
+            "    turns.pass(items.more());\n",
+            "    Items after = items;\n    after.advance();\n    turns.pass(!after.done());\n"),
+    Planted("a turn is passed before the products", SM90_SKELETON, "lib_long",
+            (RACE, DEADLOCK, ARRIVALS),
+            "    turns.wait();\n",
+            "    turns.wait();\n    turns.pass(true);\n"),
+    Planted("every batch has an A of its own", SM90_LOAD, "lib_one_a", (WRONG,),
             "p.a_batched ? tile.l : 0", "tile.l"),
-    Planted("every batch has a B of its own", SM90, "lib_one_b", (WRONG,),
+    Planted("every batch has a B of its own", SM90_LOAD, "lib_one_b", (WRONG,),
             "p.b_batched ? tile.l : 0", "tile.l"),
-    Planted("idle warps of the producer skip the cluster's barrier", SM90, "cluster",
+    Planted("idle warps of the producer skip the cluster's barrier", SM90_SKELETON, "cluster",
             (DEADLOCK, DIVERGENT),
             "    ptx::barrier_cluster_arrive_relaxed();\n    ptx::barrier_cluster_wait();\n",
             "    if (ptx::tid() < 32 || ptx::tid() >= 128) {\n"
             "      ptx::barrier_cluster_arrive_relaxed();\n      ptx::barrier_cluster_wait();\n"
             "    }\n"),
-    Planted("accumulators are not given to acc_use", SM90, "cooperative", (FLIGHT,),
-            "  acc.use();\n  if (k_tiles > 0)", "  if (k_tiles > 0)"),
+    Planted("accumulators are not given to acc_use", SM90_MATH, "cooperative", (FLIGHT,),
+            "    acc.use();\n    if (k_tiles > 0)",
+            "    if (k_tiles > 0)"),
     Planted("sums of fp8 are never promoted", SM90, "lib_fp8", (WRONG,),
-            "    if constexpr (config.promote) {\n      multiply_tile_promoted",
-            "    if constexpr (false) {\n      multiply_tile_promoted"),
-    Planted("multicast of A to the CTAs of a column", SM90, "lib_square",
+            "Either<config.promote, PromotedSums<config>, WgmmaSums<config>>",
+            "WgmmaSums<config>"),
+    Planted("multicast of A to the CTAs of a column", SM90_CTA, "lib_square",
             (DEADLOCK, COUNT, RACE, ARRIVALS),
             "mask |= 1u << (m + j * config.cluster_m);",
             "mask |= 1u << (m * config.cluster_n + j);"),
-    Planted("second consumer does not await its stores", SM90, "cooperative", (LEFT,),
+    Planted("second consumer does not await its stores", SM90_SKELETON, "cooperative", (LEFT,),
             "  store.finish();", "  if (consumer == 0) store.finish();"),
     Planted("consumers take the loaders' registers", ABI, "lib_high_input",
             (DEADLOCK, "register pool"),
@@ -112,8 +129,8 @@ FAULTS = (
             "      if constexpr (kBytes == 2) ptx::fence_proxy_async();\n"),
     Planted("staging memory is awaited after the barrier", TILE_STORE, "cooperative", (RACE,),
             "      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();\n"
-            "      ptx::bar_sync<barrier, 128>();\n",
-            "      ptx::bar_sync<barrier, 128>();\n"
+            "      ptx::bar_sync<128>(barrier_);\n",
+            "      ptx::bar_sync<128>(barrier_);\n"
             "      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();\n"),
     Planted("narrow rows are swizzled like wide ones", SWIZZLE, "lib_narrow", (WRONG,),
             "(offset >> 7 & (row_bytes / 16 - 1))", "(offset >> 7 & 7)"),
@@ -125,20 +142,24 @@ FAULTS = (
             "out_.address + static_cast<u64>(static_cast<i32>(at.l * out_.batch_stride + m * "
             "out_.row_stride) *"),
     Planted("second row of a fragment checked by the first", TILE_STORE, "direct", (OUT,),
-            "if (m >= m_) continue;", "if (m - 8 * h >= m_) continue;"),
+            "if (m >= m_) continue;",
+            "if (m - 8 * (h % 2) >= m_) continue;"),
     Planted("the elected thread stores, the first one waits", TILE_STORE, "cooperative",
             (RACE, LEFT),
             "      if (thread_ == 0) {\n        ptx::cp_async_bulk_tensor_store",
             "      if (thread_ < 32 && ptx::elect_one()) {\n"
             "        ptx::cp_async_bulk_tensor_store"),
     # Epilogues of sm90_gemm.
-    Planted("inputs of the cluster's first rows", SM90, "lib_tall_input", (WRONG,),
-            "const i32 m = (tile.m * config.cluster_m + static_cast<i32>(place.m)) * config.tile_m "
-            "+ row;",
-            "const i32 m = tile.m * config.cluster_m * config.tile_m + row;"),
-    Planted("inputs of the second consumer from row 64", SM90, "lib_high_input", (WRONG,),
-            "static_cast<i32>(consumer) * config.consumer_rows();",
-            "static_cast<i32>(consumer) * 64;"),
+    Planted("inputs of the cluster's first rows", SM90_SKELETON, "lib_tall_input", (WRONG,),
+            "    loader.load(items.item().tile);",
+            "  {\n    Tile tile = items.item().tile;\n"
+            "    tile.m -= static_cast<i32>(cta.place.m) * config.tile_m;\n"
+            "    loader.load(tile);\n  }"),
+    Planted("inputs of the second consumer from row 64", SM90_SKELETON, "lib_high_input", (WRONG,),
+            "    loader.load(items.item().tile);",
+            "  {\n    Tile tile = items.item().tile;\n"
+            "    tile.m += static_cast<i32>(consumer) * (64 - config.consumer_rows());\n"
+            "    loader.load(tile);\n  }"),
     Planted("vectors are released before they are read", TILE, "tile_aux", (RACE, DEADLOCK),
             "layout_.values().wait_full(value_turn_);\n",
             "layout_.values().wait_full(value_turn_);\n"
@@ -160,9 +181,9 @@ FAULTS = (
             "        ptx::cp_async"),
     Planted("barriers of boxes lie on those of vectors", LOAD, "tile", (MISUSE,),
             "area + kShape.barriers_offset() + 16", "area + kShape.barriers_offset() + 8"),
-    Planted("stores at the barrier of a turn", SM90, "tile", (CLASH,),
-            "Fusion<Epilogue>::template consumer<3 + consumer>",
-            "Fusion<Epilogue>::template consumer<2>"),
+    Planted("stores at the barrier of a turn", SM90_SKELETON, "tile", (CLASH,),
+            "cta.shared.staging(consumer), 3 + consumer, thread",
+            "cta.shared.staging(consumer), 2, thread"),
     Planted("an input of all batches has one for each", LOAD, "lib_one_c", (WRONG,),
             "from.mapped == 1 ? at.l : 0", "at.l"),
     Planted("dropout of a transposed output by rows", TILE, "lib_dropout", (WRONG,),
@@ -239,15 +260,16 @@ FAULTS = (
 
 # Changes that are no faults: nothing may be found.
 HARMLESS = (
-    Planted("K is always walked forwards", SM90, "cooperative", (),
-            "return backwards ? tiles - 1 - step : step;", "return step;"),
-    Planted("bytes are announced after their loads", SM90, "lib_square", (),
-            "      ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"
-            "      LoadA::issue(p.a, shared.a(at.stage), barrier, m, k, p.a_batched ? tile.l : 0, "
-            "place.n,\n                   place.sharers_of_a());\n",
-            "      LoadA::issue(p.a, shared.a(at.stage), barrier, m, k, p.a_batched ? tile.l : 0, "
-            "place.n,\n                   place.sharers_of_a());\n"
-            "      ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"),
+    Planted("K is always walked forwards", SM90_WORK, "cooperative", (),
+            "return backwards ? k_tiles - 1 - step : step;",
+            "return step;"),
+    Planted("bytes are announced after their loads", SM90_LOAD, "lib_square", (),
+            "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"
+            "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? "
+            "tile.l : 0,\n                 cta.place.n, cta.place.sharers_of_a());\n",
+            "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? "
+            "tile.l : 0,\n                 cta.place.n, cta.place.sharers_of_a());\n"
+            "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"),
     Planted("stores have read, and may still write, at the end", TILE_STORE, "cooperative", (),
             "ptx::cp_async_bulk_wait_group<0>();", "ptx::cp_async_bulk_wait_group_read<0>();"),
     Planted("no wait for empty groups of copies", SM80, "sm80", (),

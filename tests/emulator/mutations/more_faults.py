@@ -8,10 +8,13 @@ from planted import (
     PIPELINE,
     RASTER,
     REDUCE,
-    SCHEDULER,
     SIMT,
     SM80,
-    SM90,
+    SM90_CTA,
+    SM90_LOAD,
+    SM90_MATH,
+    SM90_SKELETON,
+    SM90_WORK,
     TILE,
     TILE_STORE,
     Planted,
@@ -38,91 +41,109 @@ PRODUCT = """      ptx::wgmma_mma_async<config.a, config.b, config.a_m_major, co
 
 FAULTS = (
     # kernels/sm90_gemm.cuh
-    Planted("A is that of the first batch", SM90, "batched", (WRONG,),
-            "m, k, p.a_batched ? tile.l : 0, place.n",
-            "m, k, 0, place.n"),
-    Planted("B is that of the next batch", SM90, "batched", (WRONG,),
+    Planted("A is that of the first batch", SM90_LOAD, "batched", (WRONG,),
+            "tile.m, k, p.a_batched ? tile.l : 0,",
+            "tile.m, k, 0,"),
+    Planted("B is that of the next batch", SM90_LOAD, "batched", (WRONG,),
             "n, k, p.b_batched ? tile.l : 0",
             "n, k, p.b_batched ? tile.l + 1 : 0"),
-    Planted("A's part is chosen by the wrong mode", SM90, "cluster", (WRONG, RACE, OUT),
-            "tile.l : 0, place.n,\n                   place.sharers_of_a());",
-            "tile.l : 0, place.m,\n                   place.sharers_of_a());"),
-    Planted("stage is filled, then waited for", SM90, "cooperative", (RACE,),
-            "      ring.wait_empty(at);\n      ptx::mbarrier_arrive_expect_tx(barrier, "
-            "config.stage_bytes());\n      LoadA::issue(p.a,",
-            "      ptx::mbarrier_arrive_expect_tx(barrier, "
-            "config.stage_bytes());\n      LoadA::issue(p.a,"),
-    Planted("CTAs of a cluster load the same rows", SM90, "cluster", (WRONG,),
-            "const i32 m = (tile.m * config.cluster_m + static_cast<i32>(place.m)) * "
-            "config.tile_m;\n    const i32 n = (tile.n * config.cluster_n + "
-            "static_cast<i32>(place.n)) * config.tile_n;\n    for (i32 step",
-            "const i32 m = (tile.m * config.cluster_m) * "
-            "config.tile_m;\n    const i32 n = (tile.n * config.cluster_n + "
-            "static_cast<i32>(place.n)) * config.tile_n;\n    for (i32 step"),
-    Planted("modes of the cluster exchanged", SM90, "pair", (WRONG, OUT, DEADLOCK, COUNT, RACE),
+    Planted("A's part is chosen by the wrong mode", SM90_LOAD, "cluster", (WRONG, RACE, OUT),
+            "cta.place.n, cta.place.sharers_of_a()",
+            "cta.place.m, cta.place.sharers_of_a()"),
+    Planted("stage is filled, then waited for", SM90_SKELETON, "cooperative", (RACE,),
+            "      ring.wait_empty(at);\n"
+            "      Kernel::Load::fill(p, cta, item, step, at.stage);\n",
+            "      Kernel::Load::fill(p, cta, item, step, at.stage);\n"
+            "      ring.wait_empty(at);\n"),
+    Planted("CTAs of a cluster load the same rows", SM90_LOAD, "cluster", (WRONG,),
+            "barrier, tile.m, k,",
+            "barrier, tile.m - static_cast<i32>(cta.place.m) * config.tile_m, k,"),
+    Planted("modes of the cluster exchanged", SM90_CTA, "pair", (WRONG, OUT, DEADLOCK, COUNT, RACE),
             "{rank % config.cluster_m, rank / config.cluster_m}",
             "{rank / config.cluster_m, rank % config.cluster_m}"),
-    Planted("B is read from the consumer's rows", SM90, "cooperative", (WRONG, RACE, UNSET, OUT),
-            "shared.a(at.stage) + row_offset, shared.b(at.stage), k > 0);",
-            "shared.a(at.stage) + row_offset, shared.b(at.stage) + row_offset, k > 0);"),
-    Planted("wgmma.fence after the products", SM90, "pingpong", ("missing wgmma.fence",),
-            "  ptx::wgmma_fence();\n#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
-            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
-            + PRODUCT + "    }\n  }\n",
-            "#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
-            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
-            + PRODUCT + "    }\n  }\n  ptx::wgmma_fence();\n"),
-    Planted("group is committed before its products", SM90, "cooperative", (FLIGHT, RACE),
-            "#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
-            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
-            + PRODUCT + "    }\n  }\n  ptx::wgmma_commit_group();\n",
-            "  ptx::wgmma_commit_group();\n"
-            "#pragma unroll\n  for (int step = 0; step < kSteps; ++step) {\n"
-            "#pragma unroll\n    for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
-            + PRODUCT + "    }\n  }\n"),
-    Planted("accumulators are cleared during the first products", SM90, "large", (FLIGHT,),
-            "    if (k > 0) {\n      ptx::wgmma_wait_group<1>();",
-            "    if (k == 0) acc.clear();\n    if (k > 0) {\n      ptx::wgmma_wait_group<1>();"),
-    Planted("promoted sums are added twice", SM90, "promoted", (WRONG,),
+    Planted("B is read from the consumer's rows", SM90_MATH, "cooperative",
+            (WRONG, RACE, UNSET, OUT),
+            "LayoutB::descriptor(cta.shared.b(stage));",
+            "LayoutB::descriptor(cta.shared.b(stage) + consumer * kOwnRows);"),
+    Planted("wgmma.fence after the products", SM90_MATH, "pingpong", ("missing wgmma.fence",),
+            "    ptx::wgmma_fence();\n#pragma unroll\n"
+            "    for (int step = 0; step < kSteps; ++step) {\n#pragma unroll\n"
+            "      for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            "        ptx::wgmma_mma_async<config.a, config.b, config.a_m_major, "
+            "config.b_n_major>(\n"
+            "            acc.block[i], descriptor_a + ((i * LayoutA::kStep64 + step * "
+            "LayoutA::kStepK) >> 4),\n"
+            "            descriptor_b + (step * LayoutB::kStepK >> 4), add || step > 0);\n"
+            "      }\n    }\n",
+            "#pragma unroll\n    for (int step = 0; step < kSteps; ++step) {\n#pragma unroll\n"
+            "      for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            "        ptx::wgmma_mma_async<config.a, config.b, config.a_m_major, "
+            "config.b_n_major>(\n"
+            "            acc.block[i], descriptor_a + ((i * LayoutA::kStep64 + step * "
+            "LayoutA::kStepK) >> 4),\n"
+            "            descriptor_b + (step * LayoutB::kStepK >> 4), add || step > 0);\n"
+            "      }\n    }\n    ptx::wgmma_fence();\n"),
+    Planted("group is committed before its products", SM90_MATH, "cooperative", (FLIGHT, RACE),
+            "#pragma unroll\n    for (int step = 0; step < kSteps; ++step) {\n#pragma unroll\n"
+            "      for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            "        ptx::wgmma_mma_async<config.a, config.b, config.a_m_major, "
+            "config.b_n_major>(\n"
+            "            acc.block[i], descriptor_a + ((i * LayoutA::kStep64 + step * "
+            "LayoutA::kStepK) >> 4),\n"
+            "            descriptor_b + (step * LayoutB::kStepK >> 4), add || step > 0);\n"
+            "      }\n    }\n    ptx::wgmma_commit_group();\n",
+            "    ptx::wgmma_commit_group();\n#pragma unroll\n"
+            "    for (int step = 0; step < kSteps; ++step) {\n#pragma unroll\n"
+            "      for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {\n"
+            "        ptx::wgmma_mma_async<config.a, config.b, config.a_m_major, "
+            "config.b_n_major>(\n"
+            "            acc.block[i], descriptor_a + ((i * LayoutA::kStep64 + step * "
+            "LayoutA::kStepK) >> 4),\n"
+            "            descriptor_b + (step * LayoutB::kStepK >> 4), add || step > 0);\n"
+            "      }\n    }\n"),
+    Planted("accumulators are cleared during the first products", SM90_MATH, "large", (FLIGHT,),
+            "      if (k > 0) {\n        ptx::wgmma_wait_group<1>();",
+            "      if (k == 0) acc.clear();\n      if (k > 0) {\n"
+            "        ptx::wgmma_wait_group<1>();"),
+    Planted("promoted sums are added twice", SM90_MATH, "promoted", (WRONG,),
             "    acc.add(part);\n",
             "    acc.add(part);\n    acc.add(part);\n"),
-    Planted("promoted sums are added before the wait", SM90, "promoted", (FLIGHT, WRONG),
-            "    ptx::wgmma_wait_group<0>();\n    part.use();",
-            "    part.use();\n    ptx::wgmma_wait_group<0>();"),
-    Planted("types of A and B exchanged", SM90, "bytes", (WRONG,),
+    Planted("promoted sums are added before the wait", SM90_MATH, "promoted", (FLIGHT, WRONG),
+            "      ptx::wgmma_wait_group<0>();\n      part.use();",
+            "      part.use();\n      ptx::wgmma_wait_group<0>();"),
+    Planted("types of A and B exchanged", SM90_MATH, "bytes", (WRONG,),
             "wgmma_mma_async<config.a, config.b, config.a_m_major",
             "wgmma_mma_async<config.b, config.a, config.a_m_major"),
-    Planted("producer lets go of its registers at its end", SM90, "cooperative", (DEADLOCK,),
+    Planted("producer lets go of its registers at its end", SM90_SKELETON, "cooperative",
+            (DEADLOCK,),
             "    if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();\n"
-            "    if (ptx::tid() / 32 == 0 && ptx::elect_one()) "
-            "sm90::produce<config>(p, shared, place, tiles);\n",
-            "    if (ptx::tid() / 32 == 0 && ptx::elect_one()) "
-            "sm90::produce<config>(p, shared, place, tiles);\n"
+            "    if (ptx::tid() / 32 == 0 && ptx::elect_one()) produce<Kernel>(p, cta);\n",
+            "    if (ptx::tid() / 32 == 0 && ptx::elect_one()) produce<Kernel>(p, cta);\n"
             "    if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();\n"),
-    Planted("one warp lets go of its registers", SM90, "cooperative",
+    Planted("one warp lets go of its registers", SM90_SKELETON, "cooperative",
             ("divergent instruction", DEADLOCK),
             "    if constexpr (kMove) ptx::reg_dec<",
             "    if (ptx::tid() / 32 == 0) ptx::reg_dec<"),
-    Planted("does not wait for the launch before", SM90, "cooperative", (DEPENDENT,),
+    Planted("does not wait for the launch before", SM90_SKELETON, "cooperative", (DEPENDENT,),
             "  ptx::griddepcontrol_wait();\n",
             ""),
-    Planted("stores are not awaited at the end", SM90, "cooperative", (LEFT,),
+    Planted("stores are not awaited at the end", SM90_SKELETON, "cooperative", (LEFT,),
             "  store.finish();\n",
             ""),
-    Planted("turn is passed to itself", SM90, "pingpong", (CLASH, DEADLOCK),
-            "ptx::bar_arrive<2 - consumer, 256>()",
-            "ptx::bar_arrive<1 + consumer, 256>()"),
-    Planted("staging memory off by 64 bytes", SM90, "cooperative", ("misaligned",),
+    Planted("turn is passed to itself", SM90_SKELETON, "pingpong", (CLASH, DEADLOCK),
+            "ptx::bar_arrive<256>(2 - consumer)",
+            "ptx::bar_arrive<256>(1 + consumer)"),
+    Planted("staging memory off by 64 bytes", SM90_CTA, "cooperative", ("misaligned",),
             "base + config.staging_offset() +",
             "base + 64 + config.staging_offset() +"),
-    Planted("stages off by 64 bytes", SM90, "direct", ("misaligned",),
+    Planted("stages off by 64 bytes", SM90_CTA, "direct", ("misaligned",),
             "return base + stage * config.stage_bytes();",
             "return base + 64 + stage * config.stage_bytes();"),
-    Planted("barriers lie on the staging memory", SM90, "cooperative",
+    Planted("barriers lie on the staging memory", SM90_CTA, "cooperative",
             (MISUSE,),
             "return {base + config.barrier_offset()};",
             "return {base + config.staging_offset()};"),
-    Planted("barriers past the end of shared memory", SM90, "pingpong", (OUT,),
+    Planted("barriers past the end of shared memory", SM90_CTA, "pingpong", (OUT,),
             "return {base + config.barrier_offset()};",
             "return {base + config.barrier_offset() + 64};"),
     # tile/pipeline.cuh
@@ -137,16 +158,16 @@ FAULTS = (
             "for (u32 stage = 0; stage < stages; ++stage)",
             "for (u32 stage = 0; stage + 1 < stages; ++stage)"),
     # tile/scheduler.cuh
-    Planted("tiles are done twice", SCHEDULER, "split", (RACE, WRONG),
+    Planted("tiles are done twice", SM90_WORK, "split", (RACE, WRONG),
             "next_ += step_;",
             "next_ += step_ > 1 ? step_ - 1 : 1;"),
-    Planted("first tile is left out", SCHEDULER, "large", (WRONG,),
-            "next_(cluster), step_",
-            "next_(cluster + 1), step_"),
-    Planted("tiles of the first batch alone", SCHEDULER, "batched", (WRONG, RACE),
-            "return {static_cast<i32>(l),",
-            "return {0 * static_cast<i32>(l),"),
-    Planted("plane of rows alone", SCHEDULER, "along", (WRONG, OUT),
+    Planted("first tile is left out", SM90_WORK, "large", (WRONG,),
+            "next_(ptx::ctaid_x() / config.cluster_size()),",
+            "next_(ptx::ctaid_x() / config.cluster_size() + 1),"),
+    Planted("tiles of the first batch alone", SM90_WORK, "batched", (WRONG, RACE),
+            "return {{static_cast<i32>(l), m, n},",
+            "return {{0 * static_cast<i32>(l), m, n},"),
+    Planted("plane of rows alone", SM90_WORK, "along", (WRONG, OUT),
             "static_cast<u32>(p_.tiles_m * p_.tiles_n)",
             "static_cast<u32>(p_.tiles_m * p_.tiles_m)"),
     # tile/raster.cuh
@@ -164,8 +185,8 @@ FAULTS = (
             "{at.n + first, at.m, at.l}",
             "{at.n + first, at.m, 0}"),
     Planted("half of a fragment's rows are stored", TILE_STORE, "direct", (WRONG,),
-            "for (int h = 0; h < 2; ++h) {\n      const i32 m = at.m",
-            "for (int h = 0; h < 1; ++h) {\n      const i32 m = at.m"),
+            "for (int h = 0; h < 2 * blocks; ++h) {",
+            "for (int h = 0; h < 2 * blocks; h += 2) {"),
     Planted("neighbours exchanged", TILE_STORE, "cooperative", (WRONG,),
             "(value(j + q / 2, q % 2, 0), value(j + q / 2, q % 2, 1))",
             "(value(j + q / 2, q % 2, 1), value(j + q / 2, q % 2, 0))"),

@@ -3,12 +3,17 @@
 import dataclasses
 
 SM90 = "kernels/sm90_gemm.cuh"
+SM90_CTA = "sm90/cta.cuh"
+SM90_WORK = "sm90/work.cuh"
+SM90_LOAD = "sm90/load.cuh"
+SM90_MATH = "sm90/math.cuh"
+SM90_SKELETON = "sm90/skeleton.cuh"
+SM90_STORE = "sm90/store.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
 ELEMENTWISE = "kernels/simt_elementwise.cuh"
 PIPELINE = "tile/pipeline.cuh"
 RASTER = "tile/raster.cuh"
-SCHEDULER = "tile/scheduler.cuh"
 SWIZZLE = "tile/swizzle.cuh"
 TILE_STORE = "tile/store.cuh"
 MMA_OPERAND = "tile/mma_operand.cuh"

@@ -88,8 +88,8 @@ __device__ void copies(u32 shared, u64 global) {
   ptx::cp_async_mbarrier_arrive_noinc(shared);
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
-  ptx::bar_sync<1, 64>();
-  ptx::bar_arrive<2, 64>();
+  ptx::bar_sync<64>(1);
+  ptx::bar_arrive<64>(2);
 }
 
 __device__ void products(Sink& sink) {

@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
     ptx::fence_acq_rel_cluster();
     ptx::fence_acq_rel_gpu();
     ptx::membar_gl();
-    ptx::bar_sync<1, 128>();
+    ptx::bar_sync<128>(1);
     ptx::griddepcontrol_launch_dependents();
   }
 }

@@ -1,0 +1,64 @@
+// How the producer of an sm_90 kernel fills a stage.
+#pragma once
+
+#include <estoc/ptx/mbarrier.cuh>
+#include <estoc/ptx/tma.cuh>
+#include <estoc/sm90/work.cuh>
+#include <estoc/tile/swizzle.cuh>
+
+namespace estoc::sm90 {
+
+/// Issues the loads of one operand's tile of one stage: this CTA's part of the boxes.
+template <int tile, bool mn_major, int tile_k, int sharers>
+struct OperandLoad {
+  /// K-major tiles are cut by rows, one box for each sharer; MN-major ones into blocks of 64.
+  static constexpr int kBoxes = mn_major ? tile / 64 : sharers;
+  static constexpr int kOwn = kBoxes / sharers;
+  static constexpr int kExtent = tile / kBoxes;
+  static_assert(kBoxes % sharers == 0 && kExtent % 8 == 0);
+
+  __device__ __forceinline__ static void issue(const abi::TensorMap& map, u32 shared, u32 barrier,
+                                               i32 first, i32 k, i32 l, u32 rank, u32 mask) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const u32 box = rank * kOwn + static_cast<u32>(i);
+      const u32 to = shared + box * kExtent * kSwizzleRow * (mn_major ? tile_k / 64 : 1);
+      const i32 mn = first + static_cast<i32>(box) * kExtent;
+      const i32 at[3] = {mn_major ? mn : k, mn_major ? k : mn, l};
+      if constexpr (sharers == 1) {
+        ptx::cp_async_bulk_tensor_load<3>(to, map, barrier, at);
+      } else {
+        ptx::cp_async_bulk_tensor_load_multicast<3>(to, map, barrier, mask, at);
+      }
+    }
+  }
+};
+
+/// Tiles of A and B by TMA, multicast to the CTAs of the cluster that share them.
+template <Sm90GemmConfig config>
+struct TmaTiles {
+  using LoadA = OperandLoad<config.tile_m, config.a_m_major, config.tile_k(), config.cluster_n>;
+  using LoadB = OperandLoad<config.tile_n, config.b_n_major, config.tile_k(), config.cluster_m>;
+
+  __device__ __forceinline__ static void prefetch(const Sm90GemmParameters& p) {
+    // Of no K there are no maps.
+    if (p.k == 0) return;
+    ptx::prefetch_tensormap(p.a);
+    ptx::prefetch_tensormap(p.b);
+  }
+
+  /// Fills `stage` with what step `step` of an item multiplies. One thread calls it.
+  __device__ __forceinline__ static void fill(const Sm90GemmParameters& p, const Cta<config>& cta,
+                                              const Item& item, i32 step, u32 stage) {
+    const u32 barrier = cta.shared.ring().full(stage);
+    const Tile& tile = item.tile;
+    const i32 k = item.k_tile(step) * config.tile_k();
+    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());
+    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? tile.l : 0,
+                 cta.place.n, cta.place.sharers_of_a());
+    LoadB::issue(p.b, cta.shared.b(stage), barrier, tile.n, k, p.b_batched ? tile.l : 0,
+                 cta.place.m, cta.place.sharers_of_b());
+  }
+};
+
+}  // namespace estoc::sm90

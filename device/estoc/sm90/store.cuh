@@ -1,0 +1,63 @@
+// What a consumer of an sm_90 kernel does with the accumulators of an item.
+#pragma once
+
+#include <estoc/epilogue/tile.cuh>
+#include <estoc/sm90/cta.cuh>
+#include <estoc/tile/store.cuh>
+
+namespace estoc::sm90 {
+
+/// Without an epilogue, through shared memory by TMA.
+template <Sm90GemmConfig config>
+struct TmaStore {
+  using Epilogue = epilogue::Identity;
+  static constexpr bool kLoads = false;
+
+  __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& /*none*/,
+                                            u32 staging, u32 barrier, u32 thread) {
+    return TmaTileStore<config>(p.out, staging, barrier, thread);
+  }
+};
+
+/// Without an epilogue, element by element.
+template <Sm90GemmConfig config>
+struct DirectStore {
+  using Epilogue = epilogue::Identity;
+  static constexpr bool kLoads = false;
+
+  __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& /*none*/,
+                                            u32 /*staging*/, u32 /*barrier*/, u32 thread) {
+    return DirectTileStore<config>(p.out_raw, p.m, p.n, thread);
+  }
+};
+
+/// Through an epilogue, whose inputs a warp of the producer brings.
+template <Sm90GemmConfig config, typename E>
+struct FusedStore {
+  using Epilogue = epilogue::FusedTile<config, E>;
+  static constexpr bool kLoads = config.epilogue.loads();
+
+  __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& fused,
+                                            u32 staging, u32 barrier, u32 thread) {
+    return epilogue::TileEpilogue<config, E>(p.out, fused, staging, barrier, thread, p.m, p.n);
+  }
+  __device__ __forceinline__ static auto loader(const Sm90GemmParameters& p, const Epilogue& fused,
+                                                u32 staging) {
+    return epilogue::TileLoader<config, E>(fused, staging, p.m, p.n);
+  }
+  __device__ __forceinline__ static void init_barriers(u32 staging) {
+    epilogue::TileLayout<config, E>{staging}.init_barriers();
+  }
+};
+
+/// The store of a configuration and an epilogue.
+template <Sm90GemmConfig config, typename Epilogue>
+struct StoreOf {
+  using type = Either<config.tma_store, TmaStore<config>, DirectStore<config>>;
+};
+template <Sm90GemmConfig config, typename E>
+struct StoreOf<config, epilogue::FusedTile<config, E>> {
+  using type = FusedStore<config, E>;
+};
+
+}  // namespace estoc::sm90
