@@ -43,6 +43,10 @@ void complete(NamedBarrier& barrier) {
 void arrive_at(Thread& thread, u32 id, u32 threads, bool waits, const char* what, Site site) {
   Machine& m = Machine::current();
   Cta& cta = *thread.cta;
+  if (id >= cta.barriers.size()) {
+    m.fail(Fault::named_barrier_clash, thread, site, id,
+           fmt::format("{} {}: a CTA has {} named barriers", what, id, cta.barriers.size()));
+  }
   NamedBarrier& barrier = cta.barriers[id];
   if (barrier.arrived.empty()) {
     barrier.ordered = {};

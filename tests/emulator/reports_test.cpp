@@ -204,6 +204,12 @@ void named_barrier_clash(const Global& /*g*/) {
   }
 }
 
+void named_barrier_too_many(const Global& /*g*/) {
+  if (ptx::ctaid_x() != 1 || ptx::tid() / 32 != 1) return;
+  FAULT_IN_NEXT_LINE;
+  ptx::bar_sync<32>(16);
+}
+
 void divergent(const Global& /*g*/) {
   if (ptx::ctaid_x() != 1 || ptx::tid() / 32 != 1) return;
   if (ptx::laneid() < 5) {
@@ -355,6 +361,8 @@ const Provoked kProvoked[] = {
     Provoked{"transaction_mismatch", Fault::transaction_mismatch, transaction_mismatch, true, 0},
     Provoked{"missing_init_fence", Fault::missing_init_fence, missing_init_fence},
     Provoked{"named_barrier_clash", Fault::named_barrier_clash, named_barrier_clash, true, 32},
+    Provoked{"named_barrier_too_many", Fault::named_barrier_clash, named_barrier_too_many, true,
+             32},
     Provoked{"divergent", Fault::divergent, divergent, false, 37},
     Provoked{"leaked_store", Fault::leaked_async, leaked_store},
     Provoked{"leaked_load", Fault::leaked_async, leaked_load},
