@@ -39,6 +39,10 @@ EXTRA_INCLUDES = {
     r"tests/conformance/.*": [r"(estoc|conformance)/.*\.cuh"],
 }
 
+# Folders of device/estoc, each of which includes only itself and those before it. What it shares with
+# the host comes first; "" are the headers beside the folders.
+DEVICE_LAYERS = ["abi", "ptx", "", "tile", "epilogue", "sm90", "kernels"]
+
 # Headers of other projects, and the only places that may include them.
 THIRD_PARTY = {
     r"fmt/.*": r"(src|emulator|cli|tests|bench|python)/.*",
@@ -109,6 +113,22 @@ def allowed_by(table, path, header):
                for key, values in table.items())
 
 
+def device_layer(header):
+    """The place in DEVICE_LAYERS of "estoc/tile/raster.cuh"; None of a folder that is not there."""
+    inner = header.removeprefix("estoc/").removesuffix(".cuh")
+    folder = inner.split("/")[0] if "/" in inner or inner == "abi" else ""
+    return DEVICE_LAYERS.index(folder) if folder in DEVICE_LAYERS else None
+
+
+def check_device_include(path, header):
+    """Why device code may not include other device code; None when it may."""
+    own = device_layer(path.removeprefix("device/"))
+    other = device_layer(header)
+    if own is None or other is None:
+        return f"a folder of device/estoc that has no place in DEVICE_LAYERS: {path}, {header}"
+    return None if other <= own else f"device/estoc: {path} may not include {header}, a later layer"
+
+
 def check_include(root, path, header, quoted):
     """Why the file at `path` may not include `header`; None when it may."""
     for pattern, owners in THIRD_PARTY.items():
@@ -116,7 +136,9 @@ def check_include(root, path, header, quoted):
             return None if re.fullmatch(owners, path) else f"may not include <{header}>"
     if path.startswith("device/") or header.endswith(".cuh"):
         allowed = allowed_by(EXTRA_INCLUDES, path, header)
-        return None if allowed else f"device code and the host share abi.cuh alone, not {header}"
+        if not allowed:
+            return f"device code and the host share abi.cuh alone, not {header}"
+        return check_device_include(path, header) if path.startswith("device/") else None
     public = header.startswith("estoc/")
     if path.startswith("include/"):
         if public or not quoted and re.fullmatch(r"\w+|std(def|int)\.h", header):

@@ -67,6 +67,10 @@ PLANTED = {
         ("examples/x.cpp", '#include "model/a.h"', "only public headers"),
     "device code includes device code":
         ("device/estoc/x.cuh", "#include <cuda_fp16.h>", "device code"),
+    "a tile knows no kernel":
+        ("device/estoc/tile/x.cuh", "#include <estoc/kernels/a.cuh>", "a later layer"),
+    "an unknown folder of device code":
+        ("device/estoc/helpers/x.cuh", "#include <estoc/abi.cuh>", "no place"),
     "the host includes abi.cuh alone":
         ("src/providers/cuda/x.cpp", "#include <estoc/numeric.cuh>", "device code"),
     "only providers know of kernels":
