@@ -16,8 +16,8 @@ using abi::Sm90GemmParameters;
 
 template <Sm90GemmConfig config, typename E>
 void sm90_kernel(const Sm90GemmParameters parameters, const typename E::Parameters epilogue,
-                 const typename epilogue::TileLayout<config, E>::Maps maps) {
-  sm90_gemm<config>(parameters, epilogue::FusedTile<config, E>{epilogue, maps});
+                 const typename epilogue::MappedFused<E>::Maps maps) {
+  sm90_gemm<config>(parameters, epilogue::MappedFused<E>{epilogue, maps});
 }
 
 /// The configuration with the room that `E` takes.
@@ -88,7 +88,7 @@ inline bool can_map(const Tensor& tensor) {
 template <Sm90GemmConfig config, typename E>
 Outcome run_tile(Case<E> c, unsigned clusters, double tolerance = 0, bool use_maps = true,
                  const emulator::Options& options = {}, bool in_place = false) {
-  using Layout = epilogue::TileLayout<config, E>;
+  using Fused = epilogue::MappedFused<E>;
   const Extents& e = c.e;
   const int columns = config.epilogue.columns;
   const int inner = 128 / abi::type_bytes(config.a);
@@ -117,23 +117,23 @@ Outcome run_tile(Case<E> c, unsigned clusters, double tolerance = 0, bool use_ma
   const int blocks = (e.m + 63) / 64;
   const int tiles = (e.n + config.tile_n - 1) / config.tile_n;
   auto epilogue = c.parameters(tiles, 4 * blocks, 4 * blocks * tiles);
-  typename Layout::Maps maps{};
+  typename Fused::Maps maps{};
   if (in_place) {
     std::memcpy(c.stores[0].words.data(), c.tensors[0].words.data(), c.stores[0].bytes());
     epilogue.tensor[0].at = c.stores[0].at;
   }
   for (int i = 0; i < E::kTensors; ++i) {
     Tensor& tensor = in_place && i == 0 ? c.stores[0] : c.tensors[static_cast<std::size_t>(i)];
-    if (!use_maps || !Layout::matrix(i) || !can_map(tensor)) continue;
+    if (!use_maps || !Fused::matrix(i) || !can_map(tensor)) continue;
     const bool batched = tensor.at.batch_stride != 0;
     epilogue.tensor[i].mapped = batched ? 1 : 2;
-    maps.map[Layout::matrices(i)] = map_of(tensor, e.n, e.m, batched ? e.l : 1, columns, 64);
+    maps.map[Fused::matrices(i)] = map_of(tensor, e.n, e.m, batched ? e.l : 1, columns, 64);
   }
   for (int i = 0; i < E::kStores && i <= abi::kEpilogueMaps; ++i) {
     Tensor& tensor = c.stores[static_cast<std::size_t>(i)];
     if (!use_maps || !can_map(tensor)) continue;
     epilogue.store[i].mapped = 1;
-    (i == 0 ? p.out : maps.map[Layout::kMappedInputs + i - 1]) =
+    (i == 0 ? p.out : maps.map[Fused::kMappedInputs + i - 1]) =
         map_of(tensor, e.n, e.m, e.l, columns, 64);
   }
   const auto size = static_cast<unsigned>(config.cluster_size());

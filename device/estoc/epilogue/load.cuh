@@ -9,17 +9,14 @@
 #include <estoc/ptx/tma.cuh>
 #include <estoc/tile/pipeline.cuh>
 #include <estoc/tile/raster.cuh>
+#include <estoc/tile/store.cuh>
 #include <estoc/tile/swizzle.cuh>
 
 namespace estoc::epilogue {
 
-/// What of an epilogue's inputs and outputs lies where.
-template <abi::Sm90GemmConfig config, typename E>
-struct TileLayout {
-  static constexpr abi::Sm90EpilogueShape kShape = config.epilogue;
-  static constexpr int kColumns = kShape.columns;
-  static constexpr int kBoxElements = 64 * kColumns;
-
+/// A generated epilogue whose matrices are moved by TMA where they have a map.
+template <typename E>
+struct MappedFused {
   __device__ static constexpr bool matrix(int i) { return E::kTensor[i].m && E::kTensor[i].n; }
   /// Inputs before number `i` that are whole matrices.
   __device__ static constexpr int matrices(int i) {
@@ -28,10 +25,31 @@ struct TileLayout {
       count += matrix(j) ? 1 : 0;
     return count;
   }
+
+  static constexpr int kMatrices = matrices(E::kTensors);
+  static constexpr int kMappedInputs =
+      kMatrices < abi::kEpilogueMaps ? kMatrices : abi::kEpilogueMaps;
+  static constexpr int kMappedOutputs =
+      E::kStores - 1 < abi::kEpilogueMaps ? E::kStores - 1 : abi::kEpilogueMaps;
+  using Maps = abi::EpilogueMaps<kMappedInputs + kMappedOutputs>;
+
+  const typename E::Parameters& parameters;
+  const Maps& maps;
+};
+
+/// What of an epilogue's inputs and outputs lies where.
+template <TileShape shape, abi::Sm90EpilogueShape room, typename E>
+struct EpilogueLayout {
+  static constexpr TileShape kShape = shape;
+  static constexpr abi::Sm90EpilogueShape kRoom = room;
+  static constexpr int kColumns = room.columns;
+  using Fused = MappedFused<E>;
+  static constexpr int kBoxElements = 64 * kColumns;
+
   __device__ static constexpr int load_offset(int i) {
     int bytes = 0;
     for (int j = 0; j < i; ++j)
-      bytes += matrix(j) ? kBoxElements * abi::type_bytes(E::kTensor[j].type) : 0;
+      bytes += Fused::matrix(j) ? kBoxElements * abi::type_bytes(E::kTensor[j].type) : 0;
     return bytes;
   }
   __device__ static constexpr int store_offset(int i) {
@@ -44,12 +62,12 @@ struct TileLayout {
   __device__ static constexpr int held_bytes(Type type) { return type == Type::f64 ? 8 : 4; }
   /// Elements of input `i` that a tile needs when it is no matrix.
   __device__ static constexpr int extent(int i) {
-    return E::kTensor[i].n ? config.tile_n : E::kTensor[i].m ? config.consumer_rows() : 1;
+    return E::kTensor[i].n ? shape.columns : E::kTensor[i].m ? shape.rows : 1;
   }
   __device__ static constexpr int value_offset(int i) {
     int bytes = 0;
     for (int j = 0; j < i; ++j) {
-      if (!matrix(j)) bytes += (extent(j) * held_bytes(E::kTensor[j].held) + 15) / 16 * 16;
+      if (!Fused::matrix(j)) bytes += (extent(j) * held_bytes(E::kTensor[j].held) + 15) / 16 * 16;
     }
     return bytes;
   }
@@ -58,53 +76,39 @@ struct TileLayout {
     return (scalar_offset(E::kScalars) + 15) / 16 * 16;
   }
 
-  static constexpr int kMatrices = matrices(E::kTensors);
-  static constexpr int kMappedInputs =
-      kMatrices < abi::kEpilogueMaps ? kMatrices : abi::kEpilogueMaps;
-  static constexpr int kMappedOutputs =
-      E::kStores - 1 < abi::kEpilogueMaps ? E::kStores - 1 : abi::kEpilogueMaps;
-  using Maps = abi::EpilogueMaps<kMappedInputs + kMappedOutputs>;
-
-  static_assert(kShape.load_bytes == load_offset(E::kTensors));
-  static_assert(kShape.store_bytes == store_offset(E::kStores));
-  static_assert(kShape.value_bytes == value_bytes());
-  static_assert(kColumns % 16 == 0 && config.tile_n % kColumns == 0);
+  static_assert(kRoom.load_bytes == load_offset(E::kTensors));
+  static_assert(kRoom.store_bytes == store_offset(E::kStores));
+  static_assert(kRoom.value_bytes == value_bytes());
+  static_assert(kColumns % 16 == 0 && shape.columns % kColumns == 0);
 
   u32 area;  // this consumer's shared memory
 
   __device__ __forceinline__ u32 load(u32 stage, int i) const {
-    return area + stage * kShape.load_bytes + static_cast<u32>(load_offset(i));
+    return area + stage * kRoom.load_bytes + static_cast<u32>(load_offset(i));
   }
   __device__ __forceinline__ u32 store(u32 turn, int i) const {
-    return area + kShape.stores_offset() + turn * kShape.store_bytes +
+    return area + kRoom.stores_offset() + turn * kRoom.store_bytes +
            static_cast<u32>(store_offset(i));
   }
   __device__ __forceinline__ u32 value(int i) const {
-    return area + kShape.values_offset() + static_cast<u32>(value_offset(i));
+    return area + kRoom.values_offset() + static_cast<u32>(value_offset(i));
   }
   __device__ __forceinline__ u32 scalar(int i) const {
-    return area + kShape.values_offset() + static_cast<u32>(scalar_offset(i));
+    return area + kRoom.values_offset() + static_cast<u32>(scalar_offset(i));
   }
   /// Boxes of inputs, all of them a stage.
-  static constexpr int kDepth = kShape.load_depth > 0 ? kShape.load_depth : 1;
+  static constexpr int kDepth = kRoom.load_depth > 0 ? kRoom.load_depth : 1;
   __device__ __forceinline__ Ring<kDepth> boxes() const {
-    return {area + kShape.barriers_offset() + 16};
+    return {area + kRoom.barriers_offset() + 16};
   }
   /// Vectors and scalars of a tile.
-  __device__ __forceinline__ Ring<1> values() const { return {area + kShape.barriers_offset()}; }
+  __device__ __forceinline__ Ring<1> values() const { return {area + kRoom.barriers_offset()}; }
 
   /// By one thread, before fence_mbarrier_init and a barrier.
   __device__ __forceinline__ void init_barriers() const {
-    if constexpr (kShape.value_bytes > 0) values().init(1);
-    if constexpr (kMatrices > 0) boxes().init(1);
+    if constexpr (kRoom.value_bytes > 0) values().init(1);
+    if constexpr (Fused::kMatrices > 0) boxes().init(1);
   }
-};
-
-/// Everything that a kernel hands its epilogue.
-template <abi::Sm90GemmConfig config, typename E>
-struct FusedTile {
-  const typename E::Parameters& parameters;
-  const typename TileLayout<config, E>::Maps& maps;
 };
 
 /// The elements of a box, `count` at a time by `threads` threads: each(row, column).
@@ -116,22 +120,22 @@ __device__ __forceinline__ void over_box(u32 thread, const Each& each) {
 }
 
 /// One warp that brings the inputs of one consumer's tiles.
-template <abi::Sm90GemmConfig config, typename E>
+template <typename Layout, typename E>
 class TileLoader {
  public:
-  using Layout = TileLayout<config, E>;
+  using Fused = MappedFused<E>;
 
-  __device__ __forceinline__ TileLoader(const FusedTile<config, E>& fused, u32 area, i32 m, i32 n)
+  __device__ __forceinline__ TileLoader(const Fused& fused, u32 area, i32 m, i32 n)
       : p_(fused.parameters), maps_(fused.maps), layout_{area}, rows_(m), columns_(n) {}
 
   /// The inputs of a tile whose rows, those of this consumer, begin at at.m.
   __device__ __forceinline__ void load(const Tile& at) {
-    if constexpr (Layout::kShape.value_bytes > 0) load_values(at);
-    if constexpr (Layout::kMatrices > 0) {
+    if constexpr (Layout::kRoom.value_bytes > 0) load_values(at);
+    if constexpr (Fused::kMatrices > 0) {
 #pragma unroll 1
-      for (i32 row = 0; row < config.consumer_rows(); row += 64) {
+      for (i32 row = 0; row < Layout::kShape.rows; row += 64) {
 #pragma unroll 1
-        for (i32 column = 0; column < config.tile_n; column += Layout::kColumns)
+        for (i32 column = 0; column < Layout::kShape.columns; column += Layout::kColumns)
           load_boxes({at.l, at.m + row, at.n + column});
       }
     }
@@ -145,7 +149,7 @@ class TileLoader {
   __device__ __forceinline__ void load_values(const Tile& at) {
     layout_.values().wait_empty(turn_);
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
-      if constexpr (!Layout::matrix(i.value)) load_vector<i.value>(at);
+      if constexpr (!Fused::matrix(i.value)) load_vector<i.value>(at);
     });
     repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
       if (lane() == 0) put(layout_.scalar(i.value), load_scalar<E, i.value>(p_));
@@ -190,7 +194,7 @@ class TileLoader {
     const u32 barrier = ring.full(box_.stage);
     ring.wait_empty(box_);
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
-      if constexpr (Layout::matrix(i.value)) load_box<i.value>(at, barrier);
+      if constexpr (Fused::matrix(i.value)) load_box<i.value>(at, barrier);
     });
     ptx::bar_warp_sync();
     if (lane() == 0) ptx::mbarrier_arrive(barrier);
@@ -200,7 +204,7 @@ class TileLoader {
   template <int i>
   __device__ __forceinline__ void load_box(const Tile& at, u32 barrier) const {
     constexpr Type kType = E::kTensor[i].type;
-    constexpr int kMap = Layout::matrices(i);
+    constexpr int kMap = Fused::matrices(i);
     constexpr u32 kBytes = abi::type_bytes(kType);
     const abi::EpilogueOperand& from = p_.tensor[i];
     const u32 box = layout_.load(box_.stage, i);
@@ -224,7 +228,7 @@ class TileLoader {
   }
 
   const typename E::Parameters& p_;
-  const typename Layout::Maps& maps_;
+  const typename Fused::Maps& maps_;
   Layout layout_;
   i32 rows_;
   i32 columns_;

@@ -38,16 +38,16 @@ struct RowSums<E, 0> {};
 
 /// Passes the tiles of one consumer warpgroup through an epilogue. A thread has pairs of neighbours
 /// in two rows; 16 columns make four pairs: pair q is in columns 8 * (q / 2) and on, row q % 2.
-template <abi::Sm90GemmConfig config, typename E>
+template <typename Layout, typename E>
 class TileEpilogue {
  public:
-  using Layout = TileLayout<config, E>;
+  using Fused = MappedFused<E>;
   using Accumulator = typename E::Accumulator;
   static constexpr int kColumns = Layout::kColumns;
+  static constexpr int kWidth = Layout::kShape.columns;
 
-  __device__ __forceinline__ TileEpilogue(const abi::TensorMap& out,
-                                          const FusedTile<config, E>& fused, u32 area, u32 barrier,
-                                          u32 thread, i32 m, i32 n)
+  __device__ __forceinline__ TileEpilogue(const abi::TensorMap& out, const Fused& fused, u32 area,
+                                          u32 barrier, u32 thread, i32 m, i32 n)
       : out_(out),
         p_(fused.parameters),
         maps_(fused.maps),
@@ -59,21 +59,21 @@ class TileEpilogue {
 
   /// `acc` are blocks of 64 rows from at.m on.
   template <int blocks>
-  __device__ __forceinline__ void store(const Accumulator (&acc)[blocks][config.tile_n / 2],
+  __device__ __forceinline__ void store(const Accumulator (&acc)[blocks][kWidth / 2],
                                         const Tile& at) {
-    if constexpr (Layout::kShape.value_bytes > 0) layout_.values().wait_full(value_turn_);
+    if constexpr (Layout::kRoom.value_bytes > 0) layout_.values().wait_full(value_turn_);
     ScalarValues<E> scalars;
     repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
       of<i.value>(scalars) = take<Held<E::kScalar[i.value].held>>(layout_.scalar(i.value));
     });
     // Reductions pass over what lies outside: at the edge in a loop, elsewhere nobody asks.
-    constexpr bool kRolled = Layout::kShape.rolled;
-    if (E::kReductions == 0 || (at.m + 64 * blocks <= rows_ && at.n + config.tile_n <= columns_)) {
+    constexpr bool kRolled = Layout::kRoom.rolled;
+    if (E::kReductions == 0 || (at.m + 64 * blocks <= rows_ && at.n + kWidth <= columns_)) {
       evaluate_tile<true, kRolled>(acc, at, scalars);
     } else {
       evaluate_tile<false, true>(acc, at, scalars);
     }
-    if constexpr (Layout::kShape.value_bytes > 0) {
+    if constexpr (Layout::kRoom.value_bytes > 0) {
       // Everyone has passed the last barrier of the last box.
       if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));
       value_turn_.advance();
@@ -88,9 +88,9 @@ class TileEpilogue {
  private:
   /// `whole`: all of it is in the output, or there are no reductions. `rolled`: in a loop.
   template <bool whole, bool rolled, int blocks>
-  __device__ __forceinline__ void evaluate_tile(const Accumulator (&acc)[blocks][config.tile_n / 2],
+  __device__ __forceinline__ void evaluate_tile(const Accumulator (&acc)[blocks][kWidth / 2],
                                                 const Tile& at, const ScalarValues<E>& scalars) {
-    constexpr int kSteps = config.tile_n / 16;
+    constexpr int kSteps = kWidth / 16;
     RowPair<E> rows;
     RowSums<E> sums;
 #pragma unroll(rolled ? 1 : blocks* kSteps)
@@ -104,7 +104,7 @@ class TileEpilogue {
       pick<rolled>(eight, acc, block, column);
       evaluate<whole>(eight, column, rows_at, scalars, rows, sums);
       if ((column + 16) % kColumns == 0) end_box({at.l, rows_at.m, at.n + column + 16 - kColumns});
-      if (column + 16 == config.tile_n) end_rows(sums, rows_at);
+      if (column + 16 == kWidth) end_rows(sums, rows_at);
     }
   }
 
@@ -199,12 +199,12 @@ class TileEpilogue {
   /// is known at run time only, and registers have no index.
   template <bool rolled, int blocks>
   __device__ __forceinline__ static void pick(Accumulator (&eight)[8],
-                                              const Accumulator (&acc)[blocks][config.tile_n / 2],
+                                              const Accumulator (&acc)[blocks][kWidth / 2],
                                               int block, int column) {
     if constexpr (rolled) {
-      repeat<blocks * config.tile_n / 16>([&](auto step) __attribute__((always_inline)) {
-        constexpr int kBlock = step.value / (config.tile_n / 16);
-        constexpr int kFirst = step.value % (config.tile_n / 16) * 8;
+      repeat<blocks * kWidth / 16>([&](auto step) __attribute__((always_inline)) {
+        constexpr int kBlock = step.value / (kWidth / 16);
+        constexpr int kFirst = step.value % (kWidth / 16) * 8;
         if (block != kBlock || column != 2 * kFirst) return;
 #pragma unroll
         for (int x = 0; x < 8; ++x)
@@ -219,8 +219,8 @@ class TileEpilogue {
 
   /// Inputs are there, and outputs may be written.
   __device__ __forceinline__ void begin_box() {
-    if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);
-    if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();
+    if constexpr (Fused::kMatrices > 0) layout_.boxes().wait_full(box_);
+    if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kRoom.store_depth - 1>();
     ptx::bar_sync<128>(barrier_);
   }
 
@@ -229,11 +229,11 @@ class TileEpilogue {
     ptx::fence_proxy_async();
     ptx::bar_sync<128>(barrier_);
     send(at);
-    if constexpr (Layout::kMatrices > 0) {
+    if constexpr (Fused::kMatrices > 0) {
       if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));
       box_.advance();
     }
-    if constexpr (Layout::kShape.store_depth == 2) store_turn_ ^= 1;
+    if constexpr (Layout::kRoom.store_depth == 2) store_turn_ ^= 1;
   }
 
   __device__ __forceinline__ void begin_rows(RowPair<E>& rows, RowSums<E>& sums, int block) const {
@@ -399,7 +399,7 @@ class TileEpilogue {
       const u32 box = layout_.store(store_turn_, i.value);
       if constexpr (i.value <= abi::kEpilogueMaps) {
         const abi::TensorMap& map =
-            i.value == 0 ? out_ : maps_.map[Layout::kMappedInputs + i.value - 1];
+            i.value == 0 ? out_ : maps_.map[Fused::kMappedInputs + i.value - 1];
         if (p_.store[i.value].mapped != 0) {
           if (thread_ == 0) {
             ptx::cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});
@@ -447,8 +447,8 @@ class TileEpilogue {
   }
 
   __device__ __forceinline__ void end_rows(const RowSums<E>& sums, const Tile& at) const {
-    const i32 tile_n = at.n / config.tile_n;
-    const i32 tiles_n = (columns_ + config.tile_n - 1) / config.tile_n;
+    const i32 tile_n = at.n / kWidth;
+    const i32 tiles_n = (columns_ + kWidth - 1) / kWidth;
     repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
       constexpr ReducedSpec kSpec = E::kReduced[i.value];
       const abi::EpiloguePartials& to = p_.partial[i.value];
@@ -474,7 +474,7 @@ class TileEpilogue {
 
   const abi::TensorMap& out_;
   const typename E::Parameters& p_;
-  const typename Layout::Maps& maps_;
+  const typename Fused::Maps& maps_;
   Layout layout_;
   u32 barrier_;  // the warpgroup's
   u32 thread_;

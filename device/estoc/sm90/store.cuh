@@ -5,7 +5,20 @@
 #include <estoc/sm90/cta.cuh>
 #include <estoc/tile/store.cuh>
 
+namespace estoc::epilogue {
+
+template <abi::Sm90GemmConfig config, typename E>
+using FusedTile = MappedFused<E>;
+template <abi::Sm90GemmConfig config, typename E>
+using TileLayout = MappedFused<E>;
+
+}  // namespace estoc::epilogue
+
 namespace estoc::sm90 {
+
+template <Sm90GemmConfig config>
+inline constexpr TileShape kTileShape{config.consumer_rows(), config.tile_n,
+                                      config.store_columns()};
 
 /// Without an epilogue, through shared memory by TMA.
 template <Sm90GemmConfig config>
@@ -15,7 +28,7 @@ struct TmaStore {
 
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& /*none*/,
                                             u32 staging, u32 barrier, u32 thread) {
-    return TmaTileStore<config>(p.out, staging, barrier, thread);
+    return TmaTileStore<kTileShape<config>, config.out>(p.out, staging, barrier, thread);
   }
 };
 
@@ -27,26 +40,27 @@ struct DirectStore {
 
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& /*none*/,
                                             u32 /*staging*/, u32 /*barrier*/, u32 thread) {
-    return DirectTileStore<config>(p.out_raw, p.m, p.n, thread);
+    return DirectTileStore<kTileShape<config>, config.out>(p.out_raw, p.m, p.n, thread);
   }
 };
 
 /// Through an epilogue, whose inputs a warp of the producer brings.
 template <Sm90GemmConfig config, typename E>
 struct FusedStore {
-  using Epilogue = epilogue::FusedTile<config, E>;
+  using Epilogue = epilogue::MappedFused<E>;
+  using Layout = epilogue::EpilogueLayout<kTileShape<config>, config.epilogue, E>;
   static constexpr bool kLoads = config.epilogue.loads();
 
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& fused,
                                             u32 staging, u32 barrier, u32 thread) {
-    return epilogue::TileEpilogue<config, E>(p.out, fused, staging, barrier, thread, p.m, p.n);
+    return epilogue::TileEpilogue<Layout, E>(p.out, fused, staging, barrier, thread, p.m, p.n);
   }
   __device__ __forceinline__ static auto loader(const Sm90GemmParameters& p, const Epilogue& fused,
                                                 u32 staging) {
-    return epilogue::TileLoader<config, E>(fused, staging, p.m, p.n);
+    return epilogue::TileLoader<Layout, E>(fused, staging, p.m, p.n);
   }
   __device__ __forceinline__ static void init_barriers(u32 staging) {
-    epilogue::TileLayout<config, E>{staging}.init_barriers();
+    Layout{staging}.init_barriers();
   }
 };
 
@@ -56,7 +70,7 @@ struct StoreOf {
   using type = Either<config.tma_store, TmaStore<config>, DirectStore<config>>;
 };
 template <Sm90GemmConfig config, typename E>
-struct StoreOf<config, epilogue::FusedTile<config, E>> {
+struct StoreOf<config, epilogue::MappedFused<E>> {
   using type = FusedStore<config, E>;
 };
 

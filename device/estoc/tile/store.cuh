@@ -13,6 +13,13 @@
 
 namespace estoc {
 
+/// The part of a tile that one warpgroup stores: blocks of 64 rows.
+struct TileShape {
+  int rows;
+  int columns;
+  int box_columns;  ///< of the boxes of 64 rows in which it leaves
+};
+
 /// A thread's place in its warpgroup's 64 x N accumulators: rows `row` and row + 8, columns 8 * j +
 /// `column` and the next.
 struct FragmentPlace {
@@ -40,12 +47,12 @@ __device__ __forceinline__ u32 pack(Value low, Value high) {
 }  // namespace detail
 
 /// Stores 64 x N tiles of one warpgroup by TMA, a box of 64 rows at a time, from two buffers.
-template <abi::Sm90GemmConfig config>
+template <TileShape shape, Type type>
 class TmaTileStore {
  public:
-  static constexpr int kColumns = config.store_columns();
-  static constexpr int kRowBytes = config.store_row_bytes();
-  static constexpr int kBytes = abi::type_bytes(config.out);
+  static constexpr int kColumns = shape.box_columns;
+  static constexpr int kBytes = abi::type_bytes(type);
+  static constexpr int kRowBytes = kColumns * kBytes;
 
   /// `buffers` is this warpgroup's staging memory, `barrier` its named barrier, `thread` the number
   /// in the warpgroup.
@@ -55,7 +62,7 @@ class TmaTileStore {
 
   /// `acc` are blocks of 64 rows from at.m on.
   template <typename Value, int blocks>
-  __device__ __forceinline__ void store(const Value (&acc)[blocks][config.tile_n / 2],
+  __device__ __forceinline__ void store(const Value (&acc)[blocks][shape.columns / 2],
                                         const Tile& at) {
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
@@ -69,11 +76,11 @@ class TmaTileStore {
 
  private:
   template <typename Value>
-  __device__ __forceinline__ void store_block(const Value (&acc)[config.tile_n / 2],
+  __device__ __forceinline__ void store_block(const Value (&acc)[shape.columns / 2],
                                               const Tile& at) {
 #pragma unroll
-    for (int first = 0; first < config.tile_n; first += kColumns) {
-      const u32 buffer = buffers_ + turn_ * config.store_bytes();
+    for (int first = 0; first < shape.columns; first += kColumns) {
+      const u32 buffer = buffers_ + turn_ * 64 * kRowBytes;
       turn_ ^= 1;
       if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();
       ptx::bar_sync<128>(barrier_);
@@ -88,7 +95,7 @@ class TmaTileStore {
   }
 
   template <typename Value>
-  __device__ __forceinline__ void fill(const Value (&acc)[config.tile_n / 2], int first,
+  __device__ __forceinline__ void fill(const Value (&acc)[shape.columns / 2], int first,
                                        u32 buffer) const {
     const FragmentPlace place = FragmentPlace::of(thread_);
     auto value = [&](int j, int h, int e) __attribute__((always_inline)) {
@@ -104,7 +111,7 @@ class TmaTileStore {
 #pragma unroll
         for (int q = 0; q < 4; ++q) {
           words.word[q] =
-              detail::pack<config.out>(value(j + q / 2, q % 2, 0), value(j + q / 2, q % 2, 1));
+              detail::pack<type>(value(j + q / 2, q % 2, 0), value(j + q / 2, q % 2, 1));
         }
         const u32 byte = (8 * static_cast<u32>(j) - static_cast<u32>(first) + lane / 16 * 8) * 2;
         ptx::stmatrix<4>(buffer + swizzled<kRowBytes>(row, byte), words);
@@ -118,10 +125,10 @@ class TmaTileStore {
                            static_cast<u32>(kBytes);
           const u32 address = buffer + swizzled<kRowBytes>(place.row + 8 * h, byte);
           if constexpr (kBytes == 4) {
-            ptx::st_shared<2>(address, Words<2>{encode<config.out>(value(j, h, 0)),
-                                                encode<config.out>(value(j, h, 1))});
+            ptx::st_shared<2>(address,
+                              Words<2>{encode<type>(value(j, h, 0)), encode<type>(value(j, h, 1))});
           } else {
-            ptx::st_shared_u16(address, detail::pack<config.out>(value(j, h, 0), value(j, h, 1)));
+            ptx::st_shared_u16(address, detail::pack<type>(value(j, h, 0), value(j, h, 1)));
           }
         }
       }
@@ -136,7 +143,7 @@ class TmaTileStore {
 };
 
 /// Stores element by element: any strides and alignment.
-template <abi::Sm90GemmConfig config>
+template <TileShape shape, Type type>
 class DirectTileStore {
  public:
   __device__ __forceinline__ DirectTileStore(const abi::Matrix& out, i32 m, i32 n, u32 thread)
@@ -144,7 +151,7 @@ class DirectTileStore {
 
   /// `acc` are blocks of 64 rows from at.m on.
   template <typename Value, int blocks>
-  __device__ __forceinline__ void store(const Value (&acc)[blocks][config.tile_n / 2],
+  __device__ __forceinline__ void store(const Value (&acc)[blocks][shape.columns / 2],
                                         const Tile& at) const {
     const FragmentPlace place = FragmentPlace::of(thread_);
 #pragma unroll
@@ -153,15 +160,15 @@ class DirectTileStore {
       if (m >= m_) continue;
       const u64 row =
           out_.address + static_cast<u64>((at.l * out_.batch_stride + m * out_.row_stride) *
-                                          abi::type_bytes(config.out));
+                                          abi::type_bytes(type));
 #pragma unroll
-      for (int j = 0; j < config.tile_n / 8; ++j) {
+      for (int j = 0; j < shape.columns / 8; ++j) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const i32 n = at.n + 8 * j + static_cast<i32>(place.column) + e;
           if (n >= n_) continue;
-          store_element<config.out>(
-              row + static_cast<u64>(n * out_.column_stride * abi::type_bytes(config.out)),
+          store_element<type>(
+              row + static_cast<u64>(n * out_.column_stride * abi::type_bytes(type)),
               ptx::acc_value(acc[h / 2][4 * j + 2 * (h % 2) + e]));
         }
       }

@@ -47,7 +47,7 @@ FAULTS = (
             "boxes().init(1);",
             "boxes().init(2);"),
     Planted("boxes of outputs lie on those of inputs", LOAD, "tile", (RACE, WRONG),
-            "area + kShape.stores_offset() + turn",
+            "area + kRoom.stores_offset() + turn",
             "area + turn"),
     Planted("box is read past the matrix", LOAD, "tile_unmapped", (OUT,),
             "place.m < rows_ && place.n < columns_;",
@@ -57,22 +57,22 @@ FAULTS = (
             "first + x <= extent + 8 ? load_one"),
     # epilogue/tile.cuh
     Planted("inputs are read before they are there", TILE, "tile", (RACE, UNSET),
-            "    if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);\n",
+            "    if constexpr (Fused::kMatrices > 0) layout_.boxes().wait_full(box_);\n",
             ""),
     Planted("wrong phase of the inputs", TILE, "tile", (RACE, UNSET, DEADLOCK),
             "layout_.boxes().wait_full(box_);",
             "layout_.boxes().wait_full({box_.stage, box_.phase ^ 1});"),
     Planted("inputs are awaited after the barrier by one thread", TILE, "tile", (RACE, UNSET),
-            "    if constexpr (Layout::kMatrices > 0) layout_.boxes().wait_full(box_);\n"
+            "    if constexpr (Fused::kMatrices > 0) layout_.boxes().wait_full(box_);\n"
             "    if (thread_ == 0) "
-            "ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();\n"
+            "ptx::cp_async_bulk_wait_group_read<Layout::kRoom.store_depth - 1>();\n"
             "    ptx::bar_sync<128>(barrier_);\n",
             "    if (thread_ == 0) "
-            "ptx::cp_async_bulk_wait_group_read<Layout::kShape.store_depth - 1>();\n"
+            "ptx::cp_async_bulk_wait_group_read<Layout::kRoom.store_depth - 1>();\n"
             "    ptx::bar_sync<128>(barrier_);\n"
             "    if (thread_ == 0) layout_.boxes().wait_full(box_);\n"),
     Planted("vectors are read before they are there", TILE, "tile_aux", (RACE, UNSET),
-            "    if constexpr (Layout::kShape.value_bytes > 0) "
+            "    if constexpr (Layout::kRoom.value_bytes > 0) "
             "layout_.values().wait_full(value_turn_);\n",
             ""),
     Planted("phase of the vectors is not flipped", TILE, "tile_aux", (RACE, DEADLOCK, ARRIVALS),
@@ -83,10 +83,10 @@ FAULTS = (
             ""),
     Planted("box is released before it is read", TILE, "tile", (RACE,),
             "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);\n"
-            "    if constexpr (Layout::kMatrices > 0) {\n"
+            "    if constexpr (Fused::kMatrices > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));\n"
             "      box_.advance();\n    }\n",
-            "    if constexpr (Layout::kMatrices > 0) {\n"
+            "    if constexpr (Fused::kMatrices > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));\n"
             "      box_.advance();\n    }\n    ptx::fence_proxy_async();\n"
             "    ptx::bar_sync<128>(barrier_);\n    send(at);\n"),
@@ -103,13 +103,13 @@ FAULTS = (
             "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);",
             "    ptx::fence_proxy_async();\n    send(at);"),
     Planted("one store too few awaited", TILE, "tile", (RACE,),
-            "wait_group_read<Layout::kShape.store_depth - 1>",
-            "wait_group_read<Layout::kShape.store_depth>"),
+            "wait_group_read<Layout::kRoom.store_depth - 1>",
+            "wait_group_read<Layout::kRoom.store_depth>"),
     Planted("one buffer for two stores", TILE, "tile", (RACE,),
-            "if constexpr (Layout::kShape.store_depth == 2) store_turn_ ^= 1;",
+            "if constexpr (Layout::kRoom.store_depth == 2) store_turn_ ^= 1;",
             ""),
     Planted("second output over the first", TILE, "tile_aux", (RACE, WRONG),
-            "i.value == 0 ? out_ : maps_.map[Layout::kMappedInputs + i.value - 1];",
+            "i.value == 0 ? out_ : maps_.map[Fused::kMappedInputs + i.value - 1];",
             "out_;"),
     Planted("outputs are not committed", TILE, "tile", (RACE, LEFT),
             "    if (thread_ == 0) ptx::cp_async_bulk_commit_group();\n",
@@ -133,7 +133,7 @@ FAULTS = (
             "whole || column + q / 2 * 8 + e < left};",
             "true};"),
     Planted("the edge of columns counts as whole", TILE, "tile_mixed", (WRONG,),
-            " && at.n + config.tile_n <= columns_)",
+            " && at.n + kWidth <= columns_)",
             ")"),
     Planted("the edge of rows counts as whole", TILE, "tile_mixed", (WRONG,),
             "(at.m + 64 * blocks <= rows_ && at.n",

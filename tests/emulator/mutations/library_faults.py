@@ -163,7 +163,7 @@ FAULTS = (
     Planted("vectors are released before they are read", TILE, "tile_aux", (RACE, DEADLOCK),
             "layout_.values().wait_full(value_turn_);\n",
             "layout_.values().wait_full(value_turn_);\n"
-            "    if constexpr (Layout::kShape.value_bytes > 0) {\n"
+            "    if constexpr (Layout::kRoom.value_bytes > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));\n    }\n"),
     Planted("second row of a column 32 bytes on", TILE, "lib_f64_column", (WRONG,),
             "from + 8 * Layout::held_bytes(kSpec.held)", "from + 32"),
@@ -173,14 +173,14 @@ FAULTS = (
             "m < rows_ && at.n < columns_) {\n            leave_part<E, i.value>(to, tile_n",
             "m < rows_) {\n            leave_part<E, i.value>(to, tile_n"),
     Planted("parts of all by whole tiles of a row", TILE, "tile_mixed", (RACE, UNSET),
-            "(columns_ + config.tile_n - 1) / config.tile_n;\n    repeat",
-            "columns_ / config.tile_n;\n    repeat"),
+            "(columns_ + kWidth - 1) / kWidth;\n    repeat",
+            "columns_ / kWidth;\n    repeat"),
     Planted("bytes of an input's rows beyond M are not expected", LOAD, "tile", (COUNT,),
             "Layout::kBoxElements * kBytes);\n        ptx::cp_async",
             "(at.m + 64 > rows_ ? rows_ - at.m : 64) * Layout::kColumns * kBytes);\n"
             "        ptx::cp_async"),
     Planted("barriers of boxes lie on those of vectors", LOAD, "tile", (MISUSE,),
-            "area + kShape.barriers_offset() + 16", "area + kShape.barriers_offset() + 8"),
+            "area + kRoom.barriers_offset() + 16", "area + kRoom.barriers_offset() + 8"),
     Planted("stores at the barrier of a turn", SM90_SKELETON, "tile", (CLASH,),
             "cta.shared.staging(consumer), 3 + consumer, thread",
             "cta.shared.staging(consumer), 2, thread"),
