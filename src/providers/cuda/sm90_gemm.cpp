@@ -129,13 +129,13 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters) {
 }
 )";
 constexpr std::string_view kFusedEntry =
-    R"(using FusedMaps = estoc::epilogue::TileLayout<kConfig, Epilogue>::Maps;
+    R"(using FusedMaps = estoc::epilogue::MappedFused<Epilogue>::Maps;
 extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
 estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
              const __grid_constant__ Epilogue::Parameters epilogue,
              const __grid_constant__ FusedMaps maps) {
   estoc::sm90_gemm<kConfig>(parameters,
-                            estoc::epilogue::FusedTile<kConfig, Epilogue>{epilogue, maps});
+                            estoc::epilogue::MappedFused<Epilogue>{epilogue, maps});
 }
 )";
 
