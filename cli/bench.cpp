@@ -32,7 +32,7 @@ constexpr const char* kFooter =
     "Examples:\n"
     "  estoc bench 'gemm m=1024 n=1024 k=1024 a=f32'\n"
     "  estoc bench 'gemm m={1,16,512} n=512 k=512 a=bf16' --top 5 --rounds 50\n"
-    "  estoc bench @problems.txt --against cublaslt --out figures.json --resume figures.state\n"
+    "  estoc bench @problems.txt --against cublaslt --out figures.jsonl --resume figures.state\n"
     "  estoc bench @problems.txt --csv times.csv --plot ratios.svg --threads 1\n"
     "  estoc bench @problems.txt --against cublaslt --table h200.jsonl\n"
     "  estoc bench --report bench/results --roofline roofline.svg";
@@ -74,8 +74,19 @@ std::string json_text(const std::vector<BenchRecord>& records) {
   return dump(json);
 }
 
+/// A line for each record.
+std::string json_lines(const std::vector<BenchRecord>& records) {
+  std::string lines;
+  for (const BenchRecord& record : records)
+    lines += dump_line(to_json(record)) + '\n';
+  return lines;
+}
+
 void save_records(const BenchOptions& options, const std::vector<BenchRecord>& records) {
-  if (!options.out.empty()) save("--out", options.out, json_text(records));
+  if (!options.out.empty()) {
+    const bool lines = options.out.ends_with(".jsonl");
+    save("--out", options.out, lines ? json_lines(records) : json_text(records));
+  }
   if (!options.csv.empty()) save("--csv", options.csv, csv_text(records));
 }
 
@@ -238,7 +249,9 @@ void add_measuring_options(CLI::App& command, BenchOptions& options) {
 
 void add_result_options(CLI::App& command, BenchOptions& options) {
   add_json_option(command, options.json);
-  command.add_option("--out", options.out, "also write the figures to FILE, as JSON")
+  command
+      .add_option("--out", options.out,
+                  "also write the figures to FILE, as JSON; a line each to FILE.jsonl")
       ->type_name("FILE");
   command.add_option("--csv", options.csv, "also write them to FILE, as CSV")->type_name("FILE");
   command

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -21,11 +22,12 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHint = "--report takes a folder with files that 'estoc bench --out' wrote";
 
-std::vector<fs::path> json_files(const std::string& folder) {
+std::vector<fs::path> result_files(const std::string& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".json") files.push_back(it->path());
+    const fs::path extension = it->path().extension();
+    if (extension == ".json" || extension == ".jsonl") files.push_back(it->path());
   }
   if (error) {
     throw Failure(Exit::file, fmt::format("{}: cannot be read: {}", folder, error.message()),
@@ -35,15 +37,30 @@ std::vector<fs::path> json_files(const std::string& folder) {
   return files;
 }
 
-Json parse_file(const fs::path& path) {
-  std::ifstream file(path);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file) throw Failure(Exit::file, path.string() + ": cannot be read");
+Json parse(const fs::path& path, const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) {
     throw Failure(Exit::file, path.string() + ": expected JSON, got something else", kHint);
   }
   return json;
+}
+
+/// The results in a file: an array, or lines of objects. Those of other benchmarks are left out.
+Json results_in(const fs::path& path) {
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  if (!file) throw Failure(Exit::file, path.string() + ": cannot be read");
+  if (path.extension() == ".json") {
+    Json json = parse(path, text);
+    return json.is_object() && json.contains("benchmarks") ? Json::array() : json;
+  }
+  Json results = Json::array();
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    Json result = parse(path, line);
+    if (!result.is_object() || result.contains("kernels")) results.push_back(std::move(result));
+  }
+  return results;
 }
 
 /// What figures must have in common to stand in one table.
@@ -155,9 +172,8 @@ std::string head_of(const Table& table, const std::string& against) {
 
 std::vector<BenchRecord> read_results(const std::string& folder) {
   std::vector<BenchRecord> records;
-  for (const fs::path& path : json_files(folder)) {
-    const Json json = parse_file(path);
-    if (json.is_object() && json.contains("benchmarks")) continue;
+  for (const fs::path& path : result_files(folder)) {
+    const Json json = results_in(path);
     try {
       if (!json.is_array()) throw std::runtime_error("no array");
       for (const Json& entry : json)

@@ -8,9 +8,9 @@
 
 namespace estoc::cli {
 
-/// The records of every .json file in the folder, by file name; of several of one problem on one
-/// device in one mode the last counts. Google Benchmark's files are passed over. Throws
-/// Failure{file}.
+/// The records of every .json and .jsonl file in the folder, by file name; of several of one
+/// problem on one device in one mode the last counts. What other benchmarks write is passed over:
+/// Google Benchmark's files, and lines without `kernels`. Throws Failure{file}.
 std::vector<BenchRecord> read_results(const std::string& folder);
 
 /// The text of a problem without what has its default anyway.

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the style: shellcheck, clang-format on every C++ file, clang-tidy on the changed ones.
+# Checks the style: subjects of commits, shellcheck, clang-format on every C++ file, clang-tidy on the
+# changed ones.
 # Usage: lint.sh [--all | --since COMMIT] [--seconds N]
 #   --all            clang-tidy on every file
 #   --since COMMIT   on what changed since COMMIT; by default since this branch left origin/main,
@@ -93,6 +94,21 @@ tidy() {
     return 1
   fi
 }
+
+# Fails when a commit's subject has more than 72 characters; commits up to $subjects_since may have.
+subjects_since=53c3049e
+subjects() {
+  local long
+  git rev-parse --quiet --verify "$subjects_since^{commit}" >/dev/null || return 0
+  long=$(git log --no-merges --format='%h %s' "$subjects_since..HEAD" | grep -E '^[^ ]+ .{73}' || true)
+  if [[ -n $long ]]; then
+    printf 'lint: a subject has more than 72 characters: %s\n' "$long" >&2
+    return 1
+  fi
+}
+
+echo "subjects of commits"
+subjects
 
 echo "shellcheck"
 files '*.sh' .ci/run | xargs -r shellcheck

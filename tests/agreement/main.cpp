@@ -1,7 +1,6 @@
 // Records what the emulator makes of kernels and problems, and compares a card with it.
 #include <fmt/core.h>
 
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -13,7 +12,6 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
-#include <thread>
 
 #include "core/hash.h"
 #include "emulator/run.h"
@@ -21,29 +19,13 @@
 #include "estoc/compile_all.hpp"
 #include "plan.h"
 #include "support/isolated.h"
+#include "support/program.h"
 
 namespace {
 
 using namespace estoc;
 using namespace estoc::agreement;
-using estoc::testing_support::IsolatedRun;
-using estoc::testing_support::Isolation;
-using estoc::testing_support::Job;
-using estoc::testing_support::run_isolated;
-
-constexpr const char* kUsage =
-    "usage: estoc_agreement_test --record FILE | --compare FILE [OPTION]...\n"
-    "  --record FILE     run everything on the emulator, and write what came out\n"
-    "  --compare FILE    run the same on the card, and compare; 3: there is no card\n"
-    "  --limit N         of the plan, N entries spread over all kinds (default: all)\n"
-    "  --per-class N     kernels of each class (default: 56)\n"
-    "  --seed N          of kernels, problems and data (default: 1)\n"
-    "  --threads N       host threads (default: one for each core)\n"
-    "  --seconds N       that the card may take for a problem (default: 60)\n"
-    "  --report FILE     write the summary as JSON\n"
-    "  --rehearse        the emulator, in another order of events, takes the card's place\n"
-    "  --plant N         a wrong bit there, in the output of entry N\n"
-    "exit status: 0 all is well, 1 not, 2 bad usage, 3 no card\n";
+using namespace estoc::testing_support;
 
 struct Settings {
   std::string record;
@@ -52,7 +34,7 @@ struct Settings {
   std::size_t limit = 0;
   std::size_t per_class = 56;
   std::uint64_t seed = 1;
-  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int threads = all_threads();
   int seconds = 60;
   bool rehearse = false;
   std::optional<std::size_t> planted;
@@ -140,31 +122,9 @@ std::string compare_numbers(const Entry& entry, const Data& data, const std::vec
                      agreement.worst);
 }
 
-template <typename Action>
-void in_parallel(std::size_t count, int threads, const Action& action) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::thread> workers;
-  for (int i = 0; i < threads; ++i) {
-    workers.emplace_back([&] {
-      for (std::size_t at = next++; at < count; at = next++)
-        action(at);
-    });
-  }
-  for (std::thread& worker : workers)
-    worker.join();
-}
-
-std::vector<Entry> limited(std::vector<Entry> all, std::size_t limit) {
-  if (limit == 0 || limit >= all.size()) return all;
-  std::vector<Entry> some;
-  for (std::size_t i = 0; i < limit; ++i)
-    some.push_back(all[i * all.size() / limit]);
-  return some;
-}
-
 int record(const Settings& settings) {
   std::vector<Entry> entries =
-      limited(make_plan(settings.seed, settings.per_class), settings.limit);
+      thinned(make_plan(settings.seed, settings.per_class), settings.limit);
   std::mutex mutex;
   std::size_t failed = 0;
   in_parallel(entries.size(), settings.threads, [&](std::size_t i) {
@@ -193,14 +153,14 @@ int record(const Settings& settings) {
 class Comparison {
  public:
   explicit Comparison(const Settings& settings)
-      : settings_(settings), entries_(limited(load(settings.compare), settings.limit)) {}
+      : settings_(settings), entries_(thinned(load(settings.compare), settings.limit)) {}
 
   int run() {
     const auto start = std::chrono::steady_clock::now();
     IsolatedRun card = run_isolated(0, isolation([this] { return job(); }));
     if (card.device.empty()) {
       fmt::print("not compared: {}\n", card.problem);
-      return 3;
+      return kNoDevice;
     }
     if (!settings_.rehearse) compile();
     const IsolatedRun run = run_isolated(entries_.size(), isolation([this] { return job(); }));
@@ -319,54 +279,32 @@ class Comparison {
   std::map<std::string, std::string> failures_;
 };
 
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    if (option == "--rehearse") {
-      settings.rehearse = true;
-      continue;
-    }
-    if (i + 1 == argc) throw std::invalid_argument(std::string(option));
-    const char* value = argv[++i];
-    if (option == "--record") {
-      settings.record = value;
-    } else if (option == "--compare") {
-      settings.compare = value;
-    } else if (option == "--report") {
-      settings.report = value;
-    } else if (option == "--limit") {
-      settings.limit = std::stoul(value);
-    } else if (option == "--per-class") {
-      settings.per_class = std::stoul(value);
-    } else if (option == "--seed") {
-      settings.seed = std::stoul(value);
-    } else if (option == "--threads") {
-      settings.threads = std::stoi(value);
-    } else if (option == "--seconds") {
-      settings.seconds = std::stoi(value);
-    } else if (option == "--plant") {
-      settings.planted = std::stoul(value);
-    } else {
-      throw std::invalid_argument(std::string(option));
-    }
-  }
+int run(const Settings& settings) {
   if (settings.record.empty() == settings.compare.empty())
     throw std::invalid_argument("expected --record or --compare");
-  return settings;
+  return settings.compare.empty() ? record(settings) : Comparison(settings).run();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    const Settings settings = parse(argc, argv);
-    return settings.compare.empty() ? record(settings) : Comparison(settings).run();
-  } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "{}\n{}", error.what(), kUsage);
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "estoc_agreement_test: {}\n", error.what());
-    return 1;
-  }
+  Settings settings;
+  Program program("estoc_agreement_test",
+                  "Runs kernels and problems on the emulator, and compares a card with it.",
+                  "exit status: 0 all is well, 1 not, 2 bad usage, 3 no card");
+  program
+      .text("--record", settings.record,
+            "run everything on the emulator, and write what came out to this file")
+      .text("--compare", settings.compare, "run what is in this file on the card, and compare")
+      .number("--limit", settings.limit,
+              "so many entries of the plan, spread over all kinds (default: all)")
+      .number("--per-class", settings.per_class, "kernels of each class (default: 56)")
+      .number("--seed", settings.seed, "of kernels, problems and data (default: 1)")
+      .threads(settings.threads)
+      .number("--seconds", settings.seconds, "that the card may take for a problem (default: 60)")
+      .text("--report", settings.report, "write the summary to this file, as JSON")
+      .flag("--rehearse", settings.rehearse,
+            "the emulator, in another order of events, takes the card's place")
+      .number("--plant", settings.planted, "a wrong bit there, in the output of this entry", 0);
+  return program.run(argc, argv, [&] { return run(settings); });
 }

@@ -334,14 +334,26 @@ class Report(CliTest):
         self.assertEqual(first[1:], ["cuda_gemm", "500.0 TFLOP/s", "0.50", "250.0 TFLOP/s"])
         self.assertEqual(second[1:3], ["cuda_gemm", "0.0 GFLOP/s"])
 
+    def test_lines_are_read_and_written(self):
+        self.write("a.json", result(1000, kernel("cuda", 4e-6)), result(8, kernel("cuda", 1)))
+        table = self.ok("bench", "--report", ".", "--out", "a.jsonl")
+        os.remove(self.folder / "a.json")
+        lines = (self.folder / "a.jsonl").read_text().splitlines()
+        self.assertEqual([json.loads(line)["kernels"][0]["seconds"]["median"] for line in lines], [4e-6, 1])
+        self.assertEqual(self.ok("bench", "--report", "."), table)
+
     def test_other_files(self):
         self.write("a.json", result(1, kernel("cuda", 1)))
+        (self.folder / "bandwidth.jsonl").write_text('{"kernel": "copy", "seconds": 1}\n' * 2)
         (self.folder / "host.json").write_text('{"context": {}, "benchmarks": []}')
         (self.folder / "notes.txt").write_text("none of ours")
         self.assertEqual(len(self.rows()), 3)
-        for text in ["{", "[1]", '[{"problem": "gemm"}]', '{"a": 1}', '[{"problem": "x", "target": "cpu", "kernels": []}]']:
-            (self.folder / "bad.json").write_text(text)
-            self.fails(FILE, "bench", "--report", ".", says=["bad.json"], hint=["--report"])
+        bad = ["{", "[1]", '[{"problem": "gemm"}]', '[{"problem": "x", "target": "cpu", "kernels": []}]']
+        for name, texts in (("bad.json", [*bad, '{"a": 1}']), ("bad.jsonl", [*bad, '{"kernels": 1}'])):
+            for text in texts:
+                (self.folder / name).write_text(text)
+                self.fails(FILE, "bench", "--report", ".", says=[name], hint=["--report"])
+            os.remove(self.folder / name)
         self.fails(FILE, "bench", "--report", "nowhere", says=["nowhere"])
         os.mkdir(self.folder / "empty")
         self.fails(FILE, "bench", "--report", "empty", says=["empty"])

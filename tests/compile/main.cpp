@@ -1,15 +1,14 @@
 // Compiles kernels of the cuda provider with NVRTC and looks at what ptxas says about them.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "bounds.h"
@@ -18,38 +17,19 @@
 #include "known_spills.h"
 #include "random_epilogues.h"
 #include "sample.h"
+#include "support/program.h"
 #include "tiles.h"
 
 namespace {
 
 using namespace estoc;
 using namespace estoc::compile_test;
-
-constexpr const char* kUsage =
-    "usage: estoc_compile_test [--count N | --all] [--seed N] [--threads N] [--target T]...\n"
-    "                          [--filter TERMS] [--list] [--bad]\n"
-    "                          [--pairwise] [--known-spills FILE]\n"
-    "  --count N    kernels, over all classes (default: 200); --all: every kernel there is\n"
-    "  --pairwise   with --count: until all pairs of values of two dimensions have come up, and\n"
-    "               at least N kernels\n"
-    "  --target T   compile for this one (default: sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a)\n"
-    "  --filter TERMS   only kernels that pass, such as 'tile=128x128x16'\n"
-    "  --known-spills FILE   instead of tests/compile/known_spills.txt\n"
-    "  --epilogues  with epilogues, as far as they take them; --epilogue N: that of the list\n"
-    "  --random-epilogues N   N random ones of up to eight inputs and outputs, on tensor cores\n"
-    "               (for sm_80 and sm_90a unless --target says otherwise)\n"
-    "  --figures    print what each kernel takes\n"
-    "  --list       print what would be compiled\n"
-    "  --bad        compile kernels with known defects, all of which must be found\n"
-    "  --tiles NVDISASM   compare the tiles of kernels' names with their machine code\n"
-    "exit status: 0 no defects, 1 defects, 2 bad usage, 77 there is no NVRTC\n";
-
-constexpr int kSkipped = 77;
+using namespace estoc::testing_support;
 
 struct Settings {
   std::size_t count = 200;
   std::uint64_t seed = 1;
-  std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  int threads = all_threads();
   std::vector<Target> targets;
   std::string filter;
   std::string known_spills = ESTOC_KNOWN_SPILLS;
@@ -59,74 +39,15 @@ struct Settings {
   bool list = false;
   bool epilogues = false;
   std::size_t random_epilogues = 0;
-  std::size_t first_epilogue = 0;
+  std::size_t epilogue = 0;  ///< its number from 1 on; 0: in turn
   std::size_t epilogue_step = 1;
   bool figures = false;
   bool bad = false;
 };
 
-std::uint64_t number(std::string_view text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == 0) {
-    throw std::invalid_argument(std::string(text));
-  }
-  return value;
-}
-
-bool read_flag(Settings& settings, std::string_view option) {
-  if (option == "--all") return settings.all = true;
-  if (option == "--pairwise") return settings.pairwise = true;
-  if (option == "--list") return settings.list = true;
-  if (option == "--epilogues") return settings.epilogues = true;
-  if (option == "--figures") return settings.figures = true;
-  return option == "--bad" && (settings.bad = true);
-}
-
-bool read_value(Settings& settings, std::string_view option, const char* value) {
-  if (option == "--count") {
-    settings.count = number(value);
-  } else if (option == "--seed") {
-    settings.seed = number(value);
-  } else if (option == "--epilogue") {
-    settings.epilogues = true;
-    settings.first_epilogue = number(value) - 1;
-    settings.epilogue_step = 0;
-  } else if (option == "--random-epilogues") {
-    settings.random_epilogues = number(value);
-  } else if (option == "--threads") {
-    settings.threads = number(value);
-  } else if (option == "--filter") {
-    settings.filter = value;
-  } else if (option == "--known-spills") {
-    settings.known_spills = value;
-  } else if (option == "--tiles") {
-    settings.nvdisasm = value;
-  } else if (const auto target = Target::parse(value); option == "--target" && target) {
-    settings.targets.push_back(*target);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    if (read_flag(settings, argv[i])) continue;
-    if (i + 1 < argc && read_value(settings, argv[i], argv[i + 1])) {
-      ++i;
-    } else {
-      throw std::invalid_argument(argv[i]);
-    }
-  }
-  if (settings.targets.empty() && settings.random_epilogues > 0) {
-    settings.targets = {Target::sm(80), Target::sm(90, true)};
-  } else if (settings.targets.empty()) {
-    settings.targets = {Target::sm(80),       Target::sm(86),        Target::sm(89),
-                        Target::sm(90, true), Target::sm(100, true), Target::sm(103, true)};
-  }
-  return settings;
+Target target_named(const std::string& name) {
+  if (const auto target = Target::parse(name)) return *target;
+  throw std::invalid_argument("there is no target " + name);
 }
 
 /// Compiles anew, whatever is in the caches.
@@ -161,26 +82,19 @@ struct Counts {
 /// Prints the defects of all cases.
 void compile_all(const std::vector<Case>& cases, const Settings& settings, Counts& counts) {
   const std::vector<KnownSpill> known = read_known_spills(settings.known_spills);
-  std::atomic<std::size_t> next{0};
   std::mutex printing;
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 0; i < settings.threads; ++i) {
-    workers.emplace_back([&] {
-      for (std::size_t j = next++; j < cases.size(); j = next++) {
-        const auto& [kernel, target] = cases[j];
-        const Verdict verdict =
-            judge_source(kernel.name() + epilogue_of(kernel), kernel.emit(Emission::source, target),
-                         target, known, settings.figures);
-        if (verdict.known_spill) ++counts.known;
-        if (verdict.defects.empty()) continue;
-        ++counts.bad;
-        const std::lock_guard lock(printing);
-        for (const std::string& defect : verdict.defects)
-          fmt::print("FAILED {}{} for {}: {}\n", kernel.name(), epilogue_of(kernel), target.name(),
-                     defect);
-      }
-    });
-  }
+  in_parallel(cases.size(), settings.threads, [&](std::size_t i) {
+    const auto& [kernel, target] = cases[i];
+    const std::string name = kernel.name() + epilogue_of(kernel);
+    const Verdict verdict =
+        judge_source(name, kernel.emit(Emission::source, target), target, known, settings.figures);
+    if (verdict.known_spill) ++counts.known;
+    if (verdict.defects.empty()) return;
+    ++counts.bad;
+    const std::lock_guard lock(printing);
+    for (const std::string& defect : verdict.defects)
+      fmt::print("FAILED {} for {}: {}\n", name, target.name(), defect);
+  });
 }
 
 /// Kernels with one defect each, and a word of what must be said about it.
@@ -248,31 +162,22 @@ int find_bad_kernels() {
 
 /// Prints the disagreements between names and machine code.
 int compare_tiles(const std::vector<Case>& cases, const Settings& settings) {
-  std::atomic<std::size_t> next{0};
   std::atomic<std::size_t> bad{0};
   std::mutex printing;
-  {
-    std::vector<std::jthread> workers;
-    for (std::size_t i = 0; i < settings.threads; ++i) {
-      workers.emplace_back([&] {
-        for (std::size_t j = next++; j < cases.size(); j = next++) {
-          const auto& [kernel, target] = cases[j];
-          const jit::UnitRequest request{
-              .name = kernel.name(),
-              .source = with_bounds(kernel.emit(Emission::source, target)),
-              .target = target,
-              .lineinfo = false};
-          const auto unit = jit::compile_unit(request, {.use_memory = false, .use_disk = false});
-          const std::string& cubin = unit->code.bytes;
-          const auto defects = tile_defects(cases[j], cubin, disassemble(settings.nvdisasm, cubin));
-          if (!defects.empty()) ++bad;
-          const std::lock_guard lock(printing);
-          for (const std::string& defect : defects)
-            fmt::print("FAILED {} for {}: {}\n", kernel.name(), target.name(), defect);
-        }
-      });
-    }
-  }
+  in_parallel(cases.size(), settings.threads, [&](std::size_t i) {
+    const auto& [kernel, target] = cases[i];
+    const jit::UnitRequest request{.name = kernel.name(),
+                                   .source = with_bounds(kernel.emit(Emission::source, target)),
+                                   .target = target,
+                                   .lineinfo = false};
+    const auto unit = jit::compile_unit(request, {.use_memory = false, .use_disk = false});
+    const std::string& cubin = unit->code.bytes;
+    const auto defects = tile_defects(cases[i], cubin, disassemble(settings.nvdisasm, cubin));
+    if (!defects.empty()) ++bad;
+    const std::lock_guard lock(printing);
+    for (const std::string& defect : defects)
+      fmt::print("FAILED {} for {}: {}\n", kernel.name(), target.name(), defect);
+  });
   fmt::print("{} kernels, {} whose code is not what their name says\n", cases.size(), bad.load());
   return bad == 0 && !cases.empty() ? 0 : 1;
 }
@@ -298,11 +203,25 @@ std::vector<Case> cases_of(const Pool& pool, const Settings& settings) {
   return found.cases;
 }
 
-int run(const Settings& settings) {
+/// Fills in what is not given.
+void complete(Settings& settings) {
+  if (settings.epilogue > 0) {
+    settings.epilogues = true;
+    settings.epilogue_step = 0;
+  }
+  if (!settings.targets.empty()) return;
+  settings.targets = {Target::sm(80), Target::sm(90, true)};
+  if (settings.random_epilogues > 0) return;
+  settings.targets = {Target::sm(80),       Target::sm(86),        Target::sm(89),
+                      Target::sm(90, true), Target::sm(100, true), Target::sm(103, true)};
+}
+
+int run(Settings& settings) {
+  complete(settings);
   std::string problem;
   if (!settings.list && jit::nvrtc_info(&problem) == nullptr) {
     fmt::print("skipped: {}\n", problem);
-    return kSkipped;
+    return kSkippedTest;
   }
   if (settings.bad) return find_bad_kernels();
   const auto start = std::chrono::steady_clock::now();
@@ -312,7 +231,8 @@ int run(const Settings& settings) {
                                 ? cases_of_random_epilogues(settings, counts)
                                 : cases_of(pool, settings);
   if (settings.epilogues) {
-    cases = with_epilogues(cases, settings.first_epilogue, settings.epilogue_step);
+    cases = with_epilogues(cases, std::max<std::size_t>(settings.epilogue, 1) - 1,
+                           settings.epilogue_step);
   }
   if (settings.list) {
     for (const auto& [kernel, target] : cases)
@@ -333,13 +253,34 @@ int run(const Settings& settings) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(parse(argc, argv));
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "%s: unknown or incomplete option\n%s", error.what(), kUsage);
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  Settings settings;
+  Program program(
+      "estoc_compile_test",
+      "Compiles kernels of the cuda provider with NVRTC and looks at what ptxas says about them.",
+      "exit status: 0 no defects, 1 defects, 2 bad usage, 77 there is no NVRTC");
+  program.number("--count", settings.count, "kernels, over all classes (default: 200)")
+      .flag("--all", settings.all, "every kernel there is")
+      .flag("--pairwise", settings.pairwise,
+            "with --count: until all pairs of values of two dimensions have come up, and at least "
+            "N kernels")
+      .number("--seed", settings.seed, "of the choice (default: 1)")
+      .threads(settings.threads)
+      .each(
+          "--target",
+          [&](const std::string& name) { settings.targets.push_back(target_named(name)); },
+          "compile for this one (default: sm_80 sm_86 sm_89 sm_90a sm_100a sm_103a); may be "
+          "repeated")
+      .text("--filter", settings.filter, "only kernels that pass, such as 'tile=128x128x16'")
+      .text("--known-spills", settings.known_spills, "instead of tests/compile/known_spills.txt")
+      .flag("--epilogues", settings.epilogues, "with epilogues, as far as they take them")
+      .number("--epilogue", settings.epilogue, "with that of the list")
+      .number("--random-epilogues", settings.random_epilogues,
+              "so many random ones of up to eight inputs and outputs, on tensor cores (for sm_80 "
+              "and sm_90a unless --target says otherwise)")
+      .flag("--figures", settings.figures, "print what each kernel takes")
+      .flag("--list", settings.list, "print what would be compiled")
+      .flag("--bad", settings.bad, "compile kernels with known defects, all of which must be found")
+      .text("--tiles", settings.nvdisasm,
+            "compare the tiles of kernels' names with their machine code, by this nvdisasm");
+  return program.run(argc, argv, [&] { return run(settings); });
 }

@@ -2,7 +2,6 @@
 // compares what they write.
 #include <fmt/core.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -10,34 +9,20 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <thread>
 
 #include "sides.h"
+#include "support/program.h"
 
 namespace {
 
 using namespace conformance;
 namespace harness = estoc::harness;
-using estoc::testing_support::IsolatedRun;
-using estoc::testing_support::Isolation;
-using estoc::testing_support::Job;
-using estoc::testing_support::run_isolated;
-
-constexpr const char* kUsage =
-    "usage: estoc_conformance_test [OPTION]...\n"
-    "  --report FILE   write the summary as JSON\n"
-    "  --threads N     host threads (default: one for each core)\n"
-    "  --only TEXT     cases whose name contains TEXT\n"
-    "  --compile       compile for the card, also where there is none\n"
-    "  --seconds N     that the card may take for a case (default: 60)\n"
-    "  --rehearse      the emulator, in another order of events, takes the card's place\n"
-    "  --plant K:NAME  then the case NAME goes wrong there; K: differs, breaks, dies, hangs\n"
-    "exit status: 0 all is well, 1 not, 2 bad usage\n";
+using namespace estoc::testing_support;
 
 struct Settings {
   std::string report;
   std::string only;
-  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int threads = all_threads();
   bool compile = false;
   int seconds = 60;
   bool rehearse = false;
@@ -46,20 +31,6 @@ struct Settings {
 
 /// What went wrong, where.
 using Failures = std::map<std::string, std::vector<std::string>>;
-
-template <typename Action>
-void in_parallel(std::size_t count, int threads, const Action& action) {
-  std::atomic<std::size_t> next = 0;
-  std::vector<std::thread> workers;
-  for (int i = 0; i < threads; ++i) {
-    workers.emplace_back([&] {
-      for (std::size_t at = next++; at < count; at = next++)
-        action(at);
-    });
-  }
-  for (std::thread& worker : workers)
-    worker.join();
-}
 
 // The texts to compile, and the name of each case's kernel in its unit.
 std::vector<UnitText> units_of(const std::vector<Case>& cases, std::vector<std::string>& kernels) {
@@ -259,47 +230,22 @@ class Run {
   std::size_t compared_ = 0;
 };
 
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    if (option == "--compile") {
-      settings.compile = true;
-      continue;
-    }
-    if (option == "--rehearse") {
-      settings.rehearse = true;
-      continue;
-    }
-    if (i + 1 == argc) throw std::invalid_argument(std::string(option));
-    const char* value = argv[++i];
-    if (option == "--report") {
-      settings.report = value;
-    } else if (option == "--only") {
-      settings.only = value;
-    } else if (option == "--plant") {
-      settings.planted = value;
-    } else if (option == "--seconds") {
-      settings.seconds = std::stoi(value);
-    } else if (option == "--threads") {
-      settings.threads = std::stoi(value);
-    } else {
-      throw std::invalid_argument(std::string(option));
-    }
-  }
-  return settings;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return Run(parse(argc, argv)).all();
-  } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "{}\n{}", error.what(), kUsage);
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "estoc_conformance_test: {}\n", error.what());
-    return 1;
-  }
+  Settings settings;
+  Program program("estoc_conformance_test",
+                  "Runs every instruction and every kernel on the emulator, and on the card where "
+                  "there is one, and compares what they write.",
+                  "exit status: 0 all is well, 1 not, 2 bad usage");
+  program.text("--report", settings.report, "write the summary to this file, as JSON")
+      .threads(settings.threads)
+      .text("--only", settings.only, "cases whose name contains this")
+      .flag("--compile", settings.compile, "compile for the card, also where there is none")
+      .number("--seconds", settings.seconds, "that the card may take for a case (default: 60)")
+      .flag("--rehearse", settings.rehearse,
+            "the emulator, in another order of events, takes the card's place")
+      .text("--plant", settings.planted,
+            "K:NAME: then the case NAME goes wrong there; K: differs, breaks, dies, hangs");
+  return program.run(argc, argv, [&] { return Run(settings).all(); });
 }

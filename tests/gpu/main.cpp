@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -12,41 +11,19 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
-#include <thread>
 
 #include "estoc/estoc.hpp"
 #include "features.h"
 #include "problems.h"
 #include "runner.h"
 #include "support/operations.h"
+#include "support/program.h"
 #include "support/random_epilogue.h"
 
 namespace {
 
 using namespace estoc;
 using namespace estoc::gpu_test;
-
-constexpr const char* kUsage =
-    "usage: estoc_gpu_test [OPTION]...\n"
-    "  --report DIR            write the summary to DIR/gpu_test.json\n"
-    "  --seed N                of problems and data (default: 1)\n"
-    "  --largest N             extent of most problems (default: 600)\n"
-    "  --rounds N              as many different problems of each kind (default: 1)\n"
-    "  --problem TEXT          this one, in place of all others; may be repeated\n"
-    "  --limit N               N problems, spread over all kinds (default: all)\n"
-    "  --kernels-per-class N   on each problem, chosen at random (default: all)\n"
-    "  --most-kernels N        of each class, then the same ones again (default: any number)\n"
-    "  --filter TERMS          only kernels for which all terms hold\n"
-    "  --seconds N             begin no problem later than this\n"
-    "  --provider P            kernels of this provider alone; may be repeated\n"
-    "  --threads N             host threads (default: one for each core)\n"
-    "  --epilogues             give each GEMM a random epilogue, and one that libraries have too\n"
-    "  --operations            every operation of epilogues, each in every type\n"
-    "  --no-features           problems alone\n"
-    "  --feature NAME          one feature alone, no problems; --list-features names them\n"
-    "exit status: 0 all is well, 1 not, 2 bad usage, 3 there is no GPU, 77 feature skipped\n";
-
-constexpr int kNoGpu = 3;
 
 struct Settings {
   std::string report;
@@ -55,94 +32,23 @@ struct Settings {
   std::vector<Problem> problems;
   std::uint64_t seed = 1;
   int largest = 600;
-  int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  int threads = testing_support::all_threads();
   int rounds = 1;
   int kernels_per_class = 0;
   std::size_t limit = 0;
   std::size_t most_kernels = 0;
   MetadataFilter filter;
   int seconds = 0;
-  bool features = true;
+  bool no_features = false;
   bool epilogues = false;
   bool operations = false;
   bool list_features = false;
 };
 
-template <class Number>
-void read_number(std::string_view text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw std::invalid_argument(std::string(text));
-  }
-}
-
-void read_option(Settings& settings, std::string_view option, const char* value) {
-  if (option == "--report") {
-    settings.report = value;
-  } else if (option == "--feature") {
-    settings.feature = value;
-  } else if (option == "--problem") {
-    settings.problems.push_back(Problem::parse(value));
-    settings.problems.back().complete();
-  } else if (option == "--provider") {
-    settings.providers.emplace_back(value);
-  } else if (option == "--seed") {
-    read_number(value, settings.seed);
-  } else if (option == "--largest") {
-    read_number(value, settings.largest);
-  } else if (option == "--threads") {
-    read_number(value, settings.threads);
-  } else if (option == "--rounds") {
-    read_number(value, settings.rounds);
-  } else if (option == "--kernels-per-class") {
-    read_number(value, settings.kernels_per_class);
-  } else if (option == "--limit") {
-    read_number(value, settings.limit);
-  } else if (option == "--most-kernels") {
-    read_number(value, settings.most_kernels);
-  } else if (option == "--filter") {
-    settings.filter = MetadataFilter::parse(value);
-  } else if (option == "--seconds") {
-    read_number(value, settings.seconds);
-  } else {
-    throw std::invalid_argument(std::string(option));
-  }
-}
-
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    if (option == "--no-features") {
-      settings.features = false;
-    } else if (option == "--epilogues") {
-      settings.epilogues = true;
-    } else if (option == "--operations") {
-      settings.operations = true;
-    } else if (option == "--list-features") {
-      settings.list_features = true;
-    } else if (i + 1 < argc) {
-      read_option(settings, option, argv[++i]);
-    } else {
-      throw std::invalid_argument(std::string(option));
-    }
-  }
-  return settings;
-}
-
 /// The problem with a random epilogue of up to eight inputs and outputs.
 Problem with_epilogue(Problem problem, std::uint64_t seed) {
   problem.complete();
   return testing_support::with_random_epilogue(std::move(problem), seed);
-}
-
-/// Every n-th, so that a short list still meets every kind; all where there is no limit.
-std::vector<Problem> thinned(std::vector<Problem> all, std::size_t limit) {
-  if (limit == 0 || limit >= all.size()) return all;
-  std::vector<Problem> some;
-  for (std::size_t i = 0; i < limit; ++i)
-    some.push_back(std::move(all[i * all.size() / limit]));
-  return some;
 }
 
 std::vector<Problem> problems_for(const Settings& settings) {
@@ -155,7 +61,7 @@ std::vector<Problem> problems_for(const Settings& settings) {
     for (Problem& problem : testing_support::operation_problems(seed))
       all.push_back(std::move(problem));
   }
-  if (settings.operations) return thinned(std::move(all), settings.limit);
+  if (settings.operations) return testing_support::thinned(std::move(all), settings.limit);
   for (int round = 0; round < settings.rounds; ++round) {
     const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
     std::uint64_t drawn = seed;
@@ -171,7 +77,7 @@ std::vector<Problem> problems_for(const Settings& settings) {
     for (Problem& problem : elementwise_problems(seed, settings.largest))
       all.push_back(problem);
   }
-  return thinned(std::move(all), settings.limit);
+  return testing_support::thinned(std::move(all), settings.limit);
 }
 
 /// The classes of the cuda provider that the first device can run and no problem has reached.
@@ -308,12 +214,12 @@ int run(const Settings& settings, const std::string& program) {
     for (const LibraryInfo& library : cuda_libraries()) {
       if (!library.problem.empty()) fmt::print(stderr, "{}: {}\n", library.name, library.problem);
     }
-    return kNoGpu;
+    return testing_support::kNoDevice;
   }
   if (!settings.feature.empty()) return check_one_feature(settings.feature);
   const auto start = std::chrono::steady_clock::now();
   std::vector<FeatureResult> features;
-  if (settings.features) features = check_features(program, Device::cuda(0));
+  if (!settings.no_features) features = check_features(program, Device::cuda(0));
   const Summary summary = run_all(settings);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const std::size_t broken = print(summary, features);
@@ -334,13 +240,40 @@ std::string own_path() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(parse(argc, argv), own_path());
-  } catch (const std::invalid_argument& error) {
-    std::fprintf(stderr, "%s: unknown or incomplete option\n%s", error.what(), kUsage);
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+  Settings settings;
+  testing_support::Program program(
+      "estoc_gpu_test", "Tests every kernel of the library on this machine's GPUs.",
+      "exit status: 0 all is well, 1 not, 2 bad usage, 3 there is no GPU, 77 feature skipped");
+  program.text("--report", settings.report, "write the summary to gpu_test.json in this folder")
+      .number("--seed", settings.seed, "of problems and data (default: 1)")
+      .number("--largest", settings.largest, "extent of most problems (default: 600)")
+      .number("--rounds", settings.rounds, "as many different problems of each kind (default: 1)")
+      .each(
+          "--problem",
+          [&](const std::string& text) {
+            settings.problems.push_back(Problem::parse(text));
+            settings.problems.back().complete();
+          },
+          "this one, in place of all others; may be repeated")
+      .number("--limit", settings.limit, "so many problems, spread over all kinds (default: all)")
+      .number("--kernels-per-class", settings.kernels_per_class,
+              "on each problem, chosen at random (default: all)")
+      .number("--most-kernels", settings.most_kernels,
+              "of each class, then the same ones again (default: any number)")
+      .each(
+          "--filter",
+          [&](const std::string& terms) { settings.filter = MetadataFilter::parse(terms); },
+          "only kernels for which all terms hold")
+      .number("--seconds", settings.seconds, "begin no problem later than this")
+      .each(
+          "--provider", [&](const std::string& name) { settings.providers.push_back(name); },
+          "kernels of this provider alone; may be repeated")
+      .threads(settings.threads)
+      .flag("--epilogues", settings.epilogues,
+            "give each GEMM a random epilogue, and one that libraries have too")
+      .flag("--operations", settings.operations, "every operation of epilogues, each in every type")
+      .flag("--no-features", settings.no_features, "problems alone")
+      .text("--feature", settings.feature, "this feature alone, no problems")
+      .flag("--list-features", settings.list_features, "name the features");
+  return program.run(argc, argv, [&] { return run(settings, own_path()); });
 }

@@ -1,21 +1,12 @@
 // Random problems on the host against float64: every dtype, layout, alignment and epilogue.
-//
-//   estoc_cpu_stress [--problems N] [--seed N] [--largest N]
-//
-// Prints each problem that is wrong or refused, with its seed, and the counts. Exit status: 0 all
-// are right, 1 not, 2 bad usage.
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cstdio>
 #include <exception>
-#include <span>
-#include <stdexcept>
 #include <string>
-#include <string_view>
 
 #include "estoc/estoc.hpp"
 #include "gpu/problems.h"
+#include "support/program.h"
 #include "support/random_epilogue.h"
 
 namespace {
@@ -27,36 +18,6 @@ struct Settings {
   std::uint64_t seed = 1;
   int largest = 64;
 };
-
-template <typename Number>
-Number number(std::string_view option, std::string_view text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
-    throw std::invalid_argument(
-        fmt::format("{}: expected a number above 0, got '{}'", option, text));
-  }
-  return value;
-}
-
-Settings read(std::span<char* const> arguments) {
-  Settings settings;
-  for (std::size_t i = 0; i + 1 < arguments.size(); i += 2) {
-    const std::string_view option = arguments[i];
-    const std::string_view value = arguments[i + 1];
-    if (option == "--problems") {
-      settings.problems = number<std::uint64_t>(option, value);
-    } else if (option == "--seed") {
-      settings.seed = number<std::uint64_t>(option, value);
-    } else if (option == "--largest") {
-      settings.largest = number<int>(option, value);
-    } else {
-      throw std::invalid_argument(fmt::format("unknown option {}", option));
-    }
-  }
-  if (arguments.size() % 2 != 0) throw std::invalid_argument("an option without a value");
-  return settings;
-}
 
 /// In turn as it is, with a random epilogue, with one that libraries have, and with rows whose bits
 /// depend on nothing else.
@@ -116,12 +77,14 @@ int run(const Settings& settings) {
 
 }  // namespace
 
-int main(int count, char** arguments) {
-  try {
-    const std::span all(arguments, static_cast<std::size_t>(count));
-    return run(read(all.subspan(1)));
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "estoc_cpu_stress: {}\n", error.what());
-    return 2;
-  }
+int main(int argc, char** argv) {
+  Settings settings;
+  testing_support::Program program(
+      "estoc_cpu_stress",
+      "Prints each problem that is wrong or refused, with its seed, and the counts.",
+      "exit status: 0 all are right, 1 not, 2 bad usage");
+  program.number("--problems", settings.problems, "so many (default: 1000)")
+      .number("--seed", settings.seed, "of the first (default: 1)")
+      .number("--largest", settings.largest, "extent of most problems (default: 64)");
+  return program.run(argc, argv, [&] { return run(settings); });
 }

@@ -1,25 +1,17 @@
 // Many threads at once find, compile, run, capture, replay and drop kernels on one GPU.
-//
-//   estoc_gpu_stress [--threads N] [--seconds N] [--seed N] [--device N]
-//
-// Prints what was wrong, and one line of JSON: how often each was done, and the free memory of the
-// device before and after. Exit status: 0 all is right, 1 not, 2 bad usage, 3 there is no GPU.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,6 +19,7 @@
 #include "estoc/estoc.hpp"
 #include "gpu/recording.h"
 #include "jit/driver.h"
+#include "support/program.h"
 
 namespace {
 
@@ -39,29 +32,6 @@ struct Settings {
   int seed = 1;
   int device = 0;
 };
-
-Settings read(std::span<char* const> arguments) {
-  Settings settings;
-  const std::array<std::pair<std::string_view, int*>, 4> options{{{"--threads", &settings.threads},
-                                                                  {"--seconds", &settings.seconds},
-                                                                  {"--seed", &settings.seed},
-                                                                  {"--device", &settings.device}}};
-  if (arguments.size() % 2 != 0) throw std::invalid_argument("an option without a value");
-  for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    const std::string_view name = arguments[i];
-    const std::string_view text = arguments[i + 1];
-    const auto option = std::find_if(options.begin(), options.end(),
-                                     [&](const auto& entry) { return entry.first == name; });
-    if (option == options.end())
-      throw std::invalid_argument(fmt::format("unknown option {}", name));
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), *option->second);
-    if (error != std::errc() || end != text.data() + text.size() || *option->second < 0) {
-      throw std::invalid_argument(fmt::format("{}: expected a number, got '{}'", name, text));
-    }
-  }
-  return settings;
-}
 
 /// Waits for copies and fills of all threads, but for no stream of theirs: while one of those is
 /// captured, a device must not be waited for.
@@ -358,17 +328,20 @@ int run(const Settings& settings) {
 
 }  // namespace
 
-int main(int count, char** arguments) {
-  try {
-    const std::span all(arguments, static_cast<std::size_t>(count));
-    const Settings settings = read(all.subspan(1));
-    if (cuda_devices().empty()) {
-      fmt::print(stderr, "estoc_gpu_stress: this machine has no GPU\n");
-      return 3;
-    }
-    return run(settings);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "estoc_gpu_stress: {}\n", error.what());
-    return 2;
-  }
+int main(int argc, char** argv) {
+  Settings settings;
+  testing_support::Program program(
+      "estoc_gpu_stress",
+      "Prints what was wrong, and one line of JSON: how often each thing was done, and the free "
+      "memory of the device before and after.",
+      "exit status: 0 all is right, 1 not, 2 bad usage, 3 there is no GPU");
+  program.number("--threads", settings.threads, "at once (default: 64)")
+      .number("--seconds", settings.seconds, "that it takes (default: 10)")
+      .number("--seed", settings.seed, "of what they do (default: 1)", 0)
+      .number("--device", settings.device, "index of the GPU (default: 0)", 0);
+  return program.run(argc, argv, [&] {
+    if (!cuda_devices().empty()) return run(settings);
+    fmt::print(stderr, "estoc_gpu_stress: this machine has no GPU\n");
+    return testing_support::kNoDevice;
+  });
 }

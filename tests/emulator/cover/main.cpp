@@ -4,36 +4,27 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <chrono>
-#include <cstdio>
+#include <fstream>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <set>
 #include <stdexcept>
-#include <thread>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "emulator/run.h"
 #include "estoc/discovery.hpp"
 #include "pairs.h"
 #include "problem.h"
+#include "support/program.h"
 
 namespace {
 
 using namespace estoc;
 using namespace estoc::cover;
-
-constexpr const char* kUsage =
-    "usage: estoc_emulator_cover [OPTION]...\n"
-    "  --class NAME     this kernel class alone (default: all of the cuda provider)\n"
-    "  --sample N       N kernels of each class at random, instead of a pairwise cover; 0: all\n"
-    "  --problems N     for each kernel (default: 3, one in each schedule)\n"
-    "  --soak N         then N runs of these kernels in random schedules\n"
-    "  --seconds N      start no further kernel after N seconds, which is a failure\n"
-    "  --seed N         of kernels, problems and schedules (default: 1)\n"
-    "  --threads N      host threads (default: one for each core)\n"
-    "exit status: 0 all are clean and right, 1 not, 2 bad usage\n";
 
 struct Settings {
   std::string kernel_class;
@@ -42,56 +33,36 @@ struct Settings {
   std::uint64_t soak = 0;
   std::uint64_t seconds = 0;
   std::uint64_t seed = 1;
-  std::uint64_t threads = std::max(1U, std::thread::hardware_concurrency());
+  int threads = testing_support::all_threads();
+  std::string changed;
+  std::uint64_t rest = 1;
+  std::uint64_t day = 0;
 };
 
-Settings parse(int argc, char** argv) {
-  Settings settings;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    if (i + 1 == argc) throw std::invalid_argument(std::string(option));
-    const std::string_view value = argv[++i];
-    if (option == "--class") {
-      settings.kernel_class = value;
-      continue;
-    }
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc() || end != value.data() + value.size()) {
-      throw std::invalid_argument(fmt::format("{} {}", option, value));
-    }
-    if (option == "--sample") {
-      settings.sample = number;
-    } else if (option == "--problems") {
-      settings.problems = number;
-    } else if (option == "--soak") {
-      settings.soak = number;
-    } else if (option == "--seconds") {
-      settings.seconds = number;
-    } else if (option == "--seed") {
-      settings.seed = number;
-    } else if (option == "--threads") {
-      settings.threads = std::max<std::uint64_t>(number, 1);
-    } else {
-      throw std::invalid_argument(std::string(option));
-    }
-  }
-  return settings;
+std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    lines.push_back(line);
+  return lines;
 }
 
 class Cover {
  public:
-  explicit Cover(const Settings& settings) : settings_(settings) {}
+  explicit Cover(const Settings& settings)
+      : settings_(settings), changed_(lines_of(settings.changed)) {}
 
   int run() {
     for (const Kernel& first : one_of_each_class())
       choose(first);
-    in_parallel(kernels_.size(), [&](std::size_t i) { check(kernels_[i], i); });
+    testing_support::in_parallel(kernels_.size(), settings_.threads,
+                                 [&](std::size_t i) { check(kernels_[i], i); });
     if (settings_.soak > 0) soak();
     for (const std::string& failure : failures_)
       fmt::print("FAILED {}\n", failure);
-    fmt::print("{} kernels, {} runs, {} failed, {} not reached; {:.0f} s\n", kernels_.size(),
-               runs_.load(), failures_.size(), left_.load(), elapsed());
+    fmt::print("{} kernels, {} of them passed over, {} runs, {} failed, {} not reached; {:.0f} s\n",
+               kernels_.size(), passed_over_.load(), runs_.load(), failures_.size(), left_.load(),
+               elapsed());
     return failures_.empty() && left_ == 0 ? 0 : 1;
   }
 
@@ -134,20 +105,6 @@ class Cover {
                space->size());
   }
 
-  template <typename Action>
-  void in_parallel(std::size_t count, const Action& action) {
-    std::atomic<std::size_t> next = 0;
-    std::vector<std::thread> workers;
-    for (std::uint64_t i = 0; i < settings_.threads; ++i) {
-      workers.emplace_back([&] {
-        for (std::size_t at = next++; at < count; at = next++)
-          action(at);
-      });
-    }
-    for (std::thread& worker : workers)
-      worker.join();
-  }
-
   void fail(std::string what) {
     const std::lock_guard lock(mutex_);
     failures_.push_back(std::move(what));
@@ -177,6 +134,15 @@ class Cover {
     return {kernel.with_epilogue(problem->arguments().epilogue_graph()), epilogue};
   }
 
+  /// Whether one of the changed headers is included, or it is the kernel's turn today.
+  bool is_due(const Kernel& kernel, Target target, std::uint64_t number) const {
+    if (settings_.changed.empty() || (number + settings_.day) % settings_.rest == 0) return true;
+    const std::string text = kernel.emit(Emission::source, target);
+    return std::any_of(changed_.begin(), changed_.end(), [&](const std::string& header) {
+      return text.find('<' + header + '>') != std::string::npos;
+    });
+  }
+
   void check(const Kernel& kernel, std::uint64_t number) {
     if (settings_.seconds > 0 && elapsed() > static_cast<double>(settings_.seconds)) {
       ++left_;
@@ -185,6 +151,10 @@ class Cover {
     try {
       const Target target = target_of(kernel, number);
       const auto [fused, epilogue] = with_epilogue(kernel, target, number);
+      if (!is_due(fused, target, number)) {
+        ++passed_over_;
+        return;
+      }
       const emulator::BuiltKernel built(fused, target);
       for (std::uint64_t i = 0; i < settings_.problems; ++i) {
         run_one(built, settings_.seed + 1000 * number + i, static_cast<emulator::Schedule>(i % 3),
@@ -196,7 +166,7 @@ class Cover {
   }
 
   void soak() {
-    in_parallel(settings_.soak, [&](std::size_t i) {
+    testing_support::in_parallel(settings_.soak, settings_.threads, [&](std::size_t i) {
       const Kernel& kernel = kernels_[i % kernels_.size()];
       try {
         run_one(emulator::BuiltKernel(kernel, target_of(kernel, i % kernels_.size())),
@@ -235,24 +205,38 @@ class Cover {
   }
 
   Settings settings_;
+  std::vector<std::string> changed_;
   std::vector<Kernel> kernels_;
   std::mutex mutex_;
   std::vector<std::string> failures_;
   std::atomic<std::uint64_t> runs_ = 0;
   std::atomic<std::uint64_t> left_ = 0;
+  std::atomic<std::uint64_t> passed_over_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return Cover(parse(argc, argv)).run();
-  } catch (const std::invalid_argument& error) {
-    fmt::print(stderr, "{}\n{}", error.what(), kUsage);
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "estoc_emulator_cover: {}\n", error.what());
-    return 1;
-  }
+  Settings settings;
+  testing_support::Program program(
+      "estoc_emulator_cover", "Runs kernels of the cuda provider's classes under the emulator.",
+      "exit status: 0 all are clean and right, 1 not, 2 bad usage");
+  program
+      .text("--class", settings.kernel_class,
+            "this kernel class alone (default: all of the cuda provider)")
+      .number("--sample", settings.sample,
+              "so many kernels of each class at random, instead of a pairwise cover; 0: all", 0)
+      .number("--problems", settings.problems, "for each kernel (default: 3, one in each schedule)",
+              0)
+      .number("--soak", settings.soak, "then so many runs of these kernels in random schedules", 0)
+      .number("--seconds", settings.seconds,
+              "start no further kernel after so many seconds, which is a failure", 0)
+      .number("--seed", settings.seed, "of kernels, problems and schedules (default: 1)", 0)
+      .threads(settings.threads)
+      .text("--changed", settings.changed,
+            "only kernels that include one of the headers in this file, and a part of the others")
+      .number("--rest", settings.rest, "with --changed: of the others every N-th (default: all)")
+      .number("--day", settings.day, "with --rest: which of them", 0);
+  return program.run(argc, argv, [&] { return Cover(settings).run(); });
 }
