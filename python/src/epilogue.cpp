@@ -10,7 +10,8 @@ namespace {
 /// A scalar of NumPy as Python's own number; anything else as it is.
 nb::object plain(nb::handle value) {
   const bool scalar = !nb::isinstance<nb::int_>(value) && !nb::isinstance<nb::float_>(value) &&
-                      nb::hasattr(value, "item") && nb::hasattr(value, "newbyteorder");
+                      nb::hasattr(value, "item") && nb::hasattr(value, "dtype") &&
+                      !nb::hasattr(value, "__dlpack__");
   return scalar ? nb::object(value.attr("item")()) : nb::borrow(value);
 }
 
