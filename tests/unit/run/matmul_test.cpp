@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(Matmul, multiplies_again_and_again) {
+TEST(Matmul, MultipliesAgainAndAgain) {
   for (int seed = 0; seed < 20; ++seed) {
     Operands each(seed, 1 + seed % 3);
     matmul(each.a_view(), each.b_view(), each.out_view());
@@ -19,7 +19,7 @@ TEST(Matmul, multiplies_again_and_again) {
   }
 }
 
-TEST(Matmul, takes_an_epilogue_and_its_operands) {
+TEST(Matmul, TakesAnEpilogueAndItsOperands) {
   for (int seed = 0; seed < 10; ++seed) {
     Operands each(seed);
     const double alpha = seed;
@@ -34,7 +34,7 @@ TEST(Matmul, takes_an_epilogue_and_its_operands) {
   }
 }
 
-TEST(Matmul, tells_names_of_operands_apart) {
+TEST(Matmul, TellsNamesOfOperandsApart) {
   Operands each(1);
   for (int round = 0; round < 3; ++round) {
     const EpilogueOperand forward[] = {{"x", 3.0}, {"y", 1.0}};
@@ -48,7 +48,7 @@ TEST(Matmul, tells_names_of_operands_apart) {
   }
 }
 
-TEST(Matmul, in_threads_at_once) {
+TEST(Matmul, InThreadsAtOnce) {
   std::vector<Operands> problems;
   for (int seed = 0; seed < 12; ++seed)
     problems.emplace_back(seed);
@@ -68,7 +68,7 @@ TEST(Matmul, in_threads_at_once) {
   }
 }
 
-TEST(Matmul, refuses_what_does_not_fit) {
+TEST(Matmul, RefusesWhatDoesNotFit) {
   Operands each(1);
   for (int round = 0; round < 2; ++round) {  // also with a plan that is remembered
     EXPECT_THAT(
@@ -126,7 +126,7 @@ class Idle final : public KernelClass {
   std::vector<Target> targets_{Target::cpu()};
 };
 
-TEST(Matmul, forgets_plans_when_a_class_comes_or_goes) {
+TEST(Matmul, ForgetsPlansWhenAClassComesOrGoes) {
   Operands each(1);
   const auto multiply = [&] {
     each.out.assign(each.out.size(), 77.0F);
@@ -145,7 +145,7 @@ TEST(Matmul, forgets_plans_when_a_class_comes_or_goes) {
   each.expect();
 }
 
-TEST(Matmul, of_more_signatures_than_are_remembered) {
+TEST(Matmul, OfMoreSignaturesThanAreRemembered) {
   for (int round = 0; round < 2; ++round) {
     for (std::int64_t m = 1; m <= 600; ++m) {
       Operands each(static_cast<int>(m), m);
@@ -155,7 +155,7 @@ TEST(Matmul, of_more_signatures_than_are_remembered) {
   }
 }
 
-TEST(ResultDtype, follows_a) {
+TEST(ResultDtype, FollowsA) {
   EXPECT_EQ(result_dtype(Dtype::f64, Dtype::f64), Dtype::f64);
   EXPECT_EQ(result_dtype(Dtype::bf16, Dtype::bf16), Dtype::bf16);
   EXPECT_EQ(result_dtype(Dtype::tf32, Dtype::f32), Dtype::f32);
@@ -166,7 +166,7 @@ TEST(ResultDtype, follows_a) {
               HasSubstr("out: expected a dtype for a product of f32 and bool, got none"));
 }
 
-TEST(ResultShape, has_the_batches_of_either) {
+TEST(ResultShape, HasTheBatchesOfEither) {
   std::vector<float> values(64);
   const auto view = [&](std::initializer_list<std::int64_t> shape) {
     return TensorView::row_major(values.data(), Dtype::f32, shape);

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Plan, runs_on_what_it_was_made_with) {
+TEST(Plan, RunsOnWhatItWasMadeWith) {
   Operands first(1);
   Plan plan = estoc::plan(first.arguments());
   for (int round = 0; round < 3; ++round) {
@@ -22,7 +22,7 @@ TEST(Plan, runs_on_what_it_was_made_with) {
   EXPECT_EQ(plan.workspace_size(), 0);
 }
 
-TEST(Plan, is_given_other_operands) {
+TEST(Plan, IsGivenOtherOperands) {
   Operands first(1);
   Operands second(2);
   Plan plan = estoc::plan(first.arguments());
@@ -39,7 +39,7 @@ TEST(Plan, is_given_other_operands) {
   EXPECT_EQ(plan.arguments().out().data(), second.out.data());
 }
 
-TEST(Plan, is_given_other_operands_of_the_epilogue) {
+TEST(Plan, IsGivenOtherOperandsOfTheEpilogue) {
   Operands first(1);
   Operands second(2);
   Plan plan = estoc::plan(
@@ -64,7 +64,7 @@ TEST(Plan, is_given_other_operands_of_the_epilogue) {
   first.expect(-3, true);
 }
 
-TEST(Plan, is_given_arguments_of_other_sizes) {
+TEST(Plan, IsGivenArgumentsOfOtherSizes) {
   Operands first(1);
   Operands longer(2, kM + 9);
   Plan plan = estoc::plan(first.arguments());
@@ -82,7 +82,7 @@ TEST(Plan, is_given_arguments_of_other_sizes) {
   third.expect();
 }
 
-TEST(Plan, names_the_operand_that_does_not_fit_and_stays_as_it_was) {
+TEST(Plan, NamesTheOperandThatDoesNotFitAndStaysAsItWas) {
   Operands first(1);
   Operands second(2);
   Plan plan = estoc::plan(
@@ -121,7 +121,7 @@ TEST(Plan, names_the_operand_that_does_not_fit_and_stays_as_it_was) {
   second.expect(1, true);
 }
 
-TEST(Plan, without_an_epilogue_takes_no_operands_of_one) {
+TEST(Plan, WithoutAnEpilogueTakesNoOperandsOfOne) {
   Operands first(1);
   Plan plan = estoc::plan(first.arguments());
   const EpilogueOperand alpha[] = {{"alpha", 1.0}};
@@ -129,7 +129,7 @@ TEST(Plan, without_an_epilogue_takes_no_operands_of_one) {
               HasSubstr("alpha: expected no operand, as the plan has no epilogue"));
 }
 
-TEST(Plan, of_described_operands_runs_once_it_has_others) {
+TEST(Plan, OfDescribedOperandsRunsOnceItHasOthers) {
   Operands first(1);
   const std::int64_t shape[] = {kM, kK};
   const std::int64_t strides[] = {kK, 1};
@@ -142,7 +142,7 @@ TEST(Plan, of_described_operands_runs_once_it_has_others) {
   first.expect();
 }
 
-TEST(Plan, of_an_artifact) {
+TEST(Plan, OfAnArtifact) {
   Operands first(1);
   const GemmArguments arguments = first.arguments();
   const Kernel kernel = get_kernels(arguments).front();
@@ -156,7 +156,7 @@ TEST(Plan, of_an_artifact) {
               HasSubstr("kernel cpu_gemm-f32-f32-f32-f32: accumulator_type: expected f32"));
 }
 
-TEST(Plan, says_why_there_is_no_kernel) {
+TEST(Plan, SaysWhyThereIsNoKernel) {
   std::vector<std::uint8_t> bytes(64);
   const TensorView view = TensorView::row_major(bytes.data(), Dtype::boolean, {4, 4});
   const TensorView out = TensorView::row_major(bytes.data() + 16, Dtype::boolean, {4, 4});
