@@ -205,7 +205,7 @@ estoc_status estoc_kernels_failures(const estoc_kernels* kernels, estoc_strings*
     give(failures, "failures", [&] {
       std::vector<std::string> texts;
       for (const auto& [provider, kernel_class, message] : c_api::failures_of(kernels))
-        texts.push_back(provider + " " + kernel_class + ": " + message);
+        texts.emplace_back(provider).append(" ").append(kernel_class).append(": ").append(message);
       return texts;
     });
   });

@@ -22,14 +22,12 @@ namespace estoc::c_api {
 template <std::uint32_t kind>
 class Tagged {
  public:
+  Tagged(const Tagged&) = delete;
+  Tagged& operator=(const Tagged&) = delete;
   bool intact() const { return tag_ == kTag; }
 
  protected:
   Tagged() = default;
-  Tagged(const Tagged&) = delete;
-  Tagged& operator=(const Tagged&) = delete;
-  Tagged(Tagged&&) noexcept {}
-  Tagged& operator=(Tagged&&) noexcept { return *this; }
   ~Tagged() { const_cast<volatile std::uint32_t&>(tag_) = 0; }
 
  private:

@@ -144,7 +144,7 @@ const char* estoc_last_compile_source(void) {
   return c_api::last_error().source.c_str();
 }
 
-void estoc_string_destroy(char* text) {
+void estoc_string_destroy(char* text) {  // NOLINT: C may write to it
   delete[] text;
 }
 
