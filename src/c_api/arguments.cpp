@@ -3,7 +3,6 @@
 #include "estoc/problem.hpp"
 
 namespace estoc::c_api {
-namespace {
 
 PerformanceControls controls_of(const estoc_controls* given) {
   const estoc_controls c = read_optional(given, "controls");
@@ -21,6 +20,8 @@ PerformanceControls controls_of(const estoc_controls* given) {
   return controls;
 }
 
+namespace {
+
 EpilogueScalarOperand scalar_of(const estoc_operand& operand, const std::string& name) {
   EpilogueScalarOperand scalar;
   scalar.whole = operand.is_integer != 0;
@@ -30,39 +31,54 @@ EpilogueScalarOperand scalar_of(const estoc_operand& operand, const std::string&
   return scalar;
 }
 
-EpilogueArguments epilogue_of(const estoc_gemm& gemm) {
+}  // namespace
+
+std::vector<EpilogueOperand> epilogue_operands(const estoc_operand* operands, std::size_t count,
+                                               const std::string& what) {
+  std::vector<EpilogueOperand> result;
+  for (std::size_t i = 0; i < count; ++i) {
+    const estoc_operand operand = read_element(operands, i, what);
+    const std::string name = &required(operand.name, what + "[" + std::to_string(i) + "].name");
+    if (operand.tensor != nullptr) {
+      result.emplace_back(name, view_of(operand.tensor, name));
+    } else {
+      result.emplace_back(name, scalar_of(operand, name));
+    }
+  }
+  return result;
+}
+
+std::vector<EpilogueOperand> gemm_operands(const estoc_gemm& gemm) {
   if (gemm.epilogue == nullptr && gemm.operand_count > 0) {
     throw Error(ErrorKind::value, "gemm.epilogue: expected a text for the operands, got NULL");
   }
-  std::vector<EpilogueOperand> operands;
-  for (std::size_t i = 0; i < gemm.operand_count; ++i) {
-    const estoc_operand operand = read_element(gemm.operands, i, "gemm.operands");
-    const std::string name =
-        &required(operand.name, "gemm.operands[" + std::to_string(i) + "].name");
-    if (operand.tensor != nullptr) {
-      operands.emplace_back(name, view_of(operand.tensor, name));
-    } else {
-      operands.emplace_back(name, scalar_of(operand, name));
-    }
-  }
-  return {gemm.epilogue != nullptr ? gemm.epilogue : "", std::move(operands)};
+  return epilogue_operands(gemm.operands, gemm.operand_count, "gemm.operands");
 }
 
-/// As Problem::complete() chooses it.
-Dtype accumulator_of(const char* name, Dtype operand) {
-  if (name != nullptr) return dtype_of(name, "accumulator");
-  if (operand == Dtype::f64) return Dtype::f64;
-  return is_integer(operand) ? Dtype::i32 : Dtype::f32;
+Dtype accumulator_of(const char* name, Dtype a, Dtype b) {
+  return name != nullptr ? dtype_of(name, "accumulator") : default_accumulator_type(a, b);
 }
+
+const GemmArguments& product_of(const estoc_arguments* arguments) {
+  const auto* const gemm = dynamic_cast<const GemmArguments*>(&arguments_of(arguments));
+  if (gemm != nullptr) return *gemm;
+  throw Error(ErrorKind::type,
+              "arguments: expected those of a gemm, got those of " +
+                  std::string(operation_name(arguments_of(arguments).operation())));
+}
+
+namespace {
 
 std::unique_ptr<RuntimeArguments> gemm_of(const estoc_gemm* given) {
   const estoc_gemm gemm = read_struct(given, "gemm");
   const Operand a = operand_of(gemm.a, "A");
   const Operand b = operand_of(gemm.b, "B");
   const TensorView out = view_of(gemm.out, "out");
-  const Dtype accumulator = accumulator_of(gemm.accumulator, a.tensor().dtype());
+  const Dtype accumulator =
+      accumulator_of(gemm.accumulator, a.tensor().dtype(), b.tensor().dtype());
   const PerformanceControls controls = controls_of(gemm.controls);
-  return std::make_unique<GemmArguments>(a, b, out, accumulator, controls, epilogue_of(gemm));
+  EpilogueArguments epilogue(gemm.epilogue != nullptr ? gemm.epilogue : "", gemm_operands(gemm));
+  return std::make_unique<GemmArguments>(a, b, out, accumulator, controls, std::move(epilogue));
 }
 
 ElementwiseOp op_of(const char* name) {
@@ -85,14 +101,6 @@ std::unique_ptr<RuntimeArguments> elementwise_of(const estoc_elementwise* given)
   if (elementwise.b == nullptr) return std::make_unique<ElementwiseArguments>(op, a, out, controls);
   throw Error(ErrorKind::value,
               std::string("B: expected NULL, as ") + elementwise.op + " has one operand");
-}
-
-const GemmArguments& product_of(const estoc_arguments* arguments) {
-  const auto* const gemm = dynamic_cast<const GemmArguments*>(&arguments_of(arguments));
-  if (gemm != nullptr) return *gemm;
-  throw Error(ErrorKind::type,
-              "arguments: expected those of a gemm, got those of " +
-                  std::string(operation_name(arguments_of(arguments).operation())));
 }
 
 std::vector<std::string> assigned_names(const EpilogueProgram& program) {

@@ -17,8 +17,6 @@ Target required_target(const char* name) {
   throw Error(ErrorKind::value, "target: there is none of the name '" + std::string(text) + "'");
 }
 
-namespace {
-
 KernelQuery query_of(const estoc_query* given) {
   const estoc_query q = read_optional(given, "query");
   KernelQuery query;
@@ -31,6 +29,8 @@ KernelQuery query_of(const estoc_query* given) {
   }
   return query;
 }
+
+namespace {
 
 const std::vector<DiscoveryFailure>& failures_of(const estoc_kernels* kernels) {
   return std::visit(

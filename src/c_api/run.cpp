@@ -2,7 +2,6 @@
 #include "c_api/support.h"
 
 namespace estoc::c_api {
-namespace {
 
 RunOptions run_options(const estoc_run_options* options) {
   const estoc_run_options given = read_optional(options, "options");
@@ -22,6 +21,8 @@ RunOptions run_options(const estoc_run_options* options) {
   run.programmatic = given.programmatic != 0;
   return run;
 }
+
+namespace {
 
 BoundLaunch bind(const Artifact& artifact, const RuntimeArguments& arguments,
                  const estoc_run_options* options) {

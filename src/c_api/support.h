@@ -161,6 +161,18 @@ void write_struct(Struct* to, Struct filled, std::string_view what) {
   std::memset(reinterpret_cast<unsigned char*>(to) + known, 0, size - known);
 }
 
+KernelQuery query_of(const estoc_query* given);
+PerformanceControls controls_of(const estoc_controls* given);
+RunOptions run_options(const estoc_run_options* given);
+/// Operands of an epilogue; `what` is the array's name in messages.
+std::vector<EpilogueOperand> epilogue_operands(const estoc_operand* operands, std::size_t count,
+                                               const std::string& what);
+/// Those of the epilogue that the gemm has.
+std::vector<EpilogueOperand> gemm_operands(const estoc_gemm& gemm);
+/// The usual one of such operands where there is no name.
+Dtype accumulator_of(const char* name, Dtype a, Dtype b);
+const GemmArguments& product_of(const estoc_arguments* arguments);
+
 /// "bf16", "sm_90a": with the null character that C wants, and for as long as the process lives.
 const char* name_of_dtype(Dtype dtype);
 const char* name_of_target(Target target);

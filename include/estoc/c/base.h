@@ -6,8 +6,9 @@
  *
  * Objects are opaque. Each kind is destroyed by its own function, which takes NULL too. Several
  * threads may use one object at once, except where its kind says otherwise. An object does not need
- * the objects that it was made from; an estoc_launch needs the operands' memory. A `const char*`
- * that is returned lives as long as the object it came from, or as the process where there is none.
+ * the objects that it was made from; an estoc_launch and an estoc_plan need the operands' memory. A
+ * `const char*` that is returned lives as long as the object it came from, or as the process where
+ * there is none.
  *
  * Every struct begins with its size, so that it can grow at its end: a program sets `struct_size`
  * to sizeof the struct, and what it does not use to 0 or NULL, which ask for nothing. A program

@@ -38,7 +38,7 @@ struct Operands {
   }
 
   /// out = alpha * A @ B + bias.
-  void expect(float alpha = 1, bool with_bias = false) {
+  void expect(float alpha = 1, bool with_bias = false) const {
     for (std::int64_t row = 0; row < m; ++row) {
       for (std::int64_t column = 0; column < kN; ++column) {
         float wanted = 0;
