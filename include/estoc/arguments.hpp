@@ -120,11 +120,14 @@ class RuntimeArguments {
 
   PerformanceControls controls_;
   EpilogueArguments epilogue_;
-  std::shared_ptr<const EpilogueBinding> epilogue_binding_;
+  std::shared_ptr<EpilogueBinding> epilogue_binding_;  // may be shared with copies
   Device device_;
   Operation operation_;
   bool has_data_ = true;
 };
+
+/// The accumulator of a product that names none: f64 where A or B is, i32 of integers, else f32.
+Dtype default_accumulator_type(Dtype a, Dtype b);
 
 /// out = A @ B, batched when the operands have three modes.
 ///
@@ -172,7 +175,12 @@ class GemmArguments final : public RuntimeArguments {
   GemmExtents extents_;
   Dtype accumulator_type_;
 
+  friend class Plan;
   void check_memory(AskDevice ask) const;
+  /// moved() in place, with the epilogue's operands of now. On an error the operands are undefined.
+  void move(void* a, void* b, void* out, AskDevice ask);
+  void set_matrices();
+  void note_data();
 };
 
 /// Operations of ElementwiseArguments. Binary: add to minimum; unary: the rest.

@@ -296,7 +296,13 @@ class EpilogueArguments {
   const State& state() const { return *state_; }
 
  private:
-  std::shared_ptr<const State> state_;
+  friend class Plan;
+  /// Gives operands that are there already other addresses and values. Tensors must be alike but
+  /// for their address, and scalars stay scalars; else Error{value}, with nothing changed.
+  /// Allocates nothing unless a copy shares the operands.
+  void replace(std::span<const EpilogueOperand> operands);
+
+  std::shared_ptr<State> state_;  // changed by replace() alone, where no copy shares it
 };
 
 /// The graph that EpilogueGraph::canonical describes. Equal texts give the same object as long as

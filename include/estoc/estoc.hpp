@@ -21,6 +21,7 @@
 #include "estoc/cuda_kernel_class.hpp"
 #include "estoc/kernel.hpp"
 #include "estoc/discovery.hpp"
+#include "estoc/plan.hpp"
 #include "estoc/compile_all.hpp"
 #include "estoc/bundle.hpp"
 #include "estoc/kernel_cache.hpp"

@@ -6,20 +6,15 @@ import warnings
 from ._estoc import (
     GemmArguments,
     InvalidTypeError,
-    InvalidValueError,
     PerformanceControls,
     Plan,
     Tensor,
-    UnsupportedError,
-    _find_kernels,
     _make_plan,
-    _MetadataFilter,
-    dtype,
+    _result,
     matmul,
     to_cuda_stream,
 )
 from ._workspace import torch_on_stream
-from .manifest import _why_none
 
 __all__ = ["Plan", "matmul", "plan"]
 
@@ -60,20 +55,11 @@ def plan(
         When no kernel supports the arguments, with the reasons.
     """
     args = GemmArguments(a, b, out, accumulator_type, epilogue=epilogue, performance=performance)
-    kernels = _find_kernels(args, _EVERY, None, None, None, False)
-    if not kernels:
-        raise UnsupportedError(_why_none(args, failures=kernels.failures))
-    artifact = kernels[0].compile(args)
-    return _make_plan(kernels[0], args, artifact, workspace, threads, programmatic, keep)
+    return _make_plan(args, workspace, threads, programmatic, keep)
 
 
-_EVERY = _MetadataFilter(None)
-
-
-def _plan_once(
-    left: Tensor, right: Tensor, out: Tensor, accumulator_type: object, epilogue: object
-) -> Plan:
-    """The plan that matmul remembers."""
+def _warn_of_gradients(left: Tensor, right: Tensor) -> None:
+    """Warns where torch would record what matmul does, the first time that it does that."""
     if _records_gradients(left) or _records_gradients(right):
         warnings.warn(
             "estoc.matmul records no gradient, and an operand requires one: call it within "
@@ -81,7 +67,6 @@ def _plan_once(
             RuntimeWarning,
             stacklevel=2,
         )
-    return plan(left, right, out, accumulator_type, epilogue=epilogue, keep=False)
 
 
 def _records_gradients(operand: Tensor) -> bool:
@@ -90,23 +75,6 @@ def _records_gradients(operand: Tensor) -> bool:
         return False
     torch = sys.modules.get("torch")
     return torch is not None and torch.is_grad_enabled()
-
-
-def _shape(left: Tensor, right: Tensor) -> tuple[int, ...]:
-    if not (2 <= left.ndim <= 3 and 2 <= right.ndim <= 3):
-        raise InvalidValueError(
-            f"a, b: expected tensors of two or three modes, got {left.ndim} and {right.ndim}"
-        )
-    batches = [one.shape[0] for one in (left, right) if one.ndim == 3]
-    matrix = (left.shape[-2], right.shape[-1])
-    return (max(batches), *matrix) if batches else matrix
-
-
-_RESULTS = {name: name for name in ("f64", "f32", "f16", "bf16", "i32")} | {
-    **dict.fromkeys(("i8", "u8", "i4", "u4"), "i32"),
-    **dict.fromkeys(("e4m3", "e5m2"), "bf16"),
-    "tf32": "f32",
-}
 
 
 def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> object:
@@ -128,10 +96,7 @@ def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> obj
 
 
 def _new(a: object, left: Tensor, right: Tensor) -> object:
-    shape = _shape(left, right)
-    name = _RESULTS.get(left.dtype.name)
-    if name is None:
-        raise InvalidTypeError(f"out: expected a tensor for a product of {left.dtype}, got None")
+    shape, name = _result(left, right)
     if isinstance(a, Tensor):
         a = a.tensor
     kind = type(a).__module__.partition(".")[0]

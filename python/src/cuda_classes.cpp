@@ -6,7 +6,6 @@
 #include "errors.h"
 #include "estoc/cuda_kernel_class.hpp"
 #include "numbers.h"
-#include "remembered_lists.h"
 
 namespace estoc::python {
 namespace {
@@ -120,13 +119,9 @@ void bind_cuda_classes(nb::module_& module) {
       .def("__repr__", &describe);
   module.def("_register_cuda_class", [](const std::string& provider, const nb::object& author) {
     register_kernel_class(provider, std::make_shared<PythonCudaClass>(author));
-    count_classes(1);
   });
-  module.def("_unregister_native_class", [](const std::string& name) {
-    const bool found = unregister_kernel_class(name);
-    if (found) count_classes(-1);
-    return found;
-  });
+  module.def("_unregister_native_class",
+             [](const std::string& name) { return unregister_kernel_class(name); });
 }
 
 }  // namespace estoc::python

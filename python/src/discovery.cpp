@@ -7,7 +7,6 @@
 #include "errors.h"
 #include "kernels.h"
 #include "numbers.h"
-#include "remembered_lists.h"
 
 namespace estoc::python {
 namespace {
@@ -139,23 +138,6 @@ auto unlocked(Function&& function) {
   return function();
 }
 
-/// The answer that is remembered, or a new one. An answer with failures is asked for again, and so
-/// is one during which kernel classes came or went.
-std::shared_ptr<const KernelList> list_for(const RuntimeArguments& arguments,
-                                           const KernelQuery& query) {
-  std::optional<std::string> key = list_key(arguments, query);
-  if (key) {
-    if (auto known = remembered_list(*key)) return known;
-  }
-  const std::uint64_t state = registry_state();
-  auto list =
-      unlocked([&] { return std::make_shared<const KernelList>(get_kernels(arguments, query)); });
-  if (key && list->failures().empty() && state == registry_state()) {
-    remember_list(std::move(*key), list);
-  }
-  return list;
-}
-
 /// `providers`: None for all, else names; with none of these, nothing is searched.
 nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::handle cc,
                         nb::handle target, nb::handle providers, bool portable) {
@@ -173,7 +155,9 @@ nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::hand
       return sequence;
     }));
   } else {
-    found = std::make_unique<PyKernelList>(list_for(*arguments->native(), query));
+    const RuntimeArguments& native = *arguments->native();
+    found = std::make_unique<PyKernelList>(
+        unlocked([&] { return std::make_shared<const KernelList>(get_kernels(native, query)); }));
   }
   filter.raise();
   if (found->size() == 0 && arguments != nullptr) {
@@ -286,10 +270,7 @@ void bind_discovery(nb::module_& module) {
       },
       nb::arg("cc").none(), nb::arg("target").none());
   module.def("_native_providers", &available_providers);
-  module.def("_clear_discovery_cache", [] {
-    forget_lists();
-    clear_discovery_cache();
-  });
+  module.def("_clear_discovery_cache", &clear_discovery_cache);
   module.def(
       "kernel_by_name",
       [](nb::handle given) {

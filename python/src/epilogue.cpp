@@ -10,12 +10,16 @@ namespace {
 /// A scalar of NumPy as Python's own number; anything else as it is.
 nb::object plain(nb::handle value) {
   const bool scalar = !nb::isinstance<nb::int_>(value) && !nb::isinstance<nb::float_>(value) &&
-                      nb::hasattr(value, "item") && nb::hasattr(value, "newbyteorder");
+                      nb::hasattr(value, "item") && nb::hasattr(value, "dtype") &&
+                      !nb::hasattr(value, "__dlpack__");
   return scalar ? nb::object(value.attr("item")()) : nb::borrow(value);
 }
 
-EpilogueOperand to_operand(const std::string& name, nb::object& value,
-                           std::vector<void*>& awaited) {
+}  // namespace
+
+EpilogueOperand epilogue_operand(const std::string& name, nb::object& value,
+                                 std::vector<void*>& awaited) {
+  value = plain(value);
   if (nb::isinstance<nb::float_>(value)) return {name, nb::cast<double>(value)};
   if (nb::isinstance<nb::int_>(value)) return {name, whole_number(value, name.c_str())};
   const Tensor tensor = import_tensor(value, name.c_str());
@@ -24,23 +28,26 @@ EpilogueOperand to_operand(const std::string& name, nb::object& value,
   return {name, tensor.view};
 }
 
-bool is_program(nb::handle source) {
-  if (!nb::isinstance<nb::str>(source)) return false;
-  const auto text = nb::cast<std::string>(source);
+std::optional<std::string_view> epilogue_program(nb::handle source) {
+  if (!nb::isinstance<nb::str>(source)) return std::nullopt;
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(source.ptr(), &size);
+  if (data == nullptr) throw nb::python_error();
+  const std::string_view text(data, static_cast<std::size_t>(size));
   const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return true;
-  const std::string_view rest = std::string_view(text).substr(first);
-  return !rest.starts_with("def ") && !rest.starts_with("lambda ") && !rest.starts_with("@");
+  if (first == std::string_view::npos) return text;
+  const std::string_view rest = text.substr(first);
+  const bool is_function =
+      rest.starts_with("def ") || rest.starts_with("lambda ") || rest.starts_with("@");
+  return is_function ? std::nullopt : std::optional(text);
 }
-
-}  // namespace
 
 PyEpilogue::PyEpilogue(nb::handle source, const nb::dict& operands) {
   nb::dict given = nb::borrow<nb::dict>(operands.attr("copy")());
   std::string text;
   std::string place;
-  if (is_program(source)) {
-    text = nb::cast<std::string>(source);
+  if (const auto program = epilogue_program(source)) {
+    text = *program;
   } else {
     const nb::object translated =
         nb::module_::import_("estoc.epilogue").attr("_translate")(source, given);
@@ -49,8 +56,8 @@ PyEpilogue::PyEpilogue(nb::handle source, const nb::dict& operands) {
   }
   std::vector<EpilogueOperand> native;
   for (const auto [name, value] : given) {
-    nb::object kept = plain(value);
-    native.push_back(to_operand(nb::cast<std::string>(name), kept, awaited_));
+    nb::object kept = nb::borrow(value);
+    native.push_back(epilogue_operand(nb::cast<std::string>(name), kept, awaited_));
     operands_.emplace_back(nb::cast<std::string>(name), std::move(kept));
   }
   try {

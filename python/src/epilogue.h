@@ -1,7 +1,9 @@
 // estoc.EpilogueArguments: what is applied to the accumulator, and its tensors.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,6 +30,14 @@ class PyEpilogue {
   EpilogueArguments native_;
   std::vector<void*> awaited_;
 };
+
+/// The operand that `value` is, which becomes what keeps it: a number of Python's or an
+/// estoc.Tensor.
+EpilogueOperand epilogue_operand(const std::string& name, nb::object& value,
+                                 std::vector<void*>& awaited);
+
+/// The text of a program; nullopt for everything else. It lives as long as `source`.
+std::optional<std::string_view> epilogue_program(nb::handle source);
 
 /// The epilogue that an argument means: None, an EpilogueArguments, text or a function.
 nb::object to_epilogue(nb::handle object);

@@ -5,7 +5,6 @@
 
 #include "addresses.h"
 #include "author.h"
-#include "remembered_lists.h"
 
 namespace estoc::python {
 namespace {
@@ -60,7 +59,6 @@ class ListedClass final : public Authored<KernelClass> {
 void bind_listed_classes(nb::module_& module) {
   module.def("_list_class", [](const std::string& provider, nb::object author) {
     register_kernel_class(provider, std::make_shared<ListedClass>(std::move(author)));
-    count_classes(1);
   });
 }
 

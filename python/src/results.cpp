@@ -10,10 +10,19 @@ namespace estoc::python {
 namespace {
 
 nb::object tuple_of(std::span<const std::int64_t> values) {
-  nb::list list;
-  for (const std::int64_t value : values)
-    list.append(value);
-  return nb::tuple(list);
+  nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+  if (!tuple.is_valid()) throw nb::python_error();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    PyTuple_SetItem(tuple.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i]));
+  }
+  return tuple;
+}
+
+nb::object compact_strides(std::span<const std::int64_t> shape) {
+  std::array<std::int64_t, kMaxRank> strides{};
+  const std::span steps(strides.data(), shape.size());
+  set_compact_strides(shape, steps, "out");
+  return tuple_of(steps);
 }
 
 /// What `module`, which the program has imported, calls PATH; null where there is no such thing.
@@ -29,9 +38,7 @@ nb::object find(const char* module, std::initializer_list<const char*> path) {
 }  // namespace
 
 Results::Results(const Tensor& like)
-    : shape_(tuple_of(like.view.shape())),
-      dtype_(like.source.attr("dtype")),
-      device_(like.view.device().index) {
+    : dtype_(like.source.attr("dtype")), device_(like.view.device().index) {
   if (like.framework == Framework::numpy) {
     function_ = find("numpy", {"empty"});
     return;
@@ -44,7 +51,7 @@ Results::Results(const Tensor& like)
   const bool on_gpu = like.view.device().is_cuda();
   function_ = find("torch._C",
                    {"_dynamo", "guards", on_gpu ? "_empty_strided_cuda" : "_empty_strided_cpu"});
-  strides_ = tuple_of(like.view.strides());
+  takes_strides_ = true;
   if (!on_gpu || cuda_devices().size() == 1) return;
   current_device_ = find("torch._C", {"_cuda_getDevice"});
   if (!current_device_.is_valid()) function_.reset();
@@ -58,12 +65,15 @@ bool Results::on_current_device() const {
   return false;
 }
 
-nb::object Results::make() const {
+nb::object Results::make(std::span<const std::int64_t> shape) const {
   if (!function_.is_valid() || !on_current_device()) return {};
-  std::array<PyObject*, 3> arguments{shape_.ptr(), dtype_.ptr(), nullptr};
+  const nb::object extents = tuple_of(shape);
+  std::array<PyObject*, 3> arguments{extents.ptr(), dtype_.ptr(), nullptr};
   std::size_t count = 2;
-  if (strides_.is_valid()) {
-    arguments = {shape_.ptr(), strides_.ptr(), dtype_.ptr()};
+  nb::object strides;
+  if (takes_strides_) {
+    strides = compact_strides(shape);
+    arguments = {extents.ptr(), strides.ptr(), dtype_.ptr()};
     count = 3;
   }
   nb::object made =

@@ -62,6 +62,13 @@ nb::object allocate(const Tensor& out, std::size_t bytes, void* stream) {
   return function(out.source, bytes, address_of(stream));
 }
 
+/// Whether memory is brought, or comes from the framework of `out`.
+bool takes_workspace(nb::handle workspace, const Tensor& out) {
+  if (!workspace.is_none()) return true;
+  const bool theirs = out.framework == Framework::torch || out.framework == Framework::cupy;
+  return theirs && out.view.device().is_cuda() && !out.view.described() && !out.source.is_none();
+}
+
 }  // namespace
 
 Workspace workspace_of(nb::handle workspace, Device device) {
@@ -75,15 +82,11 @@ Workspace workspace_of(nb::handle workspace, Device device) {
   return {tensor.view.data(), static_cast<std::size_t>(tensor.view.span_bytes())};
 }
 
-HeldWorkspace provide_workspace(nb::handle workspace, const Kernel& kernel,
-                                const RuntimeArguments& arguments, const Tensor& out,
+HeldWorkspace provide_workspace(nb::handle workspace, std::size_t bytes, const Tensor& out,
                                 void* stream) {
   const Device device = out.view.device();
   if (!workspace.is_none()) return {workspace_of(workspace, device), nb::borrow(workspace)};
-  const bool theirs = out.framework == Framework::torch || out.framework == Framework::cupy;
-  if (!theirs || device.is_cpu() || out.view.described() || out.source.is_none()) return {};
-  const std::size_t bytes = kernel.workspace_size(arguments);
-  if (bytes == 0) return {};
+  if (bytes == 0 || !takes_workspace(workspace, out)) return {};
   if (out.framework == Framework::torch) {
     HeldWorkspace taken = take_from_torch(device.index, bytes, stream);
     if (taken.native.data != nullptr) return taken;
@@ -91,6 +94,14 @@ HeldWorkspace provide_workspace(nb::handle workspace, const Kernel& kernel,
   nb::object holder = allocate(out, bytes, stream);
   const Workspace native = workspace_of(holder, device);
   return {native, std::move(holder)};
+}
+
+HeldWorkspace provide_workspace(nb::handle workspace, const Kernel& kernel,
+                                const RuntimeArguments& arguments, const Tensor& out,
+                                void* stream) {
+  if (!takes_workspace(workspace, out)) return {};
+  const std::size_t bytes = workspace.is_none() ? kernel.workspace_size(arguments) : 0;
+  return provide_workspace(workspace, bytes, out, stream);
 }
 
 }  // namespace estoc::python

@@ -188,13 +188,21 @@ template <typename Change>
 bool Registry::change(const Change& edit) {
   std::shared_ptr<const Snapshot> old;
   std::shared_ptr<Snapshot> edited;
-  const std::lock_guard lock(mutex_);
-  edited = std::make_shared<Snapshot>(*snapshot_);
-  if (!edit(*edited)) return false;
-  edited->answers = std::make_shared<AnswerCache>();
-  old = std::move(snapshot_);
-  snapshot_ = std::move(edited);
+  {
+    const std::lock_guard lock(mutex_);
+    edited = std::make_shared<Snapshot>(*snapshot_);
+    if (!edit(*edited)) return false;
+    edited->answers = std::make_shared<AnswerCache>();
+    old = std::move(snapshot_);
+    snapshot_ = std::move(edited);
+  }
+  forget_answers();
   return true;
+}
+
+void Registry::forget_answers() {
+  generation_.fetch_add(1, std::memory_order_acq_rel);
+  if (const auto forget = forget_.load(std::memory_order_acquire)) forget();
 }
 
 void Registry::add(std::shared_ptr<const Provider> provider, Origin origin) {
@@ -255,6 +263,7 @@ void clear_discovery_cache() {
   for (const auto& entry : snapshot->classes({}))
     entry->cache().clear();
   snapshot->answers->clear();
+  Registry::instance().forget_answers();
 }
 
 }  // namespace estoc

@@ -1,6 +1,8 @@
 // The providers and kernel classes there are, as snapshots that readers take without waiting.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -72,6 +74,12 @@ class Registry {
   static Registry& instance();
 
   std::shared_ptr<const Snapshot> snapshot() const;
+  /// Changes when what was answered may be answered otherwise now. Takes no lock.
+  std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  /// Begins a new generation.
+  void forget_answers();
+  /// What a higher folder remembers of answers, and forgets with them: called without a lock.
+  void at_forget(void (*forget)()) { forget_.store(forget, std::memory_order_release); }
 
   void add(std::shared_ptr<const Provider> provider, Origin origin = Origin::outside);
   void add(std::string_view provider, std::shared_ptr<const KernelClass> kernel_class,
@@ -85,6 +93,8 @@ class Registry {
   bool change(const Change& edit);
 
   mutable std::mutex mutex_;
+  std::atomic<std::uint64_t> generation_ = 0;
+  std::atomic<void (*)()> forget_ = nullptr;
   std::shared_ptr<const Snapshot> snapshot_ = std::make_shared<const Snapshot>();
 };
 

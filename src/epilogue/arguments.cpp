@@ -140,14 +140,32 @@ class Matcher {
   std::vector<bool> live_;
 };
 
-bool same_tensor(const TensorView& x, const TensorView& y) {
-  return x.data() == y.data() && x.dtype() == y.dtype() && x.device() == y.device() &&
+/// Equal but for the address.
+bool alike(const TensorView& x, const TensorView& y) {
+  return x.dtype() == y.dtype() && x.device() == y.device() &&
          std::ranges::equal(x.shape(), y.shape()) && std::ranges::equal(x.strides(), y.strides());
 }
 
 bool same_operand(const EpilogueOperand& x, const EpilogueOperand& y) {
   if (x.name != y.name || x.value.index() != y.value.index()) return false;
-  return x.tensor() != nullptr ? same_tensor(*x.tensor(), *y.tensor()) : *x.scalar() == *y.scalar();
+  if (x.tensor() == nullptr) return *x.scalar() == *y.scalar();
+  return x.tensor()->data() == y.tensor()->data() && alike(*x.tensor(), *y.tensor());
+}
+
+std::string shown(const EpilogueOperand& operand) {
+  if (operand.tensor() != nullptr) return operand.tensor()->to_string();
+  return fmt::format("the scalar {}", operand.scalar()->value);
+}
+
+/// The scalar as `known` was given, so that the epilogue keeps its types; nullopt where it cannot
+/// be.
+std::optional<EpilogueScalarOperand> as_known(const EpilogueScalarOperand& known,
+                                              EpilogueScalarOperand scalar) {
+  if (scalar.dtype && scalar.dtype != known.dtype) return std::nullopt;
+  scalar.dtype = known.dtype;
+  if (known.whole && !scalar.whole) return std::nullopt;
+  if (!known.whole) scalar.whole = false;
+  return scalar;
 }
 
 const std::string kNoText;
@@ -160,9 +178,7 @@ EpilogueArguments::EpilogueArguments(std::string_view text, std::vector<Epilogue
 }
 
 EpilogueArguments::EpilogueArguments(EpilogueProgram program, std::vector<EpilogueOperand> operands)
-    : state_(
-          std::make_shared<const State>(Matcher(std::move(program), std::move(operands)).match())) {
-}
+    : state_(std::make_shared<State>(Matcher(std::move(program), std::move(operands)).match())) {}
 
 const std::string& EpilogueArguments::text() const {
   return empty() ? kNoText : state_->program.text();
@@ -177,6 +193,33 @@ const EpilogueOperand* EpilogueArguments::find(std::string_view name) const {
   const auto all = operands();
   const auto found = std::ranges::find(all, name, &EpilogueOperand::name);
   return found == all.end() ? nullptr : &*found;
+}
+
+void EpilogueArguments::replace(std::span<const EpilogueOperand> operands) {
+  for (const EpilogueOperand& operand : operands) {
+    const EpilogueOperand* const known = find(operand.name);
+    if (known == nullptr) {
+      throw Error(ErrorKind::value, fmt::format("{}: expected an operand of the epilogue \"{}\"",
+                                                operand.name, text()));
+    }
+    const bool tensors = known->tensor() != nullptr && operand.tensor() != nullptr;
+    const bool scalars = known->scalar() != nullptr && operand.scalar() != nullptr;
+    if (tensors && alike(*known->tensor(), *operand.tensor())) continue;
+    if (scalars && as_known(*known->scalar(), *operand.scalar())) continue;
+    throw Error(ErrorKind::value,
+                fmt::format("{}: expected {}{}, got {}", operand.name,
+                            tensors ? "a tensor like " : "", shown(*known), shown(operand)));
+  }
+  if (operands.empty()) return;
+  if (state_.use_count() != 1) state_ = std::make_shared<State>(*state_);
+  for (const EpilogueOperand& operand : operands) {
+    const auto place = std::ranges::find(state_->operands, operand.name, &EpilogueOperand::name);
+    if (operand.tensor() != nullptr) {
+      place->value = *operand.tensor();
+    } else {
+      place->value = *as_known(*place->scalar(), *operand.scalar());
+    }
+  }
 }
 
 bool EpilogueArguments::operator==(const EpilogueArguments& other) const {

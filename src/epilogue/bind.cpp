@@ -88,7 +88,7 @@ class Binder {
         extents_{arguments.extents().l, arguments.extents().m, arguments.extents().n},
         named_out_{&arguments.out(), "out"} {}
 
-  std::shared_ptr<const EpilogueBinding> bind() {
+  std::shared_ptr<EpilogueBinding> bind(std::shared_ptr<EpilogueBinding> used) {
     look_at_operands();
     check_memory();
     TypedProgram made;
@@ -99,7 +99,9 @@ class Binder {
       if (typed == nullptr) typed = &made;
     }
     if (is_plain(*typed->graph)) return nullptr;
-    return make_binding(*typed);
+    if (used == nullptr || used.use_count() != 1) used = std::make_shared<EpilogueBinding>();
+    fill(*used, *typed);
+    return used;
   }
 
  private:
@@ -436,29 +438,31 @@ class Binder {
 
   // ------------------------------------------------------------------ addresses
 
-  std::shared_ptr<const EpilogueBinding> make_binding(const TypedProgram& typed) const {
-    auto binding = std::make_shared<EpilogueBinding>();
-    binding->graph = typed.graph;
-    binding->tensors.reserve(typed.tensors.size());
+  void fill(EpilogueBinding& binding, const TypedProgram& typed) const {
+    binding.graph = typed.graph;
+    binding.tensors.clear();
+    binding.tensors.reserve(typed.tensors.size());
     for (const std::uint16_t input : typed.tensors) {
       const EpilogueOperand& operand = operand_at(state_.input_operands[input]);
-      binding->tensors.push_back(address_of(*operand.tensor(), input_parts_[input].varies));
+      binding.tensors.push_back(address_of(*operand.tensor(), input_parts_[input].varies));
     }
+    binding.scalars.clear();
     for (std::size_t i = 0; i < typed.scalars.size(); ++i) {
       const EpilogueOperand& operand = operand_at(state_.input_operands[typed.scalars[i]]);
-      binding->scalars.push_back(value_of(operand, typed.graph->scalars[i].dtype));
+      binding.scalars.push_back(value_of(operand, typed.graph->scalars[i].dtype));
     }
+    binding.stores.clear();
     for (const std::uint16_t assignment : typed.stores) {
       const std::int16_t operand = state_.assignment_operands[assignment];
       const bool is_d = program_.assignments[assignment].name == "D";
       const TensorView& view = is_d ? arguments_.out() : *operand_at(operand).tensor();
-      binding->stores.push_back(address_of(view, {true, true, true}));
+      binding.stores.push_back(address_of(view, {true, true, true}));
     }
+    binding.reduced.clear();
     for (std::size_t i = 0; i < typed.reduced.size(); ++i) {
       const EpilogueOperand& operand = operand_at(state_.assignment_operands[typed.reduced[i]]);
-      binding->reduced.push_back(address_of(*operand.tensor(), typed.graph->reduced[i].keeps));
+      binding.reduced.push_back(address_of(*operand.tensor(), typed.graph->reduced[i].keeps));
     }
-    return binding;
   }
 
   static EpilogueScalarValue value_of(const EpilogueOperand& operand, Dtype dtype) {
@@ -492,8 +496,9 @@ class Binder {
 }  // namespace
 }  // namespace epilogue
 
-std::shared_ptr<const EpilogueBinding> model::bind_epilogue(const GemmArguments& arguments) {
-  return epilogue::Binder(arguments).bind();
+std::shared_ptr<EpilogueBinding> model::bind_epilogue(const GemmArguments& arguments,
+                                                      std::shared_ptr<EpilogueBinding> used) {
+  return epilogue::Binder(arguments).bind(std::move(used));
 }
 
 }  // namespace estoc

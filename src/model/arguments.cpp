@@ -128,6 +128,11 @@ std::optional<Operation> parse_operation(std::string_view name) {
   return static_cast<Operation>(found - kOperationNames.begin());
 }
 
+Dtype default_accumulator_type(Dtype a, Dtype b) {
+  if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
+  return is_integer(a) && is_integer(b) ? Dtype::i32 : Dtype::f32;
+}
+
 Operand::Operand(const ScaledTensor& scaled)
     : data_(scaled.data), scaled_(std::make_shared<const ScaledTensor>(scaled)) {}
 
@@ -158,12 +163,19 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
   check_memory(AskDevice::yes);
   check_scale_memory(a_, "A.scale", named_out);
   check_scale_memory(b_, "B.scale", named_out);
-  has_data_ = !lacks_data(a_) && !lacks_data(b_) && !out_.described();
+  set_matrices();
+  if (!epilogue_.empty()) epilogue_binding_ = model::bind_epilogue(*this, nullptr);
+  note_data();
+}
+
+void GemmArguments::set_matrices() {
   a_matrix_ = as_matrix(a_.tensor(), extents_.l);
   b_matrix_ = as_matrix(b_.tensor(), extents_.l);
   out_matrix_ = as_matrix(out_, extents_.l);
-  if (epilogue_.empty()) return;
-  epilogue_binding_ = model::bind_epilogue(*this);
+}
+
+void GemmArguments::note_data() {
+  has_data_ = !lacks_data(a_) && !lacks_data(b_) && !out_.described();
   for (const EpilogueOperand& operand : epilogue_.operands()) {
     const TensorView* tensor = operand.tensor();
     has_data_ = has_data_ && (tensor == nullptr || !tensor->described());
@@ -184,25 +196,24 @@ void GemmArguments::check_memory(AskDevice ask) const {
 }
 
 GemmArguments GemmArguments::moved(void* a, void* b, void* out, AskDevice ask) const {
-  const TensorView moved_out = out_.moved(out, "out");
-  if (a_.is_scaled() || b_.is_scaled() || !epilogue_.empty()) {
-    return {moved_operand(a_, a, "A"),
-            moved_operand(b_, b, "B"),
-            moved_out,
-            accumulator_type_,
-            controls_,
-            epilogue_};
-  }
   GemmArguments result(*this);
-  result.a_ = a_.tensor().moved(a, "A");
-  result.b_ = b_.tensor().moved(b, "B");
-  result.out_ = moved_out;
-  result.check_memory(ask);
-  result.a_matrix_ = as_matrix(result.a_.tensor(), extents_.l);
-  result.b_matrix_ = as_matrix(result.b_.tensor(), extents_.l);
-  result.out_matrix_ = as_matrix(result.out_, extents_.l);
-  result.has_data_ = true;
+  result.move(a, b, out, ask);
   return result;
+}
+
+void GemmArguments::move(void* a, void* b, void* out, AskDevice ask) {
+  a_ = moved_operand(a_, a, "A");
+  b_ = moved_operand(b_, b, "B");
+  out_ = out_.moved(out, "out");
+  check_memory(ask);
+  const NamedView named_out{&out_, "out"};
+  check_scale_memory(a_, "A.scale", named_out);
+  check_scale_memory(b_, "B.scale", named_out);
+  set_matrices();
+  if (!epilogue_.empty()) {
+    epilogue_binding_ = model::bind_epilogue(*this, std::move(epilogue_binding_));
+  }
+  note_data();
 }
 
 }  // namespace estoc

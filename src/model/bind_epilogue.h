@@ -8,7 +8,9 @@
 namespace estoc::model {
 
 /// The binding of arguments whose operands have been checked; null when out is the accumulator and
-/// there is no other output. Throws Error{value | type} as GemmArguments does.
-std::shared_ptr<const EpilogueBinding> bind_epilogue(const GemmArguments& arguments);
+/// there is no other output. `used` is a binding that is needed no more, or null: where nothing
+/// else refers to it, it becomes the result. Throws Error{value | type} as GemmArguments does.
+std::shared_ptr<EpilogueBinding> bind_epilogue(const GemmArguments& arguments,
+                                               std::shared_ptr<EpilogueBinding> used);
 
 }  // namespace estoc::model

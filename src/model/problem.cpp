@@ -42,11 +42,6 @@ void default_input_dtypes(OperandSpec& a, OperandSpec& b) {
   if (!b.dtype) b.dtype = a.dtype;
 }
 
-Dtype default_accumulator(Dtype a, Dtype b) {
-  if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
-  return is_integer(a) && is_integer(b) ? Dtype::i32 : Dtype::f32;
-}
-
 void complete_operand(EpilogueOperandSpec& operand, const Problem& problem) {
   if (operand.value) return;
   const bool matrix = operand.form == EpilogueForm::matrix;
@@ -64,7 +59,7 @@ void complete_gemm(Problem& problem) {
   if (!problem.l) problem.l = 1;
   default_input_dtypes(problem.a, problem.b);
   if (!problem.accumulator_type) {
-    problem.accumulator_type = default_accumulator(*problem.a.dtype, *problem.b.dtype);
+    problem.accumulator_type = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
   }
   if (!problem.out.dtype) problem.out.dtype = problem.accumulator_type;
   default_layout(problem.a, "a");

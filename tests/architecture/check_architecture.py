@@ -20,6 +20,7 @@ MAY_INCLUDE = {
     "epilogue": ["model"],
     "jit": ["core"],
     "discovery": ["model", "epilogue"],
+    "run": ["discovery"],
     "tune": ["discovery", "check", "jit"],
     "cost": ["model", "jit"],
     "providers": ["model", "epilogue", "jit", "cost"],

@@ -2,7 +2,7 @@
 """Finds the snippets of the documents that are marked to be run, and runs them.
 
 A fenced block whose first line is ```cpp run, ```c run or ```sh run is a snippet: a whole C++ or C
-program, or a shell script; ```cpp gpu is a program that runs on the virtual GPU. A block ```text output right after it is what it must print; a line `...` in it stands
+program, or a shell script; ```cpp gpu and ```c gpu are programs that run on the virtual GPU. A block ```text output right after it is what it must print; a line `...` in it stands
 for any lines, and ... within a line for any text.
 
     snippets.py extract OUT FILE...            writes each snippet to OUT, and OUT/snippets.cmake
@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 FENCE = re.compile(r"^```(?P<info>.*)\n(?P<body>(?:.*\n)*?)^```[ ]*$", re.MULTILINE)
-SUFFIX = {"cpp run": ".cpp", "cpp gpu": ".cpp", "c run": ".c", "sh run": ".sh"}
+SUFFIX = {"cpp run": ".cpp", "cpp gpu": ".cpp", "c run": ".c", "c gpu": ".c", "sh run": ".sh"}
 
 
 def find(text):

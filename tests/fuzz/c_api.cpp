@@ -15,78 +15,11 @@
 #include <vector>
 
 #include "discovery/builtin.h"
-#include "estoc/arguments.hpp"
 #include "estoc/estoc.h"
-#include "estoc/kernel_class.hpp"
 #include "expect.h"
+#include "plain_provider.h"
 
 namespace estoc {
-namespace {
-
-constexpr std::array kTargets{Target::cpu(), Target::sm(90, true)};
-
-/// out = A @ B of f32, by plain loops, with a workspace that is written.
-class PlainLaunch final : public Launch {
- public:
-  PlainLaunch(const GemmArguments& gemm, Workspace workspace)
-      : gemm_(gemm), workspace_(workspace) {}
-
-  void launch(void* /*stream*/) override {
-    if (workspace_.bytes > 0) std::memset(workspace_.data, 1, workspace_.bytes);
-    const GemmExtents& extents = gemm_.extents();
-    for (std::int64_t l = 0; l < extents.l; ++l)
-      for (std::int64_t i = 0; i < extents.m; ++i)
-        for (std::int64_t j = 0; j < extents.n; ++j) {
-          float sum = 0;
-          for (std::int64_t k = 0; k < extents.k; ++k)
-            sum += at(gemm_.a_matrix(), l, i, k) * at(gemm_.b_matrix(), l, k, j);
-          at(gemm_.out_matrix(), l, i, j) = sum;
-        }
-  }
-
- private:
-  static float& at(const MatrixView& x, std::int64_t l, std::int64_t i, std::int64_t j) {
-    return static_cast<float*>(x.data)[l * x.batch_stride + i * x.row_stride + j * x.column_stride];
-  }
-
-  GemmArguments gemm_;
-  Workspace workspace_;
-};
-
-class PlainGemm final : public KernelClass {
- public:
-  std::string_view name() const override { return "plain_gemm"; }
-  Operation operation() const override { return Operation::gemm; }
-  std::shared_ptr<const DesignSpace> space() const override { return space_; }
-  std::span<const Target> targets() const override { return kTargets; }
-  std::size_t workspace_size(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
-                             const RuntimeArguments& /*arguments*/) const override {
-    return 64;
-  }
-  std::unique_ptr<Launch> bind(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
-                               const RuntimeArguments& arguments,
-                               std::shared_ptr<const CompiledObject> /*object*/,
-                               const BindOptions& options) const override {
-    return std::make_unique<PlainLaunch>(dynamic_cast<const GemmArguments&>(arguments),
-                                         options.workspace);
-  }
-
- private:
-  std::shared_ptr<const DesignSpace> space_ = DesignSpace::Builder()
-                                                  .dtypes(Role::a_dtype, {Dtype::f32})
-                                                  .choices("kind", {"one", "other"})
-                                                  .build();
-};
-
-class PlainProvider final : public Provider {
- public:
-  std::string_view name() const override { return "plain"; }
-  std::vector<std::shared_ptr<const KernelClass>> classes() const override {
-    return {std::make_shared<PlainGemm>()};
-  }
-};
-
-}  // namespace
 
 std::vector<std::shared_ptr<const Provider>> builtin_providers() {
   return {std::make_shared<PlainProvider>()};
@@ -146,7 +79,8 @@ constexpr std::array kFilters{"class=plain_gemm", "a=f32 kind=other", "name=*one
 constexpr std::array kEpilogues{"D = relu(alpha * accum + bias)", "D = accum",
                                 "D = accum; x = bias", "D = gelu(accum) + C; amax = absmax(D)", ""};
 constexpr std::array kNames{"alpha", "bias", "C", "amax", "x", ""};
-constexpr std::array kControls{"deterministic=1", "workspace=1KiB", "workspace=8", "m=3", ""};
+constexpr std::array kScaleModes{"tensorwise", "rowwise", "blockwise_1x32", ""};
+constexpr std::array kOps{"add", "relu", "identity", ""};
 constexpr std::array kProblems{"gemm m=4 n=4 k=4 a=f32", "gemm m=4 n=4 k=4 a=f32 l=3 b=f32:n",
                                "elementwise op=relu shape=4 a=f32", "gemm", ""};
 constexpr std::array kKernels{"plain_gemm-f32-kind.one", "plain_gemm-f32-kind.other", "plain_gemm-",
@@ -163,6 +97,7 @@ struct Tensor {
   estoc_tensor value{};
 
   explicit Tensor(Bytes& bytes) {
+    value.struct_size = bytes.seldom() ? bytes.below(sizeof(value) + 1) : sizeof(value);
     value.rank = bytes.seldom() ? static_cast<int>(bytes.next()) - 100
                                 : static_cast<int>(2 + bytes.below(2));
     for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -178,6 +113,7 @@ struct Tensor {
   }
 
   bool fits() const {
+    if (value.struct_size < offsetof(estoc_tensor, alignment)) return false;  // strides are unread
     if (value.rank < 0 || value.rank > 6 || value.shape == nullptr || value.device != -1)
       return false;
     std::int64_t last = 0;
@@ -219,8 +155,6 @@ class Pool {
     if (made != nullptr) reset(objects_.at(bytes.below(objects_.size())), made);
   }
 
-  void keep(Bytes& bytes, Object* made) { reset(objects_.at(bytes.below(objects_.size())), made); }
-
  private:
   static void reset(Object*& place, Object* object) {
     release(place);
@@ -240,107 +174,154 @@ class Session {
 
  private:
   void step() {
-    switch (bytes_.below(18)) {
-      case 0:
-      case 1:
-        return gemm();
-      case 2:
-        return gemm_with();
-      case 3:
-        return problem();
-      case 4:
-        return find();
-      case 5:
-        return find_first();
-      case 6:
-        return by_name();
-      case 7:
-        return names();
-      case 8:
-        return supports();
-      case 9:
-        return compile();
-      case 10:
-        return save();
-      case 11:
-        return open();
-      case 12:
-        return find_in_bundle();
-      case 13:
-        return run_once();
-      case 14:
-        return bind();
-      case 15:
-        return launch();
-      case 16:
-        return size_workspace();
-      default:
-        return release();
-    }
+    static constexpr std::array kSteps{
+        &Session::gemm,        &Session::gemm,           &Session::fused_gemm,
+        &Session::elementwise, &Session::problem,        &Session::move,
+        &Session::find,        &Session::find_first,     &Session::enumerate,
+        &Session::by_name,     &Session::read_list,      &Session::names,
+        &Session::describe,    &Session::variant,        &Session::supports,
+        &Session::predict,     &Session::explain,        &Session::compile,
+        &Session::compile_all, &Session::save,           &Session::open,
+        &Session::read_file,   &Session::find_in_bundle, &Session::dispatch,
+        &Session::run_once,    &Session::bind,           &Session::launch,
+        &Session::move_launch, &Session::size_workspace, &Session::wrong_kind,
+        &Session::release};
+    (this->*kSteps.at(bytes_.below(kSteps.size())))();
   }
 
   static void settle(estoc_status status) {
     if (status != ESTOC_OK) expect(*estoc_last_error() != '\0');
   }
 
-  void gemm() {
-    const Tensor a(bytes_), b(bytes_), out(bytes_);
-    const char* accumulator = bytes_.word(kDtypes, text_);
-    arguments_.make(bytes_, [&](estoc_arguments** made) {
-      return estoc_gemm(bytes_.seldom() ? nullptr : &a.value, &b.value, &out.value, accumulator,
-                        made);
-    });
+  template <typename Struct>
+  Struct sized() {
+    Struct sized{};
+    sized.struct_size = bytes_.seldom() ? bytes_.below(sizeof(sized) + 1) : sizeof(sized);
+    return sized;
   }
 
-  void gemm_with() {
-    const Tensor a(bytes_), b(bytes_), out(bytes_), first(bytes_), second(bytes_);
-    std::string epilogue, controls, name_a, name_b, dtype;
-    const std::array<estoc_operand, 2> operands{
-        {{bytes_.word(kNames, name_a), bytes_.below(2) == 0 ? nullptr : &first.value, 0.5, nullptr},
-         {bytes_.word(kNames, name_b), bytes_.below(2) == 0 ? nullptr : &second.value,
-          static_cast<double>(bytes_.number()), bytes_.word(kDtypes, dtype)}}};
-    estoc_gemm_options options{};
-    options.size = bytes_.seldom() ? bytes_.below(sizeof(options) + 1) : sizeof(options);
-    options.epilogue = bytes_.word(kEpilogues, epilogue);
-    options.operands = bytes_.seldom() ? nullptr : operands.data();
-    options.operand_count = bytes_.below(operands.size() + 1);
-    options.controls = bytes_.word(kControls, controls);
+  void gemm() {
+    const Tensor a(bytes_), b(bytes_), out(bytes_);
+    auto gemm = sized<estoc_gemm>();
+    gemm.a = bytes_.seldom() ? nullptr : &a.value;
+    gemm.b = &b.value;
+    gemm.out = &out.value;
+    gemm.accumulator = bytes_.word(kDtypes, text_);
+    arguments_.make(bytes_,
+                    [&](estoc_arguments** made) { return estoc_arguments_gemm(&gemm, made); });
+  }
+
+  void fused_gemm() {
+    Tensor a(bytes_);
+    const Tensor b(bytes_), out(bytes_), first(bytes_), second(bytes_);
+    std::string epilogue, name_a, name_b, dtype, mode;
+    auto scale = sized<estoc_scale>();
+    scale.tensor = &second.value;
+    scale.mode = bytes_.word(kScaleModes, mode);
+    if (bytes_.seldom()) a.value.scale = &scale;
+    std::array<estoc_operand, 2> operands{sized<estoc_operand>(), sized<estoc_operand>()};
+    operands[0].name = bytes_.word(kNames, name_a);
+    operands[0].tensor = bytes_.below(2) == 0 ? nullptr : &first.value;
+    operands[0].number = 0.5;
+    operands[1].name = bytes_.word(kNames, name_b);
+    operands[1].tensor = bytes_.below(2) == 0 ? nullptr : &second.value;
+    operands[1].is_integer = static_cast<int>(bytes_.below(2));
+    operands[1].integer = bytes_.number();
+    operands[1].dtype = bytes_.word(kDtypes, dtype);
+    auto controls = sized<estoc_controls>();
+    controls.deterministic = static_cast<int>(bytes_.below(2));
+    controls.limit_workspace = static_cast<int>(bytes_.below(2));
+    controls.workspace_limit = bytes_.number();
+    auto gemm = sized<estoc_gemm>();
+    gemm.a = &a.value;
+    gemm.b = &b.value;
+    gemm.out = &out.value;
+    gemm.epilogue = bytes_.word(kEpilogues, epilogue);
+    // An element that is smaller than its struct may have no neighbour where it says.
+    gemm.operands = bytes_.seldom() ? nullptr : operands.data();
+    gemm.operand_count = bytes_.below(operands.size() + 1);
+    gemm.controls = &controls;
+    arguments_.make(bytes_,
+                    [&](estoc_arguments** made) { return estoc_arguments_gemm(&gemm, made); });
+  }
+
+  void elementwise() {
+    const Tensor a(bytes_), b(bytes_), out(bytes_);
+    auto elementwise = sized<estoc_elementwise>();
+    elementwise.op = bytes_.word(kOps, text_);
+    elementwise.a = &a.value;
+    elementwise.b = bytes_.below(2) == 0 ? nullptr : &b.value;
+    elementwise.out = &out.value;
     arguments_.make(bytes_, [&](estoc_arguments** made) {
-      return estoc_gemm_with(&a.value, &b.value, &out.value, "f32", &options, made);
+      return estoc_arguments_elementwise(&elementwise, made);
     });
   }
 
   void problem() {
     const char* text = bytes_.word(kProblems, text_);
     const int device = static_cast<int>(bytes_.below(3)) - 1;
-    arguments_.make(bytes_,
-                    [&](estoc_arguments** made) { return estoc_problem(text, device, made); });
+    arguments_.make(
+        bytes_, [&](estoc_arguments** made) { return estoc_arguments_parse(text, device, made); });
+    char* again = nullptr;
+    settle(estoc_arguments_text(arguments_.any(bytes_), &again));
+    estoc_string_destroy(again);
+  }
+
+  /// Only where the operands' memory is as large as before, as a caller has to see to.
+  void move() {
+    const estoc_arguments* arguments = arguments_.any(bytes_);
+    estoc_arguments* moved = nullptr;
+    settle(estoc_arguments_move(arguments, nullptr, bytes_.seldom() ? nullptr : arenas[0].data(),
+                                nullptr, &moved));
+    estoc_arguments_destroy(moved);
+  }
+
+  estoc_query query() {
+    auto query = sized<estoc_query>();
+    query.filter = bytes_.word(kFilters, filter_);
+    query.target = bytes_.word(kTargets, text_);
+    query.portable = static_cast<int>(bytes_.below(2));
+    static constexpr std::array<const char*, 3> kProviders{"plain", "nobody", nullptr};
+    query.providers = bytes_.seldom() ? kProviders.data() : nullptr;
+    query.provider_count =
+        query.providers != nullptr || bytes_.seldom() ? bytes_.below(kProviders.size() + 1) : 0;
+    return query;
   }
 
   void find() {
-    std::array<estoc_kernel*, 3> found{};
-    std::size_t written = 0;
-    std::string filter;
-    const char* terms = bytes_.word(kFilters, filter);
-    const char* target = bytes_.word(kTargets, text_);
-    const std::size_t capacity = bytes_.below(found.size() + 1);
-    const estoc_status status = estoc_find(arguments_.any(bytes_), terms, target, capacity,
-                                           found.data(), bytes_.seldom() ? nullptr : &written);
-    settle(status);
-    expect(written <= capacity);
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      expect((i < written) == (found.at(i) != nullptr));
-      if (found.at(i) != nullptr) kernels_.keep(bytes_, found.at(i));
-    }
+    const estoc_query asked = query();
+    const estoc_arguments* arguments = arguments_.any(bytes_);
+    lists_.make(bytes_, [&](estoc_kernels** made) {
+      return estoc_kernels_find(arguments, bytes_.seldom() ? nullptr : &asked, made);
+    });
   }
 
   void find_first() {
-    std::string filter;
-    const char* terms = bytes_.word(kFilters, filter);
-    const char* target = bytes_.word(kTargets, text_);
+    const estoc_query asked = query();
     const estoc_arguments* arguments = arguments_.any(bytes_);
     kernels_.make(bytes_, [&](estoc_kernel** made) {
-      return estoc_find_first(arguments, terms, target, made);
+      return estoc_kernel_find(arguments, bytes_.seldom() ? nullptr : &asked, made);
+    });
+  }
+
+  void enumerate() {
+    const estoc_query asked = query();
+    lists_.make(bytes_,
+                [&](estoc_kernels** made) { return estoc_kernels_enumerate(&asked, made); });
+  }
+
+  void read_list() {
+    const estoc_kernels* list = lists_.any(bytes_);
+    std::uint64_t count = 0;
+    char* why = nullptr;
+    settle(estoc_kernels_count(list, &count));
+    settle(estoc_kernels_why_empty(list, &why));
+    estoc_string_destroy(why);
+    const auto index = static_cast<std::uint64_t>(bytes_.number());
+    kernels_.make(bytes_, [&](estoc_kernel** made) {
+      const estoc_status status = estoc_kernels_get(list, index, made);
+      expect((status == ESTOC_OK) == (index < count));
+      return status;
     });
   }
 
@@ -354,19 +335,97 @@ class Session {
     expect((*estoc_kernel_name(kernel) == '\0') == (kernel == nullptr));
     const estoc_artifact* artifact = artifacts_.any(bytes_);
     expect((*estoc_artifact_kernel_name(artifact) == '\0') == (artifact == nullptr));
+    expect((*estoc_artifact_target(artifact) == '\0') == (artifact == nullptr));
+    std::string epilogue;
+    estoc_strings* inputs = nullptr;
+    settle(estoc_epilogue_names(bytes_.word(kEpilogues, epilogue), &inputs, nullptr));
+    estoc_strings_destroy(inputs);
+  }
+
+  void describe() {
+    const estoc_kernel* kernel = kernels_.any(bytes_);
+    auto info = sized<estoc_kernel_info>();
+    auto operand = sized<estoc_kernel_operand>();
+    estoc_strings* targets = nullptr;
+    settle(estoc_kernel_get_info(kernel, &info));
+    settle(estoc_kernel_get_operand(kernel, bytes_.next(), &operand));
+    settle(estoc_kernel_targets(kernel, &targets));
+    estoc_strings_destroy(targets);
+  }
+
+  void variant() {
+    const estoc_kernel* kernel = kernels_.any(bytes_);
+    auto knobs = sized<estoc_knobs>();
+    settle(estoc_kernel_get_knobs(kernel, &knobs));
+    if (bytes_.below(2) == 0) knobs.split = static_cast<int>(bytes_.number());
+    kernels_.make(bytes_, [&](estoc_kernel** made) {
+      std::string epilogue;
+      return bytes_.below(2) == 0
+                 ? estoc_kernel_with_knobs(kernel, &knobs, made)
+                 : estoc_kernel_with_epilogue(kernel, bytes_.word(kEpilogues, epilogue), made);
+    });
   }
 
   void supports() {
     const char* target = bytes_.word(kTargets, text_);
     const estoc_kernel* kernel = kernels_.any(bytes_);
-    settle(estoc_kernel_supports(kernel, arguments_.any(bytes_), target));
+    estoc_reason reason = ESTOC_REASON_NONE;
+    settle(estoc_kernel_supports(kernel, arguments_.any(bytes_), target,
+                                 bytes_.seldom() ? nullptr : &reason));
+  }
+
+  void predict() {
+    const char* target = bytes_.word(kTargets, text_);
+    const estoc_kernel* kernel = kernels_.any(bytes_);
+    estoc_prediction* prediction = nullptr;
+    auto part = sized<estoc_prediction_part>();
+    settle(estoc_kernel_predict(kernel, arguments_.any(bytes_), target, &prediction));
+    settle(estoc_prediction_get(prediction, bytes_.below(4), &part));
+    estoc_prediction_destroy(prediction);
+  }
+
+  void explain() {
+    const estoc_query asked = query();
+    estoc_explanations* explanations = nullptr;
+    auto explanation = sized<estoc_explanation>();
+    settle(estoc_explain(arguments_.any(bytes_), &asked, &explanations));
+    settle(estoc_explanations_get(explanations, bytes_.below(4), &explanation));
+    estoc_explanations_destroy(explanations);
   }
 
   void compile() {
     const char* target = bytes_.word(kTargets, text_);
     const estoc_kernel* kernel = kernels_.any(bytes_);
-    artifacts_.make(bytes_,
-                    [&](estoc_artifact** made) { return estoc_compile(kernel, target, made); });
+    const auto options = sized<estoc_compile_options>();
+    artifacts_.make(bytes_, [&](estoc_artifact** made) {
+      return estoc_kernel_compile(kernel, target, bytes_.seldom() ? nullptr : &options, made);
+    });
+    auto code = sized<estoc_code>();
+    char* source = nullptr;
+    settle(estoc_artifact_code(artifacts_.any(bytes_), &code));
+    settle(estoc_kernel_emit(kernel, static_cast<estoc_emission>(bytes_.below(3)), target, &options,
+                             &source));
+    estoc_string_destroy(source);
+  }
+
+  void compile_all() {
+    if (!bytes_.seldom()) return;  // it starts threads
+    const std::array<const estoc_kernel*, 2> kernels{kernels_.any(bytes_), kernels_.any(bytes_)};
+    auto options = sized<estoc_compile_options>();
+    options.threads = 1;
+    options.progress = [](void* context, std::size_t, std::size_t) {
+      return *static_cast<int*>(context);
+    };
+    int cancels = static_cast<int>(bytes_.below(2));
+    options.context = &cancels;
+    if (options.struct_size < sizeof(options)) options.progress = nullptr;  // without a context
+    estoc_outcomes* outcomes = nullptr;
+    settle(estoc_compile_all(kernels.data(), bytes_.below(kernels.size() + 1),
+                             bytes_.word(kTargets, text_), &options, &outcomes));
+    const std::size_t index = bytes_.below(4);
+    artifacts_.make(
+        bytes_, [&](estoc_artifact** made) { return estoc_outcomes_get(outcomes, index, made); });
+    estoc_outcomes_destroy(outcomes);
   }
 
   static const char* path() {
@@ -380,12 +439,41 @@ class Session {
     if (!bytes_.seldom()) return;  // it waits for the disk
     const std::array<const estoc_artifact*, 2> saved{artifacts_.any(bytes_),
                                                      artifacts_.any(bytes_)};
-    settle(estoc_save(path(), saved.data(), bytes_.below(saved.size() + 1)));
+    std::string problem;
+    auto rule = sized<estoc_dispatch_rule>();
+    rule.problem = bytes_.word(kProblems, problem);
+    rule.m_low = bytes_.number();
+    rule.m_high = bytes_.number();
+    rule.artifact = bytes_.below(3);
+    settle(estoc_bundle_save(path(), saved.data(), bytes_.below(saved.size() + 1), &rule,
+                             bytes_.below(2)));
   }
 
   void open() {
     const char* const file = bytes_.seldom() ? "/nonexistent" : path();
     bundles_.make(bytes_, [&](estoc_bundle** made) { return estoc_bundle_open(file, made); });
+  }
+
+  void read_file() {
+    const estoc_bundle* bundle = bundles_.any(bytes_);
+    auto rule = sized<estoc_dispatch_rule>();
+    const std::size_t index = bytes_.below(3);
+    settle(estoc_bundle_rule(bundle, index, &rule));
+    artifacts_.make(bytes_, [&](estoc_artifact** made) {
+      const estoc_status status = estoc_bundle_artifact(bundle, index, made);
+      expect((status == ESTOC_OK) == (index < estoc_bundle_artifact_count(bundle)));
+      return status;
+    });
+  }
+
+  void dispatch() {
+    const char* target = bytes_.word(kTargets, text_);
+    const estoc_bundle* bundle = bundles_.any(bytes_);
+    estoc_dispatch* dispatch = nullptr;
+    settle(estoc_bundle_dispatch(bundle, arguments_.any(bytes_), target, &dispatch));
+    const estoc_artifact* const selected = estoc_dispatch_select(dispatch, bytes_.number());
+    expect((*estoc_artifact_kernel_name(selected) == '\0') == (selected == nullptr));
+    estoc_dispatch_destroy(dispatch);
   }
 
   void find_in_bundle() {
@@ -399,8 +487,7 @@ class Session {
 
   /// What a caller may say that it knows is left to kernels that check.
   estoc_run_options options() {
-    estoc_run_options options{};
-    options.size = bytes_.seldom() ? bytes_.below(sizeof(options) + 1) : sizeof(options);
+    auto options = sized<estoc_run_options>();
     options.threads = static_cast<int>(bytes_.number());
     options.programmatic = static_cast<int>(bytes_.below(2));
     if (bytes_.below(2) == 0) return options;
@@ -411,8 +498,10 @@ class Session {
 
   void run_once() {
     const estoc_run_options given = options();
-    const estoc_artifact* artifact = artifacts_.any(bytes_);
-    settle(estoc_run_with(artifact, arguments_.any(bytes_), bytes_.seldom() ? nullptr : &given));
+    const estoc_run_options* const asked = bytes_.seldom() ? nullptr : &given;
+    const estoc_arguments* arguments = arguments_.any(bytes_);
+    settle(bytes_.below(2) == 0 ? estoc_artifact_run(artifacts_.any(bytes_), arguments, asked)
+                                : estoc_kernel_run(kernels_.any(bytes_), arguments, asked));
   }
 
   void bind() {
@@ -420,22 +509,34 @@ class Session {
     const estoc_artifact* artifact = artifacts_.any(bytes_);
     const estoc_arguments* arguments = arguments_.any(bytes_);
     launches_.make(bytes_, [&](estoc_launch** made) {
-      return bytes_.below(2) == 0 ? estoc_bind_with(artifact, arguments, &given, made)
-                                  : estoc_bind(artifact, arguments, nullptr, nullptr, 0, made);
+      return estoc_artifact_bind(artifact, arguments, bytes_.seldom() ? nullptr : &given, made);
     });
   }
 
-  void launch() { settle(estoc_launch_on(launches_.any(bytes_), nullptr)); }
+  void launch() { settle(estoc_launch_start(launches_.any(bytes_), nullptr)); }
+
+  void move_launch() {
+    settle(estoc_launch_move(launches_.any(bytes_), nullptr, nullptr, nullptr));
+  }
 
   void size_workspace() {
     std::size_t size = 0;
-    const estoc_artifact* artifact = artifacts_.any(bytes_);
-    settle(
-        estoc_workspace_size(artifact, arguments_.any(bytes_), bytes_.seldom() ? nullptr : &size));
+    const estoc_kernel* kernel = kernels_.any(bytes_);
+    const estoc_arguments* arguments = arguments_.any(bytes_);
+    settle(estoc_kernel_workspace_size(kernel, arguments, bytes_.seldom() ? nullptr : &size));
+    settle(estoc_kernel_workspace_bound(kernel, arguments, &size));
+  }
+
+  /// An object of another kind is refused, and left alone by the function that destroys.
+  void wrong_kind() {
+    auto* const kernel = reinterpret_cast<estoc_kernel*>(artifacts_.any(bytes_));
+    settle(estoc_kernel_run(kernel, arguments_.any(bytes_), nullptr));
+    expect(*estoc_kernel_name(kernel) == '\0');
+    estoc_kernel_destroy(kernel);
   }
 
   void release() {
-    switch (bytes_.below(5)) {
+    switch (bytes_.below(6)) {
       case 0:
         return arguments_.free_one(bytes_);
       case 1:
@@ -444,18 +545,21 @@ class Session {
         return artifacts_.free_one(bytes_);
       case 3:
         return bundles_.free_one(bytes_);
+      case 4:
+        return lists_.free_one(bytes_);
       default:
         return launches_.free_one(bytes_);
     }
   }
 
   Bytes bytes_;
-  std::string text_;
-  Pool<estoc_arguments, estoc_arguments_free> arguments_;
-  Pool<estoc_kernel, estoc_kernel_free> kernels_;
-  Pool<estoc_artifact, estoc_artifact_free> artifacts_;
-  Pool<estoc_bundle, estoc_bundle_free> bundles_;
-  Pool<estoc_launch, estoc_launch_free> launches_;
+  std::string text_, filter_;
+  Pool<estoc_arguments, estoc_arguments_destroy> arguments_;
+  Pool<estoc_kernel, estoc_kernel_destroy> kernels_;
+  Pool<estoc_kernels, estoc_kernels_destroy> lists_;
+  Pool<estoc_artifact, estoc_artifact_destroy> artifacts_;
+  Pool<estoc_bundle, estoc_bundle_destroy> bundles_;
+  Pool<estoc_launch, estoc_launch_destroy> launches_;
 };
 
 }  // namespace

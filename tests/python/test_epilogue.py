@@ -229,3 +229,11 @@ def test_a_function_is_read_once(monkeypatch):
     with pytest.raises(ValueError, match="expected an operand for the parameter bias"):
         estoc.EpilogueArguments(scaled)
     assert len(read) == 1
+
+
+@pytest.mark.parametrize("number", [np.float32(2), np.float64(2), np.int64(2), np.uint8(2)])
+def test_scalars_of_numpy_are_numbers(number):
+    epilogue = estoc.EpilogueArguments("D = alpha * accum", alpha=number)
+    assert epilogue.operands == {"alpha": 2}
+    zero_modes = estoc.EpilogueArguments("D = alpha * accum", alpha=np.array(2, "f4"))
+    assert isinstance(zero_modes.operands["alpha"], estoc.Tensor)

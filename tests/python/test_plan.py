@@ -60,6 +60,47 @@ def test_plan_refusals(gemm):
         estoc.plan(a.astype("?"), b.astype("?"), out)
 
 
+def test_plan_takes_operands_of_the_epilogue_for_one_call(gemm):
+    a, b, out, wanted = gemm()
+    bias = np.arange(out.shape[1], dtype="f4")
+    epilogue = estoc.EpilogueArguments("D = alpha * accum + bias", alpha=1.0, bias=bias)
+    plan = estoc.plan(a, b, out, epilogue=epilogue)
+    a2, b2, out2, wanted2 = gemm(m=7)
+    for _ in range(3):
+        plan()
+        np.testing.assert_array_equal(out, wanted + bias)
+        plan(bias=2 * bias)
+        np.testing.assert_array_equal(out, wanted + 2 * bias)
+        plan(a, b, out, stream=None, alpha=3)
+        np.testing.assert_array_equal(out, 3 * wanted + bias)
+        plan(a2, b2, out2, alpha=np.float32(0.5), bias=-bias)
+        np.testing.assert_array_equal(out2, 0.5 * wanted2 - bias)
+        plan(a2, b2, out2)
+        np.testing.assert_array_equal(out2, wanted2 + bias)
+    for call, error, message in [
+        (lambda: plan(beta=1), TypeError, "but stream and operands of the epilogue, got beta"),
+        (lambda: plan(bias=1.5), ValueError, "bias: expected f32 .* got the scalar 1.5"),
+        (lambda: plan(bias=bias[:2]), ValueError, "bias: expected a tensor like f32 .* got f32"),
+        (lambda: plan(bias="x"), TypeError, "bias: expected a tensor"),
+        (lambda: plan(alpha=bias), ValueError, "alpha: expected the scalar 1, got f32"),
+    ]:
+        with pytest.raises(error, match=message):
+            call()
+        plan()
+        np.testing.assert_array_equal(out, wanted + bias)
+
+
+def test_matmul_remembers_epilogues_with_operands(gemm):
+    a, b, out, wanted = gemm()
+    for factor in range(5):
+        bias = factor * np.arange(out.shape[1], dtype="f4")
+        epilogue = estoc.EpilogueArguments("D = x * accum + bias", x=float(factor), bias=bias)
+        found = estoc.matmul(a, b, epilogue=epilogue)
+        np.testing.assert_array_equal(found, factor * wanted + bias)
+        assert estoc.matmul(a, b, out, epilogue=lambda accum: -accum) is out
+        np.testing.assert_array_equal(out, -wanted)
+
+
 def test_plan_keeps_or_frees_tensors(gemm):
     class Array(np.ndarray):
         pass

@@ -1,0 +1,89 @@
+/* The C interface to operations: what to compute on which operands, and how. */
+#ifndef ESTOC_C_ARGUMENTS_H
+#define ESTOC_C_ARGUMENTS_H
+
+#include "estoc/c/tensor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN: the rules for C++ do not hold for C */
+
+/* How an operation is carried out. All 0: exact semantics. The ints are 0 or not. */
+typedef struct estoc_controls {
+  size_t struct_size;
+  int allow_tf32;          /* f32 operands may be rounded to tf32 */
+  int fast_accumulation;   /* products of 8-bit floats may be summed with about 14 bits */
+  int deterministic;       /* the same input gives the same bits on the same device */
+  int batch_invariant;     /* bits of a row of out do not depend on the other rows */
+  int limit_workspace;     /* kernels that need more workspace than the limit are left out */
+  int64_t workspace_limit; /* bytes */
+} estoc_controls;
+
+/* What a name of an epilogue stands for: a tensor, which is read or written, or a number. */
+typedef struct estoc_operand {
+  size_t struct_size;
+  const char* name;
+  const estoc_tensor* tensor; /* NULL: the number */
+  double number;
+  const char* dtype; /* of the number; NULL: that in which the epilogue computes */
+  int is_integer;    /* not 0: `integer` is the number, of i32 unless `dtype` says otherwise */
+  int64_t integer;
+} estoc_operand;
+
+/* out = A @ B: A (m, k), B (k, n), out (m, n), each with a batch mode in front where there is one.
+ * An epilogue is a program such as "D = relu(alpha * accum + bias); amax = absmax(D)", in which D
+ * is out (docs/epilogues.md). */
+typedef struct estoc_gemm {
+  size_t struct_size;
+  const estoc_tensor* a;
+  const estoc_tensor* b;
+  const estoc_tensor* out;
+  const char* accumulator; /* "f32", "f64", "i32", "f16"; NULL: f64 for f64, i32 for integers, else
+                              f32 */
+  const char* epilogue;    /* NULL: out is the accumulator */
+  const estoc_operand* operands; /* of the epilogue: its inputs, and its outputs other than D */
+  size_t operand_count;
+  const estoc_controls* controls; /* NULL: all 0 */
+} estoc_gemm;
+
+/* out = op(A) or op(A, B), element by element; A and B broadcast to out's shape. */
+typedef struct estoc_elementwise {
+  size_t struct_size;
+  const char* op; /* "add", "relu", "identity", ... */
+  const estoc_tensor* a;
+  const estoc_tensor* b; /* NULL for an operation of one operand */
+  const estoc_tensor* out;
+  const estoc_controls* controls; /* NULL: all 0 */
+} estoc_elementwise;
+
+/* An operation on its operands; immutable. It holds addresses and no data. */
+typedef struct estoc_arguments estoc_arguments;
+ESTOC_API estoc_status estoc_arguments_gemm(const estoc_gemm* gemm, estoc_arguments** arguments);
+ESTOC_API estoc_status estoc_arguments_elementwise(const estoc_elementwise* elementwise,
+                                                   estoc_arguments** arguments);
+/* The arguments, without data, that a problem text describes, such as
+ * "gemm m=64 n=4096 k=4096 a=bf16:t b=bf16:n" (docs/problem_text.md). `device` as in a tensor. */
+ESTOC_API estoc_status estoc_arguments_parse(const char* text, int device,
+                                             estoc_arguments** arguments);
+/* The problem text of arguments; to be destroyed. ESTOC_ERROR_UNSUPPORTED for scaled operands. */
+ESTOC_API estoc_status estoc_arguments_text(const estoc_arguments* arguments, char** text);
+/* The same product of A, B and out that lie elsewhere and are otherwise alike; scale factors and
+ * the epilogue's operands stay where they are. ESTOC_ERROR_TYPE for another operation. */
+ESTOC_API estoc_status estoc_arguments_move(const estoc_arguments* arguments, void* a, void* b,
+                                            void* out, estoc_arguments** moved);
+ESTOC_API void estoc_arguments_destroy(estoc_arguments* arguments);
+
+/* The names that an epilogue uses and those that it assigns, in the order in which they occur; D is
+ * among the latter. Either list may be NULL. ESTOC_ERROR_VALUE, with the column, for text that is
+ * no epilogue. */
+ESTOC_API estoc_status estoc_epilogue_names(const char* epilogue, estoc_strings** inputs,
+                                            estoc_strings** outputs);
+/* NOLINTEND */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ESTOC_C_ARGUMENTS_H */

@@ -1,0 +1,111 @@
+// The C interface to plans and matmul.
+#include "estoc/plan.hpp"
+
+#include "c_api/support.h"
+
+struct estoc_plan : estoc::c_api::Holder<100, estoc::Plan> {
+  using Holder::Holder;
+};
+
+namespace estoc::c_api {
+namespace {
+
+PlanOptions plan_options(const estoc_plan_options* given) {
+  const estoc_plan_options o = read_optional(given, "options");
+  if (o.threads < 0) {
+    throw Error(ErrorKind::value,
+                "options.threads: expected 0 or more, got " + std::to_string(o.threads));
+  }
+  return {.query = query_of(o.query), .threads = o.threads, .programmatic = o.programmatic != 0};
+}
+
+bool matmul(const estoc_gemm* given, const estoc_run_options* options) {
+  const estoc_gemm gemm = read_struct(given, "gemm");
+  const RunOptions run = run_options(options);
+  const TensorView a = view_of(gemm.a, "A");
+  const TensorView b = view_of(gemm.b, "B");
+  const std::vector<EpilogueOperand> operands = gemm_operands(gemm);
+  MatmulOptions wishes{.accumulator_type = accumulator_of(gemm.accumulator, a.dtype(), b.dtype()),
+                       .controls = controls_of(gemm.controls),
+                       .operands = operands,
+                       .stream = run.stream,
+                       .threads = run.threads,
+                       .programmatic = run.programmatic};
+  if (gemm.epilogue != nullptr) wishes.epilogue = gemm.epilogue;
+  if (run.workspace.data != nullptr) {
+    wishes.workspace = [&](std::size_t /*bytes*/) { return run.workspace; };
+  }
+  return estoc::matmul(a, b, view_of(gemm.out, "out"), wishes);
+}
+
+}  // namespace
+}  // namespace estoc::c_api
+
+namespace c_api = estoc::c_api;
+using c_api::give;
+using c_api::guarded;
+using c_api::product_of;
+using c_api::required;
+using c_api::value_of;
+
+estoc_status estoc_plan_create(const estoc_arguments* arguments, const estoc_plan_options* options,
+                               estoc_plan** plan) {
+  return guarded([&] {
+    const estoc::GemmArguments& product = product_of(arguments);
+    give(plan, "plan", [&] { return estoc::plan(product, c_api::plan_options(options)); });
+  });
+}
+
+estoc_status estoc_plan_of_artifact(const estoc_artifact* artifact,
+                                    const estoc_arguments* arguments,
+                                    const estoc_plan_options* options, estoc_plan** plan) {
+  return guarded([&] {
+    const estoc::Artifact& value = value_of(artifact, "artifact");
+    const estoc::GemmArguments& product = product_of(arguments);
+    give(plan, "plan", [&] { return estoc::Plan(value, product, c_api::plan_options(options)); });
+  });
+}
+
+const char* estoc_plan_kernel_name(const estoc_plan* plan) {
+  return c_api::name_of(plan, [](const auto& value) { return value.kernel().name().c_str(); });
+}
+
+estoc_status estoc_plan_workspace_size(const estoc_plan* plan, size_t* bytes) {
+  return guarded([&] {
+    size_t& place = required(bytes, "bytes");
+    place = value_of(plan, "plan").workspace_size();
+  });
+}
+
+estoc_status estoc_plan_run(estoc_plan* plan, void* stream, void* workspace,
+                            size_t workspace_bytes) {
+  return guarded([&] { value_of(plan, "plan").run(stream, {workspace, workspace_bytes}); });
+}
+
+estoc_status estoc_plan_rebind(estoc_plan* plan, const void* a, const void* b, void* out,
+                               const estoc_operand* operands, size_t operand_count) {
+  return guarded([&] {
+    value_of(plan, "plan")
+        .rebind(a, b, out, c_api::epilogue_operands(operands, operand_count, "operands"));
+  });
+}
+
+estoc_status estoc_plan_rebind_arguments(estoc_plan* plan, const estoc_arguments* arguments) {
+  return guarded([&] { value_of(plan, "plan").rebind(product_of(arguments)); });
+}
+
+void estoc_plan_destroy(estoc_plan* plan) {
+  c_api::destroy(plan);
+}
+
+estoc_status estoc_matmul(const estoc_gemm* gemm, const estoc_run_options* options) {
+  return guarded([&] { c_api::matmul(gemm, options); });
+}
+
+estoc_status estoc_result_dtype(const char* a, const char* b, const char** dtype) {
+  return guarded([&] {
+    const char*& place = required(dtype, "dtype");
+    place = c_api::name_of_dtype(estoc::result_dtype(c_api::dtype_of(&required(a, "A"), "A"),
+                                                     c_api::dtype_of(&required(b, "B"), "B")));
+  });
+}

@@ -1,0 +1,40 @@
+// What the plan for a call of matmul depends on, as a key of whole numbers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "estoc/plan.hpp"
+
+namespace estoc::run {
+
+/// Dtypes, shapes, strides, alignments and devices of the tensors, and the options.
+class Signature {
+ public:
+  /// nullopt for calls that are not remembered: with tensors of more than three modes, or with an
+  /// epilogue of very many operands.
+  static std::optional<Signature> of(const TensorView& a, const TensorView& b,
+                                     const TensorView& out, const MatmulOptions& options);
+
+  bool operator==(const Signature& other) const;
+  std::size_t hash() const;
+
+ private:
+  static constexpr std::size_t kMostWords = 128;
+
+  bool add(std::uint64_t word);
+  bool add(const TensorView& view);
+  bool add(const MatmulOptions& options);
+  bool add(const EpilogueOperand& operand);
+
+  std::array<std::uint64_t, kMostWords> words_;  // those past the count are not initialised
+  std::size_t count_ = 0;
+};
+
+struct SignatureHash {
+  std::size_t operator()(const Signature& signature) const { return signature.hash(); }
+};
+
+}  // namespace estoc::run

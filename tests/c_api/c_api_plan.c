@@ -1,0 +1,165 @@
+/* The C interface to plans and matmul, used from C. */
+#include "c_api_support.h"
+
+enum { M = 3, N = 5, K = 4 };
+
+static const int64_t kA[] = {M, K}, kB[] = {K, N}, kOut[] = {M, N}, kBias[] = {N};
+
+/* Operands of out = alpha * A @ B + bias. */
+typedef struct {
+  float a[M * K], b[K * N], bias[N], out[M * N];
+} operands;
+
+static operands make(int seed) {
+  operands made;
+  for (int i = 0; i < M * K; ++i)
+    made.a[i] = (float)((i + seed) % 7 - 3);
+  for (int i = 0; i < K * N; ++i)
+    made.b[i] = (float)((i * seed) % 5 - 2);
+  for (int i = 0; i < N; ++i)
+    made.bias[i] = (float)(i + seed);
+  memset(made.out, 0xff, sizeof(made.out));
+  return made;
+}
+
+/* Whether out is what it should be; poisons it. */
+static int is_product(operands* o, float alpha, const float* bias) {
+  int same = 1;
+  for (int i = 0; i < M; ++i) {
+    for (int j = 0; j < N; ++j) {
+      float sum = 0;
+      for (int k = 0; k < K; ++k)
+        sum += o->a[i * K + k] * o->b[k * N + j];
+      same &= o->out[i * N + j] == alpha * sum + (bias != NULL ? bias[j] : 0);
+    }
+  }
+  memset(o->out, 0xff, sizeof(o->out));
+  return same;
+}
+
+static estoc_operand number(const char* name, double value) {
+  const estoc_operand operand = {.struct_size = sizeof(operand), .name = name, .number = value};
+  return operand;
+}
+
+static estoc_operand vector(const char* name, const estoc_tensor* tensor) {
+  const estoc_operand operand = {.struct_size = sizeof(operand), .name = name, .tensor = tensor};
+  return operand;
+}
+
+static estoc_tensor bias_of(operands* o) {
+  estoc_tensor tensor = matrix(o->bias, kBias);
+  tensor.rank = 1;
+  return tensor;
+}
+
+static estoc_arguments* fused(operands* o) {
+  const estoc_tensor a = matrix(o->a, kA), b = matrix(o->b, kB), out = matrix(o->out, kOut);
+  const estoc_tensor bias = bias_of(o);
+  const estoc_operand names[] = {number("alpha", 1), vector("bias", &bias)};
+  const estoc_gemm gemm = {.struct_size = sizeof(gemm),
+                           .a = &a,
+                           .b = &b,
+                           .out = &out,
+                           .epilogue = "D = alpha * accum + bias",
+                           .operands = names,
+                           .operand_count = 2};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  return arguments;
+}
+
+static void test_plan(void) {
+  operands first = make(1), second = make(2);
+  estoc_arguments* arguments = fused(&first);
+  const estoc_plan_options options = {.struct_size = sizeof(options), .threads = 1};
+  estoc_plan* plan = NULL;
+  size_t bytes = 1;
+  EXPECT_OK(estoc_plan_create(arguments, &options, &plan));
+  estoc_arguments_destroy(arguments);
+  EXPECT(strstr(estoc_plan_kernel_name(plan), "cpu_gemm") != NULL);
+  EXPECT_OK(estoc_plan_workspace_size(plan, &bytes));
+  EXPECT(bytes == 0);
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(is_product(&first, 1, first.bias));
+
+  const estoc_tensor bias = bias_of(&second);
+  const estoc_operand others[] = {vector("bias", &bias), number("alpha", 2)};
+  EXPECT_OK(estoc_plan_rebind(plan, second.a, second.b, second.out, others, 2));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(is_product(&second, 2, second.bias));
+  const estoc_operand beta = number("beta", 2);
+  REFUSED(estoc_plan_rebind(plan, first.a, first.b, first.out, &beta, 1), ESTOC_ERROR_VALUE,
+          "beta: expected an operand of the epilogue");
+  REFUSED(estoc_plan_rebind(plan, NULL, first.b, first.out, NULL, 0), ESTOC_ERROR_VALUE, "A");
+  REFUSED(estoc_plan_rebind(plan, first.a, first.b, first.out, NULL, 1), ESTOC_ERROR_VALUE,
+          "operands");
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(is_product(&second, 2, second.bias));
+
+  estoc_arguments* again = fused(&first);
+  EXPECT_OK(estoc_plan_rebind_arguments(plan, again));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(is_product(&first, 1, first.bias));
+  estoc_arguments_destroy(again);
+  estoc_plan_destroy(plan);
+  estoc_plan_destroy(NULL);
+}
+
+static void test_plan_of_an_artifact(void) {
+  operands o = make(3);
+  estoc_arguments* arguments = fused(&o);
+  estoc_kernel* kernel = NULL;
+  estoc_artifact* artifact = NULL;
+  estoc_plan* plan = NULL;
+  EXPECT_OK(estoc_kernel_find(arguments, NULL, &kernel));
+  EXPECT_OK(estoc_kernel_compile(kernel, "cpu", NULL, &artifact));
+  EXPECT_OK(estoc_plan_of_artifact(artifact, arguments, NULL, &plan));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(is_product(&o, 1, o.bias));
+  estoc_arguments* other = problem("gemm m=3 n=5 k=4 a=f64 b=f64");
+  REFUSED(estoc_plan_rebind_arguments(plan, other), ESTOC_ERROR_UNSUPPORTED, "A.dtype");
+  estoc_arguments* sum = problem("elementwise op=add shape=4 a=f32");
+  estoc_plan* none = NULL;
+  REFUSED(estoc_plan_create(sum, NULL, &none), ESTOC_ERROR_TYPE, "expected those of a gemm");
+  EXPECT(none == NULL);
+  estoc_arguments_destroy(sum);
+  estoc_arguments_destroy(other);
+  estoc_plan_destroy(plan);
+  estoc_artifact_destroy(artifact);
+  estoc_kernel_destroy(kernel);
+  estoc_arguments_destroy(arguments);
+}
+
+static void test_matmul(void) {
+  const char* dtype = NULL;
+  for (int seed = 0; seed < 6; ++seed) {
+    operands o = make(seed);
+    const estoc_tensor a = matrix(o.a, kA), b = matrix(o.b, kB), out = matrix(o.out, kOut);
+    const estoc_tensor bias = bias_of(&o);
+    const estoc_operand operand = vector("bias", &bias);
+    estoc_gemm gemm = {.struct_size = sizeof(gemm), .a = &a, .b = &b, .out = &out};
+    const estoc_run_options options = {.struct_size = sizeof(options), .threads = 1};
+    EXPECT_OK(estoc_matmul(&gemm, NULL));
+    EXPECT(is_product(&o, 1, NULL));
+    gemm.epilogue = "D = accum + bias";
+    REFUSED(estoc_matmul(&gemm, &options), ESTOC_ERROR_VALUE, "bias: expected");
+    gemm.operands = &operand;
+    gemm.operand_count = 1;
+    EXPECT_OK(estoc_matmul(&gemm, &options));
+    EXPECT(is_product(&o, 1, o.bias));
+    gemm.out = &a;
+    REFUSED(estoc_matmul(&gemm, NULL), ESTOC_ERROR_VALUE, "out");
+  }
+  REFUSED(estoc_matmul(NULL, NULL), ESTOC_ERROR_VALUE, "gemm");
+  EXPECT_OK(estoc_result_dtype("e4m3", "e5m2", &dtype));
+  EXPECT(strcmp(dtype, "bf16") == 0);
+  REFUSED(estoc_result_dtype("bool", "f32", &dtype), ESTOC_ERROR_TYPE, "product of bool and f32");
+}
+
+int main(void) {
+  test_plan();
+  test_plan_of_an_artifact();
+  test_matmul();
+  return failures != 0;
+}

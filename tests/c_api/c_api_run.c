@@ -1,0 +1,283 @@
+/* The C interface used from C: operations on the host are described, found, compiled and run. */
+#include "c_api_support.h"
+
+enum { M = 3, N = 5, K = 4 };
+
+static const int64_t kA[] = {M, K}, kB[] = {K, N}, kOut[] = {M, N};
+static float a[M * K], b[K * N], out[M * N], product[M * N];
+
+static void fill(void) {
+  for (int i = 0; i < M * K; ++i)
+    a[i] = (float)(i % 7 - 3);
+  for (int i = 0; i < K * N; ++i)
+    b[i] = (float)(i % 5 - 2);
+  for (int i = 0; i < M; ++i)
+    for (int j = 0; j < N; ++j)
+      for (int k = 0; k < K; ++k)
+        product[i * N + j] += a[i * K + k] * b[k * N + j];
+}
+
+static void poison(void) {
+  memset(out, 0xff, sizeof(out));
+}
+
+/* out = A @ B on the host, into `to`. */
+static estoc_arguments* plain(float* to) {
+  const estoc_tensor ta = matrix(a, kA), tb = matrix(b, kB), tout = matrix(to, kOut);
+  const estoc_gemm gemm = {
+      .struct_size = sizeof(gemm), .a = &ta, .b = &tb, .out = &tout, .accumulator = "f32"};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  return arguments;
+}
+
+static void test_product(void) {
+  estoc_arguments* arguments = plain(out);
+  estoc_kernel* kernel = NULL;
+  estoc_artifact* artifact = NULL;
+  estoc_launch* launch = NULL;
+  estoc_reason reason = ESTOC_REASON_OTHER;
+  EXPECT_OK(estoc_kernel_find(arguments, NULL, &kernel));
+  EXPECT_OK(estoc_kernel_supports(kernel, arguments, NULL, &reason));
+  EXPECT(reason == ESTOC_REASON_NONE);
+  poison();
+  EXPECT_OK(estoc_kernel_run(kernel, arguments, NULL));
+  EXPECT(memcmp(out, product, sizeof(out)) == 0);
+  EXPECT_OK(estoc_kernel_compile(kernel, "cpu", NULL, &artifact));
+  EXPECT(strcmp(estoc_artifact_target(artifact), "cpu") == 0);
+  poison();
+  EXPECT_OK(estoc_artifact_run(artifact, arguments, NULL));
+  EXPECT(memcmp(out, product, sizeof(out)) == 0);
+  poison();
+  EXPECT_OK(estoc_artifact_bind(artifact, arguments, NULL, &launch));
+  EXPECT_OK(estoc_launch_start(launch, NULL));
+  EXPECT(memcmp(out, product, sizeof(out)) == 0);
+  float elsewhere[M * N];
+  poison();
+  EXPECT_OK(estoc_launch_move(launch, a, b, elsewhere));
+  EXPECT_OK(estoc_launch_start(launch, NULL));
+  EXPECT(memcmp(elsewhere, product, sizeof(out)) == 0);
+  EXPECT(memcmp(out, product, sizeof(out)) != 0);
+  REFUSED(estoc_launch_move(launch, NULL, b, out), ESTOC_ERROR_VALUE, "A");
+  estoc_launch_destroy(launch);
+  estoc_artifact_destroy(artifact);
+  estoc_kernel_destroy(kernel);
+  estoc_arguments_destroy(arguments);
+}
+
+/* The kernel to use, once. */
+static void run(const estoc_arguments* arguments, const estoc_run_options* options) {
+  estoc_kernel* kernel = NULL;
+  EXPECT_OK(estoc_kernel_find(arguments, NULL, &kernel));
+  EXPECT_OK(estoc_kernel_run(kernel, arguments, options));
+  estoc_kernel_destroy(kernel);
+}
+
+static void test_moved(void) {
+  estoc_arguments* arguments = plain(out);
+  estoc_arguments* moved = NULL;
+  float elsewhere[M * N];
+  EXPECT_OK(estoc_arguments_move(arguments, a, b, elsewhere, &moved));
+  estoc_arguments_destroy(arguments);
+  run(moved, NULL);
+  EXPECT(memcmp(elsewhere, product, sizeof(out)) == 0);
+  estoc_arguments_destroy(moved);
+  arguments = problem("elementwise op=relu shape=4 a=f32");
+  moved = NULL;
+  REFUSED(estoc_arguments_move(arguments, a, NULL, out, &moved), ESTOC_ERROR_TYPE, "elementwise");
+  EXPECT(moved == NULL);
+  estoc_arguments_destroy(arguments);
+}
+
+/* D = relu(alpha * accum + bias) with its largest magnitude and a copy of the accumulator. */
+static void test_epilogue(void) {
+  static const char text[] =
+      "aux = accum; D = relu(alpha * accum + shift + bias); amax = absmax(D)";
+  const int64_t row[] = {N};
+  float bias[N], amax = -1, aux[M * N], largest = 0;
+  for (int j = 0; j < N; ++j)
+    bias[j] = (float)(j - 2);
+  const estoc_tensor ta = matrix(a, kA), tb = matrix(b, kB), tout = matrix(out, kOut);
+  const estoc_tensor taux = matrix(aux, kOut);
+  estoc_tensor tbias = matrix(bias, row), tamax = matrix(&amax, NULL);
+  tbias.rank = 1;
+  tamax.rank = 0;
+  const size_t size = sizeof(estoc_operand);
+  const estoc_operand operands[] = {
+      {.struct_size = size, .name = "bias", .tensor = &tbias},
+      {.struct_size = size, .name = "alpha", .number = 0.5},
+      {.struct_size = size, .name = "shift", .is_integer = 1, .integer = 3},
+      {.struct_size = size, .name = "aux", .tensor = &taux},
+      {.struct_size = size, .name = "amax", .tensor = &tamax}};
+  const estoc_controls controls = {.struct_size = sizeof(controls),
+                                   .deterministic = 1,
+                                   .limit_workspace = 1,
+                                   .workspace_limit = 1 << 20};
+  const estoc_gemm gemm = {.struct_size = sizeof(gemm),
+                           .a = &ta,
+                           .b = &tb,
+                           .out = &tout,
+                           .epilogue = text,
+                           .operands = operands,
+                           .operand_count = 5,
+                           .controls = &controls};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  const estoc_run_options options = {
+      .struct_size = sizeof(options), .threads = 1, .assume_supported = 1, .programmatic = 1};
+  poison();
+  run(arguments, &options);
+  for (int i = 0; i < M * N; ++i) {
+    const float value = product[i] / 2 + 3 + bias[i % N], wanted = value > 0 ? value : 0;
+    largest = wanted > largest ? wanted : largest;
+    EXPECT(out[i] == wanted);
+  }
+  EXPECT(amax == largest);
+  EXPECT(memcmp(aux, product, sizeof(aux)) == 0);
+  estoc_arguments_destroy(arguments);
+}
+
+static void test_epilogue_names(void) {
+  estoc_strings *inputs = NULL, *outputs = NULL;
+  EXPECT_OK(estoc_epilogue_names("t = alpha * accum; D = t + bias", &inputs, &outputs));
+  EXPECT(estoc_strings_count(inputs) == 2 && strcmp(estoc_strings_get(inputs, 0), "alpha") == 0 &&
+         strcmp(estoc_strings_get(inputs, 1), "bias") == 0);
+  EXPECT(estoc_strings_count(outputs) == 2 && strcmp(estoc_strings_get(outputs, 1), "D") == 0);
+  EXPECT(estoc_strings_get(inputs, 2) == NULL);
+  estoc_strings_destroy(inputs);
+  estoc_strings_destroy(outputs);
+  REFUSED(estoc_epilogue_names("D = ", NULL, NULL), ESTOC_ERROR_VALUE, "column");
+}
+
+static void test_elementwise(void) {
+  const int64_t shape[] = {2, 2}, row[] = {2};
+  float x[] = {-1, 2, -3, 4}, y[] = {10, 20}, z[4];
+  const float sum[] = {9, 22, 7, 24}, relu[] = {0, 2, 0, 4};
+  const estoc_tensor tx = matrix(x, shape), tz = matrix(z, shape);
+  estoc_tensor ty = matrix(y, row);
+  ty.rank = 1;
+  estoc_elementwise op = {.struct_size = sizeof(op), .op = "add", .a = &tx, .b = &ty, .out = &tz};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_elementwise(&op, &arguments));
+  run(arguments, NULL);
+  EXPECT(memcmp(z, sum, sizeof(z)) == 0);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  op.op = "relu";
+  REFUSED(estoc_arguments_elementwise(&op, &arguments), ESTOC_ERROR_VALUE, "B");
+  op.b = NULL;
+  EXPECT_OK(estoc_arguments_elementwise(&op, &arguments));
+  run(arguments, NULL);
+  EXPECT(memcmp(z, relu, sizeof(z)) == 0);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  op.op = "add";
+  REFUSED(estoc_arguments_elementwise(&op, &arguments), ESTOC_ERROR_VALUE, "B");
+  op.op = "plus";
+  REFUSED(estoc_arguments_elementwise(&op, &arguments), ESTOC_ERROR_VALUE, "plus");
+  EXPECT(arguments == NULL);
+}
+
+/* Scaled operands are described; what is wrong with their scale factors is named. */
+static void test_scaled(void) {
+  const int64_t shape[] = {128, 256}, blocks[] = {128, 8};
+  const estoc_tensor tout = described("f32", (const int64_t[]){128, 128});
+  const estoc_tensor factors = described("e8m0", blocks);
+  const estoc_tensor tb = described("e4m3", (const int64_t[]){256, 128});
+  estoc_scale scale = {.struct_size = sizeof(scale), .tensor = &factors, .mode = "blockwise_1x32"};
+  estoc_tensor ta = described("e4m3", shape);
+  ta.scale = &scale;
+  const estoc_gemm gemm = {.struct_size = sizeof(gemm), .a = &ta, .b = &tb, .out = &tout};
+  estoc_arguments* arguments = NULL;
+  char* text = NULL;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  REFUSED(estoc_arguments_text(arguments, &text), ESTOC_ERROR_UNSUPPORTED, "scale");
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  scale.swizzle = "swizzle_32x4x4";
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  scale.swizzle = "zigzag";
+  REFUSED(estoc_arguments_gemm(&gemm, &arguments), ESTOC_ERROR_VALUE, "A.scale.swizzle");
+  scale.swizzle = NULL;
+  scale.mode = "rowwise";
+  REFUSED(estoc_arguments_gemm(&gemm, &arguments), ESTOC_ERROR_VALUE, "A");
+  scale.mode = NULL;
+  REFUSED(estoc_arguments_gemm(&gemm, &arguments), ESTOC_ERROR_VALUE, "A.scale.mode");
+  scale.tensor = NULL;
+  REFUSED(estoc_arguments_gemm(&gemm, &arguments), ESTOC_ERROR_VALUE, "A.scale.tensor");
+  EXPECT(arguments == NULL);
+}
+
+static void test_text(void) {
+  static const char text[] =
+      "gemm m=64 n=32 k=16 l=1 a=bf16:t b=bf16:n out=f32:t acc=f32 "
+      "deterministic=1";
+  estoc_arguments* arguments = problem(text);
+  char* again = NULL;
+  EXPECT_OK(estoc_arguments_text(arguments, &again));
+  EXPECT(strcmp(again, text) == 0);
+  estoc_string_destroy(again);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  REFUSED(estoc_arguments_parse("gemm m=", -1, &arguments), ESTOC_ERROR_VALUE, "column");
+}
+
+/* A described tensor says how it would be aligned. */
+static void test_alignment(void) {
+  estoc_tensor t = described("bf16", (const int64_t[]){64, 64});
+  const estoc_tensor tout = described("f32", (const int64_t[]){64, 64});
+  const estoc_gemm gemm = {.struct_size = sizeof(gemm), .a = &t, .b = &t, .out = &tout};
+  estoc_arguments* arguments = NULL;
+  char* text = NULL;
+  t.alignment = 2;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  EXPECT_OK(estoc_arguments_text(arguments, &text));
+  EXPECT(strstr(text, "a=bf16:t@2") != NULL);
+  estoc_string_destroy(text);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  t.alignment = 3;
+  REFUSED(estoc_arguments_gemm(&gemm, &arguments), ESTOC_ERROR_VALUE, "A");
+}
+
+/* A program that was compiled when structs were smaller goes on to work. */
+static void test_older_program(void) {
+  unsigned char bytes[3][sizeof(estoc_tensor)];
+  const estoc_tensor full[] = {matrix(a, kA), matrix(b, kB), matrix(out, kOut)};
+  memset(bytes, 0xff, sizeof(bytes)); /* what lies behind an older struct is not the library's */
+  for (int i = 0; i < 3; ++i) {
+    const size_t size = offsetof(estoc_tensor, alignment);
+    memcpy(bytes[i], &full[i], size);
+    memcpy(bytes[i], &size, sizeof(size));
+  }
+  estoc_gemm gemm = {.struct_size = offsetof(estoc_gemm, accumulator),
+                     .accumulator = "nonsense",
+                     .epilogue = "nonsense"};
+  memcpy(&gemm.a, &(const void*){bytes[0]}, sizeof(gemm.a));
+  memcpy(&gemm.b, &(const void*){bytes[1]}, sizeof(gemm.b));
+  memcpy(&gemm.out, &(const void*){bytes[2]}, sizeof(gemm.out));
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  const estoc_run_options options = {
+      .struct_size = offsetof(estoc_run_options, threads), .threads = -1, .reserved = 1};
+  poison();
+  run(arguments, &options);
+  EXPECT(memcmp(out, product, sizeof(out)) == 0);
+  estoc_arguments_destroy(arguments);
+}
+
+int main(void) {
+  fill();
+  test_product();
+  test_moved();
+  test_epilogue();
+  test_epilogue_names();
+  test_elementwise();
+  test_scaled();
+  test_text();
+  test_alignment();
+  test_older_program();
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

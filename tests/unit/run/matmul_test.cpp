@@ -1,0 +1,185 @@
+// matmul: plans that are remembered, told apart, used by threads at once, and forgotten.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "operands.h"
+
+namespace estoc::run_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Matmul, MultipliesAgainAndAgain) {
+  for (int seed = 0; seed < 20; ++seed) {
+    Operands each(seed, 1 + seed % 3);
+    matmul(each.a_view(), each.b_view(), each.out_view());
+    each.expect();
+  }
+}
+
+TEST(Matmul, TakesAnEpilogueAndItsOperands) {
+  for (int seed = 0; seed < 10; ++seed) {
+    Operands each(seed);
+    const double alpha = seed;
+    const EpilogueOperand operands[] = {{"alpha", alpha}, {"bias", each.bias_view()}};
+    matmul(each.a_view(), each.b_view(), each.out_view(),
+           {.epilogue = "D = alpha * accum + bias", .operands = operands});
+    each.expect(static_cast<float>(alpha), true);
+    matmul(each.a_view(), each.b_view(), each.out_view(), {.epilogue = "D = -accum"});
+    each.expect(-1);
+    matmul(each.a_view(), each.b_view(), each.out_view());
+    each.expect();
+  }
+}
+
+TEST(Matmul, TellsNamesOfOperandsApart) {
+  Operands each(1);
+  for (int round = 0; round < 3; ++round) {
+    const EpilogueOperand forward[] = {{"x", 3.0}, {"y", 1.0}};
+    const EpilogueOperand backward[] = {{"y", 1.0}, {"x", 2.0}};
+    matmul(each.a_view(), each.b_view(), each.out_view(),
+           {.epilogue = "D = x * accum / y", .operands = forward});
+    each.expect(3);
+    matmul(each.a_view(), each.b_view(), each.out_view(),
+           {.epilogue = "D = x * accum / y", .operands = backward});
+    each.expect(2);
+  }
+}
+
+TEST(Matmul, InThreadsAtOnce) {
+  std::vector<Operands> problems;
+  for (int seed = 0; seed < 12; ++seed)
+    problems.emplace_back(seed);
+  {
+    std::vector<std::jthread> threads;
+    for (Operands& each : problems) {
+      threads.emplace_back([&each] {
+        for (int round = 0; round < 200; ++round) {
+          each.out.assign(each.out.size(), 77.0F);
+          const EpilogueOperand bias[] = {{"bias", each.bias_view()}};
+          matmul(each.a_view(), each.b_view(), each.out_view(),
+                 {.epilogue = "D = accum + bias", .operands = bias, .threads = 1});
+          each.expect(1, true);
+        }
+      });
+    }
+  }
+}
+
+TEST(Matmul, RefusesWhatDoesNotFit) {
+  Operands each(1);
+  for (int round = 0; round < 2; ++round) {  // also with a plan that is remembered
+    EXPECT_THAT(
+        message_of(ErrorKind::value, [&] { matmul(each.a_view(), each.b_view(), each.b_view()); }),
+        HasSubstr("out.shape: expected M = 6, got 7"));
+    EXPECT_THAT(
+        message_of(
+            ErrorKind::value,
+            [&] {
+              const TensorView out = TensorView::row_major(each.a.data(), Dtype::f32, {kM, kN});
+              matmul(each.a_view(), each.b_view(), out);
+            }),
+        HasSubstr("out"));
+    EXPECT_THAT(message_of(ErrorKind::value,
+                           [&] {
+                             matmul(each.a_view(), each.b_view(), each.out_view(),
+                                    {.epilogue = "D = accum + bias"});
+                           }),
+                HasSubstr("bias: expected a tensor or a scalar, got none"));
+    matmul(each.a_view(), each.b_view(), each.out_view());
+    each.expect();
+  }
+}
+
+/// Takes every product of f32 before others do, and writes nothing.
+class Idle final : public KernelClass {
+ public:
+  std::string_view name() const override { return "idle"; }
+  Operation operation() const override { return Operation::gemm; }
+  std::shared_ptr<const DesignSpace> space() const override {
+    DesignSpace::Builder builder;
+    builder.dtypes(Role::a_dtype, {Dtype::f32})
+        .dtypes(Role::b_dtype, {Dtype::f32})
+        .dtypes(Role::accumulator_type, {Dtype::f32})
+        .dtypes(Role::out_dtype, {Dtype::f32});
+    return builder.build();
+  }
+  std::span<const Target> targets() const override { return targets_; }
+  std::optional<Prediction> predict(const DesignPoint& /*point*/,
+                                    const RuntimeArguments& /*arguments*/,
+                                    Target /*target*/) const override {
+    return Prediction{.seconds = 1e-12, .knobs = {}};
+  }
+  std::unique_ptr<Launch> bind(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
+                               const RuntimeArguments& /*arguments*/,
+                               std::shared_ptr<const CompiledObject> /*object*/,
+                               const BindOptions& /*options*/) const override {
+    class Nothing final : public Launch {
+      void launch(void* /*stream*/) override {}
+    };
+    return std::make_unique<Nothing>();
+  }
+
+ private:
+  std::vector<Target> targets_{Target::cpu()};
+};
+
+TEST(Matmul, ForgetsPlansWhenAClassComesOrGoes) {
+  Operands each(1);
+  const auto multiply = [&] {
+    each.out.assign(each.out.size(), 77.0F);
+    matmul(each.a_view(), each.b_view(), each.out_view());
+  };
+  multiply();
+  each.expect();
+  auto idle = std::make_shared<Idle>();
+  const std::weak_ptr<Idle> last = idle;
+  register_kernel_class("test", std::move(idle));
+  multiply();
+  EXPECT_THAT(each.out, testing::Each(77.0F));
+  unregister_kernel_class("idle");
+  EXPECT_TRUE(last.expired()) << "a plan of it is remembered still";
+  multiply();
+  each.expect();
+}
+
+TEST(Matmul, OfMoreSignaturesThanAreRemembered) {
+  for (int round = 0; round < 2; ++round) {
+    for (std::int64_t m = 1; m <= 600; ++m) {
+      Operands each(static_cast<int>(m), m);
+      matmul(each.a_view(), each.b_view(), each.out_view());
+      each.expect();
+    }
+  }
+}
+
+TEST(ResultDtype, FollowsA) {
+  EXPECT_EQ(result_dtype(Dtype::f64, Dtype::f64), Dtype::f64);
+  EXPECT_EQ(result_dtype(Dtype::bf16, Dtype::bf16), Dtype::bf16);
+  EXPECT_EQ(result_dtype(Dtype::tf32, Dtype::f32), Dtype::f32);
+  EXPECT_EQ(result_dtype(Dtype::e4m3, Dtype::e5m2), Dtype::bf16);
+  EXPECT_EQ(result_dtype(Dtype::i8, Dtype::u8), Dtype::i32);
+  EXPECT_EQ(result_dtype(Dtype::i4, Dtype::i4), Dtype::i32);
+  EXPECT_THAT(message_of(ErrorKind::type, [] { (void)result_dtype(Dtype::f32, Dtype::boolean); }),
+              HasSubstr("out: expected a dtype for a product of f32 and bool, got none"));
+}
+
+TEST(ResultShape, HasTheBatchesOfEither) {
+  std::vector<float> values(64);
+  const auto view = [&](std::initializer_list<std::int64_t> shape) {
+    return TensorView::row_major(values.data(), Dtype::f32, shape);
+  };
+  EXPECT_THAT(result_shape(view({2, 4}), view({4, 5})), ElementsAre(2, 5));
+  EXPECT_THAT(result_shape(view({3, 2, 4}), view({4, 5})), ElementsAre(3, 2, 5));
+  EXPECT_THAT(result_shape(view({2, 4}), view({3, 4, 5})), ElementsAre(3, 2, 5));
+  EXPECT_THAT(message_of(ErrorKind::value,
+                         [&] {
+                           (void)result_shape(view({2}), view({2, 1, 1, 1}));
+                         }),
+              HasSubstr("a, b: expected tensors of two or three modes, got 1 and 4"));
+}
+
+}  // namespace
+}  // namespace estoc::run_test
