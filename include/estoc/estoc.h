@@ -9,6 +9,7 @@
 #include "estoc/c/kernel.h"
 #include "estoc/c/run.h"
 #include "estoc/c/device.h"
+#include "estoc/c/check.h"
 #include "estoc/c/process.h"
 #include "estoc/c/tensor.h"
 /* clang-format on */
