@@ -10,6 +10,7 @@
 #include "estoc/c/run.h"
 #include "estoc/c/plan.h"
 #include "estoc/c/device.h"
+#include "estoc/c/check.h"
 #include "estoc/c/process.h"
 #include "estoc/c/tensor.h"
 /* clang-format on */

@@ -28,13 +28,6 @@ CompileAllOptions compile_all_options(const estoc_compile_options& given) {
   return options;
 }
 
-std::vector<Kernel> kernels_of(const estoc_kernel* const* kernels, std::size_t count) {
-  std::vector<Kernel> values;
-  for (std::size_t i = 0; i < count; ++i)
-    values.push_back(value_of((&required(kernels, "kernels"))[i], "kernels"));
-  return values;
-}
-
 Emission emission_of(estoc_emission what) {
   if (what == ESTOC_EMIT_SOURCE) return Emission::source;
   if (what == ESTOC_EMIT_PTX) return Emission::ptx;

@@ -19,12 +19,6 @@ struct estoc_event : estoc::c_api::Holder<16, estoc::DeviceEvent> {
 namespace estoc::c_api {
 namespace {
 
-Device cuda_device(int device) {
-  if (device >= 0) return Device::cuda(device);
-  throw Error(ErrorKind::value,
-              "device: expected a CUDA device's number, got " + std::to_string(device));
-}
-
 estoc_device_info info_of(const DeviceInfo& device) {
   estoc_device_info info{};
   info.index = device.index;

@@ -182,11 +182,16 @@ Dtype dtype_of(const char* name, const std::string& what);
 std::optional<Target> target_of(const char* name);
 Target required_target(const char* name);
 Device device_of(int device, const std::string& what);
+/// Not the host.
+Device cuda_device(int device);
 /// A tensor without scale factors.
 TensorView view_of(const estoc_tensor* tensor, const std::string& what);
 /// A tensor, with its scale factors where it has them.
 Operand operand_of(const estoc_tensor* tensor, const std::string& what);
 /// The other way: its shape and strides are those of `view`.
 estoc_tensor tensor_of(const TensorView& view);
+
+/// The kernels of the caller's array.
+std::vector<Kernel> kernels_of(const estoc_kernel* const* kernels, std::size_t count);
 
 }  // namespace estoc::c_api

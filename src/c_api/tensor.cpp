@@ -93,6 +93,12 @@ Device device_of(int device, const std::string& what) {
               what + ": expected -1 or a CUDA device's number, got " + std::to_string(device));
 }
 
+Device cuda_device(int device) {
+  if (device >= 0) return Device::cuda(device);
+  throw Error(ErrorKind::value,
+              "device: expected a CUDA device's number, got " + std::to_string(device));
+}
+
 TensorView view_of(const estoc_tensor* tensor, const std::string& what) {
   const estoc_tensor t = read_struct(tensor, what);
   if (t.scale == nullptr) return view_of_struct(t, what);

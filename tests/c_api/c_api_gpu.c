@@ -127,6 +127,52 @@ static void test_launches(const estoc_artifact* artifact, const estoc_arguments*
   estoc_kernel_destroy(kernel);
 }
 
+static void test_check(const estoc_arguments* arguments, estoc_memory* result) {
+  estoc_device_check* check = NULL;
+  estoc_check_result verdict = {.struct_size = sizeof(verdict)};
+  char* worst = NULL;
+  const float wrong = 1e6F;
+  EXPECT_OK(estoc_device_check_create(arguments, NULL, &check));
+  EXPECT_OK(estoc_device_check_run(check, &verdict, NULL));
+  EXPECT(verdict.passed == 1 && verdict.rows_checked == M);
+  EXPECT_OK(estoc_memory_upload(result, &wrong, sizeof(wrong), 0));
+  EXPECT_OK(estoc_device_check_run(check, &verdict, &worst));
+  EXPECT(verdict.passed == 0 && strncmp(worst, "out[0, 0]", 9) == 0);
+  estoc_string_destroy(worst);
+  estoc_device_check_destroy(check);
+}
+
+static void test_measure(const estoc_kernel* kernel) {
+  static const char text[] = "gemm m=70 n=40 k=64 a=f32";
+  const estoc_kernel* const kernels[] = {kernel, NULL};
+  estoc_measure_options options = {
+      .struct_size = sizeof(options), .mode = ESTOC_MEASURE_SURVEY, .rounds = 2};
+  estoc_measure_session* session = NULL;
+  estoc_measurement* measurement = NULL;
+  estoc_timing timing = {.struct_size = sizeof(timing)};
+  estoc_measurement_info info = {.struct_size = sizeof(info)};
+  EXPECT_OK(estoc_measure_session_create(0, &session));
+  EXPECT_OK(estoc_measure(session, text, kernels, 1, &options, &measurement));
+  EXPECT(estoc_measurement_count(measurement) == 1);
+  EXPECT_OK(estoc_measurement_get(measurement, 0, &timing));
+  EXPECT(strcmp(timing.kernel, estoc_kernel_name(kernel)) == 0 && timing.median > 0);
+  EXPECT(timing.slice_count >= 1 && timing.slices[0] > 0 && timing.problem[0] == '\0');
+  EXPECT_OK(estoc_measurement_get_info(measurement, &info));
+  EXPECT(info.operand_sets >= 1 && info.noise == 0);
+  REFUSED(estoc_measurement_get(measurement, 1, &timing), ESTOC_ERROR_VALUE, "timing");
+  estoc_measurement_destroy(measurement);
+  measurement = NULL;
+  REFUSED(estoc_measure(session, text, kernels, 2, &options, &measurement), ESTOC_ERROR_VALUE,
+          "kernels");
+  REFUSED(estoc_measure(session, "gemm", kernels, 1, &options, &measurement), ESTOC_ERROR_VALUE,
+          "");
+  options.rounds = -1;
+  REFUSED(estoc_measure(session, text, kernels, 1, &options, &measurement), ESTOC_ERROR_VALUE,
+          "rounds");
+  EXPECT(measurement == NULL);
+  estoc_measure_session_destroy(session);
+}
+
 int main(void) {
   estoc_device_info info = {.struct_size = sizeof(info)};
   if (estoc_device_count() == 0) return EXIT_FAILURE;
@@ -147,6 +193,8 @@ int main(void) {
   test_code(kernel, info.target);
   estoc_artifact* const artifact = compile(kernel, info.target);
   test_launches(artifact, arguments, dout);
+  test_check(arguments, dout);
+  test_measure(kernel);
   estoc_artifact_destroy(artifact);
   estoc_kernel_destroy(kernel);
   estoc_arguments_destroy(arguments);
