@@ -17,8 +17,6 @@ Target required_target(const char* name) {
   throw Error(ErrorKind::value, "target: there is none of the name '" + std::string(text) + "'");
 }
 
-<<<<<<< HEAD
-=======
 std::vector<Kernel> kernels_of(const estoc_kernel* const* kernels, std::size_t count) {
   std::vector<Kernel> values;
   for (std::size_t i = 0; i < count; ++i)
@@ -26,9 +24,6 @@ std::vector<Kernel> kernels_of(const estoc_kernel* const* kernels, std::size_t c
   return values;
 }
 
-namespace {
-
->>>>>>> h_capi
 KernelQuery query_of(const estoc_query* given) {
   const estoc_query q = read_optional(given, "query");
   KernelQuery query;
