@@ -224,6 +224,26 @@ __device__ __forceinline__ u32 encode(double value) {
   }
 }
 
+/// Two neighbouring elements of a byte or more, `low` first.
+template <Type type, typename Value>
+__device__ __forceinline__ Bytes<2 * abi::type_bytes(type)> encode_pair(Value low, Value high) {
+  constexpr int kBytes = abi::type_bytes(type);
+  constexpr bool kFloat = sizeof(Value) == 4 && Value(0.5f) != Value(0);
+  if constexpr (kBytes == 8) {
+    const Words<2> first = bit_cast<Words<2>>(static_cast<double>(low));
+    const Words<2> second = bit_cast<Words<2>>(static_cast<double>(high));
+    return {first.word[0], first.word[1], second.word[0], second.word[1]};
+  } else if constexpr (kBytes == 4) {
+    return {encode<type>(low), encode<type>(high)};
+  } else if constexpr (kFloat && type == Type::bf16) {
+    return {ptx::cvt_rn_bf16x2_f32(low, high)};
+  } else if constexpr (kFloat && type == Type::f16) {
+    return {ptx::cvt_rn_f16x2_f32(low, high)};
+  } else {
+    return {encode<type>(low) | encode<type>(high) << 8 * kBytes};
+  }
+}
+
 /// Rounds a compute value to one element, of a byte or more, and writes it.
 template <Type type, typename Value>
 __device__ __forceinline__ void store_element(u64 address, Value value) {

@@ -66,7 +66,7 @@ class TileEpilogue {
     repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
       of<i.value>(scalars) = take<Held<E::kScalar[i.value].held>>(layout_.scalar(i.value));
     });
-    // Reductions pass over what lies outside: at the edge in a loop, elsewhere nobody asks.
+    // Reductions skip elements outside the output; only tiles at the edge pay for the test.
     constexpr bool kRolled = Layout::kRoom.rolled;
     if (E::kReductions == 0 || (at.m + 64 * blocks <= rows_ && at.n + kWidth <= columns_)) {
       evaluate_tile<true, kRolled>(acc, at, scalars);

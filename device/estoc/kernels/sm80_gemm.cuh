@@ -166,24 +166,6 @@ struct Fragments {
   }
 };
 
-/// Writes two neighbouring elements to shared memory.
-template <Type type, typename Value>
-__device__ __forceinline__ void put_pair(u32 address, Value low, Value high) {
-  constexpr int kBytes = abi::type_bytes(type);
-  if constexpr (kBytes == 8) {
-    const Words<2> first = bit_cast<Words<2>>(static_cast<double>(low));
-    const Words<2> second = bit_cast<Words<2>>(static_cast<double>(high));
-    ptx::st_shared<4>(address,
-                      Words<4>{first.word[0], first.word[1], second.word[0], second.word[1]});
-  } else if constexpr (kBytes == 4) {
-    ptx::st_shared<2>(address, Words<2>{encode<type>(low), encode<type>(high)});
-  } else if constexpr (kBytes == 2) {
-    ptx::st_shared<1>(address, Words<1>{encode<type>(low) | encode<type>(high) << 16});
-  } else {
-    ptx::st_shared_u16(address, encode<type>(low) | encode<type>(high) << 8);
-  }
-}
-
 /// Copies 16 bytes that lie in shared memory to out, or as many of their elements as are inside.
 template <Type type, bool vectors>
 __device__ __forceinline__ void store_chunk(u64 address, u32 shared, i32 elements) {
@@ -226,8 +208,8 @@ __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmPa
         const i32 n = first_n + 8 * j + static_cast<i32>(column);
         const auto low = transform(sums.block[i][j][2 * h], epilogue::Position{l, m, n});
         const auto high = transform(sums.block[i][j][2 * h + 1], epilogue::Position{l, m, n + 1});
-        put_pair<config.out>(shared + (row + 8 * h) * kPitch + (8 * j + column) * kBytes, low,
-                             high);
+        store_shared<2 * kBytes>(shared + (row + 8 * h) * kPitch + (8 * j + column) * kBytes,
+                                 encode_pair<config.out>(low, high));
       }
     }
     ptx::bar_warp_sync();
@@ -277,8 +259,9 @@ __device__ __forceinline__ void fuse(const Sums<config>& sums, const Sm80GemmPar
     for (int j = 0; j < S::kBlocksN; ++j) {
 #pragma unroll
       for (u32 h = 0; h < 2; ++h) {
-        put_pair<config.accumulator>(put + 8 * h * kPitch + 8 * static_cast<u32>(j) * kBytes,
-                                     sums.block[i][j][2 * h], sums.block[i][j][2 * h + 1]);
+        store_shared<2 * kBytes>(
+            put + 8 * h * kPitch + 8 * static_cast<u32>(j) * kBytes,
+            encode_pair<config.accumulator>(sums.block[i][j][2 * h], sums.block[i][j][2 * h + 1]));
       }
     }
     ptx::bar_warp_sync();

@@ -41,7 +41,7 @@ struct TmaTiles {
   using LoadB = OperandLoad<config.tile_n, config.b_n_major, config.tile_k(), config.cluster_m>;
 
   __device__ __forceinline__ static void prefetch(const Sm90GemmParameters& p) {
-    // Of no K there are no maps.
+    // Without K no maps were encoded.
     if (p.k == 0) return;
     ptx::prefetch_tensormap(p.a);
     ptx::prefetch_tensormap(p.b);

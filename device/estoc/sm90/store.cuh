@@ -5,17 +5,9 @@
 #include <estoc/sm90/cta.cuh>
 #include <estoc/tile/store.cuh>
 
-namespace estoc::epilogue {
-
-template <abi::Sm90GemmConfig config, typename E>
-using FusedTile = MappedFused<E>;
-template <abi::Sm90GemmConfig config, typename E>
-using TileLayout = MappedFused<E>;
-
-}  // namespace estoc::epilogue
-
 namespace estoc::sm90 {
 
+/// What one consumer stores.
 template <Sm90GemmConfig config>
 inline constexpr TileShape kTileShape{config.consumer_rows(), config.tile_n,
                                       config.store_columns()};

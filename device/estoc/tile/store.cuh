@@ -33,15 +33,11 @@ struct FragmentPlace {
 
 namespace detail {
 
-/// Two neighbouring elements, `low` first.
+/// Two neighbouring elements of one or two bytes, `low` first.
 template <Type type, typename Value>
 __device__ __forceinline__ u32 pack(Value low, Value high) {
-  if constexpr (type == Type::bf16) return ptx::cvt_rn_bf16x2_f32(low, high);
-  if constexpr (type == Type::f16) return ptx::cvt_rn_f16x2_f32(low, high);
   if constexpr (type == Type::e4m3) return ptx::cvt_rn_satfinite_e4m3x2_f32(low, high);
-  if constexpr (abi::type_bytes(type) == 1 && type != Type::e4m3) {
-    return encode<type>(low) | encode<type>(high) << 8;
-  }
+  if constexpr (type != Type::e4m3) return encode_pair<type>(low, high).word[0];
 }
 
 }  // namespace detail
@@ -125,8 +121,7 @@ class TmaTileStore {
                            static_cast<u32>(kBytes);
           const u32 address = buffer + swizzled<kRowBytes>(place.row + 8 * h, byte);
           if constexpr (kBytes == 4) {
-            ptx::st_shared<2>(address,
-                              Words<2>{encode<type>(value(j, h, 0)), encode<type>(value(j, h, 1))});
+            store_shared<8>(address, encode_pair<type>(value(j, h, 0), value(j, h, 1)));
           } else {
             ptx::st_shared_u16(address, detail::pack<type>(value(j, h, 0), value(j, h, 1)));
           }
