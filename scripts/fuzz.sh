@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzz targets with clang and runs them all at the same time.
 # Usage: fuzz.sh [SECONDS]    (60; how long each runs)
-# New inputs are kept in build/fuzz/corpus; an input that fails in build/fuzz/failures.
+# New inputs are kept in build/fuzz/corpus; an input that fails in build/fuzz/failures. The
+# tests fuzz.* of the preset asan try them all again.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 seconds=${1:-60}
@@ -13,10 +14,10 @@ targets=(problem_text epilogue_text filter npy safetensors cache_entry bundle c_
 
 # Runs one target; a corpus folder given first takes the new inputs.
 fuzz() {
-  local name=$1 corpus=$build/corpus/$1 failures=$build/failures/$1-
-  mkdir -p "$corpus" "$build/failures"
+  local name=$1 corpus=$build/corpus/$1 failures=$build/failures/$1
+  mkdir -p "$corpus" "$failures"
   "$build/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len=4096 -timeout=5 \
-    -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$failures" \
+    -rss_limit_mb=1024 -print_final_stats=1 -artifact_prefix="$failures/" \
     "$corpus" "$root/tests/fuzz/corpus/$name" >"$build/$name.log" 2>&1
 }
 

@@ -29,34 +29,16 @@ files() {
   done
 }
 
-# Prints the commit to compare with: nothing when all files count as changed.
-base() {
-  local fork
-  if [[ $since == all ]] || ! git rev-parse --quiet --verify HEAD >/dev/null; then
-    return
-  fi
-  if [[ -n $since ]]; then
-    git rev-parse --verify "$since"
-    return
-  fi
-  fork=$(git merge-base HEAD origin/main 2>/dev/null || true)
-  if [[ -z $fork || $fork == $(git rev-parse HEAD) ]]; then
-    fork=$(git rev-parse --quiet --verify HEAD~20 || true)
-  fi
-  echo "$fork"
-}
-
-# Prints the changed C++ files.
+# Prints the changed C++ files: all of them when it is not known what changed, or how to judge them did.
 changed() {
-  local commit
-  commit=$(base)
-  if [[ -z $commit ]] || ! git diff --quiet "$commit" -- .clang-tidy; then
+  local names
+  if [[ $since == all ]] || ! names=$(scripts/changed.sh ${since:+"$since"}) ||
+    grep -qxF .clang-tidy <<<"$names"; then
     files '*.cpp'
   else
-    {
-      git diff --name-only --diff-filter=d "$commit" -- '*.cpp' '*.h' '*.hpp'
-      git ls-files --others --exclude-standard -- '*.cpp' '*.h' '*.hpp'
-    } | sort -u
+    grep -E '\.(cpp|h|hpp)$' <<<"$names" | while read -r file; do
+      [[ ! -f $file ]] || echo "$file"
+    done
   fi
 }
 

@@ -50,7 +50,7 @@ THIRD_PARTY = {
     r"nlohmann/.*": r"(src/io|src/jit|src/tune|src/discovery|cli|bench|tests)/.*",
     r"xxhash\.h": r"(src/core|tests)/.*",
     r"Eigen/.*|unsupported/Eigen/.*": r"(src/providers/cpu|bench|tests)/.*",
-    r"CLI/.*": r"cli/.*",
+    r"CLI/.*": r"(cli|tests)/.*",
     r"nanobind/.*": r"python/.*",
     r"(cuda|nvrtc|cublasLt)\.h": r"src/jit/.*|src/providers/cublaslt/.*",
 }

@@ -8,8 +8,12 @@
 
 namespace estoc::testing_support {
 
+struct Program::Parser : CLI::App {
+  using App::App;
+};
+
 Program::Program(const std::string& name, const std::string& purpose, const std::string& footer)
-    : app_(std::make_unique<CLI::App>(purpose, name)) {
+    : app_(std::make_unique<Parser>(purpose, name)) {
   app_->footer(footer);
   app_->option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }

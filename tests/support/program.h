@@ -12,10 +12,6 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace estoc::testing_support {
 
 constexpr int kPassed = 0;
@@ -60,10 +56,12 @@ class Program {
   int run(int argc, char** argv, const std::function<int()>& body);
 
  private:
+  struct Parser;
+
   Program& number(const std::string& name, const std::function<void(std::uint64_t)>& take,
                   const std::string& help, std::uint64_t least);
 
-  std::unique_ptr<CLI::App> app_;
+  std::unique_ptr<Parser> app_;
 };
 
 /// Calls action(0) to action(count - 1) on as many threads, each once.

@@ -7,6 +7,7 @@ Usage: mutate.py [OPTION]...
   --work DIR       folder for what is compiled (default: a temporary one)
   --only TEXT      only faults whose description, file or case contains TEXT
   --sample N       N of them, chosen by the date; prints which
+  --changed        of faults in kernels whose headers changed all, --sample of the others
   --jobs N         mutants at a time (default: as many as there are processors)
   --seeds N        random schedules of each (default: 4)
   --list           prints the table of docs/emulator.md and ends
@@ -30,8 +31,9 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().parents[:2]]
 
+import changed  # noqa: E402
 import epilogue_faults  # noqa: E402
 import library_faults  # noqa: E402
 import more_faults  # noqa: E402
@@ -275,13 +277,32 @@ def check_table(path):
     return 1
 
 
+def is_reached(case, headers):
+    """Whether the kernel of a case includes one of the headers, which include each other's."""
+    if isinstance(case, EpilogueCase):
+        text = (ROOT / "tests/emulator" / case.header).read_text(encoding="utf-8")
+        return bool(changed.includes(text) & headers)
+    if isinstance(case, (LibraryCase, TestCase)):
+        return bool(headers)
+    return f"estoc/kernels/{case.kernel}.cuh" in headers
+
+
 def chosen(arguments):
+    """(faults, whether these are all)"""
     faults = [f for f in FAULTS if arguments.only in f.what + f.file + f.case]
-    if arguments.sample and arguments.sample < len(faults):
-        seed = datetime.date.today().isoformat()
-        faults = random.Random(seed).sample(faults, arguments.sample)
-        print(f"{len(faults)} of {len(FAULTS)} faults, chosen by {seed}")
-    return faults
+    reached = []
+    if arguments.changed:
+        headers = changed.changed_headers()
+        if headers is None:
+            return faults, not arguments.only
+        reached = [f for f in faults if is_reached(CASES[f.case], headers)]
+        print(f"{len(reached)} of {len(FAULTS)} faults are in kernels whose headers changed")
+    others = [f for f in faults if f not in reached]
+    if not arguments.sample or arguments.sample >= len(others):
+        return faults, not arguments.only
+    day = datetime.date.today().isoformat()
+    print(f"{arguments.sample} of {len(others)} others, chosen by {day}")
+    return reached + random.Random(day).sample(others, arguments.sample), False
 
 
 def run_all(workshop, faults, harmless, jobs):
@@ -327,6 +348,7 @@ def main():
     parser.add_argument("--work")
     parser.add_argument("--only", default="")
     parser.add_argument("--sample", type=int, default=0)
+    parser.add_argument("--changed", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--list", action="store_true")
@@ -343,8 +365,8 @@ def main():
         workshop = Workshop(
             pathlib.Path(folder), arguments.library, arguments.build, arguments.seeds
         )
-        harmless = HARMLESS if not arguments.only and not arguments.sample else ()
-        return run_all(workshop, chosen(arguments), harmless, arguments.jobs)
+        faults, all_of_them = chosen(arguments)
+        return run_all(workshop, faults, HARMLESS if all_of_them else (), arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-const Target kHopper = Target::sm(90, true);
-
 GemmArguments gemm_on(Device device) {
   return gemm({.a = Dtype::f32, .b = Dtype::f32, .out = Dtype::f32}, {}, {}, device);
 }

@@ -15,6 +15,8 @@ namespace estoc::testing {
 
 using Space = std::shared_ptr<const DesignSpace>;
 
+inline const Target kHopper = Target::sm(90, true);
+
 /// What a launch of a fake kernel was bound with.
 struct Bound {
   std::string kernel;

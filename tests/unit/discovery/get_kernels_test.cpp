@@ -17,8 +17,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const Target kHopper = Target::sm(90, true);
-
 TEST(GetKernels, FindsEveryKernelThatFitsInTheOrderOfTheSpace) {
   const Registered there(make_class("small", small_space()));
   EXPECT_THAT(names_of(get_kernels(gemm({.layouts = "tnt", .alignment = 4}))),

@@ -19,7 +19,6 @@ using discovery::Registry;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-const Target kHopper = Target::sm(90, true);
 using Modes = std::vector<std::int64_t>;
 
 /// A class as one of the library's own, which counts how often it is asked, for a scope.

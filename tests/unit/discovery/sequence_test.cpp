@@ -12,8 +12,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
 
-const Target kHopper = Target::sm(90, true);
-
 TEST(KernelSequence, HoldsEveryKernelOnceClassByClass) {
   const Registered first(make_class("two", plain_space(2), {Target::cpu(), kHopper}));
   const Registered second(make_class("three", plain_space(3)));
