@@ -28,11 +28,11 @@ CompileAllOptions compile_all_options(const estoc_compile_options& given) {
   return options;
 }
 
-Emission emission_of(estoc_emission what) {
+Emission emission_of(int what) {
   if (what == ESTOC_EMIT_SOURCE) return Emission::source;
   if (what == ESTOC_EMIT_PTX) return Emission::ptx;
-  throw Error(ErrorKind::value, "what: expected ESTOC_EMIT_SOURCE or ESTOC_EMIT_PTX, got " +
-                                    std::to_string(static_cast<int>(what)));
+  throw Error(ErrorKind::value,
+              "what: expected ESTOC_EMIT_SOURCE or ESTOC_EMIT_PTX, got " + std::to_string(what));
 }
 
 estoc_code code_of(const Artifact& artifact) {
@@ -99,7 +99,7 @@ estoc_status estoc_artifact_code(const estoc_artifact* artifact, estoc_code* cod
       [&] { c_api::write_struct(code, c_api::code_of(value_of(artifact, "artifact")), "code"); });
 }
 
-estoc_status estoc_kernel_emit(const estoc_kernel* kernel, estoc_emission what, const char* target,
+estoc_status estoc_kernel_emit(const estoc_kernel* kernel, int what, const char* target,
                                const estoc_compile_options* options, char** text) {
   return guarded([&] {
     const estoc::Kernel& value = value_of(kernel, "kernel");

@@ -61,12 +61,12 @@ void write_result(const CheckResult& found, estoc_check_result* result, char** w
   if (worst != nullptr) give_text(worst, "worst", [&] { return found.worst; });
 }
 
-MeasureOptions mode_options(estoc_measure_mode mode) {
+MeasureOptions mode_options(int mode) {
   if (mode == ESTOC_MEASURE_BURST) return MeasureOptions::burst();
   if (mode == ESTOC_MEASURE_SUSTAINED) return MeasureOptions::sustained();
   if (mode == ESTOC_MEASURE_SURVEY) return MeasureOptions::survey();
-  throw Error(ErrorKind::value, "options.mode: expected one of estoc_measure_mode, got " +
-                                    std::to_string(static_cast<int>(mode)));
+  throw Error(ErrorKind::value,
+              "options.mode: expected one of estoc_measure_mode, got " + std::to_string(mode));
 }
 
 MeasureOptions measure_options(const estoc_measure_options* given) {

@@ -68,8 +68,7 @@ static void test_texts(void) {
   text = NULL;
   REFUSED(estoc_kernel_emit(kernel, ESTOC_EMIT_SOURCE, "cpu", NULL, &text), ESTOC_ERROR_UNSUPPORTED,
           "cpu");
-  REFUSED(estoc_kernel_emit(kernel, (estoc_emission)7, "sm_80", NULL, &text), ESTOC_ERROR_VALUE,
-          "what");
+  REFUSED(estoc_kernel_emit(kernel, 7, "sm_80", NULL, &text), ESTOC_ERROR_VALUE, "what");
   REFUSED(estoc_kernel_emit(host, ESTOC_EMIT_PTX, "cpu", NULL, &text), ESTOC_ERROR_UNSUPPORTED, "");
   EXPECT(text == NULL);
   EXPECT_OK(estoc_kernel_compile(host, "cpu", NULL, &artifact));

@@ -127,6 +127,28 @@ static void test_launches(const estoc_artifact* artifact, const estoc_arguments*
   estoc_kernel_destroy(kernel);
 }
 
+/* What a file holds runs without a compiler. */
+static void test_file(const char* path, const estoc_artifact* artifact,
+                      const estoc_arguments* arguments, estoc_memory* result) {
+  const estoc_artifact* const saved[] = {artifact};
+  estoc_bundle* bundle = NULL;
+  estoc_artifact* opened = NULL;
+  estoc_stream* stream = NULL;
+  EXPECT_OK(estoc_bundle_save(path, saved, 1, NULL, 0));
+  EXPECT_OK(estoc_bundle_open(path, &bundle));
+  EXPECT_OK(estoc_bundle_find(bundle, arguments, NULL, &opened));
+  EXPECT_OK(estoc_stream_create(0, &stream));
+  const estoc_run_options options = {.struct_size = sizeof(options),
+                                     .stream = estoc_stream_handle(stream)};
+  EXPECT_OK(estoc_memory_fill(result, 0xff, options.stream));
+  EXPECT_OK(estoc_artifact_run(opened, arguments, &options));
+  expect_product(result, stream);
+  estoc_stream_destroy(stream);
+  estoc_artifact_destroy(opened);
+  estoc_bundle_destroy(bundle);
+  remove(path);
+}
+
 static void test_check(const estoc_arguments* arguments, estoc_memory* result) {
   estoc_device_check* check = NULL;
   estoc_check_result verdict = {.struct_size = sizeof(verdict)};
@@ -173,7 +195,7 @@ static void test_measure(const estoc_kernel* kernel) {
   estoc_measure_session_destroy(session);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   estoc_device_info info = {.struct_size = sizeof(info)};
   if (estoc_device_count() == 0) return EXIT_FAILURE;
   EXPECT_OK(estoc_device_get(0, &info));
@@ -193,6 +215,7 @@ int main(void) {
   test_code(kernel, info.target);
   estoc_artifact* const artifact = compile(kernel, info.target);
   test_launches(artifact, arguments, dout);
+  test_file(argc > 1 ? argv[1] : "c_api_gpu.estoc", artifact, arguments, dout);
   test_check(arguments, dout);
   test_measure(kernel);
   estoc_artifact_destroy(artifact);

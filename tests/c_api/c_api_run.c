@@ -73,6 +73,29 @@ static void run(const estoc_arguments* arguments, const estoc_run_options* optio
   estoc_kernel_destroy(kernel);
 }
 
+/* What a file holds runs without a search or a compiler. */
+static void test_file(const char* path) {
+  estoc_arguments* arguments = plain(out);
+  estoc_kernel* kernel = NULL;
+  estoc_artifact *artifact = NULL, *opened = NULL;
+  estoc_bundle* bundle = NULL;
+  EXPECT_OK(estoc_kernel_find(arguments, NULL, &kernel));
+  EXPECT_OK(estoc_kernel_compile(kernel, "cpu", NULL, &artifact));
+  const estoc_artifact* const saved[] = {artifact};
+  EXPECT_OK(estoc_bundle_save(path, saved, 1, NULL, 0));
+  EXPECT_OK(estoc_bundle_open(path, &bundle));
+  EXPECT_OK(estoc_bundle_find(bundle, arguments, NULL, &opened));
+  estoc_bundle_destroy(bundle);
+  poison();
+  EXPECT_OK(estoc_artifact_run(opened, arguments, NULL));
+  EXPECT(memcmp(out, product, sizeof(out)) == 0);
+  estoc_artifact_destroy(opened);
+  estoc_artifact_destroy(artifact);
+  estoc_kernel_destroy(kernel);
+  estoc_arguments_destroy(arguments);
+  remove(path);
+}
+
 static void test_moved(void) {
   estoc_arguments* arguments = plain(out);
   estoc_arguments* moved = NULL;
@@ -268,9 +291,10 @@ static void test_older_program(void) {
   estoc_arguments_destroy(arguments);
 }
 
-int main(void) {
+int main(int argc, char** argv) {
   fill();
   test_product();
+  test_file(argc > 1 ? argv[1] : "c_api_run.estoc");
   test_moved();
   test_epilogue();
   test_epilogue_names();

@@ -185,7 +185,7 @@ class Session {
         &Session::read_file,   &Session::find_in_bundle, &Session::dispatch,
         &Session::run_once,    &Session::bind,           &Session::launch,
         &Session::move_launch, &Session::size_workspace, &Session::wrong_kind,
-        &Session::release};
+        &Session::judge,       &Session::elements,       &Session::release};
     (this->*kSteps.at(bytes_.below(kSteps.size())))();
   }
 
@@ -403,8 +403,7 @@ class Session {
     auto code = sized<estoc_code>();
     char* source = nullptr;
     settle(estoc_artifact_code(artifacts_.any(bytes_), &code));
-    settle(estoc_kernel_emit(kernel, static_cast<estoc_emission>(bytes_.below(3)), target, &options,
-                             &source));
+    settle(estoc_kernel_emit(kernel, static_cast<int>(bytes_.below(3)), target, &options, &source));
     estoc_string_destroy(source);
   }
 
@@ -533,6 +532,26 @@ class Session {
     settle(estoc_kernel_run(kernel, arguments_.any(bytes_), nullptr));
     expect(*estoc_kernel_name(kernel) == '\0');
     estoc_kernel_destroy(kernel);
+  }
+
+  void judge() {
+    auto options = sized<estoc_check_options>();
+    options.threads = 1;
+    options.max_products = bytes_.number();
+    auto result = sized<estoc_check_result>();
+    char* worst = nullptr;
+    settle(estoc_check_output(arguments_.any(bytes_), bytes_.seldom() ? nullptr : &options, &result,
+                              bytes_.below(2) == 0 ? nullptr : &worst));
+    estoc_string_destroy(worst);
+  }
+
+  void elements() {
+    double value = 0;
+    const char* dtype = bytes_.word(kDtypes, text_);
+    const std::int64_t index = bytes_.next() - 3;
+    settle(
+        estoc_store_element(dtype, arenas[0].data(), index, static_cast<double>(bytes_.number())));
+    settle(estoc_load_element(dtype, bytes_.seldom() ? nullptr : arenas[0].data(), index, &value));
   }
 
   void release() {

@@ -52,10 +52,10 @@ typedef struct estoc_code {
 ESTOC_API estoc_status estoc_artifact_code(const estoc_artifact* artifact, estoc_code* code);
 
 typedef enum estoc_emission { ESTOC_EMIT_SOURCE = 0, ESTOC_EMIT_PTX = 1 } estoc_emission;
-/* The text that a kernel is compiled from, or its PTX; to be destroyed. `options` may be NULL. */
-ESTOC_API estoc_status estoc_kernel_emit(const estoc_kernel* kernel, estoc_emission what,
-                                         const char* target, const estoc_compile_options* options,
-                                         char** text);
+/* The text that a kernel is compiled from, or its PTX; to be destroyed. `what` is an
+ * estoc_emission. `options` may be NULL. */
+ESTOC_API estoc_status estoc_kernel_emit(const estoc_kernel* kernel, int what, const char* target,
+                                         const estoc_compile_options* options, char** text);
 
 /* What became of the kernels that were compiled together, in their order. */
 typedef struct estoc_outcomes estoc_outcomes;

@@ -13,7 +13,9 @@
  * Every struct begins with its size, so that it can grow at its end: a program sets `struct_size`
  * to sizeof the struct, and what it does not use to 0 or NULL, which ask for nothing. A program
  * that was compiled with a smaller struct goes on to work. A larger one is accepted where all that
- * the library does not know is 0. In an array all elements have the same size. */
+ * the library does not know is 0. In an array all
+ * elements have the same size. A value of an enumeration is handed to the library as an int, so
+ * that a wrong one can be refused. */
 #ifndef ESTOC_C_BASE_H
 #define ESTOC_C_BASE_H
 

@@ -65,7 +65,7 @@ typedef enum estoc_measure_mode {
 /* How kernels are timed; docs/performance.md has the method. 0 is what the mode has. */
 typedef struct estoc_measure_options {
   size_t struct_size;
-  estoc_measure_mode mode;
+  int mode;                /* an estoc_measure_mode */
   int rounds;              /* times every kernel is visited */
   double slice_seconds;    /* length of a visit */
   uint64_t seed;           /* of the operands */

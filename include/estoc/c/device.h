@@ -3,7 +3,7 @@
 #ifndef ESTOC_C_DEVICE_H
 #define ESTOC_C_DEVICE_H
 
-#include "estoc/c/tensor.h"
+#include "estoc/c/base.h"
 
 #ifdef __cplusplus
 extern "C" {
