@@ -12,13 +12,6 @@ GemmOperand transposed_operand(const GemmOperand& operand) {
 
 }  // namespace
 
-MatrixView transposed(const MatrixView& view) {
-  MatrixView result = view;
-  std::swap(result.rows, result.columns);
-  std::swap(result.row_stride, result.column_stride);
-  return result;
-}
-
 GemmProblem transposed(const GemmProblem& problem) {
   GemmProblem result = problem;
   std::swap(result.m, result.n);

@@ -33,7 +33,17 @@ struct GemmProblem {
 };
 
 /// The same elements with rows and columns exchanged.
-MatrixView transposed(const MatrixView& view);
+inline MatrixView transposed(const MatrixView& view) {
+  return {.data = view.data,
+          .dtype = view.dtype,
+          .rows = view.columns,
+          .columns = view.rows,
+          .batches = view.batches,
+          .row_stride = view.column_stride,
+          .column_stride = view.row_stride,
+          .batch_stride = view.batch_stride,
+          .alignment = view.alignment};
+}
 
 /// The transpose of the product: b^T @ a^T.
 GemmProblem transposed(const GemmProblem& problem);
