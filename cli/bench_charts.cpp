@@ -106,15 +106,15 @@ std::vector<Point> points_of(std::span<const BenchRecord> records, const std::st
   std::vector<Point> points;
   for (const BenchRecord& record : records) {
     const auto arguments = Problem::parse(record.problem).arguments();
-    const auto* gemm = dynamic_cast<const GemmArguments*>(arguments.get());
+    const OperationWork total = arguments->work();
     const Comparison comparison = compare(record, against);
-    if (gemm == nullptr || comparison.ours == nullptr) continue;
-    const Work work = work_of(*gemm);
+    if (!total.flops || comparison.ours == nullptr) continue;
+    const Work work = work_of(*arguments);
     if (work.amount <= 0) continue;
     const KernelRecord* baseline = comparison.baseline;
     points.push_back({.record = &record,
-                      .dtype = rate_class(gemm->a().tensor().dtype()),
-                      .intensity = work.amount / bytes_of(*gemm),
+                      .dtype = rate_class(arguments->operands()[0].tensor->dtype()),
+                      .intensity = work.amount / total.bytes,
                       .ours = 1e9 * work.rate(comparison.ours->times->median),
                       .baseline = baseline ? 1e9 * work.rate(baseline->times->median) : 0});
   }

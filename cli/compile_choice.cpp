@@ -70,7 +70,7 @@ void add_problem(const CompileChoice& choice, const Problem& problem, const Kern
   const std::size_t count = choice.top == 0 ? found.size() : std::min(choice.top, found.size());
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t index = add(chosen.kernels, found[i]);
-    if (i > 0 || problem.operation != Operation::gemm) continue;
+    if (i > 0 || !filled.problem.m) continue;
     chosen.rules.push_back({filled.problem, *filled.problem.m, *filled.problem.m, index});
   }
 }

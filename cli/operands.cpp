@@ -82,7 +82,7 @@ HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
 
 HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std::move(filled)) {
   const Problem& problem = filled_.problem;
-  const bool unary = problem.operation == Operation::elementwise && !is_binary(*problem.op);
+  const bool unary = has_one_operand(problem);
   a_ = operand(problem.a, filled_.a_shape, filled_.a, a_buffer_, "A");
   b_ = unary ? a_ : operand(problem.b, filled_.b_shape, filled_.b, b_buffer_, "B");
   out_ = operand(problem.out, filled_.out_shape, std::nullopt, out_buffer_, "out");

@@ -41,9 +41,6 @@ class HostProblem {
 
   const RuntimeArguments& arguments() const { return *arguments_; }
   const Problem& problem() const { return filled_.problem; }
-  const TensorView& a() const { return a_; }
-  /// Equal to A where there is one operand.
-  const TensorView& b() const { return b_; }
   const TensorView& out() const { return out_; }
   const FilledProblem& filled() const { return filled_; }
   /// Of filled().operands; empty views for scalars given by value.

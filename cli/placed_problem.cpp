@@ -1,6 +1,8 @@
 // The operands of a problem where a kernel wants them: on the host, or copied to a CUDA device.
 #include "placed_problem.h"
 
+#include <utility>
+
 #include "target_choice.h"
 
 namespace estoc::cli {
@@ -8,22 +10,24 @@ namespace estoc::cli {
 PlacedProblem::PlacedProblem(HostProblem& host, Target target) : host_(host) {
   if (target.is_cpu()) return;
   const Device device = device_for(target);
-  const Problem& problem = host.problem();
-  const bool unary = problem.operation == Operation::elementwise && !is_binary(*problem.op);
   Copies& copies = copies_.emplace();
-  copies.a = DeviceTensor::copy_of(host.a(), device);
-  if (!unary) copies.b = DeviceTensor::copy_of(host.b(), device);
-  copies.out = DeviceTensor::copy_of(host.out(), device);
-  std::vector<TensorView> views;
-  for (std::size_t i = 0; i < host.tensors().size(); ++i) {
-    const bool by_value = host.filled().operands[i].spec.value.has_value();
-    copies.tensors.push_back(by_value ? DeviceTensor()
-                                      : DeviceTensor::copy_of(host.tensors()[i], device));
-    views.push_back(copies.tensors.back().view());
+  std::vector<Operand> operands;
+  for (const NamedOperand& operand : host.arguments().operands()) {
+    copies.operands.push_back(DeviceTensor::copy_of(*operand.tensor, device));
+    operands.emplace_back(copies.operands.back().view());
   }
-  copies.arguments =
-      make_arguments(host.filled(), copies.a.view(), unary ? copies.a.view() : copies.b.view(),
-                     copies.out.view(), views);
+  std::vector<EpilogueOperand> epilogue;
+  for (const EpilogueOperand& operand : host.arguments().epilogue().operands()) {
+    const TensorView* tensor = operand.tensor();
+    copies.tensors.push_back(tensor == nullptr ? DeviceTensor()
+                                               : DeviceTensor::copy_of(*tensor, device));
+    if (tensor == nullptr) {
+      epilogue.push_back(operand);
+    } else {
+      epilogue.emplace_back(operand.name, copies.tensors.back().view());
+    }
+  }
+  copies.arguments = host.arguments().with_operands(operands, std::move(epilogue));
 }
 
 const RuntimeArguments& PlacedProblem::arguments() const {
@@ -32,7 +36,10 @@ const RuntimeArguments& PlacedProblem::arguments() const {
 
 void PlacedProblem::poison() {
   if (!copies_) return host_.poison();
-  copies_->out.fill(poison_byte(copies_->out.view().dtype()));
+  for (const std::size_t i : outputs()) {
+    DeviceTensor& tensor = copies_->operands[i];
+    tensor.fill(poison_byte(tensor.view().dtype()));
+  }
   for (const std::size_t i : epilogue_outputs()) {
     DeviceTensor& tensor = copies_->tensors[i];
     tensor.fill(poison_byte(tensor.view().dtype()));
@@ -41,9 +48,19 @@ void PlacedProblem::poison() {
 
 void PlacedProblem::fetch_output() {
   if (!copies_) return;
-  copies_->out.copy_to(host_.out());
+  const OperandList operands = host_.arguments().operands();
+  for (const std::size_t i : outputs())
+    copies_->operands[i].copy_to(*operands[i].tensor);
   for (const std::size_t i : epilogue_outputs())
     copies_->tensors[i].copy_to(host_.tensors()[i]);
+}
+
+std::vector<std::size_t> PlacedProblem::outputs() const {
+  std::vector<std::size_t> outputs;
+  const OperandList operands = host_.arguments().operands();
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    if (operands[i].role == OperandRole::output) outputs.push_back(i);
+  return outputs;
 }
 
 std::vector<std::size_t> PlacedProblem::epilogue_outputs() const {

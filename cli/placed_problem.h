@@ -26,11 +26,12 @@ class PlacedProblem {
 
  private:
   struct Copies {
-    DeviceTensor a, b, out;
-    std::vector<DeviceTensor> tensors;  ///< of the epilogue
+    std::vector<DeviceTensor> operands;  ///< of host_.arguments().operands()
+    std::vector<DeviceTensor> tensors;   ///< of the epilogue
     std::unique_ptr<RuntimeArguments> arguments;
   };
 
+  std::vector<std::size_t> outputs() const;
   std::vector<std::size_t> epilogue_outputs() const;
 
   HostProblem& host_;

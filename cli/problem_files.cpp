@@ -245,10 +245,6 @@ void settle_elementwise_shapes(FilledProblem& filled) {
   filled.b_shape = filled.b ? shape_of(filled.b->view) : shape;
 }
 
-bool has_one_operand(const Problem& problem) {
-  return problem.operation == Operation::elementwise && problem.op && !is_binary(*problem.op);
-}
-
 void refuse_second_operand(const Problem& problem, const std::string& b_path) {
   if (b_path.empty() || !has_one_operand(problem)) return;
   throw Failure(Exit::usage, fmt::format("B: {} takes one operand, {} would be a second",
@@ -256,6 +252,10 @@ void refuse_second_operand(const Problem& problem, const std::string& b_path) {
 }
 
 }  // namespace
+
+bool has_one_operand(const Problem& problem) {
+  return problem.operation == Operation::elementwise && problem.op && !is_binary(*problem.op);
+}
 
 FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path,
                            const EpilogueOptions& epilogue) {
@@ -293,10 +293,10 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, co
     return std::make_unique<GemmArguments>(a, b, out, *problem.accumulator_type, problem.controls,
                                            make_epilogue(problem, filled.operands, tensors));
   }
-  if (is_binary(*problem.op)) {
-    return std::make_unique<ElementwiseArguments>(*problem.op, a, b, out, problem.controls);
+  if (has_one_operand(problem)) {
+    return std::make_unique<ElementwiseArguments>(*problem.op, a, out, problem.controls);
   }
-  return std::make_unique<ElementwiseArguments>(*problem.op, a, out, problem.controls);
+  return std::make_unique<ElementwiseArguments>(*problem.op, a, b, out, problem.controls);
 }
 
 std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled, Device device) {

@@ -45,6 +45,9 @@ struct FilledProblem {
 FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path,
                            const EpilogueOptions& epilogue = {});
 
+/// Whether the problem, whose op is known, has no operand B.
+bool has_one_operand(const Problem& problem);
+
 /// Names of the inputs that neither a file nor a number stands for: they are random when it is run.
 std::vector<std::string> random_operands(const FilledProblem& filled);
 

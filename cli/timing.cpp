@@ -29,10 +29,6 @@ BoundKernel bind(const Artifact& artifact, const RuntimeArguments& arguments, in
   return artifact.kernel().bind(arguments, artifact, options);
 }
 
-double elements_bytes(const TensorView& view) {
-  return static_cast<double>(view.elements()) * dtype_bits(view.dtype()) / 8;
-}
-
 /// Interpolated between the two nearest of the sorted values.
 double quantile(const std::vector<double>& sorted, double part) {
   const double position = part * static_cast<double>(sorted.size() - 1);
@@ -82,23 +78,9 @@ Times summarize(std::vector<double> seconds) {
 }
 
 Work work_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    const GemmExtents& e = gemm->extents();
-    const double products = static_cast<double>(e.m) * static_cast<double>(e.n) *
-                            static_cast<double>(e.k) * static_cast<double>(e.l);
-    return {2 * products, "GFLOP/s", "gflops"};
-  }
-  return {bytes_of(arguments), "GB/s", "gbytes_per_second"};
-}
-
-double bytes_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    return elements_bytes(gemm->a().tensor()) + elements_bytes(gemm->b().tensor()) +
-           elements_bytes(gemm->out());
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  const double bytes = elements_bytes(elementwise.a()) + elements_bytes(elementwise.out());
-  return is_binary(elementwise.op()) ? bytes + elements_bytes(elementwise.b()) : bytes;
+  const OperationWork work = arguments.work();
+  if (work.flops) return {*work.flops, "GFLOP/s", "gflops"};
+  return {work.bytes, "GB/s", "gbytes_per_second"};
 }
 
 }  // namespace estoc::cli

@@ -47,7 +47,4 @@ struct Work {
 };
 Work work_of(const RuntimeArguments& arguments);
 
-/// Bytes of the operands and the output together.
-double bytes_of(const RuntimeArguments& arguments);
-
 }  // namespace estoc::cli

@@ -8,8 +8,8 @@
 namespace estoc::emulator {
 namespace {
 
-OutputElements elements_of(const TensorView& view) {
-  return {"out",
+OutputElements elements_of(const char* name, const TensorView& view) {
+  return {name,
           view.data(),
           view.dtype(),
           {view.shape().begin(), view.shape().end()},
@@ -82,16 +82,21 @@ std::size_t OutputElements::span_bytes() const {
   return emulator::span_bytes(extents, strides, dtype);
 }
 
+GemmExtents epilogue_extents(const RuntimeArguments& arguments) {
+  const OperandList operands = arguments.operands();
+  const TensorView& out = *operands[operands.size() - 1].tensor;
+  const int rank = out.rank();
+  return {.m = out.shape(rank - 2), .n = out.shape(rank - 1), .l = rank > 2 ? out.shape(0) : 1};
+}
+
 std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments) {
-  if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments)) {
-    return {elements_of(elementwise->out())};
-  }
-  const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments);
-  if (gemm == nullptr) return {};
-  std::vector<OutputElements> all{elements_of(gemm->out())};
-  const EpilogueBinding* binding = gemm->epilogue_binding();
+  std::vector<OutputElements> all;
+  for (const NamedOperand& operand : arguments.operands())
+    if (operand.role == OperandRole::output)
+      all.push_back(elements_of(operand.name, *operand.tensor));
+  const EpilogueBinding* binding = arguments.epilogue_binding();
   if (binding == nullptr || !has_elements(all[0].extents)) return all;
-  const GemmExtents& e = gemm->extents();
+  const GemmExtents e = epilogue_extents(arguments);
   const EpilogueGraph& graph = *binding->graph;
   for (std::size_t i = 1; i < graph.stores.size(); ++i) {
     all.push_back(elements_of(fmt::format("output {} of the epilogue", i), binding->stores[i],

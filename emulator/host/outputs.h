@@ -27,7 +27,10 @@ struct OutputElements {
 std::size_t span_bytes(const std::vector<std::int64_t>& extents,
                        const std::vector<std::int64_t>& strides, Dtype dtype);
 
-/// `out` and, of an epilogue, the others.
+/// The extents of what an epilogue is applied to: m, n and l of the output.
+GemmExtents epilogue_extents(const RuntimeArguments& arguments);
+
+/// Those of the operation and, of an epilogue, the others.
 std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments);
 
 /// Adds a finding for each output that has elements which are not in `written`.

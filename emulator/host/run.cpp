@@ -137,21 +137,17 @@ class MemoryList {
   std::vector<Allocation> list_;
 };
 
-void add_operand(MemoryList& list, const Operand& operand, const char* name) {
-  list.add_input(operand.tensor(), name);
-  if (operand.is_scaled()) list.add_input(operand.scaled()->scale, "scale");
-}
-
 std::size_t span_of(const EpilogueAddress& at, Dtype dtype, Varies varies, const GemmExtents& e) {
   return span_bytes({varies.l ? e.l : 1, varies.m ? e.m : 1, varies.n ? e.n : 1},
                     {at.batch_stride, at.row_stride, at.column_stride}, dtype);
 }
 
 /// An epilogue's tensors, and scalars in memory.
-void add_epilogue_inputs(MemoryList& list, const GemmArguments& gemm) {
-  const EpilogueBinding* binding = gemm.epilogue_binding();
-  const GemmExtents& e = gemm.extents();
-  if (binding == nullptr || e.m == 0 || e.n == 0 || e.l == 0) return;
+void add_epilogue_inputs(MemoryList& list, const RuntimeArguments& arguments) {
+  const EpilogueBinding* binding = arguments.epilogue_binding();
+  if (binding == nullptr) return;
+  const GemmExtents e = epilogue_extents(arguments);
+  if (e.m == 0 || e.n == 0 || e.l == 0) return;
   const EpilogueGraph& graph = *binding->graph;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const EpilogueAddress& at = binding->tensors[i];
@@ -165,27 +161,34 @@ void add_epilogue_inputs(MemoryList& list, const GemmArguments& gemm) {
   }
 }
 
-void add_outputs(MemoryList& list, const std::vector<OutputElements>& outputs,
-                 const TensorView& out) {
-  list.add_output(out, "out");
-  for (std::size_t i = 1; i < outputs.size(); ++i)
+void add_outputs(MemoryList& list, const OperandList& operands,
+                 const std::vector<OutputElements>& outputs) {
+  std::size_t own = 0;
+  for (const NamedOperand& operand : operands) {
+    if (operand.role != OperandRole::output) continue;
+    list.add_output(*operand.tensor, operand.name);
+    ++own;
+  }
+  for (std::size_t i = own; i < outputs.size(); ++i)
     list.add_output(outputs[i].data, outputs[i].span_bytes(), outputs[i].name.c_str());
+}
+
+void add_inputs(MemoryList& list, const OperandList& operands) {
+  for (const NamedOperand& operand : operands) {
+    if (operand.role != OperandRole::input) continue;
+    list.add_input(*operand.tensor, operand.name);
+    if (operand.scaled != nullptr) list.add_input(operand.scaled->scale, "scale");
+  }
 }
 
 std::vector<Allocation> memory_of(const RuntimeArguments& arguments,
                                   const std::vector<OutputElements>& outputs,
                                   const Workspace& workspace, WrittenBytes& written) {
   MemoryList list;
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    add_outputs(list, outputs, gemm->out());
-    add_operand(list, gemm->a(), "A");
-    add_operand(list, gemm->b(), "B");
-    add_epilogue_inputs(list, *gemm);
-  } else if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments)) {
-    add_outputs(list, outputs, elementwise->out());
-    list.add_input(elementwise->a(), "A");
-    if (is_binary(elementwise->op())) list.add_input(elementwise->b(), "B");
-  }
+  const OperandList operands = arguments.operands();
+  add_outputs(list, operands, outputs);
+  add_inputs(list, operands);
+  add_epilogue_inputs(list, arguments);
   list.add_workspace(workspace);
   return list.take(written);
 }

@@ -1,11 +1,16 @@
 // What to compute and on which operands: GemmArguments, ElementwiseArguments.
 #pragma once
 
+#include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "estoc/epilogue.hpp"
 #include "estoc/tensor.hpp"
@@ -88,12 +93,66 @@ class Operand {
   std::shared_ptr<const ScaledTensor> scaled_;  // shared, so that plain operands stay small
 };
 
+/// The largest number of operands of an operation; those of its epilogue do not count.
+inline constexpr std::size_t kMaxOperands = 6;
+
+/// What an operation does with an operand.
+enum class OperandRole : std::uint8_t { input, output };
+
+/// An operand of some arguments, which it refers to.
+struct NamedOperand {
+  const char* name = "";                 ///< in messages: "A", "B", "out"
+  const TensorView* tensor = nullptr;    ///< of a scaled operand its data
+  const ScaledTensor* scaled = nullptr;  ///< null for a plain tensor
+  OperandRole role = OperandRole::input;
+};
+
+/// The operands of some arguments: inputs first, at most kMaxOperands. Allocates nothing.
+class OperandList {
+ public:
+  template <std::same_as<NamedOperand>... Operands>
+  explicit OperandList(const Operands&... operands)
+      : operands_{operands...}, size_(sizeof...(Operands)) {
+    static_assert(sizeof...(Operands) <= kMaxOperands);
+  }
+
+  std::size_t size() const { return size_; }
+  const NamedOperand& operator[](std::size_t index) const { return operands_[index]; }
+  const NamedOperand* begin() const { return operands_.data(); }
+  const NamedOperand* end() const { return operands_.data() + size_; }
+
+ private:
+  std::array<NamedOperand, kMaxOperands> operands_;
+  std::size_t size_;
+};
+
+/// What an operation has to do at least.
+struct OperationWork {
+  /// Multiplications and additions of a product; none for an operation that memory bounds.
+  std::optional<double> flops;
+  /// Of all elements of the operands; those of an epilogue do not count.
+  double bytes = 0;
+};
+
 /// Base of everything a kernel can be asked to do. Immutable once built; holds views, not data.
 class RuntimeArguments {
  public:
   virtual ~RuntimeArguments() = default;
 
   Operation operation() const { return operation_; }
+  /// All operands but the epilogue's, with their names: A, B and out, or A and out.
+  virtual OperandList operands() const = 0;
+  virtual OperationWork work() const = 0;
+
+  /// A copy; it refers to the same operands.
+  virtual std::unique_ptr<RuntimeArguments> clone() const = 0;
+
+  /// The same operation with the same controls and epilogue on other operands: one for each of
+  /// operands(), and one for each of epilogue().operands(). Throws Error{value} for another number
+  /// of them, and what the constructor of the arguments throws.
+  std::unique_ptr<RuntimeArguments> with_operands(std::span<const Operand> operands,
+                                                  std::vector<EpilogueOperand> epilogue = {}) const;
+
   const PerformanceControls& controls() const { return controls_; }
   const EpilogueArguments& epilogue() const { return epilogue_; }
 
@@ -118,6 +177,10 @@ class RuntimeArguments {
   RuntimeArguments(RuntimeArguments&&) = default;
   RuntimeArguments& operator=(RuntimeArguments&&) = default;
 
+  /// with_operands() once the numbers are right.
+  virtual std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
+                                                    EpilogueArguments epilogue) const = 0;
+
   PerformanceControls controls_;
   EpilogueArguments epilogue_;
   std::shared_ptr<EpilogueBinding> epilogue_binding_;  // may be shared with copies
@@ -126,7 +189,8 @@ class RuntimeArguments {
   bool has_data_ = true;
 };
 
-/// The accumulator of a product that names none: f64 where A or B is, i32 of integers, else f32.
+/// The accumulator of a product that names none: f64 where an input is f64, i32 where both are
+/// integers, else f32.
 Dtype default_accumulator_type(Dtype a, Dtype b);
 
 /// out = A @ B, batched when the operands have three modes.
@@ -154,6 +218,11 @@ class GemmArguments final : public RuntimeArguments {
   /// addresses.
   GemmArguments moved(void* a, void* b, void* out, AskDevice ask = AskDevice::yes) const;
 
+  OperandList operands() const override;
+  /// flops: 2 L M N K.
+  OperationWork work() const override;
+  std::unique_ptr<RuntimeArguments> clone() const override;
+
   const Operand& a() const { return a_; }
   const Operand& b() const { return b_; }
   const TensorView& out() const { return out_; }
@@ -176,6 +245,8 @@ class GemmArguments final : public RuntimeArguments {
   Dtype accumulator_type_;
 
   friend class Plan;
+  std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
+                                            EpilogueArguments epilogue) const override;
   void check_memory(AskDevice ask) const;
   /// moved() in place, with the epilogue's operands of now. On an error the operands are undefined.
   void move(void* a, void* b, void* out, AskDevice ask);
@@ -227,6 +298,11 @@ class ElementwiseArguments final : public RuntimeArguments {
   ElementwiseArguments(ElementwiseOp op, const TensorView& a, const TensorView& out,
                        PerformanceControls controls = {});
 
+  /// B is there for binary operations alone.
+  OperandList operands() const override;
+  OperationWork work() const override;
+  std::unique_ptr<RuntimeArguments> clone() const override;
+
   ElementwiseOp op() const { return op_; }
   /// A and B expanded to out's shape: the rank of out, stride 0 where they repeat.
   const TensorView& a() const { return a_; }
@@ -239,6 +315,9 @@ class ElementwiseArguments final : public RuntimeArguments {
   TensorView b_;
   TensorView out_;
   ElementwiseOp op_;
+
+  std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
+                                            EpilogueArguments epilogue) const override;
 };
 
 }  // namespace estoc

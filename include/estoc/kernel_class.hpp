@@ -138,7 +138,7 @@ class KernelClass {
 
   /// The kernels there are; the same space each time. It needs a dimension of role a_dtype, and an
   /// elementwise class one of role op. Of the roles that it leaves out, B has the dtype of A, the
-  /// accumulator is f64 for f64, i32 for integers, else f32, out has the accumulator's dtype
+  /// accumulator is default_accumulator_type(A, B), out has the accumulator's dtype
   /// (elementwise: A's), any layout will do, and an operand is aligned to its elements.
   virtual std::shared_ptr<const DesignSpace> space() const = 0;
 

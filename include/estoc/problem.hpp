@@ -75,7 +75,7 @@ struct Problem {
   /// The canonical text: parse(to_string()) gives an equal problem.
   std::string to_string() const;
 
-  /// Fills what is absent: l = 1, layouts t, acc f64 for f64, i32 for integer operands, else f32;
+  /// Fills what is absent: l = 1, layouts t, acc default_accumulator_type(a, b);
   /// b's dtype from a (and the reverse); out of the accumulator's type, for elementwise of a's;
   /// matrices of the epilogue of out's, its other operands f64 with f64 accumulators, else f32.
   /// Throws Error{value} naming what is missing when m, n, k, a dtype, op or shape cannot be known,

@@ -189,7 +189,8 @@ void bind_gemm(nb::module_& module) {
       "out : tensor of shape (M, N) or (L, M, N)\n"
       "    A and B may have two modes, or a batch mode of 1, where out has three.\n"
       "accumulator_type : dtype, optional\n"
-      "    f64, f32, f16 or i32. Left out: f64 for f64, i32 for integers, else f32.\n"
+      "    f64, f32, f16 or i32. Left out: f64 where A or B is f64, i32 where both are integers,\n"
+      "    else f32.\n"
       "epilogue : EpilogueArguments, str or function, optional\n"
       "    What is applied to the accumulator before it is stored.\n"
       "performance : PerformanceControls, optional\n"
@@ -284,11 +285,6 @@ void require_rank(const Tensor& tensor, const char* name, int rank) {
 
 }  // namespace
 
-Dtype usual_accumulator(Dtype dtype) {
-  if (dtype == Dtype::f64) return Dtype::f64;
-  return is_integer(dtype) ? Dtype::i32 : Dtype::f32;
-}
-
 PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
   if (!epilogue_.is_none()) awaited_ = nb::cast<const PyEpilogue&>(epilogue_).awaited();
 }
@@ -322,7 +318,7 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
   require_writable(out_);
   if (a_.placeless || b_.placeless || out_.placeless) place_together({&a_, &b_, &out_});
   const Dtype accumulator = accumulator_type.is_none()
-                                ? usual_accumulator(a_.view.dtype())
+                                ? default_accumulator_type(a_.view.dtype(), b_.view.dtype())
                                 : to_dtype(accumulator_type, "accumulator_type");
   native_.emplace(operand_of(a_, scaled_a_.get()), operand_of(b_, scaled_b_.get()), out_.view,
                   accumulator, controls_for(controls, out_, {&a_, &b_}),
@@ -402,7 +398,7 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
       out_(import_tensor(out, "out")),
       offsets_(import_tensor(offsets, "offsets")),
       accumulator_type_(accumulator_type.is_none()
-                            ? usual_accumulator(a_.view.dtype())
+                            ? default_accumulator_type(a_.view.dtype(), b_.view.dtype())
                             : to_dtype(accumulator_type, "accumulator_type")),
       controls_(controls_for(controls, out_, {&a_, &b_})) {
   require_writable(out_);

@@ -99,9 +99,6 @@ class PyElementwiseArguments final : public PyArguments {
   std::optional<ElementwiseArguments> native_;
 };
 
-/// The accumulator of problems that do not name one: f64 for f64, i32 for integers, else f32.
-Dtype usual_accumulator(Dtype dtype);
-
 /// Checked like the others, but no kernel of the library carries it out.
 class PyGroupedGemmArguments final : public PyArguments {
  public:

@@ -36,8 +36,12 @@ CheckResult rounded_verdict(const Tally& tally);
 /// The one of the two that a GEMM without an epilogue gets; without places and rows.
 CheckResult verdict(const GemmArguments& arguments, const Tally& tally);
 
-/// Throws what check_output throws for operations that cannot be checked, wherever operands lie.
-void require_checkable(const RuntimeArguments& arguments);
+/// The result with the rows that were checked and, where it failed, the worst element of out.
+CheckResult finished(CheckResult result, const Judge& judge, const RowSample& sample,
+                     const TensorView& out);
+
+/// Throws what check_output throws for products that cannot be checked, wherever operands lie.
+void require_checkable(const GemmArguments& arguments);
 void refuse_fused_in_place(const GemmArguments& arguments);
 
 /// check_output of a GEMM that can be checked. Where there is `kept`, its rows are judged by it and

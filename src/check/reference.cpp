@@ -38,84 +38,6 @@ void add_products(double a, const double* b, int columns, double* sums, double* 
   }
 }
 
-std::int32_t wrap(std::int64_t number) {
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
-}
-
-/// The larger or the smaller of two numbers; NaN if one is NaN.
-double extreme(double x, double y, bool larger) {
-  if (std::isnan(x) || std::isnan(y)) return std::numeric_limits<double>::quiet_NaN();
-  return larger == (x > y) ? x : y;
-}
-
-double integer_elementwise(ElementwiseOp op, std::int64_t x, std::int64_t y) {
-  switch (op) {
-    case ElementwiseOp::add:
-      return wrap(x + y);
-    case ElementwiseOp::sub:
-      return wrap(x - y);
-    case ElementwiseOp::mul:
-      return wrap(x * y);
-    case ElementwiseOp::maximum:
-      return static_cast<double>(std::max(x, y));
-    case ElementwiseOp::minimum:
-      return static_cast<double>(std::min(x, y));
-    case ElementwiseOp::neg:
-      return wrap(-x);
-    case ElementwiseOp::abs:
-      return wrap(std::abs(x));
-    case ElementwiseOp::relu:
-      return static_cast<double>(std::max<std::int64_t>(x, 0));
-    default:
-      return static_cast<double>(x);
-  }
-}
-
-double float_elementwise(ElementwiseOp op, double x, double y) {
-  switch (op) {
-    case ElementwiseOp::add:
-      return x + y;
-    case ElementwiseOp::sub:
-      return x - y;
-    case ElementwiseOp::mul:
-      return x * y;
-    case ElementwiseOp::div:
-      return x / y;
-    case ElementwiseOp::maximum:
-      return extreme(x, y, true);
-    case ElementwiseOp::minimum:
-      return extreme(x, y, false);
-    case ElementwiseOp::identity:
-      return x;
-    case ElementwiseOp::neg:
-      return -x;
-    case ElementwiseOp::abs:
-      return std::abs(x);
-    case ElementwiseOp::sqrt:
-      return std::sqrt(x);
-    case ElementwiseOp::rsqrt:
-      return 1 / std::sqrt(x);
-    case ElementwiseOp::exp:
-      return std::exp(x);
-    case ElementwiseOp::log:
-      return std::log(x);
-    case ElementwiseOp::reciprocal:
-      return 1 / x;
-    case ElementwiseOp::relu:
-      return extreme(x, 0, true);
-    case ElementwiseOp::gelu:
-      // erfc keeps its accuracy where 1 + erf cancels.
-      return x / 2 * std::erfc(-x * M_SQRT1_2);
-    case ElementwiseOp::silu:
-      return x / (1 + std::exp(-x));
-    case ElementwiseOp::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case ElementwiseOp::tanh:
-      return std::tanh(x);
-  }
-  return x;
-}
-
 }  // namespace
 
 double operand_value(Dtype dtype, const void* data, std::int64_t index) {
@@ -256,32 +178,6 @@ ReferenceElement GemmReference::element(int row, int column) const {
       static_cast<std::size_t>(row) * kColumns + static_cast<std::size_t>(column);
   if (integers_) return {static_cast<double>(wrap(static_cast<std::int64_t>(wrapping_.sums[at])))};
   return {floats_.sums[at], magnitudes_[at], partials_[at]};
-}
-
-Dtype elementwise_compute_type(const ElementwiseArguments& arguments) {
-  const Dtype a = arguments.a().dtype();
-  const Dtype b = arguments.b().dtype();
-  if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
-  if (!is_whole(a) || !is_whole(b) || !is_whole(arguments.out().dtype())) return Dtype::f32;
-  switch (arguments.op()) {
-    case ElementwiseOp::add:
-    case ElementwiseOp::sub:
-    case ElementwiseOp::mul:
-    case ElementwiseOp::maximum:
-    case ElementwiseOp::minimum:
-    case ElementwiseOp::identity:
-    case ElementwiseOp::neg:
-    case ElementwiseOp::abs:
-    case ElementwiseOp::relu:
-      return Dtype::i32;
-    default:
-      return Dtype::f32;
-  }
-}
-
-double reference_elementwise(ElementwiseOp op, Dtype compute_type, double x, double y) {
-  if (compute_type != Dtype::i32) return float_elementwise(op, x, y);
-  return integer_elementwise(op, static_cast<std::int64_t>(x), static_cast<std::int64_t>(y));
 }
 
 }  // namespace estoc::check

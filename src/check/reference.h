@@ -1,4 +1,4 @@
-// The reference: GEMM and elementwise operations in float64 or exact integers, by plain loops.
+// The reference of a GEMM: in float64 or exact integers, by plain loops.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,11 @@ namespace estoc::check {
 
 /// The value an operand's element stands for: tf32 is rounded to tf32, the rest is exact.
 double operand_value(Dtype dtype, const void* data, std::int64_t index);
+
+/// i32 arithmetic wraps around.
+inline std::int32_t wrap(std::int64_t number) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(number));
+}
 
 /// True when every product and sum is one of integers, exact but for the wrap-around of i32.
 bool is_integer_gemm(const GemmArguments& arguments);
@@ -89,12 +94,5 @@ class GemmReference {
   std::vector<VectorFacts> row_facts_;
   std::vector<VectorFacts> column_facts_;
 };
-
-/// The type an elementwise operation is computed in: f64, f32 or i32 (see ElementwiseArguments).
-Dtype elementwise_compute_type(const ElementwiseArguments& arguments);
-
-/// op(x, y) in float64, or wrapped to i32 when that is the compute type; `y` is ignored by unary
-/// operations. Operands have been rounded to the compute type.
-double reference_elementwise(ElementwiseOp op, Dtype compute_type, double x, double y);
 
 }  // namespace estoc::check

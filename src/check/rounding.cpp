@@ -59,40 +59,6 @@ int tf32_operands(const GemmArguments& arguments) {
          (arguments.b_matrix().dtype == Dtype::f32 ? 1 : 0);
 }
 
-/// Units in the last place that a good implementation of `op` may be off.
-double elementwise_ulps(ElementwiseOp op) {
-  switch (op) {
-    case ElementwiseOp::div:
-    case ElementwiseOp::sqrt:
-    case ElementwiseOp::reciprocal:
-      return 1;
-    case ElementwiseOp::rsqrt:
-      return 2;
-    case ElementwiseOp::exp:
-    case ElementwiseOp::log:
-    case ElementwiseOp::gelu:
-    case ElementwiseOp::silu:
-    case ElementwiseOp::sigmoid:
-    case ElementwiseOp::tanh:
-      return 4;
-    default:
-      return 0;
-  }
-}
-
-/// The number that the error of op(x) is relative to.
-double error_scale(ElementwiseOp op, double x, double value) {
-  // 1 + erf(x) cancels for negative x, so gelu's error is relative to x / 2.
-  return op == ElementwiseOp::gelu ? std::max(std::abs(value), std::abs(x) / 2) : std::abs(value);
-}
-
-/// What may be lost where a result or the exponential inside it leaves the range.
-double underflow(ElementwiseOp op, Dtype type, double x) {
-  const double smallest_normal = type == Dtype::f64 ? 0x1p-1022 : 0x1p-126;
-  const bool of_exponential = op == ElementwiseOp::silu || op == ElementwiseOp::sigmoid;
-  return of_exponential ? 2 * (1 + std::abs(x)) * smallest_normal : smallest_normal;
-}
-
 }  // namespace
 
 GemmRounding gemm_rounding(const GemmArguments& arguments) {
@@ -139,15 +105,6 @@ Expectation GemmRounding::expect(const ReferenceElement& element, const VectorFa
   }
   expectation.may_overflow = element.magnitude + unit * worst_sum > largest;
   return expectation;
-}
-
-Expectation expect_elementwise(ElementwiseOp op, Dtype compute_type, double x, double y) {
-  const double value = reference_elementwise(op, compute_type, x, y);
-  const double ulps = elementwise_ulps(op);
-  if (compute_type == Dtype::i32) return {value};
-  if (ulps == 0 || !std::isfinite(value)) return {round_to(compute_type, value)};
-  return {value, ulps * epsilon(compute_type) * error_scale(op, x, value) +
-                     underflow(op, compute_type, x)};
 }
 
 }  // namespace estoc::check

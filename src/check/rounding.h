@@ -46,7 +46,4 @@ struct GemmRounding {
 /// The sums of `arguments`, which is not an integer problem.
 GemmRounding gemm_rounding(const GemmArguments& arguments);
 
-/// What op(x, y) should be; x and y as reference_elementwise takes them.
-Expectation expect_elementwise(ElementwiseOp op, Dtype compute_type, double x, double y);
-
 }  // namespace estoc::check

@@ -180,10 +180,10 @@ Artifact Bundle::find(const RuntimeArguments& arguments, std::optional<Target> t
   const auto suits = [&](const Artifact& artifact) {
     return artifact.target() == wanted && artifact.kernel().supports(arguments, wanted);
   };
-  if (arguments.operation() == Operation::gemm) {
-    const auto m = static_cast<const GemmArguments&>(arguments).extents().m;
+  const Problem problem = Problem::of(arguments);
+  if (problem.m) {
     for (const Dispatch::Range& range : dispatch(arguments, wanted).ranges_) {
-      if (range.holds(m) && suits(*range.artifact)) return *range.artifact;
+      if (range.holds(*problem.m) && suits(*range.artifact)) return *range.artifact;
     }
   }
   for (const auto& artifact : contents_->artifacts) {
@@ -191,7 +191,7 @@ Artifact Bundle::find(const RuntimeArguments& arguments, std::optional<Target> t
   }
   throw Error(ErrorKind::not_found,
               fmt::format("none of the {} artifacts is for {} and carries out: {}", size(),
-                          wanted.name(), Problem::of(arguments).to_string()));
+                          wanted.name(), problem.to_string()));
 }
 
 Dispatch Bundle::dispatch(const RuntimeArguments& arguments, std::optional<Target> target) const {

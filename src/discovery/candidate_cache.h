@@ -17,11 +17,11 @@ using Candidates = std::shared_ptr<const KernelGroup>;
 
 /// What the list depends on. The graph may be null.
 struct CandidateKey {
-  CandidateKey(std::uint64_t of_signature,  // NOLINT: without an epilogue it is the whole key
+  CandidateKey(const SignatureKey& of_signature,  // NOLINT: without an epilogue it is the whole key
                const EpilogueGraph* graph = nullptr, Target for_target = Target::cpu())
       : signature(of_signature), epilogue(graph), target(for_target) {}
 
-  std::uint64_t signature;
+  SignatureKey signature;
   const EpilogueGraph* epilogue;
   Target target;
 
@@ -54,7 +54,7 @@ class CandidateCache {
   using Entries = std::list<Entry>;
   struct KeyHash {
     std::size_t operator()(const CandidateKey& key) const {
-      return key.signature * 31 + std::hash<const void*>()(key.epilogue);
+      return key.signature.hash() * 31 + std::hash<const void*>()(key.epilogue);
     }
   };
 

@@ -15,48 +15,70 @@ namespace {
 struct DtypeSource {
   int dimension = -1;
   DtypeRule rule = DtypeRule::same;
+  int second = -1;
 };
-
-DtypeSource source_or(const DesignSpace& space, Role role, DtypeSource otherwise) {
-  const int dimension = space.find(role);
-  return dimension < 0 ? otherwise : DtypeSource{dimension, DtypeRule::same};
-}
 
 /// Collects requirements, passing over dimensions that the space does not have.
 class RequirementReader {
  public:
-  explicit RequirementReader(const ClassInfo& info) : info_(info), space_(*info.space) {}
+  explicit RequirementReader(const ClassInfo& info)
+      : info_(info), schema_(info.schema()), space_(*info.space) {}
 
   std::vector<Requirement> read() {
-    if (info_.operation == Operation::elementwise) add(Aspect::op, needed(Role::op));
+    if (schema_.has_op) add({.aspect = Aspect::op, .dimension = needed(Role::op)});
     add_dtypes();
-    const int layouts = space_.find(Role::layouts);
-    for (int operand = kA; operand < kOperands; ++operand)
-      add(Aspect::layout, layouts, operand);
-    add(Aspect::alignment, space_.find(Role::a_alignment), kA);
-    add(Aspect::alignment, space_.find(Role::b_alignment), kB);
-    add(Aspect::alignment, space_.find(Role::out_alignment), kOut);
+    add_layouts();
+    for (std::size_t i = 0; i < schema_.operands.size(); ++i) {
+      add({.aspect = Aspect::alignment,
+           .dimension = find(schema_.operands[i].alignment_role),
+           .operand = i});
+    }
     return std::move(requirements_);
   }
 
  private:
+  /// Inputs have the first one's dtype and outputs the accumulator's unless the space says
+  /// otherwise.
   void add_dtypes() {
-    const DtypeSource a{needed(Role::a_dtype), DtypeRule::same};
-    const DtypeSource b = source_or(space_, Role::b_dtype, a);
-    const bool gemm = info_.operation == Operation::gemm;
-    const DtypeSource accumulator =
-        gemm ? source_or(space_, Role::accumulator_type, {a.dimension, DtypeRule::accumulator_of})
-             : a;
-    add(Aspect::dtype, a.dimension, kA, a.rule);
-    add(Aspect::dtype, b.dimension, kB, b.rule);
-    if (gemm) add(Aspect::accumulator_type, accumulator.dimension, kA, accumulator.rule);
-    const DtypeSource out = source_or(space_, Role::out_dtype, accumulator);
-    add(Aspect::dtype, out.dimension, kOut, out.rule);
+    const DtypeSource first{needed(schema_.operands[0].dtype_role)};
+    add_dtypes(OperandRole::input, first);
+    const DtypeSource accumulator = schema_.accumulates ? accumulator_source(first) : first;
+    if (schema_.accumulates) add_dtype(Aspect::accumulator_type, 0, accumulator);
+    add_dtypes(OperandRole::output, accumulator);
   }
 
-  void add(Aspect aspect, int dimension, int operand = kA, DtypeRule rule = DtypeRule::same) {
-    if (dimension >= 0) requirements_.push_back({aspect, dimension, operand, rule});
+  void add_dtypes(OperandRole role, const DtypeSource& otherwise) {
+    for (std::size_t i = 0; i < schema_.operands.size(); ++i) {
+      if (schema_.operands[i].role != role) continue;
+      const int own = find(schema_.operands[i].dtype_role);
+      add_dtype(Aspect::dtype, i, own < 0 ? otherwise : DtypeSource{own});
+    }
   }
+
+  DtypeSource accumulator_source(const DtypeSource& first) const {
+    const int own = space_.find(Role::accumulator_type);
+    if (own >= 0) return {own};
+    return {first.dimension, DtypeRule::accumulator_of, find(schema_.operands[1].dtype_role)};
+  }
+
+  void add_dtype(Aspect aspect, std::size_t operand, const DtypeSource& source) {
+    add({aspect, source.dimension, operand, source.rule, source.second});
+  }
+
+  void add_layouts() {
+    const int layouts = space_.find(Role::layouts);
+    if (layouts < 0) return;
+    const std::size_t letters =
+        space_.dimensions()[static_cast<std::size_t>(layouts)].values.front().text.size();
+    for (std::size_t i = 0; i < std::min(letters, schema_.operands.size()); ++i)
+      add({.aspect = Aspect::layout, .dimension = layouts, .operand = i});
+  }
+
+  void add(const Requirement& requirement) {
+    if (requirement.dimension >= 0) requirements_.push_back(requirement);
+  }
+
+  int find(Role role) const { return role == Role::other ? -1 : space_.find(role); }
 
   int needed(Role role) const {
     const int dimension = space_.find(role);
@@ -70,6 +92,7 @@ class RequirementReader {
   }
 
   const ClassInfo& info_;
+  const operations::OperationSchema& schema_;
   const DesignSpace& space_;
   std::vector<Requirement> requirements_;
 };
@@ -132,14 +155,10 @@ std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClas
   return info;
 }
 
-Dtype required_dtype(const Requirement& requirement, const DesignValue& value) {
+Dtype required_dtype(const Requirement& requirement, const DesignValue& value, Dtype second) {
   const auto dtype = static_cast<Dtype>(value.numbers[0]);
-  return requirement.rule == DtypeRule::same ? dtype : default_accumulator(dtype);
-}
-
-Dtype default_accumulator(Dtype dtype) {
-  if (dtype == Dtype::f64) return Dtype::f64;
-  return is_integer(dtype) ? Dtype::i32 : Dtype::f32;
+  if (requirement.rule == DtypeRule::same) return dtype;
+  return default_accumulator_type(dtype, requirement.second < 0 ? dtype : second);
 }
 
 }  // namespace estoc::discovery

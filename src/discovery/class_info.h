@@ -14,15 +14,17 @@ namespace estoc::discovery {
 /// What a requirement compares.
 enum class Aspect : std::uint8_t { op, dtype, accumulator_type, layout, alignment };
 
-/// How the dtype asked for follows from a dimension's value.
+/// How the dtype asked for follows from a dimension's value: it is that, or the accumulator that
+/// products of such inputs have by default.
 enum class DtypeRule : std::uint8_t { same, accumulator_of };
 
 /// One comparison of a dimension's value with the arguments' signature.
 struct Requirement {
   Aspect aspect = Aspect::dtype;
   int dimension = 0;
-  int operand = kA;  ///< of dtype, layout and alignment
+  std::size_t operand = 0;  ///< of dtype, layout and alignment: its place in the schema
   DtypeRule rule = DtypeRule::same;
+  int second = -1;  ///< of accumulator_of: the dimension of the second input, where it has one
 };
 
 /// For each dimension and value, where the value's text comes in the alphabet of the dimension's.
@@ -48,6 +50,7 @@ struct ClassInfo {
     const auto& values = space->dimensions()[static_cast<std::size_t>(dimension)].values;
     return values[static_cast<std::size_t>(point.index(dimension))];
   }
+  const operations::OperationSchema& schema() const { return operations::schema_of(operation); }
   bool has_target(Target target) const;
   NameKey name_key(const DesignPoint& point) const;
 };
@@ -57,11 +60,8 @@ struct ClassInfo {
 std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,
                                                 std::string provider);
 
-/// The dtype that a kernel with this value expects.
-Dtype required_dtype(const Requirement& requirement, const DesignValue& value);
-
-/// The accumulator that problems have unless they say otherwise: f64 for f64, i32 for integers,
-/// else f32.
-Dtype default_accumulator(Dtype dtype);
+/// The dtype that a kernel with this value expects; `second` is the dtype of its second input where
+/// the requirement names that's dimension.
+Dtype required_dtype(const Requirement& requirement, const DesignValue& value, Dtype second);
 
 }  // namespace estoc::discovery

@@ -33,7 +33,7 @@ Status check_description(const ClassEntry& entry, const Question& question,
   const auto info = entry.info();
   explanation.described = info->space->size();
   Status status = check_class(*info, question.arguments, question.signature);
-  if (info->operation != question.signature.operation) return status;
+  if (info->operation != question.signature.operation()) return status;
   return join(status, check_target(*info, question.target));
 }
 
@@ -83,7 +83,7 @@ bool is_telling(const ClassEntry& entry, const Question& question, const KernelQ
 
 std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  const Question question{arguments, discovery::signature_of(arguments),
+  const Question question{arguments, discovery::Signature(arguments),
                           discovery::query_target(arguments, query.target)};
   std::string reasons;
   for (const auto& entry : snapshot->classes(query.providers)) {
@@ -101,7 +101,7 @@ std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query
 
 std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  Question question{arguments, discovery::signature_of(arguments),
+  Question question{arguments, discovery::Signature(arguments),
                     discovery::query_target(arguments, query.target)};
   const discovery::ClassEntries classes = snapshot->classes(query.providers);
   std::vector<DiscoveryFailure> failures;  // each is that class's own explanation

@@ -17,11 +17,21 @@ namespace {
 
 using Values = std::vector<const DesignValue*>;
 
-bool dtype_fits(Dtype required, int operand, const Signature& signature) {
-  const Dtype dtype = signature.operands[static_cast<std::size_t>(operand)].dtype;
-  const bool rounded = signature.allow_tf32 && required == Dtype::tf32 && dtype == Dtype::f32 &&
-                       signature.operation == Operation::gemm && operand != kOut;
-  return required == dtype || rounded;
+bool dtype_fits(Dtype required, std::size_t operand, const Signature& signature) {
+  const Dtype dtype = signature.operands()[operand].dtype;
+  if (required == dtype) return true;
+  return required == Dtype::tf32 && dtype == Dtype::f32 && signature.may_be_rounded(operand);
+}
+
+/// The dtype that a kernel for such arguments expects.
+Dtype dtype_for(const Requirement& requirement, const DesignValue& value,
+                const Signature& signature) {
+  const Dtype second = requirement.second < 0 ? Dtype::f32 : signature.operands()[1].dtype;
+  return required_dtype(requirement, value, second);
+}
+
+const char* name_of(const Requirement& requirement, const Signature& signature) {
+  return signature.schema().operands[requirement.operand].name;
 }
 
 bool layout_fits(char letter, const OperandSignature& operand) {
@@ -31,19 +41,18 @@ bool layout_fits(char letter, const OperandSignature& operand) {
 }
 
 char layout_letter(const Requirement& requirement, const DesignValue& value) {
-  return value.text[static_cast<std::size_t>(requirement.operand)];
+  return value.text[requirement.operand];
 }
 
 /// The letter that the point has for an operand; x where layouts are no part of the space.
-char letter_of(const ClassInfo& info, const DesignPoint& point, int operand) {
+char letter_of(const ClassInfo& info, const DesignPoint& point, std::size_t operand) {
   const int layouts = info.space->find(Role::layouts);
-  return layouts < 0 ? 'x' : info.value(point, layouts).text[static_cast<std::size_t>(operand)];
+  return layouts < 0 ? 'x' : info.value(point, layouts).text[operand];
 }
 
-int alignment_as_laid_out(const ClassInfo& info, const DesignPoint& point, int operand,
+int alignment_as_laid_out(const ClassInfo& info, const DesignPoint& point, std::size_t operand,
                           const Signature& signature) {
-  return signature.operands[static_cast<std::size_t>(operand)].alignment_as(
-      letter_of(info, point, operand));
+  return signature.operands()[operand].alignment_as(letter_of(info, point, operand));
 }
 
 /// The smallest and the largest number among the values of the dimension that the selection allows.
@@ -73,18 +82,18 @@ std::string join_alternatives(const std::vector<std::string>& words) {
   return text;
 }
 
-std::string subject(const Requirement& requirement) {
+std::string subject(const Requirement& requirement, const Signature& signature) {
   switch (requirement.aspect) {
     case Aspect::op:
       return "op";
     case Aspect::accumulator_type:
       return "accumulator_type";
     case Aspect::dtype:
-      return fmt::format("{}.dtype", operand_name(requirement.operand));
+      return fmt::format("{}.dtype", name_of(requirement, signature));
     case Aspect::layout:
-      return fmt::format("{}.layout", operand_name(requirement.operand));
+      return fmt::format("{}.layout", name_of(requirement, signature));
     case Aspect::alignment:
-      return fmt::format("{}.alignment", operand_name(requirement.operand));
+      return fmt::format("{}.alignment", name_of(requirement, signature));
   }
   return {};
 }
@@ -95,11 +104,12 @@ std::string layout_in_words(char letter) {
   return "any strides (x)";
 }
 
-std::string expected_word(const Requirement& requirement, const DesignValue& value) {
+std::string expected_word(const Requirement& requirement, const DesignValue& value,
+                          const Signature& signature) {
   switch (requirement.aspect) {
     case Aspect::dtype:
     case Aspect::accumulator_type:
-      return std::string(dtype_name(required_dtype(requirement, value)));
+      return std::string(dtype_name(dtype_for(requirement, value, signature)));
     case Aspect::layout:
       return layout_in_words(layout_letter(requirement, value));
     default:
@@ -107,7 +117,8 @@ std::string expected_word(const Requirement& requirement, const DesignValue& val
   }
 }
 
-std::string expected(const Requirement& requirement, const Values& values) {
+std::string expected(const Requirement& requirement, const Values& values,
+                     const Signature& signature) {
   if (requirement.aspect == Aspect::alignment) {
     const auto smallest = std::min_element(values.begin(), values.end(),
                                            [](const DesignValue* left, const DesignValue* right) {
@@ -117,21 +128,20 @@ std::string expected(const Requirement& requirement, const Values& values) {
   }
   std::vector<std::string> words;
   for (const DesignValue* value : values)
-    words.push_back(expected_word(requirement, *value));
+    words.push_back(expected_word(requirement, *value, signature));
   return join_alternatives(words);
 }
 
 std::string got(const Requirement& requirement, const RuntimeArguments& arguments,
                 const Signature& signature) {
-  const OperandSignature& operand =
-      signature.operands[static_cast<std::size_t>(requirement.operand)];
+  const OperandSignature& operand = signature.operands()[requirement.operand];
   switch (requirement.aspect) {
     case Aspect::op:
-      return std::string(elementwise_op_name(signature.op));
+      return std::string(elementwise_op_name(signature.attributes().op));
     case Aspect::dtype:
       return std::string(dtype_name(operand.dtype));
     case Aspect::accumulator_type:
-      return std::string(dtype_name(signature.accumulator_type));
+      return std::string(dtype_name(signature.attributes().accumulator_type));
     case Aspect::layout:
       return fmt::format("strides ({})",
                          fmt::join(operand_view(arguments, requirement.operand).strides(), ", "));
@@ -157,16 +167,16 @@ Reason reason_of(Aspect aspect) {
 Status mismatch(const Requirement& requirement, const Values& values,
                 const RuntimeArguments& arguments, const Signature& signature,
                 const char* condition = "") {
-  return Status::fail(
-      reason_of(requirement.aspect),
-      fmt::format("{}: expected {}{}, got {}", subject(requirement), expected(requirement, values),
-                  condition, got(requirement, arguments, signature)));
+  return Status::fail(reason_of(requirement.aspect),
+                      fmt::format("{}: expected {}{}, got {}", subject(requirement, signature),
+                                  expected(requirement, values, signature), condition,
+                                  got(requirement, arguments, signature)));
 }
 
 Status operation_mismatch(const ClassInfo& info, const Signature& signature) {
   return Status::fail(Reason::operation,
                       fmt::format("operation: expected {}, got {}", operation_name(info.operation),
-                                  operation_name(signature.operation)));
+                                  operation_name(signature.operation())));
 }
 
 /// Joins failures; the reason is the first one's.
@@ -245,15 +255,14 @@ Status unmet_combination(const ClassInfo& info, const RuntimeArguments& argument
 }  // namespace
 
 bool fits(const Requirement& requirement, const DesignValue& value, const Signature& signature) {
-  const OperandSignature& operand =
-      signature.operands[static_cast<std::size_t>(requirement.operand)];
+  const OperandSignature& operand = signature.operands()[requirement.operand];
   switch (requirement.aspect) {
     case Aspect::op:
-      return value.numbers[0] == static_cast<int>(signature.op);
+      return value.numbers[0] == static_cast<int>(signature.attributes().op);
     case Aspect::dtype:
-      return dtype_fits(required_dtype(requirement, value), requirement.operand, signature);
+      return dtype_fits(dtype_for(requirement, value, signature), requirement.operand, signature);
     case Aspect::accumulator_type:
-      return required_dtype(requirement, value) == signature.accumulator_type;
+      return dtype_for(requirement, value, signature) == signature.attributes().accumulator_type;
     case Aspect::layout:
       return layout_fits(layout_letter(requirement, value), operand);
     case Aspect::alignment:
@@ -280,10 +289,10 @@ bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selectio
   if (layouts < 0 || !signature.aligns_by_letter()) return true;
   for (const Requirement& requirement : info.requirements) {
     if (requirement.aspect != Aspect::alignment) continue;
-    const auto operand = static_cast<std::size_t>(requirement.operand);
+    const auto operand = requirement.operand;
     const int least = allowed_range(info, requirement.dimension, selection).first;
     const bool some = selection.restrict(layouts, [&](const DesignValue& value) {
-      return signature.operands[operand].alignment_as(value.text[operand]) >= least;
+      return signature.operands()[operand].alignment_as(value.text[operand]) >= least;
     });
     if (!some) return false;
   }
@@ -296,11 +305,11 @@ bool has_misaligned(const ClassInfo& info, const Signature& signature, const Sel
   const auto& letters = info.space->dimensions()[static_cast<std::size_t>(layouts)].values;
   return std::ranges::any_of(info.requirements, [&](const Requirement& requirement) {
     if (requirement.aspect != Aspect::alignment) return false;
-    const auto operand = static_cast<std::size_t>(requirement.operand);
+    const auto operand = requirement.operand;
     const int most = allowed_range(info, requirement.dimension, selection).second;
     for (std::size_t i = 0; i < letters.size(); ++i) {
       if (selection.allows(layouts, static_cast<int>(i)) &&
-          signature.operands[operand].alignment_as(letters[i].text[operand]) < most) {
+          signature.operands()[operand].alignment_as(letters[i].text[operand]) < most) {
         return true;
       }
     }
@@ -312,9 +321,9 @@ const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
                               const Signature& signature) {
   if (!signature.aligns_by_letter()) return nullptr;
   for (const Requirement& requirement : info.requirements) {
-    const auto operand = static_cast<std::size_t>(requirement.operand);
+    const auto operand = requirement.operand;
     if (requirement.aspect != Aspect::alignment) continue;
-    if (!signature.operands[operand].aligns_by_letter()) continue;
+    if (!signature.operands()[operand].aligns_by_letter()) continue;
     const int alignment = alignment_as_laid_out(info, point, requirement.operand, signature);
     if (alignment < info.value(point, requirement.dimension).numbers[0]) return &requirement;
   }
@@ -325,27 +334,29 @@ Status check_alignments(const ClassInfo& info, const DesignPoint& point,
                         const Signature& signature) {
   const Requirement* const requirement = misaligned(info, point, signature);
   if (requirement == nullptr) return Status::success();
-  const int operand = requirement->operand;
+  const std::size_t operand = requirement->operand;
   return Status::fail(
       Reason::alignment,
       fmt::format("{}.alignment: expected a multiple of {} bytes with the {}, got {}",
-                  operand_name(operand), info.value(point, requirement->dimension).numbers[0],
+                  name_of(*requirement, signature),
+                  info.value(point, requirement->dimension).numbers[0],
                   layout_in_words(letter_of(info, point, operand)),
                   alignment_as_laid_out(info, point, operand, signature)));
 }
 
 Status check_extras(const Signature& signature) {
-  for (int operand = kA; operand < kOperands; ++operand) {
-    if (!signature.operands[static_cast<std::size_t>(operand)].scaled) continue;
+  if (!signature.scaled()) return Status::success();
+  for (std::size_t i = 0; i < signature.operands().size(); ++i) {
+    if (!signature.operands()[i].scaled) continue;
     return Status::fail(Reason::dtype, fmt::format("{}: expected a plain tensor, got a scaled one",
-                                                   operand_name(operand)));
+                                                   signature.schema().operands[i].name));
   }
   return Status::success();
 }
 
 Status check_point(const ClassInfo& info, const DesignPoint& point,
                    const RuntimeArguments& arguments, const Signature& signature) {
-  if (signature.operation != info.operation) return operation_mismatch(info, signature);
+  if (signature.operation() != info.operation) return operation_mismatch(info, signature);
   for (const Requirement& requirement : info.requirements) {
     const DesignValue& value = info.value(point, requirement.dimension);
     if (!fits(requirement, value, signature)) {
@@ -380,7 +391,7 @@ Status check_presence(const KernelClass& kernel_class, Target target) {
 
 Status check_class(const ClassInfo& info, const RuntimeArguments& arguments,
                    const Signature& signature) {
-  if (signature.operation != info.operation) return operation_mismatch(info, signature);
+  if (signature.operation() != info.operation) return operation_mismatch(info, signature);
   Mismatches mismatches;
   mismatches.add(unmet_requirements(info, arguments, signature));
   if (mismatches.empty()) {

@@ -57,7 +57,7 @@ KernelList find(Question question, const KernelQuery& query) {
 }  // namespace
 
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
-  const Question question{arguments, discovery::signature_of(arguments),
+  const Question question{arguments, discovery::Signature(arguments),
                           discovery::query_target(arguments, query.target)};
   KernelList list = find(question, query);
   if (list.empty()) {

@@ -38,7 +38,7 @@ class LaunchWithWorkspace final : public Launch {
 
 Status check_all(const KernelAccess::State& state, const Knobs& knobs,
                  const RuntimeArguments& arguments, Target target) {
-  const discovery::Signature signature = discovery::signature_of(arguments);
+  const discovery::Signature signature(arguments);
   Status status = discovery::check_point(state.info(), state.point, arguments, signature);
   if (status.ok()) status = discovery::check_epilogue(state, arguments);
   if (status.ok()) status = discovery::check_beyond_space(state, arguments, target);
@@ -95,10 +95,10 @@ void require_data(const RuntimeArguments& arguments) {
     throw Error(ErrorKind::value,
                 fmt::format("{}: expected a tensor with data, got a description", operand.name));
   }
-  for (int operand = discovery::kA; operand < discovery::kOperands; ++operand) {
-    if (!discovery::operand_view(arguments, operand).described()) continue;
-    throw Error(ErrorKind::value, fmt::format("{}: expected a tensor with data, got a description",
-                                              discovery::operand_name(operand)));
+  for (const NamedOperand& operand : arguments.operands()) {
+    if (!operand.tensor->described()) continue;
+    throw Error(ErrorKind::value,
+                fmt::format("{}: expected a tensor with data, got a description", operand.name));
   }
   throw Error(ErrorKind::value, "operands: expected tensors with data, got a description");
 }

@@ -5,21 +5,9 @@
 #include "estoc/arguments.hpp"
 
 namespace estoc {
-namespace {
-
-std::shared_ptr<const RuntimeArguments> copy_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments))
-    return std::make_shared<const GemmArguments>(*gemm);
-  if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments))
-    return std::make_shared<const ElementwiseArguments>(*elementwise);
-  return nullptr;
-}
-
-}  // namespace
-
 KernelList::Unanswered::Unanswered(const RuntimeArguments& asked, const KernelQuery& asked_by) {
-  if (asked_by.filter.accepts_all()) arguments = copy_of(asked);
-  if (arguments != nullptr) {
+  if (asked_by.filter.accepts_all()) {
+    arguments = asked.clone();
     query = asked_by;
   } else {
     known = why_none(asked, asked_by);

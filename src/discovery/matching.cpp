@@ -118,7 +118,7 @@ Candidates fitting_kernels(const ClassEntry& entry, const Question& question) {
 }
 
 bool is_asked(const KernelClass& kernel_class, const Question& question) {
-  if (kernel_class.operation() != question.signature.operation) return false;
+  if (kernel_class.operation() != question.signature.operation()) return false;
   if (!check_presence(kernel_class, question.target)) return false;
   return covers(kernel_class.targets(), question.target);
 }

@@ -7,38 +7,43 @@ namespace estoc::discovery {
 namespace {
 
 struct Operands {
-  std::array<TensorAttributes, kOperands> attributes;
-  Dtype accumulator_type = Dtype::f32;
-  ElementwiseOp op = ElementwiseOp::identity;
+  std::array<TensorAttributes, kMaxOperands> tensors;
+  operations::Attributes attributes;
 };
 
 int element_alignment(Dtype dtype) {
   return static_cast<int>(storage_bytes(dtype, 1));
 }
 
+Dtype dtype_of(const ClassInfo& info, const DesignPoint& point, const Requirement& requirement,
+               const DesignValue& value) {
+  const int second = requirement.second;
+  return required_dtype(
+      requirement, value,
+      second < 0 ? Dtype::f32 : static_cast<Dtype>(info.value(point, second).numbers[0]));
+}
+
 Operands operands_of(const ClassInfo& info, const DesignPoint& point) {
   Operands operands;
   for (const Requirement& requirement : info.requirements) {
     const DesignValue& value = info.value(point, requirement.dimension);
-    TensorAttributes& attributes =
-        operands.attributes[static_cast<std::size_t>(requirement.operand)];
+    TensorAttributes& tensor = operands.tensors[requirement.operand];
     switch (requirement.aspect) {
       case Aspect::op:
-        operands.op = static_cast<ElementwiseOp>(value.numbers[0]);
+        operands.attributes.op = static_cast<ElementwiseOp>(value.numbers[0]);
         break;
       case Aspect::dtype:
-        attributes.dtype = required_dtype(requirement, value);
-        attributes.alignment = element_alignment(attributes.dtype);
+        tensor.dtype = dtype_of(info, point, requirement, value);
+        tensor.alignment = element_alignment(tensor.dtype);
         break;
       case Aspect::accumulator_type:
-        operands.accumulator_type = required_dtype(requirement, value);
+        operands.attributes.accumulator_type = dtype_of(info, point, requirement, value);
         break;
       case Aspect::layout:
-        attributes.layout = static_cast<LayoutConstraint>(
-            value.text[static_cast<std::size_t>(requirement.operand)]);
+        tensor.layout = static_cast<LayoutConstraint>(value.text[requirement.operand]);
         break;
       case Aspect::alignment:
-        attributes.alignment = value.numbers[0];
+        tensor.alignment = value.numbers[0];
         break;
     }
   }
@@ -47,11 +52,9 @@ Operands operands_of(const ClassInfo& info, const DesignPoint& point) {
 
 OperandsMetadata operands_metadata(const ClassInfo& info, const DesignPoint& point) {
   const Operands operands = operands_of(info, point);
-  const auto& [a, b, out] = operands.attributes;
-  if (info.operation == Operation::gemm) {
-    return GemmOperandsMetadata{a, b, out, operands.accumulator_type};
-  }
-  return ElementwiseOperandsMetadata{a, b, out, operands.op};
+  const operations::OperationSchema& schema = info.schema();
+  const std::span tensors(operands.tensors.data(), schema.operands.size());
+  return schema.metadata(tensors, operands.attributes);
 }
 
 Shape3 shape_of(const DesignValue& value) {

@@ -70,14 +70,10 @@ bool add_epilogue(ProblemKey& key, const EpilogueBinding* binding) {
   return true;
 }
 
-bool is_scaled(const Signature& signature) {
-  return std::ranges::any_of(signature.operands, &OperandSignature::scaled);
-}
-
 }  // namespace
 
 std::optional<AnswerCache::Key> problem_key(const Question& question, const ClassEntries& asked) {
-  if (is_scaled(question.signature)) return std::nullopt;
+  if (question.signature.scaled()) return std::nullopt;
   ProblemKey key;
   key.reserve(64);
   for (const auto& entry : asked)
@@ -86,11 +82,11 @@ std::optional<AnswerCache::Key> problem_key(const Question& question, const Clas
   add(key, 0);
   add(key, question.target.cc() * 4 + (question.target.arch_specific() ? 1 : 0) +
                (question.target.is_ptx() ? 2 : 0));
-  key.push_back(question.signature.key());
+  key.push_back(question.signature.head());
   add_device(key, question.arguments.device());
   add_controls(key, question.arguments.controls());
-  for (int operand = kA; operand < kOperands; ++operand)
-    add_view(key, operand_view(question.arguments, operand));
+  for (const NamedOperand& operand : question.arguments.operands())
+    add_view(key, *operand.tensor);
   if (!add_epilogue(key, question.arguments.epilogue_binding())) return std::nullopt;
   return key;
 }

@@ -6,118 +6,99 @@
 namespace estoc::discovery {
 namespace {
 
-bool steps_by_one(std::int64_t extent, std::int64_t stride) {
-  return extent > 1 && stride == 1;
-}
-
-OperandSignature gemm_operand(const MatrixView& matrix, bool scaled) {
-  OperandSignature operand{.dtype = matrix.dtype,
-                           .row_major = matrix.is_row_major(),
-                           .column_major = matrix.is_column_major(),
-                           .scaled = scaled,
-                           .alignment = static_cast<std::int16_t>(matrix.alignment)};
-  operand.element_rows = operand.row_major && steps_by_one(matrix.rows, matrix.row_stride);
-  operand.element_columns =
-      operand.column_major && steps_by_one(matrix.columns, matrix.column_stride);
-  return operand;
-}
-
-/// Of a mode counted from the last; of one that is not there, which is contiguous, 1.
+/// Of a mode counted from the first; of one that is not there, which is contiguous, 1.
 std::int64_t extent_of(const TensorView& view, int mode) {
   return mode < 0 ? 1 : view.shape(mode);
 }
 
-OperandSignature elementwise_operand(const TensorView& view) {
+OperandSignature signature_of(const TensorView& view, bool scaled) {
   const int column = view.rank() - 1;
   const int row = view.rank() - 2;
   const auto is_contiguous = [&](int mode) {
     return extent_of(view, mode) <= 1 || view.stride(mode) == 1;
   };
-  const auto steps = [&](int mode) {
-    return mode >= 0 && steps_by_one(view.shape(mode), view.stride(mode));
+  const auto steps_by_one = [&](int mode) {
+    return extent_of(view, mode) > 1 && view.stride(mode) == 1;
   };
   OperandSignature operand{.dtype = view.dtype(),
                            .row_major = is_contiguous(column),
                            .column_major = is_contiguous(row),
+                           .scaled = scaled,
                            .alignment = static_cast<std::int16_t>(view.alignment())};
-  operand.element_rows = operand.row_major && steps(row);
-  operand.element_columns = operand.column_major && steps(column);
+  operand.element_rows = operand.row_major && steps_by_one(row);
+  operand.element_columns = operand.column_major && steps_by_one(column);
   return operand;
 }
 
-Signature gemm_signature(const GemmArguments& gemm) {
-  Signature signature;
-  signature.operands = {gemm_operand(gemm.a_matrix(), gemm.a().is_scaled()),
-                        gemm_operand(gemm.b_matrix(), gemm.b().is_scaled()),
-                        gemm_operand(gemm.out_matrix(), false)};
-  signature.accumulator_type = gemm.accumulator_type();
-  return signature;
+/// The place in `operands` of the schema's operand; `next` is that of the one to come. An operand
+/// that the arguments lack is the one before it.
+std::size_t place_of(const operations::OperandSchema& schema, const OperandList& operands,
+                     std::size_t next) {
+  const bool is_there = next < operands.size() && operands[next].role == schema.role;
+  return is_there ? next : next - 1;
 }
 
-Signature elementwise_signature(const ElementwiseArguments& elementwise) {
-  Signature signature;
-  signature.operands = {elementwise_operand(elementwise.a()), elementwise_operand(elementwise.b()),
-                        elementwise_operand(elementwise.out())};
-  signature.op = elementwise.op();
-  return signature;
+std::uint32_t word_of(const OperandSignature& operand) {
+  std::uint32_t word = static_cast<std::uint32_t>(operand.dtype);
+  for (const bool bit : {operand.row_major, operand.column_major, operand.scaled,
+                         operand.element_rows, operand.element_columns})
+    word = word << 1 | (bit ? 1U : 0U);
+  return word << 4 |
+         static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint16_t>(operand.alignment)));
 }
-
-/// Appends fields of a fixed number of bits to a 64-bit key.
-class KeyPacker {
- public:
-  void add(std::uint64_t value, int bits) { key_ = key_ << bits | value; }
-  std::uint64_t key() const { return key_; }
-
- private:
-  std::uint64_t key_ = 0;
-};
 
 }  // namespace
 
-const char* operand_name(int operand) {
-  constexpr std::array<const char*, kOperands> kNames{"A", "B", "out"};
-  return kNames[static_cast<std::size_t>(operand)];
+std::size_t SignatureKey::hash() const {
+  std::uint64_t hash = 0;
+  for (const std::uint64_t word : words())
+    hash = std::rotl(hash ^ word, 29) * 0x9E3779B97F4A7C15U;
+  return static_cast<std::size_t>(hash ^ hash >> 32);
 }
 
-std::uint64_t Signature::key() const {
-  KeyPacker packer;
-  for (const OperandSignature& operand : operands) {
-    packer.add(static_cast<std::uint64_t>(operand.dtype), 5);
-    packer.add(operand.row_major, 1);
-    packer.add(operand.column_major, 1);
-    packer.add(operand.scaled, 1);
-    packer.add(operand.element_rows, 1);
-    packer.add(operand.element_columns, 1);
-    packer.add(std::bit_width(static_cast<std::uint16_t>(operand.alignment)), 4);
+Signature::Signature(const RuntimeArguments& arguments)
+    : schema_(&operations::schema_of(arguments)),
+      size_(schema_->operands.size()),
+      attributes_(schema_->attributes(arguments)),
+      allow_tf32_(arguments.controls().allow_tf32),
+      fast_accumulation_(arguments.controls().fast_accumulation) {
+  const OperandList operands = arguments.operands();
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < size_; ++i) {
+    const std::size_t place =
+        operands.size() == size_ ? i : place_of(schema_->operands[i], operands, next);
+    operands_[i] = signature_of(*operands[place].tensor, operands[place].scaled != nullptr);
+    aligns_by_letter_ |= operands_[i].aligns_by_letter();
+    scaled_ |= operands_[i].scaled;
+    next = place + 1;
   }
-  packer.add(static_cast<std::uint64_t>(accumulator_type), 5);
-  packer.add(static_cast<std::uint64_t>(op), 6);
-  packer.add(static_cast<std::uint64_t>(operation), 3);
-  packer.add(allow_tf32, 1);
-  packer.add(fast_accumulation, 1);
-  return packer.key();
 }
 
-Signature signature_of(const RuntimeArguments& arguments) {
-  Signature signature =
-      arguments.operation() == Operation::gemm
-          ? gemm_signature(static_cast<const GemmArguments&>(arguments))
-          : elementwise_signature(static_cast<const ElementwiseArguments&>(arguments));
-  signature.operation = arguments.operation();
-  signature.allow_tf32 = arguments.controls().allow_tf32;
-  signature.fast_accumulation = arguments.controls().fast_accumulation;
-  return signature;
+std::uint64_t Signature::head() const {
+  std::uint64_t first = static_cast<std::uint64_t>(schema_->operation);
+  first = first << 8 | static_cast<std::uint64_t>(attributes_.op);
+  first = first << 8 | static_cast<std::uint64_t>(attributes_.accumulator_type);
+  first = first << 1 | (allow_tf32_ ? 1 : 0);
+  return first << 1 | (fast_accumulation_ ? 1 : 0);
 }
 
-const TensorView& operand_view(const RuntimeArguments& arguments, int operand) {
-  if (arguments.operation() == Operation::gemm) {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    if (operand == kOut) return gemm.out();
-    return (operand == kA ? gemm.a() : gemm.b()).tensor();
+SignatureKey Signature::key() const {
+  SignatureKey key(head());
+  const auto all = operands();
+  for (std::size_t i = 0; i < all.size(); i += 2) {
+    const std::uint64_t second = i + 1 < all.size() ? word_of(all[i + 1]) : 0;
+    key.add(second << 32 | word_of(all[i]));
   }
-  const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
-  if (operand == kOut) return elementwise.out();
-  return operand == kA ? elementwise.a() : elementwise.b();
+  return key;
+}
+
+const TensorView& operand_view(const RuntimeArguments& arguments, std::size_t operand) {
+  const auto& schemas = operations::schema_of(arguments).operands;
+  const OperandList operands = arguments.operands();
+  std::size_t place = 0;
+  for (std::size_t i = 0; i <= operand; ++i)
+    place = place_of(schemas[i], operands, i == 0 ? 0 : place + 1);
+  return *operands[place].tensor;
 }
 
 }  // namespace estoc::discovery

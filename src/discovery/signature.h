@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
-#include "estoc/arguments.hpp"
+#include "operations/operation.h"
 
 namespace estoc::discovery {
-
-/// The operands in the order of layout letters.
-enum OperandIndex { kA, kB, kOut, kOperands };
-
-/// "A", "B", "out".
-const char* operand_name(int operand);
 
 /// What a kernel's constraints can ask of one operand.
 struct OperandSignature {
@@ -35,27 +32,64 @@ struct OperandSignature {
   }
 };
 
-/// Arguments of one signature are fitted by the same kernels of a design space.
-struct Signature {
-  std::array<OperandSignature, kOperands> operands;
-  Dtype accumulator_type = Dtype::f32;         ///< gemm; else f32
-  ElementwiseOp op = ElementwiseOp::identity;  ///< elementwise; else identity
-  Operation operation = Operation::gemm;
-  bool allow_tf32 = false;
-  bool fast_accumulation = false;
+/// A signature in 64-bit words. Equal signatures and no others have equal keys.
+class SignatureKey {
+ public:
+  static constexpr std::size_t kMaxWords = 1 + kMaxOperands / 2;
 
-  /// Whether some operand's alignment depends on the letter that it is seen as.
-  bool aligns_by_letter() const {
-    return std::ranges::any_of(operands, &OperandSignature::aligns_by_letter);
+  explicit SignatureKey(std::uint64_t first = 0) : words_{first} {}
+
+  void add(std::uint64_t word) { words_[size_++] = word; }
+  std::span<const std::uint64_t> words() const { return {words_.data(), size_}; }
+  std::size_t hash() const;
+
+  bool operator==(const SignatureKey& other) const {
+    return std::ranges::equal(words(), other.words());
   }
 
-  /// All fields packed, so that equal signatures and no others have equal keys.
-  std::uint64_t key() const;
+ private:
+  std::array<std::uint64_t, kMaxWords> words_;
+  std::size_t size_ = 1;
 };
 
-Signature signature_of(const RuntimeArguments& arguments);
+/// Arguments of one signature are fitted by the same kernels of a design space.
+class Signature {
+ public:
+  explicit Signature(const RuntimeArguments& arguments);
 
-/// The view of operand kA, kB or kOut.
-const TensorView& operand_view(const RuntimeArguments& arguments, int operand);
+  const operations::OperationSchema& schema() const { return *schema_; }
+  Operation operation() const { return schema_->operation; }
+  /// One for each operand of the schema.
+  std::span<const OperandSignature> operands() const { return {operands_.data(), size_}; }
+  const operations::Attributes& attributes() const { return attributes_; }
+
+  /// Whether f32 stands for tf32 where the operation multiplies the operand.
+  bool may_be_rounded(std::size_t operand) const {
+    return allow_tf32_ && schema_->accumulates &&
+           schema_->operands[operand].role == OperandRole::input;
+  }
+
+  /// Whether some operand's alignment depends on the letter that it is seen as.
+  bool aligns_by_letter() const { return aligns_by_letter_; }
+  /// Whether some operand is scaled.
+  bool scaled() const { return scaled_; }
+
+  SignatureKey key() const;
+  /// What of the key does not follow from the operands.
+  std::uint64_t head() const;
+
+ private:
+  const operations::OperationSchema* schema_;
+  std::array<OperandSignature, kMaxOperands> operands_;
+  std::size_t size_;
+  operations::Attributes attributes_;
+  bool aligns_by_letter_ = false;
+  bool scaled_ = false;
+  bool allow_tf32_;
+  bool fast_accumulation_;
+};
+
+/// The view of an operand of the schema, by its place there.
+const TensorView& operand_view(const RuntimeArguments& arguments, std::size_t operand);
 
 }  // namespace estoc::discovery

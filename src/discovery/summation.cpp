@@ -96,7 +96,7 @@ Times times_for(std::int64_t rows, const ClassEntries& asked, const Question& qu
   }
   return shortest_times(asked,
                         {.arguments = *like,
-                         .signature = signature_of(*like),
+                         .signature = Signature(*like),
                          .target = question.target,
                          .epilogue = question.epilogue},
                         filter);

@@ -1,4 +1,6 @@
 // Shapes, types and addresses of the operands of one GEMM's epilogue.
+#include "epilogue/bind.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,12 +9,10 @@
 
 #include "epilogue/graph_builder.h"
 #include "epilogue/program.h"
-#include "model/bind_epilogue.h"
 #include "model/fail.h"
 #include "model/operand_checks.h"
 
-namespace estoc {
-namespace epilogue {
+namespace estoc::epilogue {
 namespace {
 
 using model::fail;
@@ -494,11 +494,10 @@ class Binder {
 };
 
 }  // namespace
-}  // namespace epilogue
 
-std::shared_ptr<EpilogueBinding> model::bind_epilogue(const GemmArguments& arguments,
-                                                      std::shared_ptr<EpilogueBinding> used) {
-  return epilogue::Binder(arguments).bind(std::move(used));
+std::shared_ptr<EpilogueBinding> bind(const GemmArguments& arguments,
+                                      std::shared_ptr<EpilogueBinding> used) {
+  return Binder(arguments).bind(std::move(used));
 }
 
-}  // namespace estoc
+}  // namespace estoc::epilogue

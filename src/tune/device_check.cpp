@@ -11,6 +11,7 @@
 #include "check/sampling.h"
 #include "estoc/device.hpp"
 #include "estoc/status.hpp"
+#include "operations/operation.h"
 #include "tune/check_kernels.h"
 #include "tune/device_reference.h"
 #include "tune/host_copy.h"
@@ -70,7 +71,9 @@ bool host_sees_more(const GemmArguments& arguments, const RowSample& ours,
 
 /// Empty when the reference can come from the device.
 std::string reason_for_host(const RuntimeArguments& arguments, const DeviceCheckOptions& options) {
-  if (arguments.operation() != Operation::gemm) return "the operation is elementwise";
+  if (arguments.operation() != Operation::gemm) {
+    return fmt::format("the operation is {}", operation_name(arguments.operation()));
+  }
   const auto& gemm = static_cast<const GemmArguments&>(arguments);
   if (is_packed(gemm.out().dtype())) {
     return fmt::format("out is {}", dtype_name(gemm.out().dtype()));
@@ -142,7 +145,7 @@ struct DeviceCheck::State {
 
 DeviceCheck::DeviceCheck(const RuntimeArguments& on_device, const DeviceCheckOptions& options) {
   require_device(on_device);
-  check::require_checkable(on_device);
+  operations::schema_of(on_device).require_checkable(on_device);
   state_ = std::make_unique<State>(on_device, options);
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "jit/driver.h"
-#include "model/views.h"
 
 namespace estoc::tune {
 namespace {
@@ -18,11 +18,6 @@ void download(const TensorView& device, const TensorView& host) {
   jit::driver().check(jit::driver().memcpy_dtoh(host.data(), address, bytes), "cuMemcpyDtoH");
 }
 
-bool is_unary(const RuntimeArguments& arguments) {
-  return arguments.operation() == Operation::elementwise &&
-         !is_binary(static_cast<const ElementwiseArguments&>(arguments).op());
-}
-
 bool is_epilogue_output(const EpilogueArguments& epilogue, std::size_t operand) {
   const auto& outputs = epilogue.state().assignment_operands;
   return std::find(outputs.begin(), outputs.end(), static_cast<std::int16_t>(operand)) !=
@@ -31,23 +26,20 @@ bool is_epilogue_output(const EpilogueArguments& epilogue, std::size_t operand) 
 
 }  // namespace
 
-HostCopy::HostCopy(const RuntimeArguments& on_device) {
-  const model::OperandViews views = model::views_of(on_device);
-  on_device_ = model::with_views(on_device, views);
-  model::OperandViews host;
-  host.a = add(views.a, false);
-  host.b = is_unary(on_device) ? host.a : add(views.b, false);
-  host.out = add(views.out, true);
-  for (std::size_t i = 0; i < views.epilogue.size(); ++i) {
-    const EpilogueOperand& operand = views.epilogue[i];
+HostCopy::HostCopy(const RuntimeArguments& on_device) : on_device_(on_device.clone()) {
+  std::vector<Operand> operands;
+  for (const NamedOperand& operand : on_device.operands())
+    operands.emplace_back(add(*operand.tensor, operand.role == OperandRole::output));
+  std::vector<EpilogueOperand> epilogue;
+  for (const EpilogueOperand& operand : on_device.epilogue().operands()) {
     if (operand.tensor() == nullptr) {
-      host.epilogue.push_back(operand);
+      epilogue.push_back(operand);
     } else {
-      const bool is_output = is_epilogue_output(on_device.epilogue(), i);
-      host.epilogue.emplace_back(operand.name, add(*operand.tensor(), is_output));
+      const bool is_output = is_epilogue_output(on_device.epilogue(), epilogue.size());
+      epilogue.emplace_back(operand.name, add(*operand.tensor(), is_output));
     }
   }
-  on_host_ = model::with_views(on_device, host);
+  on_host_ = on_device.with_operands(operands, std::move(epilogue));
 }
 
 TensorView HostCopy::add(const TensorView& view, bool is_output) {

@@ -6,7 +6,6 @@
 
 #include "estoc/numeric.hpp"
 #include "jit/driver.h"
-#include "model/views.h"
 
 namespace estoc::tune {
 namespace {
@@ -36,6 +35,10 @@ std::size_t span_bytes(const TensorView& view) {
   return static_cast<std::size_t>(view.span_bytes());
 }
 
+OperandPool::Use use_of(const NamedOperand& operand) {
+  return operand.role == OperandRole::input ? OperandPool::Use::inputs : OperandPool::Use::outputs;
+}
+
 /// Bytes that all copies of the operands take of each kind of memory.
 class Demand {
  public:
@@ -44,11 +47,10 @@ class Demand {
   void add(OperandPool::Use use, const TensorView& view) {
     bytes_[{use, view.dtype()}] += aligned(span_bytes(view));
   }
-  void add(const model::OperandViews& views) {
-    add(OperandPool::Use::inputs, views.a);
-    add(OperandPool::Use::inputs, views.b);
-    add(OperandPool::Use::outputs, views.out);
-    for (const EpilogueOperand& operand : views.epilogue)
+  void add(const RuntimeArguments& arguments) {
+    for (const NamedOperand& operand : arguments.operands())
+      add(use_of(operand), *operand.tensor);
+    for (const EpilogueOperand& operand : arguments.epilogue().operands())
       if (operand.tensor() != nullptr) add(OperandPool::Use::epilogue, *operand.tensor());
   }
   const std::map<Key, std::size_t>& bytes() const { return bytes_; }
@@ -73,20 +75,19 @@ class Placer {
     }
   }
 
-  model::OperandViews place(const model::OperandViews& like) {
-    model::OperandViews views{place(OperandPool::Use::inputs, like.a),
-                              place(OperandPool::Use::inputs, like.b),
-                              place(OperandPool::Use::outputs, like.out),
-                              {}};
-    for (const EpilogueOperand& operand : like.epilogue) {
+  std::unique_ptr<RuntimeArguments> place(const RuntimeArguments& like) {
+    std::vector<Operand> operands;
+    for (const NamedOperand& operand : like.operands())
+      operands.emplace_back(place(use_of(operand), *operand.tensor));
+    std::vector<EpilogueOperand> epilogue;
+    for (const EpilogueOperand& operand : like.epilogue().operands()) {
       if (operand.tensor() == nullptr) {
-        views.epilogue.push_back(operand);
+        epilogue.push_back(operand);
       } else {
-        views.epilogue.emplace_back(operand.name,
-                                    place(OperandPool::Use::epilogue, *operand.tensor()));
+        epilogue.emplace_back(operand.name, place(OperandPool::Use::epilogue, *operand.tensor()));
       }
     }
-    return views;
+    return like.with_operands(operands, std::move(epilogue));
   }
 
  private:
@@ -139,16 +140,15 @@ void* OperandPool::take(Use use, Dtype dtype, std::size_t bytes) {
 
 OperandSets::OperandSets(const Problem& problem, OperandPool& pool, std::size_t most) {
   const auto described = problem.arguments(Device::cpu());
-  const model::OperandViews shapes = model::views_of(*described);
   Demand one_set;
-  one_set.add(shapes);
+  one_set.add(*described);
   const DeviceInfo& info = cuda_devices().at(static_cast<std::size_t>(pool.device().index));
   const std::size_t wanted =
       2 * static_cast<std::size_t>(info.l2_bytes) / std::max<std::size_t>(one_set.total(), 1) + 1;
   const int sets = static_cast<int>(std::clamp<std::size_t>(wanted, 2, most));
   Placer placer(pool, one_set, sets);
   for (int set = 0; set < sets; ++set)
-    arguments_.push_back(model::with_views(*described, placer.place(shapes)));
+    arguments_.push_back(placer.place(*described));
 }
 
 }  // namespace estoc::tune

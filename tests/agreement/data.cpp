@@ -6,7 +6,7 @@
 #include <random>
 
 #include "harness/tensor.h"
-#include "model/views.h"
+#include "support/views.h"
 
 namespace estoc::agreement {
 namespace {
@@ -55,8 +55,8 @@ double draw(std::mt19937_64& random, Dtype dtype, Values values) {
 
 Data::Data(const Problem& problem, std::uint64_t seed, Values values) {
   const auto described = problem.arguments();
-  const model::OperandViews views = model::views_of(*described);
-  model::OperandViews here;
+  const testing_support::OperandViews views = testing_support::views_of(*described);
+  testing_support::OperandViews here;
   here.a = add(views.a, true, seed, values);
   here.b = add(views.b, true, seed + 1, values);
   here.out = add(views.out, false, 0, values);
@@ -70,7 +70,7 @@ Data::Data(const Problem& problem, std::uint64_t seed, Values values) {
     const bool input = std::find(inputs.begin(), inputs.end(), operand.name) != inputs.end();
     here.epilogue.emplace_back(operand.name, add(*operand.tensor(), input, ++seed + 1, values));
   }
-  arguments_ = model::with_views(*described, here);
+  arguments_ = testing_support::with_views(*described, here);
 }
 
 TensorView Data::add(const TensorView& described, bool input, std::uint64_t seed, Values values) {
@@ -124,7 +124,7 @@ std::vector<double> Data::magnitudes() const {
 OnDevice::OnDevice(const Data& data, Device device) {
   for (const auto& tensor : data.tensors_)
     tensors_.push_back(DeviceTensor::copy_of(tensor->view, device));
-  model::OperandViews views = model::views_of(data.arguments());
+  testing_support::OperandViews views = testing_support::views_of(data.arguments());
   views.a = tensors_[0].view();
   views.b = tensors_[1].view();
   views.out = tensors_[2].view();
@@ -133,7 +133,7 @@ OnDevice::OnDevice(const Data& data, Device device) {
     if (operand.tensor() != nullptr)
       operand = EpilogueOperand(operand.name, tensors_[next++].view());
   }
-  arguments_ = model::with_views(data.arguments(), views);
+  arguments_ = testing_support::with_views(data.arguments(), views);
 }
 
 void OnDevice::read_back(Data& data) const {

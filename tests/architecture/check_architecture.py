@@ -15,15 +15,16 @@ MAY_INCLUDE = {
     "core": [],
     "c_api": [],
     "model": ["core"],
+    "operations": ["epilogue", "check"],
     "io": ["model"],
     "check": ["model"],
     "epilogue": ["model"],
     "jit": ["core"],
-    "discovery": ["model", "epilogue"],
+    "discovery": ["operations"],
     "run": ["discovery"],
     "tune": ["discovery", "check", "jit"],
-    "cost": ["model", "jit"],
-    "providers": ["model", "epilogue", "jit", "cost"],
+    "cost": ["jit", "operations"],
+    "providers": ["epilogue", "jit", "cost"],
 }
 
 # Single files that may include more: the list of providers tells discovery what is built in, the

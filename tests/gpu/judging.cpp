@@ -23,7 +23,7 @@
 #include "features.h"
 #include "gemm.h"
 #include "jit/nvrtc.h"
-#include "model/views.h"
+#include "support/views.h"
 
 namespace estoc::jit {
 std::span<const HeaderText> embedded_device_sources();
@@ -55,7 +55,7 @@ class Judged {
     Problem problem = Problem::parse(text);
     problem.complete();
     const auto described = problem.arguments();
-    const model::OperandViews shapes = model::views_of(*described);
+    const testing_support::OperandViews shapes = testing_support::views_of(*described);
     a_ = std::make_unique<Placed>(shapes.a, 1, device);
     b_ = std::make_unique<Placed>(shapes.b, 2, device);
     out_ = std::make_unique<Placed>(shapes.out, 3, device);
@@ -71,9 +71,9 @@ class Judged {
       host.emplace_back(operand.name, placed.view);
       there.emplace_back(operand.name, placed.copy.view());
     }
-    on_host_ = model::with_views(*described, {a_->view, b_->view, out_->view, host});
-    on_device_ =
-        model::with_views(*described, {a_->copy.view(), b_->copy.view(), out_->copy.view(), there});
+    on_host_ = testing_support::with_views(*described, {a_->view, b_->view, out_->view, host});
+    on_device_ = testing_support::with_views(
+        *described, {a_->copy.view(), b_->copy.view(), out_->copy.view(), there});
     if (output == Output::right) compute();
   }
 

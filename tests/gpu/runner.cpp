@@ -15,7 +15,7 @@
 
 #include "estoc/check.hpp"
 #include "guarded.h"
-#include "model/views.h"
+#include "support/views.h"
 
 namespace estoc::gpu_test {
 namespace {
@@ -120,7 +120,7 @@ class Worker {
  private:
   void run_all_kernels(const Problem& problem, std::uint64_t seed) {
     const auto described = problem.arguments();
-    const model::OperandViews shapes = model::views_of(*described);
+    const testing_support::OperandViews shapes = testing_support::views_of(*described);
     HostTensor a(shapes.a, seed);
     HostTensor b(shapes.b, seed + 1);
     HostTensor out(shapes.out, seed + 2);
@@ -128,9 +128,9 @@ class Worker {
                   GuardedTensor(b.view, options_.device, 0),
                   GuardedTensor(out.view, options_.device, seed % 7 == 0 ? 1 : 0),
                   EpilogueTensors(*described, options_.device, seed + 3)};
-    const auto on_host =
-        model::with_views(*described, {a.view, b.view, out.view, placed.epilogue.on_host()});
-    const auto on_device = model::with_views(
+    const auto on_host = testing_support::with_views(
+        *described, {a.view, b.view, out.view, placed.epilogue.on_host()});
+    const auto on_device = testing_support::with_views(
         *described,
         {placed.a.view(), placed.b.view(), placed.out.view(), placed.epilogue.on_device()});
     KernelQuery query;

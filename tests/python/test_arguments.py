@@ -24,9 +24,13 @@ def test_gemm_arguments():
     assert repr(args).startswith("GemmArguments(A=f16 (2, 12, 16) strides (192, 16, 1) on cpu, B=")
 
 
-@pytest.mark.parametrize(("dtype", "accumulator"), [("f2", "f32"), ("f8", "f64"), ("i1", "i32")])
-def test_usual_accumulator(dtype, accumulator):
-    args = estoc.GemmArguments(A.astype(dtype), B.astype(dtype), OUT.astype("i4"))
+@pytest.mark.parametrize(
+    ("a", "b", "accumulator"),
+    [("f2", "f2", "f32"), ("f8", "f8", "f64"), ("i1", "u1", "i32"), ("f4", "f8", "f64"),
+     ("f8", "f4", "f64"), ("i1", "f4", "f32")],
+)
+def test_usual_accumulator(a, b, accumulator):
+    args = estoc.GemmArguments(A.astype(a), B.astype(b), OUT.astype("i4"))
     assert args.accumulator_type == accumulator
 
 

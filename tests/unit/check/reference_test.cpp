@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "operations/elementwise/reference.h"
 #include "tensors.h"
 
 namespace estoc::test {
@@ -107,7 +108,7 @@ TEST(VectorFacts, know_the_lowest_bit_and_what_is_not_finite) {
 
 TEST(ReferenceElementwise, computes_what_the_names_say) {
   const auto f = [](ElementwiseOp op, double x, double y = 0) {
-    return check::reference_elementwise(op, Dtype::f64, x, y);
+    return operations::reference_elementwise(op, Dtype::f64, x, y);
   };
   using enum ElementwiseOp;
   EXPECT_EQ(f(add, 1.5, 2), 3.5);
@@ -136,15 +137,16 @@ TEST(ReferenceElementwise, computes_what_the_names_say) {
 TEST(ReferenceElementwise, nan_passes_through_comparisons) {
   const double nan = std::nan("");
   for (const ElementwiseOp op : {ElementwiseOp::maximum, ElementwiseOp::minimum}) {
-    EXPECT_TRUE(std::isnan(check::reference_elementwise(op, Dtype::f32, nan, 1)));
-    EXPECT_TRUE(std::isnan(check::reference_elementwise(op, Dtype::f32, 1, nan)));
+    EXPECT_TRUE(std::isnan(operations::reference_elementwise(op, Dtype::f32, nan, 1)));
+    EXPECT_TRUE(std::isnan(operations::reference_elementwise(op, Dtype::f32, 1, nan)));
   }
-  EXPECT_TRUE(std::isnan(check::reference_elementwise(ElementwiseOp::relu, Dtype::f32, nan, 0)));
+  EXPECT_TRUE(
+      std::isnan(operations::reference_elementwise(ElementwiseOp::relu, Dtype::f32, nan, 0)));
 }
 
 TEST(ReferenceElementwise, integers_wrap_around) {
   const auto f = [](ElementwiseOp op, double x, double y = 0) {
-    return check::reference_elementwise(op, Dtype::i32, x, y);
+    return operations::reference_elementwise(op, Dtype::i32, x, y);
   };
   constexpr double kLowest = -2147483648.0;
   EXPECT_EQ(f(ElementwiseOp::add, 2147483647, 1), kLowest);

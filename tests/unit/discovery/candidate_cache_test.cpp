@@ -19,46 +19,51 @@ Candidates make_list(std::size_t kernels) {
                                              std::vector<DesignPoint>(kernels, info->space->at(0)));
 }
 
+/// One of many signatures.
+discovery::CandidateKey key_of(std::uint64_t number) {
+  return discovery::CandidateKey(discovery::SignatureKey(number));
+}
+
 TEST(CandidateCache, GivesBackWhatCameFirst) {
   CandidateCache cache;
-  EXPECT_EQ(cache.find(1), nullptr);
+  EXPECT_EQ(cache.find(key_of(1)), nullptr);
   const Candidates first = make_list(3);
-  EXPECT_EQ(cache.insert(1, first), first);
-  EXPECT_EQ(cache.insert(1, make_list(3)), first);
-  EXPECT_EQ(cache.find(1), first);
+  EXPECT_EQ(cache.insert(key_of(1), first), first);
+  EXPECT_EQ(cache.insert(key_of(1), make_list(3)), first);
+  EXPECT_EQ(cache.find(key_of(1)), first);
   cache.clear();
-  EXPECT_EQ(cache.find(1), nullptr);
+  EXPECT_EQ(cache.find(key_of(1)), nullptr);
 }
 
 TEST(CandidateCache, ForgetsTheSignatureUsedLongestAgo) {
   CandidateCache cache;
   for (std::uint64_t key = 0; key < CandidateCache::kMaxSignatures; ++key) {
-    cache.insert(key, make_list(1));
+    cache.insert(key_of(key), make_list(1));
   }
-  EXPECT_NE(cache.find(0), nullptr);
-  cache.insert(1000, make_list(1));
-  EXPECT_NE(cache.find(0), nullptr);
-  EXPECT_EQ(cache.find(1), nullptr);
-  EXPECT_NE(cache.find(1000), nullptr);
+  EXPECT_NE(cache.find(key_of(0)), nullptr);
+  cache.insert(key_of(1000), make_list(1));
+  EXPECT_NE(cache.find(key_of(0)), nullptr);
+  EXPECT_EQ(cache.find(key_of(1)), nullptr);
+  EXPECT_NE(cache.find(key_of(1000)), nullptr);
 }
 
 TEST(CandidateCache, BoundsTheKernelsItHolds) {
   CandidateCache cache;
   constexpr std::size_t kHalf = CandidateCache::kMaxKernels / 2;
   for (std::uint64_t key = 0; key < 10; ++key)
-    cache.insert(key, make_list(kHalf));
-  EXPECT_EQ(cache.find(7), nullptr);
-  EXPECT_NE(cache.find(8), nullptr);
-  EXPECT_NE(cache.find(9), nullptr);
+    cache.insert(key_of(key), make_list(kHalf));
+  EXPECT_EQ(cache.find(key_of(7)), nullptr);
+  EXPECT_NE(cache.find(key_of(8)), nullptr);
+  EXPECT_NE(cache.find(key_of(9)), nullptr);
 }
 
 TEST(CandidateCache, DoesNotRememberAListThatIsTooLong) {
   CandidateCache cache;
-  cache.insert(1, make_list(1));
+  cache.insert(key_of(1), make_list(1));
   const Candidates huge = make_list(CandidateCache::kMaxKernels + 1);
-  EXPECT_EQ(cache.insert(2, huge), huge);
-  EXPECT_EQ(cache.find(2), nullptr);
-  EXPECT_NE(cache.find(1), nullptr);
+  EXPECT_EQ(cache.insert(key_of(2), huge), huge);
+  EXPECT_EQ(cache.find(key_of(2)), nullptr);
+  EXPECT_NE(cache.find(key_of(1)), nullptr);
 }
 
 }  // namespace

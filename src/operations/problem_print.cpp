@@ -4,38 +4,27 @@
 
 #include <array>
 #include <iterator>
+#include <variant>
 
 #include "estoc/problem.hpp"
+#include "operations/operation.h"
 
 namespace estoc {
 namespace {
+
+using operations::OperationSchema;
+using operations::TextField;
+using operations::TextKey;
 
 /// Collects "key=value" pairs.
 class ProblemPrinter {
  public:
   explicit ProblemPrinter(const Problem& problem)
-      : problem_(problem), text_(operation_name(problem.operation)) {}
+      : problem_(problem), schema_(operations::schema_of(problem.operation)), text_(schema_.name) {}
 
   std::string print() {
-    if (problem_.operation == Operation::gemm) {
-      add_extent("m", problem_.m);
-      add_extent("n", problem_.n);
-      add_extent("k", problem_.k);
-      add_extent("l", problem_.l);
-    } else {
-      if (problem_.op) add("op", elementwise_op_name(*problem_.op));
-      if (problem_.has_shape) add("shape", shape_text());
-    }
-    add_operand("a", problem_.a);
-    add_operand("b", problem_.b);
-    add_operand("out", problem_.out);
-    if (problem_.operation == Operation::gemm) {
-      if (problem_.accumulator_type) add("acc", dtype_name(*problem_.accumulator_type));
-      for (const EpilogueOperandSpec& operand : problem_.operands)
-        add(operand.name, text_of(operand));
-      if (!problem_.epilogue.empty()) add("epi", quoted(problem_.epilogue));
-    }
-    add_controls();
+    for (const TextKey& key : schema_.keys)
+      std::visit([&](auto target) { print(key.name, target); }, key.target);
     return std::move(text_);
   }
 
@@ -44,8 +33,41 @@ class ProblemPrinter {
     fmt::format_to(std::back_inserter(text_), " {}={}", key, value);
   }
 
-  void add_extent(std::string_view key, const std::optional<std::int64_t>& extent) {
-    if (extent) add(key, std::to_string(*extent));
+  void print(std::string_view key, std::optional<std::int64_t> Problem::*extent) {
+    if (problem_.*extent) add(key, std::to_string(*(problem_.*extent)));
+  }
+  void print(std::string_view key, OperandSpec Problem::*operand) {
+    const std::string value = text_of(problem_.*operand);
+    if (!value.empty()) add(key, value);
+  }
+  void print(std::string_view key, std::optional<Dtype> Problem::*dtype) {
+    if (problem_.*dtype) add(key, dtype_name(*(problem_.*dtype)));
+  }
+  void print(std::string_view key, bool PerformanceControls::*control) {
+    if (problem_.controls.*control) add(key, "1");
+  }
+  void print(std::string_view key, TextField field) {
+    switch (field) {
+      case TextField::op:
+        if (problem_.op) add(key, elementwise_op_name(*problem_.op));
+        return;
+      case TextField::shape:
+        if (problem_.has_shape) add(key, shape_text());
+        return;
+      case TextField::epilogue:
+        return print_epilogue(key);
+      case TextField::workspace:
+        if (problem_.controls.workspace_limit) {
+          add(key, bytes_text(*problem_.controls.workspace_limit));
+        }
+        return;
+    }
+  }
+
+  void print_epilogue(std::string_view key) {
+    for (const EpilogueOperandSpec& operand : problem_.operands)
+      add(operand.name, text_of(operand));
+    if (!problem_.epilogue.empty()) add(key, quoted(problem_.epilogue));
   }
 
   static std::string number_text(double value, bool whole) {
@@ -70,11 +92,6 @@ class ProblemPrinter {
     return text;
   }
 
-  void add_operand(std::string_view key, const OperandSpec& spec) {
-    const std::string value = text_of(spec);
-    if (!value.empty()) add(key, value);
-  }
-
   static std::string text_of(const OperandSpec& spec) {
     std::string value;
     if (spec.dtype) value += dtype_name(*spec.dtype);
@@ -85,16 +102,6 @@ class ProblemPrinter {
     }
     if (spec.alignment) value += fmt::format("@{}", *spec.alignment);
     return value;
-  }
-
-  void add_controls() {
-    if (problem_.controls.allow_tf32) add("allow_tf32", "1");
-    if (problem_.controls.fast_accumulation) add("fast_accumulation", "1");
-    if (problem_.controls.deterministic) add("deterministic", "1");
-    if (problem_.controls.batch_invariant) add("batch_invariant", "1");
-    if (problem_.controls.workspace_limit) {
-      add("workspace", bytes_text(*problem_.controls.workspace_limit));
-    }
   }
 
   std::string shape_text() const {
@@ -120,6 +127,7 @@ class ProblemPrinter {
   }
 
   const Problem& problem_;
+  const OperationSchema& schema_;
   std::string text_;
 };
 

@@ -1,24 +1,32 @@
 // Reads problem text; docs/problem_text.md has the grammar.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <span>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "core/text.h"
 #include "estoc/problem.hpp"
 #include "model/checked.h"
 #include "model/text_cursor.h"
+#include "operations/operation.h"
 
 namespace estoc {
 namespace {
 
 using model::TextCursor;
+using operations::OperationSchema;
+using operations::TextField;
+using operations::TextKey;
 
 constexpr int kLargestAlignment = 256;
-constexpr std::size_t kMostKeys = 14;
+// That an operation may have.
+constexpr std::size_t kMostKeys = 32;
 
 /// The dtype that NumPy and torch call by this name; empty where there is none.
 std::string_view our_name(std::string_view theirs) {
@@ -56,76 +64,48 @@ class ProblemParser {
   }
 
  private:
-  using Reader = void (ProblemParser::*)();
-  struct Key {
-    std::string_view name;
-    Reader read;
-  };
+  std::span<const TextKey> keys() const { return schema_->keys; }
 
-  template <std::optional<std::int64_t> Problem::*extent>
-  void read_extent() {
+  void read(std::optional<std::int64_t> Problem::*extent) {
     problem_.*extent = read_number("an extent, a whole number of 0 or more");
   }
-  template <OperandSpec Problem::*operand>
-  void read_operand() {
-    read_spec(problem_.*operand);
-  }
-  void read_accumulator() { problem_.accumulator_type = read_dtype(); }
-  void read_epilogue() { problem_.epilogue = cursor_.take_quoted(); }
-  void read_allow_tf32() { problem_.controls.allow_tf32 = read_flag(); }
-  void read_fast_accumulation() { problem_.controls.fast_accumulation = read_flag(); }
-  void read_deterministic() { problem_.controls.deterministic = read_flag(); }
-  void read_batch_invariant() { problem_.controls.batch_invariant = read_flag(); }
-
-  /// The keys of the problem's operation, in the order in which they are printed.
-  std::span<const Key> keys() const {
-    using Self = ProblemParser;
-    static constexpr std::array<Key, kMostKeys> kGemm{{
-        {"m", &Self::read_extent<&Problem::m>},
-        {"n", &Self::read_extent<&Problem::n>},
-        {"k", &Self::read_extent<&Problem::k>},
-        {"l", &Self::read_extent<&Problem::l>},
-        {"a", &Self::read_operand<&Problem::a>},
-        {"b", &Self::read_operand<&Problem::b>},
-        {"out", &Self::read_operand<&Problem::out>},
-        {"acc", &Self::read_accumulator},
-        {"epi", &Self::read_epilogue},
-        {"allow_tf32", &Self::read_allow_tf32},
-        {"fast_accumulation", &Self::read_fast_accumulation},
-        {"deterministic", &Self::read_deterministic},
-        {"batch_invariant", &Self::read_batch_invariant},
-        {"workspace", &Self::read_workspace},
-    }};
-    static constexpr std::array<Key, 8> kElementwise{{
-        {"op", &Self::read_op},
-        {"shape", &Self::read_shape},
-        {"a", &Self::read_operand<&Problem::a>},
-        {"b", &Self::read_operand<&Problem::b>},
-        {"out", &Self::read_operand<&Problem::out>},
-        {"allow_tf32", &Self::read_allow_tf32},
-        {"deterministic", &Self::read_deterministic},
-        {"workspace", &Self::read_workspace},
-    }};
-    if (problem_.operation == Operation::gemm) return kGemm;
-    return kElementwise;
+  void read(OperandSpec Problem::*operand) { read_spec(problem_.*operand); }
+  void read(std::optional<Dtype> Problem::*dtype) { problem_.*dtype = read_dtype(); }
+  void read(bool PerformanceControls::*control) { problem_.controls.*control = read_flag(); }
+  void read(TextField field) {
+    switch (field) {
+      case TextField::op:
+        return read_op();
+      case TextField::shape:
+        return read_shape();
+      case TextField::epilogue:
+        problem_.epilogue = cursor_.take_quoted();
+        return;
+      case TextField::workspace:
+        return read_workspace();
+    }
   }
 
   void read_operation() {
     cursor_.skip_blanks();
     const std::size_t start = cursor_.position();
     const std::string_view name = cursor_.take_until("");
-    const auto operation = parse_operation(name);
-    if (!operation) {
-      constexpr std::array<std::string_view, 2> kNames{"gemm", "elementwise"};
-      cursor_.fail_word(start, "an operation, gemm or elementwise", name, kNames);
+    std::vector<std::string_view> names;
+    for (const OperationSchema* schema : operations::all_operations()) {
+      names.push_back(schema->name);
+      if (schema->name == name) schema_ = schema;
     }
-    problem_.operation = *operation;
+    if (schema_ == nullptr) {
+      cursor_.fail_word(start, fmt::format("an operation, {}", fmt::join(names, " or ")), name,
+                        names);
+    }
+    problem_.operation = schema_->operation;
   }
 
   void read_pair() {
     const std::size_t start = cursor_.position();
     const std::string_view name = cursor_.take_until("=");
-    const auto key = std::ranges::find(keys(), name, &Key::name);
+    const auto key = std::ranges::find(keys(), name, &TextKey::name);
     if (key == keys().end()) {
       if (!may_be_epilogue_operand(name)) fail_key(start, name);
       return read_epilogue_operand(start, std::string(name));
@@ -139,7 +119,7 @@ class ProblemParser {
     if (!cursor_.accept('=')) {
       cursor_.fail_expected(cursor_.position(), fmt::format("= after {}", name));
     }
-    (this->*key->read)();
+    std::visit([this](auto target) { read(target); }, key->target);
     const std::size_t end = cursor_.position();
     if (cursor_.take_until("").empty()) return;
     cursor_.fail_expected(end, fmt::format("a blank after the value of {}", name));
@@ -151,7 +131,7 @@ class ProblemParser {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     };
     const auto continues = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-    return problem_.operation == Operation::gemm && has_epilogue_ && !name.empty() &&
+    return schema_->has_key(TextField::epilogue) && has_epilogue_ && !name.empty() &&
            is_letter(name.front()) && std::ranges::all_of(name, continues);
   }
 
@@ -225,13 +205,11 @@ class ProblemParser {
   [[noreturn]] void fail_key(std::size_t start, std::string_view name) const {
     std::vector<std::string_view> names;
     std::string list;
-    for (const Key& key : keys()) {
+    for (const TextKey& key : keys()) {
       names.push_back(key.name);
       list += fmt::format("{}{}", list.empty() ? "" : " ", key.name);
     }
-    cursor_.fail_word(start,
-                      fmt::format("a key of {} ({})", operation_name(problem_.operation), list),
-                      name, names);
+    cursor_.fail_word(start, fmt::format("a key of {} ({})", schema_->name, list), name, names);
   }
 
   /// Digits here; what does not fit an int64 is an error of its own.
@@ -353,6 +331,7 @@ class ProblemParser {
   TextCursor cursor_;
   bool has_epilogue_;  ///< the text may have one further on
   std::size_t first_operand_ = 0;
+  const OperationSchema* schema_ = nullptr;
   Problem problem_;
   std::array<std::size_t, kMostKeys> columns_{};  ///< where each key was given, from 1
 };

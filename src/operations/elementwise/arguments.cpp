@@ -1,25 +1,19 @@
-// Elementwise operations: their names, broadcasting, and the checks of their operands.
+// Elementwise operations: broadcasting, and the checks of their operands.
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <initializer_list>
 
 #include "estoc/arguments.hpp"
 #include "model/fail.h"
 #include "model/operand_checks.h"
+#include "operations/operand_bytes.h"
 
 namespace estoc {
 namespace {
 
 using model::fail_value;
 using model::NamedView;
-
-constexpr std::array<std::string_view, 19> kOpNames{
-    "add",   "sub", "mul", "div",        "maximum", "minimum", "identity", "neg",     "abs", "sqrt",
-    "rsqrt", "exp", "log", "reciprocal", "relu",    "gelu",    "silu",     "sigmoid", "tanh"};
-static_assert(kOpNames[static_cast<std::size_t>(ElementwiseOp::identity)] == "identity");
-static_assert(kOpNames[static_cast<std::size_t>(ElementwiseOp::tanh)] == "tanh");
 
 /// `input` seen with the shape of `out`: new leading modes and extents of 1 repeat by stride 0.
 TensorView expand(const TensorView& input, const TensorView& out, const char* name) {
@@ -71,16 +65,6 @@ void check_arity(ElementwiseOp op, bool binary) {
 
 }  // namespace
 
-std::string_view elementwise_op_name(ElementwiseOp op) {
-  return kOpNames[static_cast<std::size_t>(op)];
-}
-
-std::optional<ElementwiseOp> parse_elementwise_op(std::string_view name) {
-  const auto found = std::find(kOpNames.begin(), kOpNames.end(), name);
-  if (found == kOpNames.end()) return std::nullopt;
-  return static_cast<ElementwiseOp>(found - kOpNames.begin());
-}
-
 ElementwiseArguments::ElementwiseArguments(ElementwiseOp op, const TensorView& a,
                                            const TensorView& b, const TensorView& out,
                                            PerformanceControls controls)
@@ -106,6 +90,29 @@ ElementwiseArguments::ElementwiseArguments(ElementwiseOp op, const TensorView& a
   check_operands({&out_, "out"}, {{&a_, "A"}});
   device_ = out_.device();
   has_data_ = !a_.described() && !out_.described();
+}
+
+OperandList ElementwiseArguments::operands() const {
+  const NamedOperand a{"A", &a_, nullptr, OperandRole::input};
+  const NamedOperand out{"out", &out_, nullptr, OperandRole::output};
+  if (!is_binary(op_)) return OperandList(a, out);
+  return OperandList(a, NamedOperand{"B", &b_, nullptr, OperandRole::input}, out);
+}
+
+OperationWork ElementwiseArguments::work() const {
+  return {std::nullopt, operations::element_bytes(operands())};
+}
+
+std::unique_ptr<RuntimeArguments> ElementwiseArguments::clone() const {
+  return std::make_unique<ElementwiseArguments>(*this);
+}
+
+std::unique_ptr<RuntimeArguments> ElementwiseArguments::rebuilt(
+    std::span<const Operand> operands, EpilogueArguments /*epilogue*/) const {
+  const TensorView& a = operands.front().tensor();
+  const TensorView& out = operands.back().tensor();
+  if (!is_binary(op_)) return std::make_unique<ElementwiseArguments>(op_, a, out, controls_);
+  return std::make_unique<ElementwiseArguments>(op_, a, operands[1].tensor(), out, controls_);
 }
 
 }  // namespace estoc

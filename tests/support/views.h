@@ -6,7 +6,7 @@
 
 #include "estoc/arguments.hpp"
 
-namespace estoc::model {
+namespace estoc::testing_support {
 
 /// A, B and the output. B is A where the operation has one operand; of scaled operands the data.
 struct OperandViews {
@@ -21,4 +21,4 @@ OperandViews views_of(const RuntimeArguments& arguments);
 std::unique_ptr<RuntimeArguments> with_views(const RuntimeArguments& like,
                                              const OperandViews& views);
 
-}  // namespace estoc::model
+}  // namespace estoc::testing_support

@@ -1,13 +1,13 @@
 // Checks the operands of a GEMM and brings them into the form (batch, row, column).
 #include "estoc/arguments.hpp"
 
-#include <algorithm>
-#include <array>
+#include <string_view>
 
-#include "model/bind_epilogue.h"
+#include "epilogue/bind.h"
 #include "model/checked.h"
 #include "model/fail.h"
 #include "model/operand_checks.h"
+#include "operations/operand_bytes.h"
 
 namespace estoc {
 namespace {
@@ -15,8 +15,6 @@ namespace {
 using model::fail;
 using model::fail_value;
 using model::NamedView;
-
-constexpr std::array<std::string_view, 2> kOperationNames{"gemm", "elementwise"};
 
 std::int64_t extent_from_end(const TensorView& view, int position) {
   return view.shape(view.rank() - position);
@@ -118,23 +116,10 @@ bool lacks_data(const Operand& operand) {
 
 }  // namespace
 
-std::string_view operation_name(Operation operation) {
-  return kOperationNames[static_cast<std::size_t>(operation)];
-}
-
-std::optional<Operation> parse_operation(std::string_view name) {
-  const auto found = std::find(kOperationNames.begin(), kOperationNames.end(), name);
-  if (found == kOperationNames.end()) return std::nullopt;
-  return static_cast<Operation>(found - kOperationNames.begin());
-}
-
 Dtype default_accumulator_type(Dtype a, Dtype b) {
   if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
   return is_integer(a) && is_integer(b) ? Dtype::i32 : Dtype::f32;
 }
-
-Operand::Operand(const ScaledTensor& scaled)
-    : data_(scaled.data), scaled_(std::make_shared<const ScaledTensor>(scaled)) {}
 
 GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorView& out,
                              Dtype accumulator_type, PerformanceControls controls,
@@ -164,7 +149,7 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
   check_scale_memory(a_, "A.scale", named_out);
   check_scale_memory(b_, "B.scale", named_out);
   set_matrices();
-  if (!epilogue_.empty()) epilogue_binding_ = model::bind_epilogue(*this, nullptr);
+  if (!epilogue_.empty()) epilogue_binding_ = epilogue::bind(*this, nullptr);
   note_data();
 }
 
@@ -211,9 +196,32 @@ void GemmArguments::move(void* a, void* b, void* out, AskDevice ask) {
   check_scale_memory(b_, "B.scale", named_out);
   set_matrices();
   if (!epilogue_.empty()) {
-    epilogue_binding_ = model::bind_epilogue(*this, std::move(epilogue_binding_));
+    epilogue_binding_ = epilogue::bind(*this, std::move(epilogue_binding_));
   }
   note_data();
+}
+
+OperandList GemmArguments::operands() const {
+  return OperandList(NamedOperand{"A", &a_.tensor(), a_.scaled(), OperandRole::input},
+                     NamedOperand{"B", &b_.tensor(), b_.scaled(), OperandRole::input},
+                     NamedOperand{"out", &out_, nullptr, OperandRole::output});
+}
+
+OperationWork GemmArguments::work() const {
+  const auto& [m, n, k, l] = extents_;
+  const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+                          static_cast<double>(l);
+  return {2 * products, operations::element_bytes(operands())};
+}
+
+std::unique_ptr<RuntimeArguments> GemmArguments::clone() const {
+  return std::make_unique<GemmArguments>(*this);
+}
+
+std::unique_ptr<RuntimeArguments> GemmArguments::rebuilt(std::span<const Operand> operands,
+                                                         EpilogueArguments epilogue) const {
+  return std::make_unique<GemmArguments>(operands[0], operands[1], operands[2].tensor(),
+                                         accumulator_type_, controls_, std::move(epilogue));
 }
 
 }  // namespace estoc

@@ -1,0 +1,111 @@
+// Checks the output of a GEMM: walks the checked rows on several threads and forms the verdict.
+#include "estoc/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "check/blocks.h"
+#include "check/expected_rows.h"
+#include "check/judge.h"
+#include "check/parallel.h"
+#include "check/reference.h"
+#include "check/rounding.h"
+#include "check/sampling.h"
+#include "estoc/numeric.hpp"
+#include "estoc/status.hpp"
+
+namespace estoc::check {
+namespace {
+
+/// Judges the rows of one GEMM; one object a thread.
+class GemmChecker {
+ public:
+  GemmChecker(const GemmArguments& arguments, const GemmRounding& rounding,
+              const ExpectedRows* kept)
+      : judge_(arguments.out_matrix().dtype, Dtype::f64),
+        arguments_(arguments),
+        accumulators_(arguments, rounding, kept) {}
+
+  /// Judges columns [first_column, first_column + columns) of at most GemmReference::kRows rows.
+  void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
+    while (!rows.empty()) {
+      const auto group = rows.first(rows_with_one_b(arguments_, rows));
+      accumulators_.load(group, first_column, columns);
+      for (std::size_t i = 0; i < group.size(); ++i)
+        judge_row(group[i], static_cast<int>(i), first_column, columns);
+      rows = rows.subspan(group.size());
+    }
+  }
+
+  const Judge& seen() const { return judge_; }
+
+ private:
+  void judge_row(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
+    const MatrixView& out = arguments_.out_matrix();
+    const std::int64_t m = arguments_.extents().m;
+    const std::int64_t start = row / m * out.batch_stride + row % m * out.row_stride;
+    for (int j = 0; j < columns; ++j) {
+      const std::int64_t column = first_column + j;
+      const double got = load_element(out.dtype, out.data, start + column * out.column_stride);
+      judge_.see({row, column}, got, accumulators_.at(row_in_block, j));
+    }
+  }
+
+  Judge judge_;
+  const GemmArguments& arguments_;
+  Accumulators accumulators_;
+};
+
+void refuse_scales(const GemmArguments& arguments) {
+  if (arguments.a().is_scaled() || arguments.b().is_scaled()) {
+    throw Error(ErrorKind::unsupported, "check_output: scaled operands cannot be checked");
+  }
+  if (arguments.accumulator_type() == Dtype::i32 && !is_integer_gemm(arguments)) {
+    throw Error(ErrorKind::unsupported,
+                "check_output: an i32 accumulator of floating-point operands cannot be checked");
+  }
+}
+
+}  // namespace
+
+CheckResult finished(CheckResult result, const Judge& judge, const RowSample& sample,
+                     const TensorView& out) {
+  result.rows_checked = sample.count();
+  result.rows_total = sample.total();
+  if (!result.passed) result.worst = describe(judge.worst(), out, "out");
+  return result;
+}
+
+void require_checkable(const GemmArguments& arguments) {
+  refuse_scales(arguments);
+  if (arguments.epilogue_binding() != nullptr) refuse_fused_in_place(arguments);
+}
+
+CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options,
+                       const ExpectedRows* kept) {
+  if (arguments.epilogue_binding() != nullptr) return check_fused_gemm(arguments, options, kept);
+  const GemmExtents& extents = arguments.extents();
+  const bool integers = is_integer_gemm(arguments);
+  const RowSample sample = kept != nullptr
+                               ? kept->rows
+                               : sample_rows(extents.l * extents.m, extents.n, extents.k,
+                                             options.max_products, options.seed);
+  const GemmRounding rounding = integers ? GemmRounding{} : gemm_rounding(arguments);
+  Judge judge(arguments.out().dtype(), Dtype::f64);
+  check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, judge,
+               [&] { return GemmChecker(arguments, rounding, kept); });
+  return finished(verdict(arguments, judge.tally()), judge, sample, arguments.out());
+}
+
+CheckResult verdict(const GemmArguments& arguments, const Tally& tally) {
+  return is_integer_gemm(arguments) ? exact_verdict(tally) : rounded_verdict(tally);
+}
+
+}  // namespace estoc::check

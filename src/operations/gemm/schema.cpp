@@ -1,0 +1,167 @@
+// The GEMM as an operation: its operands, its problem text, its metadata and its reference.
+#include "operations/gemm/schema.h"
+
+#include <array>
+#include <utility>
+
+#include "check/blocks.h"
+#include "model/fail.h"
+#include "operations/problem_epilogue.h"
+#include "operations/problem_parts.h"
+
+namespace estoc::operations {
+namespace {
+
+constexpr std::array<OperandSchema, 3> kGemmOperands{{{.name = "A",
+                                                       .role = OperandRole::input,
+                                                       .modes = "lmk",
+                                                       .dtype_role = Role::a_dtype,
+                                                       .alignment_role = Role::a_alignment,
+                                                       .spec = &Problem::a},
+                                                      {.name = "B",
+                                                       .role = OperandRole::input,
+                                                       .modes = "lkn",
+                                                       .dtype_role = Role::b_dtype,
+                                                       .alignment_role = Role::b_alignment,
+                                                       .spec = &Problem::b},
+                                                      {.name = "out",
+                                                       .role = OperandRole::output,
+                                                       .modes = "lmn",
+                                                       .dtype_role = Role::out_dtype,
+                                                       .alignment_role = Role::out_alignment,
+                                                       .spec = &Problem::out}}};
+
+constexpr std::array<TextKey, 14> kGemmKeys{{
+    {"m", &Problem::m},
+    {"n", &Problem::n},
+    {"k", &Problem::k},
+    {"l", &Problem::l},
+    {"a", &Problem::a},
+    {"b", &Problem::b},
+    {"out", &Problem::out},
+    {"acc", &Problem::accumulator_type},
+    {"epi", TextField::epilogue},
+    {"allow_tf32", &PerformanceControls::allow_tf32},
+    {"fast_accumulation", &PerformanceControls::fast_accumulation},
+    {"deterministic", &PerformanceControls::deterministic},
+    {"batch_invariant", &PerformanceControls::batch_invariant},
+    {"workspace", TextField::workspace},
+}};
+
+const GemmArguments& as_gemm(const RuntimeArguments& arguments) {
+  return static_cast<const GemmArguments&>(arguments);
+}
+
+void complete_gemm(Problem& problem) {
+  require(problem.m.has_value(), "m", "an extent such as m=128");
+  require(problem.n.has_value(), "n", "an extent such as n=128");
+  require(problem.k.has_value(), "k", "an extent such as k=128");
+  if (!problem.l) problem.l = 1;
+  default_input_dtypes(problem.a, problem.b);
+  if (!problem.accumulator_type) {
+    problem.accumulator_type = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
+  }
+  if (!problem.out.dtype) problem.out.dtype = problem.accumulator_type;
+  default_layout(problem.a, "a");
+  default_layout(problem.b, "b");
+  default_layout(problem.out, "out");
+  for (EpilogueOperandSpec& operand : problem.operands)
+    complete_operand(operand, problem);
+}
+
+std::int64_t extent_of(char mode, const Problem& problem) {
+  switch (mode) {
+    case 'm':
+      return *problem.m;
+    case 'n':
+      return *problem.n;
+    case 'k':
+      return *problem.k;
+    default:
+      return *problem.l;
+  }
+}
+
+/// The shape of the operand. An input whose strides are two has no batch mode: it serves every
+/// batch.
+Extents shape_of(const OperandSchema& operand, const Problem& problem) {
+  const bool serves_all =
+      operand.role == OperandRole::input && (problem.*operand.spec).strides.size() == 2;
+  const bool batched = is_batched(problem) && !serves_all;
+  Extents shape;
+  for (const char mode : operand.modes)
+    if (mode != 'l' || batched) shape.push_back(extent_of(mode, problem));
+  return shape;
+}
+
+std::unique_ptr<RuntimeArguments> gemm_arguments(const Problem& problem, Device device) {
+  const auto view = [&](const OperandSchema& operand) {
+    return describe(problem.*operand.spec, shape_of(operand, problem), device, operand.name);
+  };
+  const auto& [a, b, out] = kGemmOperands;
+  const TensorView a_view = view(a);
+  const TensorView b_view = view(b);
+  const TensorView out_view = view(out);
+  std::vector<EpilogueOperand> operands;
+  for (const EpilogueOperandSpec& spec : problem.operands)
+    operands.push_back(describe_operand(spec, problem, device));
+  return std::make_unique<GemmArguments>(a_view, b_view, out_view, *problem.accumulator_type,
+                                         problem.controls,
+                                         EpilogueArguments(problem.epilogue, std::move(operands)));
+}
+
+Problem gemm_problem(const RuntimeArguments& arguments) {
+  const GemmArguments& gemm = as_gemm(arguments);
+  if (gemm.a().is_scaled() || gemm.b().is_scaled()) {
+    model::fail(ErrorKind::unsupported, "problem text: expected plain operands, got a scaled one");
+  }
+  Problem problem;
+  const auto& [m, n, k, l] = gemm.extents();
+  problem.m = m;
+  problem.n = n;
+  problem.k = k;
+  problem.l = l;
+  problem.a = spec_of(gemm.a_matrix());
+  problem.b = spec_of(gemm.b_matrix());
+  problem.out = spec_of(gemm.out_matrix());
+  problem.accumulator_type = gemm.accumulator_type();
+  problem.epilogue = gemm.epilogue().text();
+  for (const EpilogueOperand& operand : gemm.epilogue().operands()) {
+    if (operand.name != "D") problem.operands.push_back(spec_of(operand, gemm.extents()));
+  }
+  return problem;
+}
+
+Attributes gemm_attributes(const RuntimeArguments& arguments) {
+  return {.accumulator_type = as_gemm(arguments).accumulator_type()};
+}
+
+OperandsMetadata gemm_metadata(std::span<const TensorAttributes> operands,
+                               const Attributes& attributes) {
+  return GemmOperandsMetadata{operands[0], operands[1], operands[2], attributes.accumulator_type};
+}
+
+void require_checkable_gemm(const RuntimeArguments& arguments) {
+  check::require_checkable(as_gemm(arguments));
+}
+
+CheckResult check_gemm_output(const RuntimeArguments& arguments, const CheckOptions& options) {
+  return check::check_gemm(as_gemm(arguments), options, nullptr);
+}
+
+}  // namespace
+
+constinit const OperationSchema kGemm{.operation = Operation::gemm,
+                                      .name = "gemm",
+                                      .operands = kGemmOperands,
+                                      .keys = kGemmKeys,
+                                      .accumulates = true,
+                                      .complete = complete_gemm,
+                                      .arguments = gemm_arguments,
+                                      .problem = gemm_problem,
+                                      .attributes = gemm_attributes,
+                                      .metadata = gemm_metadata,
+                                      .require_checkable = require_checkable_gemm,
+                                      .check = check_gemm_output};
+
+}  // namespace estoc::operations

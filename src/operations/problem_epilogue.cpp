@@ -1,0 +1,166 @@
+// The operands of an epilogue in problem text: defaults, shapes and strides.
+#include "operations/problem_epilogue.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "model/fail.h"
+#include "operations/problem_parts.h"
+
+namespace estoc {
+namespace operations {
+
+bool is_batched(const Problem& problem) {
+  const auto has_batch_stride = [](const OperandSpec& spec) { return spec.strides.size() == 3; };
+  return *problem.l != 1 || has_batch_stride(problem.a) || has_batch_stride(problem.b) ||
+         has_batch_stride(problem.out);
+}
+
+void complete_operand(EpilogueOperandSpec& operand, const Problem& problem) {
+  if (operand.value) return;
+  const bool matrix = operand.form == EpilogueForm::matrix;
+  if (!operand.tensor.dtype) {
+    const bool wide = problem.accumulator_type == Dtype::f64;
+    operand.tensor.dtype = matrix ? *problem.out.dtype : wide ? Dtype::f64 : Dtype::f32;
+  }
+  if (matrix) default_layout(operand.tensor, operand.name.c_str());
+}
+
+EpilogueOperand describe_operand(const EpilogueOperandSpec& spec, const Problem& problem,
+                                 Device device) {
+  if (spec.value) return {spec.name, epilogue_scalar(spec)};
+  const Extents shape = epilogue_operand_shape(spec, problem);
+  const Extents strides = epilogue_operand_strides(spec, problem);
+  return {spec.name, TensorView::describe(*spec.tensor.dtype, shape, strides, device,
+                                          spec.tensor.alignment.value_or(256), spec.name.c_str())};
+}
+
+EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& extents) {
+  EpilogueOperandSpec spec;
+  spec.name = operand.name;
+  if (const EpilogueScalarOperand* scalar = operand.scalar()) {
+    spec.form = EpilogueForm::scalar;
+    spec.tensor.dtype = scalar->dtype;
+    spec.value = scalar->whole ? static_cast<double>(scalar->integer) : scalar->value;
+    spec.whole = scalar->whole;
+    return spec;
+  }
+  const TensorView& view = *operand.tensor();
+  const auto extent = [&](int from_end) {
+    return view.rank() < from_end ? 1 : view.shape(view.rank() - from_end);
+  };
+  const auto stride = [&](int from_end) {
+    return view.rank() < from_end ? 0 : view.stride(view.rank() - from_end);
+  };
+  const bool rows = view.rank() >= 2 && extent(2) == extents.m;
+  const bool columns = view.rank() >= 1 && extent(1) == extents.n;
+  const bool batches = extents.l != 1 && extent(3) == extents.l;
+  if (rows && columns) {
+    Extents shape{extents.m, extents.n};
+    Extents strides{stride(2), stride(1)};
+    if (batches) {
+      shape.insert(shape.begin(), extents.l);
+      strides.insert(strides.begin(), stride(3));
+    }
+    spec.tensor = spec_of(view.dtype(), shape, strides, view.alignment());
+    // A letter would stand for a tensor with batches.
+    if (extents.l != 1 && !batches) {
+      spec.tensor.layout.reset();
+      spec.tensor.strides = strides;
+    }
+    return spec;
+  }
+  spec.tensor.dtype = view.dtype();
+  spec.form = EpilogueForm::scalar;
+  if (rows || columns) {
+    spec.form = rows ? EpilogueForm::column : EpilogueForm::row;
+    const std::int64_t step = rows ? stride(2) : stride(1);
+    if (batches) spec.tensor.strides.push_back(stride(3));
+    if (batches || step != 1) spec.tensor.strides.push_back(step);
+  } else if (batches) {
+    spec.form = EpilogueForm::batch;
+    if (stride(3) != 1) spec.tensor.strides.push_back(stride(3));
+  }
+  const int natural = static_cast<int>(std::min<std::int64_t>(
+      kNaturalAlignment,
+      TensorView::describe(view.dtype(), view.shape(), view.strides()).alignment()));
+  if (view.alignment() < natural) spec.tensor.alignment = view.alignment();
+  return spec;
+}
+
+}  // namespace operations
+
+using model::fail_value;
+using Extents = operations::Extents;
+
+bool EpilogueOperandSpec::operator==(const EpilogueOperandSpec& other) const {
+  const bool both_nan = value && other.value && std::isnan(*value) && std::isnan(*other.value);
+  return name == other.name && form == other.form && tensor == other.tensor &&
+         whole == other.whole && (both_nan || value == other.value);
+}
+
+std::string_view epilogue_form_name(EpilogueForm form) {
+  constexpr std::array<std::string_view, 5> kNames{"matrix", "row", "column", "batch", "scalar"};
+  return kNames[static_cast<std::size_t>(form)];
+}
+
+EpilogueScalarOperand epilogue_scalar(const EpilogueOperandSpec& spec) {
+  EpilogueScalarOperand scalar{*spec.value, 0, spec.whole, spec.tensor.dtype};
+  const bool fits = std::abs(*spec.value) <= 0x1p53;
+  if (spec.whole && fits) scalar.integer = static_cast<std::int64_t>(*spec.value);
+  scalar.whole = spec.whole && fits;
+  return scalar;
+}
+
+std::vector<std::int64_t> epilogue_operand_shape(const EpilogueOperandSpec& spec,
+                                                 const Problem& problem) {
+  const std::int64_t l = problem.l.value_or(1);
+  const std::size_t strides = spec.tensor.strides.size();
+  switch (spec.form) {
+    case EpilogueForm::matrix: {
+      const bool batched = strides == 3 || (strides == 0 && operations::is_batched(problem));
+      return batched ? Extents{l, *problem.m, *problem.n} : Extents{*problem.m, *problem.n};
+    }
+    case EpilogueForm::row:
+      return strides == 2 ? Extents{l, 1, *problem.n} : Extents{*problem.n};
+    case EpilogueForm::column:
+      return strides == 2 ? Extents{l, *problem.m, 1} : Extents{*problem.m, 1};
+    case EpilogueForm::batch:
+      return {l, 1, 1};
+    default:
+      return {};
+  }
+}
+
+std::vector<std::int64_t> epilogue_operand_strides(const EpilogueOperandSpec& spec,
+                                                   const Problem& problem) {
+  const Extents shape = epilogue_operand_shape(spec, problem);
+  const Extents& given = spec.tensor.strides;
+  if (spec.form == EpilogueForm::matrix) {
+    if (given.empty()) {
+      return operations::strides_of_layout(spec.tensor.layout.value_or(Layout::t), shape,
+                                           spec.name.c_str());
+    }
+    if (given.size() == shape.size()) return given;
+    fail_value("{}: expected 2 or 3 strides, got {}", spec.name, given.size());
+  }
+  const std::size_t most = spec.form == EpilogueForm::batch ? 1 : 2;
+  if (given.size() > most || (spec.form == EpilogueForm::scalar && !given.empty())) {
+    fail_value("{}: expected at most {} strides of a {}, got {}", spec.name, most,
+               epilogue_form_name(spec.form), given.size());
+  }
+  const std::int64_t step = given.empty() ? 1 : given.back();
+  switch (spec.form) {
+    case EpilogueForm::row:
+      return given.size() == 2 ? Extents{given[0], 0, step} : Extents{step};
+    case EpilogueForm::column:
+      return given.size() == 2 ? Extents{given[0], step, 0} : Extents{step, 0};
+    case EpilogueForm::batch:
+      return {step, 0, 0};
+    default:
+      return {};
+  }
+}
+
+}  // namespace estoc
