@@ -89,6 +89,7 @@ struct FloatDefinition {
   }
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest looks for
 void PrintTo(const FloatDefinition& format, std::ostream* out) {
   *out << dtype_name(format.dtype);
 }
