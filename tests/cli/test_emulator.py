@@ -299,14 +299,14 @@ class Cache(Emulator):
         self.assertEqual(listed[0]["kernel"], "own_copy-identity-f32-fault.none")
         self.assertEqual(self.entry().stat().st_mode & 0o777, 0o600)
 
-    def test_other_headers_are_another_key(self):
+    def test_headers_that_the_kernel_includes_are_in_the_key(self):
         self.assertFalse(self.from_cache())
         device = self.folder / "device"
         shutil.copytree(ROOT / "device", device)
-        self.assertTrue(self.from_cache(ESTOC_DEVICE_DIR=str(device)), "the same text")
-        with open(device / "estoc/ptx/fence.cuh", "a", encoding="utf-8") as header:
-            header.write("// Changed.\n")
-        self.assertFalse(self.from_cache(ESTOC_DEVICE_DIR=str(device)))
+        for header, is_included in (("numeric.cuh", False), ("ptx/barrier.cuh", False), ("abi.cuh", True)):
+            with open(device / "estoc" / header, "a", encoding="utf-8") as text:
+                text.write("// Changed.\n")
+            self.assertEqual(self.from_cache(ESTOC_DEVICE_DIR=str(device)), not is_included, header)
         self.assertTrue(self.from_cache())
 
     def test_damage_heals(self):
