@@ -1,7 +1,7 @@
 // Which tiles a cluster of a persistent kernel computes, and in which order.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/ptx/types.cuh>
 
 namespace estoc {

@@ -6,6 +6,7 @@
 // and columns of B: each loads a part and multicasts it to the others.
 #pragma once
 
+#include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/epilogue_tile.cuh>
 #include <estoc/pipeline.cuh>
 #include <estoc/ptx/cluster.cuh>

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/types.cuh"
 #include "estoc/dtype.hpp"
 
 namespace estoc::cuda {

@@ -27,6 +27,8 @@ class GemmClass : public BuiltInClass {
                                             Target target) const final;
 
  protected:
+  using BuiltInClass::BuiltInClass;
+
   /// How the kernel adds up products that are no whole numbers.
   virtual std::string sums_of(const DesignPoint& point) const = 0;
   /// Whether the code computes out^T = B^T A^T.

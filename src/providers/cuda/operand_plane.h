@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/matrix.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/design_space.hpp"
 #include "estoc/status.hpp"

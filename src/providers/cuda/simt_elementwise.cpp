@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cost/device_model.h"
+#include "estoc/abi/simt_elementwise.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
@@ -77,6 +78,8 @@ int vector_of(const DesignPoint& point) {
 
 class SimtElementwise final : public BuiltInClass {
  public:
+  SimtElementwise() : BuiltInClass("simt_elementwise") {}
+
   std::string_view name() const override { return "simt_elementwise"; }
   Operation operation() const override { return Operation::elementwise; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }

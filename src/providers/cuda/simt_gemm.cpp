@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "cost/gemm_work.h"
+#include "estoc/abi/simt_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/epilogue_launch.h"
@@ -187,6 +188,8 @@ estoc_kernel(const __grid_constant__ SimtGemmParameters parameters,
 
 class SimtGemm final : public GemmClass {
  public:
+  SimtGemm() : GemmClass("simt_gemm") {}
+
   std::string_view name() const override { return "simt_gemm"; }
   Operation operation() const override { return Operation::gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }

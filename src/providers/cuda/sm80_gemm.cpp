@@ -133,6 +133,8 @@ estoc_kernel(const __grid_constant__ Sm80GemmParameters parameters,
 
 class Sm80Gemm final : public GemmClass {
  public:
+  Sm80Gemm() : GemmClass("sm80_gemm") {}
+
   std::string_view name() const override { return "sm80_gemm"; }
   Operation operation() const override { return Operation::gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/sm80_gemm.cuh"
 #include "estoc/design_space.hpp"
 #include "estoc/target.hpp"
 

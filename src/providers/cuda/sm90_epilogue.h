@@ -1,7 +1,7 @@
 // What an epilogue takes of an sm90_gemm kernel: shared memory, registers, tensor maps.
 #pragma once
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/sm90_gemm.cuh"
 #include "estoc/design_space.hpp"
 #include "providers/cuda/epilogue_launch.h"
 

@@ -141,7 +141,8 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
 
 class Sm90Gemm final : public GemmClass {
  public:
-  explicit Sm90Gemm(bool fast) : fast_(fast), space_(make_sm90_space(fast)) {}
+  explicit Sm90Gemm(bool fast)
+      : GemmClass("sm90_gemm"), fast_(fast), space_(make_sm90_space(fast)) {}
 
   std::string_view name() const override { return fast_ ? "sm90_fast_gemm" : "sm90_gemm"; }
   Operation operation() const override { return Operation::gemm; }

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/sm90_gemm.cuh"
 #include "estoc/design_space.hpp"
 
 namespace estoc::cuda {

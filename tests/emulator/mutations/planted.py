@@ -16,7 +16,7 @@ LOAD = "epilogue_load.cuh"
 TILE = "epilogue_tile.cuh"
 REDUCE = "epilogue_reduce.cuh"
 DIRECT = "epilogue_direct.cuh"
-ABI = "abi.cuh"
+ABI = "abi/sm90_gemm.cuh"
 BARRIERS = "ptx/mbarrier.cuh"
 FENCES = "ptx/fence.cuh"
 
