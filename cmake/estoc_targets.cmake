@@ -49,13 +49,18 @@ function(estoc_precompile target)
   endif()
 endfunction()
 
-# estoc_folder(NAME [DEPENDS folder...] [LIBRARIES library...]) declares the folder src/NAME.
+# estoc_folder(NAME [NESTED] [DEPENDS folder...] [LIBRARIES library...]) declares the folder src/NAME;
+# with NESTED its sub-folders belong to it.
 # Each folder is an archive of its own, so that a test links no more than it tests; the folders
 # together make the library `estoc`.
 function(estoc_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "NESTED" "" "DEPENDS;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" target estoc_${name})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(ARG_NESTED)
+    file(GLOB nested CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*/*.cpp)
+    list(APPEND sources ${nested})
+  endif()
   add_library(${target} STATIC ${sources})
   target_include_directories(${target} PUBLIC
     ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

@@ -1,8 +1,7 @@
-// A GEMM's arguments as the cost models see them.
+// A matrix product as the cost models see it.
 #include "cost/gemm_work.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace estoc::cost {
 namespace {
@@ -18,27 +17,32 @@ double matrix_bytes(const MatrixView& view) {
          static_cast<double>(batches) * dtype_bits(view.dtype) / 8;
 }
 
-/// Whether rows in memory begin or end within lines of 128 bytes.
-bool splits_lines(const MatrixView& view) {
-  const std::int64_t step = view.is_row_major() ? view.row_stride : view.column_stride;
+/// Whether rows in memory begin or end within lines of 128 bytes. A single row or column counts as
+/// the arguments state it, since residuals were fitted to that.
+bool splits_lines(const MatrixView& view, bool transposed) {
+  const bool row_major = transposed ? !view.is_column_major() : view.is_row_major();
+  const std::int64_t step = row_major ? view.row_stride : view.column_stride;
   return step * dtype_bits(view.dtype) / 8 % 128 != 0;
 }
 
 }  // namespace
 
-Work work_of(const GemmArguments& gemm, bool transposed, const EpilogueTraffic& traffic) {
-  const GemmExtents& e = gemm.extents();
-  Work work{.m = extent(e.m), .n = extent(e.n), .k = extent(e.k), .l = extent(e.l)};
-  if (transposed) std::swap(work.m, work.n);
-  work.element_bytes = dtype_bits(gemm.a_matrix().dtype) / 8.0;
-  work.out_bytes = dtype_bits(gemm.out_matrix().dtype) / 8.0;
-  work.compulsory = matrix_bytes(gemm.a_matrix()) + matrix_bytes(gemm.b_matrix()) +
-                    matrix_bytes(gemm.out_matrix()) + traffic.bytes;
+Work work_of(const operations::GemmProblem& problem, const EpilogueTraffic& traffic) {
+  const MatrixView& a = problem.a.view;
+  const MatrixView& b = problem.b.view;
+  const MatrixView& out = problem.out.view;
+  Work work{.m = extent(problem.m),
+            .n = extent(problem.n),
+            .k = extent(problem.k),
+            .l = extent(problem.l)};
+  work.element_bytes = dtype_bits(a.dtype) / 8.0;
+  work.out_bytes = dtype_bits(out.dtype) / 8.0;
+  work.compulsory = matrix_bytes(a) + matrix_bytes(b) + matrix_bytes(out) + traffic.bytes;
   work.extra_bytes = traffic.bytes;
   work.epilogue_clocks = traffic.clocks_per_element;
-  work.a_split = splits_lines(transposed ? gemm.b_matrix() : gemm.a_matrix());
-  work.b_split = splits_lines(transposed ? gemm.a_matrix() : gemm.b_matrix());
-  work.out_split = splits_lines(gemm.out_matrix());
+  work.a_split = splits_lines(a, problem.transposed);
+  work.b_split = splits_lines(b, problem.transposed);
+  work.out_split = splits_lines(out, problem.transposed);
   return work;
 }
 

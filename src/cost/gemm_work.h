@@ -1,8 +1,8 @@
-// A GEMM's arguments as the cost models see them.
+// A matrix product as the cost models see it.
 #pragma once
 
 #include "cost/execution.h"
-#include "estoc/arguments.hpp"
+#include "operations/gemm/lowering.h"
 
 namespace estoc::cost {
 
@@ -12,7 +12,15 @@ struct EpilogueTraffic {
   double clocks_per_element = 0;  ///< of one multiprocessor
 };
 
+/// The work of a product in the orientation of a kernel's code.
+Work work_of(const operations::GemmProblem& problem, const EpilogueTraffic& traffic);
+
 /// The work of a GEMM; of its transpose where `transposed`.
-Work work_of(const GemmArguments& gemm, bool transposed, const EpilogueTraffic& traffic);
+inline Work work_of(const GemmArguments& gemm, bool transposed, const EpilogueTraffic& traffic) {
+  using operations::Orientation;
+  return work_of(
+      operations::lower(gemm, transposed ? Orientation::transposed : Orientation::as_given),
+      traffic);
+}
 
 }  // namespace estoc::cost

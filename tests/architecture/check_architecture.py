@@ -15,14 +15,15 @@ MAY_INCLUDE = {
     "core": [],
     "c_api": [],
     "model": ["core"],
+    "operations": ["model"],
     "io": ["model"],
     "check": ["model"],
     "epilogue": ["model"],
     "jit": ["core"],
     "discovery": ["model", "epilogue"],
     "tune": ["discovery", "check", "jit"],
-    "cost": ["model", "jit"],
-    "providers": ["model", "epilogue", "jit", "cost"],
+    "cost": ["jit", "operations"],
+    "providers": ["epilogue", "jit", "cost"],
 }
 
 # Single files that may include more: the list of providers tells discovery what is built in, the

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "operations/gemm/lowering.h"
 #include "providers/cpu/thread_pool.h"
 
 namespace estoc::cpu {
@@ -34,12 +35,6 @@ std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {
 
 std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
-}
-
-MatrixView transposed(MatrixView matrix) {
-  std::swap(matrix.rows, matrix.columns);
-  std::swap(matrix.row_stride, matrix.column_stride);
-  return matrix;
 }
 
 /// True when the columns of `out` are the mode to go along: the mode of stride 1, else the tighter.
@@ -102,35 +97,28 @@ void multiply(const ProductTable& products, const Product<double>& product) {
 
 BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
                          const ProductTable& products, int threads)
-    : products_(products),
-      a_(arguments.a_matrix()),
-      b_(arguments.b_matrix()),
-      c_(arguments.out_matrix()),
-      m_(arguments.extents().m),
-      n_(arguments.extents().n),
-      k_(arguments.extents().k),
-      l_(arguments.extents().l),
-      sum_(Sum::f32) {
+    : products_(products), sum_(Sum::f32) {
+  using operations::Orientation;
+  transposed_ = goes_along_columns(arguments.out_matrix());
+  const operations::GemmProblem problem =
+      operations::lower(arguments, transposed_ ? Orientation::transposed : Orientation::as_given);
+  a_ = problem.a.view;
+  b_ = problem.b.view;
+  c_ = problem.out.view;
+  m_ = problem.m;
+  n_ = problem.n;
+  k_ = problem.k;
+  l_ = problem.empty() ? 0 : problem.l;
   if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
-  if (arguments.accumulator_type() == Dtype::f64) sum_ = Sum::f64;
-  if (arguments.accumulator_type() == Dtype::i32) sum_ = Sum::i32;
+  if (problem.accumulator_type == Dtype::f64) sum_ = Sum::f64;
+  if (problem.accumulator_type == Dtype::i32) sum_ = Sum::i32;
   // Sums of whole numbers are exact in any order.
   in_order_ = arguments.controls().batch_invariant && sum_ != Sum::i32;
-  const bool fused = arguments.epilogue_binding() != nullptr;
-  const bool transposes = goes_along_columns(c_);
-  transposed_ = transposes;
-  if (transposes) {
-    const MatrixView a = a_;
-    a_ = transposed(b_);
-    b_ = transposed(a);
-    c_ = transposed(c_);
-    std::swap(m_, n_);
-  }
-  if (m_ == 0 || n_ == 0 || l_ == 0) l_ = 0;
+  const bool fused = problem.epilogue != nullptr;
   choose_blocks(fused);
   choose_tasks(threads);
   if (l_ > 0) allocate_scratch();
-  if (fused) prepare_epilogue(arguments, transposes);
+  if (fused) prepare_epilogue(arguments, transposed_);
 }
 
 bool BlockedGemm::move_to(const GemmArguments& arguments) {

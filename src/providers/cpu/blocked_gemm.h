@@ -111,7 +111,7 @@ class BlockedGemm {
   MatrixView a_;
   MatrixView b_;
   MatrixView c_;
-  std::int64_t m_, n_, k_, l_;
+  std::int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Sum sum_;
   bool in_order_ = false;    ///< products are added up one after the other
   bool transposed_ = false;  ///< a_ and b_ are the views of B and A
