@@ -44,6 +44,19 @@ struct SimtElementwiseConfig {
   /// A and B have any strides along the innermost mode, whatever `vector` is.
   bool strided = false;
 
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("op", op);
+    field("a", a);
+    field("b", b);
+    field("out", out);
+    field("compute", compute);
+    field("vector", vector);
+    field("flat", flat);
+    field("strided", strided);
+  }
+
   ESTOC_CONSTEXPR int threads() const { return 256; }
   /// Vectors that a thread has in flight.
   ESTOC_CONSTEXPR int unroll() const { return 4; }

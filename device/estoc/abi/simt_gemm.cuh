@@ -26,6 +26,23 @@ struct SimtGemmConfig {
   int thread_m;  ///< rows that one thread accumulates: 4 or 8
   int thread_n;
 
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("a", a);
+    field("b", b);
+    field("accumulator", accumulator);
+    field("out", out);
+    field("a_vectors", a_vectors);
+    field("b_vectors", b_vectors);
+    field("out_vectors", out_vectors);
+    field("tile_m", tile_m);
+    field("tile_n", tile_n);
+    field("tile_k", tile_k);
+    field("thread_m", thread_m);
+    field("thread_n", thread_n);
+  }
+
   ESTOC_CONSTEXPR int threads() const { return tile_m / thread_m * (tile_n / thread_n); }
   ESTOC_CONSTEXPR int warps() const { return threads() / 32; }
   /// Warps side by side, each four threads of columns wide.

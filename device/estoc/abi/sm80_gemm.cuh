@@ -27,6 +27,27 @@ struct Sm80GemmConfig {
   bool out_vectors;    ///< rows of out are aligned to 16 bytes
   bool fused = false;  ///< an epilogue reads the accumulators from shared memory
 
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("a", a);
+    field("b", b);
+    field("accumulator", accumulator);
+    field("out", out);
+    field("a_m_major", a_m_major);
+    field("b_n_major", b_n_major);
+    field("tile_m", tile_m);
+    field("tile_n", tile_n);
+    field("tile_k", tile_k);
+    field("warps_m", warps_m);
+    field("warps_n", warps_n);
+    field("stages", stages);
+    field("a_copy", a_copy);
+    field("b_copy", b_copy);
+    field("out_vectors", out_vectors);
+    if (fused) field("fused", fused);
+  }
+
   ESTOC_CONSTEXPR int threads() const { return 32 * warps_m * warps_n; }
   ESTOC_CONSTEXPR int warp_rows() const { return tile_m / warps_m; }
   ESTOC_CONSTEXPR int warp_columns() const { return tile_n / warps_n; }

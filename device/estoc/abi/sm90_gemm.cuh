@@ -25,6 +25,18 @@ struct Sm90EpilogueShape {
   int value_bytes;  ///< vectors and scalars of one tile
   bool rolled;      ///< a long epilogue stands once in the code, in a loop
 
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("columns", columns);
+    field("load_bytes", load_bytes);
+    field("load_depth", load_depth);
+    field("store_bytes", store_bytes);
+    field("store_depth", store_depth);
+    field("value_bytes", value_bytes);
+    field("rolled", rolled);
+  }
+
   /// A warp of the producer's brings inputs.
   ESTOC_CONSTEXPR bool loads() const { return load_bytes + value_bytes > 0; }
   ESTOC_CONSTEXPR int stores_offset() const { return load_bytes * load_depth; }
@@ -54,6 +66,26 @@ struct Sm90GemmConfig {
   bool promote;    ///< add what the tensor core accumulated to f32 registers after every tile_k
   bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
   Sm90EpilogueShape epilogue = {};
+
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("a", a);
+    field("b", b);
+    field("accumulator", accumulator);
+    field("out", out);
+    field("a_m_major", a_m_major);
+    field("b_n_major", b_n_major);
+    field("tile_m", tile_m);
+    field("tile_n", tile_n);
+    field("stages", stages);
+    field("cluster_m", cluster_m);
+    field("cluster_n", cluster_n);
+    field("schedule", schedule);
+    field("promote", promote);
+    field("tma_store", tma_store);
+    if (epilogue.columns > 0) field("epilogue", epilogue);
+  }
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
   ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }

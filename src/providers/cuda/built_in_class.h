@@ -23,6 +23,8 @@ class BuiltInClass : public CudaKernelClass {
   /// The device code is estoc/kernels/NAME.cuh, what it shares with the host estoc/abi/NAME.cuh.
   explicit BuiltInClass(std::string_view device_name) : device_name_(device_name) {}
 
+  const std::string& device_name() const { return device_name_; }
+
   /// The text of a unit, its entry being named "estoc_kernel"; without an epilogue where it is
   /// null. Entries of reductions are added to it.
   virtual std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const = 0;

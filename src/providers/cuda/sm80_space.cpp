@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/operand_plane.h"
 
 namespace estoc::cuda {
 namespace {
@@ -67,14 +68,13 @@ std::vector<Shape3> tile_shapes() {
 
 /// The menu's tile that the code computes; null when there is none for the dtype.
 const MenuTile* menu_tile(const DesignPoint& point) {
-  const Shape3 tile = point.shape(Role::tile);
-  const int m = sm80_transposed(point) ? tile.n : tile.m;
-  const int n = sm80_transposed(point) ? tile.m : tile.n;
+  const Shape3 tile = shape_in_code(point, Role::tile);
   const bool f64 = point.dtype(Role::a_dtype) == Dtype::f64;
   const std::span<const MenuTile> menu =
       f64 ? std::span<const MenuTile>(kF64Menu) : std::span<const MenuTile>(kMenu);
-  const auto found = std::find_if(menu.begin(), menu.end(),
-                                  [&](const MenuTile& each) { return each.m == m && each.n == n; });
+  const auto found = std::find_if(menu.begin(), menu.end(), [&](const MenuTile& each) {
+    return each.m == tile.m && each.n == tile.n;
+  });
   return found != menu.end() ? &*found : nullptr;
 }
 
@@ -92,9 +92,9 @@ bool tile_fits(const DesignPoint& point) {
 // put together one by one, converted, or fetched far ahead, and conversion of the results to fp8.
 bool registers_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
-  const std::string& layouts = point.value(Role::layouts).text;
+  const Majors majors = majors_of(point);
   const Dtype a = point.dtype(Role::a_dtype);
-  const bool gathered = layouts[0] == 'n' || layouts[1] == 't';
+  const bool gathered = majors.a_m_major || majors.b_n_major;
   const int area = tile.m * tile.n;
   if (a == Dtype::f64 && tile.k == 32 && point.dtype(Role::out_dtype) != a) return false;
   if (dtype_bits(a) == 8 && (gathered || tile.k == 128)) return area <= 64 * 128;
@@ -119,10 +119,6 @@ bool stages_fit(const DesignPoint& point) {
 
 }  // namespace
 
-bool sm80_transposed(const DesignPoint& point) {
-  return point.value(Role::layouts).text[2] == 'n';
-}
-
 int shared_bytes_of(Target target) {
   switch (target.cc()) {
     case 80:
@@ -140,15 +136,14 @@ int shared_bytes_of(Target target) {
 }
 
 Sm80GemmConfig sm80_config(const DesignPoint& point) {
-  const bool transposed = sm80_transposed(point);
-  const std::string& layouts = point.value(Role::layouts).text;
+  const Majors majors = majors_of(point);
   const MenuTile& tile = *menu_tile(point);
   Sm80GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
                         .b = abi_type(point.dtype(Role::b_dtype)),
                         .accumulator = abi_type(point.dtype(Role::accumulator_type)),
                         .out = abi_type(point.dtype(Role::out_dtype)),
-                        .a_m_major = transposed ? layouts[1] == 't' : layouts[0] == 'n',
-                        .b_n_major = transposed ? layouts[0] == 'n' : layouts[1] == 't',
+                        .a_m_major = majors.a_m_major,
+                        .b_n_major = majors.b_n_major,
                         .tile_m = tile.m,
                         .tile_n = tile.n,
                         .tile_k = point.shape(Role::tile).k,
@@ -158,7 +153,7 @@ Sm80GemmConfig sm80_config(const DesignPoint& point) {
                         .a_copy = point.integer(Role::a_alignment),
                         .b_copy = point.integer(Role::b_alignment),
                         .out_vectors = point.integer(Role::out_alignment) == 16};
-  if (transposed) {
+  if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.a_copy, config.b_copy);
   }
