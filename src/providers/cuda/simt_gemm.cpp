@@ -9,38 +9,10 @@
 #include "estoc/abi/simt_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/product_types.h"
 
 namespace estoc::cuda {
 namespace {
-
-bool is_narrow_float(Dtype dtype) {
-  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::e4m3 ||
-         dtype == Dtype::e5m2;
-}
-
-bool is_byte(Dtype dtype) {
-  return dtype == Dtype::i8 || dtype == Dtype::u8;
-}
-
-// The accumulator of a pair of operand types; boolean stands for "no such product".
-Dtype accumulator_of(Dtype a, Dtype b) {
-  if (is_narrow_float(a) && is_narrow_float(b)) return Dtype::f32;
-  if (is_byte(a) && is_byte(b)) return Dtype::i32;
-  if (a != b) return Dtype::boolean;
-  if (a == Dtype::f32 || a == Dtype::tf32) return Dtype::f32;
-  return a == Dtype::f64 ? Dtype::f64 : Dtype::boolean;
-}
-
-bool stores(Dtype accumulator, Dtype out) {
-  switch (accumulator) {
-    case Dtype::f64:
-      return out == Dtype::f64 || out == Dtype::f32;
-    case Dtype::i32:
-      return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
-    default:
-      return out == Dtype::f64 || out == Dtype::f32 || is_narrow_float(out);
-  }
-}
 
 int alignment_for(char layout) {
   return layout == 'x' ? 1 : 16;
@@ -67,15 +39,8 @@ std::shared_ptr<const DesignSpace> make_space() {
       .alignments(Role::b_alignment, {16, 1})
       .alignments(Role::out_alignment, {16, 1})
       .shapes(Role::tile, {{128, 128, 16}, {64, 64, 16}, {32, 32, 16}})
-      .require({"a", "b", "acc"},
-               [](const DesignPoint& p) {
-                 return accumulator_of(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) ==
-                        p.dtype(Role::accumulator_type);
-               })
-      .require({"acc", "out"},
-               [](const DesignPoint& p) {
-                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
-               })
+      .require({"a", "b", "acc"}, accumulates)
+      .require({"acc", "out"}, stores_accumulator)
       .require({"layouts", "align_a", "align_b", "align_out"}, alignments_follow_layouts)
       // A thread holds 4 x 4 sums in f64, so the largest tile would need too many threads.
       .require({"acc", "tile"},

@@ -6,6 +6,7 @@
 
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
+#include "providers/cuda/product_types.h"
 
 namespace estoc::cuda {
 namespace {
@@ -31,30 +32,9 @@ constexpr MenuTile kF64Menu[] = {
     {128, 128, 2, 4},
 };
 
-bool is_fp8(Dtype dtype) {
-  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
-}
-bool is_byte(Dtype dtype) {
-  return dtype == Dtype::i8 || dtype == Dtype::u8;
-}
-
-bool pairs(Dtype a, Dtype b) {
-  return a == b || (is_fp8(a) && is_fp8(b)) || (is_byte(a) && is_byte(b));
-}
-
-Dtype accumulator_of(Dtype a) {
-  return a == Dtype::f64 ? Dtype::f64 : is_byte(a) ? Dtype::i32 : Dtype::f32;
-}
-
-bool stores(Dtype accumulator, Dtype out) {
-  switch (accumulator) {
-    case Dtype::f64:
-      return out == Dtype::f64 || out == Dtype::f32;
-    case Dtype::i32:
-      return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
-    default:
-      return out == Dtype::f32 || out == Dtype::f16 || out == Dtype::bf16 || is_fp8(out);
-  }
+bool stores_tile(const DesignPoint& point) {
+  return stores_accumulator(point) && (point.dtype(Role::out_dtype) != Dtype::f64 ||
+                                       point.dtype(Role::accumulator_type) == Dtype::f64);
 }
 
 std::vector<Shape3> tile_shapes() {
@@ -175,15 +155,8 @@ std::shared_ptr<const DesignSpace> make_sm80_space() {
       .alignments(Role::out_alignment, {16, 1})
       .shapes(Role::tile, tile_shapes())
       .integers(Role::stages, {3, 4, 5})
-      .require({"a", "b", "acc"},
-               [](const DesignPoint& p) {
-                 return pairs(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) &&
-                        accumulator_of(p.dtype(Role::a_dtype)) == p.dtype(Role::accumulator_type);
-               })
-      .require({"acc", "out"},
-               [](const DesignPoint& p) {
-                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
-               })
+      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"acc", "out"}, stores_tile)
       .require({"a", "align_a", "align_b"},
                [](const DesignPoint& p) {
                  const int least = std::max(4, dtype_bits(p.dtype(Role::a_dtype)) / 8);

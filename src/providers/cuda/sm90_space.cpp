@@ -9,6 +9,7 @@
 
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
+#include "providers/cuda/product_types.h"
 
 namespace estoc::cuda {
 namespace {
@@ -36,13 +37,6 @@ int tile_k_of(Dtype dtype) {
   return 128 * 8 / dtype_bits(dtype);
 }
 
-bool is_fp8(Dtype dtype) {
-  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
-}
-bool is_byte(Dtype dtype) {
-  return dtype == Dtype::i8 || dtype == Dtype::u8;
-}
-
 std::vector<Shape3> tile_shapes() {
   std::vector<Shape3> shapes;
   for (const int k : {64, 128, 32}) {
@@ -53,17 +47,6 @@ std::vector<Shape3> tile_shapes() {
     }
   }
   return shapes;
-}
-
-bool pairs(Dtype a, Dtype b) {
-  return a == b || (is_fp8(a) && is_fp8(b)) || (is_byte(a) && is_byte(b));
-}
-
-bool stores(Dtype accumulator, Dtype out) {
-  if (accumulator == Dtype::i32) {
-    return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
-  }
-  return out == Dtype::f32 || out == Dtype::f16 || out == Dtype::bf16 || is_fp8(out);
 }
 
 /// Sums are added to f32 registers after each stage: what tensor cores add up of 8-bit floats has
@@ -189,16 +172,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(bool fast) {
       .shapes(Role::tile, tiles)
       .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}})
       .integers(Role::stages, {3, 4, 5, 6, 7, 8})
-      .require({"a", "b", "acc"},
-               [](const DesignPoint& p) {
-                 const bool integers = is_byte(p.dtype(Role::a_dtype));
-                 return pairs(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) &&
-                        integers == (p.dtype(Role::accumulator_type) == Dtype::i32);
-               })
-      .require({"acc", "out"},
-               [](const DesignPoint& p) {
-                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
-               })
+      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
       .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
