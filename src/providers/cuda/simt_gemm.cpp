@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/architectures.h"
 #include "estoc/abi/simt_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
@@ -107,7 +108,6 @@ cost::Design design_of(const abi::SimtGemmConfig& config, const cost::Work& work
 
 // What the loop over a tile's rows takes beside sums, inputs and outputs.
 constexpr int kCodeRegisters = 64;
-constexpr int kMostRegisters = 255;
 
 class SimtGemm final : public ConfiguredGemm<abi::SimtGemmConfig, abi::SimtGemmParameters> {
  public:
@@ -127,13 +127,14 @@ class SimtGemm final : public ConfiguredGemm<abi::SimtGemmConfig, abi::SimtGemmP
     return Status::success();
   }
 
-  Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
+  Status check_epilogue(const Decoded& kernel, Target target) const override {
     const abi::SimtGemmConfig& c = kernel.config;
     // The smallest tile takes every epilogue, if need be through local memory.
     if (c.tile_m == 32) return Status::success();
     const int sums = c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(*kernel.epilogue, epilogue_registers(*kernel.epilogue, false),
-                                    kMostRegisters - kCodeRegisters - sums);
+    return check_epilogue_registers(
+        *kernel.epilogue, epilogue_registers(*kernel.epilogue, false),
+        core::architecture(target.cc()).registers_per_thread - kCodeRegisters - sums);
   }
 
   void add_cost(const abi::SimtGemmConfig& config, const GemmProblem& /*problem*/,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/architectures.h"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/sm80_space.h"
@@ -59,12 +60,12 @@ bool has_wgmma_kernel(const Sm80GemmConfig& config, Target target) {
 
 /// CTAs that a multiprocessor holds: by shared memory, and by registers as the compiler gives them.
 int ctas_of(const Sm80GemmConfig& config, const cost::DeviceModel& device) {
-  constexpr int kRegisters = 65536;
+  const core::Architecture& architecture = core::architecture(device.target.cc());
   const int sums =
       config.warp_rows() * config.warp_columns() / 32 * (abi::type_bytes(config.accumulator) / 4);
-  const int registers = std::min(sums + 80, 255) * config.threads();
-  const int shared = shared_bytes_of(device.target) / config.shared_bytes();
-  return std::max(std::min(shared, kRegisters / registers), 1);
+  const int registers = std::min(sums + 80, architecture.registers_per_thread) * config.threads();
+  const int shared = architecture.shared_bytes / config.shared_bytes();
+  return std::max(std::min(shared, architecture.registers / registers), 1);
 }
 
 cost::Design design_of(const Sm80GemmConfig& config, const cost::Work& work,
@@ -89,14 +90,14 @@ cost::Design design_of(const Sm80GemmConfig& config, const cost::Work& work,
 
 // What the loop over a tile's rows takes beside sums, inputs and outputs.
 constexpr int kCodeRegisters = 56;
-constexpr int kMostRegisters = 255;
 
 Status check_shared(const Sm80GemmConfig& config, Target target) {
   const int needed = config.shared_bytes();
-  if (needed <= shared_bytes_of(target)) return Status::success();
+  const int available = core::architecture(target.cc()).shared_bytes;
+  if (needed <= available) return Status::success();
   return Status::fail(Reason::resource,
                       fmt::format("shared memory: expected at most {} bytes on {}, got {}",
-                                  shared_bytes_of(target), target.name(), needed));
+                                  available, target.name(), needed));
 }
 
 class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters> {
@@ -126,7 +127,8 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
     if (status.ok()) status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
     if (status.ok()) status = check_row_alignment(planes.out, point.integer(Role::out_alignment));
     // The design space ends with the shared memory of an H100.
-    const bool holds_all = shared_bytes_of(target) >= shared_bytes_of(Target::sm(90, true));
+    const bool holds_all =
+        core::architecture(target.cc()).shared_bytes >= core::architecture(90).shared_bytes;
     if (!status.ok() || holds_all) return status;
     return check_shared(kernel_of(point, graph_of(gemm)).config, target);
   }
@@ -135,9 +137,9 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
     const Sm80GemmConfig& c = kernel.config;
     if (Status status = check_shared(c, target); !status.ok()) return status;
     const int sums = c.warp_rows() * c.warp_columns() / 32 * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(*kernel.epilogue,
-                                    epilogue_registers(*kernel.epilogue, kernel.transposed),
-                                    kMostRegisters - kCodeRegisters - sums);
+    return check_epilogue_registers(
+        *kernel.epilogue, epilogue_registers(*kernel.epilogue, kernel.transposed),
+        core::architecture(target.cc()).registers_per_thread - kCodeRegisters - sums);
   }
 
   void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/architectures.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/product_types.h"
@@ -94,26 +95,10 @@ bool stages_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
   const int row_bytes = tile.k * dtype_bits(point.dtype(Role::a_dtype)) / 8;
   const int bytes = point.integer(Role::stages) * (tile.m + tile.n) * row_bytes;
-  return bytes <= shared_bytes_of(Target::sm(90, true));
+  return bytes <= core::architecture(90).shared_bytes;
 }
 
 }  // namespace
-
-int shared_bytes_of(Target target) {
-  switch (target.cc()) {
-    case 80:
-    case 87:
-      return 163 * 1024;
-    case 86:
-    case 88:
-    case 89:
-    case 120:
-    case 121:
-      return 99 * 1024;
-    default:
-      return 227 * 1024;
-  }
-}
 
 Sm80GemmConfig sm80_config(const DesignPoint& point) {
   const Majors majors = majors_of(point);

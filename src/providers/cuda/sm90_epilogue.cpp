@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "core/architectures.h"
 #include "epilogue/emit.h"
 #include "epilogue/node_text.h"
 #include "providers/cuda/config_text.h"
@@ -20,7 +21,7 @@ using abi::Schedule;
 using abi::Sm90EpilogueShape;
 using abi::Sm90GemmConfig;
 
-constexpr int kSharedBytes = 227 * 1024;
+constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kLeastStages = 3;
 constexpr int kMostDepth = 4;
 constexpr int kBoxRows = 64;
@@ -242,7 +243,8 @@ Status sm90_check_epilogue(const abi::Sm90GemmConfig& config, const EpilogueGrap
                     kLeastStages, config.stage_bytes(),
                     element_bytes(graph).loads + element_bytes(graph).stores, widest_text(graph)));
   }
-  int available = config.consumers() == 1 ? 255 : config.consumer_registers();
+  int available = config.consumers() == 1 ? core::architecture(90).registers_per_thread
+                                          : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
   if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
   return check_epilogue_registers(graph, registers_of(graph, transposed),

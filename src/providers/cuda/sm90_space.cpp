@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/architectures.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/product_types.h"
@@ -17,8 +18,7 @@ namespace {
 using abi::Schedule;
 using abi::Sm90GemmConfig;
 
-// Dynamic shared memory of a CTA on sm_90 (CUDA C++ Programming Guide, compute capabilities).
-constexpr int kSharedBytes = 227 * 1024;
+constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kMostStages = 8;
 constexpr int kLeastStages = 3;
 
