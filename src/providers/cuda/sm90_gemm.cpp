@@ -16,7 +16,6 @@
 namespace estoc::cuda {
 namespace {
 
-using abi::Schedule;
 using abi::Sm90GemmConfig;
 using abi::Sm90GemmParameters;
 
