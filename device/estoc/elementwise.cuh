@@ -2,6 +2,7 @@
 // include/estoc/arguments.hpp (ElementwiseOp).
 #pragma once
 
+#include <estoc/abi/simt_elementwise.cuh>
 #include <estoc/numeric.cuh>
 #include <estoc/ptx/math.cuh>
 

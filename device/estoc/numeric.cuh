@@ -2,7 +2,7 @@
 // Semantics are those of include/estoc/numeric.hpp.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/types.cuh>
 #include <estoc/ptx/cvt.cuh>
 #include <estoc/vector_io.cuh>
 

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -36,7 +37,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Raised when what a unit looks like changes.
-constexpr std::string_view kKeySchema = "estoc emulator unit 1";
+constexpr std::string_view kKeySchema = "estoc emulator unit 2";
 // As in the repository, so that reports name its paths.
 constexpr const char* kTwins = "emulator/include";
 constexpr const char* kDevice = "device";
@@ -150,10 +151,12 @@ std::vector<std::string> compiler_options(const BuildJob& job) {
 
 core::Hash128 content_key(const BuildJob& job) {
   core::Hasher hasher;
-  hasher.field(kKeySchema).field(unit_text(job)).field(job.source);
-  hasher.field(jit::device_sources().hash.hex());
-  for (const jit::HeaderText& header : embedded_headers())
-    hasher.field(header.name).field(header.text);
+  const std::string unit = unit_text(job);
+  hasher.field(kKeySchema).field(unit).field(job.source);
+  // In the compiler's order: the emulator's headers take the place of those of device/.
+  static const auto& includes =
+      *new const jit::IncludeGraph(std::array{embedded_headers(), jit::device_sources().headers});
+  hasher.field(includes.hash(unit).hex()).field(includes.hash(job.source).hex());
   for (const std::string& option : compiler_options(job))
     hasher.field(option);
   return hasher.digest();

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/types.cuh>
 #include <estoc/ptx/types.cuh>
 
 #include "emulator/conversions.h"

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "estoc/metadata.hpp"
@@ -80,6 +81,10 @@ class DesignPoint {
   int integer(Role role) const;
   Shape3 shape(Role role) const;
 
+  /// What KernelClass::decode made of the kernel; null as long as nothing did.
+  const void* decoded() const { return decoded_.get(); }
+  void set_decoded(std::shared_ptr<const void> decoded) { decoded_ = std::move(decoded); }
+
   /// The index of a dimension that has no value yet.
   static constexpr int kNoValue = kMaxValues;
 
@@ -93,6 +98,7 @@ class DesignPoint {
 
   const DesignSpace* space_ = nullptr;
   std::array<std::uint8_t, kMaxDimensions> indices_{};
+  std::shared_ptr<const void> decoded_;
 };
 
 /// For each dimension, which of its values are wanted.

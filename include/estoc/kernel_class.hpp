@@ -159,6 +159,12 @@ class KernelClass {
   /// promised. `epilogue` is null where out is the accumulator. Must not throw.
   virtual std::string summation(const DesignPoint& point, const EpilogueGraph* epilogue) const;
 
+  /// Works out of a kernel, once, what the functions below need at each launch: from its first
+  /// compilation on they find it as point.decoded(). `epilogue` is the kernel's, null where out is
+  /// the accumulator. Depends on nothing else. By default null. Must not throw.
+  virtual std::shared_ptr<const void> decode(
+      const DesignPoint& point, const std::shared_ptr<const EpilogueGraph>& epilogue) const;
+
   /// Conditions beyond the design space: sizes, strides, resources. Must not throw; on failure the
   /// message names operand, expected and got.
   virtual Status supports(const DesignPoint& point, const RuntimeArguments& arguments,

@@ -2,23 +2,27 @@
 #include "estoc/target.hpp"
 
 #include <algorithm>
-#include <array>
+#include <vector>
+
+#include "core/architectures.h"
 
 namespace estoc {
 namespace {
 
-constexpr std::array kTargets{
-    Target::cpu(),         Target::sm(80),        Target::sm(86),        Target::sm(87),
-    Target::sm(88),        Target::sm(89),        Target::sm(90),        Target::sm(90, true),
-    Target::sm(100),       Target::sm(100, true), Target::sm(103),       Target::sm(103, true),
-    Target::sm(110, true), Target::sm(120),       Target::sm(120, true), Target::sm(121),
-    Target::sm(121, true),
-};
+std::vector<Target> all_targets() {
+  using core::Variants;
+  std::vector<Target> targets{Target::cpu()};
+  for (const core::Architecture& each : core::kArchitectures) {
+    if (each.variants != Variants::specific) targets.push_back(Target::sm(each.cc));
+    if (each.variants != Variants::plain) targets.push_back(Target::sm(each.cc, true));
+  }
+  return targets;
+}
 
 }  // namespace
 
 std::optional<Target> Target::parse(std::string_view name) {
-  for (const Target& target : kTargets) {
+  for (const Target& target : known_targets()) {
     if (target.name() == name) return target;
     const bool virtual_too = target.is_cuda() && !target.arch_specific();
     if (virtual_too && ptx(target.cc()).name() == name) return ptx(target.cc());
@@ -33,7 +37,9 @@ std::string Target::name() const {
 }
 
 std::span<const Target> known_targets() {
-  return kTargets;
+  // Never destroyed: threads may still ask while the process ends.
+  static const auto& targets = *new const std::vector<Target>(all_targets());
+  return targets;
 }
 
 std::span<const Target> cuda_targets() {

@@ -167,11 +167,12 @@ Status check_beyond_space(const KernelAccess::State& state, const RuntimeArgumen
                           Target target) {
   Status status = check_target(state.info(), target);
   if (status.ok() && state.epilogue() != nullptr) {
-    status = state.info().kernel_class->supports_epilogue(state.point, *state.epilogue(), target);
+    status =
+        state.info().kernel_class->supports_epilogue(state.decoded(), *state.epilogue(), target);
   }
   if (status.ok() && needs_summation(arguments)) status = check_promise(state.summation());
   if (!status.ok()) return status;
-  return state.info().kernel_class->supports(state.point, arguments, target);
+  return state.info().kernel_class->supports(state.decoded(), arguments, target);
 }
 
 Status check_workspace(const KernelAccess::State& state, const Knobs& knobs,
@@ -213,7 +214,7 @@ const KernelClass& Kernel::kernel_class() const {
 }
 
 const DesignPoint& Kernel::point() const {
-  return state_->point;
+  return state_->decoded();
 }
 
 Kernel Kernel::with_knobs(const Knobs& knobs) const {

@@ -26,6 +26,11 @@ std::string KernelClass::summation(const DesignPoint& /*point*/,
   return {};
 }
 
+std::shared_ptr<const void> KernelClass::decode(
+    const DesignPoint& /*point*/, const std::shared_ptr<const EpilogueGraph>& /*epilogue*/) const {
+  return nullptr;
+}
+
 Status KernelClass::supports(const DesignPoint& /*point*/, const RuntimeArguments& /*arguments*/,
                              Target /*target*/) const {
   return Status::success();

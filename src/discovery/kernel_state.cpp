@@ -17,6 +17,8 @@ Kernel::State::AskedFor& Kernel::State::asked_for() const {
   made->metadata = discovery::metadata_of(info(), point);
   if (epilogue() != nullptr) made->metadata.epilogue = epilogue()->canonical;
   made->summation = info().kernel_class->summation(point, epilogue().get());
+  made->point = point;
+  made->point.set_decoded(info().kernel_class->decode(point, epilogue()));
   const bool first = asked_for_.compare_exchange_strong(
       known, made.get(), std::memory_order_acq_rel, std::memory_order_acquire);
   return first ? *made.release() : *known;

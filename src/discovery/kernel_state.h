@@ -36,6 +36,11 @@ struct Kernel::State {
   discovery::CompileCache& compiled() const { return asked_for().compiled; }
   /// As KernelClass::summation.
   const std::string& summation() const { return asked_for().summation; }
+  /// The point, with what the class decoded of it once the kernel has been asked for.
+  const DesignPoint& decoded() const {
+    const AskedFor* const known = asked_for_.load(std::memory_order_acquire);
+    return known != nullptr ? known->point : point;
+  }
 
   const discovery::KernelGroup* const group;
   const DesignPoint point;
@@ -47,6 +52,7 @@ struct Kernel::State {
     KernelMetadata metadata;
     discovery::CompileCache compiled;
     std::string summation;
+    DesignPoint point;
   };
   AskedFor& asked_for() const;
 

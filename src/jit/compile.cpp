@@ -16,7 +16,7 @@ namespace estoc::jit {
 namespace {
 
 // Raised when the meaning of a key or an entry changes.
-constexpr std::string_view kKeySchema = "estoc unit 1";
+constexpr std::string_view kKeySchema = "estoc unit 2";
 
 std::vector<std::string> options_for(const UnitRequest& request) {
   std::vector<std::string> options{
@@ -127,7 +127,8 @@ void for_each_line(std::string_view text, const Visit& visit) {
 
 core::Hash128 content_key(const UnitRequest& request) {
   core::Hasher hasher;
-  hasher.field(kKeySchema).field(request.source).field(device_sources().hash.hex());
+  hasher.field(kKeySchema).field(request.source);
+  hasher.field(device_sources().includes.hash(request.source).hex());
   for (const std::string& option : options_for(request))
     hasher.field(option);
   return hasher.digest();

@@ -19,13 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-core::Hash128 hash_of(std::span<const HeaderText> headers) {
-  core::Hasher hasher;
-  for (const HeaderText& header : headers)
-    hasher.field(header.name).field(header.text);
-  return hasher.digest();
-}
-
 struct Folder {
   std::deque<std::string> storage;
   std::vector<HeaderText> headers;
@@ -55,18 +48,19 @@ Folder read_folder(const fs::path& root) {
 }
 
 DeviceSources load() {
+  std::span<const HeaderText> headers = embedded_device_sources();
   if (auto root = core::env("ESTOC_DEVICE_DIR")) {
     static const auto* folder = new Folder(read_folder(*root));
-    return {folder->headers, hash_of(folder->headers)};
+    headers = folder->headers;
   }
-  const auto headers = embedded_device_sources();
-  return {headers, hash_of(headers)};
+  return {headers, IncludeGraph(std::span(&headers, 1))};
 }
 
 }  // namespace
 
 const DeviceSources& device_sources() {
-  static const DeviceSources sources = load();
+  // Never destroyed: threads may still ask while the process ends.
+  static const auto& sources = *new const DeviceSources(load());
   return sources;
 }
 

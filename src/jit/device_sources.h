@@ -4,16 +4,16 @@
 #include <span>
 #include <string_view>
 
-#include "core/hash.h"
+#include "jit/include_graph.h"
 #include "jit/nvrtc.h"
 
 namespace estoc::jit {
 
-/// The headers as a generated unit includes them ("estoc/kernels/simt_gemm.cuh"), and a hash over
-/// all of them, names included.
+/// The headers as a generated unit includes them ("estoc/kernels/simt_gemm.cuh"), and which of them
+/// include which.
 struct DeviceSources {
   std::span<const HeaderText> headers;
-  core::Hash128 hash;
+  IncludeGraph includes;
 };
 
 /// The sources of the library, or of the folder ESTOC_DEVICE_DIR (read once) where that is set.

@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/check.cuh"
 #include "estoc/cuda_kernel_class.hpp"
 #include "estoc/device.hpp"
 #include "jit/compile.h"

@@ -17,10 +17,10 @@ CLEAN = {
     "src/providers/providers.cpp":
         "// The list.\n#include \"discovery/builtin.h\"\n#include \"providers/cpu/gemm.h\"\n",
     "src/providers/cpu/a.cpp": "// A.\n#include <Eigen/Core>\n#include \"providers/cpu/b.h\"\n",
-    "src/providers/cuda/a.cpp": "// A.\n#include <estoc/abi.cuh>\n#include \"jit/compile.h\"\n",
+    "src/providers/cuda/a.cpp": "// A.\n#include <estoc/abi/types.cuh>\n#include \"jit/compile.h\"\n",
     "src/model/text.cpp":
         "// Speaks of getenv and printf(\"x\").\nauto s = \"abort()\"; int n = snprintf(b, 1, f);\n",
-    "device/estoc/ptx/mma.cuh": "// Mma.\n#include <estoc/abi.cuh>\ninline void f() { asm volatile(\"\"); }\n",
+    "device/estoc/ptx/mma.cuh": "// Mma.\n#include <estoc/abi/types.cuh>\ninline void f() { asm volatile(\"\"); }\n",
     "emulator/include/estoc/ptx/mma.cuh": "// Mma.\n#include <emulator/runtime.h>\n",
     "emulator/src/fiber.cpp": "// Fiber.\n#include <fmt/core.h>\nasm(\"nop\");\n",
     "emulator/host/a.cpp": "// A.\n#include \"emulator/run.h\"\n#include \"jit/compile.h\"\n",
@@ -70,11 +70,11 @@ PLANTED = {
     "a tile knows no kernel":
         ("device/estoc/tile/x.cuh", "#include <estoc/kernels/a.cuh>", "a later layer"),
     "an unknown folder of device code":
-        ("device/estoc/helpers/x.cuh", "#include <estoc/abi.cuh>", "no place"),
-    "the host includes abi.cuh alone":
+        ("device/estoc/helpers/x.cuh", "#include <estoc/abi/types.cuh>", "no place"),
+    "the host includes abi/ alone":
         ("src/providers/cuda/x.cpp", "#include <estoc/numeric.cuh>", "device code"),
     "only providers know of kernels":
-        ("src/jit/x.cpp", "#include <estoc/abi.cuh>", "device code"),
+        ("src/jit/x.cpp", "#include <estoc/abi/types.cuh>", "device code"),
     "nanobind is python's":
         ("src/model/x.cpp", "#include <nanobind/nanobind.h>", "may not include"),
     "Eigen is the cpu provider's":

@@ -1,9 +1,10 @@
 """The commands compile, cache and check, and run --artifact."""
 
 import os
+import shutil
 import unittest
 
-from harness import FILE, NOT_FOUND, USAGE, CliTest
+from harness import FILE, NOT_FOUND, ROOT, USAGE, CliTest
 from tensor_files import matmul, read_npy, small_integers, write_npy
 
 CPU = "cpu_gemm-f32-f32-f32-f32"
@@ -105,6 +106,21 @@ class Cuda(Compile):
         self.assertEqual(self.bytes_of("cold.estoc"), self.bytes_of("cached.estoc"))
         self.assertEqual(self.bytes_of("cold.estoc"), self.bytes_of("again.estoc"))
         self.assertLess(len(self.bytes_of("cold.estoc")), 120 * 1024)
+
+    def test_headers_that_a_kernel_includes_are_in_the_key__needs_nvrtc(self):
+        self.needs_nvrtc()
+        device = self.folder / "device"
+        shutil.copytree(ROOT / "device", device)
+        name = self.json("find", CUDA, "--target", "sm_80", "--filter", "class=simt_gemm")[0]["name"]
+        entries = []
+        for header in (None, "kernels/sm80_gemm.cuh", "ptx/mma.cuh", "numeric.cuh"):
+            if header:
+                with open(device / "estoc" / header, "a", encoding="utf-8") as text:
+                    text.write("// Changed.\n")
+            self.ok("compile", name, "--target", "sm_80", "--no-file",
+                    env={**os.environ, "ESTOC_DEVICE_DIR": str(device)})
+            entries.append(len(self.json("cache", "list")))
+        self.assertEqual(entries, [1, 1, 1, 2])
 
     def test_texts_lie_beside_the_file__needs_nvrtc(self):
         self.needs_nvrtc()

@@ -299,14 +299,15 @@ class Cache(Emulator):
         self.assertEqual(listed[0]["kernel"], "own_copy-identity-f32-fault.none")
         self.assertEqual(self.entry().stat().st_mode & 0o777, 0o600)
 
-    def test_other_headers_are_another_key(self):
+    def test_headers_that_the_kernel_includes_are_in_the_key(self):
         self.assertFalse(self.from_cache())
         device = self.folder / "device"
         shutil.copytree(ROOT / "device", device)
-        self.assertTrue(self.from_cache(ESTOC_DEVICE_DIR=str(device)), "the same text")
-        with open(device / "estoc/ptx/fence.cuh", "a", encoding="utf-8") as header:
-            header.write("// Changed.\n")
-        self.assertFalse(self.from_cache(ESTOC_DEVICE_DIR=str(device)))
+        others = ("numeric.cuh", "ptx/barrier.cuh", "abi/sm90_gemm.cuh")
+        for header in (*others, "abi/types.cuh"):
+            with open(device / "estoc" / header, "a", encoding="utf-8") as text:
+                text.write("// Changed.\n")
+            self.assertEqual(self.from_cache(ESTOC_DEVICE_DIR=str(device)), header in others, header)
         self.assertTrue(self.from_cache())
 
     def test_damage_heals(self):
@@ -475,7 +476,7 @@ class Debugger(Emulator):
         commands = ["set breakpoint pending on", "set debuginfod enabled off",
                     "break estoc_kernel", "run", "condition 1 estoc::ptx::tid() == 128", "continue",
                     "print estoc::ptx::tid()", "delete", "tbreak estoc::sm90::produce",
-                    "continue", f"tbreak sm90_gemm.cuh:{line}",
+                    "continue", f"tbreak kernels/sm90_gemm.cuh:{line}",
                     "continue", "info source", "print kBoxes", "next", "info line", "kill"]  # fmt: skip
         words = [word for command in commands for word in ("-ex", command)]
         result = subprocess.run(

@@ -2,9 +2,10 @@
 
 import os
 import pathlib
+import shutil
 import tempfile
 
-from harness import EXECUTION, NOT_FOUND, CliTest
+from harness import EXECUTION, FILE, NOT_FOUND, ROOT, CliTest
 
 PRODUCT = "gemm m=70 n=72 k=64 a=bf16 b=bf16:n out=bf16"
 SM90 = "class=sm90_gemm"
@@ -74,6 +75,21 @@ class VirtualGpu(CliTest):
         elsewhere = self.estoc("run", PRODUCT, "--artifact", file, devices="sm_80")
         self.assertEqual(elsewhere.returncode, NOT_FOUND, elsewhere.stderr)
         self.assertIn("sm_80", elsewhere.stderr)
+
+    def test_a_changed_header_makes_files_of_its_class_alone_invalid(self):
+        device = self.folder / "device"
+        shutil.copytree(ROOT / "device", device)
+        changed = {**self.environment("sm_90a"), "ESTOC_DEVICE_DIR": str(device)}
+        for name in ("simt_gemm", "sm80_gemm"):
+            self.ok("compile", PRODUCT, "--filter", "class=" + name, "-o", name)
+        for header, part in (("abi/sm80_gemm.cuh", "ABI"), ("kernels/sm80_gemm.cuh", "code")):
+            original = (device / "estoc" / header).read_text()
+            (device / "estoc" / header).write_text(original + "// Changed.\n")
+            self.ok("run", PRODUCT, "--artifact", "simt_gemm", env=changed)
+            refused = self.estoc("run", PRODUCT, "--artifact", "sm80_gemm", env=changed)
+            self.assertEqual(refused.returncode, FILE, refused.stderr)
+            self.assertRegex(refused.stderr, f"expected {part} '.*compile it again")
+            (device / "estoc" / header).write_text(original)
 
     def test_kernels_are_timed(self):
         (record,) = self.json("bench", PRODUCT, "--top", "2", "--rounds", "2")

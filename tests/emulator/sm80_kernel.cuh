@@ -2,7 +2,7 @@
 // emulator is to find.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/types.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/cp_async.cuh>
 #include <estoc/ptx/cvt.cuh>

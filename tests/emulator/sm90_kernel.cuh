@@ -2,7 +2,7 @@
 // mistake, which the emulator is to find.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/types.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/cvt.cuh>

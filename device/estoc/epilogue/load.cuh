@@ -5,6 +5,7 @@
 // else by the warp's own loads; vectors and scalars come once a tile.
 #pragma once
 
+#include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/epilogue/reduce.cuh>
 #include <estoc/ptx/tma.cuh>
 #include <estoc/tile/pipeline.cuh>

@@ -2,6 +2,7 @@
 // for a graph; docs/kernels.md says what it has.
 #pragma once
 
+#include <estoc/abi/epilogue.cuh>
 #include <estoc/epilogue/ops.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>

@@ -4,7 +4,7 @@
 // compile time, so that one unit serves all types, layouts and sizes.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/check.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/memory.cuh>
 #include <estoc/ptx/special.cuh>

@@ -1,6 +1,7 @@
 // out = op(A, B) element by element: any dtypes, broadcasting strides, vectors where they fit.
 #pragma once
 
+#include <estoc/abi/simt_elementwise.cuh>
 #include <estoc/elementwise.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/special.cuh>

@@ -5,6 +5,7 @@
 // shared memory, while the threads multiply what the other stage holds.
 #pragma once
 
+#include <estoc/abi/simt_gemm.cuh>
 #include <estoc/epilogue/direct.cuh>
 #include <estoc/numeric.cuh>
 #include <estoc/ptx/barrier.cuh>

@@ -5,6 +5,7 @@
 // and in the end stores it through shared memory, sixteen rows at a time.
 #pragma once
 
+#include <estoc/abi/sm80_gemm.cuh>
 #include <estoc/epilogue/direct.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>

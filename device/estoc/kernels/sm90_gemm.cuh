@@ -4,6 +4,7 @@
 // others.
 #pragma once
 
+#include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/sm90/load.cuh>
 #include <estoc/sm90/skeleton.cuh>
 #include <estoc/sm90/store.cuh>

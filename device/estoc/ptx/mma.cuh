@@ -5,7 +5,7 @@
 // + 4 * h); b[h] at K element p * (q + 4 * h) of column g.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/types.cuh>
 #include <estoc/ptx/types.cuh>
 
 namespace estoc::ptx {

@@ -6,7 +6,7 @@
 // stops with an illegal instruction; all may lie outside the tensor.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/tensor_map.cuh>
 #include <estoc/ptx/types.cuh>
 
 namespace estoc {

@@ -4,7 +4,7 @@
 // h and column 8 * j + t % 4 * 2 + e of the 64 x N accumulators.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/types.cuh>
 #include <estoc/ptx/types.cuh>
 
 namespace estoc::ptx {

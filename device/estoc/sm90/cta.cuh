@@ -1,7 +1,7 @@
 // A CTA of an sm_90 kernel: its place in the cluster and its shared memory.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/memory.cuh>
 #include <estoc/tile/pipeline.cuh>

@@ -2,6 +2,8 @@
 // thread's own stores.
 #pragma once
 
+#include <estoc/abi/matrix.cuh>
+#include <estoc/abi/tensor_map.cuh>
 #include <estoc/numeric.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/fence.cuh>

@@ -1,7 +1,8 @@
 // What the host twins of the instruction wrappers call; one function an instruction or a family.
 #pragma once
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/tensor_map.cuh>
+#include <estoc/abi/types.cuh>
 #include <estoc/ptx/types.cuh>
 
 namespace estoc::abi {

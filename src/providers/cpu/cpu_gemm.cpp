@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/dtype_rules.h"
 #include "providers/cpu/blocked_gemm.h"
 #include "providers/cpu/cost_model.h"
 #include "providers/cpu/host_kernel.h"
@@ -10,40 +11,6 @@
 
 namespace estoc::cpu {
 namespace {
-
-bool is_narrow_float(Dtype dtype) {
-  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::e4m3 ||
-         dtype == Dtype::e5m2;
-}
-
-bool is_byte_integer(Dtype dtype) {
-  return dtype == Dtype::i8 || dtype == Dtype::u8;
-}
-
-/// Operands that may be multiplied with each other.
-bool are_factors(Dtype a, Dtype b) {
-  if (is_narrow_float(a)) return is_narrow_float(b);
-  if (is_byte_integer(a)) return is_byte_integer(b);
-  return a == b;
-}
-
-/// The type in which products of `a` are summed.
-Dtype sum_type(Dtype a) {
-  if (a == Dtype::f64) return Dtype::f64;
-  return is_byte_integer(a) ? Dtype::i32 : Dtype::f32;
-}
-
-/// Types that a sum can be stored as.
-bool is_output(Dtype sum, Dtype out) {
-  switch (sum) {
-    case Dtype::f64:
-      return out == Dtype::f64 || out == Dtype::f32;
-    case Dtype::i32:
-      return out == Dtype::i32 || out == Dtype::f32 || is_byte_integer(out) || is_narrow_float(out);
-    default:
-      return is_narrow_float(out) || out == Dtype::f32 || out == Dtype::f64;
-  }
-}
 
 std::shared_ptr<const DesignSpace> make_space() {
   constexpr Dtype kFactors[] = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
@@ -56,14 +23,15 @@ std::shared_ptr<const DesignSpace> make_space() {
                                 Dtype::e5m2, Dtype::i32, Dtype::i8, Dtype::u8})
       .require({"a", "b"},
                [](const DesignPoint& point) {
-                 return are_factors(point.dtype(Role::a_dtype), point.dtype(Role::b_dtype));
+                 return multiplies(point.dtype(Role::a_dtype), point.dtype(Role::b_dtype));
                })
       .require({"a", "acc"},
                [](const DesignPoint& point) {
-                 return point.dtype(Role::accumulator_type) == sum_type(point.dtype(Role::a_dtype));
+                 return point.dtype(Role::accumulator_type) ==
+                        accumulator_of(point.dtype(Role::a_dtype));
                })
       .require({"acc", "out"}, [](const DesignPoint& point) {
-        return is_output(point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype));
+        return stores(point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype));
       });
   return builder.build();
 }

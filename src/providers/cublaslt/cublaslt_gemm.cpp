@@ -15,6 +15,7 @@
 #include "jit/driver.h"
 #include "jit/stream.h"
 #include "jit/workspace.h"
+#include "model/dtype_rules.h"
 #include "providers/cublaslt/lt_cost.h"
 #include "providers/cublaslt/lt_epilogue.h"
 #include "providers/cublaslt/lt_matmul.h"
@@ -24,12 +25,8 @@ namespace {
 
 constexpr int kAnswers = 16;
 
-bool is_fp8(Dtype dtype) {
-  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
-}
-
 // Products that the library documents (cublasLtMatmul, table of supported types).
-bool multiplies(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
+bool is_documented(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
   const bool float_out = out == Dtype::f32 || out == Dtype::bf16 || out == Dtype::f16;
   if (is_fp8(a) && is_fp8(b)) {
     return accumulator == Dtype::f32 && (float_out || is_fp8(out));
@@ -69,8 +66,8 @@ std::shared_ptr<const DesignSpace> make_space() {
       .integers("answer", answers)
       .require({"a", "b", "acc", "out"},
                [](const DesignPoint& p) {
-                 return multiplies(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype),
-                                   p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
+                 return is_documented(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype),
+                                      p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
                })
       .build();
 }

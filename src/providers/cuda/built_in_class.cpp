@@ -1,7 +1,8 @@
 // What the kernel classes of Estoc's own device sources share.
 #include "providers/cuda/built_in_class.h"
 
-#include "core/hash.h"
+#include <fmt/core.h>
+
 #include "jit/device_sources.h"
 #include "providers/cuda/epilogue_launch.h"
 
@@ -21,10 +22,9 @@ CudaCode BuiltInClass::fused_code(const DesignPoint& point, Target /*target*/,
 }
 
 std::string BuiltInClass::abi() const {
-  // Never destroyed: threads may still ask while the process ends.
-  static const auto& name =
-      *new const std::string(core::hash(jit::device_source("estoc/abi.cuh")).hex());
-  return name;
+  return jit::device_sources()
+      .includes.hash(fmt::format("#include <estoc/abi/{}.cuh>\n", device_name_))
+      .hex();
 }
 
 }  // namespace estoc::cuda

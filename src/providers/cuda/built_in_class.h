@@ -2,25 +2,35 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "estoc/cuda_kernel_class.hpp"
 
 namespace estoc::cuda {
 
-/// A class whose code is made of the sources in device/: one entry with one parameter struct of
-/// abi.cuh, which waits for the kernel ahead of it where the target can.
+/// A class whose code is made of the sources in device/: one entry, which waits for the kernel
+/// ahead of it where the target can.
 class BuiltInClass : public CudaKernelClass {
  public:
   CudaCode code(const DesignPoint& point, Target target) const final;
   CudaCode fused_code(const DesignPoint& point, Target target,
                       const EpilogueGraph& epilogue) const final;
+  /// Hash of the header that the class shares with its device code, and of what that includes.
   std::string abi() const final;
   bool waits_for_dependencies() const final { return true; }
 
  protected:
+  /// The device code is estoc/kernels/NAME.cuh, what it shares with the host estoc/abi/NAME.cuh.
+  explicit BuiltInClass(std::string_view device_name) : device_name_(device_name) {}
+
+  const std::string& device_name() const { return device_name_; }
+
   /// The text of a unit, its entry being named "estoc_kernel"; without an epilogue where it is
   /// null. Entries of reductions are added to it.
   virtual std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const = 0;
+
+ private:
+  std::string device_name_;
 };
 
 }  // namespace estoc::cuda

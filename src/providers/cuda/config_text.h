@@ -1,10 +1,16 @@
-// Values of a configuration as the device sources spell them.
+// Configurations as generated units spell them.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <concepts>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/simt_elementwise.cuh"
+#include "estoc/abi/simt_gemm.cuh"
+#include "estoc/abi/sm90_gemm.cuh"
 #include "estoc/dtype.hpp"
 
 namespace estoc::cuda {
@@ -15,10 +21,36 @@ constexpr abi::Type abi_type(Dtype dtype) {
 static_assert(abi_type(Dtype::boolean) == abi::Type::boolean);
 static_assert(abi_type(Dtype::e4m3) == abi::Type::e4m3);
 
-/// "Type::bf16".
-inline std::string type_text(Dtype dtype) {
-  const std::string_view name = dtype == Dtype::boolean ? "boolean" : dtype_name(dtype);
-  return "Type::" + std::string(name);
+/// "Type::bf16", "Schedule::single".
+std::string value_text(abi::Type type);
+std::string value_text(abi::Vectors vectors);
+std::string value_text(abi::Schedule schedule);
+std::string value_text(abi::Op op);
+std::string value_text(std::same_as<bool> auto value) {
+  return value ? "true" : "false";
+}
+std::string value_text(std::same_as<int> auto value) {
+  return std::to_string(value);
+}
+
+/// "{.columns = 64, .rolled = true}".
+template <typename Shape>
+requires std::is_class_v<Shape> std::string value_text(const Shape& shape) {
+  std::string text;
+  shape.visit([&](std::string_view name, const auto& value) {
+    text += fmt::format("{}.{} = {}", text.empty() ? "" : ", ", name, value_text(value));
+  });
+  return '{' + text + '}';
+}
+
+/// The definition of a constant kConfig, one field a line; `type` is the name of Config.
+template <typename Config>
+std::string config_text(std::string_view type, const Config& config) {
+  std::string text = fmt::format("constexpr {} kConfig{{\n", type);
+  config.visit([&](std::string_view name, const auto& value) {
+    text += fmt::format("    .{} = {},\n", name, value_text(value));
+  });
+  return text + "};\n";
 }
 
 }  // namespace estoc::cuda

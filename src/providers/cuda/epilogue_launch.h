@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cost/gemm_work.h"
-#include "estoc/abi.cuh"
+#include "estoc/abi/epilogue.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/cuda_kernel_class.hpp"
 

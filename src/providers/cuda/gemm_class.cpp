@@ -1,6 +1,8 @@
-// What the GEMM classes of Estoc's own device sources share: how their time is predicted, and what
-// they promise of the order of summation.
+// What the GEMM classes of Estoc's own device sources share: checks, plans, workspace, generated
+// text, predictions, and what they promise of the order of summation.
 #include "providers/cuda/gemm_class.h"
+
+#include <fmt/core.h>
 
 #include "epilogue/emit.h"
 #include "estoc/arguments.hpp"
@@ -33,6 +35,54 @@ std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
   const cost::DeviceModel& device = cost::device_model(target, arguments.device());
   return cost::prediction_parts(
       cost_plan(point, static_cast<const GemmArguments&>(arguments), device), device);
+}
+
+Status GemmClass::check_limits(const GemmLimits& limits, const GemmExtents& e, const Shape3& tile) {
+  const std::int64_t tiles_m = ceil_div(e.m, tile.m);
+  const std::int64_t tiles_n = ceil_div(e.n, tile.n);
+  // Numbers first whose product cannot overflow.
+  const bool few = std::max({e.m, e.n, e.k}) <= limits.extent && e.l <= limits.batches &&
+                   std::max(tiles_m, tiles_n) <= limits.tiles &&
+                   tiles_m * tiles_n <= limits.tiles &&
+                   (e.l <= 1 || tiles_m * tiles_n <= limits.all_tiles / e.l);
+  if (few) return Status::success();
+  const std::string extents = limits.extent < GemmLimits{}.extent
+                                  ? fmt::format("extents of at most {} and ", limits.extent)
+                                  : "";
+  return Status::fail(
+      Reason::shape,
+      fmt::format("out.shape: expected {}at most {} tiles of {} x {}, got m={} n={} k={} l={}",
+                  extents, limits.tiles, tile.m, tile.n, e.m, e.n, e.k, e.l));
+}
+
+std::string GemmClass::fused_entry() const {
+  return fmt::format(R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), {2})
+estoc_kernel(const __grid_constant__ {1}Parameters parameters,
+             const __grid_constant__ Epilogue::Parameters epilogue) {{
+  estoc::{0}<kConfig>(parameters, estoc::epilogue::Fused<Epilogue>{{epilogue}});
+}}
+)",
+                     device_name(), type_name_, least_ctas(true));
+}
+
+std::string GemmClass::unit_text(std::string_view config, std::string_view asserts,
+                                 const EpilogueGraph* epilogue, bool transposed) const {
+  const std::string plain_entry =
+      fmt::format(R"(extern "C" __global__ void __launch_bounds__(kConfig.threads(), {2})
+estoc_kernel(const __grid_constant__ {1}Parameters parameters) {{
+  estoc::{0}<kConfig>(parameters, estoc::epilogue::Identity{{}});
+}}
+)",
+                  device_name(), type_name_, least_ctas(false));
+  return fmt::format(R"(#include <estoc/kernels/{}.cuh>
+
+using namespace estoc::abi;
+namespace {{
+{}{}}}  // namespace
+{}
+{})",
+                     device_name(), config, asserts, epilogue_source(epilogue, transposed),
+                     epilogue != nullptr ? fused_entry() : plain_entry);
 }
 
 }  // namespace estoc::cuda

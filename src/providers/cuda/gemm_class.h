@@ -1,19 +1,55 @@
-// What the GEMM classes of Estoc's own device sources share: how their time is predicted, and what
-// they promise of the order of summation.
+// What the GEMM classes of Estoc's own device sources share: checks, plans, workspace, generated
+// text, predictions, and what they promise of the order of summation.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cost/prediction.h"
+#include "operations/gemm/lowering.h"
 #include "providers/cuda/built_in_class.h"
+#include "providers/cuda/config_text.h"
+#include "providers/cuda/epilogue_launch.h"
+#include "providers/cuda/operand_plane.h"
 
 namespace estoc::cuda {
 
-/// A GEMM class that says how its kernels carry out a product; predictions follow from that.
+using operations::GemmProblem;
+
+/// A kernel worked out of its design point and its epilogue.
+template <typename Config>
+struct GemmKernel {
+  Config config;                            ///< with room for the epilogue
+  bool transposed = false;                  ///< it computes out^T = B^T A^T
+  const EpilogueGraph* epilogue = nullptr;  ///< null where out is the accumulator
+};
+
+/// The largest products of a class, so that coordinates and counts fit their types.
+struct GemmLimits {
+  std::int64_t extent = std::numeric_limits<std::int64_t>::max();   ///< of M, N and K
+  std::int64_t batches = std::numeric_limits<std::int64_t>::max();  ///< of L
+  std::int64_t tiles = std::numeric_limits<std::int32_t>::max();    ///< of one batch
+  std::int64_t all_tiles = std::numeric_limits<std::int64_t>::max();
+};
+
+/// What the parameters of a launch are made of.
+struct GemmLaunch {
+  const GemmArguments& gemm;
+  const GemmProblem& problem;  ///< the same as the code sees it
+  const Knobs& knobs;
+  const PlanDevice& device;
+};
+
+/// The part that does not depend on the type of the configuration.
 class GemmClass : public BuiltInClass {
  public:
+  Operation operation() const final { return Operation::gemm; }
+
   /// What a kernel does on the arguments, and the knobs it holds for.
   virtual cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
                                const cost::DeviceModel& device) const = 0;
@@ -27,10 +63,194 @@ class GemmClass : public BuiltInClass {
                                             Target target) const final;
 
  protected:
+  /// The device code is the function template `device_name` in estoc/kernels/, the types of its
+  /// configuration and parameters begin with `type_name`.
+  GemmClass(std::string_view device_name, std::string_view type_name)
+      : BuiltInClass(device_name), type_name_(type_name) {}
+
+  const std::string& type_name() const { return type_name_; }
+
   /// How the kernel adds up products that are no whole numbers.
   virtual std::string sums_of(const DesignPoint& point) const = 0;
   /// Whether the code computes out^T = B^T A^T.
   virtual bool is_transposed(const DesignPoint& /*point*/) const { return false; }
+  /// CTAs that are to fit on a multiprocessor, as an expression of the unit.
+  virtual std::string_view least_ctas(bool /*fused*/) const { return "1"; }
+  /// The entry of a unit with an epilogue.
+  virtual std::string fused_entry() const;
+
+  /// A whole unit: `config` defines kConfig, `asserts` holds what both sides computed.
+  std::string unit_text(std::string_view config, std::string_view asserts,
+                        const EpilogueGraph* epilogue, bool transposed) const;
+
+  static Status check_limits(const GemmLimits& limits, const GemmExtents& extents,
+                             const Shape3& tile);
+
+ private:
+  std::string type_name_;
+};
+
+/// A GEMM class with the configuration and the parameters of its kernels in device/estoc/abi/. It
+/// states what differs: its design space, the configuration of a point, checks beyond the extents,
+/// the cost of a design, and the parameters of a launch.
+template <typename Config, typename Parameters>
+class ConfiguredGemm : public GemmClass {
+ public:
+  using Decoded = GemmKernel<Config>;
+
+  std::shared_ptr<const void> decode(
+      const DesignPoint& point, const std::shared_ptr<const EpilogueGraph>& epilogue) const final {
+    return std::make_shared<const Stored>(make_kernel(point, epilogue.get()), epilogue);
+  }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target target) const final {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (Status status = check_controls(gemm.controls()); !status.ok()) return status;
+    Status status = check_limits(limits(), gemm.extents(), point.shape(Role::tile));
+    return status.ok() ? check(point, gemm, target) : status;
+  }
+
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const final {
+    if (Status status = check_epilogue_forms(epilogue); !status.ok()) return status;
+    return check_epilogue(kernel_of(point, &epilogue), target);
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const final {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (gemm.epilogue_binding() == nullptr) return 0;
+    const Decoded kernel = kernel_of(point, graph_of(gemm));
+    return epilogue_workspace(gemm, kernel.transposed, parts_of(kernel, gemm));
+  }
+
+  cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
+                       const cost::DeviceModel& device) const final {
+    // Epilogues count by what they move, whatever room they take of the kernel.
+    const Decoded kernel = kernel_of(point, nullptr);
+    const GemmProblem problem = lowered(kernel, gemm);
+    cost::Plan plan;
+    plan.work = cost::work_of(problem, epilogue_traffic(gemm));
+    add_cost(kernel.config, problem, gemm.controls(), device, plan);
+    return plan;
+  }
+
+  void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
+            const Workspace& workspace, LaunchPlan& plan) const final {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const Decoded kernel = kernel_of(point, graph_of(gemm));
+    const GemmProblem problem = lowered(kernel, gemm);
+    if (!problem.empty()) {
+      const Parameters p = parameters(kernel.config, {gemm, problem, knobs, plan.device()});
+      plan.kernel(geometry(kernel.config, p, plan.device()), p);
+    }
+    if (kernel.epilogue == nullptr) return;
+    const EpilogueView view(gemm, kernel.transposed);
+    add_epilogue(kernel.config, view, parts_of(kernel, gemm), workspace, problem.empty(), plan);
+  }
+
+ protected:
+  using GemmClass::GemmClass;
+
+  virtual Config config_of(const DesignPoint& point) const = 0;
+  /// The configuration with room for an epilogue.
+  virtual Config fused(const Config& config, const EpilogueGraph& /*epilogue*/,
+                       bool /*transposed*/) const {
+    return config;
+  }
+
+  virtual GemmLimits limits() const = 0;
+  virtual Status check_controls(const PerformanceControls& /*controls*/) const {
+    return Status::success();
+  }
+  /// Conditions beyond the extents. Asked of every kernel of a query, most of which are not
+  /// decoded.
+  virtual Status check(const DesignPoint& point, const GemmArguments& gemm,
+                       Target target) const = 0;
+  /// Whether shared memory and registers suffice for the kernel's epilogue.
+  virtual Status check_epilogue(const Decoded& kernel, Target target) const = 0;
+
+  /// Adds family, design and knobs to a plan that has the work.
+  virtual void add_cost(const Config& config, const GemmProblem& problem,
+                        const PerformanceControls& controls, const cost::DeviceModel& device,
+                        cost::Plan& plan) const = 0;
+
+  virtual Parameters parameters(const Config& config, const GemmLaunch& launch) const = 0;
+  /// By default a CTA for each tile, and for each batch as far as grids reach.
+  virtual CudaGeometry geometry(const Config& config, const Parameters& parameters,
+                                const PlanDevice& /*device*/) const {
+    constexpr unsigned kMaxBatchCtas = 65535;
+    const auto batches = static_cast<unsigned>(std::min<std::int64_t>(parameters.l, kMaxBatchCtas));
+    return {.grid = {static_cast<unsigned>(parameters.tiles_m) *
+                         static_cast<unsigned>(parameters.tiles_n),
+                     1, batches},
+            .block = {static_cast<unsigned>(config.threads()), 1, 1},
+            .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
+  }
+
+  /// Parts that the tiles of an output of `m` x `n`, as the code sees it, leave of reductions.
+  virtual PartCounts part_counts(const Config& config, std::int64_t m, std::int64_t n) const = 0;
+  /// Adds the epilogue to a plan whose last kernel, if the output is not `empty`, is the GEMM.
+  virtual void add_epilogue(const Config& /*config*/, const EpilogueView& view,
+                            const PartCounts& parts, const Workspace& workspace, bool empty,
+                            LaunchPlan& plan) const {
+    if (!empty) cuda::add_epilogue(view, parts, workspace, nullptr, plan);
+    add_finish(view, parts, workspace, empty, false, plan);
+  }
+
+  std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const final {
+    const Decoded kernel = kernel_of(point, epilogue);
+    const Config& c = kernel.config;
+    const std::string asserts = fmt::format(
+        "static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});\n"
+        "static_assert(sizeof({}Parameters) == {});\n",
+        c.threads(), c.shared_bytes(), type_name(), sizeof(Parameters));
+    return unit_text(config_text(type_name() + "Config", c), asserts, epilogue, kernel.transposed);
+  }
+
+  static const EpilogueGraph* graph_of(const GemmArguments& gemm) {
+    const EpilogueBinding* const binding = gemm.epilogue_binding();
+    return binding != nullptr ? binding->graph.get() : nullptr;
+  }
+
+  /// What was decoded of the point where that was for this epilogue; else made anew.
+  Decoded kernel_of(const DesignPoint& point, const EpilogueGraph* epilogue) const {
+    const auto* const stored = static_cast<const Stored*>(point.decoded());
+    const bool known = stored != nullptr && is_same(stored->epilogue.get(), epilogue);
+    return known ? stored->kernel : make_kernel(point, epilogue);
+  }
+
+ private:
+  struct Stored {
+    Stored(Decoded made, std::shared_ptr<const EpilogueGraph> graph)
+        : kernel(made), epilogue(std::move(graph)) {}
+
+    Decoded kernel;
+    std::shared_ptr<const EpilogueGraph> epilogue;
+  };
+
+  static bool is_same(const EpilogueGraph* first, const EpilogueGraph* second) {
+    return first == second ||
+           (first != nullptr && second != nullptr && first->canonical == second->canonical);
+  }
+
+  static GemmProblem lowered(const Decoded& kernel, const GemmArguments& gemm) {
+    using operations::Orientation;
+    return operations::lower(gemm,
+                             kernel.transposed ? Orientation::transposed : Orientation::as_given);
+  }
+
+  Decoded make_kernel(const DesignPoint& point, const EpilogueGraph* epilogue) const {
+    Decoded kernel{config_of(point), is_transposed(point), epilogue};
+    if (epilogue != nullptr) kernel.config = fused(kernel.config, *epilogue, kernel.transposed);
+    return kernel;
+  }
+
+  PartCounts parts_of(const Decoded& kernel, const GemmArguments& gemm) const {
+    const GemmExtents& e = gemm.extents();
+    return part_counts(kernel.config, kernel.transposed ? e.n : e.m, kernel.transposed ? e.m : e.n);
+  }
 };
 
 }  // namespace estoc::cuda

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/simt_elementwise.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/status.hpp"
 

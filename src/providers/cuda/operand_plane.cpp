@@ -5,17 +5,25 @@
 
 namespace estoc::cuda {
 
-OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm) {
-  const std::string& layouts = point.value(Role::layouts).text;
-  return {{"A", &gemm.a_matrix(), layouts[0] == 'n'},
-          {"B", &gemm.b_matrix(), layouts[1] == 'n'},
-          {"out", &gemm.out_matrix(), layouts[2] == 'n'}};
+Majors majors_of(const DesignPoint& point) {
+  const auto& letters = point.value(Role::layouts).numbers;
+  const bool transposed = letters[2] == 'n';
+  // B transposed is (n, k): contiguous along n where B was along its last mode.
+  return {transposed, transposed ? letters[1] == 't' : letters[0] == 'n',
+          transposed ? letters[0] == 'n' : letters[1] == 't'};
 }
 
-abi::Matrix device_matrix(const MatrixView& view, bool transposed) {
+OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm) {
+  const auto& letters = point.value(Role::layouts).numbers;
+  return {{"A", gemm.a_matrix(), letters[0] == 'n'},
+          {"B", gemm.b_matrix(), letters[1] == 'n'},
+          {"out", gemm.out_matrix(), letters[2] == 'n'}};
+}
+
+abi::Matrix device_matrix(const MatrixView& view) {
   return {.address = reinterpret_cast<std::uintptr_t>(view.data),
-          .row_stride = transposed ? view.column_stride : view.row_stride,
-          .column_stride = transposed ? view.row_stride : view.column_stride,
+          .row_stride = view.row_stride,
+          .column_stride = view.column_stride,
           .batch_stride = view.batch_stride};
 }
 

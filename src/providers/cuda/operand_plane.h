@@ -3,29 +3,53 @@
 
 #include <string_view>
 
-#include "estoc/abi.cuh"
-#include "estoc/arguments.hpp"
+#include "estoc/abi/matrix.cuh"
 #include "estoc/design_space.hpp"
 #include "estoc/status.hpp"
+#include "operations/gemm_problem.h"
 
 namespace estoc::cuda {
+
+/// What the layout letters of a kernel say of the product that its code computes, whose output is
+/// row-major: where out is column-major, that is the transpose of the arguments' product.
+struct Majors {
+  bool transposed;
+  bool a_m_major;  ///< M is the contiguous mode of A, else K
+  bool b_n_major;  ///< likewise for B
+};
+Majors majors_of(const DesignPoint& point);
+
+/// Whether out is column-major.
+inline bool is_column_major(const DesignPoint& point) {
+  return point.value(Role::layouts).numbers[2] == 'n';
+}
+
+/// The shape of a tile or a cluster with rows and columns as the code sees them.
+inline Shape3 shape_in_code(const DesignPoint& point, Role role) {
+  const Shape3 shape = point.shape(role);
+  return is_column_major(point) ? Shape3{shape.n, shape.m, shape.k} : shape;
+}
 
 /// Rows of `inner()` elements, `outer()` of them, `outer_stride()` elements apart.
 struct OperandPlane {
   std::string_view name;
   const MatrixView* view;
-  bool rows_inner;  ///< the next-to-last mode is the contiguous one (layout letter n)
+  bool rows_inner;  ///< the next-to-last mode is the contiguous one
+
+  OperandPlane(std::string_view operand, const MatrixView& matrix, bool rows_are_inner)
+      : name(operand), view(&matrix), rows_inner(rows_are_inner) {}
+  OperandPlane(const operations::GemmOperand& operand, bool rows_are_inner)
+      : OperandPlane(operand.name, operand.view, rows_are_inner) {}
 
   std::int64_t inner() const { return rows_inner ? view->rows : view->columns; }
   std::int64_t outer() const { return rows_inner ? view->columns : view->rows; }
   std::int64_t outer_stride() const { return rows_inner ? view->column_stride : view->row_stride; }
 };
 
+/// The operands of the arguments as the letters of a kernel's layout see them.
 struct OperandPlanes {
   OperandPlane a, b, out;
 };
-
-/// The operands as the letters of a kernel's layout see them.
 OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm);
 
 /// a / b, rounded up; both are not negative, b is not 0.
@@ -33,8 +57,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-/// The operand as device code sees it; its transpose where `transposed`.
-abi::Matrix device_matrix(const MatrixView& view, bool transposed = false);
+/// The operand as device code sees it.
+abi::Matrix device_matrix(const MatrixView& view);
 
 /// Fails unless rows, of every batch, begin at multiples of `alignment` bytes. An operand with a
 /// mode of one element has several layouts, and only in one of them does its alignment hold.

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cost/device_model.h"
+#include "estoc/abi/simt_elementwise.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
@@ -75,8 +76,26 @@ int vector_of(const DesignPoint& point) {
   return 128 / std::max(widest, 8);
 }
 
+abi::SimtElementwiseConfig config_of(const DesignPoint& point) {
+  const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
+  const Dtype a = point.dtype(Role::a_dtype);
+  const Dtype b = point.dtype(Role::b_dtype);
+  const Dtype out = point.dtype(Role::out_dtype);
+  const std::string& access = point.value("access").text;
+  return {.op = static_cast<abi::Op>(op),
+          .a = abi_type(a),
+          .b = abi_type(b),
+          .out = abi_type(out),
+          .compute = abi_type(compute_type(op, a, b, out)),
+          .vector = vector_of(point),
+          .flat = access == "flat",
+          .strided = access == "single"};
+}
+
 class SimtElementwise final : public BuiltInClass {
  public:
+  SimtElementwise() : BuiltInClass("simt_elementwise") {}
+
   std::string_view name() const override { return "simt_elementwise"; }
   Operation operation() const override { return Operation::elementwise; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -125,25 +144,11 @@ class SimtElementwise final : public BuiltInClass {
 
  protected:
   std::string source(const DesignPoint& point, const EpilogueGraph* /*epilogue*/) const override {
-    const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
-    const Dtype a = point.dtype(Role::a_dtype);
-    const Dtype b = point.dtype(Role::b_dtype);
-    const Dtype out = point.dtype(Role::out_dtype);
     return fmt::format(R"(#include <estoc/kernels/simt_elementwise.cuh>
 
 using namespace estoc::abi;
 namespace {{
-constexpr SimtElementwiseConfig kConfig{{
-    .op = Op::{},
-    .a = {},
-    .b = {},
-    .out = {},
-    .compute = {},
-    .vector = {},
-    .flat = {},
-    .strided = {},
-}};
-static_assert(sizeof(SimtElementwiseParameters) == {});
+{}static_assert(sizeof(SimtElementwiseParameters) == {});
 }}  // namespace
 
 extern "C" __global__ void __launch_bounds__(kConfig.threads(), 3)
@@ -151,9 +156,7 @@ estoc_kernel(const __grid_constant__ SimtElementwiseParameters parameters) {{
   estoc::simt_elementwise<kConfig>(parameters);
 }}
 )",
-                       elementwise_op_name(op), type_text(a), type_text(b), type_text(out),
-                       type_text(compute_type(op, a, b, out)), vector_of(point),
-                       point.value("access").text == "flat", point.value("access").text == "single",
+                       config_text("SimtElementwiseConfig", config_of(point)),
                        sizeof(abi::SimtElementwiseParameters));
   }
 

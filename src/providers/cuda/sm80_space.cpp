@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/architectures.h"
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/operand_plane.h"
+#include "providers/cuda/product_types.h"
 
 namespace estoc::cuda {
 namespace {
@@ -30,30 +33,9 @@ constexpr MenuTile kF64Menu[] = {
     {128, 128, 2, 4},
 };
 
-bool is_fp8(Dtype dtype) {
-  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
-}
-bool is_byte(Dtype dtype) {
-  return dtype == Dtype::i8 || dtype == Dtype::u8;
-}
-
-bool pairs(Dtype a, Dtype b) {
-  return a == b || (is_fp8(a) && is_fp8(b)) || (is_byte(a) && is_byte(b));
-}
-
-Dtype accumulator_of(Dtype a) {
-  return a == Dtype::f64 ? Dtype::f64 : is_byte(a) ? Dtype::i32 : Dtype::f32;
-}
-
-bool stores(Dtype accumulator, Dtype out) {
-  switch (accumulator) {
-    case Dtype::f64:
-      return out == Dtype::f64 || out == Dtype::f32;
-    case Dtype::i32:
-      return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
-    default:
-      return out == Dtype::f32 || out == Dtype::f16 || out == Dtype::bf16 || is_fp8(out);
-  }
+bool stores_tile(const DesignPoint& point) {
+  return stores_accumulator(point) && (point.dtype(Role::out_dtype) != Dtype::f64 ||
+                                       point.dtype(Role::accumulator_type) == Dtype::f64);
 }
 
 std::vector<Shape3> tile_shapes() {
@@ -67,14 +49,13 @@ std::vector<Shape3> tile_shapes() {
 
 /// The menu's tile that the code computes; null when there is none for the dtype.
 const MenuTile* menu_tile(const DesignPoint& point) {
-  const Shape3 tile = point.shape(Role::tile);
-  const int m = sm80_transposed(point) ? tile.n : tile.m;
-  const int n = sm80_transposed(point) ? tile.m : tile.n;
+  const Shape3 tile = shape_in_code(point, Role::tile);
   const bool f64 = point.dtype(Role::a_dtype) == Dtype::f64;
   const std::span<const MenuTile> menu =
       f64 ? std::span<const MenuTile>(kF64Menu) : std::span<const MenuTile>(kMenu);
-  const auto found = std::find_if(menu.begin(), menu.end(),
-                                  [&](const MenuTile& each) { return each.m == m && each.n == n; });
+  const auto found = std::find_if(menu.begin(), menu.end(), [&](const MenuTile& each) {
+    return each.m == tile.m && each.n == tile.n;
+  });
   return found != menu.end() ? &*found : nullptr;
 }
 
@@ -92,9 +73,9 @@ bool tile_fits(const DesignPoint& point) {
 // put together one by one, converted, or fetched far ahead, and conversion of the results to fp8.
 bool registers_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
-  const std::string& layouts = point.value(Role::layouts).text;
+  const Majors majors = majors_of(point);
   const Dtype a = point.dtype(Role::a_dtype);
-  const bool gathered = layouts[0] == 'n' || layouts[1] == 't';
+  const bool gathered = majors.a_m_major || majors.b_n_major;
   const int area = tile.m * tile.n;
   if (a == Dtype::f64 && tile.k == 32 && point.dtype(Role::out_dtype) != a) return false;
   if (dtype_bits(a) == 8 && (gathered || tile.k == 128)) return area <= 64 * 128;
@@ -114,41 +95,20 @@ bool stages_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
   const int row_bytes = tile.k * dtype_bits(point.dtype(Role::a_dtype)) / 8;
   const int bytes = point.integer(Role::stages) * (tile.m + tile.n) * row_bytes;
-  return bytes <= shared_bytes_of(Target::sm(90, true));
+  return bytes <= core::architecture(90).shared_bytes;
 }
 
 }  // namespace
 
-bool sm80_transposed(const DesignPoint& point) {
-  return point.value(Role::layouts).text[2] == 'n';
-}
-
-int shared_bytes_of(Target target) {
-  switch (target.cc()) {
-    case 80:
-    case 87:
-      return 163 * 1024;
-    case 86:
-    case 88:
-    case 89:
-    case 120:
-    case 121:
-      return 99 * 1024;
-    default:
-      return 227 * 1024;
-  }
-}
-
 Sm80GemmConfig sm80_config(const DesignPoint& point) {
-  const bool transposed = sm80_transposed(point);
-  const std::string& layouts = point.value(Role::layouts).text;
+  const Majors majors = majors_of(point);
   const MenuTile& tile = *menu_tile(point);
   Sm80GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
                         .b = abi_type(point.dtype(Role::b_dtype)),
                         .accumulator = abi_type(point.dtype(Role::accumulator_type)),
                         .out = abi_type(point.dtype(Role::out_dtype)),
-                        .a_m_major = transposed ? layouts[1] == 't' : layouts[0] == 'n',
-                        .b_n_major = transposed ? layouts[0] == 'n' : layouts[1] == 't',
+                        .a_m_major = majors.a_m_major,
+                        .b_n_major = majors.b_n_major,
                         .tile_m = tile.m,
                         .tile_n = tile.n,
                         .tile_k = point.shape(Role::tile).k,
@@ -158,7 +118,7 @@ Sm80GemmConfig sm80_config(const DesignPoint& point) {
                         .a_copy = point.integer(Role::a_alignment),
                         .b_copy = point.integer(Role::b_alignment),
                         .out_vectors = point.integer(Role::out_alignment) == 16};
-  if (transposed) {
+  if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.a_copy, config.b_copy);
   }
@@ -180,15 +140,8 @@ std::shared_ptr<const DesignSpace> make_sm80_space() {
       .alignments(Role::out_alignment, {16, 1})
       .shapes(Role::tile, tile_shapes())
       .integers(Role::stages, {3, 4, 5})
-      .require({"a", "b", "acc"},
-               [](const DesignPoint& p) {
-                 return pairs(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) &&
-                        accumulator_of(p.dtype(Role::a_dtype)) == p.dtype(Role::accumulator_type);
-               })
-      .require({"acc", "out"},
-               [](const DesignPoint& p) {
-                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
-               })
+      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"acc", "out"}, stores_tile)
       .require({"a", "align_a", "align_b"},
                [](const DesignPoint& p) {
                  const int least = std::max(4, dtype_bits(p.dtype(Role::a_dtype)) / 8);

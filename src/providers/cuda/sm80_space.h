@@ -3,21 +3,15 @@
 
 #include <memory>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/sm80_gemm.cuh"
 #include "estoc/design_space.hpp"
-#include "estoc/target.hpp"
 
 namespace estoc::cuda {
 
 /// Every kernel that can be built for at least one target.
 std::shared_ptr<const DesignSpace> make_sm80_space();
 
-/// The configuration of a kernel; where `transposed`, of the transposed problem (see sm90_space.h).
+/// The configuration of a kernel; of the transposed product where its output is column-major.
 abi::Sm80GemmConfig sm80_config(const DesignPoint& point);
-bool sm80_transposed(const DesignPoint& point);
-
-/// Dynamic shared memory that a CTA can have on a target (CUDA C++ Programming Guide, technical
-/// specifications per compute capability).
-int shared_bytes_of(Target target);
 
 }  // namespace estoc::cuda

@@ -3,7 +3,7 @@
 
 #include "cost/execution.h"
 #include "cost/gemm_work.h"
-#include "estoc/abi.cuh"
+#include "estoc/abi/sm90_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/kernel_class.hpp"
 

@@ -7,11 +7,11 @@
 #include <array>
 #include <cstring>
 
+#include "core/architectures.h"
 #include "epilogue/emit.h"
 #include "epilogue/node_text.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
-#include "providers/cuda/sm90_space.h"
 #include "providers/cuda/tensor_map.h"
 
 namespace estoc::cuda {
@@ -21,7 +21,7 @@ using abi::Schedule;
 using abi::Sm90EpilogueShape;
 using abi::Sm90GemmConfig;
 
-constexpr int kSharedBytes = 227 * 1024;
+constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kLeastStages = 3;
 constexpr int kMostDepth = 4;
 constexpr int kBoxRows = 64;
@@ -223,18 +223,17 @@ abi::TensorMap encode(const PlanDevice& device, const Sm90GemmConfig& config, co
 
 }  // namespace
 
-abi::Sm90GemmConfig sm90_fused_config(const DesignPoint& point, const EpilogueGraph& graph) {
-  const Sm90GemmConfig plain = sm90_config(point);
+abi::Sm90GemmConfig sm90_fused_config(const abi::Sm90GemmConfig& plain, const EpilogueGraph& graph,
+                                      bool transposed) {
   const ElementBytes bytes = element_bytes(graph);
-  const int values = value_bytes(plain, graph, sm90_transposed(point));
+  const int values = value_bytes(plain, graph, transposed);
   const bool rolled = is_long(graph);
   const Sm90GemmConfig deep = choose(plain, bytes, values, rolled, true);
   return deep.epilogue.columns > 0 ? deep : choose(plain, bytes, values, rolled, false);
 }
 
-Status sm90_supports_epilogue(const DesignPoint& point, const EpilogueGraph& graph) {
-  if (Status status = check_epilogue_forms(graph); !status.ok()) return status;
-  const Sm90GemmConfig config = sm90_fused_config(point, graph);
+Status sm90_check_epilogue(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph,
+                           bool transposed) {
   if (config.epilogue.columns == 0) {
     return Status::fail(
         Reason::resource,
@@ -244,17 +243,17 @@ Status sm90_supports_epilogue(const DesignPoint& point, const EpilogueGraph& gra
                     kLeastStages, config.stage_bytes(),
                     element_bytes(graph).loads + element_bytes(graph).stores, widest_text(graph)));
   }
-  int available = config.consumers() == 1 ? 255 : config.consumer_registers();
+  int available = config.consumers() == 1 ? core::architecture(90).registers_per_thread
+                                          : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
   if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
-  return check_epilogue_registers(graph, registers_of(graph, sm90_transposed(point)),
+  return check_epilogue_registers(graph, registers_of(graph, transposed),
                                   available - code_registers(config, graph) - config.sums());
 }
 
-PartCounts sm90_part_counts(const abi::Sm90GemmConfig& config, const GemmExtents& e,
-                            bool transposed) {
-  const std::int64_t blocks = ceil_div(transposed ? e.n : e.m, kBoxRows);
-  const std::int64_t tiles = ceil_div(transposed ? e.m : e.n, config.tile_n);
+PartCounts sm90_part_counts(const abi::Sm90GemmConfig& config, std::int64_t m, std::int64_t n) {
+  const std::int64_t blocks = ceil_div(m, kBoxRows);
+  const std::int64_t tiles = ceil_div(n, config.tile_n);
   return {.row = tiles, .column = 4 * blocks, .all = 4 * blocks * tiles};
 }
 
@@ -268,9 +267,9 @@ abi::TensorMap sm90_out_map(const PlanDevice& device, const abi::Sm90GemmConfig&
 }
 
 void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& view,
-                       const Workspace& workspace, bool empty, LaunchPlan& plan) {
+                       const PartCounts& parts, const Workspace& workspace, bool empty,
+                       LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
-  const PartCounts parts = sm90_part_counts(config, view.extents, view.transposed);
   if (!empty) {
     constexpr std::size_t kOperands = EpilogueLimits::kTensors + EpilogueLimits::kStores;
     std::array<int, kOperands> mapped{};

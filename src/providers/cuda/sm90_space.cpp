@@ -4,9 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "core/architectures.h"
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/operand_plane.h"
+#include "providers/cuda/product_types.h"
 
 namespace estoc::cuda {
 namespace {
@@ -14,8 +18,7 @@ namespace {
 using abi::Schedule;
 using abi::Sm90GemmConfig;
 
-// Dynamic shared memory of a CTA on sm_90 (CUDA C++ Programming Guide, compute capabilities).
-constexpr int kSharedBytes = 227 * 1024;
+constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kMostStages = 8;
 constexpr int kLeastStages = 3;
 
@@ -34,13 +37,6 @@ int tile_k_of(Dtype dtype) {
   return 128 * 8 / dtype_bits(dtype);
 }
 
-bool is_fp8(Dtype dtype) {
-  return dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
-}
-bool is_byte(Dtype dtype) {
-  return dtype == Dtype::i8 || dtype == Dtype::u8;
-}
-
 std::vector<Shape3> tile_shapes() {
   std::vector<Shape3> shapes;
   for (const int k : {64, 128, 32}) {
@@ -53,43 +49,25 @@ std::vector<Shape3> tile_shapes() {
   return shapes;
 }
 
-bool pairs(Dtype a, Dtype b) {
-  return a == b || (is_fp8(a) && is_fp8(b)) || (is_byte(a) && is_byte(b));
-}
-
-bool stores(Dtype accumulator, Dtype out) {
-  if (accumulator == Dtype::i32) {
-    return out == Dtype::i32 || out == Dtype::f32 || is_byte(out);
-  }
-  return out == Dtype::f32 || out == Dtype::f16 || out == Dtype::bf16 || is_fp8(out);
-}
-
 /// Sums are added to f32 registers after each stage: what tensor cores add up of 8-bit floats has
 /// few bits. A space with a dimension "sums" leaves them as they are.
 bool is_promoted(const DesignPoint& point) {
   return is_fp8(point.dtype(Role::a_dtype)) && point.space().find("sums") < 0;
 }
 
-bool layouts_fit(Dtype a, const std::string& layouts) {
-  return dtype_bits(a) == 16 || (layouts[0] == 't' && layouts[1] == 'n');
+bool layouts_fit(const DesignPoint& point) {
+  const Majors majors = majors_of(point);
+  return dtype_bits(point.dtype(Role::a_dtype)) == 16 || (!majors.a_m_major && !majors.b_n_major);
 }
 
 Schedule schedule_of(const DesignPoint& point) {
-  const std::string& text = point.value(Role::schedule).text;
-  return text == "single"        ? Schedule::single
-         : text == "cooperative" ? Schedule::cooperative
-                                 : Schedule::pingpong;
-}
-
-// The tile as the code sees it.
-MenuTile code_tile(const DesignPoint& point) {
-  const Shape3 tile = point.shape(Role::tile);
-  return sm90_transposed(point) ? MenuTile{tile.n, tile.m} : MenuTile{tile.m, tile.n};
+  constexpr std::array kSchedules{Schedule::cooperative, Schedule::pingpong, Schedule::single};
+  return kSchedules[static_cast<std::size_t>(point.integer(Role::schedule))];
 }
 
 bool tile_fits_schedule(const DesignPoint& point) {
   if (point.shape(Role::tile).k != tile_k_of(point.dtype(Role::a_dtype))) return false;
-  const MenuTile tile = code_tile(point);
+  const Shape3 tile = shape_in_code(point, Role::tile);
   const bool listed = std::any_of(std::begin(kMenu), std::end(kMenu), [&](const MenuTile& each) {
     return each.m == tile.m && each.n == tile.n;
   });
@@ -106,27 +84,18 @@ bool tile_fits_schedule(const DesignPoint& point) {
 
 bool tile_fits_types(const DesignPoint& point) {
   const Dtype a = point.dtype(Role::a_dtype);
-  const std::string& layouts = point.value(Role::layouts).text;
-  const MenuTile tile = code_tile(point);
+  const Shape3 tile = shape_in_code(point, Role::tile);
   // B is N-major in blocks of 64 columns.
-  const char b_letter = sm90_transposed(point) ? layouts[0] : layouts[1];
-  const bool n_major = sm90_transposed(point) ? b_letter == 'n' : b_letter == 't';
-  if (n_major && tile.n % 64 != 0) return false;
+  if (majors_of(point).b_n_major && tile.n % 64 != 0) return false;
   return !is_byte(a) || tile.n % 32 == 0;
 }
 
 bool cluster_fits(const DesignPoint& point) {
-  const Shape3 cluster = point.shape(Role::cluster);
-  const bool transposed = sm90_transposed(point);
-  const int cluster_m = transposed ? cluster.n : cluster.m;
-  const int cluster_n = transposed ? cluster.m : cluster.n;
-  const MenuTile tile = code_tile(point);
-  const std::string& layouts = point.value(Role::layouts).text;
-  const char b_letter = transposed ? layouts[0] : layouts[1];
-  const bool n_major = transposed ? b_letter == 'n' : b_letter == 't';
+  const Shape3 cluster = shape_in_code(point, Role::cluster);
+  const Shape3 tile = shape_in_code(point, Role::tile);
   // Each sharer loads whole blocks of 64, or at least 32 rows.
-  const int b_unit = n_major ? 64 : 32;
-  return tile.n % (b_unit * cluster_m) == 0 && tile.m % (64 * cluster_n) == 0;
+  const int b_unit = majors_of(point).b_n_major ? 64 : 32;
+  return tile.n % (b_unit * cluster.m) == 0 && tile.m % (64 * cluster.n) == 0;
 }
 
 /// A configuration of that shape, of any types: what its shared memory takes depends on no more.
@@ -150,33 +119,35 @@ bool has_the_stages_that_fit(const DesignPoint& point) {
 }
 
 bool store_rows_fit(const DesignPoint& point) {
-  return code_tile(point).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
+  return shape_in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 ==
+         0;
 }
 
 }  // namespace
 
-bool sm90_transposed(const DesignPoint& point) {
-  return point.value(Role::layouts).text[2] == 'n';
-}
-
 abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
-  const bool transposed = sm90_transposed(point);
-  const std::string& layouts = point.value(Role::layouts).text;
+  const Majors majors = majors_of(point);
+  const Shape3 tile = point.shape(Role::tile);
   const Shape3 cluster = point.shape(Role::cluster);
-  const MenuTile tile = code_tile(point);
-  Sm90GemmConfig config = shape_of(point, point.integer(Role::stages));
-  config.tile_m = tile.m;
-  config.tile_n = tile.n;
-  config.a = abi_type(point.dtype(transposed ? Role::b_dtype : Role::a_dtype));
-  config.b = abi_type(point.dtype(transposed ? Role::a_dtype : Role::b_dtype));
-  config.accumulator = abi_type(point.dtype(Role::accumulator_type));
-  config.out = abi_type(point.dtype(Role::out_dtype));
-  // B transposed is (n, k): contiguous along n where B was along its last mode.
-  config.a_m_major = transposed ? layouts[1] == 't' : layouts[0] == 'n';
-  config.b_n_major = transposed ? layouts[0] == 'n' : layouts[1] == 't';
-  config.cluster_m = transposed ? cluster.n : cluster.m;
-  config.cluster_n = transposed ? cluster.m : cluster.n;
-  config.promote = is_promoted(point);
+  Sm90GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
+                        .b = abi_type(point.dtype(Role::b_dtype)),
+                        .accumulator = abi_type(point.dtype(Role::accumulator_type)),
+                        .out = abi_type(point.dtype(Role::out_dtype)),
+                        .a_m_major = majors.a_m_major,
+                        .b_n_major = majors.b_n_major,
+                        .tile_m = tile.m,
+                        .tile_n = tile.n,
+                        .stages = point.integer(Role::stages),
+                        .cluster_m = cluster.m,
+                        .cluster_n = cluster.n,
+                        .schedule = schedule_of(point),
+                        .promote = is_promoted(point),
+                        .tma_store = point.integer(Role::out_alignment) == 16};
+  if (majors.transposed) {
+    std::swap(config.a, config.b);
+    std::swap(config.tile_m, config.tile_n);
+    std::swap(config.cluster_m, config.cluster_n);
+  }
   return config;
 }
 
@@ -201,20 +172,9 @@ std::shared_ptr<const DesignSpace> make_sm90_space(bool fast) {
       .shapes(Role::tile, tiles)
       .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}})
       .integers(Role::stages, {3, 4, 5, 6, 7, 8})
-      .require({"a", "b", "acc"},
-               [](const DesignPoint& p) {
-                 const bool integers = is_byte(p.dtype(Role::a_dtype));
-                 return pairs(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype)) &&
-                        integers == (p.dtype(Role::accumulator_type) == Dtype::i32);
-               })
-      .require({"acc", "out"},
-               [](const DesignPoint& p) {
-                 return stores(p.dtype(Role::accumulator_type), p.dtype(Role::out_dtype));
-               })
-      .require({"a", "layouts"},
-               [](const DesignPoint& p) {
-                 return layouts_fit(p.dtype(Role::a_dtype), p.value(Role::layouts).text);
-               })
+      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"acc", "out"}, stores_accumulator)
+      .require({"a", "layouts"}, layouts_fit)
       .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)

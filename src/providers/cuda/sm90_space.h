@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/sm90_gemm.cuh"
 #include "estoc/design_space.hpp"
 
 namespace estoc::cuda {
@@ -12,9 +12,8 @@ namespace estoc::cuda {
 /// those of 8-bit floats whose sums stay as the tensor cores make them, and a dimension "sums".
 std::shared_ptr<const DesignSpace> make_sm90_space(bool fast = false);
 
-/// The configuration of a kernel. Where `transposed`, it computes the transposed problem: A of the
-/// configuration is B of the arguments and the reverse, and rows are columns.
+/// The configuration of a kernel. Where its output is column-major, that of the transposed product:
+/// A of the configuration is B of the arguments and the reverse, and rows are columns.
 abi::Sm90GemmConfig sm90_config(const DesignPoint& point);
-bool sm90_transposed(const DesignPoint& point);
 
 }  // namespace estoc::cuda

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "estoc/abi.cuh"
+#include "estoc/abi/tensor_map.cuh"
+#include "estoc/abi/types.cuh"
 #include "estoc/cuda_kernel_class.hpp"
 
 namespace estoc::cuda {

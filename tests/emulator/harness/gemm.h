@@ -7,7 +7,9 @@
 #include <string>
 #include <variant>
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/simt_gemm.cuh>
+#include <estoc/abi/sm80_gemm.cuh>
+#include <estoc/abi/sm90_gemm.cuh>
 
 #include "tensor.h"
 

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <estoc/abi.cuh>
+#include <estoc/abi/matrix.cuh>
+#include <estoc/abi/types.cuh>
 
 namespace estoc::harness {
 

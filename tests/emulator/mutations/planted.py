@@ -22,7 +22,7 @@ LOAD = "epilogue/load.cuh"
 TILE = "epilogue/tile.cuh"
 REDUCE = "epilogue/reduce.cuh"
 DIRECT = "epilogue/direct.cuh"
-ABI = "abi.cuh"
+ABI = "abi/sm90_gemm.cuh"
 BARRIERS = "ptx/mbarrier.cuh"
 FENCES = "ptx/fence.cuh"
 

@@ -2,6 +2,7 @@
 // out. Each mutant is compiled with this, and linked with the emulator.
 #pragma once
 
+#include <estoc/abi/simt_elementwise.cuh>
 #include <functional>
 #include <string>
 #include <vector>

@@ -88,7 +88,7 @@ TEST_F(CudaKernelClassTest, AnErrorAfterOurHeadersHasTheUsersLineNumbers_needs_n
   need_nvrtc();
   if (IsSkipped()) return;
   const CompileError error = error_of(
-      "#include \"estoc/abi.cuh\"\n"
+      "#include \"estoc/abi/types.cuh\"\n"
       "extern \"C\" __global__ void estoc_kernel() {\n"
       "  no_such_function();\n"
       "}\n");

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/architectures.h"
 #include "estoc/discovery.hpp"
 #include "estoc/problem.hpp"
 #include "providers/cuda/sm80_space.h"
@@ -73,7 +74,7 @@ TEST(TensorCoreClasses, RefuseExtentsBeyondTheirCoordinates) {
 // `supports` does not look at shared memory where a target has as much.
 TEST(TensorCoreClasses, NoSm80KernelNeedsMoreSharedMemoryThanAnH100Has) {
   const auto space = cuda::make_sm80_space();
-  const int most = cuda::shared_bytes_of(Target::sm(90, true));
+  const int most = core::architecture(90).shared_bytes;
   for (std::uint64_t i = 0; i < space->size(); ++i)
     ASSERT_LE(cuda::sm80_config(space->at(i)).shared_bytes(), most) << i;
 }

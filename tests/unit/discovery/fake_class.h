@@ -46,6 +46,12 @@ class FakeClass final : public KernelClass {
   std::span<const Target> targets() const override { return target_list_; }
   bool needs_device() const override { return only_with_device; }
 
+  std::shared_ptr<const void> decode(
+      const DesignPoint& point,
+      const std::shared_ptr<const EpilogueGraph>& epilogue) const override {
+    return on_decode ? on_decode(point) : KernelClass::decode(point, epilogue);
+  }
+
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override {
     return on_supports ? on_supports(point, arguments)
@@ -96,6 +102,7 @@ class FakeClass final : public KernelClass {
   std::size_t workspace_bytes = 0;
   std::shared_ptr<Bound> bound = std::make_shared<Bound>();
   std::function<Space()> on_space;
+  std::function<std::shared_ptr<const void>(const DesignPoint&)> on_decode;
   std::function<Status(const DesignPoint&, const RuntimeArguments&)> on_supports;
   std::function<std::string(const DesignPoint&)> on_summation;
   std::function<std::optional<Prediction>(const DesignPoint&)> on_predict;

@@ -42,7 +42,7 @@ TEST(PerformanceWarnings, AreTheLinesOfTheSeventyFiveHundreds) {
 }
 
 TEST(DeviceSources, AreBuiltIn) {
-  EXPECT_NE(device_source("estoc/abi.cuh").find("namespace estoc::abi"), std::string_view::npos);
+  EXPECT_NE(device_source("estoc/abi/types.cuh").find("namespace estoc::abi"), std::string_view::npos);
   EXPECT_THROW((void)device_source("estoc/none.cuh"), Error);
 }
 

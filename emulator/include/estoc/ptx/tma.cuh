@@ -3,7 +3,7 @@
 #pragma once
 
 #include <emulator/runtime.h>
-#include <estoc/abi.cuh>
+#include <estoc/abi/tensor_map.cuh>
 
 namespace estoc {
 

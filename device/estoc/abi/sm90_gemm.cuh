@@ -1,0 +1,156 @@
+// What host and device agree on for sm90_gemm: configuration, parameters, sizes.
+#pragma once
+
+#include <estoc/abi/epilogue.cuh>
+#include <estoc/abi/matrix.cuh>
+#include <estoc/abi/tensor_map.cuh>
+#include <estoc/abi/types.cuh>
+
+namespace estoc::abi {
+
+/// How the consumer warpgroups of sm90_gemm share the work of a CTA.
+enum class Schedule : unsigned char {
+  single,       ///< there is one
+  cooperative,  ///< two, each computing half the rows of a tile
+  pingpong,     ///< two, each with a tile of its own; one stores while the other multiplies
+};
+
+/// Shared memory that the epilogue of each consumer of sm90_gemm takes; without one it is all 0.
+struct Sm90EpilogueShape {
+  int columns;      ///< of the boxes of 64 rows in which tensors are moved: a multiple of 16
+  int load_bytes;   ///< of one box of each input that is a whole matrix
+  int load_depth;   ///< boxes of an input that are under way or in use
+  int store_bytes;  ///< of one box of each output
+  int store_depth;  ///< 1 or 2
+  int value_bytes;  ///< vectors and scalars of one tile
+  bool rolled;      ///< a long epilogue stands once in the code, in a loop
+
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("columns", columns);
+    field("load_bytes", load_bytes);
+    field("load_depth", load_depth);
+    field("store_bytes", store_bytes);
+    field("store_depth", store_depth);
+    field("value_bytes", value_bytes);
+    field("rolled", rolled);
+  }
+
+  /// A warp of the producer's brings inputs.
+  ESTOC_CONSTEXPR bool loads() const { return load_bytes + value_bytes > 0; }
+  ESTOC_CONSTEXPR int stores_offset() const { return load_bytes * load_depth; }
+  ESTOC_CONSTEXPR int values_offset() const { return stores_offset() + store_bytes * store_depth; }
+  ESTOC_CONSTEXPR int barriers_offset() const { return values_offset() + value_bytes; }
+  /// In steps of what swizzled boxes are aligned to.
+  ESTOC_CONSTEXPR int bytes() const {
+    return (barriers_offset() + 16 * (load_depth + 1) + 1023) / 1024 * 1024;
+  }
+};
+
+/// Configuration of sm90_gemm. The output is row-major; for a column-major one the host states the
+/// transposed problem.
+struct Sm90GemmConfig {
+  Type a;
+  Type b;  ///< as wide as a
+  Type accumulator;
+  Type out;
+  bool a_m_major;  ///< M is the contiguous mode of A, else K; 16-bit types only
+  bool b_n_major;  ///< likewise for B
+  int tile_m;
+  int tile_n;
+  int stages;
+  int cluster_m;
+  int cluster_n;
+  Schedule schedule;
+  bool promote;    ///< add what the tensor core accumulated to f32 registers after every tile_k
+  bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
+  Sm90EpilogueShape epilogue = {};
+
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("a", a);
+    field("b", b);
+    field("accumulator", accumulator);
+    field("out", out);
+    field("a_m_major", a_m_major);
+    field("b_n_major", b_n_major);
+    field("tile_m", tile_m);
+    field("tile_n", tile_n);
+    field("stages", stages);
+    field("cluster_m", cluster_m);
+    field("cluster_n", cluster_n);
+    field("schedule", schedule);
+    field("promote", promote);
+    field("tma_store", tma_store);
+    if (epilogue.columns > 0) field("epilogue", epilogue);
+  }
+
+  /// Rows of 128 bytes, what one swizzle pattern spans.
+  ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
+  ESTOC_CONSTEXPR int consumers() const { return schedule == Schedule::single ? 1 : 2; }
+  ESTOC_CONSTEXPR int threads() const { return 128 * (1 + consumers()); }
+  /// Rows of a tile that one warpgroup computes: a multiple of 64.
+  ESTOC_CONSTEXPR int consumer_rows() const {
+    return schedule == Schedule::cooperative ? tile_m / 2 : tile_m;
+  }
+  ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
+  /// Sums that a thread of a consumer holds, the second set of a promoted product included.
+  ESTOC_CONSTEXPR int sums() const {
+    return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
+  }
+  /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
+  ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() ? 56 : 40; }
+  ESTOC_CONSTEXPR int consumer_registers() const { return epilogue.loads() ? 224 : 232; }
+
+  ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
+  ESTOC_CONSTEXPR int b_bytes() const { return tile_n * 128; }
+  ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
+
+  /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
+  ESTOC_CONSTEXPR int store_row_bytes() const {
+    const int row = tile_n * type_bytes(out);
+    return row % 128 == 0 ? 128 : row % 64 == 0 ? 64 : 32;
+  }
+  ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
+  /// 64 rows, twice for each consumer, so that one is filled while the other is stored.
+  ESTOC_CONSTEXPR int store_bytes() const { return 64 * store_row_bytes(); }
+  ESTOC_CONSTEXPR int staging_bytes() const {
+    if (epilogue.columns > 0) return consumers() * epilogue.bytes();
+    return tma_store ? consumers() * 2 * 64 * 128 : 0;
+  }
+
+  ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
+  ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
+  ESTOC_CONSTEXPR int shared_bytes() const { return barrier_offset() + 16 * stages; }
+};
+
+/// Maps of an epilogue's first inputs that are whole matrices, then of its first outputs after the
+/// first; those beyond kEpilogueMaps of a kind have none.
+inline constexpr int kEpilogueMaps = 4;
+template <unsigned count>
+struct EpilogueMaps {
+  TensorMap map[count > 0 ? count : 1];
+};
+
+struct Sm90GemmParameters {
+  TensorMap a;
+  TensorMap b;
+  TensorMap out;   ///< when the configuration stores by TMA
+  Matrix out_raw;  ///< otherwise
+  int m;
+  int n;
+  int k;
+  int l;
+  int tiles_m;  ///< of clusters, which are cluster_m tiles high
+  int tiles_n;
+  int group;       ///< rows (columns) of cluster tiles taken together, for the L2 cache
+  bool along_n;    ///< group counts columns
+  bool a_batched;  ///< A has a batch mode of its own
+  bool b_batched;
+  bool zigzag;  ///< every second tile of a cluster walks K backwards
+};
+static_assert(sizeof(Sm90GemmParameters) == 3 * 128 + 64);
+
+}  // namespace estoc::abi

@@ -1,0 +1,41 @@
+// Configurations as generated units spell them.
+#include "providers/cuda/config_text.h"
+
+#include "estoc/arguments.hpp"
+
+namespace estoc::cuda {
+
+std::string value_text(abi::Type type) {
+  const auto dtype = static_cast<Dtype>(type);
+  return fmt::format("Type::{}", dtype == Dtype::boolean ? "boolean" : dtype_name(dtype));
+}
+
+std::string value_text(abi::Vectors vectors) {
+  switch (vectors) {
+    case abi::Vectors::last:
+      return "Vectors::last";
+    case abi::Vectors::next_to_last:
+      return "Vectors::next_to_last";
+    case abi::Vectors::none:
+      break;
+  }
+  return "Vectors::none";
+}
+
+std::string value_text(abi::Schedule schedule) {
+  switch (schedule) {
+    case abi::Schedule::single:
+      return "Schedule::single";
+    case abi::Schedule::cooperative:
+      return "Schedule::cooperative";
+    case abi::Schedule::pingpong:
+      break;
+  }
+  return "Schedule::pingpong";
+}
+
+std::string value_text(abi::Op op) {
+  return fmt::format("Op::{}", elementwise_op_name(static_cast<ElementwiseOp>(op)));
+}
+
+}  // namespace estoc::cuda

@@ -1,0 +1,31 @@
+// Restrictions of the dtype rules that kernel classes of CUDA code share.
+#pragma once
+
+#include "estoc/design_space.hpp"
+#include "model/dtype_rules.h"
+
+namespace estoc::cuda {
+
+/// Whether the accumulator is that of A and B.
+inline bool accumulates(const DesignPoint& point) {
+  const Dtype a = point.dtype(Role::a_dtype);
+  return multiplies(a, point.dtype(Role::b_dtype)) &&
+         accumulator_of(a) == point.dtype(Role::accumulator_type);
+}
+
+/// The same of operands that one instruction of the tensor cores takes: of two formats only those
+/// of 8 bits are multiplied.
+inline bool accumulates_in_tensor_cores(const DesignPoint& point) {
+  const Dtype a = point.dtype(Role::a_dtype);
+  const Dtype b = point.dtype(Role::b_dtype);
+  return accumulates(point) && (a == b || (dtype_bits(a) == 8 && dtype_bits(b) == 8));
+}
+
+/// Integers are not stored as narrow floats.
+inline bool stores_accumulator(const DesignPoint& point) {
+  const Dtype accumulator = point.dtype(Role::accumulator_type);
+  const Dtype out = point.dtype(Role::out_dtype);
+  return stores(accumulator, out) && !(accumulator == Dtype::i32 && is_narrow_float(out));
+}
+
+}  // namespace estoc::cuda
