@@ -106,10 +106,8 @@ nb::object matmul(const Call& call) {
   Epilogue epilogue(call.epilogue);
   for (const Tensor* tensor : {&a, &b, &out})
     add_awaited(epilogue.awaited, *tensor);
-  MatmulOptions options{.accumulator_type = usual_accumulator(a.view.dtype()),
-                        .controls = controls_of(a, b),
-                        .epilogue = epilogue.text,
-                        .operands = epilogue.operands};
+  MatmulOptions options{
+      .controls = controls_of(a, b), .epilogue = epilogue.text, .operands = epilogue.operands};
   if (!call.accumulator_type.is_none()) {
     options.accumulator_type = to_dtype(call.accumulator_type, "accumulator_type");
   }
