@@ -2,17 +2,15 @@
 #ifndef ESTOC_ESTOC_H
 #define ESTOC_ESTOC_H
 
-/* clang-format off: in the order in which a problem passes through them */
 #include "estoc/c/arguments.h"
 #include "estoc/c/artifact.h"
 #include "estoc/c/base.h"
-#include "estoc/c/kernel.h"
-#include "estoc/c/run.h"
-#include "estoc/c/plan.h"
-#include "estoc/c/device.h"
 #include "estoc/c/check.h"
+#include "estoc/c/device.h"
+#include "estoc/c/kernel.h"
+#include "estoc/c/plan.h"
 #include "estoc/c/process.h"
+#include "estoc/c/run.h"
 #include "estoc/c/tensor.h"
-/* clang-format on */
 
 #endif /* ESTOC_ESTOC_H */

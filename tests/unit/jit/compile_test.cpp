@@ -42,7 +42,8 @@ TEST(PerformanceWarnings, AreTheLinesOfTheSeventyFiveHundreds) {
 }
 
 TEST(DeviceSources, AreBuiltIn) {
-  EXPECT_NE(device_source("estoc/abi/types.cuh").find("namespace estoc::abi"), std::string_view::npos);
+  EXPECT_NE(device_source("estoc/abi/types.cuh").find("namespace estoc::abi"),
+            std::string_view::npos);
   EXPECT_THROW((void)device_source("estoc/none.cuh"), Error);
 }
 
