@@ -19,7 +19,7 @@ BF16 = "gemm m=136 n=72 k=136 a=bf16 b=bf16 out=bf16"
 COPY = "elementwise op=identity shape=100 a=f32"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRACE_SVG = ROOT / "scripts" / "trace_svg.py"
-SM90_GEMM = ROOT / "device/estoc/kernels/sm90_gemm.cuh"
+SM90_LOAD = ROOT / "device/estoc/sm90/load.cuh"
 
 
 class Emulator(CliTest):
@@ -397,9 +397,10 @@ class Trace(Emulator):
         self.assertEqual(len(slices["TMA stores"]), counts["tma_stores"])
         products = [e for row in slices if row.startswith("wgmma of") for e in slices[row]]
         self.assertEqual(len(products), counts["wgmma"])
-        for kind, events in (("tma_load", slices["TMA loads"]), ("wgmma", products)):
+        for kind, file, events in (("tma_load", "sm90/load.cuh:", slices["TMA loads"]),
+                                   ("wgmma", "sm90/math.cuh:", products)):
             self.assertEqual({event["cat"] for event in events}, {kind})
-            self.assertTrue(all("sm90_gemm.cuh:" in e["args"]["source"] for e in events))
+            self.assertTrue(all(file in e["args"]["source"] for e in events))
         def ends(events):
             return [event["ts"] + event["dur"] for event in events]
 
@@ -471,12 +472,12 @@ class Debugger(Emulator):
     @unittest.skipIf(harness.SANITIZED, "a leak check does not run under gdb")
     def test_gdb_steps_through_the_kernel_needs_gdb(self):
         kernel = self.first_of("sm90_gemm", BF16, "sm_90a")
-        line = 1 + next(number for number, text in enumerate(SM90_GEMM.read_text().splitlines())
+        line = 1 + next(number for number, text in enumerate(SM90_LOAD.read_text().splitlines())
                         if "cp_async_bulk_tensor_load<3>" in text)
         commands = ["set breakpoint pending on", "set debuginfod enabled off",
                     "break estoc_kernel", "run", "condition 1 estoc::ptx::tid() == 128", "continue",
                     "print estoc::ptx::tid()", "delete", "tbreak estoc::sm90::produce",
-                    "continue", f"tbreak kernels/sm90_gemm.cuh:{line}",
+                    "continue", f"tbreak sm90/load.cuh:{line}",
                     "continue", "info source", "print kBoxes", "next", "info line", "kill"]  # fmt: skip
         words = [word for command in commands for word in ("-ex", command)]
         result = subprocess.run(
@@ -485,6 +486,6 @@ class Debugger(Emulator):
             cwd=self.folder, env=self.environment(), capture_output=True, text=True, timeout=240,
         )  # fmt: skip
         self.assertIn("$1 = 128", result.stdout, result.stderr)
-        self.assertRegex(result.stdout, r"Located in .*/sources/device/estoc/kernels/sm90_gemm.cuh")
+        self.assertRegex(result.stdout, r"Located in .*/sources/device/estoc/sm90/load.cuh")
         self.assertIn("$2 = 1", result.stdout)
-        self.assertRegex(result.stdout, r'Line \d+ of "device/estoc/kernels/sm90_gemm.cuh"')
+        self.assertRegex(result.stdout, r'Line \d+ of "device/estoc/sm90/load.cuh"')
