@@ -21,14 +21,14 @@
 namespace estoc::compile_test {
 namespace {
 
-/// Products that a CTA's threads compute when each executes every instruction once, and the widths
-/// that wgmma instructions have.
+/// Products that the threads of one tile compute when each executes every instruction once, and the
+/// widths that wgmma instructions have.
 struct Products {
   long all = 0;
   std::set<long> wgmma_columns;
 };
 
-Products products_of(const std::string& sass, long threads) {
+Products products_of(const std::string& sass, long threads, long warpgroups) {
   // HGMMA.64x256x16.F32, DMMA.16x8x4, IMMA.16832.S8.S8, HMMA.16816.F32
   static const std::regex kPattern(
       R"(\b[HQI]GMMA\.64x(\d+)x(\d+)|\b[HIDQ]MMA\.(\d+)x(\d+)x(\d+)|\b[HIDQ]MMA\.(16)(8)(\d+))");
@@ -36,8 +36,7 @@ Products products_of(const std::string& sass, long threads) {
   for (std::sregex_iterator at(sass.begin(), sass.end(), kPattern), end; at != end; ++at) {
     auto number = [&](std::size_t group) { return std::stol((*at)[group]); };
     if ((*at)[1].matched) {
-      // Each warpgroup of consumers has code of its own.
-      products.all += 64 * number(1) * number(2);
+      products.all += 64 * number(1) * number(2) * warpgroups;
       products.wgmma_columns.insert(number(1));
     } else {
       const std::size_t first = (*at)[3].matched ? 3 : 6;
@@ -102,7 +101,9 @@ std::vector<std::string> tile_defects(const Case& one, const std::string& cubin,
     defects.push_back(fmt::format("the launch has {} threads, the code is bound to {}", threads,
                                   bounds ? bounds->threads : 0));
   }
-  Products products = products_of(sass, threads);
+  // Warpgroups that share a tile run the same code, each on its rows.
+  const long warpgroups = metadata.design.schedule == "cooperative" ? 2 : 1;
+  Products products = products_of(sass, threads, warpgroups);
   long step = long{tile.m} * tile.n;
   const bool scalar = metadata.kernel_class == "simt_gemm";
   if (scalar) products.all = scalar_products_of(sass, metadata.gemm()->accumulator_type, threads);
