@@ -72,7 +72,7 @@ void apply_scalar(const std::string& text, Problem& problem) {
                   kHint);
   }
   declared->value = spec.value;
-  declared->whole = spec.whole;
+  declared->is_integer = spec.is_integer;
 }
 
 void apply_output(const std::string& text, const EpilogueProgram& program, Problem& problem) {

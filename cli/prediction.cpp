@@ -37,8 +37,8 @@ const PredictionPart* find_part(std::span<const PredictionPart> parts, const std
 std::string part_cell(const PredictionPart* part) {
   if (part == nullptr) return "-";
   if (part->unit == Unit::seconds) return format_seconds(part->value);
-  const bool whole = part->unit == Unit::count && std::floor(part->value) == part->value;
-  return whole ? fmt::format("{:.0f}", part->value) : format_number(part->value);
+  const bool is_integer = part->unit == Unit::count && std::floor(part->value) == part->value;
+  return is_integer ? fmt::format("{:.0f}", part->value) : format_number(part->value);
 }
 
 std::string limit_cell(std::span<const PredictionPart> parts) {

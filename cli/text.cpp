@@ -78,9 +78,9 @@ std::string format_bytes(std::int64_t bytes) {
     value /= 1024;
     ++unit;
   }
-  const bool whole = value == std::floor(value);
-  return whole ? fmt::format("{:.0f} {}", value, kUnits[unit])
-               : fmt::format("{:.1f} {}", value, kUnits[unit]);
+  const bool is_integer = value == std::floor(value);
+  return is_integer ? fmt::format("{:.0f} {}", value, kUnits[unit])
+                    : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
 std::string counted(std::size_t count, std::string_view what) {

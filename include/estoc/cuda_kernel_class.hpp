@@ -88,7 +88,7 @@ class LaunchPlan {
   /// The kernel that was added last may be launched before the kernel ahead of it in the plan has
   /// ended (programmatic dependent launch): it executes griddepcontrol.wait before it touches
   /// memory. Nothing changes where the driver or the device cannot do that.
-  void begin_early();
+  void launch_programmatically();
 
   /// Sets `bytes` bytes of device memory to `value`.
   void fill(void* address, std::uint8_t value, std::size_t bytes);
@@ -101,7 +101,7 @@ class LaunchPlan {
     std::size_t parameters = 0;
     void* address = nullptr;
     std::uint8_t value = 0;
-    bool early = false;  ///< see begin_early
+    bool programmatic = false;  ///< see launch_programmatically
     std::size_t bytes = 0;
   };
   std::size_t size() const { return steps_used_; }

@@ -66,7 +66,7 @@ class EpilogueValue {
  private:
   friend class EpilogueBuilder;
   friend EpilogueValue apply(EpilogueOp op, std::span<const EpilogueValue> inputs);
-  friend EpilogueValue literal_like(const EpilogueValue& value, double number, bool whole);
+  friend EpilogueValue literal_like(const EpilogueValue& value, double number, bool is_integer);
   friend EpilogueValue reduce(EpilogueReduction reduction, const EpilogueValue& value);
   friend EpilogueValue cast(const EpilogueValue& value, Dtype dtype);
   EpilogueValue(epilogue::ProgramBuilder& builder, int node) : builder_(&builder), node_(node) {}
@@ -113,7 +113,7 @@ class EpilogueBuilder {
 /// operation's, one is the result of a reduction, they are of different builders, or the program
 /// passes EpilogueLimits::kNodes.
 EpilogueValue apply(EpilogueOp op, std::span<const EpilogueValue> inputs);
-EpilogueValue literal_like(const EpilogueValue& value, double number, bool whole);
+EpilogueValue literal_like(const EpilogueValue& value, double number, bool is_integer);
 EpilogueValue reduce(EpilogueReduction reduction, const EpilogueValue& value);
 /// Rounded to nearest even, saturated as store_element does, and read back.
 EpilogueValue cast(const EpilogueValue& value, Dtype dtype);
@@ -230,7 +230,7 @@ inline EpilogueValue sum_of_squares(const EpilogueValue& x) {
 struct EpilogueScalarOperand {
   double value = 0;
   std::int64_t integer = 0;
-  bool whole = false;  ///< given as an integer
+  bool is_integer = false;  ///< given as an integer
   std::optional<Dtype> dtype;
 
   bool operator==(const EpilogueScalarOperand&) const = default;

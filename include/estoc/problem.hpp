@@ -47,7 +47,7 @@ struct EpilogueOperandSpec {
   EpilogueForm form = EpilogueForm::matrix;
   OperandSpec tensor;
   std::optional<double> value;  ///< of a scalar that is given by value
-  bool whole = false;           ///< the value was written as a whole number
+  bool is_integer = false;      ///< the value was written as a whole number
 
   /// A value that is not a number equals another such value.
   bool operator==(const EpilogueOperandSpec& other) const;

@@ -24,9 +24,9 @@ namespace {
 
 EpilogueScalarOperand scalar_of(const estoc_operand& operand, const std::string& name) {
   EpilogueScalarOperand scalar;
-  scalar.whole = operand.is_integer != 0;
-  scalar.integer = scalar.whole ? operand.integer : 0;
-  scalar.value = scalar.whole ? static_cast<double>(operand.integer) : operand.number;
+  scalar.is_integer = operand.is_integer != 0;
+  scalar.integer = scalar.is_integer ? operand.integer : 0;
+  scalar.value = scalar.is_integer ? static_cast<double>(operand.integer) : operand.number;
   if (operand.dtype != nullptr) scalar.dtype = dtype_of(operand.dtype, name + ".dtype");
   return scalar;
 }

@@ -515,7 +515,7 @@ void FoldEstimate::merge(const FoldEstimate& other) {
 }
 
 Estimate FoldEstimate::result(EpilogueReduction reduction, EpilogueType type) const {
-  const bool whole = type <= EpilogueType::i32;
+  const bool is_integer = type <= EpilogueType::i32;
   const bool is_sum =
       reduction == EpilogueReduction::sum || reduction == EpilogueReduction::sum_of_squares;
   if (any_) return kAnything;
@@ -523,15 +523,15 @@ Estimate FoldEstimate::result(EpilogueReduction reduction, EpilogueType type) co
   if (!is_sum) {
     if (count_ == 0) {
       if (reduction == EpilogueReduction::absmax) return {0};
-      const double low = whole ? -2147483648.0 : -kInfinity;
-      const double high = whole ? 2147483647.0 : kInfinity;
+      const double low = is_integer ? -2147483648.0 : -kInfinity;
+      const double high = is_integer ? 2147483647.0 : kInfinity;
       return {reduction == EpilogueReduction::max ? low : high};
     }
     const auto& ends = reduction == EpilogueReduction::min ? least_ : most_;
     if (!std::isfinite(ends[1])) return {ends[1]};
     return {ends[1], std::max(ends[1] - ends[0], ends[2] - ends[1])};
   }
-  if (whole) {
+  if (is_integer) {
     const double total = static_cast<std::int32_t>(static_cast<std::uint32_t>(whole_));
     return slack_ > 0 ? kAnything : Estimate{total};
   }

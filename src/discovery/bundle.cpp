@@ -51,7 +51,7 @@ std::string key_of(Problem problem) {
   for (EpilogueOperandSpec& operand : problem.operands) {
     if (operand.form != EpilogueForm::scalar) continue;
     operand.value.reset();
-    operand.whole = false;
+    operand.is_integer = false;
     operand.tensor = {};
   }
   return problem.to_string();

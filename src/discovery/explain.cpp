@@ -13,9 +13,9 @@
 namespace estoc {
 namespace {
 
+using discovery::ClassCandidates;
 using discovery::ClassEntry;
-using discovery::Offer;
-using discovery::Question;
+using discovery::ClassQuery;
 
 Status join(const Status& first, const Status& second) {
   if (first.ok()) return second;
@@ -24,40 +24,40 @@ Status join(const Status& first, const Status& second) {
 }
 
 /// What can be said without asking the class about its kernels.
-Status check_description(const ClassEntry& entry, const Question& question,
+Status check_description(const ClassEntry& entry, const ClassQuery& class_query,
                          Explanation& explanation) {
-  if (Status status = discovery::check_presence(entry.kernel_class(), question.target);
+  if (Status status = discovery::check_presence(entry.kernel_class(), class_query.target);
       !status.ok()) {
     return status;
   }
   const auto info = entry.info();
   explanation.described = info->space->size();
-  Status status = check_class(*info, question.arguments, question.signature);
-  if (info->operation != question.signature.operation()) return status;
-  return join(status, check_target(*info, question.target));
+  Status status = check_class(*info, class_query.arguments, class_query.signature);
+  if (info->operation != class_query.signature.operation()) return status;
+  return join(status, check_target(*info, class_query.target));
 }
 
-Status why_none(const Offer& offer) {
-  if (offer.filtered_out > 0) {
+Status why_none(const ClassCandidates& found) {
+  if (found.filtered_out > 0) {
     return Status::fail(fmt::format("filter: expected a kernel that passes, got {} that do not",
-                                    offer.filtered_out));
+                                    found.filtered_out));
   }
-  return offer.rejection.value_or(Status::fail("kernels: expected at least one, got none"));
+  return found.rejection.value_or(Status::fail("kernels: expected at least one, got none"));
 }
 
-Explanation explain_class(const ClassEntry& entry, const Question& question,
+Explanation explain_class(const ClassEntry& entry, const ClassQuery& class_query,
                           const MetadataFilter& filter) {
   Explanation explanation{entry.provider(), entry.name(), 0, 0, Status::success(), {}};
   std::vector<DiscoveryFailure> failures;
-  ask_guarded(entry, failures,
-              [&] { explanation.status = check_description(entry, question, explanation); });
+  query_guarded(entry, failures,
+                [&] { explanation.status = check_description(entry, class_query, explanation); });
   if (failures.empty() && explanation.status.ok()) {
-    const Offer offer = ask_class(entry, question, filter, failures);
-    explanation.supported = offer.candidates.size();
+    const ClassCandidates found = query_class(entry, class_query, filter, failures);
+    explanation.supported = found.candidates.size();
     if (explanation.supported == 0) {
-      explanation.status = why_none(offer);
+      explanation.status = why_none(found);
     } else {
-      explanation.first = discovery::rank(std::span(&offer, 1), question.target).front();
+      explanation.first = discovery::rank(std::span(&found, 1), class_query.target).front();
     }
   }
   if (!failures.empty()) {
@@ -68,13 +68,13 @@ Explanation explain_class(const ClassEntry& entry, const Question& question,
 
 /// Whether the class's reason says something of the arguments. Those for other operations and
 /// devices are of no interest to somebody who wants a kernel for this one.
-bool is_telling(const ClassEntry& entry, const Question& question, const KernelQuery& query) {
+bool is_telling(const ClassEntry& entry, const ClassQuery& class_query, const KernelQuery& query) {
   std::vector<DiscoveryFailure> failures;
   bool telling = true;
-  ask_guarded(entry, failures, [&] {
+  query_guarded(entry, failures, [&] {
     const KernelClass& kernel_class = entry.kernel_class();
     const bool left_out = query.portable && kernel_class.needs_device();
-    telling = !left_out && is_asked(kernel_class, question);
+    telling = !left_out && applies_to(kernel_class, class_query);
   });
   return telling;
 }
@@ -83,33 +83,33 @@ bool is_telling(const ClassEntry& entry, const Question& question, const KernelQ
 
 std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  const Question question{arguments, discovery::Signature(arguments),
-                          discovery::query_target(arguments, query.target)};
+  const ClassQuery class_query{arguments, discovery::Signature(arguments),
+                               discovery::query_target(arguments, query.target)};
   std::string reasons;
   for (const auto& entry : snapshot->classes(query.providers)) {
-    if (!is_telling(*entry, question, query)) continue;
-    const Explanation explanation = explain_class(*entry, question, query.filter);
+    if (!is_telling(*entry, class_query, query)) continue;
+    const Explanation explanation = explain_class(*entry, class_query, query.filter);
     if (explanation.status.ok()) continue;
     reasons += fmt::format("; {}: {}", entry->name(), explanation.status.error());
   }
   if (reasons.empty()) {
     reasons = fmt::format("; no class that was asked has kernels for {} on {}",
-                          operation_name(arguments.operation()), question.target.name());
+                          operation_name(arguments.operation()), class_query.target.name());
   }
   return "no kernel supports the arguments" + reasons;
 }
 
 std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
-  Question question{arguments, discovery::Signature(arguments),
-                    discovery::query_target(arguments, query.target)};
+  ClassQuery class_query{arguments, discovery::Signature(arguments),
+                         discovery::query_target(arguments, query.target)};
   const discovery::ClassEntries classes = snapshot->classes(query.providers);
   std::vector<DiscoveryFailure> failures;  // each is that class's own explanation
-  question.summation = discovery::choose_summation(
-      discovery::asked_classes(classes, question, query, failures), question, query.filter);
+  class_query.summation = discovery::choose_summation(
+      discovery::asked_classes(classes, class_query, query, failures), class_query, query.filter);
   std::vector<Explanation> explanations;
   for (const auto& entry : classes) {
-    explanations.push_back(explain_class(*entry, question, query.filter));
+    explanations.push_back(explain_class(*entry, class_query, query.filter));
   }
   return explanations;
 }

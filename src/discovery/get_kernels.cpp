@@ -1,4 +1,4 @@
-// get_kernels with arguments: remembered, or every class is asked and what they offer is ranked.
+// get_kernels with arguments: from the cache, or the ranked candidates of every class.
 #include <algorithm>
 
 #include "discovery/guard.h"
@@ -13,43 +13,43 @@ namespace {
 
 using discovery::AnswerCache;
 using discovery::ClassEntries;
+using discovery::ClassQuery;
 using discovery::Origin;
-using discovery::Question;
 using Failures = std::vector<DiscoveryFailure>;
 
 /// The key to remember the answer by. A filter, and classes from outside, may look at anything.
-std::optional<AnswerCache::Key> key_of(const Question& question, const KernelQuery& query,
+std::optional<AnswerCache::Key> key_of(const ClassQuery& class_query, const KernelQuery& query,
                                        const ClassEntries& asked) {
   const bool known = std::ranges::all_of(
       asked, [](const auto& entry) { return entry->origin() == Origin::library; });
   if (!known || !query.filter.accepts_all()) return std::nullopt;
-  return problem_key(question, asked);
+  return problem_key(class_query, asked);
 }
 
-AnswerCache::Answer ask(const ClassEntries& asked, const Question& question,
+AnswerCache::Answer ask(const ClassEntries& asked, const ClassQuery& class_query,
                         const MetadataFilter& filter, Failures& failures) {
-  std::vector<discovery::Offer> offers;
-  offers.reserve(asked.size());
+  std::vector<discovery::ClassCandidates> candidates;
+  candidates.reserve(asked.size());
   for (const auto& entry : asked)
-    offers.push_back(ask_class(*entry, question, filter, failures));
-  return std::make_shared<const std::vector<Kernel>>(rank(offers, question.target));
+    candidates.push_back(query_class(*entry, class_query, filter, failures));
+  return std::make_shared<const std::vector<Kernel>>(rank(candidates, class_query.target));
 }
 
-KernelList find(Question question, const KernelQuery& query) {
+KernelList find(ClassQuery class_query, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
   Failures failures;
   const ClassEntries asked =
-      discovery::asked_classes(snapshot->classes(query.providers), question, query, failures);
+      discovery::asked_classes(snapshot->classes(query.providers), class_query, query, failures);
   AnswerCache& answers = *snapshot->answers;
   const std::uint64_t generation = answers.generation();
-  auto key = key_of(question, query, asked);
+  auto key = key_of(class_query, query, asked);
   if (key && failures.empty()) {
     if (auto known = answers.find(*key)) return KernelList(std::move(known));
   }
-  question.summation = discovery::choose_summation(asked, question, query.filter);
-  AnswerCache::Answer answer = ask(asked, question, query.filter, failures);
+  class_query.summation = discovery::choose_summation(asked, class_query, query.filter);
+  AnswerCache::Answer answer = ask(asked, class_query, query.filter, failures);
   if (key && failures.empty()) {
-    answers.insert(std::move(*key), answer, generation, question.epilogue);
+    answers.insert(std::move(*key), answer, generation, class_query.epilogue);
   }
   return KernelList(std::move(answer), std::move(failures));
 }
@@ -57,9 +57,9 @@ KernelList find(Question question, const KernelQuery& query) {
 }  // namespace
 
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
-  const Question question{arguments, discovery::Signature(arguments),
-                          discovery::query_target(arguments, query.target)};
-  KernelList list = find(question, query);
+  const ClassQuery class_query{arguments, discovery::Signature(arguments),
+                               discovery::query_target(arguments, query.target)};
+  KernelList list = find(class_query, query);
   if (list.empty()) {
     list.unanswered_ = std::make_shared<const KernelList::Unanswered>(arguments, query);
   }

@@ -12,8 +12,8 @@ namespace estoc::discovery {
 /// Does `work`, which asks the class of `entry`. When that throws, adds a failure and returns
 /// false.
 template <typename Work>
-bool ask_guarded(const ClassEntry& entry, std::vector<DiscoveryFailure>& failures,
-                 const Work& work) {
+bool query_guarded(const ClassEntry& entry, std::vector<DiscoveryFailure>& failures,
+                   const Work& work) {
   try {
     work();
     return true;

@@ -115,7 +115,7 @@ KernelSequence get_kernels(const KernelQuery& query) {
   state->filter = query.filter;
   const auto snapshot = discovery::Registry::instance().snapshot();
   for (const auto& entry : snapshot->classes(query.providers)) {
-    ask_guarded(*entry, state->failures, [&] {
+    query_guarded(*entry, state->failures, [&] {
       if (!entry->kernel_class().needs_device()) state->append(entry->info());
     });
   }

@@ -16,35 +16,39 @@ namespace {
 using KernelStates = std::vector<const KernelAccess::State*>;
 
 /// Whether the class can have the epilogue, if there is one.
-bool takes_epilogue(const ClassEntry& entry, const DesignPoint& point, const Question& question) {
-  return question.epilogue == nullptr ||
-         entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target).ok();
+bool takes_epilogue(const ClassEntry& entry, const DesignPoint& point,
+                    const ClassQuery& class_query) {
+  return class_query.epilogue == nullptr ||
+         entry.kernel_class()
+             .supports_epilogue(point, *class_query.epilogue, class_query.target)
+             .ok();
 }
 
-Candidates select_kernels(const ClassEntry& entry, const Question& question) {
+Candidates select_kernels(const ClassEntry& entry, const ClassQuery& class_query) {
   const auto info = entry.info();
   std::vector<DesignPoint> points;
-  auto selection = select(*info, question.signature);
-  if (selection && drop_misaligned(*info, question.signature, *selection)) {
-    const bool look = has_misaligned(*info, question.signature, *selection);
+  auto selection = select(*info, class_query.signature);
+  if (selection && drop_misaligned(*info, class_query.signature, *selection)) {
+    const bool look = has_misaligned(*info, class_query.signature, *selection);
     info->space->visit(*selection, [&](const DesignPoint& point) {
-      const bool aligned = !look || misaligned(*info, point, question.signature) == nullptr;
-      if (aligned && takes_epilogue(entry, point, question)) points.push_back(point);
+      const bool aligned = !look || misaligned(*info, point, class_query.signature) == nullptr;
+      if (aligned && takes_epilogue(entry, point, class_query)) points.push_back(point);
       return true;
     });
   }
-  return std::make_shared<const KernelGroup>(info, points, question.epilogue);
+  return std::make_shared<const KernelGroup>(info, points, class_query.epilogue);
 }
 
 /// Why the first kernel of fitting values does not fit all the same; success when there is none.
-Status why_none_fits(const ClassEntry& entry, const Question& question) {
+Status why_none_fits(const ClassEntry& entry, const ClassQuery& class_query) {
   const auto info = entry.info();
   Status status = Status::success();
-  if (const auto selection = select(*info, question.signature)) {
+  if (const auto selection = select(*info, class_query.signature)) {
     info->space->visit(*selection, [&](const DesignPoint& point) {
-      status = check_alignments(*info, point, question.signature);
-      if (status.ok() && question.epilogue != nullptr) {
-        status = entry.kernel_class().supports_epilogue(point, *question.epilogue, question.target);
+      status = check_alignments(*info, point, class_query.signature);
+      if (status.ok() && class_query.epilogue != nullptr) {
+        status = entry.kernel_class().supports_epilogue(point, *class_query.epilogue,
+                                                        class_query.target);
       }
       return false;
     });
@@ -56,45 +60,48 @@ void note(std::optional<Status>& rejection, Status status) {
   if (!rejection) rejection = std::move(status);
 }
 
-KernelStates supported_kernels(const ClassEntry& entry, const Question& question, Offer& offer) {
+KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_query,
+                               ClassCandidates& found) {
   KernelStates supported;
-  if (Status extras = check_extras(question.signature); !extras.ok()) {
-    note(offer.rejection, std::move(extras));
+  if (Status extras = check_extras(class_query.signature); !extras.ok()) {
+    note(found.rejection, std::move(extras));
     return supported;
   }
-  offer.kernels = fitting_kernels(entry, question);
-  const auto& fitting = offer.kernels->states;
+  found.kernels = fitting_kernels(entry, class_query);
+  const auto& fitting = found.kernels->states;
   if (fitting.empty()) {
-    if (Status status = why_none_fits(entry, question); !status.ok()) {
-      note(offer.rejection, std::move(status));
+    if (Status status = why_none_fits(entry, class_query); !status.ok()) {
+      note(found.rejection, std::move(status));
     }
   }
   supported.reserve(fitting.size());
   for (const KernelAccess::State& state : fitting) {
-    Status status = check_summation(entry.kernel_class(), state.point, question);
+    Status status = check_summation(entry.kernel_class(), state.point, class_query);
     if (status.ok()) {
-      status = entry.kernel_class().supports(state.point, question.arguments, question.target);
+      status =
+          entry.kernel_class().supports(state.point, class_query.arguments, class_query.target);
     }
     if (status.ok()) {
       supported.push_back(&state);
     } else {
-      note(offer.rejection, std::move(status));
+      note(found.rejection, std::move(status));
     }
   }
   return supported;
 }
 
-void predict(const KernelClass& kernel_class, const KernelStates& kernels, const Question& question,
-             Offer& offer) {
-  offer.candidates.reserve(kernels.size());
+void predict(const KernelClass& kernel_class, const KernelStates& kernels,
+             const ClassQuery& class_query, ClassCandidates& found) {
+  found.candidates.reserve(kernels.size());
   for (const KernelAccess::State* const state : kernels) {
-    const auto prediction = kernel_class.predict(state->point, question.arguments, question.target);
+    const auto prediction =
+        kernel_class.predict(state->point, class_query.arguments, class_query.target);
     const Knobs knobs = prediction ? prediction->knobs : Knobs{};
-    Status status = check_workspace(*state, knobs, question.arguments);
+    Status status = check_workspace(*state, knobs, class_query.arguments);
     if (status.ok()) {
-      offer.candidates.push_back({state, prediction});
+      found.candidates.push_back({state, prediction});
     } else {
-      note(offer.rejection, std::move(status));
+      note(found.rejection, std::move(status));
     }
   }
 }
@@ -109,49 +116,49 @@ Target query_target(const RuntimeArguments& arguments, std::optional<Target> tar
                                              arguments.device().name()));
 }
 
-Candidates fitting_kernels(const ClassEntry& entry, const Question& question) {
+Candidates fitting_kernels(const ClassEntry& entry, const ClassQuery& class_query) {
   // Only what is said of an epilogue depends on the target.
-  const CandidateKey key{question.signature.key(), question.epilogue.get(),
-                         question.epilogue != nullptr ? question.target : Target::cpu()};
+  const CandidateKey key{class_query.signature.key(), class_query.epilogue.get(),
+                         class_query.epilogue != nullptr ? class_query.target : Target::cpu()};
   if (Candidates remembered = entry.cache().find(key)) return remembered;
-  return entry.cache().insert(key, select_kernels(entry, question), question.epilogue);
+  return entry.cache().insert(key, select_kernels(entry, class_query), class_query.epilogue);
 }
 
-bool is_asked(const KernelClass& kernel_class, const Question& question) {
-  if (kernel_class.operation() != question.signature.operation()) return false;
-  if (!check_presence(kernel_class, question.target)) return false;
-  return covers(kernel_class.targets(), question.target);
+bool applies_to(const KernelClass& kernel_class, const ClassQuery& class_query) {
+  if (kernel_class.operation() != class_query.signature.operation()) return false;
+  if (!check_presence(kernel_class, class_query.target)) return false;
+  return covers(kernel_class.targets(), class_query.target);
 }
 
-ClassEntries asked_classes(ClassEntries classes, const Question& question, const KernelQuery& query,
-                           std::vector<DiscoveryFailure>& failures) {
+ClassEntries asked_classes(ClassEntries classes, const ClassQuery& class_query,
+                           const KernelQuery& query, std::vector<DiscoveryFailure>& failures) {
   std::erase_if(classes, [&](const auto& entry) {
     bool left_out = true;
-    ask_guarded(*entry, failures, [&] {
+    query_guarded(*entry, failures, [&] {
       const KernelClass& kernel_class = entry->kernel_class();
       left_out =
-          (query.portable && kernel_class.needs_device()) || !is_asked(kernel_class, question);
+          (query.portable && kernel_class.needs_device()) || !applies_to(kernel_class, class_query);
     });
     return left_out;
   });
   return classes;
 }
 
-Offer ask_class(const ClassEntry& entry, const Question& question, const MetadataFilter& filter,
-                std::vector<DiscoveryFailure>& failures) {
-  Offer offer;
+ClassCandidates query_class(const ClassEntry& entry, const ClassQuery& class_query,
+                            const MetadataFilter& filter, std::vector<DiscoveryFailure>& failures) {
+  ClassCandidates found;
   KernelStates kernels;
-  const bool answered =
-      ask_guarded(entry, failures, [&] { kernels = supported_kernels(entry, question, offer); });
+  const bool answered = query_guarded(
+      entry, failures, [&] { kernels = supported_kernels(entry, class_query, found); });
   if (!answered) return {};
   if (!filter.accepts_all()) {
-    offer.filtered_out =
+    found.filtered_out =
         std::erase_if(kernels, [&](const auto* state) { return !filter(state->metadata()); });
   }
-  if (!ask_guarded(entry, failures,
-                   [&] { predict(entry.kernel_class(), kernels, question, offer); }))
+  if (!query_guarded(entry, failures,
+                     [&] { predict(entry.kernel_class(), kernels, class_query, found); }))
     return {};
-  return offer;
+  return found;
 }
 
 }  // namespace estoc::discovery

@@ -1,4 +1,4 @@
-// What one kernel class offers for some arguments.
+// Which kernels of one class fit a query.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace estoc::discovery {
 
 /// Arguments with everything about them that does not depend on the class asked.
-struct Question {
+struct ClassQuery {
   const RuntimeArguments& arguments;
   Signature signature;
   Target target;
@@ -27,16 +27,16 @@ Target query_target(const RuntimeArguments& arguments, std::optional<Target> tar
 /// The kernels whose dtypes, layouts, alignments and op fit, and that can have the arguments'
 /// epilogue, in the order of the space. Remembered for each signature and epilogue. Passes on what
 /// the class throws.
-Candidates fitting_kernels(const ClassEntry& entry, const Question& question);
+Candidates fitting_kernels(const ClassEntry& entry, const ClassQuery& class_query);
 
 /// True when the class is of the operation, can be compiled for the target, and has the device that
 /// it needs. Passes on what the class throws.
-bool is_asked(const KernelClass& kernel_class, const Question& question);
+bool applies_to(const KernelClass& kernel_class, const ClassQuery& class_query);
 
 /// Those of the classes whose kernels may answer the query. A class that throws is left out and
 /// adds a failure.
-ClassEntries asked_classes(ClassEntries classes, const Question& question, const KernelQuery& query,
-                           std::vector<DiscoveryFailure>& failures);
+ClassEntries asked_classes(ClassEntries classes, const ClassQuery& class_query,
+                           const KernelQuery& query, std::vector<DiscoveryFailure>& failures);
 
 /// A kernel that carries out the arguments, and what its class predicts.
 struct Candidate {
@@ -45,17 +45,17 @@ struct Candidate {
 };
 
 /// One class's answer.
-struct Offer {
+struct ClassCandidates {
   Candidates kernels;                 ///< those that fit, the candidates among them
   std::vector<Candidate> candidates;  ///< in the order of the space
   std::uint64_t filtered_out = 0;     ///< supported, but the filter does not accept them
   std::optional<Status> rejection;    ///< of the first kernel that fits and is not supported
 };
 
-/// Asks one class, for which is_asked() holds, for the kernels that carry out the arguments and
+/// Asks one class, for which applies_to() holds, for the kernels that carry out the arguments and
 /// pass the filter. When the class throws, adds a failure and gives no candidates; what the filter
 /// throws is passed on.
-Offer ask_class(const ClassEntry& entry, const Question& question, const MetadataFilter& filter,
-                std::vector<DiscoveryFailure>& failures);
+ClassCandidates query_class(const ClassEntry& entry, const ClassQuery& class_query,
+                            const MetadataFilter& filter, std::vector<DiscoveryFailure>& failures);
 
 }  // namespace estoc::discovery

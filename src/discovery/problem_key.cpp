@@ -72,22 +72,23 @@ bool add_epilogue(ProblemKey& key, const EpilogueBinding* binding) {
 
 }  // namespace
 
-std::optional<AnswerCache::Key> problem_key(const Question& question, const ClassEntries& asked) {
-  if (question.signature.scaled()) return std::nullopt;
+std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
+                                            const ClassEntries& asked) {
+  if (class_query.signature.scaled()) return std::nullopt;
   ProblemKey key;
   key.reserve(64);
   for (const auto& entry : asked)
     add(key, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(entry.get())));
   // No address is 0: what follows is no further class.
   add(key, 0);
-  add(key, question.target.cc() * 4 + (question.target.arch_specific() ? 1 : 0) +
-               (question.target.is_ptx() ? 2 : 0));
-  key.push_back(question.signature.head());
-  add_device(key, question.arguments.device());
-  add_controls(key, question.arguments.controls());
-  for (const NamedOperand& operand : question.arguments.operands())
+  add(key, class_query.target.cc() * 4 + (class_query.target.arch_specific() ? 1 : 0) +
+               (class_query.target.is_ptx() ? 2 : 0));
+  key.push_back(class_query.signature.head());
+  add_device(key, class_query.arguments.device());
+  add_controls(key, class_query.arguments.controls());
+  for (const NamedOperand& operand : class_query.arguments.operands())
     add_view(key, *operand.tensor);
-  if (!add_epilogue(key, question.arguments.epilogue_binding())) return std::nullopt;
+  if (!add_epilogue(key, class_query.arguments.epilogue_binding())) return std::nullopt;
   return key;
 }
 

@@ -1,4 +1,4 @@
-// What the answer to a question can depend on when only the library's own classes are asked.
+// What the kernels found can depend on when only the library's own classes are asked.
 #pragma once
 
 #include <optional>
@@ -7,10 +7,11 @@
 
 namespace estoc::discovery {
 
-/// Everything of the question that classes of the library look at, and the classes asked; they
+/// Everything of the query that classes of the library look at, and the classes asked; they
 /// look at an address no further than to its alignment. nullopt for questions that are not worth
 /// remembering or too intricate: scaled operands, and epilogues with scalars given by value, which
 /// may be others each time.
-std::optional<AnswerCache::Key> problem_key(const Question& question, const ClassEntries& asked);
+std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
+                                            const ClassEntries& asked);
 
 }  // namespace estoc::discovery

@@ -30,7 +30,7 @@ struct Place {
   double seconds;
   double joules;
   const Candidate* candidate;
-  const Offer* offer;
+  const ClassCandidates* found;
 
   bool operator<(const Place& other) const {
     if (seconds != other.seconds) return seconds < other.seconds;
@@ -39,28 +39,28 @@ struct Place {
   }
 };
 
-Kernel handle(const Offer& offer, const Candidate& candidate, Target target) {
-  Kernel kernel = KernelAccess::make(shared_state(offer.kernels, *candidate.state), target);
+Kernel handle(const ClassCandidates& found, const Candidate& candidate, Target target) {
+  Kernel kernel = KernelAccess::make(shared_state(found.kernels, *candidate.state), target);
   if (is_usable(candidate.prediction)) KernelAccess::set_prediction(kernel, *candidate.prediction);
   return kernel;
 }
 
 }  // namespace
 
-std::vector<Kernel> rank(std::span<const Offer> offers, Target target) {
+std::vector<Kernel> rank(std::span<const ClassCandidates> classes, Target target) {
   std::size_t count = 0;
-  for (const Offer& offer : offers)
-    count += offer.candidates.size();
+  for (const ClassCandidates& found : classes)
+    count += found.candidates.size();
   std::vector<Place> places;
   std::vector<Place> unpredicted;
   places.reserve(count);
-  for (const Offer& offer : offers) {
-    for (const Candidate& candidate : offer.candidates) {
+  for (const ClassCandidates& found : classes) {
+    for (const Candidate& candidate : found.candidates) {
       if (is_usable(candidate.prediction)) {
         const Prediction& prediction = *candidate.prediction;
-        places.push_back({prediction.seconds, joules_of(prediction), &candidate, &offer});
+        places.push_back({prediction.seconds, joules_of(prediction), &candidate, &found});
       } else {
-        unpredicted.push_back({0, 0, &candidate, &offer});
+        unpredicted.push_back({0, 0, &candidate, &found});
       }
     }
   }
@@ -69,7 +69,7 @@ std::vector<Kernel> rank(std::span<const Offer> offers, Target target) {
   std::vector<Kernel> kernels;
   kernels.reserve(count);
   for (const Place& place : places)
-    kernels.push_back(handle(*place.offer, *place.candidate, target));
+    kernels.push_back(handle(*place.found, *place.candidate, target));
   return kernels;
 }
 

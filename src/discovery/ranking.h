@@ -11,6 +11,6 @@ namespace estoc::discovery {
 /// Puts candidates with a usable prediction (finite, not negative) first: by seconds, then by
 /// joules (not known is behind known), then by name. Those without one keep their order behind
 /// them. Kernels take over the predicted seconds and knobs.
-std::vector<Kernel> rank(std::span<const Offer> offers, Target target);
+std::vector<Kernel> rank(std::span<const ClassCandidates> classes, Target target);
 
 }  // namespace estoc::discovery

@@ -30,18 +30,18 @@ using Times = std::map<std::string, double>;
 using Standings = std::map<std::string, Standing>;
 
 /// The shortest time of each order; not finite where no kernel of it has a prediction.
-Times shortest_times(const ClassEntries& asked, const Question& question,
+Times shortest_times(const ClassEntries& asked, const ClassQuery& class_query,
                      const MetadataFilter& filter) {
   Times shortest;
-  std::vector<DiscoveryFailure> failures;  // reported when the question itself is asked
+  std::vector<DiscoveryFailure> failures;  // reported when the query itself runs
   for (const auto& entry : asked) {
-    const Offer offer = ask_class(*entry, question, filter, failures);
-    for (const Candidate& candidate : offer.candidates) {
+    const ClassCandidates found = query_class(*entry, class_query, filter, failures);
+    for (const Candidate& candidate : found.candidates) {
       const bool told = candidate.prediction && candidate.prediction->seconds > 0;
       const double seconds =
           told ? candidate.prediction->seconds : std::numeric_limits<double>::infinity();
       const auto [at, added] = shortest.try_emplace(
-          entry->kernel_class().summation(candidate.state->point, question.epilogue.get()),
+          entry->kernel_class().summation(candidate.state->point, class_query.epilogue.get()),
           seconds);
       if (!added) at->second = std::min(at->second, seconds);
     }
@@ -86,19 +86,19 @@ GemmArguments with_rows(const GemmArguments& gemm, std::int64_t rows) {
 }
 
 /// The same for other rows; nothing where there can be no product of so many.
-Times times_for(std::int64_t rows, const ClassEntries& asked, const Question& question,
+Times times_for(std::int64_t rows, const ClassEntries& asked, const ClassQuery& class_query,
                 const MetadataFilter& filter) {
   std::optional<GemmArguments> like;
   try {
-    like = with_rows(static_cast<const GemmArguments&>(question.arguments), rows);
+    like = with_rows(static_cast<const GemmArguments&>(class_query.arguments), rows);
   } catch (const Error&) {
     return {};
   }
   return shortest_times(asked,
                         {.arguments = *like,
                          .signature = Signature(*like),
-                         .target = question.target,
-                         .epilogue = question.epilogue},
+                         .target = class_query.target,
+                         .epilogue = class_query.epilogue},
                         filter);
 }
 
@@ -128,28 +128,29 @@ Status check_promise(const std::string& order) {
 }
 
 Status check_summation(const KernelClass& kernel_class, const DesignPoint& point,
-                       const Question& question) {
-  if (!needs_summation(question.arguments)) return Status::success();
-  const std::string order = kernel_class.summation(point, question.epilogue.get());
+                       const ClassQuery& class_query) {
+  if (!needs_summation(class_query.arguments)) return Status::success();
+  const std::string order = kernel_class.summation(point, class_query.epilogue.get());
   Status status = check_promise(order);
-  if (!status.ok() || !question.summation || order == *question.summation) return status;
+  if (!status.ok() || !class_query.summation || order == *class_query.summation) return status;
   return Status::fail(
       Reason::controls,
-      question.summation->empty()
+      class_query.summation->empty()
           ? fmt::format("controls.batch_invariant: expected an order of summation that kernels for "
                         "every M have, which there is none of, got '{}'",
                         order)
           : fmt::format("controls.batch_invariant: expected the order of summation of every M, "
                         "'{}', got '{}'",
-                        *question.summation, order));
+                        *class_query.summation, order));
 }
 
-std::optional<std::string> choose_summation(const ClassEntries& asked, const Question& question,
+std::optional<std::string> choose_summation(const ClassEntries& asked,
+                                            const ClassQuery& class_query,
                                             const MetadataFilter& filter) {
-  if (!needs_summation(question.arguments)) return std::nullopt;
+  if (!needs_summation(class_query.arguments)) return std::nullopt;
   Standings standings;
   for (const std::int64_t rows : kRows)
-    add_rows(standings, times_for(rows, asked, question, filter));
+    add_rows(standings, times_for(rows, asked, class_query, filter));
   std::erase_if(standings,
                 [](const auto& each) { return each.second.rows < static_cast<int>(kRows.size()); });
   const auto best = std::ranges::min_element(

@@ -163,8 +163,8 @@ std::optional<EpilogueScalarOperand> as_known(const EpilogueScalarOperand& known
                                               EpilogueScalarOperand scalar) {
   if (scalar.dtype && scalar.dtype != known.dtype) return std::nullopt;
   scalar.dtype = known.dtype;
-  if (known.whole && !scalar.whole) return std::nullopt;
-  if (!known.whole) scalar.whole = false;
+  if (known.is_integer && !scalar.is_integer) return std::nullopt;
+  if (!known.is_integer) scalar.is_integer = false;
   return scalar;
 }
 

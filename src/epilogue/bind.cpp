@@ -167,7 +167,7 @@ class Binder {
              dtype_name(*scalar.dtype));
       }
       part.dtype = static_cast<std::uint8_t>(*scalar.dtype);
-    } else if (scalar.whole && whole_wanted) {
+    } else if (scalar.is_integer && whole_wanted) {
       part.dtype = static_cast<std::uint8_t>(Dtype::i32);
       if (scalar.integer < -2147483648LL || scalar.integer > 4294967295LL) {
         fail_value("{}: expected a whole number of 32 bits, got {}", name, scalar.integer);
@@ -204,8 +204,8 @@ class Binder {
       }
     }
     const bool one = modes.extents[0] == 1 && modes.extents[1] == 1 && modes.extents[2] == 1;
-    const bool whole = extents_[2] == 1 || arguments_.controls().batch_invariant;
-    if (one && !(view.rank() >= 2 && extents_[1] == 1 && whole)) return {};
+    const bool one_part = extents_[2] == 1 || arguments_.controls().batch_invariant;
+    if (one && !(view.rank() >= 2 && extents_[1] == 1 && one_part)) return {};
     Varies varies;
     varies.m = view.rank() >= 2 && modes.extents[1] == extents_[1];
     varies.n = view.rank() >= 1 && modes.extents[2] == extents_[2];
@@ -474,11 +474,11 @@ class Binder {
     const EpilogueScalarOperand& scalar = *operand.scalar();
     value.value = scalar.value;
     if (is_float(dtype)) return value;
-    if (!scalar.whole && scalar.value != static_cast<double>(static_cast<std::int64_t>(
-                                             std::clamp(scalar.value, -4e9, 5e9)))) {
+    if (!scalar.is_integer && scalar.value != static_cast<double>(static_cast<std::int64_t>(
+                                                  std::clamp(scalar.value, -4e9, 5e9)))) {
       fail_value("{}: expected a whole number, got {}", operand.name, scalar.value);
     }
-    value.integer = scalar.whole ? scalar.integer : static_cast<std::int64_t>(scalar.value);
+    value.integer = scalar.is_integer ? scalar.integer : static_cast<std::int64_t>(scalar.value);
     return value;
   }
 

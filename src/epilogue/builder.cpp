@@ -89,8 +89,8 @@ EpilogueValue apply(EpilogueOp op, std::span<const EpilogueValue> inputs) {
   return {builder, builder.operation(op, {nodes.data(), inputs.size()})};
 }
 
-EpilogueValue literal_like(const EpilogueValue& value, double number, bool whole) {
-  return {value.builder(), value.builder().literal(number, whole)};
+EpilogueValue literal_like(const EpilogueValue& value, double number, bool is_integer) {
+  return {value.builder(), value.builder().literal(number, is_integer)};
 }
 
 EpilogueValue reduce(EpilogueReduction reduction, const EpilogueValue& value) {

@@ -196,9 +196,9 @@ class GraphParser {
     }
     const auto number = core::parse_double(name);
     if (!number) fail("an input, a value or a number");
-    const bool whole = name.find_first_of(".enx") == std::string_view::npos;
-    if (whole && std::abs(*number) > 2147483647) fail("a whole number of 32 bits");
-    return builder.literal(*number, whole);
+    const bool is_integer = name.find_first_of(".enx") == std::string_view::npos;
+    if (is_integer && std::abs(*number) > 2147483647) fail("a whole number of 32 bits");
+    return builder.literal(*number, is_integer);
   }
 
   static constexpr std::array<std::string_view, 3> kTypes{"i32", "f32", "f64"};

@@ -202,7 +202,7 @@ class Writer {
   void tables() {
     table("TensorSpec", "kTensor", graph_.tensors.size(), [&](std::size_t i) {
       const EpilogueTensor& tensor = graph_.tensors[i];
-      const Varies varies = turned(tensor.varies);
+      const Varies varies = transpose_modes(tensor.varies);
       return fmt::format("{}, {}, {}, {}", type_text(tensor.dtype),
                          held_text(leaf_type(Op::tensor, i)), varies.m, varies.n);
     });
@@ -218,13 +218,13 @@ class Writer {
     table("ReducedSpec", "kReduced", graph_.reduced.size(), [&](std::size_t i) {
       const EpilogueReducedStore& store = graph_.reduced[i];
       const EpilogueType held = std::max(graph_.nodes[store.node].type, EpilogueType::i32);
-      const Varies keeps = turned(store.keeps);
+      const Varies keeps = transpose_modes(store.keeps);
       return fmt::format("ep::{}, {}, {}, {}, {}, {}", reduction_text(store.reduction),
                          type_text(store.dtype), held_text(held), keeps.l, keeps.m, keeps.n);
     });
   }
 
-  Varies turned(Varies varies) const {
+  Varies transpose_modes(Varies varies) const {
     if (transposed_) std::swap(varies.m, varies.n);
     return varies;
   }

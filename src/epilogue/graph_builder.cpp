@@ -110,11 +110,11 @@ int GraphBuilder::scalar(std::uint16_t slot, Dtype dtype) {
   return add(node);
 }
 
-int GraphBuilder::literal(double value, bool whole) {
+int GraphBuilder::literal(double value, bool is_integer) {
   EpilogueNode node;
   node.op = EpilogueOp::literal;
-  node.type = whole ? EpilogueType::i32 : floating_;
-  node.value = whole || floating_ == EpilogueType::f64 ? value : round_to(Dtype::f32, value);
+  node.type = is_integer ? EpilogueType::i32 : floating_;
+  node.value = is_integer || floating_ == EpilogueType::f64 ? value : round_to(Dtype::f32, value);
   return add(node);
 }
 
@@ -148,9 +148,9 @@ int GraphBuilder::as_boolean(int node) {
 }
 
 EpilogueType GraphBuilder::common_type(std::span<const int> inputs) const {
-  const bool whole =
+  const bool is_integer =
       std::ranges::all_of(inputs, [&](int input) { return at(input).type <= EpilogueType::i32; });
-  return whole ? EpilogueType::i32 : floating_;
+  return is_integer ? EpilogueType::i32 : floating_;
 }
 
 EpilogueNode GraphBuilder::typed(EpilogueOp op, std::span<const int> inputs) {

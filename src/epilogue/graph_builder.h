@@ -34,7 +34,7 @@ class GraphBuilder {
   int accumulator();
   int tensor(std::uint16_t slot, Dtype dtype, Varies varies);
   int scalar(std::uint16_t slot, Dtype dtype);
-  int literal(double value, bool whole);
+  int literal(double value, bool is_integer);
   int operation(EpilogueOp op, std::span<const int> inputs);
   int cast(int input, Dtype dtype);
 

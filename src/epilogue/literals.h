@@ -9,13 +9,13 @@
 namespace estoc::epilogue {
 
 /// Shortest digits that read back as the same number; whole numbers of a floating type end in ".0".
-inline std::string print_literal(double value, bool whole) {
+inline std::string print_literal(double value, bool is_integer) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   std::string text =
-      whole ? fmt::format("{}", static_cast<long long>(value)) : fmt::format("{}", value);
+      is_integer ? fmt::format("{}", static_cast<long long>(value)) : fmt::format("{}", value);
   const bool bare = text.find_first_of(".e") == std::string::npos;
-  if (!whole && bare) text += ".0";
+  if (!is_integer && bare) text += ".0";
   return text;
 }
 

@@ -326,9 +326,9 @@ class Parser {
         token.text.starts_with('.') ? "0" + std::string(token.text) : std::string(token.text));
     if (!value) fail_expected("a number");
     take();
-    const bool whole = token.text.find_first_of(".eE") == std::string_view::npos;
+    const bool is_integer = token.text.find_first_of(".eE") == std::string_view::npos;
     return at(token.position, [&] {
-      return Item{builder_.literal(*value, whole), {}, token.position};
+      return Item{builder_.literal(*value, is_integer), {}, token.position};
     });
   }
 

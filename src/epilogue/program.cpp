@@ -109,10 +109,10 @@ int ProgramBuilder::input(std::string_view name) {
   return add(node);
 }
 
-int ProgramBuilder::literal(double value, bool whole) {
+int ProgramBuilder::literal(double value, bool is_integer) {
   EpilogueNode node;
   node.op = EpilogueOp::literal;
-  node.type = whole && std::abs(value) <= 2147483647 ? EpilogueType::i32 : EpilogueType::f32;
+  node.type = is_integer && std::abs(value) <= 2147483647 ? EpilogueType::i32 : EpilogueType::f32;
   node.value = value;
   return add(node);
 }
@@ -124,9 +124,9 @@ int ProgramBuilder::operation(EpilogueOp op, std::span<const int> inputs) {
   }
   if (op == EpilogueOp::neg) {
     const EpilogueNode& input = program_.nodes[static_cast<std::size_t>(inputs[0])];
-    const bool whole = input.type == EpilogueType::i32;
-    if (input.op == EpilogueOp::literal && !(whole && input.value == 0)) {
-      return literal(-input.value, whole);
+    const bool is_integer = input.type == EpilogueType::i32;
+    if (input.op == EpilogueOp::literal && !(is_integer && input.value == 0)) {
+      return literal(-input.value, is_integer);
     }
   }
   EpilogueNode node;

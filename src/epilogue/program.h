@@ -39,7 +39,7 @@ class ProgramBuilder {
   int accumulator();
   /// Throws as EpilogueBuilder::input does.
   int input(std::string_view name);
-  int literal(double value, bool whole);
+  int literal(double value, bool is_integer);
   /// The inputs must be as many as the operation takes. Throws Error{value} past kNodes.
   int operation(EpilogueOp op, std::span<const int> inputs);
   int cast(int input, Dtype dtype);

@@ -11,7 +11,7 @@ namespace {
 using Step = LaunchPlan::Step;
 
 // From CUDA 12.3 on graphs can capture launches that overlap.
-constexpr int kLeastEarlyVersion = 12030;
+constexpr int kMinProgrammaticVersion = 12030;
 
 CUresult start_kernel(const DriverTable& table, const LaunchPlan& plan, const Step& step,
                       CUkernel kernel, CUstream stream, bool programmatic) {
@@ -67,9 +67,9 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Step& step = plan.step(i);
     if (step.address == nullptr) {
-      const bool early = step.early && table.version >= kLeastEarlyVersion;
+      const bool overlaps = step.programmatic && table.version >= kMinProgrammaticVersion;
       table.check(
-          start_kernel(table, plan, step, unit.entry(step.entry), stream, programmatic || early),
+          start_kernel(table, plan, step, unit.entry(step.entry), stream, programmatic || overlaps),
           "cuLaunchKernelEx");
     } else {
       table.check(start_fill(table, step, stream), "cuMemsetD8Async");

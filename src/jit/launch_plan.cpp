@@ -44,11 +44,12 @@ std::byte* LaunchPlan::room_for_parameter(std::size_t bytes, std::size_t alignme
   return &bytes_[offset];
 }
 
-void LaunchPlan::begin_early() {
+void LaunchPlan::launch_programmatically() {
   if (steps_used_ == 0 || steps_[steps_used_ - 1].address != nullptr) {
-    throw Error(ErrorKind::value, "launch plan: expected a kernel that begins early, got none");
+    throw Error(ErrorKind::value,
+                "launch plan: expected a kernel to launch programmatically, got none");
   }
-  steps_[steps_used_ - 1].early = true;
+  steps_[steps_used_ - 1].programmatic = true;
 }
 
 void LaunchPlan::fill(void* address, std::uint8_t value, std::size_t bytes) {

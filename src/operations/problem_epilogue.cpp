@@ -42,8 +42,8 @@ EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& e
   if (const EpilogueScalarOperand* scalar = operand.scalar()) {
     spec.form = EpilogueForm::scalar;
     spec.tensor.dtype = scalar->dtype;
-    spec.value = scalar->whole ? static_cast<double>(scalar->integer) : scalar->value;
-    spec.whole = scalar->whole;
+    spec.value = scalar->is_integer ? static_cast<double>(scalar->integer) : scalar->value;
+    spec.is_integer = scalar->is_integer;
     return spec;
   }
   const TensorView& view = *operand.tensor();
@@ -97,7 +97,7 @@ using Extents = operations::Extents;
 bool EpilogueOperandSpec::operator==(const EpilogueOperandSpec& other) const {
   const bool both_nan = value && other.value && std::isnan(*value) && std::isnan(*other.value);
   return name == other.name && form == other.form && tensor == other.tensor &&
-         whole == other.whole && (both_nan || value == other.value);
+         is_integer == other.is_integer && (both_nan || value == other.value);
 }
 
 std::string_view epilogue_form_name(EpilogueForm form) {
@@ -106,10 +106,10 @@ std::string_view epilogue_form_name(EpilogueForm form) {
 }
 
 EpilogueScalarOperand epilogue_scalar(const EpilogueOperandSpec& spec) {
-  EpilogueScalarOperand scalar{*spec.value, 0, spec.whole, spec.tensor.dtype};
+  EpilogueScalarOperand scalar{*spec.value, 0, spec.is_integer, spec.tensor.dtype};
   const bool fits = std::abs(*spec.value) <= 0x1p53;
-  if (spec.whole && fits) scalar.integer = static_cast<std::int64_t>(*spec.value);
-  scalar.whole = spec.whole && fits;
+  if (spec.is_integer && fits) scalar.integer = static_cast<std::int64_t>(*spec.value);
+  scalar.is_integer = spec.is_integer && fits;
   return scalar;
 }
 

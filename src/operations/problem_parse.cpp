@@ -176,7 +176,7 @@ class ProblemParser {
     }
     spec.form = EpilogueForm::scalar;
     spec.value = *number;
-    spec.whole = word.find_first_not_of("-0123456789") == std::string_view::npos;
+    spec.is_integer = word.find_first_not_of("-0123456789") == std::string_view::npos;
     return true;
   }
 

@@ -70,10 +70,10 @@ class ProblemPrinter {
     if (!problem_.epilogue.empty()) add(key, quoted(problem_.epilogue));
   }
 
-  static std::string number_text(double value, bool whole) {
+  static std::string number_text(double value, bool is_integer) {
     std::string text = fmt::format("{}", value);
     const bool bare = text.find_first_not_of("-0123456789") == std::string::npos;
-    if (whole) return fmt::format("{:.0f}", value);
+    if (is_integer) return fmt::format("{:.0f}", value);
     return bare ? text + ".0" : text;
   }
 
@@ -83,7 +83,7 @@ class ProblemPrinter {
     if (operand.tensor.dtype) text += dtype_name(*operand.tensor.dtype);
     if (operand.value) {
       if (operand.tensor.dtype) text += ':';
-      return text + number_text(*operand.value, operand.whole);
+      return text + number_text(*operand.value, operand.is_integer);
     }
     text += fmt::format(":{}", epilogue_form_name(operand.form));
     const auto& strides = operand.tensor.strides;

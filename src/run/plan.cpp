@@ -41,7 +41,7 @@ bool is_alike(const GemmArguments& known, const GemmArguments& given) {
          known.controls() == given.controls() && known.epilogue() == given.epilogue();
 }
 
-bool lies_at(const GemmArguments& arguments, const void* a, const void* b, const void* out) {
+bool has_addresses(const GemmArguments& arguments, const void* a, const void* b, const void* out) {
   return arguments.a().tensor().data() == a && arguments.b().tensor().data() == b &&
          arguments.out().data() == out && arguments.has_data();
 }
@@ -182,7 +182,7 @@ void Plan::run(void* stream, const Workspace& workspace) {
 void Plan::rebind(const void* a, const void* b, void* out,
                   std::span<const EpilogueOperand> epilogue, GemmArguments::AskDevice ask) {
   State& state = *state_;
-  if (epilogue.empty() && lies_at(state.arguments, a, b, out)) return;
+  if (epilogue.empty() && has_addresses(state.arguments, a, b, out)) return;
   GemmArguments& next = state.spare;
   if (!next.epilogue().empty()) {
     next.epilogue_.replace(state.arguments.epilogue().operands());
@@ -211,8 +211,8 @@ void Plan::rebind(const GemmArguments& arguments) {
     state.spare = arguments;
     return;
   }
-  if (lies_at(state.arguments, arguments.a().tensor().data(), arguments.b().tensor().data(),
-              arguments.out().data())) {
+  if (has_addresses(state.arguments, arguments.a().tensor().data(), arguments.b().tensor().data(),
+                    arguments.out().data())) {
     return;
   }
   state.spare = arguments;

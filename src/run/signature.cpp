@@ -68,7 +68,7 @@ bool Signature::add(const EpilogueOperand& operand) {
   if (!add(as_word(operand.name))) return false;
   if (const TensorView* const tensor = operand.tensor()) return add(*tensor);
   const EpilogueScalarOperand& scalar = *operand.scalar();
-  return add(dtype_word(scalar.dtype) | (scalar.whole ? 0x100U : 0U));
+  return add(dtype_word(scalar.dtype) | (scalar.is_integer ? 0x100U : 0U));
 }
 
 bool Signature::operator==(const Signature& other) const {

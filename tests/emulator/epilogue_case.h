@@ -189,9 +189,9 @@ class Case {
   typename E::Parameters parameters(i64 row, i64 column, i64 all) {
     typename E::Parameters p{};
     for (std::size_t i = 0; i < tensors.size(); ++i)
-      p.tensor[i] = {tensors[i].at, tensors[i].four(), 0};
+      p.tensor[i] = {tensors[i].at, tensors[i].four(), abi::TmaMode::none};
     for (std::size_t i = 0; i < stores.size(); ++i)
-      p.store[i] = {stores[i].at, stores[i].four(), 0};
+      p.store[i] = {stores[i].at, stores[i].four(), abi::TmaMode::none};
     for (std::size_t i = 0; i < scalars.size(); ++i)
       p.scalar[i] = scalar(i);
     for (int i = 0; i < E::kReductions; ++i)

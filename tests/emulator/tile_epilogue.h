@@ -126,13 +126,13 @@ Outcome run_tile(Case<E> c, unsigned clusters, double tolerance = 0, bool use_ma
     Tensor& tensor = in_place && i == 0 ? c.stores[0] : c.tensors[static_cast<std::size_t>(i)];
     if (!use_maps || !Fused::matrix(i) || !can_map(tensor)) continue;
     const bool batched = tensor.at.batch_stride != 0;
-    epilogue.tensor[i].mapped = batched ? 1 : 2;
+    epilogue.tensor[i].tma = batched ? abi::TmaMode::batched : abi::TmaMode::plain;
     maps.map[Fused::matrices(i)] = map_of(tensor, e.n, e.m, batched ? e.l : 1, columns, 64);
   }
   for (int i = 0; i < E::kStores && i <= abi::kEpilogueMaps; ++i) {
     Tensor& tensor = c.stores[static_cast<std::size_t>(i)];
     if (!use_maps || !can_map(tensor)) continue;
-    epilogue.store[i].mapped = 1;
+    epilogue.store[i].tma = abi::TmaMode::batched;
     (i == 0 ? p.out : maps.map[Fused::kMappedInputs + i - 1]) =
         map_of(tensor, e.n, e.m, e.l, columns, 64);
   }

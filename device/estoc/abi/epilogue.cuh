@@ -5,12 +5,15 @@
 
 namespace estoc::abi {
 
+/// How TMA moves the tiles of a tensor: not, along L too, or without a mode L.
+enum class TmaMode : int { none, batched, plain };
+
 /// A tensor of the output's shape that an epilogue reads or writes; strides are 0 along the modes
 /// that it repeats.
 struct EpilogueOperand {
   Matrix at;
   int vectors;  ///< four neighbours of a row may be moved by one instruction
-  int mapped;   ///< TMA moves its tiles
+  TmaMode tma;
 };
 
 /// A number given at run time: where it is on the device, or, the address being 0, the bits of its

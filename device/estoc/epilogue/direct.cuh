@@ -49,7 +49,7 @@ class DirectTile {
         auto& value = of<i.value>(row_)[0];
         const auto sum = join_lanes<kSpec.reduction, 1, row_lanes>(value);
         if (ptx::tid() % row_lanes == 0 && m < rows_) {
-          leave_part<E, i.value>(p_.partial[i.value], parts.row, l_, m, rows_, sum);
+          store_partial<E, i.value>(p_.partial[i.value], parts.row, l_, m, rows_, sum);
         }
         value = neutral<kSpec.reduction, Held<kSpec.held>>();
       }
@@ -70,13 +70,13 @@ class DirectTile {
             const auto sum = join_lanes<kSpec.reduction, row_lanes, 32>(of<i.value>(column_[g])[e]);
             const i64 at = n(g) + e;
             if (ptx::tid() % 32 < row_lanes && at < columns_) {
-              leave_part<E, i.value>(to, parts.column, l_, at, columns_, sum);
+              store_partial<E, i.value>(to, parts.column, l_, at, columns_, sum);
             }
           }
         }
       } else if constexpr (!kSpec.m) {
         const auto sum = join_lanes<kSpec.reduction, 1, 32>(of<i.value>(row_)[0]);
-        if (ptx::tid() % 32 == 0) leave_part<E, i.value>(to, parts.all, l_, 0, 1, sum);
+        if (ptx::tid() % 32 == 0) store_partial<E, i.value>(to, parts.all, l_, 0, 1, sum);
       }
     });
   }

@@ -210,11 +210,12 @@ class TileLoader {
     const abi::EpilogueOperand& from = p_.tensor[i];
     const u32 box = layout_.load(box_.stage, i);
     if constexpr (kMap < abi::kEpilogueMaps) {
-      if (from.mapped != 0) {
+      if (from.tma != abi::TmaMode::none) {
         if (lane() != 0) return;
         ptx::mbarrier_expect_tx(barrier, Layout::kBoxElements * kBytes);
-        ptx::cp_async_bulk_tensor_load<3>(box, maps_.map[kMap], barrier,
-                                          {at.n, at.m, from.mapped == 1 ? at.l : 0});
+        ptx::cp_async_bulk_tensor_load<3>(
+            box, maps_.map[kMap], barrier,
+            {at.n, at.m, from.tma == abi::TmaMode::batched ? at.l : 0});
         return;
       }
     }

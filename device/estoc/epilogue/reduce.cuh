@@ -84,8 +84,8 @@ struct Parts {
 
 /// Leaves one part; `x` is the row or column where they are kept, `extent` how many there are.
 template <typename E, int i, typename Value>
-__device__ __forceinline__ void leave_part(const abi::EpiloguePartials& to, i64 part, i64 l, i64 x,
-                                           i64 extent, Value value) {
+__device__ __forceinline__ void store_partial(const abi::EpiloguePartials& to, i64 part, i64 l,
+                                              i64 x, i64 extent, Value value) {
   constexpr bool kBatch = E::kReduced[i].l;
   const i64 index =
       ((kBatch ? 0 : l * to.parts) + part) * to.results + (kBatch ? l * extent : 0) + x;

@@ -400,7 +400,7 @@ class TileEpilogue {
       if constexpr (i.value <= abi::kEpilogueMaps) {
         const abi::TensorMap& map =
             i.value == 0 ? out_ : maps_.map[Fused::kMappedInputs + i.value - 1];
-        if (p_.store[i.value].mapped != 0) {
+        if (p_.store[i.value].tma != abi::TmaMode::none) {
           if (thread_ == 0) {
             ptx::cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});
           }
@@ -438,8 +438,9 @@ class TileEpilogue {
           const auto sum = join_lanes<kSpec.reduction, 4, 32>(values[x]);
           const i32 n = at.n + column + x / 2 * 8 + static_cast<i32>(place().column) + x % 2;
           if (thread_ % 32 < 4 && n < columns_ && at.m < rows_) {
-            leave_part<E, i.value>(p_.partial[i.value], at.m / 16 + static_cast<i32>(thread_ / 32),
-                                   at.l, n, columns_, sum);
+            store_partial<E, i.value>(p_.partial[i.value],
+                                      at.m / 16 + static_cast<i32>(thread_ / 32), at.l, n, columns_,
+                                      sum);
           }
         }
       }
@@ -459,14 +460,14 @@ class TileEpilogue {
           const auto sum = join_lanes<kSpec.reduction, 1, 4>(values[h]);
           const i32 m = at.m + static_cast<i32>(place().row) + 8 * h;
           if (thread_ % 4 == 0 && m < rows_ && at.n < columns_) {
-            leave_part<E, i.value>(to, tile_n, at.l, m, rows_, sum);
+            store_partial<E, i.value>(to, tile_n, at.l, m, rows_, sum);
           }
         }
       } else if constexpr (!kSpec.n) {
         const auto sum = join_lanes<kSpec.reduction, 1, 32>(values[0]);
         if (thread_ % 32 == 0 && at.m < rows_ && at.n < columns_) {
           const i64 part = static_cast<i64>(at.m / 16 + static_cast<i32>(thread_ / 32)) * tiles_n;
-          leave_part<E, i.value>(to, part + tile_n, at.l, 0, 1, sum);
+          store_partial<E, i.value>(to, part + tile_n, at.l, 0, 1, sum);
         }
       }
     });

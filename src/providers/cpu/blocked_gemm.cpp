@@ -141,21 +141,21 @@ void BlockedGemm::prepare_epilogue(const GemmArguments& arguments, bool transpos
 
 void BlockedGemm::choose_blocks(bool fused) {
   const Dtype number = sum_ == Sum::f64 ? Dtype::f64 : Dtype::f32;
-  const bool whole = sum_ == Sum::i32;
-  direct_a_ = !whole && can_be_direct(a_, number);
+  const bool is_integer = sum_ == Sum::i32;
+  direct_a_ = !is_integer && can_be_direct(a_, number);
   // A vector must have stride 1 for the product with a vector.
-  direct_b_ = !whole && can_be_direct(b_, number) && (n_ > 1 || b_.row_stride == 1);
-  direct_c_ = !fused && !whole && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
+  direct_b_ = !is_integer && can_be_direct(b_, number) && (n_ > 1 || b_.row_stride == 1);
+  direct_c_ = !fused && !is_integer && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
 
   block_m_ = kPanelM;
   block_n_ = kPanelN;
-  block_k_ = whole ? kPanelWholeK : kPanelK;
+  block_k_ = is_integer ? kPanelWholeK : kPanelK;
   if (n_ == 1) {
     const bool along_k = goes_along_columns(a_);
     block_m_ = along_k ? kVectorPanelShort : kVectorPanelLong;
     block_k_ = along_k ? kVectorPanelLong : kVectorPanelShort;
   }
-  if (whole) block_k_ = std::min(block_k_, exact_depth(a_.dtype, b_.dtype));
+  if (is_integer) block_k_ = std::min(block_k_, exact_depth(a_.dtype, b_.dtype));
   if (direct_a_ && direct_b_) {
     block_k_ = k_;
     block_m_ = direct_c_ ? m_ : kPanelM;
@@ -296,8 +296,8 @@ void BlockedGemm::sum_tile(const Tile& tile, bool first_of_columns,
   product.c_stride = direct_c_ ? c_.column_stride : block_m_;
   product.packing = scratch.packing;
   product.in_order = in_order_;
-  const bool whole = sum_ == Sum::i32;
-  if (whole) std::fill_n(scratch.whole_tile, block_m_ * tile.n, 0);
+  const bool is_integer = sum_ == Sum::i32;
+  if (is_integer) std::fill_n(scratch.whole_tile, block_m_ * tile.n, 0);
   std::int64_t p = 0;
   do {
     product.k = std::min(block_k_, k_ - p);
@@ -312,10 +312,10 @@ void BlockedGemm::sum_tile(const Tile& tile, bool first_of_columns,
     product.b = read_b.data;
     product.b_stride = read_b.stride;
     product.b_row_major = read_b.row_major;
-    product.accumulate = p > 0 && !whole;
+    product.accumulate = p > 0 && !is_integer;
     multiply(products_, product);
     if constexpr (std::is_same_v<T, float>) {
-      if (whole) add_whole_numbers(tile, scratch);
+      if (is_integer) add_whole_numbers(tile, scratch);
     }
     p += block_k_;
   } while (p < k_);

@@ -64,12 +64,12 @@ void fill(void* target, std::int64_t count, T value) {
 
 double identity(EpilogueReduction reduction, EpilogueType type) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const bool whole = is_whole(type);
+  const bool is_integer = is_whole(type);
   switch (reduction) {
     case EpilogueReduction::max:
-      return whole ? -2147483648.0 : -kInfinity;
+      return is_integer ? -2147483648.0 : -kInfinity;
     case EpilogueReduction::min:
-      return whole ? 2147483647.0 : kInfinity;
+      return is_integer ? 2147483647.0 : kInfinity;
     default:
       return 0;  // as a 64-bit integer 0 too
   }

@@ -48,10 +48,10 @@ TiledElementwise::Arithmetic TiledElementwise::choose_arithmetic() const {
   if (operands_[kA].dtype == Dtype::f64 || operands_[kB].dtype == Dtype::f64) {
     return Arithmetic::f64;
   }
-  const bool whole = std::all_of(operands_.begin(), operands_.end(), [](const Operand& operand) {
+  const bool integers = std::all_of(operands_.begin(), operands_.end(), [](const Operand& operand) {
     return is_integer(operand.dtype) || operand.dtype == Dtype::boolean;
   });
-  return whole && has_integer_form(op_) ? Arithmetic::i32 : Arithmetic::f32;
+  return integers && has_integer_form(op_) ? Arithmetic::i32 : Arithmetic::f32;
 }
 
 void TiledElementwise::take_modes(const ElementwiseArguments& arguments) {

@@ -16,8 +16,8 @@ CudaCode BuiltInClass::fused_code(const DesignPoint& point, Target /*target*/,
                                   const EpilogueGraph& epilogue) const {
   CudaCode made{.source = source(point, &epilogue), .image = {}};
   if (epilogue.reduced.empty()) return made;
-  made.source += finish_source(epilogue);
-  made.entries.emplace_back("estoc_finish");
+  made.source += reduction_source(epilogue);
+  made.entries.emplace_back("estoc_reduce_partials");
   return made;
 }
 

@@ -16,7 +16,7 @@
 namespace estoc::cuda {
 namespace {
 
-constexpr std::int64_t kMostFinishCtas = 4096;
+constexpr std::int64_t kMaxReductionCtas = 4096;
 
 std::size_t parameter_bytes(const EpilogueGraph& graph) {
   auto at_least_one = [](std::size_t count) { return std::max<std::size_t>(count, 1); };
@@ -128,13 +128,13 @@ class Filler {
 
 }  // namespace
 
-EpilogueView::EpilogueView(const GemmArguments& gemm, bool turned_over)
+EpilogueView::EpilogueView(const GemmArguments& gemm, bool transposed_view)
     : binding(gemm.epilogue_binding()),
       extents(gemm.extents()),
-      transposed(turned_over),
+      transposed(transposed_view),
       batch_invariant(gemm.controls().batch_invariant) {}
 
-Varies EpilogueView::turned(Varies varies) const {
+Varies EpilogueView::transpose_modes(Varies varies) const {
   if (transposed) std::swap(varies.m, varies.n);
   return varies;
 }
@@ -176,14 +176,14 @@ cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm) {
 }
 
 void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
-                  const int* mapped, LaunchPlan& plan) {
+                  const abi::TmaMode* tma, LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
   const EpilogueBinding& binding = *view.binding;
   Filler filler(plan.add_parameter_bytes(parameter_bytes(graph), 8));
   auto put_operand = [&](const EpilogueAddress& address, Dtype dtype) {
     const abi::Matrix at = view.matrix(address);
-    filler.put(
-        abi::EpilogueOperand{at, moves_four(at, dtype) ? 1 : 0, mapped != nullptr ? *mapped++ : 0});
+    filler.put(abi::EpilogueOperand{at, moves_four(at, dtype) ? 1 : 0,
+                                    tma != nullptr ? *tma++ : abi::TmaMode::none});
   };
   for (std::size_t i = 0; i < graph.tensors.size(); ++i)
     put_operand(binding.tensors[i], graph.tensors[i].dtype);
@@ -209,7 +209,7 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
 namespace {
 
 /// Threads that share a result of the second kernel: few, so that few CTAs wait beside the first.
-unsigned finish_lanes(const ReducedSizes& sizes, bool batch_invariant) {
+unsigned reduction_lanes(const ReducedSizes& sizes, bool batch_invariant) {
   constexpr std::int64_t kPartsOfOne = 32;
   if (sizes.results < 32 && !batch_invariant) return 256;
   return sizes.total() > kPartsOfOne ? 8 : 1;
@@ -217,13 +217,13 @@ unsigned finish_lanes(const ReducedSizes& sizes, bool batch_invariant) {
 
 }  // namespace
 
-void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
-                bool empty, bool early, LaunchPlan& plan) {
+void add_reduction(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
+                   bool empty, bool programmatic, LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
   if (graph.reduced.empty()) return;
   constexpr unsigned kThreads = 256;
   const auto lanes_of = [&](const ReducedSizes& sizes) {
-    return finish_lanes(sizes, view.batch_invariant);
+    return reduction_lanes(sizes, view.batch_invariant);
   };
   std::int64_t most = 0;
   over_partials(graph, view.extents, view.transposed, parts,
@@ -231,11 +231,11 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
                   most = std::max(most, ceil_div(sizes.results, kThreads / lanes_of(sizes)));
                 });
   if (most == 0) return;
-  plan.kernel(1, {.grid = {static_cast<unsigned>(std::min(most, kMostFinishCtas)),
+  plan.kernel(1, {.grid = {static_cast<unsigned>(std::min(most, kMaxReductionCtas)),
                            static_cast<unsigned>(graph.reduced.size()), 1},
                   .block = {kThreads, 1, 1},
                   .shared_bytes = 8 * kThreads});
-  if (early && !empty) plan.begin_early();
+  if (programmatic && !empty) plan.launch_programmatically();
   Filler filler(plan.add_parameter_bytes(sizeof(abi::EpilogueResult) * graph.reduced.size(), 8));
   over_partials(graph, view.extents, view.transposed, parts,
                 [&](std::size_t i, const ReducedSizes& sizes, std::size_t offset) {
@@ -251,12 +251,12 @@ void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspa
                 });
 }
 
-std::string finish_source(const EpilogueGraph& graph) {
+std::string reduction_source(const EpilogueGraph& graph) {
   return fmt::format(R"(
 using FusedResults = estoc::abi::EpilogueResults<{}>;
 static_assert(sizeof(FusedResults) == {});
 extern "C" __global__ void __launch_bounds__(256)
-estoc_finish(const __grid_constant__ FusedResults results) {{
+estoc_reduce_partials(const __grid_constant__ FusedResults results) {{
   estoc::epilogue::finish<Epilogue>(results);
 }}
 )",

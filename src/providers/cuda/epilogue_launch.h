@@ -28,7 +28,7 @@ struct EpilogueView {
 
   EpilogueView(const GemmArguments& gemm, bool transposed);
   const EpilogueGraph& graph() const { return *binding->graph; }
-  Varies turned(Varies varies) const;
+  Varies transpose_modes(Varies varies) const;
   /// A tensor's address and strides.
   abi::Matrix matrix(const EpilogueAddress& address) const;
 };
@@ -39,19 +39,19 @@ std::size_t epilogue_workspace(const GemmArguments& gemm, bool transposed, const
 /// What an epilogue adds to the work of a kernel; nothing where there is none.
 cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm);
 
-/// Adds the epilogue's parameters to the kernel that was added to the plan last. `mapped[i]` says
+/// Adds the epilogue's parameters to the kernel that was added to the plan last. `tma[i]` says
 /// of each tensor, then of each store, how TMA moves it (abi::EpilogueOperand); null: it does not.
 void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
-                  const int* mapped, LaunchPlan& plan);
+                  const abi::TmaMode* tma, LaunchPlan& plan);
 
 /// Adds the second stage of its reductions, if there are any; `empty` when no tile left anything.
-/// `early` says that the kernel runs on sm_90 or later, where the launch of the second stage can be
-/// hidden behind it.
-void add_finish(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
-                bool empty, bool early, LaunchPlan& plan);
+/// `programmatic` says that the kernel runs on sm_90 or later, where the launch of the second stage
+/// can be hidden behind it.
+void add_reduction(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
+                   bool empty, bool programmatic, LaunchPlan& plan);
 
-/// The entry "estoc_finish" of a unit that has a struct Epilogue.
-std::string finish_source(const EpilogueGraph& graph);
+/// The entry "estoc_reduce_partials" of a unit that has a struct Epilogue.
+std::string reduction_source(const EpilogueGraph& graph);
 
 /// The struct Epilogue of a unit and what host and device must agree on; nothing for null.
 std::string epilogue_source(const EpilogueGraph* graph, bool transposed);

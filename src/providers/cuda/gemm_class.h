@@ -196,7 +196,7 @@ class ConfiguredGemm : public GemmClass {
                             const PartCounts& parts, const Workspace& workspace, bool empty,
                             LaunchPlan& plan) const {
     if (!empty) cuda::add_epilogue(view, parts, workspace, nullptr, plan);
-    add_finish(view, parts, workspace, empty, false, plan);
+    add_reduction(view, parts, workspace, empty, false, plan);
   }
 
   std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const final {

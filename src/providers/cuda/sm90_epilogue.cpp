@@ -30,7 +30,7 @@ int bytes_of(Dtype dtype) {
   return dtype_bits(dtype) / 8;
 }
 
-Varies turned(Varies varies, bool transposed) {
+Varies transpose_modes(Varies varies, bool transposed) {
   if (transposed) std::swap(varies.m, varies.n);
   return varies;
 }
@@ -90,7 +90,7 @@ std::string widest_text(const EpilogueGraph& graph) {
 int value_bytes(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
   int bytes = 0;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    const Varies varies = turned(graph.tensors[i].varies, transposed);
+    const Varies varies = transpose_modes(graph.tensors[i].varies, transposed);
     if (is_matrix(varies)) continue;
     const int extent = varies.n ? config.tile_n : varies.m ? config.consumer_rows() : 1;
     bytes += (extent * held_bytes(graph, EpilogueOp::tensor, i) + 15) / 16 * 16;
@@ -147,7 +147,7 @@ Sm90GemmConfig choose(Sm90GemmConfig config, const ElementBytes& bytes, int valu
 int registers_of(const EpilogueGraph& graph, bool transposed) {
   int registers = epilogue_cost(graph).live_registers + static_cast<int>(graph.scalars.size());
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    const Varies varies = turned(graph.tensors[i].varies, transposed);
+    const Varies varies = transpose_modes(graph.tensors[i].varies, transposed);
     const int held = held_bytes(graph, EpilogueOp::tensor, i) / 4;
     registers += is_matrix(varies) ? 4 * std::max(bytes_of(graph.tensors[i].dtype) / 2, 1)
                  : varies.n        ? 4 * held
@@ -157,7 +157,7 @@ int registers_of(const EpilogueGraph& graph, bool transposed) {
     registers += bytes_of(store.dtype) == 2 ? 4 : 2;
   for (const EpilogueReducedStore& store : graph.reduced) {
     const int wide = graph.nodes[store.node].type == EpilogueType::f64 ? 2 : 1;
-    registers += (turned(store.keeps, transposed).n ? 4 : 2) * wide;
+    registers += (transpose_modes(store.keeps, transposed).n ? 4 : 2) * wide;
   }
   return registers;
 }
@@ -184,9 +184,9 @@ std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_
   return static_cast<std::uint64_t>(extent > 1 && stride > 0 ? stride * bytes : 16);
 }
 
-/// How TMA can move the boxes of a tensor: abi::EpilogueOperand::mapped. Stores end with a whole
+/// How TMA can move the boxes of a tensor: abi::EpilogueOperand::tma. Stores end with a whole
 /// chunk of 16 bytes; loads do not.
-int how_mapped(const abi::Matrix& at, Dtype dtype, const EpilogueView& view, bool stored) {
+abi::TmaMode tma_mode(const abi::Matrix& at, Dtype dtype, const EpilogueView& view, bool stored) {
   const std::int64_t size = bytes_of(dtype);
   const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
   const std::int64_t columns = view.transposed ? view.extents.m : view.extents.n;
@@ -199,7 +199,8 @@ int how_mapped(const abi::Matrix& at, Dtype dtype, const EpilogueView& view, boo
   const bool whole = !stored || columns * size % 16 == 0;
   const bool fits = whole && (at.column_stride == 1 || columns == 1) && at.address % 16 == 0 &&
                     row && (!batched || steps(at.batch_stride));
-  return !fits ? 0 : batched ? 1 : 2;
+  if (!fits) return abi::TmaMode::none;
+  return batched ? abi::TmaMode::batched : abi::TmaMode::plain;
 }
 
 abi::TensorMap encode(const PlanDevice& device, const Sm90GemmConfig& config, const abi::Matrix& at,
@@ -261,9 +262,10 @@ abi::TensorMap sm90_out_map(const PlanDevice& device, const abi::Sm90GemmConfig&
                             const EpilogueView& view) {
   const abi::Matrix at = view.matrix(view.binding->stores[0]);
   const Dtype dtype = view.graph().stores[0].dtype;
-  const int mapped = how_mapped(at, dtype, view, true);
-  return mapped != 0 ? encode(device, config, at, dtype, mapped == 1, view, "out")
-                     : abi::TensorMap{};
+  const abi::TmaMode tma = tma_mode(at, dtype, view, true);
+  return tma != abi::TmaMode::none
+             ? encode(device, config, at, dtype, tma == abi::TmaMode::batched, view, "out")
+             : abi::TensorMap{};
 }
 
 void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& view,
@@ -272,7 +274,7 @@ void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& vi
   const EpilogueGraph& graph = view.graph();
   if (!empty) {
     constexpr std::size_t kOperands = EpilogueLimits::kTensors + EpilogueLimits::kStores;
-    std::array<int, kOperands> mapped{};
+    std::array<abi::TmaMode, kOperands> tma{};
     std::array<abi::TensorMap, 2 * std::size_t{abi::kEpilogueMaps}> maps;
     std::size_t used = 0;
     int inputs = 0;
@@ -280,25 +282,27 @@ void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& vi
       if (!is_matrix(graph.tensors[i].varies) || inputs++ >= abi::kEpilogueMaps) continue;
       const abi::Matrix at = view.matrix(view.binding->tensors[i]);
       const Dtype dtype = graph.tensors[i].dtype;
-      mapped[i] = how_mapped(at, dtype, view, false);
-      maps[used++] = mapped[i] == 0 ? abi::TensorMap{}
-                                    : encode(plan.device(), config, at, dtype, mapped[i] == 1, view,
-                                             "an input");
+      tma[i] = tma_mode(at, dtype, view, false);
+      maps[used++] = tma[i] == abi::TmaMode::none
+                         ? abi::TensorMap{}
+                         : encode(plan.device(), config, at, dtype, tma[i] == abi::TmaMode::batched,
+                                  view, "an input");
     }
     for (std::size_t i = 0; i < graph.stores.size() && i <= abi::kEpilogueMaps; ++i) {
       const abi::Matrix at = view.matrix(view.binding->stores[i]);
       const Dtype dtype = graph.stores[i].dtype;
-      const int how = mapped[graph.tensors.size() + i] = how_mapped(at, dtype, view, true);
+      const abi::TmaMode how = tma[graph.tensors.size() + i] = tma_mode(at, dtype, view, true);
       if (i == 0) continue;
-      maps[used++] = how == 0
+      maps[used++] = how == abi::TmaMode::none
                          ? abi::TensorMap{}
-                         : encode(plan.device(), config, at, dtype, how == 1, view, "an output");
+                         : encode(plan.device(), config, at, dtype, how == abi::TmaMode::batched,
+                                  view, "an output");
     }
-    add_epilogue(view, parts, workspace, mapped.data(), plan);
+    add_epilogue(view, parts, workspace, tma.data(), plan);
     const std::size_t bytes = std::max<std::size_t>(used, 1) * sizeof(abi::TensorMap);
     std::memcpy(plan.add_parameter_bytes(bytes, alignof(abi::TensorMap)), maps.data(), bytes);
   }
-  add_finish(view, parts, workspace, empty, true, plan);
+  add_reduction(view, parts, workspace, empty, true, plan);
 }
 
 }  // namespace estoc::cuda

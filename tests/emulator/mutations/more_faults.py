@@ -238,7 +238,7 @@ FAULTS = (
             "values().init(1);",
             "values().init(2);"),
     Planted("boxes come from the batch before", LOAD, "tile_mixed", (WRONG, OUT),
-            "from.mapped == 1 ? at.l : 0}",
+            "from.tma == abi::TmaMode::batched ? at.l : 0}",
             "0}"),
     Planted("outputs of the first batch", TILE, "tile_mixed", (WRONG, RACE),
             "cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});",

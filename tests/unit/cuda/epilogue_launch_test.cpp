@@ -136,8 +136,8 @@ TEST(EpilogueLaunch, SecondStagesBeginEarlyOnSm90) {
   Planned simt;
   plan_of(*make_simt_gemm(), "-f32-f32-f32-f32-ttt-alignA16-alignB16-alignOut16-tile32x32x16",
           problem, simt);
-  EXPECT_FALSE(simt.plan.step(0).early);
-  EXPECT_FALSE(simt.plan.step(1).early);
+  EXPECT_FALSE(simt.plan.step(0).programmatic);
+  EXPECT_FALSE(simt.plan.step(1).programmatic);
   const PlanDevice device{
       .multiprocessors = 4,
       .encode_tiled = [](void*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*,
@@ -156,8 +156,8 @@ TEST(EpilogueLaunch, SecondStagesBeginEarlyOnSm90) {
   static_cast<const CudaKernelClass&>(kernel.kernel_class())
       .plan(kernel.point(), kernel.knobs(), *gemm, {workspace.data(), workspace.size() * 4}, plan);
   ASSERT_EQ(plan.size(), 2U);
-  EXPECT_FALSE(plan.step(0).early);
-  EXPECT_TRUE(plan.step(1).early);
+  EXPECT_FALSE(plan.step(0).programmatic);
+  EXPECT_TRUE(plan.step(1).programmatic);
 }
 
 // Of a column-major output the code computes the transpose.
@@ -173,7 +173,7 @@ TEST(EpilogueLaunch, TransposesOperandsWithTheProblem) {
   const abi::Matrix at = transposed.matrix(gemm.epilogue_binding()->tensors[0]);
   EXPECT_EQ(at.row_stride, kM);
   EXPECT_EQ(at.column_stride, 1);
-  EXPECT_TRUE(transposed.turned({false, true, false}).n);
+  EXPECT_TRUE(transposed.transpose_modes({false, true, false}).n);
 }
 
 }  // namespace

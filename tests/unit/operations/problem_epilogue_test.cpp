@@ -38,7 +38,7 @@ TEST(ProblemEpilogue, OperandsAreReadAndPrinted) {
   EXPECT_EQ(problem.operands[1].form, EpilogueForm::row);
   EXPECT_THAT(problem.operands[2].tensor.strides, ElementsAre(9, 1));
   EXPECT_EQ(problem.operands[4].value, 0.5);
-  EXPECT_TRUE(problem.operands[5].whole);
+  EXPECT_TRUE(problem.operands[5].is_integer);
   EXPECT_EQ(problem.operands[6].tensor.dtype, Dtype::f16);
 }
 
