@@ -179,6 +179,12 @@ class KernelClass {
   virtual std::optional<Prediction> predict(const DesignPoint& point,
                                             const RuntimeArguments& arguments, Target target) const;
 
+  /// predict() of several kernels, in their order; by default one after the other. A class
+  /// overrides it where much depends on the arguments alone.
+  virtual std::vector<std::optional<Prediction>> predict_all(
+      std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
+      Target target) const;
+
   /// What predict() made its time of, and facts it rests on, in the order they are to be read.
   /// Names are short, stable and differ. Parts of unit seconds are times of resources, of which the
   /// largest limits the kernel; they need not add up to the prediction. Empty by default.

@@ -43,7 +43,7 @@ Kernel kernel_by_name(std::string_view name) {
   auto info = entry->second->info();
   const auto point = info->space->parse(discovery::suffix_part(name));
   if (!point) not_found(*snapshot, name);
-  return KernelAccess::make(discovery::single_state(std::move(info), *point), std::nullopt);
+  return KernelAccess::make(discovery::single_state(std::move(info), *point));
 }
 
 }  // namespace estoc

@@ -49,6 +49,16 @@ std::optional<Prediction> KernelClass::predict(const DesignPoint& /*point*/,
   return std::nullopt;
 }
 
+std::vector<std::optional<Prediction>> KernelClass::predict_all(
+    std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
+    Target target) const {
+  std::vector<std::optional<Prediction>> predictions;
+  predictions.reserve(points.size());
+  for (const DesignPoint* const point : points)
+    predictions.push_back(predict(*point, arguments, target));
+  return predictions;
+}
+
 std::vector<PredictionPart> KernelClass::predict_parts(const DesignPoint& /*point*/,
                                                        const RuntimeArguments& /*arguments*/,
                                                        Target /*target*/) const {

@@ -81,7 +81,9 @@ struct KernelSequence::State {
   }
 
   Kernel make(const Part& part, const DesignPoint& point) const {
-    return KernelAccess::make(discovery::single_state(part.info, point), target);
+    Kernel kernel = KernelAccess::make(discovery::single_state(part.info, point));
+    KernelAccess::set_target(kernel, target);
+    return kernel;
   }
 };
 

@@ -63,11 +63,8 @@ struct Kernel::State {
 struct KernelAccess {
   using State = Kernel::State;
 
-  static Kernel make(std::shared_ptr<const State> state, std::optional<Target> target) {
-    Kernel kernel(std::move(state));
-    kernel.target_ = target;
-    return kernel;
-  }
+  static Kernel make(std::shared_ptr<const State> state) { return Kernel(std::move(state)); }
+  static void set_target(Kernel& kernel, std::optional<Target> target) { kernel.target_ = target; }
   static void set_prediction(Kernel& kernel, const Prediction& prediction) {
     kernel.knobs_ = prediction.knobs;
     kernel.predicted_seconds_ = prediction.seconds;

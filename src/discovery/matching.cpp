@@ -92,10 +92,16 @@ KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_
 
 void predict(const KernelClass& kernel_class, const KernelStates& kernels,
              const ClassQuery& class_query, ClassCandidates& found) {
+  std::vector<const DesignPoint*> points;
+  points.reserve(kernels.size());
+  for (const KernelAccess::State* const state : kernels)
+    points.push_back(&state->point);
+  const auto predictions =
+      kernel_class.predict_all(points, class_query.arguments, class_query.target);
   found.candidates.reserve(kernels.size());
-  for (const KernelAccess::State* const state : kernels) {
-    const auto prediction =
-        kernel_class.predict(state->point, class_query.arguments, class_query.target);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const KernelAccess::State* const state = kernels[i];
+    const auto& prediction = predictions.at(i);
     const Knobs knobs = prediction ? prediction->knobs : Knobs{};
     Status status = check_workspace(*state, knobs, class_query.arguments);
     if (status.ok()) {

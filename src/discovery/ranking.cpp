@@ -39,10 +39,14 @@ struct Place {
   }
 };
 
-Kernel handle(const ClassCandidates& found, const Candidate& candidate, Target target) {
-  Kernel kernel = KernelAccess::make(shared_state(found.kernels, *candidate.state), target);
-  if (is_usable(candidate.prediction)) KernelAccess::set_prediction(kernel, *candidate.prediction);
-  return kernel;
+/// Adds the candidate's handle, made in place: there are hundreds in a list.
+void add_handle(const ClassCandidates& found, const Candidate& candidate, Target target,
+                std::vector<Kernel>& kernels) {
+  kernels.push_back(KernelAccess::make(shared_state(found.kernels, *candidate.state)));
+  KernelAccess::set_target(kernels.back(), target);
+  if (is_usable(candidate.prediction)) {
+    KernelAccess::set_prediction(kernels.back(), *candidate.prediction);
+  }
 }
 
 }  // namespace
@@ -69,7 +73,7 @@ std::vector<Kernel> rank(std::span<const ClassCandidates> classes, Target target
   std::vector<Kernel> kernels;
   kernels.reserve(count);
   for (const Place& place : places)
-    kernels.push_back(handle(*place.found, *place.candidate, target));
+    add_handle(*place.found, *place.candidate, target, kernels);
   return kernels;
 }
 

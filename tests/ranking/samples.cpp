@@ -48,7 +48,7 @@ cost::Plan plan_of(const TableEntry& entry, const GemmArguments& gemm,
   const Kernel kernel = kernel_by_name(entry.kernel);
   const auto* const kernel_class = dynamic_cast<const cuda::GemmClass*>(&kernel.kernel_class());
   if (kernel_class == nullptr) throw std::runtime_error(entry.kernel + ": no class with a model");
-  cost::Plan plan = kernel_class->cost_plan(kernel.point(), gemm, device);
+  cost::Plan plan = kernel_class->cost_plan(kernel.point(), cuda::CostQuery(gemm, device));
   cost::set_knobs(plan, entry.knobs);
   return plan;
 }

@@ -8,6 +8,26 @@
 #include "estoc/arguments.hpp"
 
 namespace estoc::cuda {
+namespace {
+
+using operations::Orientation;
+
+CostQuery cost_query(const RuntimeArguments& arguments, Target target) {
+  return {static_cast<const GemmArguments&>(arguments),
+          cost::device_model(target, arguments.device())};
+}
+
+}  // namespace
+
+CostQuery::CostQuery(const GemmArguments& gemm, const cost::DeviceModel& device)
+    : controls_(gemm.controls()),
+      device_(device),
+      problems_{operations::lower(gemm, Orientation::as_given),
+                operations::lower(gemm, Orientation::transposed)} {
+  const cost::EpilogueTraffic traffic = epilogue_traffic(gemm);
+  for (std::size_t i = 0; i < works_.size(); ++i)
+    works_[i] = cost::work_of(problems_[i], traffic);
+}
 
 std::string GemmClass::summation(const DesignPoint& point, const EpilogueGraph* epilogue) const {
   const bool transposed = is_transposed(point);
@@ -24,17 +44,26 @@ std::string GemmClass::summation(const DesignPoint& point, const EpilogueGraph* 
 std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
                                              const RuntimeArguments& arguments,
                                              Target target) const {
-  const cost::DeviceModel& device = cost::device_model(target, arguments.device());
-  const cost::Plan plan = cost_plan(point, static_cast<const GemmArguments&>(arguments), device);
-  return cost::predict(plan, device);
+  const CostQuery query = cost_query(arguments, target);
+  return cost::predict(cost_plan(point, query), query.device());
+}
+
+std::vector<std::optional<Prediction>> GemmClass::predict_all(
+    std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
+    Target target) const {
+  const CostQuery query = cost_query(arguments, target);
+  std::vector<std::optional<Prediction>> predictions;
+  predictions.reserve(points.size());
+  for (const DesignPoint* const point : points)
+    predictions.push_back(cost::predict(cost_plan(*point, query), query.device()));
+  return predictions;
 }
 
 std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
                                                      const RuntimeArguments& arguments,
                                                      Target target) const {
-  const cost::DeviceModel& device = cost::device_model(target, arguments.device());
-  return cost::prediction_parts(
-      cost_plan(point, static_cast<const GemmArguments&>(arguments), device), device);
+  const CostQuery query = cost_query(arguments, target);
+  return cost::prediction_parts(cost_plan(point, query), query.device());
 }
 
 Status GemmClass::check_limits(const GemmLimits& limits, const GemmExtents& e, const Shape3& tile) {

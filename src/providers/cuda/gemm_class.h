@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,19 +47,38 @@ struct GemmLaunch {
   const PlanDevice& device;
 };
 
+/// What predictions take of the arguments: the product and its work, as given and transposed.
+class CostQuery {
+ public:
+  CostQuery(const GemmArguments& gemm, const cost::DeviceModel& device);
+
+  const PerformanceControls& controls() const { return controls_; }
+  const cost::DeviceModel& device() const { return device_; }
+  const GemmProblem& problem(bool transposed) const { return problems_[transposed ? 1 : 0]; }
+  const cost::Work& work(bool transposed) const { return works_[transposed ? 1 : 0]; }
+
+ private:
+  const PerformanceControls& controls_;
+  const cost::DeviceModel& device_;
+  std::array<GemmProblem, 2> problems_;
+  std::array<cost::Work, 2> works_;
+};
+
 /// The part that does not depend on the type of the configuration.
 class GemmClass : public BuiltInClass {
  public:
   Operation operation() const final { return Operation::gemm; }
 
   /// What a kernel does on the arguments, and the knobs it holds for.
-  virtual cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
-                               const cost::DeviceModel& device) const = 0;
+  virtual cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const = 0;
 
   std::string summation(const DesignPoint& point, const EpilogueGraph* epilogue) const final;
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const final;
+  std::vector<std::optional<Prediction>> predict_all(std::span<const DesignPoint* const> points,
+                                                     const RuntimeArguments& arguments,
+                                                     Target target) const final;
   std::vector<PredictionPart> predict_parts(const DesignPoint& point,
                                             const RuntimeArguments& arguments,
                                             Target target) const final;
@@ -125,14 +146,13 @@ class ConfiguredGemm : public GemmClass {
     return epilogue_workspace(gemm, kernel.transposed, parts_of(kernel, gemm));
   }
 
-  cost::Plan cost_plan(const DesignPoint& point, const GemmArguments& gemm,
-                       const cost::DeviceModel& device) const final {
+  cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const final {
     // Epilogues count by what they move, whatever room they take of the kernel.
     const Decoded kernel = kernel_of(point, nullptr);
-    const GemmProblem problem = lowered(kernel, gemm);
     cost::Plan plan;
-    plan.work = cost::work_of(problem, epilogue_traffic(gemm));
-    add_cost(kernel.config, problem, gemm.controls(), device, plan);
+    plan.work = query.work(kernel.transposed);
+    add_cost(kernel.config, query.problem(kernel.transposed), query.controls(), query.device(),
+             plan);
     return plan;
   }
 

@@ -28,10 +28,12 @@ abi::Matrix device_matrix(const MatrixView& view) {
 }
 
 Status check_row_alignment(const OperandPlane& plane, int alignment) {
-  const std::int64_t bytes = dtype_bits(plane.view->dtype) / 8;
+  const auto bytes = static_cast<std::uint64_t>(dtype_bits(plane.view->dtype) / 8);
+  // Alignments are powers of two, so that products which overflow have the right remainder.
+  const auto below = static_cast<std::uint64_t>(alignment) - 1;
   auto check = [&](std::string_view what, std::int64_t extent, std::int64_t stride) {
-    // The remainder of the product, without the product.
-    if (extent <= 1 || stride % alignment * bytes % alignment == 0) return Status::success();
+    const bool aligned = (static_cast<std::uint64_t>(stride) * bytes & below) == 0;
+    if (extent <= 1 || aligned) return Status::success();
     return Status::fail(Reason::alignment,
                         fmt::format("{}.strides: expected {} a multiple of {} bytes apart, got {} "
                                     "elements",
