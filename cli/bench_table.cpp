@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -152,6 +153,20 @@ class Troubles {
   std::string first_;
 };
 
+/// The name without the alignments that the kernel expects.
+std::string without_alignments(const std::string& name) {
+  static const std::regex kAlignments("-align(A|B|Out)[0-9]+");
+  return std::regex_replace(name, kAlignments, "");
+}
+
+/// Of kernels that differ in alignments alone, those behind the first move fewer bytes at once.
+void drop_narrower(std::vector<Kernel>& kernels) {
+  std::set<std::string> seen;
+  std::erase_if(kernels, [&](const Kernel& kernel) {
+    return !seen.insert(without_alignments(kernel.name())).second;
+  });
+}
+
 std::vector<Row> open_rows(const BenchOptions& options, Target target,
                            std::vector<NamedProblem> problems, const TableFile& table,
                            Troubles& troubles) {
@@ -163,6 +178,7 @@ std::vector<Row> open_rows(const BenchOptions& options, Target target,
     const auto arguments = describe_arguments(problem.filled, device_for(target));
     try {
       std::vector<Kernel> kernels = choose_kernels(all, *arguments, target);
+      drop_narrower(kernels);
       rows.push_back({std::move(problem), std::move(kernels)});
     } catch (const Failure& failure) {
       if (failure.exit() != Exit::not_found) throw;

@@ -15,10 +15,11 @@ struct DeviceModel {
   Target target;          ///< the architecture-specific one from 9.0 on
   bool measured = false;  ///< false: from the data sheet, nobody timed kernels on it
   int multiprocessors = 132;
-  std::array<int, 2> live_clusters{66, 30};  ///< of two and of four CTAs, one a multiprocessor
-  double clock_hz = 1.7e9;                   ///< while tensor cores work
-  double memory_bytes_per_s = 4e12;          ///< that a copy reaches
-  double memory_seconds = 1.2e-6;            ///< from asking for a byte to having it
+  /// Clusters of 1 to 8 CTAs, one a multiprocessor, that live at once.
+  std::array<int, 8> live_clusters{132, 66, 39, 30, 22, 17, 15, 15};
+  double clock_hz = 1.7e9;           ///< while tensor cores work
+  double memory_bytes_per_s = 4e12;  ///< that a copy reaches
+  double memory_seconds = 1.2e-6;    ///< from asking for a byte to having it
   double l2_bytes = 50e6;
   double l2_per_clock = 58;           ///< bytes that a multiprocessor gets from the L2 cache
   double l2_distinct_per_clock = 32;  ///< of those, that its neighbours do not ask for too

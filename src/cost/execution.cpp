@@ -19,10 +19,14 @@ double ceil_div(double a, double b) {
   return whole < quotient ? whole + 1 : whole;
 }
 
-double live_clusters(const Design& design, const DeviceModel& device) {
-  const int size = design.cluster_m * design.cluster_n;
-  if (size == 2) return device.live_clusters[0];
-  if (size == 4) return device.live_clusters[1];
+/// CTAs of a cluster that sum up a tile together.
+int parts_of(const Design& design) {
+  return design.gather_clocks > 0 ? design.split : 1;
+}
+
+double live_clusters(int size, const Design& design, const DeviceModel& device) {
+  const auto at = static_cast<std::size_t>(size) - 1;
+  if (size > 1 && at < device.live_clusters.size()) return device.live_clusters[at];
   return static_cast<double>(device.multiprocessors) * design.ctas_per_multiprocessor / size;
 }
 
@@ -63,12 +67,13 @@ double distinct_bytes(const Work& work, const Design& design, double window) {
 
 Execution execute(const Work& work, const Design& design, const DeviceModel& device) {
   Execution e;
-  const double size = design.cluster_m * design.cluster_n;
+  const int parts = parts_of(design);
+  const int size = design.cluster_m * design.cluster_n * parts;
   const Grid grid(work, design);
   e.across_m = grid.across_m;
   e.across_n = grid.across_n;
-  e.clusters = std::max(e.across_m * e.across_n * work.l * design.split, 1.0);
-  e.slots = std::max(live_clusters(design, device), 1.0);
+  e.clusters = std::max(e.across_m * e.across_n * work.l * (design.split / parts), 1.0);
+  e.slots = std::max(live_clusters(size, design, device), 1.0);
   e.exact_waves = e.clusters / e.slots;
   e.waves = ceil_div(e.clusters, e.slots);
   e.k_tiles = std::max(ceil_div(work.k, design.tile_k * design.split), 1.0);
@@ -97,7 +102,8 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   e.memory = work.compulsory / std::max(reached, 1.0);
   const double stores =
       design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1) : rounds;
-  e.store = stores * design.store_clocks * clock;
+  e.store =
+      (stores * design.store_clocks + rounds * (design.split - 1) * design.gather_clocks) * clock;
   e.fill = design.start_clocks * clock * (together > 1 ? ceil_div(rounds, together) : 1.0);
   e.launch = device.launch_seconds;
   const double overlapped =

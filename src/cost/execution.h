@@ -47,6 +47,7 @@ struct Design {
   /// with the device's own matrix instructions.
   bool narrower = false, older_instructions = false;
   int split = 1;              ///< parts of K that are computed at once
+  double gather_clocks = 0;   ///< of adding one more part to the first
   int choice = 0;             ///< a library's kernel: its place in the library's own order
   bool restated = false;      ///< likewise: the product is stated with out row-major
   bool older = false;         ///< likewise: not of its code for Hopper and later

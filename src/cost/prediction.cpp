@@ -33,6 +33,7 @@ void set_knobs(Plan& plan, const Knobs& knobs) {
   plan.knobs = knobs;
   plan.design.along_m = knobs.raster == Knobs::Raster::along_m;
   plan.design.group = knobs.swizzle;
+  if (plan.family != Family::library) plan.design.split = knobs.split;
 }
 
 double predicted_joules(const Plan& plan, const Execution& execution, double seconds) {

@@ -51,6 +51,9 @@ struct Sm90EpilogueShape {
 /// Configuration of sm90_gemm. The output is row-major; for a column-major one the host states the
 /// transposed problem.
 struct Sm90GemmConfig {
+  /// CTAs of the largest cluster that every device has.
+  static constexpr int kMaxParts = 8;
+
   Type a;
   Type b;  ///< as wide as a
   Type accumulator;
@@ -96,6 +99,12 @@ struct Sm90GemmConfig {
     return schedule == Schedule::cooperative ? tile_m / 2 : tile_m;
   }
   ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
+  /// Tiles of sums that the ring has room for, when nothing else needs it.
+  ESTOC_CONSTEXPR int ring_tiles() const { return staging_offset() / (tile_m * tile_n * 4); }
+  /// Whether K can have parts, up to kMaxParts, that the CTAs of a cluster sum up.
+  ESTOC_CONSTEXPR bool splits_k() const {
+    return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0;
+  }
   /// Sums that a thread of a consumer holds, the second set of a promoted product included.
   ESTOC_CONSTEXPR int sums() const {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
@@ -145,11 +154,12 @@ struct Sm90GemmParameters {
   int l;
   int tiles_m;  ///< of clusters, which are cluster_m tiles high
   int tiles_n;
-  int group;       ///< rows (columns) of cluster tiles taken together, for the L2 cache
-  bool along_n;    ///< group counts columns
-  bool a_batched;  ///< A has a batch mode of its own
-  bool b_batched;
-  bool zigzag;  ///< every second tile of a cluster walks K backwards
+  int group;           ///< rows (columns) of cluster tiles taken together, for the L2 cache
+  bool along_n : 1;    ///< group counts columns
+  bool a_batched : 1;  ///< A has a batch mode of its own
+  bool b_batched : 1;
+  bool zigzag : 1;      ///< every second tile of a cluster walks K backwards
+  unsigned char parts;  ///< of K: CTAs of a cluster that sum up one tile, where splits_k(); 0 is 1
 };
 static_assert(sizeof(Sm90GemmParameters) == 3 * 128 + 64);
 

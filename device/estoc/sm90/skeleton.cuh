@@ -15,6 +15,7 @@
 #include <estoc/ptx/setmaxnreg.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
+#include <estoc/sm90/gather.cuh>
 #include <estoc/sm90/math.cuh>
 #include <estoc/sm90/work.cuh>
 
@@ -122,6 +123,13 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
     Accumulators<config> acc;
     turns.wait();
     Kernel::Math::sum(acc, item.k_tiles, at, reader, issued);
+    if constexpr (config.splits_k()) {
+      if (p.parts > 1) {
+        const Parts<config> parts = Parts<config>::of(p);
+        PartGather<config>::add(acc, cta, parts.own, parts.count, consumer * 128 + thread);
+        if (parts.own > 0) break;
+      }
+    }
     store.store(acc.block, item.tile);
     items.advance();
     if constexpr (Items::kPingpong) at.skip(static_cast<u32>(items.k_tiles()));
@@ -142,6 +150,12 @@ __device__ __forceinline__ void run(const typename Kernel::Parameters& p,
   if (warpgroup == 0) {
     if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();
     if (ptx::tid() / 32 == 0 && ptx::elect_one()) produce<Kernel>(p, cta);
+    if constexpr (config.splits_k()) {
+      if (p.parts > 1) {
+        PartGather<config>::join(p.parts);
+        if (Parts<config>::of(p).own > 0) return;
+      }
+    }
     if constexpr (Kernel::Store::kLoads) {
       const u32 consumer = ptx::shfl_sync_idx(ptx::tid() / 32, 0) - 1;
       if (consumer < config.consumers()) load_inputs<Kernel>(p, cta, transform, consumer);

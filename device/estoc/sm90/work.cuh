@@ -12,15 +12,35 @@ struct Item {
   Tile tile;       ///< this CTA's, in elements
   i32 k_tiles;     ///< stages that it takes
   bool backwards;  ///< they are loaded from the end of K
+  i32 k_first;     ///< the first of its K tiles
 
   /// The K tile of a step.
   __device__ __forceinline__ i32 k_tile(i32 step) const {
-    return backwards ? k_tiles - 1 - step : step;
+    return k_first + (backwards ? k_tiles - 1 - step : step);
+  }
+};
+
+/// The CTAs that sum up a tile together, and which of them this one is.
+template <Sm90GemmConfig config>
+struct Parts {
+  u32 count;
+  u32 own;
+
+  __device__ __forceinline__ static Parts of(const Sm90GemmParameters& p) {
+    if constexpr (!config.splits_k()) return {1, 0};
+    const u32 count = p.parts > 1 ? p.parts : 1;
+    return {count, ptx::ctaid_x() % count};
+  }
+  /// The first of `k_tiles` that part `part` sums up.
+  __device__ __forceinline__ i32 first(u32 part, i32 k_tiles) const {
+    if constexpr (!config.splits_k()) return part > 0 ? k_tiles : 0;
+    return static_cast<i32>(part * static_cast<u32>(k_tiles) / count);
   }
 };
 
 /// Deals the tiles of all batches to clusters in turn. With zigzag every second tile of a cluster
-/// walks K backwards, and so starts with what the L2 cache still holds.
+/// walks K backwards, and so starts with what the L2 cache still holds. Where tiles have several
+/// parts, the grid has a CTA for each part of each tile.
 template <Sm90GemmConfig config>
 class PersistentTiles {
  public:
@@ -28,8 +48,9 @@ class PersistentTiles {
                                              const ClusterPlace<config>& place)
       : p_(p),
         place_(place),
-        next_(ptx::ctaid_x() / config.cluster_size()),
-        step_(ptx::nctaid_x() / config.cluster_size()) {}
+        parts_(Parts<config>::of(p)),
+        next_(ptx::ctaid_x() / (config.cluster_size() * parts_.count)),
+        step_(ptx::nctaid_x() / (config.cluster_size() * parts_.count)) {}
 
   __device__ __forceinline__ bool done() const { return next_ >= plane() * static_cast<u32>(p_.l); }
   /// Whether the cluster has an item after this one.
@@ -42,7 +63,7 @@ class PersistentTiles {
   }
   /// K tiles of each item.
   __device__ __forceinline__ i32 k_tiles() const {
-    return (p_.k + config.tile_k() - 1) / config.tile_k();
+    return parts_.first(parts_.own + 1, all_k_tiles()) - parts_.first(parts_.own, all_k_tiles());
   }
   __device__ __forceinline__ Item item() const {
     const u32 l = next_ / plane();
@@ -51,15 +72,22 @@ class PersistentTiles {
     const TileIndex at = raster.at(next_ - l * plane());
     const i32 m = static_cast<i32>(at.m * config.cluster_m + place_.m) * config.tile_m;
     const i32 n = static_cast<i32>(at.n * config.cluster_n + place_.n) * config.tile_n;
-    return {{static_cast<i32>(l), m, n}, k_tiles(), backwards_};
+    return {{static_cast<i32>(l), m, n},
+            k_tiles(),
+            backwards_,
+            parts_.first(parts_.own, all_k_tiles())};
   }
 
  private:
+  __device__ __forceinline__ i32 all_k_tiles() const {
+    return (p_.k + config.tile_k() - 1) / config.tile_k();
+  }
   __device__ __forceinline__ u32 plane() const { return static_cast<u32>(p_.tiles_m * p_.tiles_n); }
 
   // The rest is read from the parameters when it is needed: consumers have no register to spare.
   const Sm90GemmParameters& p_;
   ClusterPlace<config> place_;
+  Parts<config> parts_;
   u32 next_;
   u32 step_;
   bool backwards_ = false;

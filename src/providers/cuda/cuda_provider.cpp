@@ -15,9 +15,9 @@ class CudaProvider final : public Provider {
   std::vector<std::shared_ptr<const KernelClass>> classes() const override { return classes_; }
 
  private:
-  std::vector<std::shared_ptr<const KernelClass>> classes_{make_sm90_gemm(), make_sm90_fast_gemm(),
-                                                           make_sm80_gemm(), make_simt_gemm(),
-                                                           make_simt_elementwise()};
+  std::vector<std::shared_ptr<const KernelClass>> classes_{
+      make_sm90_gemm(), make_sm90_fast_gemm(), make_sm90_swapped_gemm(),
+      make_sm80_gemm(), make_simt_gemm(),      make_simt_elementwise()};
 };
 
 }  // namespace

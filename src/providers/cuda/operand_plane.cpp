@@ -6,8 +6,11 @@
 namespace estoc::cuda {
 
 Majors majors_of(const DesignPoint& point) {
+  return majors_of(point, is_column_major(point));
+}
+
+Majors majors_of(const DesignPoint& point, bool transposed) {
   const auto& letters = point.value(Role::layouts).numbers;
-  const bool transposed = letters[2] == 'n';
   // B transposed is (n, k): contiguous along n where B was along its last mode.
   return {transposed, transposed ? letters[1] == 't' : letters[0] == 'n',
           transposed ? letters[0] == 'n' : letters[1] == 't'};

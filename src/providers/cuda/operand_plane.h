@@ -18,6 +18,8 @@ struct Majors {
   bool b_n_major;  ///< likewise for B
 };
 Majors majors_of(const DesignPoint& point);
+/// Of a kernel that computes the transposed product, or not, whatever the layout of out.
+Majors majors_of(const DesignPoint& point, bool transposed);
 
 /// Whether out is column-major.
 inline bool is_column_major(const DesignPoint& point) {

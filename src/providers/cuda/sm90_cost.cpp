@@ -25,6 +25,12 @@ constexpr int kGroup = 16;
 constexpr double kWindow = 8;
 // One warpgroup alone leaves issue slots empty: an element takes it so many times as long.
 constexpr double kAlone = 1.5;
+// Measured: what one more CTA that sums up a part of a tile costs, and bytes that it sends in a
+// clock.
+constexpr double kMeetClocks = 3000;
+constexpr double kSentPerClock = 12;
+// A part of K is worth its CTA from so many stages on.
+constexpr double kMinStages = 4;
 
 /// Clocks of one instruction of 64 rows and 32 bytes of K: the tensor cores' or, for few columns,
 /// those in which shared memory gives the operands.
@@ -79,6 +85,7 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   design.a_m_major = config.a_m_major;
   design.b_n_major = config.b_n_major;
   design.plain_stores = !config.tma_store;
+  design.gather_clocks = kMeetClocks + config.tile_m * config.tile_n * 4 / kSentPerClock;
   return design;
 }
 
@@ -96,6 +103,26 @@ Knobs sm90_knobs(const Sm90GemmConfig& config, const cost::Work& work) {
   knobs.raster = along_m ? Knobs::Raster::along_m : Knobs::Raster::along_n;
   knobs.swizzle = static_cast<std::int16_t>(design.group);
   return knobs;
+}
+
+int sm90_parts(const Sm90GemmConfig& config, const cost::Work& work, cost::Design design,
+               const cost::DeviceModel& device) {
+  if (!config.splits_k()) return 1;
+  const double tiles =
+      std::ceil(work.m / config.tile_m) * std::ceil(work.n / config.tile_n) * work.l;
+  const double stages = std::ceil(work.k / config.tile_k());
+  const double room = std::min(device.multiprocessors / tiles, stages / kMinStages);
+  const int most = std::min(static_cast<int>(std::min(room, 100.0)), config.kMaxParts);
+  int best = 1;
+  double least = most > 1 ? cost::execute(work, design, device).seconds : 0;
+  for (int parts = 2; parts <= most; ++parts) {
+    design.split = parts;
+    const double seconds = cost::execute(work, design, device).seconds;
+    if (seconds >= least) continue;
+    least = seconds;
+    best = parts;
+  }
+  return best;
 }
 
 }  // namespace estoc::cuda

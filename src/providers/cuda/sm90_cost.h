@@ -16,4 +16,8 @@ cost::Design sm90_design(const abi::Sm90GemmConfig& config, const cost::Work& wo
 /// load.
 Knobs sm90_knobs(const abi::Sm90GemmConfig& config, const cost::Work& work);
 
+/// Parts of K that a kernel of that design is predicted to be fastest with.
+int sm90_parts(const abi::Sm90GemmConfig& config, const cost::Work& work, cost::Design design,
+               const cost::DeviceModel& device);
+
 }  // namespace estoc::cuda

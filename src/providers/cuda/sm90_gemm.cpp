@@ -59,7 +59,8 @@ Status check_stored_rows(const OperandPlane& plane) {
 bool takes_tma_stores(const GemmProblem& problem) {
   const OperandPlane out(problem.out, false);
   const std::int64_t row_bytes = out.inner() * (dtype_bits(out.view->dtype) / 8);
-  return out.view->alignment >= 16 && row_bytes % 16 == 0;
+  const bool rows = out.view->column_stride == 1 || out.view->columns == 1;
+  return rows && out.view->alignment >= 16 && row_bytes % 16 == 0;
 }
 
 bool is_batched(const MatrixView& view) {
@@ -110,10 +111,14 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
 
 class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters> {
  public:
-  explicit Sm90Gemm(bool fast)
-      : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), fast_(fast), space_(make_sm90_space(fast)) {}
+  explicit Sm90Gemm(Sm90Kind kind)
+      : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
-  std::string_view name() const override { return fast_ ? "sm90_fast_gemm" : "sm90_gemm"; }
+  std::string_view name() const override {
+    constexpr std::array<std::string_view, 3> kNames{"sm90_gemm", "sm90_fast_gemm",
+                                                     "sm90_swapped_gemm"};
+    return kNames[static_cast<std::size_t>(kind_)];
+  }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
 
@@ -123,14 +128,16 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                        bool transposed) const override {
     return sm90_fused_config(config, epilogue, transposed);
   }
-  bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
+  bool is_transposed(const DesignPoint& point) const override {
+    return is_column_major(point) != (kind_ == Sm90Kind::swapped);
+  }
 
   GemmLimits limits() const override {
     return {.extent = kMost, .batches = kMost, .tiles = kMost, .all_tiles = kMost};
   }
 
   Status check_controls(const PerformanceControls& controls) const override {
-    if (!fast_ || controls.fast_accumulation) return Status::success();
+    if (kind_ != Sm90Kind::fast || controls.fast_accumulation) return Status::success();
     return Status::fail(Reason::controls,
                         "controls.fast_accumulation: expected true, for sums of few bits, got "
                         "false");
@@ -151,7 +158,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   void add_cost(const Sm90GemmConfig& config, const GemmProblem& problem,
-                const PerformanceControls& controls, const cost::DeviceModel& /*device*/,
+                const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     Sm90GemmConfig widest = config;
     widest.tma_store = config.tma_store || takes_tma_stores(problem);
@@ -160,6 +167,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.design.narrower = widest.tma_store != config.tma_store;
     Knobs knobs = sm90_knobs(widest, plan.work);
     knobs.zigzag = !controls.keeps_order();
+    if (!controls.batch_invariant) {
+      knobs.split = static_cast<std::int16_t>(sm90_parts(config, plan.work, plan.design, device));
+    }
     cost::set_knobs(plan, knobs);
   }
 
@@ -180,14 +190,18 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     p.a_batched = is_batched(problem.a.view);
     p.b_batched = is_batched(problem.b.view);
     p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order();
+    p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
     return p;
   }
 
   CudaGeometry geometry(const Sm90GemmConfig& config, const Sm90GemmParameters& p,
                         const PlanDevice& device) const override {
     const auto clusters = static_cast<unsigned>(std::int64_t{p.tiles_m} * p.tiles_n * p.l);
-    const auto size = static_cast<unsigned>(config.cluster_size());
-    const auto room = static_cast<unsigned>(device.clusters_at_once(config.cluster_size()));
+    const int together = config.cluster_size() * p.parts;
+    const auto size = static_cast<unsigned>(together);
+    // A CTA of a split product has one part of one tile.
+    const unsigned room =
+        p.parts > 1 ? clusters : static_cast<unsigned>(device.clusters_at_once(together));
     return {.grid = {std::min(clusters, room) * size, 1, 1},
             .block = {static_cast<unsigned>(config.threads()), 1, 1},
             .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
@@ -205,7 +219,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   std::string sums_of(const DesignPoint& point) const override {
     // Each product of an instruction is of 32 bytes of K, whatever the tile.
-    const std::string_view sums = fast_                        ? ", sums of few bits"
+    const std::string_view sums = kind_ == Sm90Kind::fast      ? ", sums of few bits"
                                   : sm90_config(point).promote ? ", added to f32 every 128 of K"
                                                                : "";
     return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
@@ -214,6 +228,17 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   std::string fused_entry() const override { return std::string(kFusedEntry); }
 
  private:
+  /// CTAs that sum up a tile: as many as the knob says and the kernel, K and the grid allow.
+  static int parts_of_k(const Sm90GemmConfig& config, const GemmLaunch& launch,
+                        const Sm90GemmParameters& p) {
+    constexpr std::int64_t kMaxTiles = 1 << 24;
+    const bool many = std::int64_t{p.tiles_m} * p.tiles_n > kMaxTiles / p.l;
+    if (launch.gemm.controls().batch_invariant || many || !config.splits_k()) return 1;
+    const std::int64_t k_tiles = ceil_div(launch.problem.k, config.tile_k());
+    return static_cast<int>(std::clamp<std::int64_t>(
+        std::min<std::int64_t>(launch.knobs.split, k_tiles), 1, config.kMaxParts));
+  }
+
   static void add_maps(const Sm90GemmConfig& config, const GemmLaunch& launch,
                        Sm90GemmParameters& p) {
     const GemmProblem& problem = launch.problem;
@@ -235,18 +260,22 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     }
   }
 
-  bool fast_;
+  Sm90Kind kind_;
   std::shared_ptr<const DesignSpace> space_;
 };
 
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_sm90_gemm() {
-  return std::make_shared<Sm90Gemm>(false);
+  return std::make_shared<Sm90Gemm>(Sm90Kind::plain);
 }
 
 std::shared_ptr<const KernelClass> make_sm90_fast_gemm() {
-  return std::make_shared<Sm90Gemm>(true);
+  return std::make_shared<Sm90Gemm>(Sm90Kind::fast);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_swapped_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::swapped);
 }
 
 }  // namespace estoc::cuda

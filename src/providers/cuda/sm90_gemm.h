@@ -15,4 +15,8 @@ std::shared_ptr<const KernelClass> make_sm90_gemm();
 /// bits (PerformanceControls::fast_accumulation).
 std::shared_ptr<const KernelClass> make_sm90_fast_gemm();
 
+/// Class "sm90_swapped_gemm": the same for row-major outputs of few rows, which are columns of the
+/// code's tiles: those may be narrow, and their stages many.
+std::shared_ptr<const KernelClass> make_sm90_swapped_gemm();
+
 }  // namespace estoc::cuda

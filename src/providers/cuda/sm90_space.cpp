@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ using abi::Sm90GemmConfig;
 
 constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kMostStages = 8;
+constexpr int kMostSwappedStages = 16;
 constexpr int kLeastStages = 3;
 
 struct MenuTile {
@@ -33,12 +35,38 @@ constexpr MenuTile kMenu[] = {
     {128, 224}, {128, 256}, {256, 64}, {256, 96},  {256, 128}, {256, 160}, {256, 192},
 };
 
+// Those of swapped kernels: few columns, which are rows of the problem.
+constexpr MenuTile kSwappedMenu[] = {
+    {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64}, {256, 16}, {256, 32}, {256, 64},
+};
+
+bool is_swapped(const DesignPoint& point) {
+  return point.space().find("orientation") >= 0;
+}
+
+/// The tile or cluster with rows and columns as the code sees them.
+Shape3 in_code(const DesignPoint& point, Role role) {
+  const Shape3 shape = point.shape(role);
+  return sm90_is_transposed(point) ? Shape3{shape.n, shape.m, shape.k} : shape;
+}
+
+Majors majors_in_code(const DesignPoint& point) {
+  return majors_of(point, sm90_is_transposed(point));
+}
+
 int tile_k_of(Dtype dtype) {
   return 128 * 8 / dtype_bits(dtype);
 }
 
-std::vector<Shape3> tile_shapes() {
+std::vector<Shape3> tile_shapes(Sm90Kind kind) {
   std::vector<Shape3> shapes;
+  if (kind == Sm90Kind::swapped) {
+    for (const int k : {64, 128, 32}) {
+      for (const MenuTile& tile : kSwappedMenu)
+        shapes.push_back({tile.n, tile.m, k});
+    }
+    return shapes;
+  }
   for (const int k : {64, 128, 32}) {
     for (const MenuTile& tile : kMenu) {
       for (const Shape3 shape : {Shape3{tile.m, tile.n, k}, Shape3{tile.n, tile.m, k}}) {
@@ -56,7 +84,7 @@ bool is_promoted(const DesignPoint& point) {
 }
 
 bool layouts_fit(const DesignPoint& point) {
-  const Majors majors = majors_of(point);
+  const Majors majors = majors_in_code(point);
   return dtype_bits(point.dtype(Role::a_dtype)) == 16 || (!majors.a_m_major && !majors.b_n_major);
 }
 
@@ -67,8 +95,10 @@ Schedule schedule_of(const DesignPoint& point) {
 
 bool tile_fits_schedule(const DesignPoint& point) {
   if (point.shape(Role::tile).k != tile_k_of(point.dtype(Role::a_dtype))) return false;
-  const Shape3 tile = shape_in_code(point, Role::tile);
-  const bool listed = std::any_of(std::begin(kMenu), std::end(kMenu), [&](const MenuTile& each) {
+  const Shape3 tile = in_code(point, Role::tile);
+  const bool swapped = is_swapped(point);
+  const auto menu = swapped ? std::span<const MenuTile>(kSwappedMenu) : std::span(kMenu);
+  const bool listed = std::any_of(menu.begin(), menu.end(), [&](const MenuTile& each) {
     return each.m == tile.m && each.n == tile.n;
   });
   if (!listed) return false;
@@ -79,22 +109,24 @@ bool tile_fits_schedule(const DesignPoint& point) {
   const int sums = rows / 64 * tile.n / 2;
   if (promote) return sums <= 96;
   if (schedule_of(point) == Schedule::single) return tile.m == 64;
+  if (swapped) return schedule_of(point) == Schedule::cooperative;
   return sums <= 192 && tile.n >= 64;
 }
 
 bool tile_fits_types(const DesignPoint& point) {
   const Dtype a = point.dtype(Role::a_dtype);
-  const Shape3 tile = shape_in_code(point, Role::tile);
+  const Shape3 tile = in_code(point, Role::tile);
   // B is N-major in blocks of 64 columns.
-  if (majors_of(point).b_n_major && tile.n % 64 != 0) return false;
+  if (majors_in_code(point).b_n_major && tile.n % 64 != 0) return false;
   return !is_byte(a) || tile.n % 32 == 0;
 }
 
 bool cluster_fits(const DesignPoint& point) {
-  const Shape3 cluster = shape_in_code(point, Role::cluster);
-  const Shape3 tile = shape_in_code(point, Role::tile);
+  const Shape3 cluster = in_code(point, Role::cluster);
+  const Shape3 tile = in_code(point, Role::tile);
   // Each sharer loads whole blocks of 64, or at least 32 rows.
-  const int b_unit = majors_of(point).b_n_major ? 64 : 32;
+  const int k_major_unit = is_swapped(point) ? 8 : 32;
+  const int b_unit = majors_in_code(point).b_n_major ? 64 : k_major_unit;
   return tile.n % (b_unit * cluster.m) == 0 && tile.m % (64 * cluster.n) == 0;
 }
 
@@ -112,21 +144,25 @@ Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
 
 // As many stages as fit: fewer were never faster.
 bool has_the_stages_that_fit(const DesignPoint& point) {
-  int stages = kMostStages;
+  int stages = is_swapped(point) ? kMostSwappedStages : kMostStages;
   while (stages >= kLeastStages && shape_of(point, stages).shared_bytes() > kSharedBytes)
     --stages;
   return point.integer(Role::stages) == stages;
 }
 
 bool store_rows_fit(const DesignPoint& point) {
-  return shape_in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 ==
-         0;
+  if (is_swapped(point)) return true;
+  return in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
 }
 
 }  // namespace
 
+bool sm90_is_transposed(const DesignPoint& point) {
+  return is_column_major(point) != is_swapped(point);
+}
+
 abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
-  const Majors majors = majors_of(point);
+  const Majors majors = majors_in_code(point);
   const Shape3 tile = point.shape(Role::tile);
   const Shape3 cluster = point.shape(Role::cluster);
   Sm90GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
@@ -151,27 +187,39 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
   return config;
 }
 
-std::shared_ptr<const DesignSpace> make_sm90_space(bool fast) {
+std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   static constexpr std::array kAll{Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
                                    Dtype::e5m2, Dtype::i8,   Dtype::u8};
   static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
   const std::span<const Dtype> operands =
-      fast ? std::span<const Dtype>(kNarrow) : std::span<const Dtype>(kAll);
-  const std::vector<Shape3> tiles = tile_shapes();
+      kind == Sm90Kind::fast ? std::span<const Dtype>(kNarrow) : std::span<const Dtype>(kAll);
+  const bool swapped = kind == Sm90Kind::swapped;
+  const std::vector<Shape3> tiles = tile_shapes(kind);
+  std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
+  std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
+  std::vector<int> stages(swapped ? kMostSwappedStages - kLeastStages + 1
+                                  : kMostStages - kLeastStages + 1);
+  std::iota(stages.begin(), stages.end(), kLeastStages);
+  std::vector<int> out_alignments{16, 1};
+  if (swapped) {
+    clusters.resize(1);
+    layouts.resize(4);
+    out_alignments = {1};
+  }
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
       .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2,
                                 Dtype::i32, Dtype::i8, Dtype::u8})
-      .layouts({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"})
+      .layouts(layouts)
       .alignments(Role::a_alignment, {16})
       .alignments(Role::b_alignment, {16})
-      .alignments(Role::out_alignment, {16, 1})
+      .alignments(Role::out_alignment, out_alignments)
       .choices(Role::schedule, {"cooperative", "pingpong", "single"})
       .shapes(Role::tile, tiles)
-      .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}})
-      .integers(Role::stages, {3, 4, 5, 6, 7, 8})
+      .shapes(Role::cluster, clusters)
+      .integers(Role::stages, stages)
       .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
@@ -180,7 +228,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(bool fast) {
       .require({"layouts", "tile", "cluster"}, cluster_fits)
       .require({"layouts", "out", "tile"}, store_rows_fit)
       .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
-  if (fast) builder.choices("sums", {"fast"});
+  if (kind == Sm90Kind::fast) builder.choices("sums", {"fast"});
+  if (swapped) builder.choices("orientation", {"swapped"});
   return builder.build_lazily();
 }
 

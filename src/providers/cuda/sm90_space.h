@@ -8,12 +8,22 @@
 
 namespace estoc::cuda {
 
-/// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
-/// those of 8-bit floats whose sums stay as the tensor cores make them, and a dimension "sums".
-std::shared_ptr<const DesignSpace> make_sm90_space(bool fast = false);
+/// The kernel classes that sm90_gemm's code serves.
+enum class Sm90Kind : std::uint8_t {
+  plain,
+  fast,    ///< sums of 8-bit floats stay as the tensor cores make them
+  swapped  ///< row-major outputs of few rows: the code computes the transposed product
+};
 
-/// The configuration of a kernel. Where its output is column-major, that of the transposed product:
-/// A of the configuration is B of the arguments and the reverse, and rows are columns.
+/// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
+/// a dimension "sums", a swapped one a dimension "orientation".
+std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::plain);
+
+/// Whether the code computes out^T = B^T A^T: where out is column-major, or the kernel swapped.
+bool sm90_is_transposed(const DesignPoint& point);
+
+/// The configuration of a kernel. Where it is transposed, that of the transposed product: A of the
+/// configuration is B of the arguments and the reverse, and rows are columns.
 abi::Sm90GemmConfig sm90_config(const DesignPoint& point);
 
 }  // namespace estoc::cuda

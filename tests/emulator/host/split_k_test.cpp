@@ -1,0 +1,170 @@
+// sm90_gemm with K divided among the CTAs of clusters, on the emulator.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "emulator/run.h"
+#include "estoc/check.hpp"
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
+
+namespace estoc {
+namespace {
+
+constexpr Target kTarget = Target::sm(90, true);
+
+/// Operands of a problem in host memory: inputs are random, outputs poisoned.
+class HostProblem {
+ public:
+  explicit HostProblem(const std::string& text) {
+    Problem problem = Problem::parse(text);
+    problem.complete();
+    described_ = problem.arguments(Device::cpu());
+    std::vector<Operand> operands;
+    for (const NamedOperand& operand : described_->operands())
+      operands.push_back(place(*operand.tensor, operand.role == OperandRole::output));
+    std::vector<EpilogueOperand> fused;
+    for (const EpilogueOperand& operand : described_->epilogue().operands()) {
+      fused.push_back(operand.tensor() == nullptr
+                          ? operand
+                          : EpilogueOperand{operand.name, place(*operand.tensor(), false)});
+    }
+    arguments_ = described_->with_operands(operands, std::move(fused));
+  }
+
+  const RuntimeArguments& arguments() const { return *arguments_; }
+  std::vector<std::byte> output() const { return memory_[output_]; }
+
+ private:
+  TensorView place(const TensorView& view, bool output) {
+    const auto shape = view.shape();
+    const std::int64_t count =
+        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+    if (output) output_ = memory_.size();
+    memory_.emplace_back(static_cast<std::size_t>(count * dtype_bits(view.dtype()) / 8),
+                         std::byte{0x7f});
+    const TensorView placed(memory_.back().data(), view.dtype(), shape, view.strides(),
+                            Device::cpu());
+    if (!output) fill_random(placed, memory_.size());
+    return placed;
+  }
+
+  std::unique_ptr<RuntimeArguments> described_;
+  std::unique_ptr<RuntimeArguments> arguments_;
+  std::vector<std::vector<std::byte>> memory_;
+  std::size_t output_ = 0;
+};
+
+class SplitK : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = testing::TempDir() + "estoc_split_k_" + std::to_string(::getpid());
+    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+
+  static Kernel kernel(const RuntimeArguments& arguments, const std::string& filter) {
+    KernelQuery query;
+    query.target = kTarget;
+    query.filter = MetadataFilter::parse(
+        filter.starts_with("class=") ? filter : "class=sm90_gemm cluster=1x1x1 " + filter);
+    return get_kernels(arguments, query).front();
+  }
+
+  /// Runs the kernel with K in so many parts; the output is checked, and returned.
+  static std::vector<std::byte> run(const std::string& text, const std::string& filter, int parts) {
+    const HostProblem problem(text);
+    const Kernel found = kernel(problem.arguments(), filter);
+    Knobs knobs = found.knobs();
+    knobs.split = static_cast<std::int16_t>(parts);
+    const emulator::BuiltKernel built(found.with_knobs(knobs), kTarget);
+    const emulator::Report report = built.run(problem.arguments());
+    EXPECT_TRUE(report.clean()) << report.text();
+    const CheckResult result = check_output(problem.arguments());
+    EXPECT_TRUE(result.passed) << text << " in " << parts << " parts: " << result.worst;
+    return problem.output();
+  }
+
+  static std::string folder;
+};
+
+std::string SplitK::folder;
+
+TEST_F(SplitK, PartsOfUnequalLength) {
+  const std::string text = "gemm m=100 n=72 k=264 a=tf32:t b=tf32:n out=f32:t";
+  const auto whole = run(text, "tile=64x64x32 schedule=single", 1);
+  bool differs = false;
+  for (const int parts : {2, 3, 5, 8})
+    differs = run(text, "tile=64x64x32 schedule=single", parts) != whole || differs;
+  // So that this says something: another order of summation rounds otherwise.
+  EXPECT_TRUE(differs);
+}
+
+TEST_F(SplitK, MorePartsThanTilesOfK) {
+  run("gemm m=64 n=64 k=104 a=f16:t b=f16:t out=f16:t", "tile=64x64x64 schedule=single", 8);
+  run("gemm m=64 n=64 k=0 a=f16:t b=f16:t out=f16:t", "tile=64x64x64 schedule=single", 8);
+}
+
+TEST_F(SplitK, TwoConsumersAndBatches) {
+  run("gemm m=136 n=200 k=390 l=3 a=bf16:n b=bf16:t out=bf16:t",
+      "tile=128x128x64 schedule=cooperative", 3);
+}
+
+TEST_F(SplitK, MorePartsThanTheRingHolds) {
+  run("gemm m=128 n=256 k=640 a=bf16:t b=bf16:n out=bf16:t", "tile=128x256x64 schedule=cooperative",
+      5);
+}
+
+TEST_F(SplitK, ATransposedProduct) {
+  run("gemm m=16 n=192 k=640 a=bf16:t b=bf16:n out=bf16:n", "tile=32x64x64 schedule=single", 4);
+}
+
+TEST_F(SplitK, PromotedSumsAndIntegers) {
+  run("gemm m=64 n=96 k=1024 a=e4m3:t b=e4m3:n out=bf16:t", "tile=64x96x128 schedule=single", 4);
+  const std::string integers = "gemm m=70 n=64 k=1040 a=i8:t b=i8:n out=i32:t";
+  // Integers are exact in any order.
+  EXPECT_EQ(run(integers, "tile=64x64x128 schedule=single", 1),
+            run(integers, "tile=64x64x128 schedule=single", 6));
+}
+
+TEST_F(SplitK, OutputsThatAreNotAligned) {
+  run("gemm m=65 n=67 k=512 a=bf16:t b=bf16:n out=f32:t", "tile=64x64x64 schedule=single", 4);
+}
+
+TEST_F(SplitK, Epilogues) {
+  run("gemm m=100 n=136 k=704 a=bf16:t b=bf16:n out=bf16:t C=bf16:t bias=f32:row s=0.5 "
+      "rows=f32:column "
+      "epi=\"D = gelu_tanh(accum * s + bias) + C; rows = sum(D)\"",
+      "tile=64x64x64 schedule=single", 4);
+}
+
+TEST_F(SplitK, SwappedProducts) {
+  const std::string few = "gemm m=13 n=200 k=520 a=bf16:t b=bf16:n out=bf16:t";
+  run(few, "class=sm90_swapped_gemm tile=16x64x64", 1);
+  run(few, "class=sm90_swapped_gemm tile=16x128x64", 4);
+  run("gemm m=40 n=257 k=776 l=2 a=bf16:t b=bf16:n out=f32:t",
+      "class=sm90_swapped_gemm tile=32x256x64", 3);
+  run("gemm m=64 n=128 k=256 a=f16:n b=f16:t out=f16:t", "class=sm90_swapped_gemm tile=64x128x64",
+      2);
+  run("gemm m=7 n=130 k=512 a=e4m3:t b=e4m3:n out=bf16:t",
+      "class=sm90_swapped_gemm tile=32x128x128", 2);
+  run("gemm m=20 n=136 k=512 a=bf16:t b=bf16:n out=bf16:t C=bf16:t bias=f32:row rows=f32:column "
+      "epi=\"D = gelu_tanh(accum + bias) + C; rows = sum(D)\"",
+      "class=sm90_swapped_gemm tile=32x64x64", 2);
+}
+
+TEST_F(SplitK, BatchInvarianceTakesPrecedence) {
+  const std::string text = "gemm m=64 n=64 k=320 a=tf32:t b=tf32:n out=f32:t";
+  const std::string filter = "tile=64x64x32 schedule=single";
+  EXPECT_EQ(run(text + " batch_invariant=1", filter, 4), run(text, filter, 1));
+  EXPECT_NE(run(text, filter, 4), run(text, filter, 1));
+}
+
+}  // namespace
+}  // namespace estoc
