@@ -53,7 +53,7 @@ constexpr std::string_view kZshStart =
 
 bool takes_file(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  return type.ends_with("FILE") || type == "FOLDER";
+  return type.ends_with("FILE") || type == "FOLDER" || type == "OLD NEW";
 }
 
 std::vector<std::string> target_names() {
