@@ -251,16 +251,6 @@ Tensor make_tensor(nb::handle object, nb::handle dtype, nb::handle shape, nb::ha
   return reinterpret(tensor, wanted, shape, strides);
 }
 
-Device parse_device(const std::string& text) {
-  if (text == "cpu") return Device::cpu();
-  if (text == "cuda") return Device::cuda();
-  if (text.starts_with("cuda:") && text.size() > 5 && text.size() < 9 &&
-      text.find_first_not_of("0123456789", 5) == std::string::npos) {
-    return Device::cuda(std::stoi(text.substr(5)));
-  }
-  fail_value("device: expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
-}
-
 Tensor describe_tensor(nb::handle dtype, nb::handle shape, nb::handle strides, nb::handle device,
                        nb::handle alignment) {
   const Extents extents = extents_of(shape, "shape");
@@ -419,6 +409,16 @@ void add_awaited(std::vector<void*>& streams, const Tensor& tensor) {
   if (std::ranges::find(streams, *tensor.stream) == streams.end()) {
     streams.push_back(*tensor.stream);
   }
+}
+
+Device parse_device(const std::string& text) {
+  if (text == "cpu") return Device::cpu();
+  if (text == "cuda") return Device::cuda();
+  if (text.starts_with("cuda:") && text.size() > 5 && text.size() < 9 &&
+      text.find_first_not_of("0123456789", 5) == std::string::npos) {
+    return Device::cuda(std::stoi(text.substr(5)));
+  }
+  fail_value("device: expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
 }
 
 Device cuda_device(std::int64_t index, const char* what) {
