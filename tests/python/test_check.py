@@ -1,4 +1,4 @@
-"""check_output, fill_random, problem text, and tensors in files."""
+"""Judging outputs, filling tensors, arguments from problem text, and tensors in files."""
 
 import pathlib
 
