@@ -276,6 +276,11 @@ class Explain(CliTest):
         self.assertIn("gemm m=33 n=17 k=64", text)
         self.assertRegex(text, r"(?m)cpu_gemm +cpu +yes +[\d.]+ [mun]?s +- +\d+ of \d+$")
 
+    def test_all_cuda_targets_are_one_reason(self):
+        text = self.ok("explain", GEMM, "--target", "cpu", "--provider", "cuda")
+        self.assertRegex(text, r"simt_gemm .* expected one of sm_80 and later .*, got cpu\n")
+        self.assertRegex(text, r"sm90_gemm .* target: expected one of sm_90a, got cpu\n")
+
     def test_one_kernel(self):
         name = self.json("find", GEMM)[0]["name"]
         answer = self.json("explain", GEMM, "--kernel", name)
