@@ -71,11 +71,11 @@ void print_record(Output& output, const BenchRecord& record) {
         output, "noise",
         fmt::format("{:.1f}% between two timings of one kernel", *record.noise * 100)));
   }
-  if (record.card.watts > 0) {
-    output.print(labelled_line(
-        output, "GPU",
-        fmt::format("{:.0f} MHz, {:.0f} W, {:.0f} degrees Celsius", record.card.sm_clock_mhz,
-                    record.card.watts, record.card.celsius)));
+  if (record.gpu.watts > 0) {
+    output.print(
+        labelled_line(output, "GPU",
+                      fmt::format("{:.0f} MHz, {:.0f} W, {:.0f} degrees Celsius",
+                                  record.gpu.sm_clock_mhz, record.gpu.watts, record.gpu.celsius)));
   }
 }
 

@@ -144,7 +144,7 @@ void time_on_device(const BenchOptions& options, const Problem& problem, Target 
     return true;
   };
   const Measurement measurement = measure(problem, field.kernels, measuring);
-  record.card = measurement.card;
+  record.gpu = measurement.gpu;
   record.noise = measurement.noise;
   for (std::size_t i = 0; i < field.places.size(); ++i) {
     const KernelTiming& timing = measurement.timings[i];

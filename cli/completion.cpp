@@ -46,7 +46,7 @@ _estoc() {{
 complete -F _estoc estoc
 )";
 
-/// zsh runs bash's script by a module of its own.
+/// zsh runs bash's script by its module bashcompinit.
 constexpr std::string_view kZshStart =
     "autoload -U +X compinit && compinit\n"
     "autoload -U +X bashcompinit && bashcompinit\n";

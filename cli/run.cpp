@@ -248,8 +248,8 @@ bool saves(const RunCommandOptions& options) {
   return !options.out.empty() || !options.epilogue.outputs.empty();
 }
 
-/// Of files and random numbers together comes an output that looks like a result: somebody forgot
-/// a file, as a rule.
+/// Files and random numbers together give an output that looks like a result. As a rule, the user
+/// forgot a file.
 void refuse_unnoticed_random(const RunCommandOptions& options,
                              const std::vector<std::string>& random) {
   if (random.empty() || !has_files(options) || options.random || !saves(options)) return;

@@ -13,7 +13,7 @@ std::size_t AnswerCache::KeyHash::operator()(const Key& key) const {
       {reinterpret_cast<const char*>(key.data()), key.size() * sizeof(key[0])});
 }
 
-/// The one used last is not noted again, so that threads that ask for one problem alone do not
+/// The one used last is not noted again, so that threads that query one problem alone do not
 /// write to shared memory.
 void AnswerCache::note_use(const Entry& entry) const {
   const std::uint64_t last = uses_.load(std::memory_order_relaxed);

@@ -101,7 +101,7 @@ std::string file_identity(const std::string& path) {
   }
 }
 
-// What this process knows of its compiler; never destroyed, as threads may ask at any time.
+// What this process knows of its compiler; never destroyed, as threads may read it at any time.
 struct Memory {
   std::mutex mutex;
   std::optional<bool> given;  ///< NVRTC was loaded before anybody searched for it

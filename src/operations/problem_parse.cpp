@@ -212,7 +212,7 @@ class ProblemParser {
     cursor_.fail_word(start, fmt::format("a key of {} ({})", schema_->name, list), name, names);
   }
 
-  /// Digits here; what does not fit an int64 is an error of its own.
+  /// Digits here; a number that does not fit an int64 gives another error.
   std::int64_t read_number(std::string_view expected) {
     const std::size_t start = cursor_.position();
     std::int64_t value = 0;
