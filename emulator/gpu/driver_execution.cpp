@@ -302,8 +302,8 @@ ESTOC_DRIVER_CALL cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size
 ESTOC_DRIVER_CALL cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count,
                                    CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
-  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
-  const std::size_t bytes = count > kMost / 4 ? kMost : 4 * count;
+  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
+  const std::size_t bytes = count > kMax / 4 ? kMax : 4 * count;
   if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
   if (to % 4 != 0) return kCudaErrorInvalidValue;
   return submit(stream, [=] {

@@ -57,9 +57,9 @@ struct PlanDevice {
 /// everything itself, so that making one allocates nothing.
 class LaunchPlan {
  public:
-  static constexpr std::size_t kMostSteps = 6;
-  static constexpr std::size_t kMostParameters = 32;
-  static constexpr std::size_t kMostParameterBytes = 8192;
+  static constexpr std::size_t kMaxSteps = 6;
+  static constexpr std::size_t kMaxParameters = 32;
+  static constexpr std::size_t kMaxParameterBytes = 8192;
 
   LaunchPlan() = default;
   explicit LaunchPlan(const PlanDevice& device) : device_(device) {}
@@ -121,9 +121,9 @@ class LaunchPlan {
   std::byte* room_for_parameter(std::size_t bytes, std::size_t alignment);
 
   // Not initialised as a whole: a plan is made for every run.
-  alignas(128) std::array<std::byte, kMostParameterBytes> bytes_;
-  std::array<std::uint16_t, kMostParameters> offsets_;
-  std::array<Step, kMostSteps> steps_;
+  alignas(128) std::array<std::byte, kMaxParameterBytes> bytes_;
+  std::array<std::uint16_t, kMaxParameters> offsets_;
+  std::array<Step, kMaxSteps> steps_;
   PlanDevice device_;
   std::size_t bytes_used_ = 0;
   std::size_t parameters_used_ = 0;

@@ -422,8 +422,8 @@ Device parse_device(const std::string& text) {
 }
 
 Device cuda_device(std::int64_t index, const char* what) {
-  constexpr std::int64_t kMost = 999;
-  if (index >= 0 && index <= kMost) return Device::cuda(static_cast<int>(index));
+  constexpr std::int64_t kMax = 999;
+  if (index >= 0 && index <= kMax) return Device::cuda(static_cast<int>(index));
   fail_value(std::string(what) + ".device: expected the index of a CUDA device, got " +
              std::to_string(index));
 }

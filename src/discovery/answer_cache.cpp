@@ -32,7 +32,7 @@ AnswerCache::Answer AnswerCache::find(const Key& key) const {
 void AnswerCache::insert(Key key, const Answer& answer, std::uint64_t generation,
                          std::shared_ptr<const EpilogueGraph> epilogue) {
   const std::size_t kernels = answer->size();
-  if (kernels > kMostKernels) return;
+  if (kernels > kMaxKernels) return;
   std::vector<Entries::node_type> dropped;
   const std::lock_guard lock(mutex_);
   if (generation != generation_.load(std::memory_order_relaxed)) return;
@@ -45,7 +45,7 @@ void AnswerCache::insert(Key key, const Answer& answer, std::uint64_t generation
 
 std::vector<AnswerCache::Entries::node_type> AnswerCache::evict() {
   std::vector<Entries::node_type> dropped;
-  while (entries_.size() > kMostAnswers || kernels_ > kMostKernels) {
+  while (entries_.size() > kMaxAnswers || kernels_ > kMaxKernels) {
     const auto oldest = std::ranges::min_element(entries_, {}, [](const auto& entry) {
       return entry.second.used.load(std::memory_order_relaxed);
     });

@@ -8,7 +8,7 @@
 namespace estoc::jit {
 
 /// The largest cluster that a device may have, in CTAs.
-inline constexpr int kMostClusterSize = 16;
+inline constexpr int kMaxClusterSize = 16;
 
 /// How many clusters of `size` CTAs device `index` runs at once when a CTA takes a whole
 /// multiprocessor; 0 while the driver was not queried, or when it cannot tell.

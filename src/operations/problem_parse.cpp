@@ -26,7 +26,7 @@ using operations::TextKey;
 
 constexpr int kLargestAlignment = 256;
 // That an operation may have.
-constexpr std::size_t kMostKeys = 32;
+constexpr std::size_t kMaxKeys = 32;
 
 /// The dtype that NumPy and torch call by this name; empty where there is none.
 std::string_view our_name(std::string_view theirs) {
@@ -333,7 +333,7 @@ class ProblemParser {
   std::size_t first_operand_ = 0;
   const OperationSchema* schema_ = nullptr;
   Problem problem_;
-  std::array<std::size_t, kMostKeys> columns_{};  ///< where each key was given, from 1
+  std::array<std::size_t, kMaxKeys> columns_{};  ///< where each key was given, from 1
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ using tune::OperandPool;
 using tune::OperandSets;
 
 // Launches in one graph: enough that the graph's own launch does not count.
-constexpr int kMostLaunches = 20;
+constexpr int kMaxLaunches = 20;
 
 double quantile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
@@ -162,10 +162,9 @@ struct Contender {
 
 /// Launches in a graph: no more than fill a slice.
 int graph_launches(const MeasureOptions& options, double seconds) {
-  const int least = std::clamp(options.least_launches, 1, kMostLaunches);
-  const double wanted = seconds > 0 ? options.slice_seconds / seconds : kMostLaunches;
-  return std::clamp(static_cast<int>(std::min<double>(wanted, kMostLaunches)), least,
-                    kMostLaunches);
+  const int least = std::clamp(options.least_launches, 1, kMaxLaunches);
+  const double wanted = seconds > 0 ? options.slice_seconds / seconds : kMaxLaunches;
+  return std::clamp(static_cast<int>(std::min<double>(wanted, kMaxLaunches)), least, kMaxLaunches);
 }
 
 /// The kernels that could be prepared, and what their time slices gave.
@@ -325,7 +324,7 @@ MeasureSession& MeasureSession::operator=(MeasureSession&& other) noexcept = def
 
 Measurement MeasureSession::measure(const Problem& problem, const std::vector<Kernel>& kernels,
                                     const MeasureOptions& options) {
-  const OperandSets sets(problem, state_->pool(options.seed), std::size_t{kMostLaunches});
+  const OperandSets sets(problem, state_->pool(options.seed), std::size_t{kMaxLaunches});
   state_->bench.make_room(most_workspace(kernels, sets.arguments(0)));
   Contest contest(sets, state_->bench, options);
   Measurement result;
