@@ -86,7 +86,7 @@ std::vector<std::string> file_options(const CLI::App& app) {
     }
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
