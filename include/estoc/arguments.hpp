@@ -210,7 +210,7 @@ class GemmArguments final : public RuntimeArguments {
   GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
-  /// yes: query the driver for the device of each address. no: the caller knows the device.
+  /// Whether the driver is asked on which device an address is, or the caller knows.
   enum class AskDevice { yes, no };
 
   /// The same product of operands that lie elsewhere and are otherwise alike; scales and the
