@@ -123,7 +123,7 @@ def measure(tensors):
     plan = estoc.plan(a, b, out, threads=1)
     other = [(a2, b2, out2), (a3, b3, out3)]
     stream = tensors.stream()
-    wishes = {"stream": stream, "assume_supported_args": True, "threads": 1}
+    run_options = {"stream": stream, "assume_supported_args": True, "threads": 1}
 
     def time(call, **options):
         return microseconds(call, tensors.finish, **options)
@@ -144,7 +144,7 @@ def measure(tensors):
         "kernel.supports(args)": time(lambda: kernel.supports(args)),
         "get_kernels(args), first of a signature": first_discovery(estoc, args),
         "get_kernels(args), again": time(lambda: estoc.get_kernels(args)),
-        "run(args, artifact, stream)": time(lambda: kernel.run(args, artifact, **wishes)),
+        "run(args, artifact, stream)": time(lambda: kernel.run(args, artifact, **run_options)),
         "bound()": time(lambda: bound()),
         "plan()": time(lambda: plan()),
         "plan(a, b, out)": time(lambda: plan(a, b, out)),
@@ -166,11 +166,11 @@ def measure(tensors):
     ):
         figures[f"{name} over a bare launch"] = figures[name] - launch
     if tensors.on_gpu:
-        figures |= measure_cuda(estoc, args, wishes, tensors)
+        figures |= measure_cuda(estoc, args, run_options, tensors)
     return figures
 
 
-def measure_cuda(estoc, args, wishes, tensors):
+def measure_cuda(estoc, args, run_options, tensors):
     """Launches of the first kernel that is no library's."""
     kernel = estoc.get_kernels(args, providers="cuda")[0]
     artifact = kernel.compile(args)
@@ -181,7 +181,7 @@ def measure_cuda(estoc, args, wishes, tensors):
         return bound._time(200) * 1e6
 
     launch = statistics.median([bare() for _ in range(60)])
-    run = microseconds(lambda: kernel.run(args, artifact, **wishes), tensors.finish)
+    run = microseconds(lambda: kernel.run(args, artifact, **run_options), tensors.finish)
     tensors.finish()
     return {
         "cuda kernel": kernel.name,

@@ -2,7 +2,7 @@
 # Measures the ranking's table of this machine's GPU, or goes on with one that was interrupted, and
 # compresses it: FILE.jsonl, then FILE.jsonl.gz. With kernels in the cache it takes 360 s on an H200.
 # Usage: ranking_tables.sh FILE.jsonl [ESTOC]
-#   FILE.jsonl   such as bench/results/ranking/2026-11-22_h200.jsonl: the date and the card
+#   FILE.jsonl   such as bench/results/ranking/2026-11-22_h200.jsonl: the date and the GPU
 #   ESTOC        the command (build/release/estoc)
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

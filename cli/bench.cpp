@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench_charts.h"
+#include "bench_compare.h"
 #include "bench_print.h"
 #include "bench_report.h"
 #include "bench_run.h"
@@ -26,13 +27,16 @@ namespace {
 constexpr const char* kFooter =
     "Each round runs every kernel once, so that all meet the same conditions. A kernel is checked\n"
     "against a float64 reference before it is timed; one that is wrong is not timed (exit status\n"
-    "1). In a file of problems, one a line, '#' begins a comment; m={1,16,64} in a problem stands\n"
-    "for three.\n"
+    "1). In a file of problems, one a line, '#' begins a comment. In a problem, m={1,16,64} "
+    "stands\n"
+    "for three, m=1:4096:*2 for the powers of two up to 4096, m=64:512:64 for steps of 64.\n"
     "\n"
     "Examples:\n"
     "  estoc bench 'gemm m=1024 n=1024 k=1024 a=f32'\n"
     "  estoc bench 'gemm m={1,16,512} n=512 k=512 a=bf16' --top 5 --rounds 50\n"
     "  estoc bench @problems.txt --against cublaslt --out figures.jsonl --resume figures.state\n"
+    "  estoc bench 'gemm m=1:64:*2 n=512 k=512 a=bf16' --max-noise 1 --seconds 5\n"
+    "  estoc bench --compare old.json new.json\n"
     "  estoc bench @problems.txt --csv times.csv --plot ratios.svg --threads 1\n"
     "  estoc bench @problems.txt --against cublaslt --table h200.jsonl\n"
     "  estoc bench --report bench/results --roofline roofline.svg";
@@ -195,11 +199,26 @@ Exit report(const BenchOptions& options, Context& context) {
   return Exit::ok;
 }
 
+Exit compare_results(const BenchOptions& options, Context& context) {
+  const std::vector<Change> changes =
+      compare_files(options.compare.at(0), options.compare.at(1), options.tolerance);
+  if (options.json) {
+    context.output.print(dump(to_json(changes)));
+  } else {
+    print_changes(context.output, changes);
+  }
+  context.output.finish();
+  require_no_regression(changes);
+  return Exit::ok;
+}
+
 Exit bench(const BenchOptions& options, Context& context) {
+  if (!options.compare.empty()) return compare_results(options, context);
   check_destinations(options);
   if (!options.report.empty()) return report(options, context);
   if (options.problem.empty()) {
-    throw Failure(Exit::usage, "a problem is missing: expected a text, @FILE, or --report FOLDER",
+    throw Failure(Exit::usage,
+                  "a problem is missing: expected a text, @FILE, --report or --compare",
                   "'estoc bench --help' shows the usage");
   }
   const Target target = choose_target(options.query.target);
@@ -233,12 +252,28 @@ void add_choice_options(CLI::App& command, BenchOptions& options) {
   add_query_options(command, options.query);
 }
 
+/// An option that takes per cent; `value` is the part of 1.
+void add_percentage(CLI::App& command, const char* name, double& value, const char* text) {
+  command
+      .add_option_function<double>(
+          name, [&value](double percent) { value = percent / 100; }, text)
+      ->type_name("P")
+      ->check(CLI::Range(0.0, 1e6));
+}
+
 void add_measuring_options(CLI::App& command, BenchOptions& options) {
   command
       .add_option("--rounds", options.rounds,
                   "how often each kernel is timed (default: 10; sustained: 5)")
       ->type_name("N")
       ->check(whole_number(1, 1000000));
+  add_percentage(command, "--max-noise", options.max_noise,
+                 "double the rounds until the noise is at most P %, for 60 s at most");
+  command
+      .add_option("--seconds", options.seconds,
+                  "double the rounds as long as the timing of a problem takes at most S seconds")
+      ->type_name("S")
+      ->check(CLI::Range(0.0, 1e6));
   command.add_flag("--sustained", options.sustained,
                    "on a GPU: warm for 3 s, then slices of 0.25 s without a pause");
   add_threads_option(command, options.threads);
@@ -285,7 +320,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
           ->type_name("FILE");
   // Its lines are all that it gives, of every kernel, timed its own way.
   for (const char* other : {"--resume", "--json", "--out", "--csv", "--plot", "--roofline",
-                            "--sustained", "--top", "--threads"}) {
+                            "--sustained", "--top", "--threads", "--max-noise", "--seconds"}) {
     table->excludes(command->get_option(other));
   }
   command
@@ -295,6 +330,17 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->excludes(problem)
       ->excludes(resume)
       ->excludes(table);
+  command
+      ->add_option("--compare", options->compare,
+                   "time nothing; compare two result files, exit status 1 where one got slower")
+      ->type_name("OLD NEW")
+      ->expected(2)
+      ->excludes(problem)
+      ->excludes(resume)
+      ->excludes(table)
+      ->excludes("--report");
+  add_percentage(*command, "--tolerance", options->tolerance,
+                 "with --compare: how much slower is not counted (default: 2)");
   command->footer(kFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return bench(*options, context); };

@@ -96,7 +96,7 @@ struct Point {
   double baseline;   ///< 0: none
 };
 
-/// What a card can do at most.
+/// The limits of a GPU.
 struct Roof {
   double memory = 0;                    ///< bytes a second
   std::map<std::string, double> peaks;  ///< operations a second, by label

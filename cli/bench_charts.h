@@ -13,8 +13,8 @@ namespace estoc::cli {
 std::string ratio_chart(std::span<const BenchRecord> records, const std::string& against);
 
 /// Operations a second of the fastest kernel and of the baseline over operations a byte, both axes
-/// logarithmic, below what the memory and the arithmetic units of the card allow (where results
-/// say which card, and this file knows its kind). Problems that are no GEMM are left out.
+/// logarithmic, below what the memory and the arithmetic units of the GPU allow (where results
+/// name the GPU, and this file knows its kind). Problems that are no GEMM are left out.
 std::string roofline_chart(std::span<const BenchRecord> records, const std::string& against);
 
 }  // namespace estoc::cli

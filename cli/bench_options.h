@@ -19,6 +19,8 @@ struct BenchOptions {
   int rounds = 0;  ///< 0: what suits the mode
   int threads = 0;
   std::uint64_t seed = 0;
+  double max_noise = 0;  ///< relative; 0: not looked at
+  double seconds = 0;    ///< for the timing of a problem; 0: what the rounds take
   bool sustained = false;
   bool json = false;
   std::string out;
@@ -26,7 +28,9 @@ struct BenchOptions {
   std::string plot;
   std::string roofline;
   std::string resume;
-  std::string table;  ///< file of a table to make, in place of figures
+  std::vector<std::string> compare;  ///< two result files to compare, in place of a problem
+  double tolerance = 0.02;           ///< of that comparison
+  std::string table;                 ///< file of a table to make, in place of figures
 };
 
 }  // namespace estoc::cli

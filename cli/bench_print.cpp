@@ -31,6 +31,24 @@ std::string quoted(const std::string& text) {
   return field + '"';
 }
 
+/// The value of a key of a canonical problem text, in which only the epilogue has quotes.
+std::string value_of(const std::string& problem, const std::string& key) {
+  const std::string text = ' ' + problem.substr(0, problem.find('"')) + ' ';
+  const std::size_t start = text.find(' ' + key + '=');
+  if (start == std::string::npos) return "";
+  const std::size_t value = start + key.size() + 2;
+  return text.substr(value, text.find(' ', value) - value);
+}
+
+/// What tables sort by: the problem's parts, and where the figures were taken.
+std::string csv_end(const BenchRecord& record) {
+  std::string text;
+  for (const char* key : {"m", "n", "k", "l", "a", "b", "out", "acc"})
+    text += ',' + quoted(value_of(record.problem, key));
+  return fmt::format("{},{},{},{},{}\n", text, record.target, quoted(record.surroundings.device),
+                     record.sustained ? "sustained" : "burst", record.surroundings.commit);
+}
+
 }  // namespace
 
 void print_record(Output& output, const BenchRecord& record) {
@@ -53,25 +71,26 @@ void print_record(Output& output, const BenchRecord& record) {
         output, "noise",
         fmt::format("{:.1f}% between two timings of one kernel", *record.noise * 100)));
   }
-  if (record.card.watts > 0) {
-    output.print(labelled_line(
-        output, "card",
-        fmt::format("{:.0f} MHz, {:.0f} W, {:.0f} degrees Celsius", record.card.sm_clock_mhz,
-                    record.card.watts, record.card.celsius)));
+  if (record.gpu.watts > 0) {
+    output.print(
+        labelled_line(output, "GPU",
+                      fmt::format("{:.0f} MHz, {:.0f} W, {:.0f} degrees Celsius",
+                                  record.gpu.sm_clock_mhz, record.gpu.watts, record.gpu.celsius)));
   }
 }
 
 std::string csv_text(std::span<const BenchRecord> records) {
   std::string text =
-      "problem,kernel,median_seconds,min_seconds,max_seconds,spread,rate,unit,error,bound,passed\n";
+      "problem,kernel,median_seconds,min_seconds,max_seconds,spread,rate,unit,error,bound,passed,"
+      "m,n,k,l,a,b,out,acc,target,device,mode,commit\n";
   for (const BenchRecord& record : records) {
     const Work work = work_of(record);
     for (const KernelRecord& kernel : record.kernels) {
       const Times times = kernel.times.value_or(Times{});
-      text +=
-          fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", quoted(record.problem), kernel.kernel,
-                      times.median, times.min, times.max, times.spread, work.rate(times.median),
-                      work.unit, kernel.check.error, kernel.check.bound, kernel.check.passed);
+      text += fmt::format("{},{},{},{},{},{},{},{},{},{},{}", quoted(record.problem), kernel.kernel,
+                          times.median, times.min, times.max, times.spread, work.rate(times.median),
+                          work.unit, kernel.check.error, kernel.check.bound, kernel.check.passed) +
+              csv_end(record);
     }
   }
   return text;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <set>
 #include <string_view>
@@ -16,8 +17,10 @@
 namespace estoc::cli {
 namespace {
 
-constexpr std::size_t kMostTexts = 10'000;
+constexpr std::size_t kMaxTexts = 10'000;
 constexpr const char* kListHint = "a list reads: gemm m={1,16,64} n=512 k=512 a={f16,bf16}:t";
+constexpr const char* kRangeHint =
+    "a range reads m=64:512:64 (in steps of 64), m=1:4096:*2 (each twice the one before)";
 
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r';
@@ -89,6 +92,105 @@ std::vector<std::vector<std::string>> parts_of(std::string_view text) {
   }
 }
 
+[[noreturn]] void fail_with_too_many() {
+  throw Failure(Exit::usage,
+                fmt::format("problem: expected lists that stand for at most {} problems, got more",
+                            kMaxTexts),
+                kListHint);
+}
+
+/// The range that a word such as "m=1:4096:*2" gives for an extent.
+struct Range {
+  std::int64_t low = 0, high = 0, step = 1;
+  bool is_factor = false;
+
+  bool valid() const { return low >= 0 && low <= high && step >= 1 && (!is_factor || step > 1); }
+  /// Whether a value within the range has one after it.
+  bool has_next(std::int64_t value) const {
+    return is_factor ? value > 0 && value <= high / step : value <= high - step;
+  }
+  std::int64_t next(std::int64_t value) const { return is_factor ? value * step : value + step; }
+};
+
+/// Reads the number at the start of `text` and removes it; false where there is none.
+bool take_number(std::string_view& text, std::int64_t& value) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return false;
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  return true;
+}
+
+bool take(std::string_view& text, char wanted) {
+  if (!text.starts_with(wanted)) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// The extents of "m=LOW:HIGH[:[*]STEP]".
+std::vector<std::string> extents_of(std::string_view word) {
+  Range range;
+  std::string_view rest = word.substr(2);
+  bool read = take_number(rest, range.low) && take(rest, ':') && take_number(rest, range.high);
+  if (read && take(rest, ':')) {
+    range.is_factor = take(rest, '*');
+    read = take_number(rest, range.step);
+  }
+  if (!read || !rest.empty() || !range.valid()) {
+    throw Failure(Exit::usage,
+                  fmt::format("problem: expected LOW:HIGH, LOW:HIGH:STEP or LOW:HIGH:*FACTOR, "
+                              "got '{}'",
+                              word),
+                  kRangeHint);
+  }
+  std::vector<std::string> extents{std::to_string(range.low)};
+  for (std::int64_t value = range.low; range.has_next(value);) {
+    value = range.next(value);
+    extents.push_back(std::to_string(value));
+    if (extents.size() > kMaxTexts) fail_with_too_many();
+  }
+  return extents;
+}
+
+bool is_range(std::string_view word) {
+  return word.size() > 2 && word[1] == '=' &&
+         std::string_view("mnkl").find(word[0]) != std::string_view::npos &&
+         word.find(':') != std::string_view::npos;
+}
+
+/// The parts of a text without lists, in which a range of extents is a list.
+std::vector<std::vector<std::string>> split_ranges(std::string_view text) {
+  std::vector<std::vector<std::string>> parts{{""}};
+  while (!text.empty()) {
+    const std::size_t blank = std::min(find_outside_quotes(text, " \t"), text.size());
+    const std::string_view word = text.substr(0, blank);
+    if (is_range(word)) {
+      parts.back().front() += word.substr(0, 2);
+      parts.push_back(extents_of(word));
+      parts.push_back({""});
+    } else {
+      parts.back().front() += word;
+    }
+    const std::size_t end = std::min(blank + 1, text.size());
+    parts.back().front() += text.substr(blank, end - blank);
+    text.remove_prefix(end);
+  }
+  return parts;
+}
+
+/// All parts of a text: those of its lists and ranges, and what stands between them.
+std::vector<std::vector<std::string>> all_parts_of(std::string_view text) {
+  std::vector<std::vector<std::string>> parts;
+  for (std::vector<std::string>& part : parts_of(text)) {
+    if (part.size() > 1) {
+      parts.push_back(std::move(part));
+      continue;
+    }
+    for (std::vector<std::string>& each : split_ranges(part.front()))
+      parts.push_back(std::move(each));
+  }
+  return parts;
+}
+
 /// Adds problems as they come, each once.
 class Collection {
  public:
@@ -142,14 +244,8 @@ std::vector<NamedProblem> read_problem_file(const std::string& path) {
 
 std::vector<std::string> expand_lists(const std::string& text) {
   std::vector<std::string> texts{""};
-  for (const std::vector<std::string>& part : parts_of(text)) {
-    if (texts.size() * part.size() > kMostTexts) {
-      throw Failure(Exit::usage,
-                    fmt::format("problem: expected lists that stand for at most {} problems, got "
-                                "more",
-                                kMostTexts),
-                    kListHint);
-    }
+  for (const std::vector<std::string>& part : all_parts_of(text)) {
+    if (texts.size() * part.size() > kMaxTexts) fail_with_too_many();
     std::vector<std::string> longer;
     for (const std::string& begin : texts) {
       for (const std::string& end : part)

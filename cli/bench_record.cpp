@@ -144,9 +144,9 @@ Json to_json(const BenchRecord& record) {
             {"target", record.target},
             {"mode", record.sustained ? "sustained" : "burst"},
             {"rounds", record.rounds},
-            {"sm_clock_mhz", number_or_null(record.card.sm_clock_mhz)},
-            {"watts", number_or_null(record.card.watts)},
-            {"celsius", number_or_null(record.card.celsius)},
+            {"sm_clock_mhz", number_or_null(record.gpu.sm_clock_mhz)},
+            {"watts", number_or_null(record.gpu.watts)},
+            {"celsius", number_or_null(record.gpu.celsius)},
             {"noise", record.noise ? Json(*record.noise) : Json(nullptr)},
             {"check_seconds", number_or_null(record.check_seconds)}};
   json.update(to_json(record.surroundings));
@@ -161,9 +161,9 @@ BenchRecord record_from_json(const Json& json) {
   json.at("problem").get_to(record.problem);
   json.at("target").get_to(record.target);
   read(json, "rounds", record.rounds);
-  read(json, "sm_clock_mhz", record.card.sm_clock_mhz);
-  read(json, "watts", record.card.watts);
-  read(json, "celsius", record.card.celsius);
+  read(json, "sm_clock_mhz", record.gpu.sm_clock_mhz);
+  read(json, "watts", record.gpu.watts);
+  read(json, "celsius", record.gpu.celsius);
   read(json, "check_seconds", record.check_seconds);
   std::string mode = "burst";
   read(json, "mode", mode);

@@ -20,7 +20,7 @@ struct Surroundings {
   std::string version;  ///< of Estoc
   std::string
       commit;  ///< of the repository it was built from; "-dirty" follows when it was changed
-  std::string device;  ///< name of the card or the processor
+  std::string device;  ///< name of the GPU or the processor
   std::string driver;
   std::string nvrtc;
   std::string cublaslt;
@@ -48,7 +48,7 @@ struct BenchRecord {
   int rounds = 0;
   bool sustained = false;
   Surroundings surroundings;
-  CardState card;
+  GpuState gpu;
   std::optional<double> noise;  ///< difference of two timings of one kernel, relative
   double check_seconds = 0;     ///< spent judging all kernels, the reference included
   std::vector<KernelRecord> kernels;

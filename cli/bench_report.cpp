@@ -20,7 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHint = "--report takes a folder with files that 'estoc bench --out' wrote";
+constexpr const char* kHint =
+    "--report takes a folder, --compare two files, with what 'estoc bench --out' wrote";
 
 std::vector<fs::path> result_files(const std::string& folder) {
   std::vector<fs::path> files;
@@ -170,20 +171,26 @@ std::string head_of(const Table& table, const std::string& against) {
 
 }  // namespace
 
+std::vector<BenchRecord> read_result_file(const std::string& path) {
+  const Json json = results_in(path);
+  std::vector<BenchRecord> records;
+  try {
+    if (!json.is_array()) throw std::runtime_error("no array");
+    for (const Json& entry : json)
+      records.push_back(record_from_json(entry));
+  } catch (const std::exception& error) {
+    throw Failure(Exit::file,
+                  fmt::format("{}: expected results of estoc bench: {}", path, error.what()),
+                  kHint);
+  }
+  return records;
+}
+
 std::vector<BenchRecord> read_results(const std::string& folder) {
   std::vector<BenchRecord> records;
   for (const fs::path& path : result_files(folder)) {
-    const Json json = results_in(path);
-    try {
-      if (!json.is_array()) throw std::runtime_error("no array");
-      for (const Json& entry : json)
-        add(records, record_from_json(entry));
-    } catch (const std::exception& error) {
-      throw Failure(
-          Exit::file,
-          fmt::format("{}: expected results of estoc bench: {}", path.string(), error.what()),
-          kHint);
-    }
+    for (BenchRecord& record : read_result_file(path.string()))
+      add(records, std::move(record));
   }
   if (records.empty()) throw Failure(Exit::file, folder + ": there are no results in it", kHint);
   return records;

@@ -13,6 +13,9 @@ namespace estoc::cli {
 /// Google Benchmark's files, and lines without `kernels`. Throws Failure{file}.
 std::vector<BenchRecord> read_results(const std::string& folder);
 
+/// The records of one such file. Throws Failure{file}.
+std::vector<BenchRecord> read_result_file(const std::string& path);
+
 /// The text of a problem without what has its default anyway.
 std::string brief_problem(const std::string& text);
 

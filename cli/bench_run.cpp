@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "estoc/device_check.hpp"
@@ -120,6 +121,7 @@ void time_on_host(const BenchOptions& options, const PlacedProblem& placed, Targ
   const std::size_t twin_of = fastest_in_trial(field.prepared);
   field.prepared.emplace_back(field.kernels[twin_of], placed.arguments(), target, options.threads);
   const std::vector<Times> times = run_rounds(field.prepared, record.rounds, progress);
+  field.prepared.pop_back();
   for (std::size_t i = 0; i < field.places.size(); ++i)
     record.kernels[field.places[i]].times = times[i];
   if (times[twin_of].median > 0) {
@@ -142,13 +144,32 @@ void time_on_device(const BenchOptions& options, const Problem& problem, Target 
     return true;
   };
   const Measurement measurement = measure(problem, field.kernels, measuring);
-  record.card = measurement.card;
+  record.gpu = measurement.gpu;
   record.noise = measurement.noise;
   for (std::size_t i = 0; i < field.places.size(); ++i) {
     const KernelTiming& timing = measurement.timings[i];
     KernelRecord& entry = record.kernels[field.places[i]];
     entry.failure = timing.problem;
     if (timing.problem.empty()) entry.times = summarize(timing.slices);
+  }
+}
+
+/// Seconds for the timing of a problem where only the noise is limited.
+constexpr double kPatience = 60;
+
+/// Calls `time`, with twice the rounds each time, until a limit of the options is reached.
+void time_until_done(const BenchOptions& options, BenchRecord& record,
+                     const std::function<void()>& time) {
+  const bool limited = options.seconds > 0 || options.max_noise > 0;
+  const double limit = options.seconds > 0 ? options.seconds : kPatience;
+  for (double spent = 0;;) {
+    const Clock::time_point start = Clock::now();
+    time();
+    const double last = seconds_since(start);
+    spent += last;
+    const bool quiet = options.max_noise > 0 && record.noise.value_or(0) <= options.max_noise;
+    if (!limited || quiet || spent + 2 * last > limit) return;
+    record.rounds *= 2;
   }
 }
 
@@ -205,8 +226,10 @@ BenchRecord bench_problem(const BenchOptions& options, NamedProblem problem, Tar
   }
   record.check_seconds = checker.seconds();
   progress.stage("timing");
-  target.is_cpu() ? time_on_host(options, placed, target, field, record, progress)
-                  : time_on_device(options, host.problem(), target, field, record, progress);
+  time_until_done(options, record, [&] {
+    target.is_cpu() ? time_on_host(options, placed, target, field, record, progress)
+                    : time_on_device(options, host.problem(), target, field, record, progress);
+  });
   record.surroundings = surroundings_of(target);
   return record;
 }

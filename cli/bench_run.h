@@ -12,7 +12,7 @@
 
 namespace estoc::cli {
 
-/// Rounds that the options ask for, or as many as suit the mode.
+/// The rounds that the options give, or as many as suit the mode.
 int rounds_of(const BenchOptions& options);
 
 /// Those that are named, or the first ones found; then all of the provider to compare with.

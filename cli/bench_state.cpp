@@ -29,6 +29,8 @@ Json header_of(const BenchOptions& options, Target target) {
           {"top", options.top},
           {"against", options.against},
           {"rounds", rounds_of(options)},
+          {"max_noise", options.max_noise},
+          {"seconds", options.seconds},
           {"sustained", options.sustained},
           {"threads", options.threads},
           {"seed", options.seed}};

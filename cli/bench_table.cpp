@@ -219,8 +219,8 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
     kernels.push_back(std::move(entry));
   }
   return {{"problem", row.problem.text},
-          {"clock", rounded(measured.card.sm_clock_mhz)},
-          {"watts", rounded(measured.card.watts)},
+          {"clock", rounded(measured.gpu.sm_clock_mhz)},
+          {"watts", rounded(measured.gpu.watts)},
           {"kernels", std::move(kernels)}};
 }
 

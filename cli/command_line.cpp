@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,33 @@ constexpr const char* kFooter =
 
 constexpr std::array<std::string_view, 4> kLogLevels{"error", "warning", "info", "debug"};
 
+/// The command of that name. Throws Failure where there is none.
+const CLI::App& command_named(const CLI::App& app, const std::string& name) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == name) return *command;
+    names.push_back(command->get_name());
+  }
+  const std::string like = nearest(name, names);
+  throw Failure(Exit::usage, "there is no command '" + name + "'",
+                like.empty() ? "the commands are: " + join(names) : "did you mean " + like + "?");
+}
+
+void add_help(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("help", "print the commands, or the help of one");
+  auto name = std::make_shared<std::string>();
+  command->add_option("command", *name, "the command")->type_name("COMMAND");
+  command->footer("Examples:\n  estoc help\n  estoc help find");
+  command->callback([&app, &invocation, name] {
+    invocation.run = [&app, name](Context& context) {
+      // app.help() would be that of the command that was parsed, which is this one.
+      const std::string all = app.get_formatter()->make_help(&app, app.get_name(), {});
+      context.output.print(name->empty() ? all : command_named(app, *name).help(app.get_name()));
+      return Exit::ok;
+    };
+  });
+}
+
 void add_commands(CLI::App& app, Invocation& invocation) {
   add_devices(app, invocation);
   add_list(app, invocation);
@@ -44,19 +72,7 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_compile(app, invocation);
   add_cache(app, invocation);
   add_completion(app, invocation);
-}
-
-/// CLI11 would only say that an argument was not expected.
-void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
-  if (argc < 2 || argv[1][0] == '-') return;
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == argv[1]) return;
-    names.push_back(command->get_name());
-  }
-  const std::string like = nearest(argv[1], names);
-  throw Failure(Exit::usage, "there is no command '" + std::string(argv[1]) + "'",
-                like.empty() ? "the commands are: " + join(names) : "did you mean " + like + "?");
+  add_help(app, invocation);
 }
 
 /// Kernel classes written in Python need a Python to run in.
@@ -109,9 +125,14 @@ std::string message_of(const CLI::ParseError& error) {
 
 /// Parses; true when a command is to be run, false when help or the version was printed.
 bool parse(CLI::App& app, Output& output, int argc, char** argv) {
+  if (argc < 2) {
+    output.print(app.help());
+    return false;
+  }
   try {
     refuse_plugins(argc, argv);
-    refuse_unknown_command(app, argc, argv);
+    // CLI11 would only say that an argument was not expected.
+    if (argv[1][0] != '-') command_named(app, argv[1]);
     app.parse(argc, argv);
     return true;
   } catch (const CLI::CallForHelp&) {

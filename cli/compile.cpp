@@ -80,7 +80,7 @@ std::vector<Artifact> compile(const Chosen& chosen, Target target, bool lineinfo
   return artifacts;
 }
 
-/// Writes the texts asked for beside `file`; returns their paths.
+/// Writes the requested texts beside `file`; returns their paths.
 std::vector<std::string> emit_texts(const CompileCommandOptions& options,
                                     const std::vector<Artifact>& artifacts,
                                     const std::string& file) {

@@ -10,7 +10,7 @@
 
 namespace estoc::cli {
 
-/// What the command line asks for.
+/// What the command line requests.
 struct CompileChoice {
   std::vector<std::string> what;  ///< problem texts and kernel names
   std::size_t top = 1;            ///< kernels for each problem; 0: all

@@ -21,7 +21,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX want
 namespace estoc::cli {
 namespace {
 
-/// A file of a name that nobody can foresee, and that is gone at the end.
+/// A file with an unpredictable name, removed at the end.
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& folder, std::string_view bytes)

@@ -73,7 +73,7 @@ emulator::BuiltKernel build(const Kernel& kernel, Target target, const EmulatorO
     }
     if (error.kind() == ErrorKind::unsupported) {
       hint =
-          "the emulator runs kernels of the provider cuda, and kernels of one's own that have a "
+          "the emulator runs kernels of the provider cuda, and custom kernels that have a "
           "CUDA text";
     }
     throw Failure(exit_for(error.kind()), error.what(), hint);
@@ -110,7 +110,7 @@ void add_emulator_options(CLI::App& command, EmulatorOptions& options) {
   command.add_flag("--programmatic", options.programmatic,
                    "emulator: the launch before may still run until griddepcontrol.wait");
   command.add_flag("--narrow-fp8-sums", options.narrow_fp8_sums,
-                   "emulator: wgmma sums fp8 products with a Hopper card's few bits");
+                   "emulator: wgmma sums fp8 products with a Hopper GPU's few bits");
 }
 
 void check_emulator_options(const EmulatorOptions& options, const std::string& artifact) {

@@ -19,7 +19,7 @@ enum class Exit : int {
   file = 4,       ///< a file could not be read or written, or does not hold what it should
   execution = 5,  ///< compiling or launching a kernel failed
   memory = 6,     ///< out of memory
-  cancelled = 7,  ///< a library call was asked to stop; a signal ends the process itself
+  cancelled = 7,  ///< a library call was stopped; a signal ends the process itself
 };
 
 /// One sentence that says what is wrong, and one that says what to do about it (may be empty).

@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kFooter =
     "The table shows the first 20 kernels unless --top says otherwise; JSON has them all.\n"
+    "'predicted' is a model's time of a warm run on that device; 'estoc bench' measures times.\n"
     "Nothing found: exit status 3, and [] with --json.\n"
     "\n"
     "Examples:\n"

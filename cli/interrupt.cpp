@@ -22,8 +22,8 @@ sigset_t handled_signals() {
   return set;
 }
 
-/// Ends the process by the signal itself, as if nobody had handled it: a shell then stops the loop
-/// or the script that the command is part of.
+/// Ends the process by the signal itself, as if it had not been handled: a shell then stops the
+/// loop or the script that the command is part of.
 [[noreturn]] void end_by(int signal) {
   std::signal(signal, SIG_DFL);
   sigset_t set;

@@ -36,7 +36,7 @@ void fail_without_kernels(const RuntimeArguments& arguments, Target target,
   throw Failure(
       Exit::not_found,
       "no kernel for " + target.name() + " carries out: " + Problem::of(arguments).to_string(),
-      no_gpu ? "there is no GPU here; --target sm_90a asks for kernels of one"
+      no_gpu ? "there is no GPU here; --target sm_90a finds kernels for one"
              : "'estoc explain' with the same problem says why");
 }
 

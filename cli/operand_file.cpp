@@ -15,7 +15,7 @@ bool names_a_file(const std::string& path) {
          std::filesystem::exists(path.substr(0, path.rfind(':')), error);
 }
 
-/// What the path should be is of no use to somebody whose file is there.
+/// The form of a path is no help for a file that is there.
 std::string hint_for(const std::string& path, std::string_view message) {
   if (message.find("big-endian") != std::string_view::npos)
     return "numpy.save(path, x.astype(x.dtype.newbyteorder('<'))) writes it little-endian";

@@ -37,7 +37,8 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
 
 void add_target_option(CLI::App& command, std::string& target) {
   command.add_option("--target", target, "cpu, or a CUDA architecture such as sm_90a")
-      ->type_name("TARGET");
+      ->type_name("TARGET")
+      ->envname("ESTOC_TARGET");
 }
 
 void add_query_options(CLI::App& command, QueryOptions& options) {

@@ -59,7 +59,7 @@ std::string strides_text(std::span<const std::int64_t> strides) {
                 std::move(hint));
 }
 
-/// The tensor as an operand of the dtype that the text asks for.
+/// The tensor as an operand of the dtype that the text gives.
 TensorView with_text_dtype(std::string_view operand, const OperandSpec& spec,
                            const FileOperand& file) {
   const Dtype held = file.view.dtype();

@@ -17,6 +17,7 @@
 #include "kernel_columns.h"
 #include "operands.h"
 #include "placed_problem.h"
+#include "print_tensor.h"
 #include "problem_files.h"
 #include "progress.h"
 #include "table.h"
@@ -38,7 +39,7 @@ constexpr const char* kFooter =
     "  estoc run gemm --a a.npy --b b.npy --out c.npy\n"
     "  estoc run 'gemm b=bf16:n' --a x.npy --b model.safetensors:fc1.weight --out y.npy --check\n"
     "  estoc run 'gemm a=tf32 b=tf32' --a a.npy --b b.npy --repeat 20 --json\n"
-    "  estoc run 'elementwise op=relu' --a y.npy --out z.npy\n"
+    "  estoc run 'elementwise op=relu' --a y.npy --out z.npy --print\n"
     "  estoc run 'gemm m=256 n=256 k=256 a=bf16' --device emulator --target sm_90a --check\n"
     "  estoc run gemm --a a.npy --b b.npy --epilogue 'D = relu(alpha * accum + bias)' \\\n"
     "    --scalar alpha=0.5 --aux bias=bias.npy --out c.npy";
@@ -53,6 +54,7 @@ struct RunCommandOptions {
   EmulatorOptions emulator;
   bool check = false;
   bool json = false;
+  bool print = false;
   bool random = false;
   std::uint64_t seed = 0;
   int threads = 0;
@@ -168,13 +170,18 @@ std::string check_text(const Output& output, const CheckResult& result) {
                      result.bound, result.rows_checked, result.rows_total);
 }
 
+std::string time_text(const RunCommandOptions& options, const RunReport& report) {
+  const std::string best = format_seconds(report.times.min);
+  if (options.repeat > 1) {
+    return fmt::format("{} (best of {}, median {})", best, options.repeat,
+                       format_seconds(report.times.median));
+  }
+  if (report.emulation != nullptr) return best;
+  return best + " (one cold run; --repeat N for more)";
+}
+
 void print_text(const RunCommandOptions& options, const RunReport& report, const TensorView& out,
                 bool saved, Output& output) {
-  const Times& times = report.times;
-  const std::string time =
-      options.repeat == 1 ? format_seconds(times.min)
-                          : fmt::format("{} (best of {}, median {})", format_seconds(times.min),
-                                        options.repeat, format_seconds(times.median));
   output.print(labelled_line(output, "problem", report.problem));
   if (report.random_matters) {
     output.print(labelled_line(output, "random",
@@ -183,10 +190,10 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
   output.print(labelled_line(output, "kernel", report.kernel.name()));
   print_epilogue(output, report.kernel);
   if (report.emulation != nullptr) report.emulation->print(output);
-  output.print(labelled_line(output, "time", time));
+  output.print(labelled_line(output, "time", time_text(options, report)));
   output.print(labelled_line(
       output, "rate",
-      fmt::format("{} {}", format_number(report.work.rate(times.min)), report.work.unit)));
+      fmt::format("{} {}", format_number(report.work.rate(report.times.min)), report.work.unit)));
   if (report.check) {
     output.print(labelled_line(output, "check", check_text(output, *report.check)));
   }
@@ -195,6 +202,7 @@ void print_text(const RunCommandOptions& options, const RunReport& report, const
                                fmt::format("{}  {} {}", printable(options.out),
                                            dtype_name(out.dtype()), format_shape(out.shape()))));
   }
+  if (options.print) output.print(first_elements(output, out));
   if (report.emulation != nullptr) report.emulation->print_findings(output);
 }
 
@@ -240,8 +248,8 @@ bool saves(const RunCommandOptions& options) {
   return !options.out.empty() || !options.epilogue.outputs.empty();
 }
 
-/// Of files and random numbers together comes an output that looks like a result: somebody forgot
-/// a file, as a rule.
+/// Files and random numbers together give an output that looks like a result. As a rule, the user
+/// forgot a file.
 void refuse_unnoticed_random(const RunCommandOptions& options,
                              const std::vector<std::string>& random) {
   if (random.empty() || !has_files(options) || options.random || !saves(options)) return;
@@ -360,6 +368,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
       ->check(whole_number(1, 1000000));
   add_emulator_options(*command, options->emulator);
   add_json_option(*command, options->json);
+  command->add_flag("--print", options->print, "print the first 4 x 4 elements of the output")
+      ->excludes("--json");
   command->footer(kFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return run(*options, context); };

@@ -38,7 +38,7 @@ class Table {
   bool titles_printed_ = false;
 };
 
-/// "problem  gemm m=4 ...": a label in a column of its own, then its value.
+/// "problem  gemm m=4 ...": a label in its column, then its value.
 /// `width` is that of the longest label.
 std::string labelled_line(const Output& output, std::string_view label, std::string_view value,
                           std::size_t width = 7);

@@ -1,4 +1,4 @@
-// Adds a kernel class of one's own, finds its kernels, runs them and checks what they compute.
+// Adds a custom kernel class, finds its kernels, runs them and checks what they compute.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

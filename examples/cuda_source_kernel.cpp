@@ -1,4 +1,4 @@
-// An `estoc` that has a kernel class of one's own, written in CUDA C++ and compiled by the library.
+// An `estoc` with a custom kernel class, written in CUDA C++ and compiled by the library.
 // `cuda_source_kernel check plain_gemm-f32-tile16x16x1` compiles it, runs it where it can, checks
 // it.
 #include "estoc/command.hpp"

@@ -65,7 +65,7 @@ class BareLaunch {
   jit::LoadedUnit& unit_;
   LaunchPlan plan_;
   jit::CUlaunchConfig config_{};
-  std::array<void*, LaunchPlan::kMostParameters> parameters_{};
+  std::array<void*, LaunchPlan::kMaxParameters> parameters_{};
 };
 
 /// Seconds of one call, the device idle before and after.

@@ -178,7 +178,7 @@ void filter_all_kernels(benchmark::State& state) {
 }
 BENCHMARK(filter_all_kernels)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
-/// Products that programs ask for, of the library's own classes for sm_90a.
+/// Products as programs compute them, with the library's classes for sm_90a.
 struct OwnProblem {
   const char* name;
   const char* format;   ///< a problem text that lacks the extent that changes

@@ -138,7 +138,7 @@ ESTOC_DRIVER_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
   return kCudaSuccess;
 }
 
-// Figures of small parts of real chips: what a kernel may ask for is as there, their number is not.
+// Figures of real chips for the limits of a kernel; the number of multiprocessors is smaller.
 ESTOC_DRIVER_CALL cuDeviceGetAttribute(int* value, jit::DeviceAttribute which, CUdevice device) {
   if (const CUresult result = check_device(device); result != kCudaSuccess) return result;
   const int cc = state().devices[static_cast<std::size_t>(device)].target.cc();

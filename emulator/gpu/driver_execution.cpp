@@ -58,7 +58,7 @@ CUresult failure_of(Fault fault) {
   return fault == Fault::misaligned ? kMisalignedAddress : kLaunchFailed;
 }
 
-// As on a card, the launch succeeds, and all that follows in its context fails.
+// As on a GPU, the launch succeeds, and all that follows in its context fails.
 void fail_context(const Launch& launch, const emulator::Report& report) {
   const CUresult code = failure_of(report.findings.front().fault);
   const std::lock_guard lock(state().mutex);
@@ -187,7 +187,7 @@ ESTOC_DRIVER_CALL cuLibraryLoadData(jit::CUlibrary* library, const void* code, i
   return kCudaSuccess;
 }
 
-// A graph that launches from it is found out when it is replayed; on a card that ends the process.
+// A graph that launches from it is found out when it is replayed; on a GPU that ends the process.
 ESTOC_DRIVER_CALL cuLibraryUnload(jit::CUlibrary library) {
   if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
   if (library->unloaded) return kCudaErrorInvalidValue;
@@ -302,8 +302,8 @@ ESTOC_DRIVER_CALL cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size
 ESTOC_DRIVER_CALL cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count,
                                    CUstream stream) {
   if (const CUresult result = check_stream(stream); result != kCudaSuccess) return result;
-  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
-  const std::size_t bytes = count > kMost / 4 ? kMost : 4 * count;
+  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
+  const std::size_t bytes = count > kMax / 4 ? kMax : 4 * count;
   if (const CUresult result = check_range(to, bytes); result != kCudaSuccess) return result;
   if (to % 4 != 0) return kCudaErrorInvalidValue;
   return submit(stream, [=] {
@@ -371,7 +371,7 @@ ESTOC_DRIVER_CALL cuEventSynchronize(jit::CUevent event) {
   return kCudaSuccess;
 }
 
-// Captures forbid it, as on a card.
+// Captures forbid it, as on a GPU.
 ESTOC_DRIVER_CALL cuEventQuery(jit::CUevent event) {
   if (const CUresult result = refuse_while_capturing(); result != kCudaSuccess) return result;
   const std::lock_guard lock(event->mutex);

@@ -18,11 +18,11 @@
 
 namespace estoc::jit {
 
-/// All that happened up to this number is known to have ended: somebody waited for it. Work is done
-/// when it is submitted, but like on a card, nobody is told.
+/// All that happened up to this number is known to have ended: the program waited for it. Work is
+/// done when it is submitted, but as on a GPU, the program learns that only by waiting.
 using Awaited = std::atomic<std::uint64_t>;
 
-/// One of a device, or of a program's own.
+/// The primary context of a device, or one that the program made.
 struct ContextHandle {
   int device = 0;
   unsigned long long id = 0;
@@ -89,7 +89,7 @@ struct State {
 inline constexpr std::size_t kDeviceBytes = std::size_t{1} << 30;
 
 /// Multiprocessors of every device, by the groups that a cluster has to lie within; they differ, as
-/// on cards.
+/// on GPUs.
 inline constexpr std::array kMultiprocessorGroups{5, 1};
 
 /// Devices as ESTOC_VIRTUAL_GPU has them, apart by commas: TARGET, TARGET:NAME, or `lost` for one
@@ -118,7 +118,7 @@ void end_uploads();
 /// A number for something that happens now, larger than all before.
 std::uint64_t next_number();
 
-/// Somebody has waited for what happened up to `number`, by default until now.
+/// The program has waited for what happened up to `number`, by default until now.
 void note_wait(jit::Awaited& awaited, std::uint64_t number = next_number());
 
 /// Remembers why a call of this thread fails, for cuGetErrorString, and returns `code`.

@@ -25,7 +25,7 @@ struct Streams {
   std::mutex mutex;
   std::vector<std::unique_ptr<StreamHandle>> all;
   std::vector<StreamHandle*> destroyed;  ///< a new stream gets the handle of the last one, as on a
-                                         ///< card
+                                         ///< GPU
   unsigned long long last_id = 0;
 };
 

@@ -13,7 +13,7 @@
 
 namespace estoc::jit {
 
-/// An image that was loaded: the text of a kernel, built when one of its entries is asked for.
+/// An image that was loaded: the text of a kernel, built when one of its entries is requested.
 struct LibraryHandle {
   std::string name;
   std::string source;

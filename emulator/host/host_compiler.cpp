@@ -1,4 +1,4 @@
-// Finds the host's C++ compiler and asks it for its version.
+// Finds the host's C++ compiler and its version.
 #include "host_compiler.h"
 
 #include <fmt/core.h>

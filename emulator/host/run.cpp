@@ -243,7 +243,7 @@ Report launch_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step
   symbol<void(const FunctionTable*, const unsigned*)>(library, kConnectName)(&function_table(),
                                                                              g.block.data());
   options.cluster = g.cluster;
-  std::array<void*, LaunchPlan::kMostParameters> parameters;
+  std::array<void*, LaunchPlan::kMaxParameters> parameters;
   plan.parameters_of(step, parameters.data());
   const auto entry = symbol<void(void**)>(library, entry_name(step.entry));
   if (entry == nullptr) {

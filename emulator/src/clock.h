@@ -54,7 +54,7 @@ class ClockPool {
     instance().nodes_.give(node);
   }
 
-  /// A join that has been made before. It holds all three, so nobody changes them.
+  /// A join that has been made before. It holds all three, so they cannot change.
   template <typename Kind>
   struct Joined {
     Kind* mine = nullptr;

@@ -1,4 +1,4 @@
-// A thread of execution with a stack of its own, which runs when it is switched to.
+// A thread of execution with its own stack, which runs when it is switched to.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace estoc::emulator {
 class Stack {
  public:
   static constexpr std::size_t kBytes = 128 * 1024;
-  static constexpr std::size_t kGuard = 4096;  ///< bytes below it that nobody may touch
+  static constexpr std::size_t kGuard = 4096;  ///< bytes below it that are protected
 
   Stack();
   ~Stack();

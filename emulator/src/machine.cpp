@@ -263,7 +263,7 @@ void Machine::thread_main() {
     entry_(arguments_);
     finish_thread(*current_);
   } catch (...) {
-    // A fiber has nobody who could catch it.
+    // In a fiber there is no frame that could catch it.
     problem_ = std::current_exception();
     failed_ = true;
   }

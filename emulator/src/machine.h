@@ -189,7 +189,7 @@ struct Mbarrier {
   u32 init_time = 0;
   bool init_fenced = false;
   bool overrun = false;  ///< the latest phase ended before that
-  bool observed = true;  ///< somebody has seen the latest phase complete
+  bool observed = true;  ///< a thread has seen the latest phase complete
   Site init_site{};
   Knowledge known;
   std::vector<Thread*> waiting;
@@ -332,8 +332,8 @@ class Machine {
   bool checks() const { return options_.checks; }
   bool late() const { return options_.schedule == Schedule::late; }
   bool draw(u32 one_in);
-  /// The lane that elect.sync picks in a warp: the same each time, as on a card, but nobody's to
-  /// rely on.
+  /// The lane that elect.sync picks in a warp: the same each time, as on a GPU, but code may not
+  /// rely on that.
   u32 elected(std::size_t lanes) const { return elected_ % static_cast<u32>(lanes); }
   Statistics& statistics() { return report_.statistics; }
   const Options& options() const { return options_; }

@@ -123,7 +123,7 @@ void install() {
   if (all.users++ > 0) return;
   struct sigaction action {};
   action.sa_sigaction = on_signal;
-  // Nobody returns from the handler: the signal must not stay blocked.
+  // The handler does not return: the signal must not stay blocked.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   for (std::size_t i = 0; i < kSignals.size(); ++i)
     ::sigaction(kSignals[i], &action, &all.before[i]);

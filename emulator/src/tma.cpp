@@ -64,7 +64,7 @@ bool decode(Thread& thread, const TensorMap& map, const i32* at, int rank, Site 
   }
   for (int i = 0; i < rank; ++i)
     box.at[static_cast<std::size_t>(i)] = at[i];
-  // Elsewhere a Hopper card stops with an illegal instruction.
+  // Elsewhere a Hopper GPU stops with an illegal instruction.
   if (box.at[0] * i64{box.element} % 16 != 0) {
     m.report(Fault::misaligned, thread, site, box.address_of(box.at),
              fmt::format("the first coordinate of a box of TMA is a whole number of 16 bytes, here "

@@ -18,7 +18,7 @@ u64 Machine::trace_begin(TraceKind kind, Thread& thread, Site site, const char* 
   thread.burst = 0;
   Trace& trace = *options_.trace;
   ++trace.end;
-  if (trace.events.size() >= Trace::kMostEvents) {
+  if (trace.events.size() >= Trace::kMaxEvents) {
     ++trace.left_out;
     return 0;
   }

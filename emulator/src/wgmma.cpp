@@ -3,7 +3,7 @@
 //
 // A thread enters an instruction into its warpgroup's log and goes on; the instruction takes place
 // when the last thread has entered it. Before a thread does anything that others may notice it
-// waits for what it has entered (flush_posted), so that nobody can tell the difference.
+// waits for what it has entered (flush_posted), so that the difference cannot be observed.
 #include <fmt/core.h>
 
 #include <algorithm>

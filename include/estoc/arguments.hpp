@@ -24,7 +24,7 @@ enum class Operation : std::uint8_t { gemm, elementwise };
 std::string_view operation_name(Operation operation);
 std::optional<Operation> parse_operation(std::string_view name);
 
-/// Wishes about how an operation is carried out; the defaults promise exact semantics.
+/// Options that trade exactness for speed; the defaults promise exact semantics.
 struct PerformanceControls {
   /// f32 operands may be rounded to tf32 before they are multiplied.
   bool allow_tf32 = false;
@@ -134,7 +134,7 @@ struct OperationWork {
   double bytes = 0;
 };
 
-/// Base of everything a kernel can be asked to do. Immutable once built; holds views, not data.
+/// Base of all operations that a kernel can carry out. Immutable once built; holds views, not data.
 class RuntimeArguments {
  public:
   virtual ~RuntimeArguments() = default;

@@ -37,9 +37,9 @@ void save_bundle(const std::string& path, std::span<const Artifact> artifacts,
 class Dispatch {
  public:
   /// The artifact of the first rule that covers `m`; null when there is none. Takes no lock and
-  /// allocates nothing. It does not ask the kernel: where a stride of an operand is M itself (A of
-  /// layout n, a transposed out), some M of a range may not be aligned as the kernel requires.
-  /// Bundle::find() looks on in such a case, and kernel().supports() tells.
+  /// allocates nothing. It does not check with the kernel: where a stride of an operand is M itself
+  /// (A of layout n, a transposed out), some M of a range may not be aligned as the kernel
+  /// requires. Bundle::find() looks on in such a case, and kernel().supports() tells.
   const Artifact* select(std::int64_t m) const noexcept;
   bool empty() const { return ranges_.empty(); }
 

@@ -1,4 +1,4 @@
-// The command `estoc` as a function, for programs that add kernels of their own to it.
+// The command `estoc` as a function, for programs that add custom kernels to it.
 #pragma once
 
 namespace estoc {

@@ -33,7 +33,7 @@ struct CudaGeometry {
   std::array<unsigned, 3> cluster{1, 1, 1};
 };
 
-/// What a plan may ask about the device that it is for.
+/// What a plan may know about the device that it is for.
 struct PlanDevice {
   int multiprocessors = 0;
   /// Writes a tensor map of 128 bytes to `map`, which is aligned to 64: cuTensorMapEncodeTiled of
@@ -42,10 +42,10 @@ struct PlanDevice {
                       const std::uint64_t* extents, const std::uint64_t* strides,
                       const std::uint32_t* box, const std::uint32_t* element_strides,
                       int interleave, int swizzle, int l2_promotion, int fill) = nullptr;
-  /// Ordinal of the CUDA device, for the functions that are asked about it.
+  /// Ordinal of the CUDA device, the argument of resident_clusters.
   int index = -1;
   /// How many clusters of `size` CTAs device `index` runs at once when a CTA takes a whole
-  /// multiprocessor; 0 as long as nobody has asked the driver. May be null.
+  /// multiprocessor; 0 until the driver was queried. May be null.
   int (*resident_clusters)(int index, int size) = nullptr;
 
   /// The same number where it is known, else as if any multiprocessors could form a cluster; at
@@ -57,9 +57,9 @@ struct PlanDevice {
 /// everything itself, so that making one allocates nothing.
 class LaunchPlan {
  public:
-  static constexpr std::size_t kMostSteps = 6;
-  static constexpr std::size_t kMostParameters = 32;
-  static constexpr std::size_t kMostParameterBytes = 8192;
+  static constexpr std::size_t kMaxSteps = 6;
+  static constexpr std::size_t kMaxParameters = 32;
+  static constexpr std::size_t kMaxParameterBytes = 8192;
 
   LaunchPlan() = default;
   explicit LaunchPlan(const PlanDevice& device) : device_(device) {}
@@ -121,9 +121,9 @@ class LaunchPlan {
   std::byte* room_for_parameter(std::size_t bytes, std::size_t alignment);
 
   // Not initialised as a whole: a plan is made for every run.
-  alignas(128) std::array<std::byte, kMostParameterBytes> bytes_;
-  std::array<std::uint16_t, kMostParameters> offsets_;
-  std::array<Step, kMostSteps> steps_;
+  alignas(128) std::array<std::byte, kMaxParameterBytes> bytes_;
+  std::array<std::uint16_t, kMaxParameters> offsets_;
+  std::array<Step, kMaxSteps> steps_;
   PlanDevice device_;
   std::size_t bytes_used_ = 0;
   std::size_t parameters_used_ = 0;
@@ -141,13 +141,13 @@ class CudaKernelClass : public KernelClass {
   /// The code of a kernel. Equal text and target mean equal code: that is the key of the caches.
   virtual CudaCode code(const DesignPoint& point, Target target) const = 0;
 
-  /// The code of a kernel with an epilogue; asked when supports_epilogue() allowed it. By default
+  /// The code of a kernel with an epilogue; called when supports_epilogue() allowed it. By default
   /// Error{unsupported}.
   virtual CudaCode fused_code(const DesignPoint& point, Target target,
                               const EpilogueGraph& epilogue) const;
 
   /// Adds the steps of a launch on arguments that have data to `plan`. None are legal, as for an
-  /// empty output. The workspace has at least workspace_size() bytes. Asked a second time for the
+  /// empty output. The workspace has at least workspace_size() bytes. Called again for the
   /// same launch when it is the first to tell how many clusters the device runs at once.
   virtual void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
                     const Workspace& workspace, LaunchPlan& plan) const = 0;

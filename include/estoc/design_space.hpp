@@ -168,7 +168,7 @@ class DesignSpace {
   DesignSpace& operator=(const DesignSpace&) = delete;
 };
 
-// Here, because each kernel of a query is asked for a dozen of them.
+// Inline, because a query reads a dozen of them of each kernel.
 inline const DesignValue& DesignPoint::value(Role role) const {
   const auto dimension = static_cast<std::size_t>(space_->find(role));
   if (dimension >= space_->dimensions().size()) fail_value_of(role);
@@ -212,11 +212,11 @@ class DesignSpace::Builder {
   /// tile, cluster or instruction.
   Builder& shapes(Role role, std::initializer_list<Shape3> values);
   Builder& shapes(Role role, std::span<const Shape3> values);
-  /// stages or split, or any further whole number with a key of its own.
+  /// stages or split, or any further whole number with another key.
   Builder& integers(Role role, std::span<const int> values);
   Builder& integers(Role role, std::initializer_list<int> values);
   Builder& integers(std::string key, std::span<const int> values);
-  /// schedule, or any further choice with a key of its own; texts of letters, digits, '_' '.'.
+  /// schedule, or any further choice with another key; texts of letters, digits, '_' '.'.
   Builder& choices(Role role, std::span<const std::string_view> values);
   Builder& choices(Role role, std::initializer_list<std::string_view> values);
   Builder& choices(std::string key, std::span<const std::string_view> values);
@@ -225,7 +225,7 @@ class DesignSpace::Builder {
   /// Only points for which `holds` is true belong to the space. `holds` may look at the dimensions
   /// named by `keys` and no others: it is called when these have values, the rest has none. Keys
   /// are those of the text filter (a b acc out layouts align_a align_b align_out op tile cluster
-  /// instruction stages schedule split, or one's own).
+  /// instruction stages schedule split, or the caller's keys).
   Builder& require(std::span<const std::string_view> keys, Constraint holds);
   Builder& require(std::initializer_list<std::string_view> keys, Constraint holds);
 
@@ -233,7 +233,7 @@ class DesignSpace::Builder {
   /// characters that names do not have, an unknown key in a constraint, a constraint that looks at
   /// a dimension it did not name, more than 2^64 - 1 kernels. What a constraint throws comes out.
   std::shared_ptr<const DesignSpace> build();
-  /// The same without working the space out: that is done when, and as far as, it is asked for, and
+  /// The same without working the space out: that is done when, and as far as, it is needed, and
   /// what a constraint throws comes out there. For spaces that are known to be right, and large.
   std::shared_ptr<const DesignSpace> build_lazily();
 

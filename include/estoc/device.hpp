@@ -95,7 +95,7 @@ class DeviceEvent {
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  /// Throws Error{memory} with what was asked for and what is free.
+  /// Throws Error{memory} with the number of bytes requested and free.
   DeviceMemory(std::size_t bytes, Device device);
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept;

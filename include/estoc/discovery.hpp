@@ -28,7 +28,7 @@ struct KernelQuery {
   std::vector<std::string> providers{};
 };
 
-/// A class that threw while it was asked; the other classes' kernels are in the list all the same.
+/// A class that threw during the search; the other classes' kernels are in the list all the same.
 struct DiscoveryFailure {
   std::string provider;
   std::string kernel_class;
@@ -36,7 +36,7 @@ struct DiscoveryFailure {
 };
 
 /// The kernels that support some arguments, the one to use first. Copies share them. A list that
-/// get_kernels() gave and that is empty knows what it was asked.
+/// get_kernels() gave and that is empty knows the query.
 class KernelList {
  public:
   using const_iterator = std::vector<Kernel>::const_iterator;
@@ -90,8 +90,8 @@ class KernelList {
 /// Thread-safe.
 ///
 /// Answers to problems met lately are remembered where all that answer are the library's own
-/// classes and no filter is given: for equal shapes, strides, alignments, types, wishes and devices
-/// the same kernels come back, without any being asked.
+/// classes and no filter is given: for equal shapes, strides, alignments, types, controls and
+/// devices the same kernels come back, and no class is queried.
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query = {});
 
 /// All kernels of the described spaces that pass a query: a sequence made as it is read.

@@ -24,7 +24,7 @@ struct CachedKernel {
 /// three is known: then nothing is kept.
 std::string kernel_cache_path();
 
-/// Why the cache does not work as the environment asks: no folder for it, one that cannot be used,
+/// Why the cache does not work as the environment says: no folder for it, one that cannot be used,
 /// a limit that is no size. One sentence; empty when all is well. Nothing is kept without a folder,
 /// and a limit that is no size is taken for the default.
 std::string kernel_cache_problem();

@@ -67,7 +67,7 @@ struct CompiledCode {
   std::string log;  ///< what the compiler said; not saved with artifacts
 };
 
-/// What compiling a kernel gave; kernel classes derive their own. Immutable, shared by threads.
+/// The result of compiling a kernel; kernel classes derive their own. Immutable, shared by threads.
 class CompiledObject {
  public:
   virtual ~CompiledObject() = default;
@@ -75,14 +75,14 @@ class CompiledObject {
   virtual const CompiledCode* code() const { return nullptr; }
 };
 
-/// Wishes about compiling.
+/// Compile options.
 struct CompileOptions {
   bool lineinfo = false;   ///< relate instructions to lines of the source, for profilers
   bool use_caches = true;  ///< false: compile anew, whatever memory and disk hold
   bool operator==(const CompileOptions&) const = default;
 };
 
-/// What a kernel class is asked to compile.
+/// The kernel that a class is to compile.
 struct CompileRequest {
   const DesignPoint& point;
   Target target;
@@ -119,14 +119,14 @@ struct BindOptions {
   void* stream = nullptr;  ///< where the first launch will go; with workspace, all of them
   int threads = 0;         ///< host threads of a cpu kernel; 0: as many as there are cores
   /// The launch may begin before the kernel ahead of it on the stream has ended (programmatic
-  /// dependent launch); classes whose device code does not wait for it ignore the wish.
+  /// dependent launch); classes whose device code does not wait for it ignore the option.
   bool programmatic = false;
 };
 
 /// Generates kernels of one kind and knows how to compile and run them.
 ///
 /// The library compares dtypes, layouts, alignments and op of the arguments with the design space
-/// before it asks anything else. All functions may be called by any number of threads at once, and
+/// before it calls other functions. Any of them may be called by any number of threads at once, and
 /// never under a lock of the library.
 class KernelClass {
  public:
@@ -149,7 +149,7 @@ class KernelClass {
   virtual int min_cc() const;
 
   /// True for a class whose kernels are known only where their device is, such as a library's. It
-  /// is left out of get_kernels() without arguments, and asked only for a target of which the
+  /// is left out of get_kernels() without arguments, and queried only for a target of which the
   /// machine has a CUDA device. False by default.
   virtual bool needs_device() const;
 
@@ -243,7 +243,7 @@ class Provider {
   virtual ~Provider() = default;
   /// Lower-case letters, digits, '_'.
   virtual std::string_view name() const = 0;
-  /// The classes, in the order they are to be listed; asked once, when it is registered.
+  /// The classes, in the order they are to be listed; called once, when it is registered.
   virtual std::vector<std::shared_ptr<const KernelClass>> classes() const = 0;
 };
 

@@ -18,11 +18,11 @@ struct MeasureOptions {
   Device device = Device::cuda(0);
   /// Times every kernel is visited; each visit is one time slice.
   int rounds = 20;
-  /// Length of a slice. Slices shorter than 0.2 s mislead where the card is at its power limit.
+  /// Length of a slice. Slices shorter than 0.2 s mislead where the GPU is at its power limit.
   double slice_seconds = 0.004;
   /// Work done before the first slice, so that clocks settle; 3 s for sustained figures.
   double warm_seconds = 0.1;
-  /// Idle time before each slice, so that the card stays cool; 0 for sustained figures.
+  /// Idle time before each slice, so that the GPU stays cool; 0 for sustained figures.
   double pause_seconds = 0.02;
   /// Launches that a slice has at least; 20 of them make a graph.
   int least_launches = 20;
@@ -41,8 +41,8 @@ struct MeasureOptions {
   static MeasureOptions survey();
 };
 
-/// What the card was doing while it was timed; 0 where NVML does not tell.
-struct CardState {
+/// The state of the GPU while kernels were timed; 0 where NVML does not tell.
+struct GpuState {
   double sm_clock_mhz = 0;
   double watts = 0;
   double celsius = 0;
@@ -61,10 +61,10 @@ struct KernelTiming {
 
 struct Measurement {
   std::vector<KernelTiming> timings;  ///< in the order of the kernels given
-  CardState card;                     ///< median over the rounds
+  GpuState gpu;                       ///< median over the rounds
   int operand_sets = 1;               ///< copies of the operands that launches rotate through
   /// How far two timings of one and the same kernel were apart, as a part of the first: nothing
-  /// smaller is a difference between kernels. Absent unless asked for.
+  /// smaller is a difference between kernels. Absent unless requested.
   std::optional<double> noise;
 };
 
@@ -78,7 +78,7 @@ class MeasureSession {
   MeasureSession(MeasureSession&& other) noexcept;
   MeasureSession& operator=(MeasureSession&& other) noexcept;
 
-  /// Times kernels on one problem; options.device is not looked at. Operands are random (normal for
+  /// Times kernels on one problem; options.device is ignored. Operands are random (normal for
   /// floats), in as many copies as exceed twice the L2 cache; launches are replayed from a graph;
   /// every round visits every kernel, in an order that changes. Results are not checked here.
   /// Throws Error{memory, driver, cancelled}.
@@ -90,7 +90,7 @@ class MeasureSession {
   std::unique_ptr<State> state_;
 };
 
-/// MeasureSession::measure of a session of its own, on options.device.
+/// MeasureSession::measure of a new session, on options.device.
 Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
                     const MeasureOptions& options = {});
 

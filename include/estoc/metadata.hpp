@@ -61,7 +61,7 @@ struct DesignMetadata {
   bool operator==(const DesignMetadata&) const = default;
 };
 
-/// Everything a filter can ask about a kernel. `name` is unique and stable.
+/// Everything a filter can test about a kernel. `name` is unique and stable.
 struct KernelMetadata {
   std::string name;
   std::string kernel_class;

@@ -67,7 +67,7 @@ enum class ErrorKind : std::uint8_t {
   memory,       ///< out of host or device memory
   compile,      ///< a kernel did not compile
   driver,       ///< the CUDA driver reported an error
-  cancelled,    ///< the user asked to stop
+  cancelled,    ///< the user requested a stop
 };
 
 /// Thrown for invalid arguments and run-time failures. what() is one sentence that names the

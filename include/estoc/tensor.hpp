@@ -1,4 +1,4 @@
-// Views of memory that somebody else owns: TensorView, and ScaledTensor for quantised operands.
+// Views of memory that the caller owns: TensorView, and ScaledTensor for quantised operands.
 #pragma once
 
 #include <array>

@@ -94,7 +94,7 @@ ElementwiseOp parse_op(const std::string& name) {
 void bind_controls(nb::module_& module) {
   nb::class_<PerformanceControls>(
       module, "PerformanceControls",
-      "Wishes about how an operation is carried out; the defaults promise exact semantics.\n\n"
+      "Options that trade exactness for speed; the defaults promise exact semantics.\n\n"
       "Parameters\n----------\n"
       "allow_tf32 : bool\n    f32 operands may be rounded to tf32 before they are multiplied.\n"
       "fast_accumulation : bool\n    Products of 8-bit floats may be summed with the bits that "

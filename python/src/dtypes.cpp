@@ -79,7 +79,7 @@ std::unordered_map<PyObject*, std::pair<nb::object, Dtype>>& known() {
   return *map;
 }
 
-constexpr std::size_t kMostKnown = 256;
+constexpr std::size_t kMaxKnown = 256;
 
 std::string as_text(const PyDtype& dtype) {
   return std::string(dtype_name(dtype.value));
@@ -116,7 +116,7 @@ std::optional<Dtype> try_dtype(nb::handle object) {
   if (found != known().end()) return found->second.second;
   if (object.is_none()) return std::nullopt;
   const std::optional<Dtype> dtype = dtype_of_name(name_of(object));
-  if (dtype && !nb::isinstance<nb::str>(object) && known().size() < kMostKnown) {
+  if (dtype && !nb::isinstance<nb::str>(object) && known().size() < kMaxKnown) {
     known().emplace(object.ptr(), std::pair{nb::borrow(object), *dtype});
   }
   return dtype;

@@ -16,6 +16,9 @@ NB_MODULE(_estoc, module) {
   py::bind_kernels(module);
   py::bind_discovery(module);
   py::bind_devices(module);
+  py::bind_problems(module);
+  py::bind_checks(module);
+  py::bind_tensor_files(module);
   py::bind_command(module);
   py::bind_plans(module);
   py::bind_matmul(module);

@@ -195,7 +195,7 @@ std::unordered_map<PyObject*, std::pair<nb::object, Dtype>>& extension_dtypes() 
   return *map;
 }
 
-constexpr std::size_t kMostExtensions = 64;
+constexpr std::size_t kMaxExtensions = 64;
 
 /// An array of such a dtype; false for others. Arrays of other dtypes do not pay for it where no
 /// such dtype was met.
@@ -274,7 +274,7 @@ Tensor import_array_attributes(nb::handle object, const char* what) {
   const nb::object interface = object.attr("__array_interface__");
   const nb::object type = object.attr("dtype");
   const Dtype dtype = dtype_of_array(type, what);
-  if (extension_dtypes().size() < kMostExtensions) {
+  if (extension_dtypes().size() < kMaxExtensions) {
     extension_dtypes().emplace(type.ptr(), std::pair{type, dtype});
   }
   const Modes modes =

@@ -251,16 +251,6 @@ Tensor make_tensor(nb::handle object, nb::handle dtype, nb::handle shape, nb::ha
   return reinterpret(tensor, wanted, shape, strides);
 }
 
-Device parse_device(const std::string& text) {
-  if (text == "cpu") return Device::cpu();
-  if (text == "cuda") return Device::cuda();
-  if (text.starts_with("cuda:") && text.size() > 5 && text.size() < 9 &&
-      text.find_first_not_of("0123456789", 5) == std::string::npos) {
-    return Device::cuda(std::stoi(text.substr(5)));
-  }
-  fail_value("device: expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
-}
-
 Tensor describe_tensor(nb::handle dtype, nb::handle shape, nb::handle strides, nb::handle device,
                        nb::handle alignment) {
   const Extents extents = extents_of(shape, "shape");
@@ -421,9 +411,19 @@ void add_awaited(std::vector<void*>& streams, const Tensor& tensor) {
   }
 }
 
+Device parse_device(const std::string& text) {
+  if (text == "cpu") return Device::cpu();
+  if (text == "cuda") return Device::cuda();
+  if (text.starts_with("cuda:") && text.size() > 5 && text.size() < 9 &&
+      text.find_first_not_of("0123456789", 5) == std::string::npos) {
+    return Device::cuda(std::stoi(text.substr(5)));
+  }
+  fail_value("device: expected \"cpu\", \"cuda\" or \"cuda:N\", got \"" + text + "\"");
+}
+
 Device cuda_device(std::int64_t index, const char* what) {
-  constexpr std::int64_t kMost = 999;
-  if (index >= 0 && index <= kMost) return Device::cuda(static_cast<int>(index));
+  constexpr std::int64_t kMax = 999;
+  if (index >= 0 && index <= kMax) return Device::cuda(static_cast<int>(index));
   fail_value(std::string(what) + ".device: expected the index of a CUDA device, got " +
              std::to_string(index));
 }

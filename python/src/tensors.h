@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "binding.h"
@@ -66,6 +67,9 @@ TensorView placed(const TensorView& view, Device device);
 
 /// The CUDA device of that index. Throws Error{value} for one that no machine has.
 Device cuda_device(std::int64_t index, const char* what);
+
+/// The device that "cpu", "cuda" or "cuda:1" names. Throws Error{value} for other text.
+Device parse_device(const std::string& text);
 
 /// Strides of a compact row-major tensor. Throws Error{value} where they pass 2^63 - 1.
 void set_compact_strides(std::span<const std::int64_t> shape, std::span<std::int64_t> strides,

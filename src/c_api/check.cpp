@@ -165,12 +165,9 @@ estoc_status estoc_measurement_get_info(const estoc_measurement* measurement,
                                         estoc_measurement_info* info) {
   return guarded([&] {
     const estoc::Measurement& found = value_of(measurement, "measurement");
-    const estoc_measurement_info filled = {sizeof(estoc_measurement_info),
-                                           found.card.sm_clock_mhz,
-                                           found.card.watts,
-                                           found.card.celsius,
-                                           found.noise.value_or(0),
-                                           found.operand_sets};
+    const estoc_measurement_info filled = {
+        sizeof(estoc_measurement_info), found.gpu.sm_clock_mhz, found.gpu.watts, found.gpu.celsius,
+        found.noise.value_or(0),        found.operand_sets};
     c_api::write_struct(info, filled, "info");
   });
 }

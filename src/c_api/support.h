@@ -117,7 +117,7 @@ void check_size(std::size_t size, std::string_view what) {
 }
 
 /// The caller's struct, what it does not have at 0. Its header may be newer than this library: then
-/// what is unknown here must not be asked for.
+/// fields that are unknown here must be 0.
 template <typename Struct>
 Struct read_struct(const Struct* given, std::string_view what) {
   const std::size_t size = required(given, what).struct_size;

@@ -77,7 +77,7 @@ std::filesystem::path resolve_target(const std::filesystem::path& path) {
   return target;
 }
 
-/// A name that nobody else has: a signal handler may remove a file of that name at any time.
+/// A unique name: a signal handler may remove a file of that name at any time.
 std::filesystem::path next_temporary(const std::filesystem::path& folder) {
   static constinit std::atomic<std::uint64_t> counter{0};
   std::uint64_t salt = 0;

@@ -37,6 +37,7 @@ constexpr std::array kVariables{
     EnvVariable{"CUDA_HOME", "the same, when CUDA_PATH is not set"},
     EnvVariable{"ESTOC_THREADS", "number of threads for compilation and the cpu provider"},
     EnvVariable{"ESTOC_DEVICE_DIR", "folder of device sources to use instead of the built-in ones"},
+    EnvVariable{"ESTOC_TARGET", "target of the command line's commands, as --target"},
     EnvVariable{"ESTOC_LOG", "lowest level of the log that the command line prints, as --log"},
     EnvVariable{"NO_COLOR", "set: the command line prints without colours"},
 };

@@ -11,7 +11,7 @@
 namespace estoc::core {
 
 std::string read_file(const std::filesystem::path& path) {
-  constexpr std::size_t kLeastRoom = 4096;
+  constexpr std::size_t kMinRoom = 4096;
   const RegularFile file = open_regular_file(path);
   std::string bytes;
   std::size_t used = 0;
@@ -23,7 +23,7 @@ std::string read_file(const std::filesystem::path& path) {
     if (got < 0) throw_file_error("read", path, errno);
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
-    if (used == bytes.size()) bytes.resize(std::max(2 * used, kLeastRoom));
+    if (used == bytes.size()) bytes.resize(std::max(2 * used, kMinRoom));
   }
   bytes.resize(used);
   return bytes;

@@ -37,7 +37,7 @@ std::string Target::name() const {
 }
 
 std::span<const Target> known_targets() {
-  // Never destroyed: threads may still ask while the process ends.
+  // Never destroyed: threads may still read it while the process ends.
   static const auto& targets = *new const std::vector<Target>(all_targets());
   return targets;
 }

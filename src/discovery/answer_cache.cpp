@@ -13,7 +13,7 @@ std::size_t AnswerCache::KeyHash::operator()(const Key& key) const {
       {reinterpret_cast<const char*>(key.data()), key.size() * sizeof(key[0])});
 }
 
-/// The one used last is not noted again, so that threads that ask for one problem alone do not
+/// The one used last is not noted again, so that threads that query one problem alone do not
 /// write to shared memory.
 void AnswerCache::note_use(const Entry& entry) const {
   const std::uint64_t last = uses_.load(std::memory_order_relaxed);
@@ -32,7 +32,7 @@ AnswerCache::Answer AnswerCache::find(const Key& key) const {
 void AnswerCache::insert(Key key, const Answer& answer, std::uint64_t generation,
                          std::shared_ptr<const EpilogueGraph> epilogue) {
   const std::size_t kernels = answer->size();
-  if (kernels > kMostKernels) return;
+  if (kernels > kMaxKernels) return;
   std::vector<Entries::node_type> dropped;
   const std::lock_guard lock(mutex_);
   if (generation != generation_.load(std::memory_order_relaxed)) return;
@@ -45,7 +45,7 @@ void AnswerCache::insert(Key key, const Answer& answer, std::uint64_t generation
 
 std::vector<AnswerCache::Entries::node_type> AnswerCache::evict() {
   std::vector<Entries::node_type> dropped;
-  while (entries_.size() > kMostAnswers || kernels_ > kMostKernels) {
+  while (entries_.size() > kMaxAnswers || kernels_ > kMaxKernels) {
     const auto oldest = std::ranges::min_element(entries_, {}, [](const auto& entry) {
       return entry.second.used.load(std::memory_order_relaxed);
     });

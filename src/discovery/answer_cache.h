@@ -18,8 +18,8 @@ class AnswerCache {
  public:
   using Key = std::vector<std::uint64_t>;
   using Answer = std::shared_ptr<const std::vector<Kernel>>;
-  static constexpr std::size_t kMostAnswers = 256;
-  static constexpr std::size_t kMostKernels = std::size_t{1} << 17;
+  static constexpr std::size_t kMaxAnswers = 256;
+  static constexpr std::size_t kMaxKernels = std::size_t{1} << 17;
 
   /// Null when the problem is not remembered.
   Answer find(const Key& key) const;

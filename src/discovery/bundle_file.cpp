@@ -22,9 +22,9 @@ constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kHashBegin = 16;
 constexpr std::size_t kCodeAlignment = 64;
 // Manifests are small; a length beyond this is damage.
-constexpr std::size_t kMostManifest = std::size_t{64} << 20;
+constexpr std::size_t kMaxManifest = std::size_t{64} << 20;
 // So are names and texts in it.
-constexpr std::size_t kMostText = std::size_t{64} << 10;
+constexpr std::size_t kMaxText = std::size_t{64} << 10;
 
 [[noreturn]] void fail(const std::string& message) {
   throw Error(ErrorKind::value, "artifact file: " + message);
@@ -58,8 +58,8 @@ Number integer(const Json& json, Place place) {
 
 std::string text(const Json& json, const char* name) {
   auto value = json.at(name).get<std::string>();
-  if (value.size() <= kMostText) return value;
-  fail(fmt::format("expected a {} of at most {} bytes, got {}", name, kMostText, value.size()));
+  if (value.size() <= kMaxText) return value;
+  fail(fmt::format("expected a {} of at most {} bytes, got {}", name, kMaxText, value.size()));
 }
 
 Json to_json(const KernelResources& r) {
@@ -192,8 +192,8 @@ void check_header(std::string_view bytes) {
 
 /// Ours are five deep; others may be as deep as they are long, and take a hundred times their size.
 bool check_depth(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-  constexpr int kMostDepth = 16;
-  if (depth > kMostDepth) fail("its manifest is malformed: it is nested too deeply");
+  constexpr int kMaxDepth = 16;
+  if (depth > kMaxDepth) fail("its manifest is malformed: it is nested too deeply");
   return true;
 }
 
@@ -202,9 +202,9 @@ bool check_depth(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
 std::string encode(const StoredBundle& bundle) {
   const Placement placement = place(bundle.artifacts);
   const std::string manifest = manifest_of(bundle, placement);
-  if (manifest.size() > kMostManifest) {
+  if (manifest.size() > kMaxManifest) {
     fail(fmt::format("its manifest would have {} bytes, more than the {} that are read back",
-                     manifest.size(), kMostManifest));
+                     manifest.size(), kMaxManifest));
   }
   std::string bytes(kHeaderBytes, '\0');
   bytes += manifest;
@@ -222,7 +222,7 @@ std::string encode(const StoredBundle& bundle) {
 StoredBundle decode(std::string_view bytes) {
   check_header(bytes);
   const std::size_t length = get<std::uint32_t>(bytes, 12);
-  if (length > kMostManifest || length > bytes.size() - kHeaderBytes) fail("it is damaged");
+  if (length > kMaxManifest || length > bytes.size() - kHeaderBytes) fail("it is damaged");
   const std::string_view code =
       bytes.substr(std::min(aligned(kHeaderBytes + length), bytes.size()));
   StoredBundle bundle;

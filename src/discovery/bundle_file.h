@@ -19,7 +19,7 @@ struct StoredArtifact {
   Knobs knobs;
   std::string epilogue;         ///< canonical text; empty when out is the accumulator
   CompiledCode code;            ///< all but the bytes
-  std::string_view bytes = {};  ///< of the code, which somebody else holds
+  std::string_view bytes = {};  ///< of the code, which the caller holds
 };
 
 /// A dispatch rule as the file holds it.

@@ -1,4 +1,4 @@
-// What the library knows of a kernel class once it has asked: its space, and what that requires.
+// What the library reads once of a kernel class: its space, and what that requires.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace estoc::discovery {
 /// What a requirement compares.
 enum class Aspect : std::uint8_t { op, dtype, accumulator_type, layout, alignment };
 
-/// How the dtype asked for follows from a dimension's value: it is that, or the accumulator that
+/// How the required dtype follows from a dimension's value: it is that, or the accumulator that
 /// products of such inputs have by default.
 enum class DtypeRule : std::uint8_t { same, accumulator_of };
 
@@ -33,7 +33,7 @@ using NameOrder = std::array<std::array<std::uint8_t, kMaxValues>, kMaxDimension
 /// A kernel's place in the alphabet of its class: keys compare as names do.
 using NameKey = std::array<std::uint64_t, kMaxDimensions / 8>;
 
-/// A kernel class with everything that discovery asks of it more than once.
+/// A kernel class with everything that discovery needs of it more than once.
 struct ClassInfo {
   std::shared_ptr<const KernelClass> kernel_class;
   std::shared_ptr<const DesignSpace> space;
@@ -55,7 +55,7 @@ struct ClassInfo {
   NameKey name_key(const DesignPoint& point) const;
 };
 
-/// Asks the class; passes on what it throws. Throws Error{value} when its space is null, has no
+/// Reads the class; passes on what it throws. Throws Error{value} when its space is null, has no
 /// dimension of role a_dtype (elementwise: or op), or targets() is empty.
 std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,
                                                 std::string provider);

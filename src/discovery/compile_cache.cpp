@@ -1,4 +1,4 @@
-// One compilation for each target, however many threads ask.
+// One compilation for each target, however many threads request it.
 #include "discovery/compile_cache.h"
 
 #include <fmt/core.h>

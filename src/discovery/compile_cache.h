@@ -12,7 +12,7 @@
 
 namespace estoc::discovery {
 
-/// Any number of threads may ask for one target at once: one of them compiles, without a lock, the
+/// Any number of threads may request one target at once: one of them compiles, without a lock, the
 /// others wait for it. A compilation that throws is forgotten, and the next thread tries. What is
 /// known is found without a lock. A child of a fork forgets what its parent was compiling.
 class CompileCache {
@@ -25,7 +25,7 @@ class CompileCache {
   CompileCache& operator=(const CompileCache&) = delete;
 
   /// What is remembered for `target`, else what `compile` gives. Throws Error{compile} when
-  /// `compile` itself asks for the same.
+  /// `compile` itself requests the same.
   Object get_or_compile(Target target, const std::function<Object()>& compile);
 
  private:

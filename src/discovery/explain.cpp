@@ -67,7 +67,7 @@ Explanation explain_class(const ClassEntry& entry, const ClassQuery& class_query
 }
 
 /// Whether the class's reason says something of the arguments. Those for other operations and
-/// devices are of no interest to somebody who wants a kernel for this one.
+/// devices do not interest a user who wants a kernel for this one.
 bool is_telling(const ClassEntry& entry, const ClassQuery& class_query, const KernelQuery& query) {
   std::vector<DiscoveryFailure> failures;
   bool telling = true;
@@ -93,7 +93,7 @@ std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query
     reasons += fmt::format("; {}: {}", entry->name(), explanation.status.error());
   }
   if (reasons.empty()) {
-    reasons = fmt::format("; no class that was asked has kernels for {} on {}",
+    reasons = fmt::format("; no class of the query has kernels for {} on {}",
                           operation_name(arguments.operation()), class_query.target.name());
   }
   return "no kernel supports the arguments" + reasons;

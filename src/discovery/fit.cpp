@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -252,6 +253,16 @@ Status unmet_combination(const ClassInfo& info, const RuntimeArguments& argument
                       "the class describes, got another");
 }
 
+/// Their names; of all CUDA architectures, the first one's name and that all later ones are meant.
+std::string list_of(std::span<const Target> targets) {
+  if (std::ranges::equal(targets, cuda_targets()))
+    return targets.front().name() + " and later CUDA architectures";
+  std::vector<std::string> names;
+  for (const Target target : targets)
+    names.push_back(target.name());
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 bool fits(const Requirement& requirement, const DesignValue& value, const Signature& signature) {
@@ -369,11 +380,8 @@ Status check_point(const ClassInfo& info, const DesignPoint& point,
 
 Status check_target(const ClassInfo& info, Target target) {
   if (info.has_target(target)) return Status::success();
-  std::vector<std::string> names;
-  for (const Target known : info.targets)
-    names.push_back(known.name());
   return Status::fail(Reason::target, fmt::format("target: expected one of {}, got {}",
-                                                  fmt::join(names, ", "), target.name()));
+                                                  list_of(info.targets), target.name()));
 }
 
 Status check_presence(const KernelClass& kernel_class, Target target) {

@@ -11,7 +11,7 @@ namespace estoc::discovery {
 bool fits(const Requirement& requirement, const DesignValue& value, const Signature& signature);
 
 /// The values that fit the signature, dimension by dimension; the requirement `except`, one of the
-/// class's, is not asked for. nullopt when a dimension has no such value.
+/// class's, is not compared. nullopt when a dimension has no such value.
 std::optional<Selection> select(const ClassInfo& info, const Signature& signature,
                                 const Requirement* except = nullptr);
 
@@ -22,7 +22,7 @@ bool drop_misaligned(const ClassInfo& info, const Signature& signature, Selectio
 /// Whether there can be misaligned() kernels in the selection.
 bool has_misaligned(const ClassInfo& info, const Signature& signature, const Selection& selection);
 
-/// The alignment that the point asks for and that holds for the operand as another layout alone;
+/// The alignment that the point requires and that holds for the operand as another layout alone;
 /// null when there is none. It takes two dimensions to see, so that selections tell it in part
 /// alone.
 const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,

@@ -1,4 +1,4 @@
-// Lists of kernels that are empty: what they were asked, and why there is no answer.
+// Lists of kernels that are empty: their query, and why no kernel fits.
 #include <fmt/format.h>
 
 #include "discovery/unanswered.h"

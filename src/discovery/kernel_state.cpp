@@ -1,4 +1,4 @@
-// What handles share: kernels that were found together, and what is made of one when it is asked.
+// What handles share: kernels that were found together, and what is made of one on its first use.
 #include "discovery/kernel_state.h"
 
 #include "discovery/metadata_of.h"
@@ -9,7 +9,7 @@ Kernel::State::~State() {
   delete asked_for_.load(std::memory_order_acquire);
 }
 
-// Threads that ask at the same moment may each make it; the first one's is kept.
+// Threads that come at the same moment may each make it; the first one's is kept.
 Kernel::State::AskedFor& Kernel::State::asked_for() const {
   AskedFor* known = asked_for_.load(std::memory_order_acquire);
   if (known != nullptr) return *known;

@@ -36,7 +36,7 @@ struct Kernel::State {
   discovery::CompileCache& compiled() const { return asked_for().compiled; }
   /// As KernelClass::summation.
   const std::string& summation() const { return asked_for().summation; }
-  /// The point, with what the class decoded of it once the kernel has been asked for.
+  /// The point, with what the class decoded of it once the kernel was requested.
   const DesignPoint& decoded() const {
     const AskedFor* const known = asked_for_.load(std::memory_order_acquire);
     return known != nullptr ? known->point : point;
@@ -47,7 +47,7 @@ struct Kernel::State {
   const discovery::NameKey name_key;
 
  private:
-  /// Made at the first call: its texts are dear, and most kernels are never asked.
+  /// Made at the first call: its texts cost time, and those of most kernels are never read.
   struct AskedFor {
     KernelMetadata metadata;
     discovery::CompileCache compiled;

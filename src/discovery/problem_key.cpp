@@ -1,5 +1,5 @@
-// Reads questions into keys. Structures are taken apart by name, so that a member that is added to
-// one of them does not compile until somebody has decided about it here.
+// Turns queries into keys. Structures are taken apart by name, so that a member that is added to
+// one of them does not compile until it is handled here.
 #include "discovery/problem_key.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the kernels found can depend on when only the library's own classes are asked.
+// What a ranked list can depend on when only the library's own classes are queried.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace estoc::discovery {
 
-/// Everything of the query that classes of the library look at, and the classes asked; they
-/// look at an address no further than to its alignment. nullopt for questions that are not worth
+/// Everything of the query that classes of the library look at, and the classes queried; they
+/// look at an address no further than to its alignment. nullopt for queries that are not worth
 /// remembering or too intricate: scaled operands, and epilogues with scalars given by value, which
 /// may be others each time.
 std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,

@@ -12,7 +12,7 @@
 
 namespace estoc::discovery {
 
-/// What a kernel's constraints can ask of one operand.
+/// What a kernel's constraints can require of one operand.
 struct OperandSignature {
   Dtype dtype = Dtype::f32;
   bool row_major = false;     ///< fits layout letter t

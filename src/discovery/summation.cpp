@@ -18,7 +18,7 @@ constexpr std::array<std::int64_t, 3> kRows{16, 256, 4096};
 /// What the predicted times of an order's fastest kernels multiply to, as a logarithm.
 struct Standing {
   int rows = 0;         ///< how many of kRows it serves
-  int unpredicted = 0;  ///< for how many of them nobody can tell a time
+  int unpredicted = 0;  ///< how many of them have no predicted time
   double log_seconds = 0;
 
   bool operator<(const Standing& other) const {

@@ -1,4 +1,4 @@
-// What an empty list of kernels was asked.
+// The query that an empty list of kernels answers.
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace estoc {
 /// and the target.
 std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query);
 
-/// A question without an answer. Reasons are found when somebody asks for them; where the question
-/// has a filter, which may not outlive the search, at once.
+/// A query that no kernel fits. Reasons are found when they are requested; where the query has a
+/// filter, which may not outlive the search, at once.
 struct KernelList::Unanswered {
   Unanswered(const RuntimeArguments& asked, const KernelQuery& asked_by);
   std::string reasons() const;

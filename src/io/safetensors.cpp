@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr std::size_t kPrefix = 8;
 constexpr std::uint64_t kLongestHeader = 100'000'000;  // the format's own limit
-constexpr std::size_t kMostModes = 64;
+constexpr std::size_t kMaxModes = 64;
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct DtypeEntry {
@@ -163,7 +163,7 @@ class HeaderHandler {
   bool add_extent(std::uint64_t extent) {
     std::vector<std::int64_t>& shape = entries.back().shape;
     if (extent > static_cast<std::uint64_t>(INT64_MAX)) return fail("has a shape that overflows");
-    if (shape.size() == kMostModes) return fail(fmt::format("has over {} modes", kMostModes));
+    if (shape.size() == kMaxModes) return fail(fmt::format("has over {} modes", kMaxModes));
     shape.push_back(static_cast<std::int64_t>(extent));
     return true;
   }

@@ -90,7 +90,7 @@ std::shared_ptr<const Unit> from_disk_or_compiler(const UnitRequest& request,
   return std::make_shared<const Unit>(to_unit(request, std::move(entry)));
 }
 
-// Some hundreds of kernels: enough for those that are asked for by name again and again.
+// Some hundreds of kernels: enough for those that are requested by name again and again.
 constexpr std::size_t kUnitMemoryBytes = std::size_t{64} << 20;
 
 UnitMemory& unit_memory() {

@@ -46,7 +46,7 @@ struct CompilePolicy {
 };
 
 /// Compiles, or finds the result of an earlier compilation in memory or on disk. Of several
-/// threads that ask for the same unit, one compiles and the others wait. Throws CompileError, and
+/// threads that request the same unit, one compiles and the others wait. Throws CompileError, and
 /// Error{not_found} where NVRTC is needed and absent, Error{unsupported} when this NVRTC does not
 /// know the target.
 std::shared_ptr<const Unit> compile_unit(const UnitRequest& request,

@@ -25,7 +25,7 @@ namespace {
 using Json = nlohmann::json;
 
 // Of so many places to search in, those used last are remembered.
-constexpr std::size_t kMostRecords = 16;
+constexpr std::size_t kMaxRecords = 16;
 
 std::filesystem::path record_path(const DiskCache& cache) {
   return cache.folder() / "compiler.record";
@@ -82,7 +82,7 @@ std::string read_record(const DiskCache& cache, const std::string& settings) {
 void write_record(const DiskCache& cache, Json mine) {
   Json records = Json::array({std::move(mine)});
   for (Json& other : read_records(cache)) {
-    if (records.size() == kMostRecords) break;
+    if (records.size() == kMaxRecords) break;
     if (other.at("settings") != records[0].at("settings")) records.push_back(std::move(other));
   }
   core::AtomicFile file(record_path(cache), core::FileAccess::owner);
@@ -101,7 +101,7 @@ std::string file_identity(const std::string& path) {
   }
 }
 
-// What this process knows of its compiler; never destroyed, as threads may ask at any time.
+// What this process knows of its compiler; never destroyed, as threads may read it at any time.
 struct Memory {
   std::mutex mutex;
   std::optional<bool> given;  ///< NVRTC was loaded before anybody searched for it

@@ -59,7 +59,7 @@ DeviceSources load() {
 }  // namespace
 
 const DeviceSources& device_sources() {
-  // Never destroyed: threads may still ask while the process ends.
+  // Never destroyed: threads may still read it while the process ends.
   static const auto& sources = *new const DeviceSources(load());
   return sources;
 }

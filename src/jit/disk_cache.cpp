@@ -40,7 +40,7 @@ constexpr std::chrono::milliseconds kLockPatience{2000};
 // Use is recorded in the file's time, at most this often.
 constexpr std::chrono::minutes kTouchInterval{10};
 
-// The folder may hold files of others, where somebody chose one that has another use.
+// The folder may hold foreign files, where the user chose one that has another use.
 bool is_entry_file(const fs::path& path) {
   constexpr std::size_t kHash = 32;
   const std::string name = path.filename().string();
@@ -342,7 +342,7 @@ int DiskCache::verify() const {
   for (const CacheListing& entry : list()) {
     if (entry.intact) intact.insert(entry.key);
   }
-  // While nobody writes, whatever is not whole was left by a process that died.
+  // While no process writes, an incomplete file was left by a process that died.
   const FolderLock lock(folder_, LOCK_EX, kLockPatience);
   std::vector<fs::path> doomed;
   for_each_file(folder_, [&](const fs::path& path) {

@@ -242,7 +242,7 @@ CUcontext primary_context(int device) {
   return contexts[slot];
 }
 
-/// The driver's handles of the devices, asked for once.
+/// The driver's handles of the devices, queried once.
 const std::vector<CUdevice>& handles() {
   static const auto* all = new std::vector<CUdevice>([] {
     std::vector<CUdevice> found(devices().size());

@@ -36,7 +36,7 @@ CUresult start_kernel(const DriverTable& table, const LaunchPlan& plan, const St
                               .stream = stream,
                               .attributes = attributes.data(),
                               .attribute_count = count};
-  std::array<void*, LaunchPlan::kMostParameters> parameters;
+  std::array<void*, LaunchPlan::kMaxParameters> parameters;
   plan.parameters_of(step, parameters.data());
   return table.launch_kernel_ex(&config, kernel, parameters.data(), nullptr);
 }

@@ -21,7 +21,7 @@ int PlanDevice::clusters_at_once(int size) const {
 }
 
 LaunchPlan::Step& LaunchPlan::next_step() {
-  if (steps_used_ == kMostSteps) throw_full("steps", kMostSteps);
+  if (steps_used_ == kMaxSteps) throw_full("steps", kMaxSteps);
   Step& step = steps_[steps_used_++];
   step = Step{};
   return step;
@@ -36,8 +36,8 @@ void LaunchPlan::begin_kernel(std::size_t entry, const CudaGeometry& geometry) {
 
 std::byte* LaunchPlan::room_for_parameter(std::size_t bytes, std::size_t alignment) {
   const std::size_t offset = (bytes_used_ + alignment - 1) / alignment * alignment;
-  if (parameters_used_ == kMostParameters) throw_full("parameters", kMostParameters);
-  if (offset + bytes > kMostParameterBytes) throw_full("bytes of parameters", kMostParameterBytes);
+  if (parameters_used_ == kMaxParameters) throw_full("parameters", kMaxParameters);
+  if (offset + bytes > kMaxParameterBytes) throw_full("bytes of parameters", kMaxParameterBytes);
   offsets_[parameters_used_++] = static_cast<std::uint16_t>(offset);
   ++steps_[steps_used_ - 1].parameters;
   bytes_used_ = offset + bytes;

@@ -17,7 +17,7 @@ namespace estoc::jit {
 class LoadedUnit {
  public:
   /// The unit's code as the driver has it, with these entries; the same object for all units of
-  /// equal code. It is loaded when it is first asked for and stays loaded until the process ends: a
+  /// equal code. It is loaded at its first use and stays loaded until the process ends: a
   /// captured graph launches it without asking, and to unload code waits for it, or ends a capture.
   /// Throws DriverError, for an architecture that does not match too, and Error{not_found} for an
   /// entry that is not there.

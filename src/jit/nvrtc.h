@@ -23,7 +23,7 @@ struct HeaderText {
 /// driver is certain to load the code of its own major version and of older ones.
 std::vector<std::string> nvrtc_suited_to(int driver_version, std::vector<std::string> file_names);
 
-/// What NVRTC is asked to compile.
+/// The input of NVRTC.
 struct NvrtcJob {
   std::string_view file_name;  ///< in diagnostics
   std::string_view source;

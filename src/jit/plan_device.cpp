@@ -1,4 +1,4 @@
-// What launch plans ask about a CUDA device.
+// What launch plans need to know about a CUDA device.
 #include "jit/plan_device.h"
 
 #include <vector>

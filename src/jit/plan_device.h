@@ -1,4 +1,4 @@
-// What launch plans ask about a CUDA device.
+// What launch plans need to know about a CUDA device.
 #pragma once
 
 #include "estoc/cuda_kernel_class.hpp"

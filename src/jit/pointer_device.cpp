@@ -18,7 +18,7 @@ Status check_pointer_device(const void* data, Device device) {
   }
   const DriverTable& table = *state.table;
   const auto address = reinterpret_cast<jit::CUdeviceptr>(data);
-  // What is enough in nearly every case goes first: each question takes the driver some time.
+  // The attribute that suffices in nearly every case goes first: each query takes time.
   int index = -1;
   const bool known =
       table.pointer_get_attribute(&index, jit::kPointerDeviceOrdinal, address) == jit::kCudaSuccess;

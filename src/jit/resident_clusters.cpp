@@ -11,12 +11,12 @@ namespace {
 
 // Devices beyond those are never known.
 constexpr std::size_t kDevices = 64;
-using CountsBySize = std::array<std::atomic<int>, kMostClusterSize + 1>;
+using CountsBySize = std::array<std::atomic<int>, kMaxClusterSize + 1>;
 std::array<CountsBySize, kDevices> counts{};
 
 std::atomic<int>* count_of(int index, int size) {
   const auto device = static_cast<std::size_t>(index);
-  if (index < 0 || device >= kDevices || size < 1 || size > kMostClusterSize) return nullptr;
+  if (index < 0 || device >= kDevices || size < 1 || size > kMaxClusterSize) return nullptr;
   return &counts[device][static_cast<std::size_t>(size)];
 }
 

@@ -18,7 +18,7 @@ bool is_legacy(CUstream stream) {
 }
 
 /// The context that a stream was made in; null for one that belongs to whatever is current, and
-/// where the driver may not be asked.
+/// where the driver may not be called.
 CUcontext own_context(const DriverTable& table, CUstream stream) {
   if (std::bit_cast<std::uintptr_t>(stream) <= kPerThread || is_capturing(table, stream)) {
     return nullptr;

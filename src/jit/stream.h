@@ -7,7 +7,7 @@
 
 namespace estoc::jit {
 
-/// Whether `stream` is being captured into a graph: all that may be asked about it then. The legacy
+/// Whether `stream` is being captured into a graph: no other query is allowed then. The legacy
 /// stream never is.
 bool is_capturing(const DriverTable& table, CUstream stream);
 
@@ -17,7 +17,7 @@ unsigned long long stream_id(const DriverTable& table, CUstream stream);
 
 /// Makes the context that a launch on `stream` happens in current for the lifetime of the object:
 /// the stream's own. For a stream that belongs to whatever is current, and for one that is being
-/// captured, which cannot be asked, that is the context of ContextScope(device).
+/// captured, which cannot be queried, that is the context of ContextScope(device).
 /// Throws Error{value} for a stream of another device than `device`.
 class LaunchScope {
  public:
@@ -37,7 +37,7 @@ class BoundStream {
 
   /// Throws Error{value} for another stream where none will do, and for one of another device;
   /// Error{driver} for one of another context, for which it takes a new bind. A stream that passed
-  /// is not asked again.
+  /// is not queried again.
   void require(const DriverTable& table, CUstream stream);
 
  private:

@@ -16,13 +16,13 @@ namespace estoc::jit {
 
 struct Unit;
 
-/// Units by the hash of their content. Of several threads that ask for one, one makes it and the
+/// Units by the hash of their content. Of several threads that request one, one makes it and the
 /// others wait. A child of a fork forgets what threads of its parent were making. Never destroyed.
 class UnitMemory {
  public:
   using Handle = std::shared_ptr<const Unit>;
 
-  /// Keeps up to `bytes` of units that nobody uses any more.
+  /// Keeps up to `bytes` of units that are no longer in use.
   explicit UnitMemory(std::size_t bytes);
   ~UnitMemory() = delete;
   UnitMemory(const UnitMemory&) = delete;
@@ -53,7 +53,7 @@ class UnitMemory {
   struct HashOfHash {
     std::size_t operator()(const core::Hash128& hash) const { return hash.low; }
   };
-  // One of several, so that threads that ask for different units seldom meet.
+  // One of several, so that threads with different units seldom meet.
   struct Shard {
     std::unordered_map<core::Hash128, Known, HashOfHash> known;
     std::list<Kept> kept;  ///< the latest first

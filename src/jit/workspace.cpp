@@ -64,7 +64,7 @@ class WorkspaceSlot {
 
   void give_back() { leases_.fetch_sub(1, std::memory_order_release); }
 
-  /// Takes it where there is no lease and its work has ended: nobody gets a lease from then on.
+  /// Takes it where there is no lease and its work has ended: no lease is given from then on.
   bool take() {
     unsigned none = 0;
     if (leases_.load(std::memory_order_relaxed) != 0 || !work_has_ended()) return false;

@@ -59,8 +59,7 @@ void check_key(const Dimension& dimension) {
   }
   for (int role = 0; role < static_cast<int>(Role::other); ++role) {
     if (dimension.key == model::role_key(static_cast<Role>(role))) {
-      fail_value("design space: expected a key of one's own, got {}, which is a role's",
-                 dimension.key);
+      fail_value("design space: expected a new key, got {}, which is a role's", dimension.key);
     }
   }
 }

@@ -38,7 +38,7 @@ std::shared_ptr<const Diagram> DesignSpace::Contents::part(const Selection& sele
     const auto known = std::ranges::find(parts_, selection, &Part::first);
     if (known != parts_.end()) return known->second;
   }
-  if (parts_made_.fetch_add(1, std::memory_order_relaxed) >= kMostParts) return whole_of(whole());
+  if (parts_made_.fetch_add(1, std::memory_order_relaxed) >= kMaxParts) return whole_of(whole());
   auto made = std::make_shared<const Diagram>(DiagramMaker(*space_, rules_, &selection).make());
   const std::scoped_lock lock(mutex_);
   if (whole_ == nullptr) parts_.emplace_back(selection, made);

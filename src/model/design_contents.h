@@ -32,7 +32,7 @@ class DesignSpace::Contents {
 
  private:
   using Part = std::pair<Selection, std::shared_ptr<const model::Diagram>>;
-  static constexpr int kMostParts = 16;
+  static constexpr int kMaxParts = 16;
 
   const DesignSpace* space_;
   std::vector<model::Rule> rules_;

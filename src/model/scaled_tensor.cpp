@@ -46,9 +46,9 @@ std::int64_t blocks(std::int64_t extent, std::int64_t block) {
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   const std::int64_t count = blocks(value, multiple);
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
   // No tensor is that large, so that it is told from what is expected.
-  return count > kMost / multiple ? kMost : count * multiple;
+  return count > kMax / multiple ? kMax : count * multiple;
 }
 
 bool is_quantised(Dtype dtype) {

@@ -1,4 +1,4 @@
-// check_output: asks the operation for its verdict.
+// check_output: has the operation judge its output.
 #include <fmt/format.h>
 
 #include "estoc/check.hpp"

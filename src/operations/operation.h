@@ -25,7 +25,7 @@ struct OperandSchema {
   OperandSpec Problem::*spec = nullptr;  ///< in a problem
 };
 
-/// Parts of a problem that have a grammar of their own.
+/// Parts of a problem that have a separate grammar.
 enum class TextField : std::uint8_t { op, shape, epilogue, workspace };
 
 /// What the value of a key sets: an extent, an operand, a dtype, a control, or a field.

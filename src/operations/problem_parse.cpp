@@ -26,7 +26,7 @@ using operations::TextKey;
 
 constexpr int kLargestAlignment = 256;
 // That an operation may have.
-constexpr std::size_t kMostKeys = 32;
+constexpr std::size_t kMaxKeys = 32;
 
 /// The dtype that NumPy and torch call by this name; empty where there is none.
 std::string_view our_name(std::string_view theirs) {
@@ -212,7 +212,7 @@ class ProblemParser {
     cursor_.fail_word(start, fmt::format("a key of {} ({})", schema_->name, list), name, names);
   }
 
-  /// Digits here; what does not fit an int64 is an error of its own.
+  /// Digits here; a number that does not fit an int64 gives another error.
   std::int64_t read_number(std::string_view expected) {
     const std::size_t start = cursor_.position();
     std::int64_t value = 0;
@@ -333,7 +333,7 @@ class ProblemParser {
   std::size_t first_operand_ = 0;
   const OperationSchema* schema_ = nullptr;
   Problem problem_;
-  std::array<std::size_t, kMostKeys> columns_{};  ///< where each key was given, from 1
+  std::array<std::size_t, kMaxKeys> columns_{};  ///< where each key was given, from 1
 };
 
 }  // namespace

@@ -66,16 +66,16 @@ jit::UnitRequest check_unit(Target target) {
 CheckKernels::CheckKernels(Device device) : device_(device), unit_(load_unit(device)) {}
 
 std::size_t CheckKernels::look_ctas(std::int64_t rows) {
-  constexpr std::int64_t kMost = 1024;
-  return static_cast<std::size_t>(std::clamp<std::int64_t>(rows, 1, kMost));
+  constexpr std::int64_t kMax = 1024;
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(rows, 1, kMax));
 }
 
 void CheckKernels::facts(const abi::CheckVectors& vectors) const {
   if (vectors.count == 0) return;
-  constexpr std::int64_t kMostCtas = 1 << 16;
+  constexpr std::int64_t kMaxCtas = 1 << 16;
   constexpr std::int64_t kPerCta = abi::kCheckThreads / 32;
   const std::int64_t ctas =
-      std::min<std::int64_t>((vectors.count + kPerCta - 1) / kPerCta, kMostCtas);
+      std::min<std::int64_t>((vectors.count + kPerCta - 1) / kPerCta, kMaxCtas);
   LaunchPlan plan(jit::plan_device(device_.index));
   plan.kernel(kFacts, geometry(static_cast<std::size_t>(ctas), 0), vectors);
   start(plan);

@@ -1,4 +1,4 @@
-// Arguments on a device and the same on the host: inputs copied once, outputs when asked for.
+// Arguments on a device and the same on the host: inputs copied once, outputs on request.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@
 
 #include "estoc/device.hpp"
 #include "jit/driver.h"
-#include "tune/card.h"
+#include "tune/gpu_state.h"
 #include "tune/operand_sets.h"
 
 namespace estoc {
@@ -25,7 +25,7 @@ using tune::OperandPool;
 using tune::OperandSets;
 
 // Launches in one graph: enough that the graph's own launch does not count.
-constexpr int kMostLaunches = 20;
+constexpr int kMaxLaunches = 20;
 
 double quantile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
@@ -162,10 +162,9 @@ struct Contender {
 
 /// Launches in a graph: no more than fill a slice.
 int graph_launches(const MeasureOptions& options, double seconds) {
-  const int least = std::clamp(options.least_launches, 1, kMostLaunches);
-  const double wanted = seconds > 0 ? options.slice_seconds / seconds : kMostLaunches;
-  return std::clamp(static_cast<int>(std::min<double>(wanted, kMostLaunches)), least,
-                    kMostLaunches);
+  const int least = std::clamp(options.least_launches, 1, kMaxLaunches);
+  const double wanted = seconds > 0 ? options.slice_seconds / seconds : kMaxLaunches;
+  return std::clamp(static_cast<int>(std::min<double>(wanted, kMaxLaunches)), least, kMaxLaunches);
 }
 
 /// The kernels that could be prepared, and what their time slices gave.
@@ -213,7 +212,7 @@ class Contest {
     return best;
   }
 
-  /// One slice of each, in an order of its own.
+  /// One slice of each, in another order each time.
   void round() {
     std::vector<std::size_t> order(contenders_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -257,15 +256,15 @@ class Contest {
   std::vector<std::vector<double>> slices_;
 };
 
-/// All rounds; returns the card's median state over them.
-CardState run_rounds(Contest& contest, const MeasureOptions& options, Device device) {
+/// All rounds; returns the GPU's median state over them.
+GpuState run_rounds(Contest& contest, const MeasureOptions& options, Device device) {
   std::vector<double> clocks, watts, temperatures;
   for (int round = 0; round < options.rounds; ++round) {
     contest.round();
-    const CardState card = tune::read_card(device.index);
-    clocks.push_back(card.sm_clock_mhz);
-    watts.push_back(card.watts);
-    temperatures.push_back(card.celsius);
+    const GpuState gpu = tune::read_gpu_state(device.index);
+    clocks.push_back(gpu.sm_clock_mhz);
+    watts.push_back(gpu.watts);
+    temperatures.push_back(gpu.celsius);
     if (options.progress && !options.progress(static_cast<double>(round + 1) / options.rounds)) {
       throw Error(ErrorKind::cancelled, "the measurement was cancelled");
     }
@@ -325,7 +324,7 @@ MeasureSession& MeasureSession::operator=(MeasureSession&& other) noexcept = def
 
 Measurement MeasureSession::measure(const Problem& problem, const std::vector<Kernel>& kernels,
                                     const MeasureOptions& options) {
-  const OperandSets sets(problem, state_->pool(options.seed), std::size_t{kMostLaunches});
+  const OperandSets sets(problem, state_->pool(options.seed), std::size_t{kMaxLaunches});
   state_->bench.make_room(most_workspace(kernels, sets.arguments(0)));
   Contest contest(sets, state_->bench, options);
   Measurement result;
@@ -346,7 +345,7 @@ Measurement MeasureSession::measure(const Problem& problem, const std::vector<Ke
       std::string ignored;
       contest.add(kernels[twin_of], ignored);
     }
-    result.card = run_rounds(contest, options, state_->bench.device);
+    result.gpu = run_rounds(contest, options, state_->bench.device);
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     KernelTiming& timing = result.timings[i];

@@ -9,7 +9,7 @@ import time
 import xml.etree.ElementTree
 
 import harness
-from harness import FILE, NOT_FOUND, OK, USAGE, CliTest
+from harness import FILE, NOT_FOUND, OK, USAGE, WRONG, CliTest
 
 GEMM = "gemm m=33 n=17 k=64 a=f32"
 CPU = ["--target", "cpu"]
@@ -54,6 +54,11 @@ class Bench(CliTest):
         for row in rows:
             self.assertEqual(row["passed"], "true")
             self.assertGreater(float(row["median_seconds"]), 0)
+        first, *_, last = rows
+        self.assertEqual([first[name] for name in ("m", "k", "a", "out")], ["16", "16", "f32:t", "f32:t"])
+        self.assertEqual([last[name] for name in ("m", "n", "k", "acc")], ["5", "6", "7", "i32"])
+        for name in ("target", "device", "mode", "commit"):
+            self.assertEqual(first[name], answers[0][name] or "")
         self.assertEqual(self.files(), ["problems.txt", "times.csv"])
 
     def test_problem_file_names_the_line(self):
@@ -106,6 +111,24 @@ class Bench(CliTest):
             self.fails(FILE, "bench", GEMM, option, "nowhere/x", says=["nowhere/x"], hint=[option])
 
 
+class Limits(CliTest):
+    def rounds(self, *arguments):
+        (answer,) = self.json("bench", GEMM, "--rounds", "2", *CPU, *arguments)
+        return answer["rounds"]
+
+    def test_rounds_are_doubled_while_there_is_time(self):
+        self.assertEqual(self.rounds(), 2)
+        self.assertEqual(self.rounds("--seconds", "1e-9"), 2)
+        rounds = self.rounds("--seconds", "0.2")
+        self.assertGreater(rounds, 2)
+        self.assertEqual(rounds & (rounds - 1), 0)
+
+    def test_any_noise_is_little_enough(self):
+        self.assertEqual(self.rounds("--max-noise", "1000000"), 2)
+        self.assertGreater(self.rounds("--max-noise", "1e-9", "--seconds", "0.2"), 2)
+        self.fails(USAGE, "bench", GEMM, "--max-noise", "-1", says=["--max-noise"])
+
+
 class Lists(CliTest):
     def problems(self, *arguments):
         answers = self.json("bench", *arguments, "--rounds", "1", *CPU)
@@ -136,6 +159,18 @@ class Lists(CliTest):
     def test_braces_in_quotes_are_text(self):
         text = GEMM + ' epi="{1,2} \\" {3,"'
         self.fails(USAGE, "bench", text, *CPU, says=["epilogue, column 1", "got '{'"])
+
+    def test_ranges(self):
+        self.assertEqual(
+            [m for m, _ in self.extents("gemm m=3:20:*2 n=3 k=4 a=f32")], ["3", "6", "12"]
+        )
+        self.assertEqual(
+            self.extents("gemm m=2:3 n=3 k=8:24:8 a={f32,f64}:t")[::2],
+            [["2", "8"], ["2", "16"], ["2", "24"], ["3", "8"], ["3", "16"], ["3", "24"]],
+        )
+        for text in ("m=4:2", "m=1:4:", "m=1:4:*1", "m=1:4:0", "m=:4", "m=1:4:2x", "m=1:{2,4}"):
+            self.fails(USAGE, "bench", f"gemm {text}", says=["LOW:HIGH"], hint=["a range reads"])
+        self.fails(USAGE, "bench", "gemm m=1:100000000000 n=1 k=1 a=f32", says=["10000"])
 
     def test_mistakes(self):
         for text, column in [("m={1,2", 8), ("m=1}", 9), ("m={1,{2}}", 8)]:
@@ -278,6 +313,49 @@ CARD = {
     "clock_hz": 1e9,
     "memory_bytes_per_second": 2e12,
 }
+
+
+class Compare(CliTest):
+    def write(self, name, *results):
+        (self.folder / name).write_text(json.dumps(results))
+
+    def compare(self, *arguments):
+        return self.estoc("bench", "--compare", "old.json", "new.json", *arguments)
+
+    def test_verdicts(self):
+        self.write("old.json", *(result(m, kernel("cuda", 1e-3)) for m in (1, 2, 3, 4)))
+        self.write(
+            "new.json",
+            result(1, kernel("cuda", 1.01e-3)),
+            result(2, kernel("cuda", 0.9e-3), kernel("other", 2e-3)),
+            result(3, kernel("cuda", 1.1e-3), noise=0.2),
+            result(9, kernel("cuda", 1)),
+        )
+        answer = self.compare("--json")
+        self.assertEqual((answer.returncode, answer.stderr), (OK, ""))
+        changes = json.loads(answer.stdout)
+        self.assertEqual([c["verdict"] for c in changes], ["same", "faster", "same"])
+        self.assertAlmostEqual(changes[1]["change"], -0.1)
+        self.assertRegex(self.compare().stdout, r"(?m)^gemm m=2 .* 1.00 ms +900 us +-10.0% +2.0% +faster")
+
+    def test_a_regression(self):
+        self.write("old.json", result(1, kernel("cuda", 1e-3)), result(2, kernel("cuda", 1e-3)))
+        self.write("new.json", result(1, kernel("cuda", 1e-3)), result(2, kernel("cuda", 1.05e-3)))
+        answer = self.compare()
+        self.assertEqual(answer.returncode, WRONG)
+        self.assertIn("+5.0%", answer.stdout)
+        self.assertRegex(answer.stderr, r"^error: 1 of 2 problems are slower; .* 5.0%: gemm m=2 ")
+        self.assertEqual(self.compare("--tolerance", "6").returncode, OK)
+
+    def test_what_cannot_be_compared(self):
+        self.write("old.json", result(1, kernel("cuda", 1e-3)))
+        self.write("new.json", result(1, kernel("cuda", 1e-3), mode="sustained"))
+        self.fails(NOT_FOUND, "bench", "--compare", "old.json", "new.json", says=["in common"])
+        self.fails(FILE, "bench", "--compare", "old.json", "none.json", says=["none.json"])
+        self.fails(USAGE, "bench", "--compare", "old.json", says=["--compare"])
+        self.fails(USAGE, "bench", GEMM, "--compare", "old.json", "new.json", says=["--compare"])
+        self.write("new.json", result(1, kernel("cuda", 1e-3), **CARD))
+        self.assertRegex(self.compare().stderr, r"\Awarning: .* the devices are .* and Card <1>\n\Z")
 
 
 class Report(CliTest):

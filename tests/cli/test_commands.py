@@ -17,19 +17,25 @@ class Help(CliTest):
 
     def test_help_names_every_command_and_exit_status(self):
         text = self.ok("--help")
-        for word in ["devices", "list", "find", "explain", "run", "bench", "completion"]:
+        for word in ["devices", "list", "find", "explain", "run", "bench", "completion", "help"]:
             self.assertIn(word, text)
         for status in range(7):
             self.assertIn(f"{status} ", text[text.index("Exit status") :])
 
     def test_every_command_has_examples(self):
-        for command in ["devices", "list", "find", "explain", "run", "bench", "completion"]:
+        for command in ["devices", "list", "find", "explain", "run", "bench", "completion", "help"]:
             text = self.ok(command, "--help")
             self.assertIn("Examples:", text)
             self.assertIn(f"estoc {command}", text[text.index("Examples:") :])
 
+    def test_help_is_a_command(self):
+        self.assertEqual(self.ok(), self.ok("--help"))
+        self.assertEqual(self.ok("help"), self.ok("--help"))
+        self.assertEqual(self.ok("help", "find"), self.ok("find", "--help"))
+        self.fails(USAGE, "help", "fnid", says=["fnid"], hint=["find"])
+
     def test_usage_errors(self):
-        self.fails(USAGE, says=["a command is required"], hint=["estoc --help"])
+        self.fails(USAGE, "--no-color", says=["a command is required"], hint=["estoc --help"])
         self.fails(USAGE, "cache", says=["a command is required"])
         self.fails(USAGE, "fnid", says=["fnid"], hint=["find"])
         self.fails(USAGE, "list", "--nonsense", says=["--nonsense"], hint=["estoc list --help"])
@@ -63,6 +69,19 @@ class Log(CliTest):
 
 
 class Targets(CliTest):
+    def test_default(self):
+        def count(*arguments, target):
+            environment = {**os.environ, "ESTOC_TARGET": target}
+            return self.estoc("list", "--count", *arguments, env=environment)
+
+        on_cpu = self.ok("list", "--count", "--target", "cpu")
+        self.assertEqual(count(target="cpu").stdout, on_cpu)
+        self.assertEqual(count("--target", "cpu", target="sm_90a").stdout, on_cpu)
+        self.assertEqual(count(target="").stdout, self.ok("list", "--count"))
+        result = count(target="sm90")
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn("'sm90'", result.stderr)
+
     def test_suggestions_are_what_gpus_are(self):
         for name in ("sm90", "SM_90A", "sm-90a"):
             self.fails(USAGE, "list", "--target", name, says=[name], hint=["did you mean sm_90a?"])
@@ -257,6 +276,11 @@ class Explain(CliTest):
         self.assertIn("gemm m=33 n=17 k=64", text)
         self.assertRegex(text, r"(?m)cpu_gemm +cpu +yes +[\d.]+ [mun]?s +- +\d+ of \d+$")
 
+    def test_all_cuda_targets_are_one_reason(self):
+        text = self.ok("explain", GEMM, "--target", "cpu", "--provider", "cuda")
+        self.assertRegex(text, r"simt_gemm .* expected one of sm_80 and later .*, got cpu\n")
+        self.assertRegex(text, r"sm90_gemm .* target: expected one of sm_90a, got cpu\n")
+
     def test_one_kernel(self):
         name = self.json("find", GEMM)[0]["name"]
         answer = self.json("explain", GEMM, "--kernel", name)
@@ -295,6 +319,27 @@ class Completion(CliTest):
     def test_values(self):
         self.assertIn("sm_90a", self.complete("find", "--target", "sm_9"))
         self.assertEqual(self.complete("list", "--filter", "lay"), ["layouts="])
+
+        (self.folder / "table.csv").touch()
+        for option in ("--out", "--csv", "--aux"):
+            self.assertEqual(self.complete("bench", option, self.path("ta")), [self.path("table.csv")])
+
+    def test_zsh(self):
+        script = self.ok("completion", "zsh")
+        self.assertIn("bashcompinit", script)
+        self.assertIn("complete -F _estoc estoc", script)
+
+    def test_fish(self):
+        lines = self.ok("completion", "fish").splitlines()
+        within = "complete -c estoc -n '__fish_seen_subcommand_from "
+        self.assertIn("complete -c estoc -n __fish_use_subcommand -f -a find -d ", "\n".join(lines))
+        self.assertIn(f"{within}completion' -f -a fish -d 'the script for fish'", lines)
+        (target,) = [line for line in lines if line.startswith(f"{within}find' -l target ")]
+        self.assertRegex(target, r" -x -a 'cpu .*\bsm_90a\b")
+        (json_flag,) = [line for line in lines if line.startswith(f"{within}find' -l json ")]
+        self.assertTrue(json_flag.endswith("'print JSON'"), json_flag)
+        for line in lines:  # of fish's escapes in quotes there are two
+            self.assertEqual(re.sub(r"\\['\\]", "", line).count("'") % 2, 0, line)
 
     def test_shell_is_required(self):
         self.fails(USAGE, "completion", hint=["estoc completion --help"])

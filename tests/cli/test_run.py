@@ -39,6 +39,34 @@ class Run(CliTest):
         return answer["problem"]
 
 
+class Printed(Run):
+    def shown(self, *arguments):
+        """The shape that is printed, and the elements below it."""
+        lines = self.ok("run", *arguments, "--print").splitlines()
+        (start,) = [i for i, line in enumerate(lines) if line.startswith("first ")]
+        rows = [[float(x) for x in line.removesuffix("...").split()] for line in lines[start + 1 :]]
+        return lines[start].split(maxsplit=1)[1], rows
+
+    def test_first_elements(self):
+        self.write_operands()
+        shape, rows = self.shown("gemm", "--a", "a.npy", "--b", "b.npy")
+        self.assertEqual(shape, f"4 x 4 of f32 ({M}, {N})")
+        self.assertEqual(rows, [self.expected[N * row : N * row + 4] for row in range(4)])
+        column_major = self.shown("gemm out=f32:n", "--a", "a.npy", "--b", "b.npy")
+        self.assertEqual(column_major, (shape, rows))
+
+    def test_few_elements(self):
+        write_npy(self.path("x.npy"), "f32", (3,), [1, -2, 3])
+        shown = self.shown("elementwise op=relu", "--a", "x.npy")
+        self.assertEqual(shown, ("1 x 3 of f32 (3,)", [[1, 0, 3]]))
+        self.fails(USAGE, "run", "gemm m=1 n=1 k=1 a=f32", "--print", "--json", says=["--json"])
+
+    def test_a_single_run_is_cold(self):
+        problem = "gemm m=3 n=5 k=7 a=f32"
+        self.assertIn("(one cold run; --repeat N for more)", self.ok("run", problem))
+        self.assertNotIn("cold", self.ok("run", problem, "--repeat", "2"))
+
+
 class RandomOperands(Run):
     def test_they_are_named(self):
         text = self.ok("run", "gemm m=3 n=5 k=7 a=f32", "--seed", "7", "--out", "c.npy")

@@ -1,4 +1,4 @@
-"""Runs the Python snippets of README.md and docs/, and compares what they print."""
+"""Runs the Python snippets of README.md and docs/, and the examples that need no GPU."""
 
 import pathlib
 import subprocess
@@ -28,6 +28,14 @@ def test_snippet(code, expected, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert expected is None or snippets.matches(expected, done.stdout), done.stdout
+
+
+@pytest.mark.parametrize("name", ["plain", "fused", "plan"])
+def test_example(name):
+    file = ROOT / "examples/python" / f"{name}.py"
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
 
 
 def test_there_are_snippets():

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kHeader = 32;
 /// The longest manifest that is read.
-constexpr std::size_t kMostManifest = std::size_t{64} << 20;
+constexpr std::size_t kMaxManifest = std::size_t{64} << 20;
 
 void put(std::string& bytes, std::size_t at, std::uint64_t value, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
@@ -73,13 +73,13 @@ std::string names(std::size_t bytes) {
 std::string shared_code(std::size_t bytes) {
   const std::string code(bytes, '/');
   discovery::StoredBundle bundle;
-  constexpr std::size_t kMost = 1000;
+  constexpr std::size_t kMax = 1000;
   for (const Kernel& kernel :
        get_kernels(KernelQuery{.filter = MetadataFilter::parse("class=simt_gemm"),
        .target = {},
        .portable = false,
        .providers = {}})) {
-    if (bundle.artifacts.size() == kMost) break;
+    if (bundle.artifacts.size() == kMax) break;
     discovery::StoredArtifact stored = artifact(kernel.name());
     stored.abi = kernel.kernel_class().abi();
     stored.code_key = kernel.kernel_class().code_key({kernel.point(), Target::sm(80), {}});
@@ -97,16 +97,16 @@ const std::map<std::string, Maker, std::less<>>& makers() {
       {"names", [](std::size_t bytes) { return with_manifest(names(bytes)); }},
       {"names that are read",
        [](std::size_t bytes) {
-         return with_manifest(names(std::min(bytes, kMostManifest - 4096)));
+         return with_manifest(names(std::min(bytes, kMaxManifest - 4096)));
        }},
       {"one name",
        [](std::size_t bytes) {
-         const std::size_t most = std::min(bytes, kMostManifest - 4096);
+         const std::size_t most = std::min(bytes, kMaxManifest - 4096);
          return with_manifest(manifest_of(entry_of(std::string(most, 'k'))));
        }},
       {"brackets",
        [](std::size_t bytes) {
-         return with_manifest(std::string(std::min(bytes, kMostManifest), '['));
+         return with_manifest(std::string(std::min(bytes, kMaxManifest), '['));
        }},
       {"one code for all", shared_code},
   };

@@ -10,7 +10,7 @@
 
 namespace estoc::emulator {
 
-/// Wishes about building a kernel for the host.
+/// Options for building a kernel for the host.
 struct BuildOptions {
   /// Where not empty: the kernel is built with debug information, without caches, and its text, the
   /// headers and the shared object are written to this folder, where a debugger finds them.

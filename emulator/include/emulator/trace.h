@@ -36,11 +36,11 @@ struct TraceEvent {
 /// The time is a count of events: what is traced, and switches to the first thread of a warp. The
 /// emulator runs one thread at a time, so it tells order, not duration.
 struct Trace {
-  static constexpr std::size_t kMostEvents = 2'000'000;
+  static constexpr std::size_t kMaxEvents = 2'000'000;
 
   std::vector<TraceEvent> events;
   std::uint64_t end = 0;
-  std::uint64_t left_out = 0;  ///< events beyond kMostEvents
+  std::uint64_t left_out = 0;  ///< events beyond kMaxEvents
 
   /// The JSON that chrome://tracing and Perfetto read: a process for each CTA, with a thread for
   /// each of its warps, and rows for the copies and the products that are under way.

@@ -11,7 +11,7 @@
  * there is none.
  *
  * Every struct begins with its size, so that it can grow at its end: a program sets `struct_size`
- * to sizeof the struct, and what it does not use to 0 or NULL, which ask for nothing. A program
+ * to sizeof the struct, and what it does not use to 0 or NULL, which mean "not given". A program
  * that was compiled with a smaller struct goes on to work. A larger one is accepted where all that
  * the library does not know is 0. In an array all
  * elements have the same size. A value of an enumeration is handed to the library as an int, so

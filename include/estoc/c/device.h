@@ -1,5 +1,5 @@
 /* The C interface to CUDA devices: what there is, and device memory, streams and events for
- * programs that have none of their own. */
+ * programs that bring none. */
 #ifndef ESTOC_C_DEVICE_H
 #define ESTOC_C_DEVICE_H
 

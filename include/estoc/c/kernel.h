@@ -54,7 +54,7 @@ ESTOC_API estoc_status estoc_kernels_get(const estoc_kernels* kernels, uint64_t 
 /* For each class why it has no kernel for the arguments; to be destroyed. Empty when there are
  * kernels. */
 ESTOC_API estoc_status estoc_kernels_why_empty(const estoc_kernels* kernels, char** text);
-/* What classes failed with while they were asked, as "provider class: message". */
+/* What classes failed with during the search, as "provider class: message". */
 ESTOC_API estoc_status estoc_kernels_failures(const estoc_kernels* kernels,
                                               estoc_strings** failures);
 ESTOC_API void estoc_kernels_destroy(estoc_kernels* kernels);

@@ -28,7 +28,7 @@ ESTOC_API void estoc_environment_destroy(estoc_environment* environment);
 
 /* The cache's folder; to be destroyed. Empty where nothing is kept. */
 ESTOC_API estoc_status estoc_cache_path(char** path);
-/* Why the cache does not work as the environment asks; to be destroyed. Empty when all is well. */
+/* Why the cache does not work as the environment says; to be destroyed. Empty when all is well. */
 ESTOC_API estoc_status estoc_cache_problem(char** problem);
 /* Bytes that the cache may take. */
 ESTOC_API estoc_status estoc_cache_limit(int64_t* bytes);

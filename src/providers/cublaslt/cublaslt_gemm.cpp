@@ -164,7 +164,7 @@ class AnswerCache {
   }
 
  private:
-  static constexpr std::size_t kMost = 4096;
+  static constexpr std::size_t kMax = 4096;
 
   Answers answers_to(const ProblemKey& key, const GemmArguments& arguments) {
     {
@@ -175,7 +175,7 @@ class AnswerCache {
     auto asked = std::make_shared<const std::vector<Answer>>(
         LtMatmul(arguments, key.formulation).heuristics(kAnswers));
     const std::lock_guard lock(mutex_);
-    if (answers_.size() >= kMost) answers_.clear();
+    if (answers_.size() >= kMax) answers_.clear();
     return answers_.emplace(key, std::move(asked)).first->second;
   }
 

@@ -25,7 +25,7 @@ struct TileRule {
   int column_step;
   int most_elements;
 };
-constexpr int kMostSide = 768;
+constexpr int kMaxSide = 768;
 constexpr std::array kTileRules{TileRule{8, 64, 48 * 1024}, TileRule{64, 8, 64 * 1024}};
 
 class TileTable {
@@ -34,8 +34,8 @@ class TileTable {
     for (const LtShape& tile : kFirstTiles)
       add(tile);
     for (const TileRule& rule : kTileRules) {
-      for (int rows = rule.row_step; rows <= kMostSide; rows += rule.row_step) {
-        for (int columns = rule.column_step; columns <= kMostSide; columns += rule.column_step) {
+      for (int rows = rule.row_step; rows <= kMaxSide; rows += rule.row_step) {
+        for (int columns = rule.column_step; columns <= kMaxSide; columns += rule.column_step) {
           if (rows * columns <= rule.most_elements) add({rows, columns});
         }
       }

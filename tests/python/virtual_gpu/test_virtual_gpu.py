@@ -28,6 +28,19 @@ def test_discovery_to_launch(product, device):
         np.testing.assert_array_equal(out.get(), wanted, name)
 
 
+def test_check_output(product):
+    a, b, out, wanted = product()
+    args = estoc.GemmArguments(a, b, out)
+    out.put(wanted)
+    assert estoc.check_output(args)
+    out.put(wanted + 1)
+    result = estoc.check_output(args)
+    assert not result
+    assert result.worst.startswith("out[")
+    with pytest.raises(ValueError, match="host memory"):
+        estoc.fill_random(out)
+
+
 def test_plan_on_a_stream_of_ones_own(product, driver):
     a, b, out, wanted = product()
     stream = driver.stream()

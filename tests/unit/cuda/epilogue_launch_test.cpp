@@ -61,8 +61,8 @@ using Parameters = abi::EpilogueParameters<1, 2, 1, 2>;
 
 struct Planned {
   LaunchPlan plan;
-  std::array<void*, LaunchPlan::kMostParameters> first{};
-  std::array<void*, LaunchPlan::kMostParameters> second{};
+  std::array<void*, LaunchPlan::kMaxParameters> first{};
+  std::array<void*, LaunchPlan::kMaxParameters> second{};
 
   const Parameters& epilogue() const { return *static_cast<const Parameters*>(first[1]); }
   const abi::EpilogueResults<2>& results() const {

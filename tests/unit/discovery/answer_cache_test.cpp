@@ -41,7 +41,7 @@ TEST(AnswerCache, GivesBackWhatCameFirst) {
 TEST(AnswerCache, ForgetsTheAnswerUsedLongestAgo) {
   AnswerCache cache;
   const auto answer = make_answer(1);
-  for (std::uint64_t key = 0; key < AnswerCache::kMostAnswers; ++key)
+  for (std::uint64_t key = 0; key < AnswerCache::kMaxAnswers; ++key)
     insert(cache, {key}, answer);
   EXPECT_NE(cache.find({0}), nullptr);
   insert(cache, {1000}, answer);
@@ -53,17 +53,17 @@ TEST(AnswerCache, ForgetsTheAnswerUsedLongestAgo) {
 
 TEST(AnswerCache, EmptyAnswersAreBoundedToo) {
   AnswerCache cache;
-  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMostAnswers; ++key)
+  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMaxAnswers; ++key)
     insert(cache, {key}, make_answer(0));
   std::size_t remembered = 0;
-  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMostAnswers; ++key)
+  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMaxAnswers; ++key)
     remembered += cache.find({key}) != nullptr ? 1U : 0U;
-  EXPECT_EQ(remembered, AnswerCache::kMostAnswers);
+  EXPECT_EQ(remembered, AnswerCache::kMaxAnswers);
 }
 
 TEST(AnswerCache, BoundsTheKernelsItHolds) {
   AnswerCache cache;
-  const auto half = make_answer(AnswerCache::kMostKernels / 2);
+  const auto half = make_answer(AnswerCache::kMaxKernels / 2);
   for (std::uint64_t key = 0; key < 10; ++key)
     insert(cache, {key}, half);
   EXPECT_EQ(cache.find({7}), nullptr);
@@ -75,7 +75,7 @@ TEST(AnswerCache, BoundsTheKernelsItHolds) {
 TEST(AnswerCache, DoesNotRememberAnAnswerThatIsTooLong) {
   AnswerCache cache;
   insert(cache, {1}, make_answer(1));
-  insert(cache, {2}, make_answer(AnswerCache::kMostKernels + 1));
+  insert(cache, {2}, make_answer(AnswerCache::kMaxKernels + 1));
   EXPECT_EQ(cache.find({2}), nullptr);
   EXPECT_NE(cache.find({1}), nullptr);
 }
@@ -115,7 +115,7 @@ TEST(AnswerCache, WhatItDropsIsDestroyedOutsideItsLock) {
   insert(cache, {1}, remembered_by());
   cache.clear();
   insert(cache, {1}, remembered_by());
-  for (std::uint64_t key = 2; key < 2 + AnswerCache::kMostAnswers; ++key)
+  for (std::uint64_t key = 2; key < 2 + AnswerCache::kMaxAnswers; ++key)
     insert(cache, {key}, make_answer(0));
 }
 
@@ -128,7 +128,7 @@ TEST(AnswerCache, IsSharedByThreads) {
   for (int worker = 0; worker < 4; ++worker) {
     threads.emplace_back([&] {
       for (std::uint64_t round = 0; round < 2000; ++round) {
-        const Key key{round % (AnswerCache::kMostAnswers + 50)};
+        const Key key{round % (AnswerCache::kMaxAnswers + 50)};
         const auto& mine = key[0] % 2 == 0 ? one : two;
         const auto found = cache.find(key);
         if (found != nullptr && found != mine) ++wrong;

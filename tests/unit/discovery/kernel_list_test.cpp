@@ -59,9 +59,8 @@ TEST(EmptyKernelList, NeverAsksTheFilterAgain) {
 
 TEST(EmptyKernelList, SaysWhenNoClassIsMeant) {
   const Registered other(make_class("elsewhere", small_space(), {Target::sm(80)}));
-  EXPECT_EQ(
-      get_kernels(gemm()).why_empty(),
-      "no kernel supports the arguments; no class that was asked has kernels for gemm on cpu");
+  EXPECT_EQ(get_kernels(gemm()).why_empty(),
+            "no kernel supports the arguments; no class of the query has kernels for gemm on cpu");
 }
 
 TEST(EmptyKernelList, NamesAClassThatThrows) {

@@ -449,7 +449,7 @@ TEST(RememberedAnswers, WhatWasSoughtWhileTheyWereClearedIsNotRemembered) {
 TEST(RememberedAnswers, AreBounded) {
   BuiltIn own;
   Product product;
-  for (std::int64_t k = 1; k <= 2 * static_cast<std::int64_t>(AnswerCache::kMostAnswers); ++k) {
+  for (std::int64_t k = 1; k <= 2 * static_cast<std::int64_t>(AnswerCache::kMaxAnswers); ++k) {
     product.a_shape[2] = product.b_shape[1] = k;
     product.a_strides = {65536, 1024, 1};
     product.b_strides = {65536, 64, 1};

@@ -339,7 +339,7 @@ TEST(DesignSpaceBuilder, RefusesBadTextsAndKeys) {
   EXPECT_NE(key(""), "");
   EXPECT_NE(key("2k"), "");
   EXPECT_NE(key("a-b"), "");
-  EXPECT_EQ(key("tile"), "design space: expected a key of one's own, got tile, which is a role's");
+  EXPECT_EQ(key("tile"), "design space: expected a new key, got tile, which is a role's");
 }
 
 TEST(DesignSpaceBuilder, RefusesATextTwice) {

@@ -1,5 +1,5 @@
 // Clocks, power and temperature of a device, as NVML reports them.
-#include "tune/card.h"
+#include "tune/gpu_state.h"
 
 #include <string>
 
@@ -41,9 +41,9 @@ Nvml open() {
 
 }  // namespace
 
-CardState read_card(int device) {
+GpuState read_gpu_state(int device) {
   static const Nvml nvml = open();
-  CardState state;
+  GpuState state;
   NvmlDevice* handle = nullptr;
   const std::string uuid = cuda_devices().at(static_cast<std::size_t>(device)).uuid;
   if (!nvml.usable || nvml.device_by_uuid(uuid.c_str(), &handle) != 0) return state;

@@ -5,7 +5,7 @@
 
 namespace estoc::tune {
 
-/// The card's state now; zeros where NVML is absent or does not tell.
-CardState read_card(int device);
+/// The GPU's state now; zeros where NVML is absent or does not tell.
+GpuState read_gpu_state(int device);
 
 }  // namespace estoc::tune
