@@ -34,8 +34,6 @@ def plan(
 ) -> Plan:
     """Chooses and compiles the kernel for out = a @ b; the result runs it, again and again.
 
-    Kernels written on `estoc.Kernel` are not among those to choose from; those of CUDA classes are.
-
     Parameters
     ----------
     a, b, out, accumulator_type, epilogue, performance

@@ -283,6 +283,8 @@ void require_rank(const Tensor& tensor, const char* name, int rank) {
   }
 }
 
+thread_local const PyArguments* asked = nullptr;
+
 }  // namespace
 
 PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
@@ -292,6 +294,21 @@ PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
 void PyArguments::await(std::initializer_list<const Tensor*> tensors) {
   for (const Tensor* tensor : tensors)
     add_awaited(awaited_, *tensor);
+}
+
+Asking::Asking(const PyArguments& arguments) : outer_(std::exchange(asked, &arguments)) {}
+
+Asking::~Asking() {
+  asked = outer_;
+}
+
+nb::object arguments_of(const RuntimeArguments& arguments) {
+  if (asked != nullptr && asked->native() == &arguments) return nb::find(*asked);
+  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
+    return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
+  }
+  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
+  return nb::cast(new PyElementwiseArguments(elementwise), nb::rv_policy::take_ownership);
 }
 
 const PyArguments& to_arguments(nb::handle object) {

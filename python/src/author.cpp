@@ -39,14 +39,6 @@ Operation operation_of(nb::handle author) {
 
 }  // namespace
 
-nb::object arguments_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  return nb::cast(new PyElementwiseArguments(elementwise), nb::rv_policy::take_ownership);
-}
-
 nb::object workspace_tensor(const Workspace& workspace, Device device) {
   if (workspace.data == nullptr) return nb::none();
   Tensor tensor;
@@ -60,6 +52,15 @@ std::string summary_of(const std::exception& error) {
   const auto* raised = dynamic_cast<const nb::python_error*>(&error);
   if (raised == nullptr) return error.what();
   return class_name(raised->value()) + ": " + shown_text(raised->value());
+}
+
+void drop(nb::object& object) {
+  if (Py_IsInitialized() == 0) {
+    object.release();
+    return;
+  }
+  const nb::gil_scoped_acquire locked;
+  object.reset();
 }
 
 Author::Author(nb::object author)
@@ -109,8 +110,10 @@ std::optional<Prediction> Author::predict(const DesignPoint& point,
   return guarded<std::optional<Prediction>>("predict", ErrorKind::value, [&] {
     const nb::object seconds =
         author_.attr("predict")(at(point), arguments_of(arguments), target.name());
-    return seconds.is_none() ? std::nullopt
-                             : std::optional(Prediction{nb::cast<double>(seconds), {}});
+    if (seconds.is_none()) return std::optional<Prediction>();
+    double number = 0;
+    if (nb::try_cast(seconds, number)) return std::optional(Prediction{number, {}});
+    fail_type("expected a number of seconds or None, got " + class_name(seconds));
   });
 }
 

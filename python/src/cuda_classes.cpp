@@ -17,28 +17,46 @@ struct PyCode {
 
 /// Asks the author's object. Called by any thread, without the GIL; nothing of Python's leaves it
 /// but what Python raised in plan().
-class PythonCudaClass final : public Authored<CudaKernelClass> {
+class PythonCudaClass final : public CudaKernelClass {
  public:
   explicit PythonCudaClass(const nb::object& author)
-      : Authored(author), waits_(nb::cast<bool>(author.attr("waits_for_dependencies"))) {
-    for (const Target target : this->author().targets()) {
+      : author_(author), waits_(nb::cast<bool>(author.attr("waits_for_dependencies"))) {
+    for (const Target target : author_.targets()) {
       if (target.is_cpu()) {
-        fail_value("kernel class " + this->author().name() +
+        fail_value("kernel class " + author_.name() +
                    ": expected targets such as \"sm_90a\", got \"cpu\"");
       }
     }
   }
 
-  std::string abi() const override { return author().abi(); }
+  std::string_view name() const override { return author_.name(); }
+  std::string abi() const override { return author_.abi(); }
+  Operation operation() const override { return author_.operation(); }
+  std::shared_ptr<const DesignSpace> space() const override { return author_.space(); }
   bool waits_for_dependencies() const override { return waits_; }
   std::span<const Target> targets() const override {
-    return author().targets().empty() ? CudaKernelClass::targets() : author().targets();
+    return author_.targets().empty() ? CudaKernelClass::targets() : author_.targets();
+  }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target target) const override {
+    return author_.supports(point, arguments, target);
+  }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const override {
+    return author_.predict(point, arguments, target);
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const override {
+    return author_.workspace_size(point, arguments);
   }
 
   CudaCode code(const DesignPoint& point, Target target) const override {
     const nb::gil_scoped_acquire locked;
-    return author().guarded<CudaCode>("code", ErrorKind::compile, [&] {
-      const nb::object made = author().object().attr("code")(author().at(point), target.name());
+    return author_.guarded<CudaCode>("code", ErrorKind::compile, [&] {
+      const nb::object made = author_.object().attr("code")(author_.at(point), target.name());
       PyCode* code = nullptr;
       if (!nb::try_cast(made, code, false) || code == nullptr) {
         fail_type("expected an estoc.CudaCode, got " + class_name(made));
@@ -56,11 +74,12 @@ class PythonCudaClass final : public Authored<CudaKernelClass> {
       PyLaunch* launch;
       ~End() { launch->plan = nullptr; }
     } const end{launch};
-    author().object().attr("plan")(author().at(point), arguments_of(arguments),
-                                   workspace_tensor(workspace, arguments.device()), object);
+    author_.object().attr("plan")(author_.at(point), arguments_of(arguments),
+                                  workspace_tensor(workspace, arguments.device()), object);
   }
 
  private:
+  Author author_;
   bool waits_;
 };
 
@@ -120,8 +139,6 @@ void bind_cuda_classes(nb::module_& module) {
   module.def("_register_cuda_class", [](const std::string& provider, const nb::object& author) {
     register_kernel_class(provider, std::make_shared<PythonCudaClass>(author));
   });
-  module.def("_unregister_native_class",
-             [](const std::string& name) { return unregister_kernel_class(name); });
 }
 
 }  // namespace estoc::python

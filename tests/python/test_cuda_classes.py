@@ -42,11 +42,11 @@ class Made:
 
     def example(self, name):
         """Loads an example, which registers what it defines."""
-        before = list(estoc.providers.PythonProvider.cuda_classes)
+        before = list(estoc.providers.PythonProvider.kernel_classes)
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        known = estoc.providers.PythonProvider.cuda_classes
+        known = estoc.providers.PythonProvider.kernel_classes
         self.classes += [one for one in known if one not in before]
         return module
 

@@ -15,7 +15,7 @@ EXAMPLES = pathlib.Path(__file__).parents[3] / "examples/python"
 @pytest.fixture
 def register():
     """Registers classes for one test; loads the example of a name."""
-    before = list(estoc.providers.PythonProvider.cuda_classes)
+    before = list(estoc.providers.PythonProvider.kernel_classes)
 
     def work(what):
         if not isinstance(what, str):
@@ -26,7 +26,7 @@ def register():
         return module
 
     yield work
-    for kernel_class in list(estoc.providers.PythonProvider.cuda_classes):
+    for kernel_class in list(estoc.providers.PythonProvider.kernel_classes):
         if kernel_class not in before:
             estoc.unregister(kernel_class)
 
