@@ -5,6 +5,7 @@
 #include "estoc/dtype.hpp"
 #include "estoc/numeric.hpp"
 #include "estoc/status.hpp"
+#include "estoc/error_kinds.hpp"
 #include "estoc/target.hpp"
 #include "estoc/log.hpp"
 #include "estoc/environment.hpp"
