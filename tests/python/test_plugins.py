@@ -186,6 +186,20 @@ def test_what_such_kernels_refuse(own_means):
     assert "kernel class numpy_product, _run: ArithmeticError: thirteen rows" in run.stderr
 
 
+def test_files_of_compiled_kernels(own_means, tmp_path):
+    """Their kernels are found again where the class is registered, and nowhere else."""
+    problem = "gemm m=12 n=9 k=5 a=f32"
+    compiled = own_means("compile", problem, "--target", "cpu", "-o", "kernels.estoc")
+    assert (compiled.returncode, compiled.stderr) == (0, "")
+    run = ("run", problem, "--target", "cpu", "--artifact", "kernels.estoc", "--check")
+    again = own_means(*run)
+    assert again.returncode == 0, again.stderr
+    assert NAME in again.stdout and "check    ok" in again.stdout
+    without = command(*run, folder=tmp_path)
+    assert without.returncode == 3 or without.returncode == 4
+    assert NAME in without.stderr
+
+
 LEFT_OUT = """
 import estoc
 

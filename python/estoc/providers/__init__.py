@@ -165,11 +165,12 @@ def register_provider(name: str) -> Callable[[type], type]:
             )
         if name in _provider_names():
             raise ExistsError(f"provider {name} exists already")
-        _register_provider(name)
+        if _is_plain(provider):
+            _register_provider(name)
+        else:  # the library makes a provider for a class
+            _register_kernel_class(name, _name_of(provider), provider)
         provider.name = name
         available_providers._classes[name] = provider
-        if not _is_plain(provider):
-            _register_kernel_class(name, _name_of(provider), provider)
         return provider
 
     return decorate
@@ -223,9 +224,9 @@ def unregister(what: type | str) -> bool:
     provider = available_providers._classes.pop(what)
     for kernel_class in list(getattr(provider, "kernel_classes", ())):
         provider.unregister(kernel_class)
-    if not _is_plain(provider):
-        _unregister_kernel_class(_name_of(provider))
-    return _unregister_provider(what)
+    if _is_plain(provider):
+        return _unregister_provider(what)
+    return _unregister_kernel_class(_name_of(provider))
 
 
 def _provider(name: str) -> type[Provider]:
