@@ -20,6 +20,7 @@
 #include "estoc/design_space.hpp"
 #include "estoc/kernel_class.hpp"
 #include "estoc/cuda_kernel_class.hpp"
+#include "estoc/element_epilogue.hpp"
 #include "estoc/kernel.hpp"
 #include "estoc/discovery.hpp"
 #include "estoc/plan.hpp"

@@ -48,6 +48,11 @@ Tensor tensor_of(const TensorView& view) {
   return tensor;
 }
 
+nb::object epilogue_object(const RuntimeArguments& native) {
+  if (native.epilogue().empty()) return nb::none();
+  return nb::cast(new PyEpilogue(native.epilogue()), nb::rv_policy::take_ownership);
+}
+
 std::unique_ptr<const PyScaledTensor> scaled_of(const Operand& operand) {
   const ScaledTensor* scaled = operand.scaled();
   if (scaled == nullptr) return nullptr;
@@ -346,7 +351,8 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
 }
 
 PyGemmArguments::PyGemmArguments(const GemmArguments& native)
-    : scaled_a_(scaled_of(native.a())),
+    : PyArguments(epilogue_object(native)),
+      scaled_a_(scaled_of(native.a())),
       scaled_b_(scaled_of(native.b())),
       a_(tensor_of(native.a().tensor())),
       b_(tensor_of(native.b().tensor())),

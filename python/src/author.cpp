@@ -71,8 +71,12 @@ Author::Author(nb::object author)
       configurations_(author.attr("configurations")()),
       author_(std::move(author)) {
   const nb::object base = nb::module_::import_("estoc.cuda").attr("CudaKernelClass");
-  auto own = [&](const char* method) { return !author_.type().attr(method).is(base.attr(method)); };
+  auto own = [&](const char* method) {
+    const nb::object given = nb::getattr(author_.type(), method, nb::none());
+    return !given.is_none() && !given.is(base.attr(method));
+  };
   supports_ = own("supports");
+  takes_epilogues_ = own("supports_epilogue");
   predicts_ = own("predict");
   needs_workspace_ = own("workspace_size");
 }
@@ -88,19 +92,31 @@ Author::~Author() {
   author_.reset();
 }
 
-Status Author::supports(const DesignPoint& point, const RuntimeArguments& arguments,
-                        Target target) const {
-  if (!supports_) return Status::success();
+Status Author::status_of(const char* method, const std::function<nb::object()>& ask) const {
   const nb::gil_scoped_acquire locked;
   try {
-    const nb::object answer =
-        author_.attr("supports")(at(point), arguments_of(arguments), target.name());
+    const nb::object answer = ask();
     Status* status = nullptr;
     if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
-    fail_type("expected an estoc.Status of supports, got " + class_name(answer));
+    fail_type(std::string("expected an estoc.Status of ") + method + ", got " + class_name(answer));
   } catch (const std::exception& error) {
     throw Error(ErrorKind::value, summary_of(error));
   }
+}
+
+Status Author::supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                        Target target) const {
+  if (!supports_) return Status::success();
+  return status_of("supports", [&] {
+    return author_.attr("supports")(at(point), arguments_of(arguments), target.name());
+  });
+}
+
+Status Author::supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                                 Target target) const {
+  return status_of("supports_epilogue", [&] {
+    return author_.attr("supports_epilogue")(at(point), epilogue, target.name());
+  });
 }
 
 std::optional<Prediction> Author::predict(const DesignPoint& point,

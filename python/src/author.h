@@ -26,8 +26,8 @@ std::string summary_of(const std::exception& error);
 void drop(nb::object& object);
 
 /// What the attributes name, abi, operation, targets and the method configurations say, asked once,
-/// and the methods supports, predict and workspace_size. Made with the GIL held; asked and
-/// destroyed by any thread, without it.
+/// and the methods supports, supports_epilogue, predict and workspace_size. Made with the GIL held;
+/// asked and destroyed by any thread, without it.
 class Author {
  public:
   /// Throws Error{value | type} naming the attribute.
@@ -47,6 +47,9 @@ class Author {
   const nb::object& object() const { return author_; }
 
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments, Target target) const;
+  bool takes_epilogues() const { return takes_epilogues_; }
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const;
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const;
   std::size_t workspace_size(const DesignPoint& point, const RuntimeArguments& arguments) const;
@@ -69,7 +72,11 @@ class Author {
   std::vector<Target> targets_;
   Configurations configurations_;
   nb::object author_;
+  /// What `ask` gives, which is to be an estoc.Status.
+  Status status_of(const char* method, const std::function<nb::object()>& ask) const;
+
   bool supports_ = false;
+  bool takes_epilogues_ = false;
   bool predicts_ = false;
   bool needs_workspace_ = false;
 };

@@ -4,7 +4,7 @@
 #include "author.h"
 #include "cuda_launch.h"
 #include "errors.h"
-#include "estoc/cuda_kernel_class.hpp"
+#include "estoc/element_epilogue.hpp"
 #include "numbers.h"
 
 namespace estoc::python {
@@ -43,6 +43,15 @@ class PythonCudaClass final : public CudaKernelClass {
     return author_.supports(point, arguments, target);
   }
 
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const override {
+    if (!author_.takes_epilogues()) {
+      return CudaKernelClass::supports_epilogue(point, epilogue, target);
+    }
+    Status status = check_element_epilogue(epilogue);
+    return status.ok() ? author_.supports_epilogue(point, epilogue, target) : status;
+  }
+
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
     return author_.predict(point, arguments, target);
@@ -54,21 +63,21 @@ class PythonCudaClass final : public CudaKernelClass {
   }
 
   CudaCode code(const DesignPoint& point, Target target) const override {
-    const nb::gil_scoped_acquire locked;
-    return author_.guarded<CudaCode>("code", ErrorKind::compile, [&] {
-      const nb::object made = author_.object().attr("code")(author_.at(point), target.name());
-      PyCode* code = nullptr;
-      if (!nb::try_cast(made, code, false) || code == nullptr) {
-        fail_type("expected an estoc.CudaCode, got " + class_name(made));
-      }
-      return code->native;
+    return code_of("code",
+                   [&] { return author_.object().attr("code")(author_.at(point), target.name()); });
+  }
+
+  CudaCode fused_code(const DesignPoint& point, Target target,
+                      const EpilogueGraph& epilogue) const override {
+    return code_of("fused_code", [&] {
+      return author_.object().attr("fused_code")(author_.at(point), target.name(), epilogue);
     });
   }
 
   void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
             const Workspace& workspace, LaunchPlan& plan) const override {
     const nb::gil_scoped_acquire locked;
-    auto* const launch = new PyLaunch{&plan, arguments.device()};
+    auto* const launch = new PyLaunch{&plan, &arguments};
     const nb::object object = nb::cast(launch, nb::rv_policy::take_ownership);
     struct End {
       PyLaunch* launch;
@@ -79,6 +88,18 @@ class PythonCudaClass final : public CudaKernelClass {
   }
 
  private:
+  CudaCode code_of(const char* method, const std::function<nb::object()>& ask) const {
+    const nb::gil_scoped_acquire locked;
+    return author_.guarded<CudaCode>(method, ErrorKind::compile, [&] {
+      const nb::object made = ask();
+      PyCode* code = nullptr;
+      if (!nb::try_cast(made, code, false) || code == nullptr) {
+        fail_type("expected an estoc.CudaCode, got " + class_name(made));
+      }
+      return code->native;
+    });
+  }
+
   Author author_;
   bool waits_;
 };
@@ -136,6 +157,15 @@ void bind_cuda_classes(nb::module_& module) {
                    })
       .def_prop_ro("entries", [](const PyCode& self) { return self.native.entries; })
       .def("__repr__", &describe);
+  nb::class_<EpilogueGraph>(
+      module, "EpilogueGraph",
+      "An epilogue with all types known, as a kernel class is asked to compile it. Values and\n"
+      "addresses are no part of it.")
+      .def_ro("text", &EpilogueGraph::canonical, "Equal epilogues have equal texts.")
+      .def_prop_ro("source", &element_epilogue_source,
+                   "The struct Epilogue for the source of a kernel (docs/adding_a_kernel.md).")
+      .def("__repr__",
+           [](const EpilogueGraph& self) { return "<EpilogueGraph " + self.canonical + ">"; });
   module.def("_register_cuda_class", [](const std::string& provider, const nb::object& author) {
     register_kernel_class(provider, std::make_shared<PythonCudaClass>(author));
   });
