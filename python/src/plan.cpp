@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -185,19 +186,21 @@ void call_with(Planned& plan, PyObject* const* given, const Keywords& keywords) 
   if (keywords.awaited.empty() && call_alike(plan, given, keywords, plan.awaited)) return;
   std::vector<void*> awaited = plan.awaited;
   awaited.insert(awaited.end(), keywords.awaited.begin(), keywords.awaited.end());
-  std::vector<Tensor> tensors;
-  for (const NamedOperand& operand : plan.native.arguments().operands()) {
-    const Tensor& tensor = tensors.emplace_back(import_tensor(given[tensors.size()], operand.name));
+  const OperandList operands = plan.native.arguments().operands();
+  std::array<std::optional<Tensor>, kMaxOperands> tensors;
+  std::array<const TensorView*, kMaxOperands> views{};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const NamedOperand& operand = operands[i];
+    const Tensor& tensor = tensors[i].emplace(import_tensor(given[i], operand.name));
     if (operand.role == OperandRole::output && tensor.read_only) {
       fail_value(std::string(operand.name) +
                  ": expected a tensor that can be written, got a read-only one");
     }
     add_awaited(awaited, tensor);
+    views[i] = &tensor.view;
   }
-  std::vector<const TensorView*> views;
-  for (const Tensor& tensor : tensors)
-    views.push_back(&tensor.view);
-  call_on(plan, views, {tensors.back(), keywords.stream, awaited}, keywords);
+  call_on(plan, {views.data(), operands.size()},
+          {*tensors[operands.size() - 1], keywords.stream, awaited}, keywords);
 }
 
 /// "A, B and out".

@@ -49,29 +49,18 @@ bool is_alike(const RuntimeArguments& known, const RuntimeArguments& given) {
          known.controls() == given.controls() && known.epilogue() == given.epilogue();
 }
 
-/// The addresses of the operands, in order.
-class Addresses {
- public:
-  explicit Addresses(const OperandList& operands) {
-    for (const NamedOperand& operand : operands)
-      data_[size_++] = operand.tensor->data();
-  }
-  explicit Addresses(std::span<const void* const> data) {
-    // Inputs are not written; views have one kind of pointer for all operands.
-    for (const void* const address : data)
-      data_[size_++] = const_cast<void*>(address);
-  }
+using Addresses = std::array<const void*, kMaxOperands>;
 
-  std::span<void* const> get() const { return {data_.data(), size_}; }
-  bool operator==(const Addresses& other) const { return std::ranges::equal(get(), other.get()); }
+Addresses addresses_of(const OperandList& operands) {
+  Addresses addresses{};
+  std::ranges::transform(operands, addresses.begin(),
+                         [](const NamedOperand& operand) { return operand.tensor->data(); });
+  return addresses;
+}
 
- private:
-  std::array<void*, kMaxOperands> data_{};
-  std::size_t size_ = 0;
-};
-
-bool has_addresses(const RuntimeArguments& arguments, const Addresses& addresses) {
-  return arguments.has_data() && Addresses(arguments.operands()) == addresses;
+bool has_addresses(const OperandList& operands, std::span<const void* const> addresses) {
+  return std::ranges::equal(operands, addresses, {},
+                            [](const NamedOperand& operand) { return operand.tensor->data(); });
 }
 
 /// The operands at other addresses, and the epilogue's as they are.
@@ -132,8 +121,9 @@ struct Plan::State {
         arguments(given.clone()),
         spare(given.clone()),
         supported(given) {
-    require(kernel().supports(given, artifact.target()), kernel());
-    workspace_bytes = kernel().workspace_size(given);
+    // Of the copy: a class may be user code, during which `given` may change.
+    require(kernel().supports(*arguments, artifact.target()), kernel());
+    workspace_bytes = kernel().workspace_size(*arguments);
   }
 
   const Kernel& kernel() const { return artifact.kernel(); }
@@ -228,12 +218,12 @@ void Plan::run(void* stream, const Workspace& workspace) {
 void Plan::rebind(std::span<const void* const> operands, std::span<const EpilogueOperand> epilogue,
                   RuntimeArguments::AskDevice ask) {
   State& state = *state_;
-  if (const std::size_t count = state.arguments->operands().size(); operands.size() != count) {
-    throw Error(ErrorKind::value,
-                fmt::format("operands: expected {} addresses, got {}", count, operands.size()));
+  const OperandList known = state.arguments->operands();
+  if (operands.size() != known.size()) {
+    throw Error(ErrorKind::value, fmt::format("operands: expected {} addresses, got {}",
+                                              known.size(), operands.size()));
   }
-  const Addresses addresses(operands);
-  if (epilogue.empty() && has_addresses(*state.arguments, addresses)) return;
+  if (epilogue.empty() && state.arguments->has_data() && has_addresses(known, operands)) return;
   RuntimeArguments& next = *state.spare;
   if (!next.epilogue_.empty()) {
     next.epilogue_.replace(state.arguments->epilogue().operands());
@@ -243,16 +233,19 @@ void Plan::rebind(std::span<const void* const> operands, std::span<const Epilogu
         ErrorKind::value,
         fmt::format("{}: expected no operand, as the plan has no epilogue", epilogue.front().name));
   }
-  if (!next.move(addresses.get(), ask)) state.spare = rebuild(next, addresses.get());
+  // Inputs are not written; views have one kind of pointer for all operands.
+  std::array<void*, kMaxOperands> data{};
+  std::ranges::transform(operands, data.begin(),
+                         [](const void* address) { return const_cast<void*>(address); });
+  const std::span<void* const> addresses(data.data(), operands.size());
+  if (!next.move(addresses, ask)) state.spare = rebuild(next, addresses);
   state.take_spare();
 }
 
 void Plan::rebind(std::span<const EpilogueOperand> epilogue) {
   if (epilogue.empty()) return;
-  std::array<const void*, kMaxOperands> addresses{};
   const OperandList operands = state_->arguments->operands();
-  std::ranges::transform(operands, addresses.begin(),
-                         [](const NamedOperand& operand) { return operand.tensor->data(); });
+  const Addresses addresses = addresses_of(operands);
   rebind(std::span(addresses.data(), operands.size()), epilogue);
 }
 
@@ -264,7 +257,10 @@ void Plan::rebind(const RuntimeArguments& arguments) {
     state.spare = arguments.clone();
     return;
   }
-  if (has_addresses(*state.arguments, Addresses(arguments.operands()))) return;
+  const OperandList operands = arguments.operands();
+  const Addresses addresses = addresses_of(operands);
+  const std::span given(addresses.data(), operands.size());
+  if (state.arguments->has_data() && has_addresses(state.arguments->operands(), given)) return;
   state.spare = arguments.clone();
   state.take_spare();
 }
