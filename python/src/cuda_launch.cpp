@@ -143,7 +143,8 @@ std::string target_of(const PyLaunch& self) {
 }  // namespace
 
 void bind_cuda_launch(nb::module_& module) {
-  nb::class_<PyEpilogueParameters>(module, "_EpilogueParameters");
+  nb::class_<PyEpilogueParameters>(module, "_EpilogueParameters")
+      .def("__repr__", [](const PyEpilogueParameters&) { return "<parameters of an epilogue>"; });
   nb::class_<PyLaunch>(module, "CudaLaunch",
                        "What a launch consists of: up to six kernels and fills, started in order "
                        "on one stream.\n\nGiven to CudaKernelClass.plan, and of no use after it.")
