@@ -5,6 +5,7 @@
 #include <new>
 #include <string_view>
 
+#include "estoc/error_kinds.hpp"
 #include "text.h"
 
 namespace estoc::cli {
@@ -44,25 +45,7 @@ void print_line(const std::string& label, std::string_view message) {
 }  // namespace
 
 Exit exit_for(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::value:
-    case ErrorKind::type:
-    case ErrorKind::exists:
-      return Exit::usage;
-    case ErrorKind::not_found:
-    case ErrorKind::unsupported:
-      return Exit::not_found;
-    case ErrorKind::io:
-      return Exit::file;
-    case ErrorKind::memory:
-      return Exit::memory;
-    case ErrorKind::cancelled:
-      return Exit::cancelled;
-    case ErrorKind::compile:
-    case ErrorKind::driver:
-      return Exit::execution;
-  }
-  return Exit::execution;
+  return static_cast<Exit>(row_of(kind).exit_status);
 }
 
 int report(const std::exception& exception) {

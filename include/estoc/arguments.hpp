@@ -147,6 +147,9 @@ class RuntimeArguments {
   /// A copy; it refers to the same operands.
   virtual std::unique_ptr<RuntimeArguments> clone() const = 0;
 
+  /// Whether the driver is asked on which device an address is, or the caller knows.
+  enum class AskDevice { yes, no };
+
   /// The same operation with the same controls and epilogue on other operands: one for each of
   /// operands(), and one for each of epilogue().operands(). Throws Error{value} for another number
   /// of them, and what the constructor of the arguments throws.
@@ -176,6 +179,12 @@ class RuntimeArguments {
   RuntimeArguments& operator=(const RuntimeArguments&) = default;
   RuntimeArguments(RuntimeArguments&&) = default;
   RuntimeArguments& operator=(RuntimeArguments&&) = default;
+
+  friend class Plan;
+  /// Has the operands, one address each, lie elsewhere, with the epilogue's operands of now. False
+  /// where the arguments have to be rebuilt instead, as by default; without allocating where not.
+  /// Throws Error{value} as the constructor does of addresses; the operands are then undefined.
+  virtual bool move(std::span<void* const> data, AskDevice ask);
 
   /// with_operands() once the numbers are right.
   virtual std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
@@ -210,9 +219,6 @@ class GemmArguments final : public RuntimeArguments {
   GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
-  /// Whether the driver is asked on which device an address is, or the caller knows.
-  enum class AskDevice { yes, no };
-
   /// The same product of operands that lie elsewhere and are otherwise alike; scales and the
   /// epilogue's operands stay where they are. Throws Error{value} as the constructor does of
   /// addresses.
@@ -244,12 +250,10 @@ class GemmArguments final : public RuntimeArguments {
   GemmExtents extents_;
   Dtype accumulator_type_;
 
-  friend class Plan;
   std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
                                             EpilogueArguments epilogue) const override;
+  bool move(std::span<void* const> data, AskDevice ask) override;
   void check_memory(AskDevice ask) const;
-  /// moved() in place, with the epilogue's operands of now. On an error the operands are undefined.
-  void move(void* a, void* b, void* out, AskDevice ask);
   void set_matrices();
   void note_data();
 };

@@ -1,4 +1,4 @@
-// A GEMM in one call: Plan, which is launched again and again, and matmul, which remembers plans.
+// Plan, an operation that is launched again and again, and matmul, a GEMM in one call.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ struct PlanOptions {
   bool programmatic = false;  ///< as of RunOptions
 };
 
-/// A kernel that is found, compiled and bound for one GEMM, to be launched any number of times.
-/// Movable; used by one thread at a time.
+/// A kernel that is found, compiled and bound for one operation, to be launched any number of
+/// times. Movable; used by one thread at a time.
 ///
 /// A launch allocates nothing and takes no lock that others hold, but for the first one and for
 /// one in a few of those on operands that have stayed where they were put.
@@ -32,7 +32,8 @@ class Plan {
   /// Of a kernel that is compiled already, such as one from a bundle. The operands may be
   /// descriptions; rebind() must then come before run(). Throws Error{unsupported} with the reason
   /// when the artifact's kernel does not support `arguments`.
-  Plan(const Artifact& artifact, const GemmArguments& arguments, const PlanOptions& options = {});
+  Plan(const Artifact& artifact, const RuntimeArguments& arguments,
+       const PlanOptions& options = {});
   ~Plan();
   Plan(Plan&& other) noexcept;
   Plan& operator=(Plan&& other) noexcept;
@@ -40,7 +41,7 @@ class Plan {
   const Kernel& kernel() const;
   const Artifact& artifact() const;
   /// The operands that run() works on.
-  const GemmArguments& arguments() const;
+  const RuntimeArguments& arguments() const;
   /// Bytes of workspace that run() needs.
   std::size_t workspace_size() const;
 
@@ -49,20 +50,28 @@ class Plan {
   void run(void* stream = nullptr, const Workspace& workspace = {});
 
   /// Has later launches work on operands at other addresses, of the same dtypes, shapes, strides
-  /// and device. `epilogue` holds those of the epilogue's operands that are others now, by name:
-  /// tensors of the same dtype, shape, strides and device, and scalars of another value.
+  /// and device: one address for each of arguments().operands(), of memory that may be written
+  /// where it is an output's. `epilogue` holds those of the epilogue's operands that are others
+  /// now, by name: tensors of the same dtype, shape, strides and device, and scalars of another
+  /// value. For a GEMM this allocates nothing.
   ///
-  /// Throws Error{value} as GemmArguments does of addresses, or for an operand of the epilogue that
-  /// differs in more, Error{unsupported} where the kernel needs a better alignment; the message
-  /// names the operand, and the plan is as it was.
+  /// Throws Error{value} as the arguments' constructor does of addresses, for another number of
+  /// them, or for an operand of the epilogue that differs in more, Error{unsupported} where the
+  /// kernel needs a better alignment; the message names the operand, and the plan is as it was.
+  void rebind(std::span<const void* const> operands, std::span<const EpilogueOperand> epilogue = {},
+              RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes);
+  /// The same for the operands A, B and out.
   void rebind(const void* a, const void* b, void* out,
               std::span<const EpilogueOperand> epilogue = {},
-              GemmArguments::AskDevice ask = GemmArguments::AskDevice::yes);
+              RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes) {
+    const void* const operands[] = {a, b, out};
+    rebind(operands, epilogue, ask);
+  }
   /// The same for operands of the epilogue alone.
   void rebind(std::span<const EpilogueOperand> epilogue);
   /// Has later launches work on any arguments that the kernel supports, of other sizes too. Throws
   /// Error{unsupported} with the reason.
-  void rebind(const GemmArguments& arguments);
+  void rebind(const RuntimeArguments& arguments);
 
  private:
   struct State;
@@ -71,7 +80,7 @@ class Plan {
 
 /// The plan of the kernel to use first. Throws Error{unsupported} with KernelList::why_empty() when
 /// no kernel supports the arguments, Error{compile}.
-Plan plan(const GemmArguments& arguments, const PlanOptions& options = {});
+Plan plan(const RuntimeArguments& arguments, const PlanOptions& options = {});
 
 /// Options of matmul.
 struct MatmulOptions {

@@ -56,7 +56,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-/// What kind of mistake or failure an Error reports; bindings map it to their own classes.
+/// What kind of mistake or failure an Error reports; error_kinds.hpp has a row for each.
 enum class ErrorKind : std::uint8_t {
   value,        ///< an argument has the wrong value (shape, stride, text that does not parse)
   type,         ///< an argument has the wrong type (dtype, kind of operation)

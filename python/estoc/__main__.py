@@ -3,7 +3,7 @@
 import sys
 
 from ._estoc import _run_command
-from .plugins import PluginError, list_kernels_of_python, load_entry_points, load_plugin
+from .plugins import PluginError, load_entry_points, load_plugin
 
 
 def main(words: "list[str] | None" = None) -> int:
@@ -20,8 +20,6 @@ def main(words: "list[str] | None" = None) -> int:
     except PluginError as error:
         print(f"estoc: {error}", file=sys.stderr)
         return 2
-    for name, why in list_kernels_of_python().items():
-        print(f"estoc: note: kernels of {name} are left out: {why}", file=sys.stderr)
     return _run_command(["estoc", *rest])
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ._estoc import (
     CudaCode,
     CudaLaunch,
+    EpilogueGraph,
     MissingMethodError,
     RuntimeArguments,
     Status,
@@ -70,6 +71,15 @@ class CudaKernelClass:
         """The code of one kernel for a target such as ``"sm_90a"``."""
         raise MissingMethodError(f"{type(self).__name__}: expected a method code")
 
+    def fused_code(
+        self, config: Mapping[str, Any], target: str, epilogue: EpilogueGraph
+    ) -> CudaCode:
+        """The code of one kernel with an epilogue that `supports_epilogue` allowed.
+
+        Its source begins with `epilogue.source`, and the kernel takes `launch.epilogue`.
+        """
+        raise MissingMethodError(f"{type(self).__name__}: expected a method fused_code")
+
     def plan(
         self,
         config: Mapping[str, Any],
@@ -86,6 +96,12 @@ class CudaKernelClass:
     def supports(self, config: Mapping[str, Any], args: RuntimeArguments, target: str) -> Status:
         """Conditions that the configuration cannot state, such as sizes."""
         return Status.success()
+
+    def supports_epilogue(
+        self, config: Mapping[str, Any], epilogue: EpilogueGraph, target: str
+    ) -> Status:
+        """Whether `fused_code` compiles the kernel with that epilogue, which has no reductions."""
+        return Status.fail(f"epilogue: expected none, got {epilogue.text}")
 
     def predict(
         self, config: Mapping[str, Any], args: RuntimeArguments, target: str

@@ -8,12 +8,8 @@ from ._estoc import (
     KernelList,
     KernelMetadata,
     RuntimeArguments,
-    UnsupportedError,
     _find_kernels,
-    _MetadataFilter,
-    explain,
 )
-from .providers import _python_kernels, _split
 
 __all__ = ["Manifest", "get_kernels"]
 
@@ -49,8 +45,8 @@ def get_kernels(
     Returns
     -------
     KernelList
-        Empty when there is none: `kernels[0]` raises NoKernelError, which says why. What a kernel class raised while it was
-        asked is in its `failures`.
+        Empty when there is none: `kernels[0]` raises NoKernelError, which says why. What a kernel
+        class raised is in its `failures`.
 
     Raises
     ------
@@ -63,40 +59,11 @@ def get_kernels(
         raise InvalidTypeError(
             f"args: expected arguments such as estoc.GemmArguments, got {type(args).__name__}"
         )
-    accepts = _MetadataFilter(metadata_filter)
-    native, python = _split(providers)
-    found = _find_kernels(args, accepts, cc, target, native, portable)
-    if python:
-        _python_kernels(found, python, args, accepts, cc, target)
-    return found
-
-
-def _why_none(
-    args: RuntimeArguments,
-    cc: int | None = None,
-    target: str | None = None,
-    failures: Iterable[tuple[str, str, str]] = (),
-) -> str:
-    """Why `get_kernels` found none."""
-    raised = "".join(f"; {name} failed: {message}" for _, name, message in failures)
-    try:
-        lines = explain(args, cc, target)
-    except UnsupportedError as error:
-        return f"no kernel supports the arguments; {error}{raised}"
-    supported = sum(line["supported"] for line in lines)
-    if supported:
-        return (
-            f"no kernel passes the filter and is of the providers, of {supported} that support "
-            f"the arguments{raised}"
-        )
-    reasons = [f"{line['kernel_class']}: {line['status'].error}" for line in lines]
-    # Classes for other devices and operations say nothing about these operands.
-    telling = [
-        one
-        for one in reasons
-        if not any(word in one for word in ("target: expected", "operation: expected"))
-    ]
-    return f"no kernel supports the arguments; {'; '.join(telling or reasons)}{raised}"
+    names = None
+    if providers is not None:
+        given = [providers] if isinstance(providers, (str, type)) else providers
+        names = [getattr(one, "name", one) for one in given]
+    return _find_kernels(args, metadata_filter, cc, target, names, portable)
 
 
 class Manifest(Sequence[Kernel]):

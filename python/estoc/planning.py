@@ -1,4 +1,4 @@
-"""A GEMM in one call: plan for repeated calls, matmul for a single one."""
+"""Plans for operations that are repeated, and matmul, a GEMM in one call."""
 
 import sys
 import warnings
@@ -8,6 +8,7 @@ from ._estoc import (
     InvalidTypeError,
     PerformanceControls,
     Plan,
+    RuntimeArguments,
     Tensor,
     _make_plan,
     _result,
@@ -21,8 +22,8 @@ __all__ = ["Plan", "matmul", "plan"]
 
 def plan(
     a: object,
-    b: object,
-    out: object,
+    b: object = None,
+    out: object = None,
     accumulator_type: object = None,
     *,
     epilogue: object = None,
@@ -34,7 +35,7 @@ def plan(
 ) -> Plan:
     """Chooses and compiles the kernel for out = a @ b; the result runs it, again and again.
 
-    Kernels written on `estoc.Kernel` are not among those to choose from; those of CUDA classes are.
+    `plan(args)` does that for the arguments of any operation, such as ElementwiseArguments.
 
     Parameters
     ----------
@@ -54,8 +55,14 @@ def plan(
     UnsupportedError
         When no kernel supports the arguments, with the reasons.
     """
-    args = GemmArguments(a, b, out, accumulator_type, epilogue=epilogue, performance=performance)
-    return _make_plan(args, workspace, threads, programmatic, keep)
+    described = (b, out, accumulator_type, epilogue, performance)
+    if not isinstance(a, RuntimeArguments):
+        a = GemmArguments(a, b, out, accumulator_type, epilogue=epilogue, performance=performance)
+    elif any(one is not None for one in described):
+        raise InvalidTypeError(
+            "plan: expected arguments of an operation alone, got more that describes it"
+        )
+    return _make_plan(a, workspace, threads, programmatic, keep)
 
 
 def _warn_of_gradients(left: Tensor, right: Tensor) -> None:

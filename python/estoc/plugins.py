@@ -5,7 +5,6 @@ import os
 __all__ = [
     "GROUP",
     "PluginError",
-    "list_kernels_of_python",
     "load_entry_points",
     "load_plugin",
 ]
@@ -60,27 +59,6 @@ def load_entry_points() -> list[str]:
                 stacklevel=2,
             )
     return loaded
-
-
-def list_kernels_of_python() -> dict[str, str]:
-    """Makes kernels that run by means of their own known to the library's command line.
-
-    Returns
-    -------
-    dict
-        Classes and providers that it cannot have, by name, with the reason.
-    """
-    from ._listing import list_kernel_classes
-    from .providers import Provider, available_providers
-
-    classes, left_out = [], {}
-    for provider in available_providers.values():
-        own = getattr(provider.generate_kernels, "__func__", None)
-        if own is Provider.generate_kernels.__func__:
-            classes += [(provider.name, kernel_class) for kernel_class in provider.kernel_classes]
-        else:
-            left_out[provider.__name__] = "a provider with a generate_kernels of its own"
-    return left_out | list_kernel_classes(classes)
 
 
 def _import_file(path: str) -> object:

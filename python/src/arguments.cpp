@@ -48,6 +48,11 @@ Tensor tensor_of(const TensorView& view) {
   return tensor;
 }
 
+nb::object epilogue_object(const RuntimeArguments& native) {
+  if (native.epilogue().empty()) return nb::none();
+  return nb::cast(new PyEpilogue(native.epilogue()), nb::rv_policy::take_ownership);
+}
+
 std::unique_ptr<const PyScaledTensor> scaled_of(const Operand& operand) {
   const ScaledTensor* scaled = operand.scaled();
   if (scaled == nullptr) return nullptr;
@@ -283,6 +288,8 @@ void require_rank(const Tensor& tensor, const char* name, int rank) {
   }
 }
 
+thread_local const PyArguments* asked = nullptr;
+
 }  // namespace
 
 PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
@@ -292,6 +299,21 @@ PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
 void PyArguments::await(std::initializer_list<const Tensor*> tensors) {
   for (const Tensor* tensor : tensors)
     add_awaited(awaited_, *tensor);
+}
+
+Asking::Asking(const PyArguments& arguments) : outer_(std::exchange(asked, &arguments)) {}
+
+Asking::~Asking() {
+  asked = outer_;
+}
+
+nb::object arguments_of(const RuntimeArguments& arguments) {
+  if (asked != nullptr && asked->native() == &arguments) return nb::find(*asked);
+  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
+    return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
+  }
+  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
+  return nb::cast(new PyElementwiseArguments(elementwise), nb::rv_policy::take_ownership);
 }
 
 const PyArguments& to_arguments(nb::handle object) {
@@ -329,7 +351,8 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
 }
 
 PyGemmArguments::PyGemmArguments(const GemmArguments& native)
-    : scaled_a_(scaled_of(native.a())),
+    : PyArguments(epilogue_object(native)),
+      scaled_a_(scaled_of(native.a())),
       scaled_b_(scaled_of(native.b())),
       a_(tensor_of(native.a().tensor())),
       b_(tensor_of(native.b().tensor())),

@@ -44,6 +44,22 @@ class PyArguments {
   std::vector<void*> awaited_;
 };
 
+/// The object for what the library asks a class written in Python about: the caller's own where an
+/// Asking holds it, else one with views of the caller's tensors. With the GIL held.
+nb::object arguments_of(const RuntimeArguments& arguments);
+
+/// Marks the arguments that this thread asks the library about.
+class Asking {
+ public:
+  explicit Asking(const PyArguments& arguments);
+  ~Asking();
+  Asking(const Asking&) = delete;
+  Asking& operator=(const Asking&) = delete;
+
+ private:
+  const PyArguments* outer_;
+};
+
 /// The arguments that an object is. Throws Error{type} for others.
 const PyArguments& to_arguments(nb::handle object);
 

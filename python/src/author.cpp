@@ -39,14 +39,6 @@ Operation operation_of(nb::handle author) {
 
 }  // namespace
 
-nb::object arguments_of(const RuntimeArguments& arguments) {
-  if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
-    return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
-  }
-  const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
-  return nb::cast(new PyElementwiseArguments(elementwise), nb::rv_policy::take_ownership);
-}
-
 nb::object workspace_tensor(const Workspace& workspace, Device device) {
   if (workspace.data == nullptr) return nb::none();
   Tensor tensor;
@@ -62,6 +54,15 @@ std::string summary_of(const std::exception& error) {
   return class_name(raised->value()) + ": " + shown_text(raised->value());
 }
 
+void drop(nb::object& object) {
+  if (Py_IsInitialized() == 0) {
+    object.release();
+    return;
+  }
+  const nb::gil_scoped_acquire locked;
+  object.reset();
+}
+
 Author::Author(nb::object author)
     : name_(text_attribute(author, "name")),
       abi_(text_attribute(author, "abi")),
@@ -70,8 +71,12 @@ Author::Author(nb::object author)
       configurations_(author.attr("configurations")()),
       author_(std::move(author)) {
   const nb::object base = nb::module_::import_("estoc.cuda").attr("CudaKernelClass");
-  auto own = [&](const char* method) { return !author_.type().attr(method).is(base.attr(method)); };
+  auto own = [&](const char* method) {
+    const nb::object given = nb::getattr(author_.type(), method, nb::none());
+    return !given.is_none() && !given.is(base.attr(method));
+  };
   supports_ = own("supports");
+  takes_epilogues_ = own("supports_epilogue");
   predicts_ = own("predict");
   needs_workspace_ = own("workspace_size");
 }
@@ -87,19 +92,31 @@ Author::~Author() {
   author_.reset();
 }
 
-Status Author::supports(const DesignPoint& point, const RuntimeArguments& arguments,
-                        Target target) const {
-  if (!supports_) return Status::success();
+Status Author::status_of(const char* method, const std::function<nb::object()>& ask) const {
   const nb::gil_scoped_acquire locked;
   try {
-    const nb::object answer =
-        author_.attr("supports")(at(point), arguments_of(arguments), target.name());
+    const nb::object answer = ask();
     Status* status = nullptr;
     if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
-    fail_type("expected an estoc.Status of supports, got " + class_name(answer));
+    fail_type(std::string("expected an estoc.Status of ") + method + ", got " + class_name(answer));
   } catch (const std::exception& error) {
     throw Error(ErrorKind::value, summary_of(error));
   }
+}
+
+Status Author::supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                        Target target) const {
+  if (!supports_) return Status::success();
+  return status_of("supports", [&] {
+    return author_.attr("supports")(at(point), arguments_of(arguments), target.name());
+  });
+}
+
+Status Author::supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                                 Target target) const {
+  return status_of("supports_epilogue", [&] {
+    return author_.attr("supports_epilogue")(at(point), epilogue, target.name());
+  });
 }
 
 std::optional<Prediction> Author::predict(const DesignPoint& point,
@@ -109,8 +126,10 @@ std::optional<Prediction> Author::predict(const DesignPoint& point,
   return guarded<std::optional<Prediction>>("predict", ErrorKind::value, [&] {
     const nb::object seconds =
         author_.attr("predict")(at(point), arguments_of(arguments), target.name());
-    return seconds.is_none() ? std::nullopt
-                             : std::optional(Prediction{nb::cast<double>(seconds), {}});
+    if (seconds.is_none()) return std::optional<Prediction>();
+    double number = 0;
+    if (nb::try_cast(seconds, number)) return std::optional(Prediction{number, {}});
+    fail_type("expected a number of seconds or None, got " + class_name(seconds));
   });
 }
 

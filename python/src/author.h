@@ -16,18 +16,18 @@
 
 namespace estoc::python {
 
-/// The arguments that a method of the class is given. They hold views of the caller's tensors.
-nb::object arguments_of(const RuntimeArguments& arguments);
-
 /// Workspace as bytes, or None.
 nb::object workspace_tensor(const Workspace& workspace, Device device);
 
 /// "ZeroDivisionError: division by zero", where an exception of Python's own text is a traceback.
 std::string summary_of(const std::exception& error);
 
+/// Gives an object back, from any thread; when the interpreter is gone, not at all.
+void drop(nb::object& object);
+
 /// What the attributes name, abi, operation, targets and the method configurations say, asked once,
-/// and the methods supports, predict and workspace_size. Made with the GIL held; asked and
-/// destroyed by any thread, without it.
+/// and the methods supports, supports_epilogue, predict and workspace_size. Made with the GIL held;
+/// asked and destroyed by any thread, without it.
 class Author {
  public:
   /// Throws Error{value | type} naming the attribute.
@@ -47,6 +47,9 @@ class Author {
   const nb::object& object() const { return author_; }
 
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments, Target target) const;
+  bool takes_epilogues() const { return takes_epilogues_; }
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const;
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const;
   std::size_t workspace_size(const DesignPoint& point, const RuntimeArguments& arguments) const;
@@ -69,41 +72,13 @@ class Author {
   std::vector<Target> targets_;
   Configurations configurations_;
   nb::object author_;
+  /// What `ask` gives, which is to be an estoc.Status.
+  Status status_of(const char* method, const std::function<nb::object()>& ask) const;
+
   bool supports_ = false;
+  bool takes_epilogues_ = false;
   bool predicts_ = false;
   bool needs_workspace_ = false;
-};
-
-/// A kernel class of the library's of kind `Base`, as far as its author says it all.
-template <typename Base>
-class Authored : public Base {
- public:
-  explicit Authored(nb::object author) : author_(std::move(author)) {}
-
-  std::string_view name() const override { return author_.name(); }
-  Operation operation() const override { return author_.operation(); }
-  std::shared_ptr<const DesignSpace> space() const override { return author_.space(); }
-
-  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
-                  Target target) const override {
-    return author_.supports(point, arguments, target);
-  }
-
-  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
-                                    Target target) const override {
-    return author_.predict(point, arguments, target);
-  }
-
-  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
-                             const RuntimeArguments& arguments) const override {
-    return author_.workspace_size(point, arguments);
-  }
-
- protected:
-  const Author& author() const { return author_; }
-
- private:
-  Author author_;
 };
 
 }  // namespace estoc::python

@@ -31,6 +31,6 @@ void bind_cuda_launch(nb::module_& module);
 void bind_cuda_classes(nb::module_& module);
 void bind_compile_all(nb::module_& module);
 void bind_matmul(nb::module_& module);
-void bind_listed_classes(nb::module_& module);
+void bind_kernel_classes(nb::module_& module);
 
 }  // namespace estoc::python

@@ -4,7 +4,7 @@
 #include "author.h"
 #include "cuda_launch.h"
 #include "errors.h"
-#include "estoc/cuda_kernel_class.hpp"
+#include "estoc/element_epilogue.hpp"
 #include "numbers.h"
 
 namespace estoc::python {
@@ -17,28 +17,81 @@ struct PyCode {
 
 /// Asks the author's object. Called by any thread, without the GIL; nothing of Python's leaves it
 /// but what Python raised in plan().
-class PythonCudaClass final : public Authored<CudaKernelClass> {
+class PythonCudaClass final : public CudaKernelClass {
  public:
   explicit PythonCudaClass(const nb::object& author)
-      : Authored(author), waits_(nb::cast<bool>(author.attr("waits_for_dependencies"))) {
-    for (const Target target : this->author().targets()) {
+      : author_(author), waits_(nb::cast<bool>(author.attr("waits_for_dependencies"))) {
+    for (const Target target : author_.targets()) {
       if (target.is_cpu()) {
-        fail_value("kernel class " + this->author().name() +
+        fail_value("kernel class " + author_.name() +
                    ": expected targets such as \"sm_90a\", got \"cpu\"");
       }
     }
   }
 
-  std::string abi() const override { return author().abi(); }
+  std::string_view name() const override { return author_.name(); }
+  std::string abi() const override { return author_.abi(); }
+  Operation operation() const override { return author_.operation(); }
+  std::shared_ptr<const DesignSpace> space() const override { return author_.space(); }
   bool waits_for_dependencies() const override { return waits_; }
   std::span<const Target> targets() const override {
-    return author().targets().empty() ? CudaKernelClass::targets() : author().targets();
+    return author_.targets().empty() ? CudaKernelClass::targets() : author_.targets();
+  }
+
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target target) const override {
+    return author_.supports(point, arguments, target);
+  }
+
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const override {
+    if (!author_.takes_epilogues()) {
+      return CudaKernelClass::supports_epilogue(point, epilogue, target);
+    }
+    Status status = check_element_epilogue(epilogue);
+    return status.ok() ? author_.supports_epilogue(point, epilogue, target) : status;
+  }
+
+  std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
+                                    Target target) const override {
+    return author_.predict(point, arguments, target);
+  }
+
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+                             const RuntimeArguments& arguments) const override {
+    return author_.workspace_size(point, arguments);
   }
 
   CudaCode code(const DesignPoint& point, Target target) const override {
+    return code_of("code",
+                   [&] { return author_.object().attr("code")(author_.at(point), target.name()); });
+  }
+
+  CudaCode fused_code(const DesignPoint& point, Target target,
+                      const EpilogueGraph& epilogue) const override {
+    return code_of("fused_code", [&] {
+      return author_.object().attr("fused_code")(author_.at(point), target.name(), epilogue);
+    });
+  }
+
+  void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
+            const Workspace& workspace, LaunchPlan& plan) const override {
     const nb::gil_scoped_acquire locked;
-    return author().guarded<CudaCode>("code", ErrorKind::compile, [&] {
-      const nb::object made = author().object().attr("code")(author().at(point), target.name());
+    auto* const launch = new PyLaunch{&plan, &arguments};
+    const nb::object object = nb::cast(launch, nb::rv_policy::take_ownership);
+    struct End {
+      PyLaunch* launch;
+      ~End() { launch->plan = nullptr; }
+    } const end{launch};
+    author_.object().attr("plan")(author_.at(point), arguments_of(arguments),
+                                  workspace_tensor(workspace, arguments.device()), object);
+  }
+
+ private:
+  CudaCode code_of(const char* method, const std::function<nb::object()>& ask) const {
+    const nb::gil_scoped_acquire locked;
+    return author_.guarded<CudaCode>(method, ErrorKind::compile, [&] {
+      const nb::object made = ask();
       PyCode* code = nullptr;
       if (!nb::try_cast(made, code, false) || code == nullptr) {
         fail_type("expected an estoc.CudaCode, got " + class_name(made));
@@ -47,20 +100,7 @@ class PythonCudaClass final : public Authored<CudaKernelClass> {
     });
   }
 
-  void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
-            const Workspace& workspace, LaunchPlan& plan) const override {
-    const nb::gil_scoped_acquire locked;
-    auto* const launch = new PyLaunch{&plan, arguments.device()};
-    const nb::object object = nb::cast(launch, nb::rv_policy::take_ownership);
-    struct End {
-      PyLaunch* launch;
-      ~End() { launch->plan = nullptr; }
-    } const end{launch};
-    author().object().attr("plan")(author().at(point), arguments_of(arguments),
-                                   workspace_tensor(workspace, arguments.device()), object);
-  }
-
- private:
+  Author author_;
   bool waits_;
 };
 
@@ -117,11 +157,18 @@ void bind_cuda_classes(nb::module_& module) {
                    })
       .def_prop_ro("entries", [](const PyCode& self) { return self.native.entries; })
       .def("__repr__", &describe);
+  nb::class_<EpilogueGraph>(
+      module, "EpilogueGraph",
+      "An epilogue with all types known, as a kernel class is asked to compile it. Values and\n"
+      "addresses are no part of it.")
+      .def_ro("text", &EpilogueGraph::canonical, "Equal epilogues have equal texts.")
+      .def_prop_ro("source", &element_epilogue_source,
+                   "The struct Epilogue for the source of a kernel (docs/adding_a_kernel.md).")
+      .def("__repr__",
+           [](const EpilogueGraph& self) { return "<EpilogueGraph " + self.canonical + ">"; });
   module.def("_register_cuda_class", [](const std::string& provider, const nb::object& author) {
     register_kernel_class(provider, std::make_shared<PythonCudaClass>(author));
   });
-  module.def("_unregister_native_class",
-             [](const std::string& name) { return unregister_kernel_class(name); });
 }
 
 }  // namespace estoc::python

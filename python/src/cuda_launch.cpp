@@ -8,6 +8,7 @@
 
 #include "errors.h"
 #include "estoc/device.hpp"
+#include "estoc/element_epilogue.hpp"
 #include "numbers.h"
 #include "tensors.h"
 
@@ -87,7 +88,8 @@ void add_buffer(LaunchPlan& plan, nb::handle value, std::size_t position) {
   PyBuffer_Release(&view);
 }
 
-void add_parameter(LaunchPlan& plan, nb::handle value, std::size_t position) {
+void add_parameter(const PyLaunch& launch, nb::handle value, std::size_t position) {
+  LaunchPlan& plan = *launch.plan;
   Tensor* tensor = nullptr;
   if (value.is_none()) {
     add_value(plan, static_cast<void*>(nullptr));
@@ -100,6 +102,8 @@ void add_parameter(LaunchPlan& plan, nb::handle value, std::size_t position) {
     add_integer(plan, value);
   } else if (nb::isinstance<nb::float_>(value)) {
     add_value(plan, nb::cast<double>(value));
+  } else if (nb::isinstance<PyEpilogueParameters>(value)) {
+    add_element_epilogue(*launch.arguments, plan);
   } else {
     add_buffer(plan, value, position);
   }
@@ -114,7 +118,7 @@ void add_kernel(const PyLaunch& self, nb::handle grid, nb::handle block, const n
   plan.kernel(count_of(entry, "entry"), geometry);
   std::size_t position = 0;
   for (const nb::handle parameter : parameters)
-    add_parameter(plan, parameter, position++);
+    add_parameter(self, parameter, position++);
 }
 
 void add_fill(const PyLaunch& self, nb::handle object, nb::handle byte) {
@@ -129,15 +133,18 @@ void add_fill(const PyLaunch& self, nb::handle object, nb::handle byte) {
 
 std::string target_of(const PyLaunch& self) {
   (void)plan_of(self);
+  const Device wanted = self.arguments->device();
   for (const DeviceInfo& device : cuda_devices()) {
-    if (device.index == self.device.index) return device.target.name();
+    if (device.index == wanted.index) return device.target.name();
   }
-  fail_value("launch: expected a CUDA device, got " + self.device.name() + ", which is not there");
+  fail_value("launch: expected a CUDA device, got " + wanted.name() + ", which is not there");
 }
 
 }  // namespace
 
 void bind_cuda_launch(nb::module_& module) {
+  nb::class_<PyEpilogueParameters>(module, "_EpilogueParameters")
+      .def("__repr__", [](const PyEpilogueParameters&) { return "<parameters of an epilogue>"; });
   nb::class_<PyLaunch>(module, "CudaLaunch",
                        "What a launch consists of: up to six kernels and fills, started in order "
                        "on one stream.\n\nGiven to CudaKernelClass.plan, and of no use after it.")
@@ -150,12 +157,19 @@ void bind_cuda_launch(nb::module_& module) {
            "*parameters : passed by value, as the kernel declares them\n"
            "    An estoc.Tensor is the address of its data, None a null pointer, an int a 64-bit\n"
            "    integer, a float a double; objects of ctypes and NumPy scalars are what they say,\n"
-           "    ctypes.c_int(3), and bytes are copied.\n"
+           "    ctypes.c_int(3), bytes are copied, and launch.epilogue is Epilogue::Parameters.\n"
            "shared_bytes : int\n    Dynamic shared memory of a CTA.\n"
            "cluster : up to three ints, optional\n"
            "entry : int\n    Position among the entries of the code.")
       .def("fill", &add_fill, nb::arg("tensor").none(), nb::arg("value").none() = 0,
            "Sets every byte of the tensor's memory.")
+      .def_prop_ro(
+          "epilogue",
+          [](const PyLaunch& self) {
+            (void)plan_of(self);
+            return PyEpilogueParameters();
+          },
+          "A parameter of a kernel with an epilogue: its Epilogue::Parameters.")
       .def_prop_ro(
           "multiprocessors",
           [](const PyLaunch& self) { return plan_of(self).device().multiprocessors; },

@@ -3,14 +3,16 @@
 
 #include "binding.h"
 #include "estoc/cuda_kernel_class.hpp"
-#include "estoc/tensor.hpp"
 
 namespace estoc::python {
 
 /// Valid while the class's plan() runs; `plan` is null afterwards.
 struct PyLaunch {
   LaunchPlan* plan = nullptr;
-  Device device;
+  const RuntimeArguments* arguments = nullptr;
 };
+
+/// CudaLaunch.epilogue: stands for a parameter.
+struct PyEpilogueParameters {};
 
 }  // namespace estoc::python

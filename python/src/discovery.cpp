@@ -11,76 +11,44 @@
 namespace estoc::python {
 namespace {
 
-double to_seconds(nb::handle prediction) {
-  const double seconds = PyFloat_AsDouble(prediction.ptr());
-  if (seconds == -1 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    fail_type("predict: expected a number of seconds or None, got " + class_name(prediction));
-  }
-  return seconds;
-}
-
 /// What was found: a ranked list for arguments, or every kernel, made as it is read.
 class PyKernelList {
  public:
-  explicit PyKernelList(std::shared_ptr<const KernelList> list) : list_(std::move(list)) {
-    entries_.reserve(list_->size());
-    for (std::size_t i = 0; i < list_->size(); ++i) {
-      entries_.push_back({i, nb::object(), (*list_)[i].predicted_seconds()});
-    }
-    add_failures(list_->failures());
-  }
-  explicit PyKernelList(KernelSequence&& sequence) : sequence_(std::move(sequence)) {
-    add_failures(sequence_->failures());
-  }
+  explicit PyKernelList(KernelList&& list)
+      : list_(std::move(list)), failures_(list_.failures()), objects_(list_.size()) {}
+  explicit PyKernelList(KernelSequence&& sequence)
+      : sequence_(std::move(sequence)),
+        failures_(sequence_->failures()),
+        why_empty_("no kernel is of that target, or passes the filter") {}
+  explicit PyKernelList(std::string why_empty) : why_empty_(std::move(why_empty)) {}
 
   std::size_t size() const {
-    return entries_.size() + (sequence_ ? static_cast<std::size_t>(sequence_->size()) : 0);
+    return sequence_ ? static_cast<std::size_t>(sequence_->size()) : list_.size();
   }
 
   nb::object at(std::size_t index) {
-    if (sequence_) {
-      const auto native = static_cast<std::size_t>(sequence_->size());
-      if (index < native) return wrap_kernel((*sequence_)[index]);
-      return entries_[index - native].object;
-    }
-    Entry& entry = entries_[index];
-    if (!entry.object.is_valid()) entry.object = wrap_kernel((*list_)[entry.native]);
-    return entry.object;
+    if (sequence_) return wrap_kernel((*sequence_)[index]);
+    nb::object& object = objects_[index];
+    if (!object.is_valid()) object = wrap_kernel(list_[index]);
+    return object;
   }
 
-  /// Adds a kernel written in Python, before those that are expected to be slower.
-  void insert(nb::object kernel, nb::handle prediction) {
-    std::optional<double> seconds;
-    if (!prediction.is_none()) seconds = to_seconds(prediction);
-    auto place = entries_.end();
-    if (seconds && !sequence_) {
-      place = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-        return !entry.seconds || *entry.seconds > *seconds;
-      });
-    }
-    entries_.insert(place, {0, std::move(kernel), seconds});
-  }
-
-  std::vector<DiscoveryFailure> failures;
-  /// What an empty list was asked for, by which it says why; None otherwise.
-  nb::object question = nb::none();
+  const std::vector<DiscoveryFailure>& failures() const { return failures_; }
+  std::string why_empty() const { return why_empty_.empty() ? list_.why_empty() : why_empty_; }
 
  private:
-  struct Entry {
-    std::size_t native;
-    nb::object object;
-    std::optional<double> seconds;
-  };
-
-  void add_failures(const std::vector<DiscoveryFailure>& more) {
-    failures.insert(failures.end(), more.begin(), more.end());
-  }
-
-  std::shared_ptr<const KernelList> list_;
+  KernelList list_;
   std::optional<KernelSequence> sequence_;
-  std::vector<Entry> entries_;
+  std::vector<DiscoveryFailure> failures_;
+  std::vector<nb::object> objects_;
+  std::string why_empty_;  ///< empty: `list_` knows
 };
+
+/// The metadata that a filter is given; of a kernel written in Python its author's.
+nb::object metadata_object(const KernelMetadata& metadata) {
+  if (!is_type_of_author(metadata.kernel_class)) return nb::cast(wrap_metadata(metadata));
+  return metadata_of(kernel_behind(wrap_kernel(kernel_by_name(metadata.name))));
+}
 
 /// A choice of kernels, by a function, text or nothing. What the function raises is kept, so that
 /// it reaches the caller: a class that fails is no reason for get_kernels to.
@@ -95,16 +63,6 @@ class PyFilter {
     }
   }
 
-  bool call(nb::handle metadata) {
-    if (function_.is_none()) return text_(nb::cast<const PyKernelMetadata&>(metadata).native);
-    try {
-      return nb::cast<bool>(nb::bool_(function_(metadata)));
-    } catch (...) {
-      error_ = std::current_exception();
-      throw;
-    }
-  }
-
   /// Refers to this object.
   MetadataFilter native() {
     if (function_.is_none()) return text_;
@@ -112,7 +70,7 @@ class PyFilter {
       const nb::gil_scoped_acquire locked;
       if (error_) return false;
       try {
-        return call(nb::cast(wrap_metadata(metadata)));
+        return nb::cast<bool>(nb::bool_(function_(metadata_object(metadata))));
       } catch (...) {
         error_ = std::current_exception();
         return false;
@@ -120,7 +78,6 @@ class PyFilter {
     });
   }
 
-  bool failed() const { return error_ != nullptr; }
   void raise() const {
     if (error_) std::rethrow_exception(error_);
   }
@@ -138,53 +95,55 @@ auto unlocked(Function&& function) {
   return function();
 }
 
+/// Every kernel there is.
+KernelSequence find_all(const KernelQuery& query) {
+  return unlocked([&] {
+    KernelSequence sequence = get_kernels(query);
+    (void)sequence.size();  // the filter is asked now, while it is there
+    return sequence;
+  });
+}
+
+KernelList find_for(const PyArguments& arguments, const KernelQuery& query) {
+  const Asking asking(arguments);
+  return unlocked([&] { return get_kernels(*arguments.native(), query); });
+}
+
 /// `providers`: None for all, else names; with none of these, nothing is searched.
-nb::object find_kernels(const PyArguments* arguments, PyFilter& filter, nb::handle cc,
+nb::object find_kernels(const PyArguments* arguments, nb::object given_filter, nb::handle cc,
                         nb::handle target, nb::handle providers, bool portable) {
+  PyFilter filter(std::move(given_filter));
   KernelQuery query{.filter = filter.native(), .target = to_target(cc, target)};
   query.portable = portable;
   if (!providers.is_none()) query.providers = nb::cast<std::vector<std::string>>(providers);
-  const bool nothing = !providers.is_none() && query.providers.empty();
   std::unique_ptr<PyKernelList> found;
-  if (nothing || (arguments != nullptr && arguments->native() == nullptr)) {
-    found = std::make_unique<PyKernelList>(std::make_shared<const KernelList>());
-  } else if (arguments == nullptr) {
-    found = std::make_unique<PyKernelList>(unlocked([&] {
-      KernelSequence sequence = get_kernels(query);
-      (void)sequence.size();  // the filter is asked now, while it is there
-      return sequence;
-    }));
-  } else {
-    const RuntimeArguments& native = *arguments->native();
+  if (!providers.is_none() && query.providers.empty()) {
+    found = std::make_unique<PyKernelList>("providers: expected at least one, got none");
+  } else if (arguments != nullptr && arguments->native() == nullptr) {
     found = std::make_unique<PyKernelList>(
-        unlocked([&] { return std::make_shared<const KernelList>(get_kernels(native, query)); }));
+        "no kernel supports the arguments; operation: expected gemm or elementwise, got "
+        "grouped_gemm");
+  } else if (arguments == nullptr) {
+    found = std::make_unique<PyKernelList>(find_all(query));
+  } else {
+    found = std::make_unique<PyKernelList>(find_for(*arguments, query));
   }
   filter.raise();
-  if (found->size() == 0 && arguments != nullptr) {
-    found->question = nb::make_tuple(nb::find(*arguments), cc, target);
-  }
   return nb::cast(found.release(), nb::rv_policy::take_ownership);
 }
 
 nb::list failures_of(const PyKernelList& list) {
   nb::list result;
-  for (const DiscoveryFailure& failure : list.failures) {
+  for (const DiscoveryFailure& failure : list.failures()) {
     result.append(nb::make_tuple(failure.provider, failure.kernel_class, failure.message));
   }
   return result;
 }
 
-[[noreturn]] void fail_empty(const PyKernelList& list) {
-  if (list.question.is_none()) fail_no_kernel("no kernel is of that target, or passes the filter");
-  const nb::object why = nb::module_::import_("estoc.manifest").attr("_why_none");
-  fail_no_kernel(
-      nb::cast<std::string>(why(*nb::borrow<nb::tuple>(list.question), failures_of(list))));
-}
-
 std::size_t index_of(const PyKernelList& list, nb::handle given) {
   const std::int64_t number = whole_number(given, "index");
   const auto size = static_cast<std::int64_t>(list.size());
-  if (size == 0) fail_empty(list);
+  if (size == 0) fail_no_kernel(list.why_empty());
   const std::int64_t index = number < 0 ? number + size : number;
   if (index >= 0 && index < size) return static_cast<std::size_t>(index);
   fail_no_kernel("index: expected one of " + std::to_string(size) + " kernels, got " +
@@ -234,14 +193,6 @@ void bind_list(nb::module_& module) {
       .def_prop_ro(
           "failures", &failures_of,
           "(provider, kernel class, message) of each class that raised while it was asked.")
-      .def("_insert", &PyKernelList::insert, nb::arg("kernel"),
-           nb::arg("seconds").none() = nb::none())
-      .def("_add_failure",
-           [](PyKernelList& self, std::string provider, std::string kernel_class,
-              std::string message) {
-             self.failures.push_back(
-                 {std::move(provider), std::move(kernel_class), std::move(message)});
-           })
       .def("_repr_html_", &html_of)
       .def("__repr__", [](PyKernelList& self) {
         const std::size_t size = self.size();
@@ -255,21 +206,10 @@ void bind_list(nb::module_& module) {
 
 void bind_discovery(nb::module_& module) {
   bind_list(module);
-  module.def("_find_kernels", &find_kernels, nb::arg("args").none(), nb::arg("metadata_filter"),
-             nb::arg("cc").none(), nb::arg("target").none(), nb::arg("providers").none(),
-             nb::arg("portable"));
-  nb::class_<PyFilter>(module, "_MetadataFilter")
-      .def(nb::init<nb::object>(), nb::arg("filter").none())
-      .def("__call__", &PyFilter::call, nb::arg("metadata").none())
-      .def_prop_ro("failed", &PyFilter::failed);
-  module.def(
-      "_target_cc",
-      [](nb::handle cc, nb::handle target) -> std::optional<int> {
-        const auto named = to_target(cc, target);
-        return named ? std::optional(named->cc()) : std::nullopt;
-      },
-      nb::arg("cc").none(), nb::arg("target").none());
-  module.def("_native_providers", &available_providers);
+  module.def("_find_kernels", &find_kernels, nb::arg("args").none(),
+             nb::arg("metadata_filter").none(), nb::arg("cc").none(), nb::arg("target").none(),
+             nb::arg("providers").none(), nb::arg("portable"));
+  module.def("_provider_names", &available_providers);
   module.def("_clear_discovery_cache", &clear_discovery_cache);
   module.def(
       "kernel_by_name",
@@ -285,7 +225,9 @@ void bind_discovery(nb::module_& module) {
       [](nb::handle args, nb::handle cc, nb::handle target) {
         nb::list result;
         const KernelQuery query{.target = to_target(cc, target)};
-        const RuntimeArguments& arguments = to_arguments(args).require_native();
+        const PyArguments& given = to_arguments(args);
+        const RuntimeArguments& arguments = given.require_native();
+        const Asking asking(given);
         for (const Explanation& entry : unlocked([&] { return explain(arguments, query); })) {
           nb::dict line;
           line["provider"] = entry.provider;

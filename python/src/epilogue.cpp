@@ -15,6 +15,18 @@ nb::object plain(nb::handle value) {
   return scalar ? nb::object(value.attr("item")()) : nb::borrow(value);
 }
 
+nb::object value_of(const EpilogueOperand& operand) {
+  if (const TensorView* const view = operand.tensor()) {
+    Tensor tensor;
+    tensor.source = nb::none();
+    tensor.view = *view;
+    return nb::cast(tensor);
+  }
+  const EpilogueScalarOperand& scalar = *operand.scalar();
+  return scalar.is_integer ? nb::object(nb::int_(scalar.integer))
+                           : nb::object(nb::float_(scalar.value));
+}
+
 }  // namespace
 
 EpilogueOperand epilogue_operand(const std::string& name, nb::object& value,
@@ -66,6 +78,11 @@ PyEpilogue::PyEpilogue(nb::handle source, const nb::dict& operands) {
     if (place.empty()) throw;
     throw Error(error.kind(), place + ": " + error.what() + ", in \"" + text + "\"");
   }
+}
+
+PyEpilogue::PyEpilogue(const EpilogueArguments& native) : native_(native) {
+  for (const EpilogueOperand& operand : native.operands())
+    operands_.emplace_back(operand.name, value_of(operand));
 }
 
 nb::dict PyEpilogue::operands() const {

@@ -19,6 +19,9 @@ class PyEpilogue {
   /// translates. Operands are tensors and numbers by name.
   PyEpilogue(nb::handle source, const nb::dict& operands);
 
+  /// Of the library's own, whose tensors are views of memory that somebody else keeps.
+  explicit PyEpilogue(const EpilogueArguments& native);
+
   const EpilogueArguments& native() const { return native_; }
   /// The operands by name, tensors as estoc.Tensor.
   nb::dict operands() const;

@@ -3,41 +3,14 @@
 
 #include <array>
 
+#include "estoc/error_kinds.hpp"
 #include "numbers.h"
 
 namespace estoc::python {
 namespace {
 
-struct Kind {
-  ErrorKind kind;
-  const char* name;
-  PyObject** base;
-  const char* doc;
-};
-
 // Borrowed: the module holds the classes.
-std::array<PyObject*, 10> classes{};
-
-const std::array<Kind, 10>& kinds() {
-  static const std::array<Kind, 10> table{{
-      {ErrorKind::value, "InvalidValueError", &PyExc_ValueError,
-       "An argument has the wrong value: a shape, a stride, text that does not parse."},
-      {ErrorKind::type, "InvalidTypeError", &PyExc_TypeError,
-       "An argument has the wrong type: its dtype, or the kind of object."},
-      {ErrorKind::not_found, "NotFoundError", &PyExc_LookupError,
-       "A kernel, provider, tensor or file does not exist."},
-      {ErrorKind::exists, "ExistsError", &PyExc_ValueError, "A name is already taken."},
-      {ErrorKind::unsupported, "UnsupportedError", &PyExc_RuntimeError,
-       "The kernel does not support the arguments, or a feature is not there."},
-      {ErrorKind::io, "IoError", &PyExc_OSError, "Reading or writing a file failed."},
-      {ErrorKind::memory, "OutOfMemoryError", &PyExc_MemoryError, "Out of host or device memory."},
-      {ErrorKind::compile, "CompileError", &PyExc_RuntimeError,
-       "A kernel did not compile. `log` is what the compiler said, `source` what it compiled."},
-      {ErrorKind::driver, "DriverError", &PyExc_RuntimeError, "The CUDA driver reported an error."},
-      {ErrorKind::cancelled, "CancelledError", &PyExc_RuntimeError, "The user asked to stop."},
-  }};
-  return table;
-}
+std::array<PyObject*, kErrorKinds.size()> classes{};
 
 // Borrowed, too.
 PyObject* no_kernel_class = nullptr;
@@ -60,10 +33,7 @@ PyObject* add_class(nb::module_& module, const char* name, const char* doc,
 }
 
 PyObject* class_of(ErrorKind kind) {
-  for (std::size_t i = 0; i < kinds().size(); ++i) {
-    if (kinds()[i].kind == kind) return classes[i];
-  }
-  return PyExc_RuntimeError;
+  return classes[static_cast<std::size_t>(kind)];
 }
 
 void set_compile_error(const CompileError& error) {
@@ -156,10 +126,12 @@ void bind_errors(nb::module_& module) {
   nb::object base = nb::steal(PyErr_NewExceptionWithDoc(
       "estoc.Error", "Base of all errors of the library.", PyExc_Exception, nullptr));
   module.attr("Error") = base;
-  for (std::size_t i = 0; i < kinds().size(); ++i) {
-    const Kind& kind = kinds()[i];
-    classes[i] =
-        add_class(module, kind.name, kind.doc, nb::make_tuple(base, nb::borrow(*kind.base)));
+  const nb::module_ builtins = nb::module_::import_("builtins");
+  for (const ErrorKindRow& row : kErrorKinds) {
+    const nb::object built_in = builtins.attr(std::string(row.python_base).c_str());
+    classes[static_cast<std::size_t>(row.kind)] =
+        add_class(module, std::string(row.python_class).c_str(), std::string(row.meaning).c_str(),
+                  nb::make_tuple(base, built_in));
   }
   const nb::object unsupported = nb::borrow(class_of(ErrorKind::unsupported));
   no_kernel_class = add_class(module, "NoKernelError",

@@ -428,6 +428,7 @@ void bind_artifact(nb::module_& module) {
 }  // namespace
 
 nb::object wrap_kernel(const Kernel& kernel) {
+  if (nb::object written = kernel_of_python(kernel); written.is_valid()) return written;
   const nb::object type = kernel_type(std::string(kernel.kernel_class().name()));
   nb::object made = nb::inst_alloc(type);
   new (nb::inst_ptr<PyKernel>(made)) PyKernel{kernel, nb::object()};

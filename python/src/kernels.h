@@ -33,8 +33,11 @@ struct PyBound {
   std::mutex one_at_a_time{};
 };
 
-/// A kernel of the library as an object of its class's Python type.
+/// A kernel of the library as an object of its class's Python type; the author's object where the
+/// class derives from estoc.Kernel.
 nb::object wrap_kernel(const Kernel& kernel);
+/// That object; invalid for kernels of other classes.
+nb::object kernel_of_python(const Kernel& kernel);
 
 /// The kernel of that name with the epilogue of that canonical text, which may be empty.
 Kernel kernel_again(const std::string& name, const std::string& epilogue);

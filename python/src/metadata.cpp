@@ -413,6 +413,11 @@ void bind_kernel_metadata(nb::module_& module) {
       });
 }
 
+/// The types of kernel classes by their names.
+nb::dict known_types() {
+  return nb::borrow<nb::dict>(nb::module_::import_("estoc._estoc").attr("_kernel_types"));
+}
+
 }  // namespace
 
 PyKernelMetadata wrap_metadata(const KernelMetadata& metadata) {
@@ -428,11 +433,10 @@ nb::object operands_of(const PyKernelMetadata& metadata) {
 }
 
 nb::object kernel_type(const std::string& kernel_class) {
-  const nb::object package = nb::module_::import_("estoc._estoc");
-  nb::dict types = nb::borrow<nb::dict>(package.attr("_kernel_types"));
+  nb::dict types = known_types();
   nb::object found = types.attr("get")(kernel_class);
   if (!found.is_none()) return found;
-  const nb::object base = package.attr("Kernel");
+  const nb::object base = nb::module_::import_("estoc._estoc").attr("Kernel");
   nb::dict contents;
   contents["__module__"] = "estoc.kernels";
   contents["__doc__"] =
@@ -442,6 +446,19 @@ nb::object kernel_type(const std::string& kernel_class) {
   nb::object made = base.type()(type_name_of_class(kernel_class), nb::make_tuple(base), contents);
   types[kernel_class.c_str()] = made;
   return made;
+}
+
+void set_type_of_author(const std::string& kernel_class, nb::object type) {
+  known_types()[kernel_class.c_str()] = std::move(type);
+}
+
+void forget_type(const std::string& kernel_class) {
+  known_types().attr("pop")(kernel_class, nb::none());
+}
+
+bool is_type_of_author(const std::string& kernel_class) {
+  const nb::object found = known_types().attr("get")(kernel_class);
+  return !found.is_none() && !nb::hasattr(found, "class_name");
 }
 
 void bind_metadata(nb::module_& module) {

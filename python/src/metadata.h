@@ -31,7 +31,12 @@ PyKernelMetadata wrap_metadata(const KernelMetadata& metadata);
 /// The operands' metadata as an object.
 nb::object operands_of(const PyKernelMetadata& metadata);
 
-/// The Python type of a built-in kernel class, which is made when it is first asked for.
+/// The Python type of a kernel class, which is made when it is first asked for.
 nb::object kernel_type(const std::string& kernel_class);
+
+/// Makes a class derived from estoc.Kernel the type of the library's class of that name.
+void set_type_of_author(const std::string& kernel_class, nb::object type);
+void forget_type(const std::string& kernel_class);
+bool is_type_of_author(const std::string& kernel_class);
 
 }  // namespace estoc::python

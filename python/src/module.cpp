@@ -24,6 +24,6 @@ NB_MODULE(_estoc, module) {
   py::bind_matmul(module);
   py::bind_compile_all(module);
   py::bind_cuda_classes(module);
-  py::bind_listed_classes(module);
+  py::bind_kernel_classes(module);
   py::bind_pickling(module);
 }

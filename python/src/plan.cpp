@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -68,12 +69,14 @@ struct Goal {
   void* find_stream() const { return stream_for(out, stream, awaited); }
 };
 
-/// Where the tensors of a call are.
+/// Where the operands of a call are, in order.
 struct Addresses {
-  void* a = nullptr;
-  void* b = nullptr;
-  void* out = nullptr;
-  GemmArguments::AskDevice ask = GemmArguments::AskDevice::yes;
+  std::array<const void*, kMaxOperands> data{};
+  std::size_t size = 0;
+  RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes;
+
+  void add(const void* address) { data[size++] = address; }
+  std::span<const void* const> get() const { return {data.data(), size}; }
 };
 
 /// All operands of the epilogue, those of the call before those of the plan.
@@ -85,40 +88,26 @@ std::vector<EpilogueOperand> operands_of(const Planned& plan, const Keywords& ke
   return operands;
 }
 
-EpilogueArguments epilogue_of(const Planned& plan, const Keywords& keywords) {
-  if (keywords.operands.empty()) return plan.epilogue;
-  return {plan.epilogue.program(), operands_of(plan, keywords)};
-}
-
-GemmArguments arguments_of(const Planned& plan, const TensorView& a, const TensorView& b,
-                           const TensorView& out, const Keywords& keywords) {
-  const GemmArguments& known = plan.native.arguments();
-  return {a, b, out, known.accumulator_type(), known.controls(), epilogue_of(plan, keywords)};
-}
-
-void launch_now(const Planned& plan, const GemmArguments& arguments, void* stream,
-                const Workspace& workspace) {
-  const RunOptions options{.stream = stream,
-                           .workspace = workspace,
-                           .threads = plan.options.threads,
-                           .programmatic = plan.options.programmatic};
-  const nb::gil_scoped_release unlocked;
-  plan.native.kernel().run(arguments, plan.native.artifact(), options);
-}
-
 /// Gives the plan other operands, with the GIL, by which other threads may look at those of now,
-/// and launches it, without. False where another thread is using the plan.
+/// and launches it, without. A copy takes its place while another thread is using it.
 template <typename Rebind>
-bool launch_plan(Planned& plan, void* stream, const Workspace& workspace, Rebind&& rebind) {
-  if (plan.is_used.exchange(true, std::memory_order_acquire)) return false;
+void launch_plan(Planned& plan, const Keywords& keywords, void* stream, const Workspace& workspace,
+                 Rebind&& rebind) {
+  if (plan.is_used.exchange(true, std::memory_order_acquire)) {
+    Plan copy(plan.native.artifact(), plan.native.arguments(), plan.options);
+    rebind(copy, true);
+    const nb::gil_scoped_release unlocked;
+    copy.run(stream, workspace);
+    return;
+  }
   struct Release {
     std::atomic<bool>& is_used;
     ~Release() { is_used.store(false, std::memory_order_release); }
   } const release{plan.is_used};
-  rebind(plan.native);
+  rebind(plan.native, plan.has_other_operands);
+  plan.has_other_operands = !keywords.operands.empty();
   const nb::gil_scoped_release unlocked;
   plan.native.run(stream, workspace);
-  return true;
 }
 
 /// On tensors that are like those of the plan's last call.
@@ -129,38 +118,23 @@ void launch_at(Planned& plan, const Addresses& where, const Goal& goal, const Ke
     workspace = provide_workspace(plan.workspace, plan.native.kernel(), plan.native.arguments(),
                                   goal.out, stream);
   }
-  const bool launched = launch_plan(plan, stream, workspace.native, [&](Plan& native) {
+  launch_plan(plan, keywords, stream, workspace.native, [&](Plan& native, bool has_others) {
     std::vector<EpilogueOperand> operands;
-    if (plan.has_other_operands || !keywords.operands.empty()) {
-      operands = operands_of(plan, keywords);
-    }
-    native.rebind(where.a, where.b, where.out, operands, where.ask);
-    plan.has_other_operands = !keywords.operands.empty();
+    if (has_others || !keywords.operands.empty()) operands = operands_of(plan, keywords);
+    native.rebind(where.get(), operands, where.ask);
   });
-  if (launched) return;
-  const GemmArguments& known = plan.native.arguments();
-  launch_now(plan,
-             arguments_of(plan, known.a().tensor().moved(where.a, "A"),
-                          known.b().tensor().moved(where.b, "B"),
-                          known.out().moved(where.out, "out"), keywords),
-             stream, workspace.native);
 }
 
-void launch_others(Planned& plan, const GemmArguments& arguments, const Goal& goal,
+/// On tensors of other sizes.
+void launch_others(Planned& plan, const std::vector<Operand>& operands, const Goal& goal,
                    const Keywords& keywords) {
-  void* const stream = arguments.has_data() ? goal.find_stream() : nullptr;
+  const auto arguments =
+      plan.native.arguments().with_operands(operands, operands_of(plan, keywords));
+  void* const stream = arguments->has_data() ? goal.find_stream() : nullptr;
   const HeldWorkspace workspace =
-      provide_workspace(plan.workspace, plan.native.kernel(), arguments, goal.out, stream);
-  const bool launched = launch_plan(plan, stream, workspace.native, [&](Plan& native) {
-    native.rebind(arguments);
-    native.rebind(keywords.operands);
-    plan.has_other_operands = !keywords.operands.empty();
-  });
-  if (launched) return;
-  launch_now(
-      plan,
-      arguments_of(plan, arguments.a().tensor(), arguments.b().tensor(), arguments.out(), keywords),
-      stream, workspace.native);
+      provide_workspace(plan.workspace, plan.native.kernel(), *arguments, goal.out, stream);
+  launch_plan(plan, keywords, stream, workspace.native,
+              [&](Plan& native, bool /*has_others*/) { native.rebind(*arguments); });
 }
 
 bool is_alike(const TensorView& known, const TensorView& view) {
@@ -169,61 +143,90 @@ bool is_alike(const TensorView& known, const TensorView& view) {
          std::ranges::equal(known.strides(), view.strides());
 }
 
-void call_on(Planned& plan, const TensorView& a, const TensorView& b, const Goal& goal,
+/// `views`: one for each operand.
+void call_on(Planned& plan, std::span<const TensorView* const> views, const Goal& goal,
              const Keywords& keywords) {
-  const TensorView& out = goal.out.view;
-  const GemmArguments& known = plan.native.arguments();
-  if (is_alike(known.a().tensor(), a) && is_alike(known.b().tensor(), b) &&
-      is_alike(known.out(), out)) {
-    launch_at(plan, {a.data(), b.data(), out.data()}, goal, keywords);
-  } else {
-    launch_others(plan, arguments_of(plan, a, b, out, {}), goal, keywords);
+  const OperandList known = plan.native.arguments().operands();
+  const bool alike = std::ranges::equal(known, views, [](const auto& operand, const auto* view) {
+    return is_alike(*operand.tensor, *view);
+  });
+  if (alike) {
+    Addresses where;
+    for (const TensorView* const view : views)
+      where.add(view->data());
+    launch_at(plan, where, goal, keywords);
+    return;
   }
+  std::vector<Operand> operands;
+  for (const TensorView* const view : views)
+    operands.emplace_back(*view);
+  launch_others(plan, operands, goal, keywords);
 }
 
 /// A call on torch's tensors of the layouts of the last call; false where these are not.
 bool call_alike(Planned& plan, PyObject* const* tensors, const Keywords& keywords,
                 std::span<void* const> awaited) {
-  const GemmArguments& known = plan.native.arguments();
-  const TensorView* const views[] = {&known.a().tensor(), &known.b().tensor(), &known.out()};
-  std::array<void*, 3> data{};
-  for (std::size_t i = 0; i < data.size(); ++i) {
+  const OperandList known = plan.native.arguments().operands();
+  Addresses where;
+  where.ask = RuntimeArguments::AskDevice::no;  // torch has told the device of each
+  for (const NamedOperand& operand : known) {
     dlpack::Tensor seen{};
-    if (!see_torch(tensors[i], seen) || !is_like(seen, *views[i])) return false;
-    data[i] = dlpack::data_of(seen);
+    if (!see_torch(tensors[where.size], seen) || !is_like(seen, *operand.tensor)) return false;
+    where.add(dlpack::data_of(seen));
   }
   Tensor out;
   out.framework = Framework::torch;
-  out.view = known.out();
-  if (plan.native.workspace_size() > 0) out.source = nb::borrow(tensors[2]);
-  // torch has told the device of each.
-  launch_at(plan, {data[0], data[1], data[2], GemmArguments::AskDevice::no},
-            {out, keywords.stream, awaited}, keywords);
+  out.view = *known[known.size() - 1].tensor;
+  if (plan.native.workspace_size() > 0) out.source = nb::borrow(tensors[known.size() - 1]);
+  launch_at(plan, where, {out, keywords.stream, awaited}, keywords);
   return true;
 }
 
-void call_with(Planned& plan, PyObject* const* tensors, const Keywords& keywords) {
-  if (keywords.awaited.empty() && call_alike(plan, tensors, keywords, plan.awaited)) return;
-  const Tensor a = import_tensor(tensors[0], "A");
-  const Tensor b = import_tensor(tensors[1], "B");
-  const Tensor out = import_tensor(tensors[2], "out");
-  if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
+void call_with(Planned& plan, PyObject* const* given, const Keywords& keywords) {
+  if (keywords.awaited.empty() && call_alike(plan, given, keywords, plan.awaited)) return;
   std::vector<void*> awaited = plan.awaited;
   awaited.insert(awaited.end(), keywords.awaited.begin(), keywords.awaited.end());
-  for (const Tensor* tensor : {&a, &b, &out})
-    add_awaited(awaited, *tensor);
-  call_on(plan, a.view, b.view, {out, keywords.stream, awaited}, keywords);
+  const OperandList operands = plan.native.arguments().operands();
+  std::array<std::optional<Tensor>, kMaxOperands> tensors;
+  std::array<const TensorView*, kMaxOperands> views{};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const NamedOperand& operand = operands[i];
+    const Tensor& tensor = tensors[i].emplace(import_tensor(given[i], operand.name));
+    if (operand.role == OperandRole::output && tensor.read_only) {
+      fail_value(std::string(operand.name) +
+                 ": expected a tensor that can be written, got a read-only one");
+    }
+    add_awaited(awaited, tensor);
+    views[i] = &tensor.view;
+  }
+  call_on(plan, {views.data(), operands.size()},
+          {*tensors[operands.size() - 1], keywords.stream, awaited}, keywords);
+}
+
+/// "A, B and out".
+std::string operand_names(const Planned& plan) {
+  const OperandList operands = plan.native.arguments().operands();
+  std::string names;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (i > 0) names += i + 1 < operands.size() ? ", " : " and ";
+    names += operands[i].name;
+  }
+  return names;
 }
 
 void call_kept(Planned& plan, const Keywords& keywords) {
   if (plan.arguments.is_none()) {
-    fail_type("plan: expected the tensors A, B and out, got none, and the plan keeps none");
+    fail_type("plan: expected the tensors " + operand_names(plan) +
+              ", got none, and the plan keeps none");
   }
-  const auto& arguments = nb::cast<const PyGemmArguments&>(plan.arguments);
+  const auto& arguments = nb::cast<const PyArguments&>(plan.arguments);
   std::vector<void*> awaited(arguments.awaited().begin(), arguments.awaited().end());
   awaited.insert(awaited.end(), keywords.awaited.begin(), keywords.awaited.end());
-  call_on(plan, arguments.gemm().a().tensor(), arguments.gemm().b().tensor(),
-          {arguments.out(), keywords.stream, awaited}, keywords);
+  const OperandList operands = arguments.require_native().operands();
+  std::array<const TensorView*, kMaxOperands> views{};
+  std::ranges::transform(operands, views.begin(), &NamedOperand::tensor);
+  call_on(plan, {views.data(), operands.size()}, {arguments.out(), keywords.stream, awaited},
+          keywords);
 }
 
 /// The stream, and operands of the epilogue by their names.
@@ -250,12 +253,13 @@ Keywords keywords_of(const Planned& plan, PyObject* const* values, PyObject* nam
 
 void call(Planned& plan, PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
   const Keywords keywords = keywords_of(plan, arguments + positional, names);
-  if (positional == 3) {
+  const auto expected = static_cast<Py_ssize_t>(plan.native.arguments().operands().size());
+  if (positional == expected) {
     call_with(plan, arguments, keywords);
   } else if (positional == 0) {
     call_kept(plan, keywords);
   } else {
-    fail_type("plan: expected the tensors A, B and out, or none, got " +
+    fail_type("plan: expected the tensors " + operand_names(plan) + ", or none, got " +
               std::to_string(positional));
   }
 }
@@ -298,12 +302,12 @@ nb::object make_type() {
        {"args", get_arguments, nullptr, "The arguments of a call without tensors.", nullptr},
        {}}};
   static const char* const doc =
-      "A kernel chosen and compiled for one GEMM; estoc.plan makes it.\n\n"
-      "plan(A, B, out, stream=None) runs it on tensors of the same dtypes, layouts, alignments "
-      "and\n"
-      "device, which are checked, and of any sizes that the kernel supports; plan() on those it\n"
-      "was made with. Operands of the epilogue that are others in this call are given by name:\n"
-      "plan(A, B, out, bias=other).";
+      "A kernel chosen and compiled for one operation; estoc.plan makes it.\n\n"
+      "plan(A, B, out, stream=None) runs a GEMM on tensors of the same dtypes, layouts, "
+      "alignments\n"
+      "and device, which are checked, and of any sizes that the kernel supports; plan() on those\n"
+      "it was made with. Other operations take one tensor for each of their operands. Operands of\n"
+      "the epilogue that are others in this call are given by name: plan(A, B, out, bias=other).";
   std::array<PyType_Slot, 7> slots{{{Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
                                     {Py_tp_repr, reinterpret_cast<void*>(represent)},
                                     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
@@ -320,13 +324,15 @@ nb::object make_type() {
 
 nb::object make_plan(nb::object arguments, nb::object workspace, nb::handle threads,
                      nb::handle programmatic, nb::handle keep) {
-  const auto& given = nb::cast<const PyGemmArguments&>(arguments);
+  const PyArguments& given = to_arguments(arguments);
+  const RuntimeArguments& described = given.require_native();
   const PlanOptions options{.threads = whole_int(threads, "threads"),
                             .programmatic = truth(programmatic, "programmatic")};
   const bool keeps = truth(keep, "keep");
   Plan native = [&] {
+    const Asking asking(given);
     const nb::gil_scoped_release unlocked;
-    return estoc::plan(given.gemm(), options);
+    return estoc::plan(described, options);
   }();
   const nb::object kernel = wrap_kernel(native.kernel());
   const nb::object epilogue = given.epilogue();
@@ -341,7 +347,7 @@ nb::object make_plan(nb::object arguments, nb::object workspace, nb::handle thre
                               .kernel_object = kernel,
                               .arguments = keeps ? std::move(arguments) : nb::none(),
                               .workspace = std::move(workspace),
-                              .epilogue = given.gemm().epilogue(),
+                              .epilogue = described.epilogue(),
                               .epilogue_object = epilogue};
   if (!epilogue.is_none()) {
     plan->planned->awaited = nb::cast<const PyEpilogue&>(epilogue).awaited();

@@ -38,21 +38,32 @@ bool matmul(const estoc_gemm* given, const estoc_run_options* options) {
   return estoc::matmul(a, b, view_of(gemm.out, "out"), wishes);
 }
 
+/// Operations of one input have no B.
+void rebind(Plan& plan, const void* a, const void* b, void* out,
+            std::span<const EpilogueOperand> epilogue) {
+  if (plan.arguments().operands().size() != 2) return plan.rebind(a, b, out, epilogue);
+  if (b != nullptr) {
+    throw Error(ErrorKind::value, "b: expected NULL, as the operation has one input");
+  }
+  const void* const operands[] = {a, out};
+  plan.rebind(operands, epilogue);
+}
+
 }  // namespace
 }  // namespace estoc::c_api
 
 namespace c_api = estoc::c_api;
+using c_api::arguments_of;
 using c_api::give;
 using c_api::guarded;
-using c_api::product_of;
 using c_api::required;
 using c_api::value_of;
 
 estoc_status estoc_plan_create(const estoc_arguments* arguments, const estoc_plan_options* options,
                                estoc_plan** plan) {
   return guarded([&] {
-    const estoc::GemmArguments& product = product_of(arguments);
-    give(plan, "plan", [&] { return estoc::plan(product, c_api::plan_options(options)); });
+    const estoc::RuntimeArguments& value = arguments_of(arguments, "arguments");
+    give(plan, "plan", [&] { return estoc::plan(value, c_api::plan_options(options)); });
   });
 }
 
@@ -60,9 +71,9 @@ estoc_status estoc_plan_of_artifact(const estoc_artifact* artifact,
                                     const estoc_arguments* arguments,
                                     const estoc_plan_options* options, estoc_plan** plan) {
   return guarded([&] {
-    const estoc::Artifact& value = value_of(artifact, "artifact");
-    const estoc::GemmArguments& product = product_of(arguments);
-    give(plan, "plan", [&] { return estoc::Plan(value, product, c_api::plan_options(options)); });
+    const estoc::Artifact& code = value_of(artifact, "artifact");
+    const estoc::RuntimeArguments& value = arguments_of(arguments, "arguments");
+    give(plan, "plan", [&] { return estoc::Plan(code, value, c_api::plan_options(options)); });
   });
 }
 
@@ -85,13 +96,13 @@ estoc_status estoc_plan_run(estoc_plan* plan, void* stream, void* workspace,
 estoc_status estoc_plan_rebind(estoc_plan* plan, const void* a, const void* b, void* out,
                                const estoc_operand* operands, size_t operand_count) {
   return guarded([&] {
-    value_of(plan, "plan")
-        .rebind(a, b, out, c_api::epilogue_operands(operands, operand_count, "operands"));
+    c_api::rebind(value_of(plan, "plan"), a, b, out,
+                  c_api::epilogue_operands(operands, operand_count, "operands"));
   });
 }
 
 estoc_status estoc_plan_rebind_arguments(estoc_plan* plan, const estoc_arguments* arguments) {
-  return guarded([&] { value_of(plan, "plan").rebind(product_of(arguments)); });
+  return guarded([&] { value_of(plan, "plan").rebind(arguments_of(arguments, "arguments")); });
 }
 
 void estoc_plan_destroy(estoc_plan* plan) {

@@ -2,6 +2,7 @@
 #include "c_api/support.h"
 
 #include "estoc/dtype.hpp"
+#include "estoc/error_kinds.hpp"
 #include "estoc/kernel_class.hpp"
 
 namespace estoc::c_api {
@@ -34,30 +35,19 @@ std::vector<std::pair<Target, std::string>> make_target_names() {
 
 }  // namespace
 
+static_assert(row_of(ErrorKind::value).c_status == ESTOC_ERROR_VALUE &&
+              row_of(ErrorKind::type).c_status == ESTOC_ERROR_TYPE &&
+              row_of(ErrorKind::not_found).c_status == ESTOC_ERROR_NOT_FOUND &&
+              row_of(ErrorKind::exists).c_status == ESTOC_ERROR_EXISTS &&
+              row_of(ErrorKind::unsupported).c_status == ESTOC_ERROR_UNSUPPORTED &&
+              row_of(ErrorKind::io).c_status == ESTOC_ERROR_IO &&
+              row_of(ErrorKind::memory).c_status == ESTOC_ERROR_MEMORY &&
+              row_of(ErrorKind::compile).c_status == ESTOC_ERROR_COMPILE &&
+              row_of(ErrorKind::driver).c_status == ESTOC_ERROR_DRIVER &&
+              row_of(ErrorKind::cancelled).c_status == ESTOC_ERROR_CANCELLED);
+
 estoc_status status_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::value:
-      return ESTOC_ERROR_VALUE;
-    case ErrorKind::type:
-      return ESTOC_ERROR_TYPE;
-    case ErrorKind::not_found:
-      return ESTOC_ERROR_NOT_FOUND;
-    case ErrorKind::exists:
-      return ESTOC_ERROR_EXISTS;
-    case ErrorKind::unsupported:
-      return ESTOC_ERROR_UNSUPPORTED;
-    case ErrorKind::io:
-      return ESTOC_ERROR_IO;
-    case ErrorKind::memory:
-      return ESTOC_ERROR_MEMORY;
-    case ErrorKind::compile:
-      return ESTOC_ERROR_COMPILE;
-    case ErrorKind::driver:
-      return ESTOC_ERROR_DRIVER;
-    case ErrorKind::cancelled:
-      return ESTOC_ERROR_CANCELLED;
-  }
-  return ESTOC_ERROR_OTHER;
+  return static_cast<estoc_status>(row_of(kind).c_status);
 }
 
 static_assert(static_cast<int>(Reason::none) == ESTOC_REASON_NONE &&

@@ -7,6 +7,10 @@ namespace estoc {
 Operand::Operand(const ScaledTensor& scaled)
     : data_(scaled.data), scaled_(std::make_shared<const ScaledTensor>(scaled)) {}
 
+bool RuntimeArguments::move(std::span<void* const> /*data*/, AskDevice /*ask*/) {
+  return false;
+}
+
 std::unique_ptr<RuntimeArguments> RuntimeArguments::with_operands(
     std::span<const Operand> operands, std::vector<EpilogueOperand> epilogue) const {
   const std::size_t expected = this->operands().size();

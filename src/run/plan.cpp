@@ -1,12 +1,15 @@
-// A kernel that is settled for one GEMM: bound, launched, and given other operands.
+// A kernel that is settled for one operation: bound, launched, and given other operands.
 #include "estoc/plan.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <utility>
+
+#include "operations/operation.h"
 
 namespace estoc {
 namespace {
@@ -32,37 +35,69 @@ bool is_alike(const TensorView& known, const TensorView& view) {
          std::ranges::equal(known.strides(), view.strides());
 }
 
-bool is_alike(const GemmArguments& known, const GemmArguments& given) {
-  const bool plain = !known.a().is_scaled() && !known.b().is_scaled() && !given.a().is_scaled() &&
-                     !given.b().is_scaled();
-  return plain && is_alike(known.a().tensor(), given.a().tensor()) &&
-         is_alike(known.b().tensor(), given.b().tensor()) && is_alike(known.out(), given.out()) &&
-         known.accumulator_type() == given.accumulator_type() &&
+bool is_alike(const NamedOperand& known, const NamedOperand& given) {
+  return known.scaled == nullptr && given.scaled == nullptr &&
+         is_alike(*known.tensor, *given.tensor);
+}
+
+bool is_alike(const RuntimeArguments& known, const RuntimeArguments& given) {
+  return known.operation() == given.operation() &&
+         std::ranges::equal(known.operands(), given.operands(),
+                            [](const auto& a, const auto& b) { return is_alike(a, b); }) &&
+         operations::schema_of(known).attributes(known) ==
+             operations::schema_of(given).attributes(given) &&
          known.controls() == given.controls() && known.epilogue() == given.epilogue();
 }
 
-bool has_addresses(const GemmArguments& arguments, const void* a, const void* b, const void* out) {
-  return arguments.a().tensor().data() == a && arguments.b().tensor().data() == b &&
-         arguments.out().data() == out && arguments.has_data();
+using Addresses = std::array<const void*, kMaxOperands>;
+
+Addresses addresses_of(const OperandList& operands) {
+  Addresses addresses{};
+  std::ranges::transform(operands, addresses.begin(),
+                         [](const NamedOperand& operand) { return operand.tensor->data(); });
+  return addresses;
+}
+
+bool has_addresses(const OperandList& operands, std::span<const void* const> addresses) {
+  return std::ranges::equal(operands, addresses, {},
+                            [](const NamedOperand& operand) { return operand.tensor->data(); });
+}
+
+/// The operands at other addresses, and the epilogue's as they are.
+std::unique_ptr<RuntimeArguments> rebuild(const RuntimeArguments& arguments,
+                                          std::span<void* const> data) {
+  std::vector<Operand> operands;
+  for (const NamedOperand& operand : arguments.operands()) {
+    const TensorView view = operand.tensor->moved(data[operands.size()], operand.name);
+    if (operand.scaled == nullptr) {
+      operands.emplace_back(view);
+    } else {
+      ScaledTensor scaled = *operand.scaled;
+      scaled.data = view;
+      operands.emplace_back(scaled);
+    }
+  }
+  const auto epilogue = arguments.epilogue().operands();
+  return arguments.with_operands(operands, {epilogue.begin(), epilogue.end()});
 }
 
 /// The alignments that a kernel was found to support.
 class Alignments {
  public:
-  explicit Alignments(const GemmArguments& arguments)
-      : a_(arguments.a_matrix().alignment),
-        b_(arguments.b_matrix().alignment),
-        out_(arguments.out_matrix().alignment) {
+  explicit Alignments(const RuntimeArguments& arguments) {
+    for (const NamedOperand& operand : arguments.operands())
+      of_operands_[count_++] = operand.tensor->alignment();
     for (const EpilogueOperand& operand : arguments.epilogue().operands())
-      operands_.push_back(alignment_of(operand));
+      of_epilogue_.push_back(alignment_of(operand));
   }
 
   /// Whether these arguments, which differ in addresses alone, are aligned as well.
-  bool cover(const GemmArguments& arguments) const {
-    return a_ <= arguments.a_matrix().alignment && b_ <= arguments.b_matrix().alignment &&
-           out_ <= arguments.out_matrix().alignment &&
-           std::ranges::equal(operands_, arguments.epilogue().operands(), std::less_equal<>(), {},
-                              &alignment_of);
+  bool cover(const RuntimeArguments& arguments) const {
+    return std::ranges::equal(std::span(of_operands_.data(), count_), arguments.operands(),
+                              std::less_equal<>(), {},
+                              [](const NamedOperand& each) { return each.tensor->alignment(); }) &&
+           std::ranges::equal(of_epilogue_, arguments.epilogue().operands(), std::less_equal<>(),
+                              {}, &alignment_of);
   }
 
  private:
@@ -70,39 +105,39 @@ class Alignments {
     return operand.tensor() != nullptr ? operand.tensor()->alignment() : 0;
   }
 
-  int a_;
-  int b_;
-  int out_;
-  std::vector<int> operands_;
+  std::array<int, kMaxOperands> of_operands_{};
+  std::size_t count_ = 0;
+  std::vector<int> of_epilogue_;
 };
 
 }  // namespace
 
 struct Plan::State {
-  State(const Artifact& compiled, const GemmArguments& given, const PlanOptions& wishes)
+  State(const Artifact& compiled, const RuntimeArguments& given, const PlanOptions& wishes)
       : artifact(compiled),
         options{.threads = threads_for(given.device(), wishes.threads),
                 .assume_supported_args = true,
                 .programmatic = wishes.programmatic},
-        arguments(given),
-        spare(given),
+        arguments(given.clone()),
+        spare(given.clone()),
         supported(given) {
-    require(kernel().supports(given, artifact.target()), kernel());
-    workspace_bytes = kernel().workspace_size(given);
+    // Of the copy: a class may be user code, during which `given` may change.
+    require(kernel().supports(*arguments, artifact.target()), kernel());
+    workspace_bytes = kernel().workspace_size(*arguments);
   }
 
   const Kernel& kernel() const { return artifact.kernel(); }
 
   /// Has run() work on `spare`, which differs from `arguments` in addresses and values alone.
   void take_spare() {
-    if (!supported.cover(spare)) accept(spare);
+    if (!supported.cover(*spare)) accept(*spare);
     std::swap(arguments, spare);
-    is_bound_here = bound && bound->move_to(arguments);
+    is_bound_here = bound && bound->move_to(*arguments);
     launches = 0;
   }
 
   /// Asks the kernel about arguments that differ in more, or are aligned less well.
-  void accept(const GemmArguments& given) {
+  void accept(const RuntimeArguments& given) {
     require(kernel().supports(given, artifact.target()), kernel());
     workspace_bytes = kernel().workspace_size(given);
     supported = Alignments(given);
@@ -114,7 +149,7 @@ struct Plan::State {
   bool launch_bound(void* stream) {
     if (!is_bound_here) {
       if (++launches < kLaunchesBeforeBind) return false;
-      bound.emplace(kernel().bind(arguments, artifact, at(stream)));
+      bound.emplace(kernel().bind(*arguments, artifact, at(stream)));
       is_bound_here = true;
     }
     try {
@@ -138,8 +173,9 @@ struct Plan::State {
 
   Artifact artifact;
   RunOptions options;
-  GemmArguments arguments;
-  GemmArguments spare;  ///< where rebind() puts operands before it knows that they fit
+  std::unique_ptr<RuntimeArguments> arguments;
+  std::unique_ptr<RuntimeArguments>
+      spare;  ///< where rebind() puts operands before it knows that they fit
   Alignments supported;
   std::size_t workspace_bytes = 0;
   std::optional<BoundKernel> bound{};
@@ -148,7 +184,7 @@ struct Plan::State {
   int launches = kLaunchesBeforeBind;
 };
 
-Plan::Plan(const Artifact& artifact, const GemmArguments& arguments, const PlanOptions& options)
+Plan::Plan(const Artifact& artifact, const RuntimeArguments& arguments, const PlanOptions& options)
     : state_(std::make_unique<State>(artifact, arguments, options)) {}
 Plan::~Plan() = default;
 Plan::Plan(Plan&& other) noexcept = default;
@@ -162,8 +198,8 @@ const Artifact& Plan::artifact() const {
   return state_->artifact;
 }
 
-const GemmArguments& Plan::arguments() const {
-  return state_->arguments;
+const RuntimeArguments& Plan::arguments() const {
+  return *state_->arguments;
 }
 
 std::size_t Plan::workspace_size() const {
@@ -176,16 +212,21 @@ void Plan::run(void* stream, const Workspace& workspace) {
   if (state.workspace_bytes == 0 && state.launch_bound(stream)) return;
   RunOptions options = state.at(stream);
   options.workspace = workspace;
-  state.kernel().run(state.arguments, state.artifact, options);
+  state.kernel().run(*state.arguments, state.artifact, options);
 }
 
-void Plan::rebind(const void* a, const void* b, void* out,
-                  std::span<const EpilogueOperand> epilogue, GemmArguments::AskDevice ask) {
+void Plan::rebind(std::span<const void* const> operands, std::span<const EpilogueOperand> epilogue,
+                  RuntimeArguments::AskDevice ask) {
   State& state = *state_;
-  if (epilogue.empty() && has_addresses(state.arguments, a, b, out)) return;
-  GemmArguments& next = state.spare;
-  if (!next.epilogue().empty()) {
-    next.epilogue_.replace(state.arguments.epilogue().operands());
+  const OperandList known = state.arguments->operands();
+  if (operands.size() != known.size()) {
+    throw Error(ErrorKind::value, fmt::format("operands: expected {} addresses, got {}",
+                                              known.size(), operands.size()));
+  }
+  if (epilogue.empty() && state.arguments->has_data() && has_addresses(known, operands)) return;
+  RuntimeArguments& next = *state.spare;
+  if (!next.epilogue_.empty()) {
+    next.epilogue_.replace(state.arguments->epilogue().operands());
     next.epilogue_.replace(epilogue);
   } else if (!epilogue.empty()) {
     throw Error(
@@ -193,33 +234,38 @@ void Plan::rebind(const void* a, const void* b, void* out,
         fmt::format("{}: expected no operand, as the plan has no epilogue", epilogue.front().name));
   }
   // Inputs are not written; views have one kind of pointer for all operands.
-  next.move(const_cast<void*>(a), const_cast<void*>(b), out, ask);
+  std::array<void*, kMaxOperands> data{};
+  std::ranges::transform(operands, data.begin(),
+                         [](const void* address) { return const_cast<void*>(address); });
+  const std::span<void* const> addresses(data.data(), operands.size());
+  if (!next.move(addresses, ask)) state.spare = rebuild(next, addresses);
   state.take_spare();
 }
 
 void Plan::rebind(std::span<const EpilogueOperand> epilogue) {
   if (epilogue.empty()) return;
-  const GemmArguments& known = state_->arguments;
-  rebind(known.a().tensor().data(), known.b().tensor().data(), known.out().data(), epilogue);
+  const OperandList operands = state_->arguments->operands();
+  const Addresses addresses = addresses_of(operands);
+  rebind(std::span(addresses.data(), operands.size()), epilogue);
 }
 
-void Plan::rebind(const GemmArguments& arguments) {
+void Plan::rebind(const RuntimeArguments& arguments) {
   State& state = *state_;
-  if (!is_alike(state.arguments, arguments)) {
+  if (!is_alike(*state.arguments, arguments)) {
     state.accept(arguments);
-    state.arguments = arguments;
-    state.spare = arguments;
+    state.arguments = arguments.clone();
+    state.spare = arguments.clone();
     return;
   }
-  if (has_addresses(state.arguments, arguments.a().tensor().data(), arguments.b().tensor().data(),
-                    arguments.out().data())) {
-    return;
-  }
-  state.spare = arguments;
+  const OperandList operands = arguments.operands();
+  const Addresses addresses = addresses_of(operands);
+  const std::span given(addresses.data(), operands.size());
+  if (state.arguments->has_data() && has_addresses(state.arguments->operands(), given)) return;
+  state.spare = arguments.clone();
   state.take_spare();
 }
 
-Plan plan(const GemmArguments& arguments, const PlanOptions& options) {
+Plan plan(const RuntimeArguments& arguments, const PlanOptions& options) {
   const Kernel kernel = get_kernels(arguments, options.query).front();
   return {kernel.compile(arguments), arguments, options};
 }

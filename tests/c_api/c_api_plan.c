@@ -119,15 +119,39 @@ static void test_plan_of_an_artifact(void) {
   EXPECT(is_product(&o, 1, o.bias));
   estoc_arguments* other = problem("gemm m=3 n=5 k=4 a=f64 b=f64");
   REFUSED(estoc_plan_rebind_arguments(plan, other), ESTOC_ERROR_UNSUPPORTED, "A.dtype");
-  estoc_arguments* sum = problem("elementwise op=add shape=4 a=f32");
-  estoc_plan* none = NULL;
-  REFUSED(estoc_plan_create(sum, NULL, &none), ESTOC_ERROR_TYPE, "expected those of a gemm");
-  EXPECT(none == NULL);
-  estoc_arguments_destroy(sum);
   estoc_arguments_destroy(other);
   estoc_plan_destroy(plan);
   estoc_artifact_destroy(artifact);
   estoc_kernel_destroy(kernel);
+  estoc_arguments_destroy(arguments);
+}
+
+static void test_elementwise(void) {
+  float a[] = {1, -2, 3, -4, 5, -6}, b[] = {10, 20, 30, 40, 50, 60}, out[6] = {0}, other[6] = {0};
+  const int64_t shape[] = {2, 3};
+  const estoc_tensor ta = matrix(a, shape), tb = matrix(b, shape), tout = matrix(out, shape);
+  estoc_elementwise add = {
+      .struct_size = sizeof(add), .op = "add", .a = &ta, .b = &tb, .out = &tout};
+  estoc_arguments* arguments = NULL;
+  estoc_plan* plan = NULL;
+  EXPECT_OK(estoc_arguments_elementwise(&add, &arguments));
+  EXPECT_OK(estoc_plan_create(arguments, NULL, &plan));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(out[1] == 18 && out[5] == 54);
+  EXPECT_OK(estoc_plan_rebind(plan, b, b, other, NULL, 0));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(other[0] == 20 && other[5] == 120 && out[0] == 11);
+  estoc_plan_destroy(plan);
+  estoc_arguments_destroy(arguments);
+
+  estoc_elementwise relu = {.struct_size = sizeof(relu), .op = "relu", .a = &ta, .out = &tout};
+  EXPECT_OK(estoc_arguments_elementwise(&relu, &arguments));
+  EXPECT_OK(estoc_plan_create(arguments, NULL, &plan));
+  REFUSED(estoc_plan_rebind(plan, a, b, other, NULL, 0), ESTOC_ERROR_VALUE, "b: expected NULL");
+  EXPECT_OK(estoc_plan_rebind(plan, a, NULL, other, NULL, 0));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(other[0] == 1 && other[1] == 0 && other[4] == 5);
+  estoc_plan_destroy(plan);
   estoc_arguments_destroy(arguments);
 }
 
@@ -160,6 +184,7 @@ static void test_matmul(void) {
 int main(void) {
   test_plan();
   test_plan_of_an_artifact();
+  test_elementwise();
   test_matmul();
   return failures != 0;
 }

@@ -42,11 +42,11 @@ class Made:
 
     def example(self, name):
         """Loads an example, which registers what it defines."""
-        before = list(estoc.providers.PythonProvider.cuda_classes)
+        before = list(estoc.providers.PythonProvider.kernel_classes)
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
-        known = estoc.providers.PythonProvider.cuda_classes
+        known = estoc.providers.PythonProvider.kernel_classes
         self.classes += [one for one in known if one not in before]
         return module
 
@@ -448,3 +448,55 @@ def test_epilogues_are_refused_with_the_reason(made):
     kernel = estoc.get_kernels(target="sm_90a", metadata_filter="class=smallest")[0]
     with pytest.raises(estoc.UnsupportedError, match="epilogue: expected none, got .*relu"):
         kernel.compile(args, target="sm_90a")
+
+
+def fused(**options):
+    shapes = ((8, 8), (8, 8), (8, 8))
+    operands = [estoc.Tensor.describe("f32", shape, device="cuda") for shape in shapes]
+    return estoc.GemmArguments(*operands, **options)
+
+
+def test_epilogues_are_asked_about(made):
+    seen = []
+
+    def supports_epilogue(self, config, epilogue, target):
+        seen.append((dict(config), epilogue, target))
+        if "relu" in epilogue.text:
+            return estoc.Status.success()
+        return estoc.Status.fail("epilogue: expected a relu")
+
+    made.register(smallest(supports_epilogue=supports_epilogue))
+    args = fused(epilogue="D = relu(accum)")
+    kernels = estoc.get_kernels(args, "class=smallest", target="sm_90a")
+    assert len(kernels) == 1
+    config, graph, target = seen[0]
+    assert (config, target) == ({"a": "f32"}, "sm_90a")
+    assert type(graph) is estoc.EpilogueGraph and "relu" in repr(graph)
+    assert graph.source.startswith("#include <estoc/epilogue/element.cuh>")
+    assert "struct Epilogue {" in graph.source
+    with pytest.raises(estoc.CompileError, match="fused_code: .*expected a method fused_code"):
+        kernels[0].compile(args, target="sm_90a")
+
+    def why(args):
+        assert not estoc.get_kernels(args, "class=smallest", target="sm_90a")
+        lines = estoc.explain(args, target="sm_90a")
+        return next(one for one in lines if one["kernel_class"] == "smallest")["status"].error
+
+    assert why(fused(epilogue="D = -accum")) == "epilogue: expected a relu"
+    sums = estoc.EpilogueArguments(
+        "D = relu(accum); total = sum(accum)",
+        total=estoc.Tensor.describe("f32", (1, 1), device="cuda"),
+    )
+    assert why(fused(epilogue=sums)).startswith("epilogue: expected no reductions, got 1 in ")
+
+
+def test_the_epilogue_of_an_example_in_the_emulator():
+    if shutil.which("g++") is None:
+        pytest.skip("needs g++")
+    problem = 'gemm m=9 n=40 k=5 a=f32 bias=f32:row C=f32 epi="D = tanh(accum + bias) + C"'
+    done = command(
+        "--plugin", EXAMPLES / "fused_kernel.py", "run", problem, "--device", "emulator", "--check",
+        "--kernel", "row_gemm-f32-ttt",
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "check    ok" in done.stdout

@@ -98,11 +98,23 @@ def test_interpreter_ends_quietly():
     code = (
         "import estoc, numpy as np\n"
         "class Mine(estoc.Kernel):\n"
-        "    pass\n"
+        "    def generate_kernels(metadata_filter, epilogue_args=None, cc=None):\n"
+        "        any = estoc.TensorAttributes('f64', None)\n"
+        "        operands = estoc.GemmOperandsMetadata(any, any, any, 'f64')\n"
+        "        return [Mine(estoc.KernelMetadata('mine', Mine, 0, operands))]\n"
+        "    def predict(self, args):\n"
+        "        return 0.0\n"
+        "    def compile(self, args, cc=None):\n"
+        "        return estoc.CompiledArtifact(np.matmul, self)\n"
+        "    def _run(self, args, artifact, stream, workspace=None):\n"
+        "        np.matmul(np.asarray(args.A), np.asarray(args.B), out=np.asarray(args.out))\n"
         "estoc.register(Mine)\n"
         "a = np.zeros((2, 2))\n"
         "keep = estoc.get_kernels(estoc.GemmArguments(a, a, np.zeros((2, 2))))\n"
         "kept = [keep[0], keep[0].metadata, estoc.plan(a, a, np.zeros((2, 2)))]\n"
+        "assert type(keep[0]) is Mine and type(kept[2].kernel) is Mine\n"
+        "kept[2]()\n"
+        "estoc.matmul(a, a)\n"
     )
     done = run("-X", "dev", "-c", code)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -34,6 +34,43 @@ def test_plan(gemm):
         type(plan)()
 
 
+def test_plans_of_elementwise_operations(random):
+    a, b = random.standard_normal((2, 6, 5)).astype("f4")
+    out = np.empty((6, 5), "f4")
+    args = estoc.ElementwiseArguments("add", a, b, out)
+    plan = estoc.plan(args)
+    assert plan.args is args
+    plan()
+    np.testing.assert_array_equal(out, a + b)
+    for _ in range(10):
+        plan(b, b, out)
+        np.testing.assert_array_equal(out, b + b)
+        plan(a, b, out)
+        np.testing.assert_array_equal(out, a + b)
+    longer = np.ones((40, 7), "f4")
+    plan(longer, longer, longer)
+    np.testing.assert_array_equal(longer, np.full((40, 7), 2, "f4"))
+
+    plan = estoc.plan(estoc.ElementwiseArguments("relu", a, None, out), keep=False)
+    plan(b, out)
+    np.testing.assert_array_equal(out, np.maximum(b, 0))
+    frozen = out.copy()
+    frozen.flags.writeable = False
+    for call, message in [
+        (lambda: plan(a, b, out), "expected the tensors A and out, or none, got 3"),
+        (lambda: plan(), "expected the tensors A and out, got none, and the plan keeps none"),
+        (lambda: plan(a, frozen), "out: expected a tensor that can be written"),
+        (lambda: estoc.plan(args, b), "expected arguments of an operation alone"),
+        (lambda: estoc.plan(args, epilogue="D = accum"), "expected arguments of an operation alone"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            call()
+    with pytest.raises(estoc.UnsupportedError, match="grouped_gemm"):
+        offsets = np.array([2, 6], "i4")
+        weights = np.zeros((2, 5, 3), "f4")
+        estoc.plan(estoc.GroupedGemmArguments(a, weights, np.zeros((6, 3), "f4"), None, offsets))
+
+
 def test_plan_refusals(gemm):
     a, b, out, _ = gemm()
     plan = estoc.plan(a, b, out, keep=False)

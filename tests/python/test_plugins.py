@@ -186,6 +186,20 @@ def test_what_such_kernels_refuse(own_means):
     assert "kernel class numpy_product, _run: ArithmeticError: thirteen rows" in run.stderr
 
 
+def test_files_of_compiled_kernels(own_means, tmp_path):
+    """Their kernels are found again where the class is registered, and nowhere else."""
+    problem = "gemm m=12 n=9 k=5 a=f32"
+    compiled = own_means("compile", problem, "--target", "cpu", "-o", "kernels.estoc")
+    assert (compiled.returncode, compiled.stderr) == (0, "")
+    run = ("run", problem, "--target", "cpu", "--artifact", "kernels.estoc", "--check")
+    again = own_means(*run)
+    assert again.returncode == 0, again.stderr
+    assert NAME in again.stdout and "check    ok" in again.stdout
+    without = command(*run, folder=tmp_path)
+    assert without.returncode == 3 or without.returncode == 4
+    assert NAME in without.stderr
+
+
 LEFT_OUT = """
 import estoc
 
@@ -209,7 +223,7 @@ class Dsl:
 """
 
 
-def test_kernels_that_are_left_out_are_named(tmp_path):
+def test_classes_that_raise_are_named(tmp_path):
     (tmp_path / "slow.py").write_text(LEFT_OUT)
     words = ("find", "gemm m=4 n=4 k=4 a=f32")
     plain = command(*words, folder=tmp_path)
@@ -217,11 +231,9 @@ def test_kernels_that_are_left_out_are_named(tmp_path):
     assert (noted.returncode, noted.stdout) == (plain.returncode, plain.stdout)
     assert plain.stderr == ""
     assert noted.stderr.splitlines() == [
-        "estoc: note: kernels of Dsl are left out: a provider with a generate_kernels of its own",
-        "estoc: note: kernels of Broken are left out: ZeroDivisionError: integer division or "
-        "modulo by zero",
-        "estoc: note: kernels of Odd are left out: InvalidTypeError: odd.operands: expected "
-        "GemmOperandsMetadata or ElementwiseOperandsMetadata, got str",
+        "warning: python.broken: ZeroDivisionError: integer division or modulo by zero",
+        "warning: python.odd: InvalidTypeError: odd.operands: expected GemmOperandsMetadata or "
+        "ElementwiseOperandsMetadata, got str",
     ]
 
 

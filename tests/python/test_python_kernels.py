@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import threading
 import weakref
 
 import numpy as np
@@ -178,8 +179,8 @@ def test_filters_reach_the_class(registered, args):
     registered(Product)
     found = estoc.get_kernels(args, metadata_filter=lambda m: m.kernel_class == Product)
     assert names(found) == ["numpy_product"]
-    assert names(estoc.get_kernels(args, "class=Product")) == ["numpy_product"]
-    assert len(estoc.get_kernels(args, "class=Other")) == 0
+    assert names(estoc.get_kernels(args, "class=product")) == ["numpy_product"]
+    assert len(estoc.get_kernels(args, "class=other")) == 0
     with pytest.raises(KeyError):
         estoc.get_kernels(args, lambda m: {}[m.kernel_name], providers="python")
 
@@ -196,7 +197,7 @@ def test_what_a_class_raises_hides_nobody_else(registered, args):
     registered(Product)
     found = estoc.get_kernels(args)
     assert "numpy_product" in names(found)
-    assert found.failures == [("python", "Broken", "RuntimeError: out of order")]
+    assert found.failures == [("python", "broken", "RuntimeError: out of order")]
 
 
 def test_supports_never_raises(args):
@@ -287,7 +288,7 @@ def test_providers(args):
         assert estoc.unregister("mine")
     assert not estoc.unregister("mine")
     assert not estoc.unregister("cpu")
-    with pytest.raises(estoc.NotFoundError, match="provider: expected one of cpu, cuda"):
+    with pytest.raises(estoc.NotFoundError, match="provider: expected one of cuda, "):
         estoc.get_kernels(args, providers=["mine"])
 
 
@@ -347,8 +348,8 @@ def test_what_supports_raises_is_a_failure(registered, args):
     registered(Wrong)
     found = estoc.get_kernels(args)
     assert found.failures == [
-        ("python", "Broken", "ZeroDivisionError: asked"),
-        ("python", "Wrong", "KeyError: 'its own'"),
+        ("python", "broken", "ZeroDivisionError: asked"),
+        ("python", "wrong", "KeyError: 'its own'"),
     ]
     assert "numpy_product" not in names(found)
     kernel = Broken.generate_kernels(lambda _: True)[0]
@@ -364,3 +365,172 @@ def test_what_is_predicted_is_a_number(registered, args):
         assert len(failures) == 1 and message in failures[0][2]
     Product.expected_seconds = None
     assert estoc.get_kernels(args).failures == []
+
+
+class Everywhere(Product):
+    """The same for any tensors, the fastest of all."""
+
+    expected_seconds = 0.0
+
+    def _run(self, args, artifact, stream, workspace=None):
+        np.matmul(np.asarray(args.A), np.asarray(args.B), out=np.asarray(args.out))
+
+
+NAME = "everywhere-kernel.numpy_product-f64-f64-f64-f64"
+
+
+def test_everything_that_finds_kernels_finds_these(registered, args):
+    args, wanted = args
+    a, b, out = args.A.tensor, args.B.tensor, args.out.tensor
+    registered(Everywhere)
+    kernel = estoc.kernel_by_name(NAME)
+    assert type(kernel) is Everywhere
+    assert kernel is estoc.get_kernels(args)[0]
+    lines = {line["kernel_class"]: line for line in estoc.explain(args)}
+    assert lines["everywhere"]["supported"] == 1
+    plan = estoc.plan(a, b, out)
+    assert plan.kernel is kernel
+    for call in (plan, lambda: plan(a, b, out), lambda: estoc.matmul(a, b, out)):
+        for _ in range(10):
+            out[...] = 77
+            call()
+            np.testing.assert_array_equal(out, wanted)
+    np.testing.assert_array_equal(plan_on_copies(plan, a, b, out), wanted)
+    assert estoc.unregister(Everywhere)
+    with pytest.raises(estoc.NotFoundError):
+        estoc.kernel_by_name(NAME)
+    out[...] = 77
+    plan()  # who holds a plan can still use it
+    np.testing.assert_array_equal(out, wanted)
+    assert estoc.plan(a, b, out).kernel.name.startswith("cpu_gemm")
+
+
+def plan_on_copies(plan, a, b, out):
+    result = np.full_like(out, 77)
+    plan(a.copy(), b.copy(), result)
+    return result
+
+
+def test_what_run_raises_in_plans(registered, args):
+    args, _ = args
+
+    @registered
+    class Raises(Everywhere):
+        def _run(self, args, artifact, stream, workspace=None):
+            raise ZeroDivisionError("here")
+
+    operands = (args.A, args.B, args.out)
+    for call in (lambda: estoc.matmul(*operands), estoc.plan(*operands)):
+        with pytest.raises(estoc.UnsupportedError, match="raises, _run: ZeroDivisionError: here"):
+            call()
+
+
+def test_classes_are_asked_about_the_callers_own_tensors(registered, args):
+    args, _ = args
+    seen = []
+
+    @registered
+    class Looks(Product):
+        def _supports(self, args):
+            seen.append(args.A.tensor)
+            return super()._supports(args)
+
+    estoc.get_kernels(args)
+    estoc.explain(args)
+    assert seen and all(tensor is args.A.tensor for tensor in seen)
+
+
+def test_epilogues_are_refused(registered, args):
+    args, _ = args
+    registered(Everywhere)
+    fused = estoc.GemmArguments(args.A, args.B, args.out, epilogue="D = -accum")
+    assert estoc.get_kernels(fused)[0].name.startswith("cpu_gemm")
+    lines = {line["kernel_class"]: line["status"] for line in estoc.explain(fused)}
+    assert lines["everywhere"].error.startswith("epilogue: expected none")
+
+
+def test_names_are_taken_once(registered):
+    registered(Product)
+    with pytest.raises(estoc.ExistsError, match='already has a kernel class "product"'):
+        estoc.register(type("Product", (Product,), {}))
+
+
+@pytest.mark.parametrize("count", [0, 2, 300])
+def test_any_number_of_kernels(registered, args, count):
+    args, _ = args
+
+    @registered
+    class Many(Product):
+        @classmethod
+        def generate_kernels(cls, metadata_filter, epilogue_args=None, cc=None):
+            any_f64 = estoc.TensorAttributes(estoc.f64, None)
+            operands = estoc.GemmOperandsMetadata(any_f64, any_f64, any_f64, estoc.f64)
+            # Names that are alike as parts of the library's names.
+            made = [estoc.KernelMetadata("." * i, cls, 0, operands) for i in range(1, count + 1)]
+            return [cls(metadata) for metadata in made]
+
+    found = estoc.get_kernels(args, providers="python")
+    assert found.failures == []
+    assert names(found) == ["." * i for i in range(1, count + 1)]
+    assert len(estoc.get_kernels(providers="python")) == count
+
+
+def test_generated_once(registered, args):
+    args, _ = args
+    counts = []
+
+    @registered
+    class Counted(Product):
+        @classmethod
+        def generate_kernels(cls, metadata_filter, epilogue_args=None, cc=None):
+            counts.append(None)
+            if len(counts) == 1:
+                raise RuntimeError("not yet")
+            return Product.generate_kernels.__func__(cls, metadata_filter, epilogue_args, cc)
+
+    assert counts == []
+    assert len(estoc.get_kernels(args, providers="python")) == 0
+    failed = len(counts)
+    kernels = [estoc.get_kernels(args, providers="python")[0] for _ in range(3)]
+    assert kernels[0] is kernels[2]
+    assert len(counts) == failed + 1
+
+
+def test_threads(registered, gemm):
+    """Threads that find, plan and multiply while classes come and go."""
+
+    class Passing(Everywhere):
+        pass
+
+    registered(Everywhere)
+    problems = [gemm(m=4 + i, dtype="f8", out="f8") for i in range(8)]
+    failed = []
+    done = threading.Event()
+
+    def work(a, b, out, wanted):
+        try:
+            for _ in range(30):
+                for call in (
+                    lambda: estoc.matmul(a, b, out),
+                    estoc.plan(a, b, out),
+                    lambda: estoc.get_kernels(estoc.GemmArguments(a, b, out))[0].compile,
+                ):
+                    call()
+                np.testing.assert_array_equal(out, wanted)
+        except BaseException as error:
+            failed.append(error)
+
+    def come_and_go():
+        while not done.is_set():
+            estoc.register(Passing)
+            estoc.unregister(Passing)
+
+    threads = [threading.Thread(target=work, args=problem) for problem in problems]
+    changing = threading.Thread(target=come_and_go)
+    for thread in (changing, *threads):
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done.set()
+    changing.join()
+    assert not failed, failed[0]

@@ -203,11 +203,15 @@ def test_a_list_without_kernels_says_why():
         assert isinstance(refused.value, estoc.NoKernelError)
         assert isinstance(refused.value, estoc.UnsupportedError)
     args = estoc.GemmArguments(A, B, OUT)
-    for found in (
-        estoc.get_kernels(args, providers="cuda"),
-        estoc.get_kernels(args, lambda metadata: False),
+    for found, why in (
+        (estoc.get_kernels(args, providers="cuda"), "no class .* has kernels for gemm on cpu"),
+        (estoc.get_kernels(args, providers=[]), "providers: expected at least one, got none"),
+        (
+            estoc.get_kernels(args, lambda metadata: False),
+            "cpu_gemm: filter: expected a kernel that passes",
+        ),
     ):
-        with pytest.raises(estoc.NoKernelError, match=r"passes the filter .* of \d+ that support"):
+        with pytest.raises(estoc.NoKernelError, match=why):
             found[0]
     with pytest.raises(estoc.NoKernelError, match="of that target, or passes the filter"):
         estoc.get_kernels(metadata_filter=lambda metadata: False)[0]

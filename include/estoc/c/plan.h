@@ -17,11 +17,11 @@ typedef struct estoc_plan_options {
   int programmatic;         /* as of estoc_run_options */
 } estoc_plan_options;
 
-/* A kernel that is found, compiled and bound for one product, to be launched any number of times;
+/* A kernel that is found, compiled and bound for one operation, to be launched any number of times;
  * used by one thread at a time. It needs the operands' memory. */
 typedef struct estoc_plan estoc_plan;
 /* A plan of the kernel to use. `options` may be NULL. ESTOC_ERROR_UNSUPPORTED, with the reasons,
- * when there is none, ESTOC_ERROR_TYPE for another operation than a gemm. */
+ * when there is none. */
 ESTOC_API estoc_status estoc_plan_create(const estoc_arguments* arguments,
                                          const estoc_plan_options* options, estoc_plan** plan);
 /* A plan of compiled code; the query is not used. */
@@ -35,8 +35,9 @@ ESTOC_API estoc_status estoc_plan_workspace_size(const estoc_plan* plan, size_t*
 ESTOC_API estoc_status estoc_plan_run(estoc_plan* plan, void* stream, void* workspace,
                                       size_t workspace_bytes);
 /* Has later runs work on A, B and out at other addresses, otherwise alike, and on those operands of
- * the epilogue that are others now: tensors that are alike but for the address, and numbers. An
- * operand that does not fit is named, and the plan is as it was. */
+ * the epilogue that are others now: tensors that are alike but for the address, and numbers. `b` is
+ * NULL for an operation of one input. An operand that does not fit is named, and the plan is as it
+ * was. */
 ESTOC_API estoc_status estoc_plan_rebind(estoc_plan* plan, const void* a, const void* b, void* out,
                                          const estoc_operand* operands, size_t operand_count);
 /* Has later runs work on other arguments that the plan's kernel supports, of other sizes too. */

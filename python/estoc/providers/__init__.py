@@ -7,18 +7,16 @@ from .._estoc import (
     ExistsError,
     InvalidTypeError,
     Kernel,
-    KernelList,
     KernelMetadata,
     NotFoundError,
-    RuntimeArguments,
-    _ask_supports,
-    _MetadataFilter,
-    _native_providers,
+    _provider_names,
     _register_cuda_class,
-    _target_cc,
-    _unregister_native_class,
+    _register_kernel_class,
+    _register_provider,
+    _unregister_kernel_class,
+    _unregister_provider,
 )
-from ..cuda import CudaKernelClass
+from ..cuda import CudaKernelClass, _snake_case
 
 __all__ = [
     "CpuProvider",
@@ -37,16 +35,14 @@ KernelClass = TypeVar("KernelClass", bound=type)
 
 
 class Provider:
-    """Base of providers: holds the kernel classes written in Python that belong to it."""
+    """Base of providers. Every class of a provider is in the library's registry."""
 
     name: ClassVar[str] = ""
-    kernel_classes: ClassVar[list[type[Kernel]]] = []
-    cuda_classes: ClassVar[list[type[CudaKernelClass]]] = []
+    kernel_classes: ClassVar[list[type]] = []
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls.kernel_classes = []
-        cls.cuda_classes = []
 
     @classmethod
     def register(cls, kernel_class: KernelClass) -> KernelClass:
@@ -57,7 +53,7 @@ class Provider:
         TypeError
             For something that is no subclass of estoc.Kernel or estoc.CudaKernelClass.
         ExistsError
-            When the class is registered already.
+            When the class is registered already, or another one of its name is.
         """
         if not (isinstance(kernel_class, type) and issubclass(kernel_class, _BASES)):
             raise InvalidTypeError(
@@ -68,21 +64,18 @@ class Provider:
             raise ExistsError(f"kernel class {kernel_class.__name__} is registered already")
         if issubclass(kernel_class, CudaKernelClass):
             _register_cuda_class(cls.name, kernel_class())
-            cls.cuda_classes.append(kernel_class)
         else:
-            cls.kernel_classes.append(kernel_class)
+            _register_kernel_class(cls.name, _name_of(kernel_class), kernel_class)
+        cls.kernel_classes.append(kernel_class)
         return kernel_class
 
     @classmethod
     def unregister(cls, kernel_class: type) -> bool:
         """Takes a kernel class away again; False when it was not there."""
-        if kernel_class in cls.cuda_classes:
-            cls.cuda_classes.remove(kernel_class)
-            return _unregister_native_class(kernel_class.name)
         if kernel_class not in cls.kernel_classes:
             return False
         cls.kernel_classes.remove(kernel_class)
-        return True
+        return _unregister_kernel_class(_name_of(kernel_class))
 
     @classmethod
     def generate_kernels(
@@ -91,10 +84,11 @@ class Provider:
         epilogue_args: object = None,
         cc: int | None = None,
     ) -> list[Kernel]:
-        """Every kernel of the registered classes that passes the filter."""
+        """Every kernel that passes the filter, of the classes derived from estoc.Kernel."""
         return [
             kernel
             for kernel_class in cls.kernel_classes
+            if issubclass(kernel_class, Kernel)
             for kernel in kernel_class.generate_kernels(
                 metadata_filter, epilogue_args=epilogue_args, cc=cc
             )
@@ -126,35 +120,30 @@ class PythonProvider(Provider):
 
 
 class _Providers(Mapping):
-    """The providers by name, in order; called, the list of their names."""
+    """The providers by name, in the library's order; called, the list of their names."""
 
     def __init__(self, providers: Iterable[type[Provider]]) -> None:
-        self._providers = {provider.name: provider for provider in providers}
+        self._classes = {provider.name: provider for provider in providers}
 
     def __getitem__(self, name: str) -> type[Provider]:
-        return self._providers[name]
+        return self._classes[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._providers)
+        return (name for name in _provider_names() if name in self._classes)
 
     def __len__(self) -> int:
-        return len(self._providers)
+        return sum(1 for _ in self)
 
     def __call__(self) -> list[str]:
-        return list(self._providers)
+        return list(self)
 
     def __repr__(self) -> str:
         return f"<providers {', '.join(self)}>"
 
-    def _add(self, name: str, provider: type) -> None:
-        self._providers[name] = provider
 
-    def _remove(self, name: str) -> bool:
-        return self._providers.pop(name, None) is not None
-
-
-_BUILT_IN = (CpuProvider, CudaProvider, CublasltProvider, PythonProvider)
+_BUILT_IN = (CudaProvider, CublasltProvider, CpuProvider, PythonProvider)
 available_providers = _Providers(_BUILT_IN)
+_register_provider(PythonProvider.name)
 
 
 def register_provider(name: str) -> Callable[[type], type]:
@@ -170,14 +159,18 @@ def register_provider(name: str) -> Callable[[type], type]:
     """
 
     def decorate(provider: type) -> type:
-        if name in available_providers or name in _native_providers():
-            raise ExistsError(f"provider {name} exists already")
         if not callable(getattr(provider, "generate_kernels", None)):
             raise InvalidTypeError(
                 f"provider {name}: expected a classmethod generate_kernels, got none"
             )
+        if name in _provider_names():
+            raise ExistsError(f"provider {name} exists already")
+        if _is_plain(provider):
+            _register_provider(name)
+        else:  # the library makes a provider for a class
+            _register_kernel_class(name, _name_of(provider), provider)
         provider.name = name
-        available_providers._add(name, provider)
+        available_providers._classes[name] = provider
         return provider
 
     return decorate
@@ -213,26 +206,27 @@ def register(kernel_class=None, *, provider="python"):
 def is_registered(kernel_class: type) -> bool:
     """Whether some provider has that kernel class."""
     return any(
-        kernel_class in getattr(provider, classes, ())
+        kernel_class in getattr(provider, "kernel_classes", ())
         for provider in available_providers.values()
-        for classes in ("kernel_classes", "cuda_classes")
     )
 
 
 def unregister(what: type | str) -> bool:
     """Takes a kernel class, or a provider by its name, away again; False when it is not there."""
-    if isinstance(what, str):
-        if any(provider.name == what for provider in _BUILT_IN):
-            return False
-        for kernel_class in list(getattr(available_providers.get(what), "cuda_classes", ())):
-            available_providers[what].unregister(kernel_class)
-        return available_providers._remove(what)
-    found = [
-        provider.unregister(what)
-        for provider in available_providers.values()
-        if hasattr(provider, "unregister")
-    ]
-    return any(found)
+    if not isinstance(what, str):
+        return any(
+            provider.unregister(what)
+            for provider in available_providers.values()
+            if hasattr(provider, "unregister")
+        )
+    if what not in available_providers or available_providers[what] in _BUILT_IN:
+        return False
+    provider = available_providers._classes.pop(what)
+    for kernel_class in list(getattr(provider, "kernel_classes", ())):
+        provider.unregister(kernel_class)
+    if _is_plain(provider):
+        return _unregister_provider(what)
+    return _unregister_kernel_class(_name_of(provider))
 
 
 def _provider(name: str) -> type[Provider]:
@@ -241,73 +235,14 @@ def _provider(name: str) -> type[Provider]:
     raise NotFoundError(f"provider: expected one of {', '.join(available_providers)}, got {name}")
 
 
-def _split(
-    providers: Iterable[object] | str | None,
-) -> tuple[list[str] | None, list[type[Provider]]]:
-    """The native names (None: all) and the classes that may have kernels written in Python."""
-    if providers is None:
-        return None, _with_kernels(available_providers.values())
-    if isinstance(providers, (str, type)):
-        providers = [providers]
-    names = [getattr(one, "name", one) for one in providers]
-    known = set(_native_providers())
-    chosen = [_provider(name) for name in names if name not in known or name in available_providers]
-    return [name for name in names if name in known], _with_kernels(chosen)
+def _name_of(kernel_class: type) -> str:
+    """The name of the class in the library."""
+    if issubclass(kernel_class, CudaKernelClass):
+        return kernel_class.name
+    return _snake_case(kernel_class.__name__)
 
 
-def _with_kernels(providers: Iterable[type]) -> list[type]:
-    return [one for one in providers if getattr(one, "kernel_classes", True)]
-
-
-def _sources(provider: type) -> list[tuple[str, type]]:
-    """What is asked on its own, so that one class that raises does not hide the others."""
+def _is_plain(provider: type) -> bool:
+    """Whether the kernels are those of registered classes, and not of its own generate_kernels."""
     own = getattr(provider.generate_kernels, "__func__", None)
-    if own is Provider.generate_kernels.__func__:
-        return [(kernel_class.__name__, kernel_class) for kernel_class in provider.kernel_classes]
-    return [(provider.__name__, provider)]
-
-
-def _python_kernels(
-    found: KernelList,
-    providers: list[type[Provider]],
-    args: RuntimeArguments | None,
-    accepts: _MetadataFilter,
-    cc: int | None,
-    target: str | None,
-) -> None:
-    """Adds what classes written in Python offer to the list."""
-    capability = _target_cc(cc, target)
-    epilogue = None if args is None else args.epilogue
-    for provider in providers:
-        for name, source in _sources(provider):
-            try:
-                offered = source.generate_kernels(accepts, epilogue_args=epilogue, cc=capability)
-                _insert(found, offered, args, cc, target)
-            except Exception as error:
-                if accepts.failed:
-                    raise
-                found._add_failure(provider.name, name, f"{type(error).__name__}: {error}")
-
-
-def _supports(
-    kernel: Kernel, args: RuntimeArguments, cc: int | None, target: str | None
-) -> object:
-    """Whether a kernel supports the arguments; what the author's code raises is raised here."""
-    if type(kernel).supports is Kernel.supports:
-        return _ask_supports(kernel, args, cc, target)
-    return kernel.supports(args, cc=cc, target=target)
-
-
-def _insert(
-    found: KernelList,
-    offered: Iterable[Kernel],
-    args: RuntimeArguments | None,
-    cc: int | None,
-    target: str | None,
-) -> None:
-    for kernel in offered:
-        if args is None:
-            found._insert(kernel)
-        elif _supports(kernel, args, cc, target):
-            predict = getattr(kernel, "predict", None)
-            found._insert(kernel, None if predict is None else predict(args))
+    return own is Provider.generate_kernels.__func__

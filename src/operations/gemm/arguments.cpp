@@ -1,6 +1,7 @@
 // Checks the operands of a GEMM and brings them into the form (batch, row, column).
 #include "estoc/arguments.hpp"
 
+#include <array>
 #include <string_view>
 
 #include "epilogue/bind.h"
@@ -182,14 +183,14 @@ void GemmArguments::check_memory(AskDevice ask) const {
 
 GemmArguments GemmArguments::moved(void* a, void* b, void* out, AskDevice ask) const {
   GemmArguments result(*this);
-  result.move(a, b, out, ask);
+  result.move(std::array{a, b, out}, ask);
   return result;
 }
 
-void GemmArguments::move(void* a, void* b, void* out, AskDevice ask) {
-  a_ = moved_operand(a_, a, "A");
-  b_ = moved_operand(b_, b, "B");
-  out_ = out_.moved(out, "out");
+bool GemmArguments::move(std::span<void* const> data, AskDevice ask) {
+  a_ = moved_operand(a_, data[0], "A");
+  b_ = moved_operand(b_, data[1], "B");
+  out_ = out_.moved(data[2], "out");
   check_memory(ask);
   const NamedView named_out{&out_, "out"};
   check_scale_memory(a_, "A.scale", named_out);
@@ -199,6 +200,7 @@ void GemmArguments::move(void* a, void* b, void* out, AskDevice ask) {
     epilogue_binding_ = epilogue::bind(*this, std::move(epilogue_binding_));
   }
   note_data();
+  return true;
 }
 
 OperandList GemmArguments::operands() const {

@@ -17,7 +17,7 @@ EXAMPLES = pathlib.Path(__file__).parents[3] / "examples/python"
 
 @pytest.fixture
 def example():
-    before = list(estoc.providers.PythonProvider.cuda_classes)
+    before = list(estoc.providers.PythonProvider.kernel_classes)
 
     def load(name):
         spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
@@ -26,7 +26,7 @@ def example():
         return module
 
     yield load
-    for kernel_class in list(estoc.providers.PythonProvider.cuda_classes):
+    for kernel_class in list(estoc.providers.PythonProvider.kernel_classes):
         if kernel_class not in before:
             estoc.unregister(kernel_class)
 

@@ -2,6 +2,9 @@
 
 import importlib.util
 import pathlib
+import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -15,7 +18,7 @@ EXAMPLES = pathlib.Path(__file__).parents[3] / "examples/python"
 @pytest.fixture
 def register():
     """Registers classes for one test; loads the example of a name."""
-    before = list(estoc.providers.PythonProvider.cuda_classes)
+    before = list(estoc.providers.PythonProvider.kernel_classes)
 
     def work(what):
         if not isinstance(what, str):
@@ -26,7 +29,7 @@ def register():
         return module
 
     yield work
-    for kernel_class in list(estoc.providers.PythonProvider.cuda_classes):
+    for kernel_class in list(estoc.providers.PythonProvider.kernel_classes):
         if kernel_class not in before:
             estoc.unregister(kernel_class)
 
@@ -50,6 +53,68 @@ def test_the_example(product, driver, register, device):
         out.put(np.full(out.shape, 77, "f4"))
         call()
         np.testing.assert_array_equal(out.get(), wanted)
+
+
+@pytest.mark.parametrize(
+    ("program", "result"),
+    [
+        ("D = relu(alpha * accum + bias)", lambda x, bias: np.maximum(2 * x + bias, 0)),
+        ("D = gelu_tanh(accum) * 0; seen = accum", lambda x, bias: 0 * x),
+    ],
+)
+def test_epilogues_of_a_class_in_python(product, driver, register, program, result):
+    from device_arrays import DeviceArray
+
+    register("fused_kernel")
+    a, b, out, wanted = product(dtype="f4")
+    bias = np.arange(wanted.shape[1], dtype="f4") - 5
+    seen = DeviceArray(driver, np.zeros(wanted.shape, "f4"))
+    operands = {"alpha": 2.0, "bias": DeviceArray(driver, bias)} if "bias" in program else {"seen": seen}
+    epilogue = estoc.EpilogueArguments(program, **operands)
+    args = estoc.GemmArguments(a, b, out, epilogue=epilogue)
+    kernels = estoc.get_kernels(args, providers="python")
+    assert (len(kernels), kernels.failures) == (1, [])
+    artifact = kernels[0].compile(args)
+    for call in (
+        lambda: kernels[0].run(args),
+        kernels[0].bind(args, artifact),
+        lambda: kernels[0].run(args, pickle.loads(pickle.dumps(artifact))),
+    ):
+        out.put(np.full(out.shape, 77, "f4"))
+        call()
+        np.testing.assert_array_equal(out.get(), result(wanted, bias))
+    if "seen" in operands:
+        np.testing.assert_array_equal(seen.get(), wanted)
+    plain = estoc.GemmArguments(a, b, out)
+    estoc.get_kernels(plain, providers="python")[0].run(plain)
+    np.testing.assert_array_equal(out.get(), wanted)
+
+
+def test_files_of_compiled_kernels(tmp_path):
+    """Their kernels are found again where the class is registered as it was."""
+    example = (EXAMPLES / "cuda_source_kernel.py").read_text()
+    problem = "gemm m=9 n=8 k=7 a=f32"
+
+    def command(*words, plugin=example):
+        (tmp_path / "plugin.py").write_text(plugin)
+        words = [sys.executable, "-m", "estoc", "--plugin", "./plugin.py", *words]
+        return subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    name = "tiled_gemm-f32-tile8x16x1"
+    compiled = command("compile", name, "--target", "sm_90a", "-o", "kernels.estoc")
+    assert (compiled.returncode, compiled.stderr) == (0, "")
+    words = ("run", problem, "--artifact", "kernels.estoc", "--kernel", name, "--target", "sm_90a")
+    done = command(*words, "--check")
+    assert done.returncode == 0, done.stderr
+    assert "check    ok" in done.stdout
+    for plugin, message in [
+        (example.replace("CudaKernelClass):", 'CudaKernelClass):\n    abi = "2"\n'), "of its class"),
+        (example.replace("float sum = 0;", "float sum = 1;"), "by another version"),
+        ("", "tiled_gemm"),
+    ]:
+        done = command(*words, plugin=plugin)
+        assert done.returncode in (3, 4)
+        assert message in done.stderr
 
 
 SOURCE = """

@@ -36,7 +36,7 @@ TEST(Plan, IsGivenOtherOperands) {
       each->expect();
     }
   }
-  EXPECT_EQ(plan.arguments().out().data(), second.out.data());
+  EXPECT_EQ(plan.arguments().operands()[2].tensor->data(), second.out.data());
 }
 
 TEST(Plan, IsGivenOtherOperandsOfTheEpilogue) {
@@ -161,10 +161,74 @@ TEST(Plan, SaysWhyThereIsNoKernel) {
   const TensorView view = TensorView::row_major(bytes.data(), Dtype::boolean, {4, 4});
   const TensorView out = TensorView::row_major(bytes.data() + 16, Dtype::boolean, {4, 4});
   EXPECT_THAT(message_of(ErrorKind::unsupported,
-                         [&] {
-                           estoc::plan({view, view, out, Dtype::f32});
-                         }),
+                         [&] { estoc::plan(GemmArguments(view, view, out, Dtype::f32)); }),
               HasSubstr("no kernel supports the arguments; cpu_gemm: A.dtype: expected"));
+}
+
+/// Tensors of the numbers 1, 2, 3, ... times a factor, and what is written.
+struct Vectors {
+  explicit Vectors(float factor, std::size_t size = 12) : a(size), b(size, factor), out(size) {
+    for (std::size_t i = 0; i < size; ++i)
+      a[i] = factor * static_cast<float>(i + 1);
+  }
+
+  static TensorView view(std::vector<float>& values) {
+    return TensorView::row_major(values.data(), Dtype::f32,
+                                 {static_cast<std::int64_t>(values.size())});
+  }
+  ElementwiseArguments sum() { return {ElementwiseOp::add, view(a), view(b), view(out)}; }
+  void expect_sum() const {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      ASSERT_EQ(out[i], a[i] + b[i]) << i;
+  }
+
+  std::vector<float> a;
+  std::vector<float> b;
+  std::vector<float> out;
+};
+
+TEST(Plan, OfAnElementwiseOperation) {
+  Vectors first(1);
+  Vectors second(2);
+  Vectors longer(3, 40);
+  Plan plan = estoc::plan(first.sum());
+  plan.run();
+  first.expect_sum();
+  for (int round = 0; round < 12; ++round) {
+    for (Vectors* each : {&second, &first}) {
+      each->out.assign(each->out.size(), 77.0F);
+      const void* const operands[] = {each->a.data(), each->b.data(), each->out.data()};
+      plan.rebind(operands);
+      for (int launch = 0; launch <= round; ++launch)
+        plan.run();
+      each->expect_sum();
+    }
+    plan.rebind(longer.sum());
+    plan.run();
+    longer.expect_sum();
+    plan.rebind(first.sum());
+  }
+}
+
+TEST(Plan, TakesOneAddressForEachOperand) {
+  Vectors values(-1);
+  const ElementwiseArguments arguments(ElementwiseOp::relu, Vectors::view(values.a),
+                                       Vectors::view(values.out));
+  Plan plan = estoc::plan(arguments);
+  float* const a = values.a.data();
+  EXPECT_THAT(message_of(ErrorKind::value, [&] { plan.rebind(a, a, values.out.data()); }),
+              HasSubstr("operands: expected 2 addresses, got 3"));
+  const void* const overlapping[] = {a, a + 1};
+  EXPECT_THAT(message_of(ErrorKind::value, [&] { plan.rebind(overlapping); }), HasSubstr("out"));
+  const void* const reversed[] = {values.b.data(), a};
+  plan.rebind(reversed);
+  plan.run();
+  EXPECT_EQ(values.a[3], 0);
+  EXPECT_THAT(message_of(ErrorKind::unsupported, [&] { plan.rebind(values.sum()); }),
+              HasSubstr("op: expected"));
+  Operands product(1);
+  EXPECT_THAT(message_of(ErrorKind::unsupported, [&] { plan.rebind(product.arguments()); }),
+              HasSubstr("operation: expected elementwise"));
 }
 
 }  // namespace
