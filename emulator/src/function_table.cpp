@@ -5,7 +5,7 @@ namespace estoc::emulator {
 
 const FunctionTable& function_table() {
   static constexpr FunctionTable kTable{
-#define ESTOC_FUNCTION(result, name, parameters, names) .name = name,
+#define ESTOC_FUNCTION(result, name, parameters, names) .name = (name),
 #include "emulator/functions.def"
 #undef ESTOC_FUNCTION
   };
