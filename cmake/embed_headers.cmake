@@ -1,7 +1,7 @@
 # Writes a C++ file with a function that gives every header below a folder:
 # cmake -DROOT=.. -DOUTPUT=.. -DNAMESPACE=.. -DFUNCTION=.. -P this file.
 # Each text becomes several raw strings, since a compiler may refuse literals over 64 KiB.
-file(GLOB_RECURSE paths RELATIVE ${ROOT} ${ROOT}/*.cuh ${ROOT}/*.h)
+file(GLOB_RECURSE paths RELATIVE ${ROOT} ${ROOT}/*.cuh ${ROOT}/*.h ${ROOT}/*.def)
 list(SORT paths)
 set(entries "")
 foreach(path IN LISTS paths)

@@ -4,12 +4,11 @@
 namespace estoc::emulator {
 
 const FunctionTable& function_table() {
-  // NOLINTBEGIN(bugprone-macro-parentheses): types and lists of parameters
-#define ESTOC_EMULATOR_ENTRY(slot, result, function, parameters, names) \
-  .slot = static_cast<result(*) parameters>(function),
-  // NOLINTEND(bugprone-macro-parentheses)
-  static constexpr FunctionTable kTable{ESTOC_EMULATOR_FUNCTIONS(ESTOC_EMULATOR_ENTRY)};
-#undef ESTOC_EMULATOR_ENTRY
+  static constexpr FunctionTable kTable{
+#define ESTOC_FUNCTION(result, name, parameters, names) .name = (name),
+#include "emulator/functions.def"
+#undef ESTOC_FUNCTION
+  };
   return kTable;
 }
 

@@ -337,7 +337,7 @@ bool may_touch(Thread& thread, u64 address, bool write, Site site) {
 
 }  // namespace
 
-u32 atomic_add(u64 address, u32 value, Order order, Site site) {
+u32 atomic_add_u32(u64 address, u32 value, Order order, Site site) {
   Thread& thread = Machine::self();
   Machine& m = Machine::current();
   m.maybe_yield(thread);
@@ -354,7 +354,7 @@ u32 atomic_add(u64 address, u32 value, Order order, Site site) {
   return old;
 }
 
-float atomic_add(u64 address, float value, Site site) {
+float atomic_add_float(u64 address, float value, Site site) {
   Thread& thread = Machine::self();
   Machine::current().maybe_yield(thread);
   if (!may_touch(thread, address, true, site)) return 0;

@@ -93,11 +93,11 @@ Value reduce_values(Reduce operation, Value value, Site site) {
 
 }  // namespace
 
-u32 reduce(Reduce operation, u32 value, Site site) {
+u32 reduce_u32(Reduce operation, u32 value, Site site) {
   return reduce_values(operation, value, site);
 }
 
-i32 reduce(Reduce operation, i32 value, Site site) {
+i32 reduce_i32(Reduce operation, i32 value, Site site) {
   return reduce_values(operation, value, site);
 }
 

@@ -1,7 +1,7 @@
 // Where inputs and outputs of an sm90_gemm epilogue lie in shared memory, and the warp that brings
 // inputs there while the products are under way.
 //
-// Inputs that are whole matrices come in boxes of 64 rows, by TMA where they have a tensor map,
+// Inputs that are whole matrices come in boxes, by TMA where they have a tensor map,
 // else by the warp's own loads; vectors and scalars come once a tile.
 #pragma once
 
@@ -39,13 +39,14 @@ struct MappedFused {
 };
 
 /// What of an epilogue's inputs and outputs lies where.
-template <TileShape shape, abi::Sm90EpilogueShape room, typename E>
+template <typename Fragment_, TileShape shape, abi::Sm90EpilogueShape room, typename E>
 struct EpilogueLayout {
+  using Fragment = Fragment_;
   static constexpr TileShape kShape = shape;
   static constexpr abi::Sm90EpilogueShape kRoom = room;
   static constexpr int kColumns = room.columns;
   using Fused = MappedFused<E>;
-  static constexpr int kBoxElements = 64 * kColumns;
+  static constexpr int kBoxElements = Fragment::kBlockRows * kColumns;
 
   __device__ static constexpr int load_offset(int i) {
     int bytes = 0;
@@ -113,10 +114,10 @@ struct EpilogueLayout {
 };
 
 /// The elements of a box, `count` at a time by `threads` threads: each(row, column).
-template <int columns, int count, int threads, typename Each>
+template <int rows, int columns, int count, int threads, typename Each>
 __device__ __forceinline__ void over_box(u32 thread, const Each& each) {
 #pragma unroll 2
-  for (u32 i = thread; i < 64 * columns / count; i += threads)
+  for (u32 i = thread; i < rows * columns / count; i += threads)
     each(i / (columns / count), i % (columns / count) * count);
 }
 
@@ -134,7 +135,7 @@ class TileLoader {
     if constexpr (Layout::kRoom.value_bytes > 0) load_values(at);
     if constexpr (Fused::kMatrices > 0) {
 #pragma unroll 1
-      for (i32 row = 0; row < Layout::kShape.rows; row += 64) {
+      for (i32 row = 0; row < Layout::kShape.rows; row += Layout::Fragment::kBlockRows) {
 #pragma unroll 1
         for (i32 column = 0; column < Layout::kShape.columns; column += Layout::kColumns)
           load_boxes({at.l, at.m + row, at.n + column});
@@ -219,7 +220,7 @@ class TileLoader {
         return;
       }
     }
-    over_box<Layout::kColumns, 1, 32>(
+    over_box<Layout::Fragment::kBlockRows, Layout::kColumns, 1, 32>(
         lane(), [&](u32 row, u32 column) __attribute__((always_inline)) {
           const u32 to = box + swizzled<Layout::kColumns * kBytes>(row, column * kBytes);
           const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};

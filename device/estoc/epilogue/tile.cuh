@@ -1,43 +1,42 @@
 // Epilogues of sm90_gemm: a consumer warpgroup evaluates its accumulators against inputs in shared
-// memory; outputs are put into boxes of 64 rows, and leave by TMA or, where there is no map, by the
-// threads' own stores.
+// memory; outputs are put into boxes, and leave by TMA or, where there is no map, by the threads'
+// own stores.
 #pragma once
 
 #include <estoc/epilogue/load.cuh>
 #include <estoc/epilogue/pair.cuh>
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
-#include <estoc/ptx/wgmma.cuh>
 #include <estoc/tile/store.cuh>
 
 namespace estoc::epilogue {
 
-// Words that hold two neighbours of an input's box, for each of four pairs (see TileEpilogue).
-template <typename E, int count = E::kTensors>
-struct BoxWords : BoxWords<E, count - 1> {
+// Words that hold two neighbours of an input's box, for each of the thread's pairs.
+template <typename E, int pairs, int count = E::kTensors>
+struct BoxWords : BoxWords<E, pairs, count - 1> {
   static constexpr int kBytes = abi::type_bytes(E::kTensor[count - 1].type);
   static constexpr int kWords = kBytes == 8 ? 4 : kBytes == 4 ? 2 : 1;
-  Words<kWords> pair[4];
+  Words<kWords> pair[pairs];
 };
-template <typename E>
-struct BoxWords<E, 0> {};
-// The values of vectors along M in a thread's two rows.
-template <typename E, int count = E::kTensors>
-struct RowPair : RowPair<E, count - 1> {
-  Held<E::kTensor[count - 1].held> value[2];
+template <typename E, int pairs>
+struct BoxWords<E, pairs, 0> {};
+// The values of vectors along M in a thread's rows of a block.
+template <typename E, int rows, int count = E::kTensors>
+struct RowValues : RowValues<E, rows, count - 1> {
+  Held<E::kTensor[count - 1].held> value[rows];
 };
-template <typename E>
-struct RowPair<E, 0> {};
-// Sums over the thread's two rows, or of both together.
-template <typename E, int count = E::kReductions>
-struct RowSums : RowSums<E, count - 1> {
-  Held<E::kReduced[count - 1].held> value[2];
+template <typename E, int rows>
+struct RowValues<E, rows, 0> {};
+// Sums of the thread's rows, or of all together.
+template <typename E, int rows, int count = E::kReductions>
+struct RowSums : RowSums<E, rows, count - 1> {
+  Held<E::kReduced[count - 1].held> value[rows];
 };
-template <typename E>
-struct RowSums<E, 0> {};
+template <typename E, int rows>
+struct RowSums<E, rows, 0> {};
 
-/// Passes the tiles of one consumer warpgroup through an epilogue. A thread has pairs of neighbours
-/// in two rows; 16 columns make four pairs: pair q is in columns 8 * (q / 2) and on, row q % 2.
+/// Passes the tiles of one consumer warpgroup through an epilogue, 16 columns of a block at a time:
+/// the pairs of neighbours that a thread's fragment has there.
 template <typename Layout, typename E>
 class TileEpilogue {
  public:
@@ -45,6 +44,10 @@ class TileEpilogue {
   using Accumulator = typename E::Accumulator;
   static constexpr int kColumns = Layout::kColumns;
   static constexpr int kWidth = Layout::kShape.columns;
+  using Fragment = typename Layout::Fragment;
+  static constexpr int kBlockRows = Fragment::kBlockRows;
+  static constexpr int kRows = Fragment::kRows;
+  static constexpr int kPairs = Fragment::kPairs;
 
   __device__ __forceinline__ TileEpilogue(const abi::TensorMap& out, const Fused& fused, u32 area,
                                           u32 barrier, u32 thread, i32 m, i32 n)
@@ -57,10 +60,9 @@ class TileEpilogue {
         rows_(m),
         columns_(n) {}
 
-  /// `acc` are blocks of 64 rows from at.m on.
-  template <int blocks>
-  __device__ __forceinline__ void store(const Accumulator (&acc)[blocks][kWidth / 2],
-                                        const Tile& at) {
+  /// `acc` are blocks of rows from at.m on.
+  template <typename Block, int blocks>
+  __device__ __forceinline__ void store(const Block (&acc)[blocks], const Tile& at) {
     if constexpr (Layout::kRoom.value_bytes > 0) layout_.values().wait_full(value_turn_);
     ScalarValues<E> scalars;
     repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
@@ -68,7 +70,7 @@ class TileEpilogue {
     });
     // Reductions skip elements outside the output; only tiles at the edge pay for the test.
     constexpr bool kRolled = Layout::kRoom.rolled;
-    if (E::kReductions == 0 || (at.m + 64 * blocks <= rows_ && at.n + kWidth <= columns_)) {
+    if (E::kReductions == 0 || (at.m + kBlockRows * blocks <= rows_ && at.n + kWidth <= columns_)) {
       evaluate_tile<true, kRolled>(acc, at, scalars);
     } else {
       evaluate_tile<false, true>(acc, at, scalars);
@@ -86,23 +88,29 @@ class TileEpilogue {
   }
 
  private:
+  using Rows = RowValues<E, kRows>;
+  using Sums = RowSums<E, kRows>;
+  using Columns = TensorValues<E, Fragment::kColumns>;
+  using ColumnSums = ReducedValues<E, Fragment::kColumns>;
+  using Boxes = BoxWords<E, kPairs>;
+
   /// `whole`: all of it is in the output, or there are no reductions. `rolled`: in a loop.
-  template <bool whole, bool rolled, int blocks>
-  __device__ __forceinline__ void evaluate_tile(const Accumulator (&acc)[blocks][kWidth / 2],
-                                                const Tile& at, const ScalarValues<E>& scalars) {
+  template <bool whole, bool rolled, typename Block, int blocks>
+  __device__ __forceinline__ void evaluate_tile(const Block (&acc)[blocks], const Tile& at,
+                                                const ScalarValues<E>& scalars) {
     constexpr int kSteps = kWidth / 16;
-    RowPair<E> rows;
-    RowSums<E> sums;
+    Rows rows;
+    Sums sums;
 #pragma unroll(rolled ? 1 : blocks* kSteps)
     for (int step = 0; step < blocks * kSteps; ++step) {
       const int block = step / kSteps;
       const int column = step % kSteps * 16;
-      const Tile rows_at{at.l, at.m + 64 * block, at.n};
+      const Tile rows_at{at.l, at.m + kBlockRows * block, at.n};
       if (column == 0) begin_rows(rows, sums, block);
       if (column % kColumns == 0) begin_box();
-      Accumulator eight[8];
-      pick<rolled>(eight, acc, block, column);
-      evaluate<whole>(eight, column, rows_at, scalars, rows, sums);
+      Accumulator picked[2 * kPairs];
+      pick<rolled>(picked, acc, block, column);
+      evaluate<whole>(picked, column, rows_at, scalars, rows, sums);
       if ((column + 16) % kColumns == 0) end_box({at.l, rows_at.m, at.n + column + 16 - kColumns});
       if (column + 16 == kWidth) end_rows(sums, rows_at);
     }
@@ -111,9 +119,9 @@ class TileEpilogue {
   /// What an element is computed from.
   struct Inputs {
     const ScalarValues<E>& scalars;
-    const RowPair<E>& rows;
-    const TensorValues<E, 4>& columns;
-    const BoxWords<E>& boxes;
+    const Rows& rows;
+    const Columns& columns;
+    const Boxes& boxes;
     int q;
     int e;
     u64 index_;
@@ -122,12 +130,12 @@ class TileEpilogue {
     __device__ __forceinline__ auto tensor() const {
       constexpr TensorSpec kSpec = E::kTensor[i];
       if constexpr (kSpec.m && kSpec.n) {
-        const auto& words = static_cast<const BoxWords<E, i + 1>&>(boxes).pair[q];
+        const auto& words = static_cast<const BoxWords<E, kPairs, i + 1>&>(boxes).pair[q];
         return decode<kSpec>(words, e);
       } else if constexpr (kSpec.n) {
-        return of<i>(columns)[q / 2 * 2 + e];
+        return of<i>(columns)[q / kRows * 2 + e];
       } else {
-        return static_cast<const RowPair<E, i + 1>&>(rows).value[kSpec.m ? q % 2 : 0];
+        return static_cast<const RowValues<E, kRows, i + 1>&>(rows).value[kSpec.m ? q % kRows : 0];
       }
     }
     template <int i>
@@ -140,8 +148,8 @@ class TileEpilogue {
   /// Where its results go.
   struct Outputs {
     StoreValues<E, 2>& stores;
-    RowSums<E>& rows;
-    ReducedValues<E, 4>& columns;
+    Sums& rows;
+    ColumnSums& columns;
     int q;
     int e;
     bool inside;
@@ -156,9 +164,9 @@ class TileEpilogue {
       using Sum = Held<kSpec.held>;
       Sum* sum = nullptr;
       if constexpr (kSpec.n) {
-        sum = &of<i>(columns)[q / 2 * 2 + e];
+        sum = &of<i>(columns)[q / kRows * 2 + e];
       } else {
-        sum = &static_cast<RowSums<E, i + 1>&>(rows).value[kSpec.m ? q % 2 : 0];
+        sum = &static_cast<RowSums<E, kRows, i + 1>&>(rows).value[kSpec.m ? q % kRows : 0];
       }
       const Sum next = join<kSpec.reduction>(*sum, term<kSpec.reduction>(to<Sum>(value)));
       if (inside) *sum = next;
@@ -191,29 +199,28 @@ class TileEpilogue {
     }
   }
 
-  __device__ __forceinline__ FragmentPlace place() const {
-    return FragmentPlace::of(thread_);
+  __device__ __forceinline__ Fragment place() const {
+    return Fragment::of(thread_);
   }
 
   /// The thread's accumulators in 16 columns of a block. In a loop that is not unrolled their place
   /// is known at run time only, and registers have no index.
-  template <bool rolled, int blocks>
-  __device__ __forceinline__ static void pick(Accumulator (&eight)[8],
-                                              const Accumulator (&acc)[blocks][kWidth / 2],
-                                              int block, int column) {
+  template <bool rolled, typename Block, int blocks>
+  __device__ __forceinline__ static void pick(Accumulator (&picked)[2 * kPairs],
+                                              const Block (&acc)[blocks], int block, int column) {
     if constexpr (rolled) {
       repeat<blocks * kWidth / 16>([&](auto step) __attribute__((always_inline)) {
         constexpr int kBlock = step.value / (kWidth / 16);
-        constexpr int kFirst = step.value % (kWidth / 16) * 8;
-        if (block != kBlock || column != 2 * kFirst) return;
+        constexpr int kStep = step.value % (kWidth / 16);
+        if (block != kBlock || column != 16 * kStep) return;
 #pragma unroll
-        for (int x = 0; x < 8; ++x)
-          eight[x] = ptx::acc_value(acc[kBlock][kFirst + x]);
+        for (int x = 0; x < 2 * kPairs; ++x)
+          picked[x] = Fragment::value(acc[kBlock], kStep * 2 * kPairs + x);
       });
     } else {
 #pragma unroll
-      for (int x = 0; x < 8; ++x)
-        eight[x] = ptx::acc_value(acc[block][column / 2 + x]);
+      for (int x = 0; x < 2 * kPairs; ++x)
+        picked[x] = Fragment::value(acc[block], column / 16 * 2 * kPairs + x);
     }
   }
 
@@ -221,13 +228,13 @@ class TileEpilogue {
   __device__ __forceinline__ void begin_box() {
     if constexpr (Fused::kMatrices > 0) layout_.boxes().wait_full(box_);
     if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<Layout::kRoom.store_depth - 1>();
-    ptx::bar_sync<128>(barrier_);
+    ptx::bar_sync<Fragment::kThreads>(barrier_);
   }
 
   /// The boxes of the outputs, which begin at `at`, are full.
   __device__ __forceinline__ void end_box(const Tile& at) {
     ptx::fence_proxy_async();
-    ptx::bar_sync<128>(barrier_);
+    ptx::bar_sync<Fragment::kThreads>(barrier_);
     send(at);
     if constexpr (Fused::kMatrices > 0) {
       if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));
@@ -236,50 +243,53 @@ class TileEpilogue {
     if constexpr (Layout::kRoom.store_depth == 2) store_turn_ ^= 1;
   }
 
-  __device__ __forceinline__ void begin_rows(RowPair<E>& rows, RowSums<E>& sums, int block) const {
+  __device__ __forceinline__ void begin_rows(Rows& rows, Sums& sums, int block) const {
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
       constexpr TensorSpec kSpec = E::kTensor[i.value];
       using Value = Held<kSpec.held>;
       if constexpr (!kSpec.n) {
-        auto& value = static_cast<RowPair<E, i.value + 1>&>(rows).value;
-        const u32 row = kSpec.m ? static_cast<u32>(64 * block) + place().row : 0;
+        auto& value = static_cast<RowValues<E, kRows, i.value + 1>&>(rows).value;
+        const u32 row = kSpec.m ? static_cast<u32>(kBlockRows * block) + place().row : 0;
         const u32 from = layout_.value(i.value) + row * Layout::held_bytes(kSpec.held);
-        value[0] = take<Value>(from);
-        if constexpr (kSpec.m) value[1] = take<Value>(from + 8 * Layout::held_bytes(kSpec.held));
+#pragma unroll
+        for (int h = 0; h < (kSpec.m ? kRows : 1); ++h) {
+          value[h] = take<Value>(from + Fragment::row_offset(h) * Layout::held_bytes(kSpec.held));
+        }
       }
     });
     repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
       constexpr ReducedSpec kSpec = E::kReduced[i.value];
-      auto& value = static_cast<RowSums<E, i.value + 1>&>(sums).value;
-      value[0] = value[1] = neutral<kSpec.reduction, Held<kSpec.held>>();
+      for (auto& value : static_cast<RowSums<E, kRows, i.value + 1>&>(sums).value)
+        value = neutral<kSpec.reduction, Held<kSpec.held>>();
     });
   }
 
   /// Columns `column` to column + 15 of the block, into the boxes of the outputs.
   template <bool whole>
-  __device__ __forceinline__ void evaluate(const Accumulator (&eight)[8], int column,
+  __device__ __forceinline__ void evaluate(const Accumulator (&acc)[2 * kPairs], int column,
                                            const Tile& at, const ScalarValues<E>& scalars,
-                                           const RowPair<E>& rows, RowSums<E>& sums) const {
+                                           const Rows& rows, Sums& sums) const {
     const int j = column % kColumns;
-    BoxWords<E> boxes;
-    TensorValues<E, 4> columns;
+    Boxes boxes;
+    Columns columns;
     fetch(boxes, columns, column, j);
-    ReducedValues<E, 4> column_sums;
+    ColumnSums column_sums;
     set_neutral(column_sums);
-    u32 packed[E::kStores][4];
+    u32 packed[E::kStores][kPairs];
 #pragma unroll
-    for (int q = 0; q < 4; ++q) {
+    for (int q = 0; q < kPairs; ++q) {
       StoreValues<E, 2> stores;
-      const i32 m = at.m + static_cast<i32>(place().row) + q % 2 * 8;
-      const i32 n = at.n + column + q / 2 * 8 + static_cast<i32>(place().column);
+      const int first = column + Fragment::column_offset(q / kRows * 2);
+      const i32 m = at.m + static_cast<i32>(place().row) + Fragment::row_offset(q % kRows);
+      const i32 n = at.n + first + static_cast<i32>(place().column);
       const i32 left = (m < rows_ ? columns_ : 0) - at.n - static_cast<i32>(place().column);
       evaluate_pair<E>(
-          &eight[2 * q],
+          &acc[2 * q],
           [&](int e) __attribute__((always_inline)) {
             return Inputs{scalars, rows, columns, boxes, q, e, index_of(at.l, m, n + e)};
           },
           [&](int e) __attribute__((always_inline)) {
-            return Outputs{stores, sums, column_sums, q, e, whole || column + q / 2 * 8 + e < left};
+            return Outputs{stores, sums, column_sums, q, e, whole || first + e < left};
           });
       repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
         put_pair<i.value>(of<i.value>(stores), packed[i.value][q], j, q);
@@ -302,37 +312,36 @@ class TileEpilogue {
                           : (static_cast<u64>(l) * rows_ + m) * columns_ + n;
   }
 
-  /// Offset in a box of the row that this thread names in ldmatrix and stmatrix: matrices in the
-  /// order rows 0-7, rows 8-15, then the same of the next eight columns.
+  /// Offset in a box of the row that this thread names in ldmatrix and stmatrix of 16 columns.
   template <int bytes>
   __device__ __forceinline__ u32 matrix_offset(int j) const {
-    const u32 lane = thread_ % 32;
-    return swizzled<kColumns * bytes>(thread_ / 32 * 16 + lane % 16,
-                                      (static_cast<u32>(j) + lane / 16 * 8) * bytes);
+    return swizzled<kColumns * bytes>(
+        Fragment::matrix_row(thread_),
+        (static_cast<u32>(j) + Fragment::matrix_column(thread_)) * bytes);
   }
   /// Offset in a box of pair q of columns j and on.
   template <int bytes>
   __device__ __forceinline__ u32 pair_offset(int j, int q) const {
-    return swizzled<kColumns * bytes>(place().row + q % 2 * 8,
-                                      (static_cast<u32>(j + q / 2 * 8) + place().column) * bytes);
+    const u32 column = static_cast<u32>(j + Fragment::column_offset(q / kRows * 2));
+    return swizzled<kColumns * bytes>(place().row + Fragment::row_offset(q % kRows),
+                                      (column + place().column) * bytes);
   }
 
-  __device__ __forceinline__ void fetch(BoxWords<E>& boxes, TensorValues<E, 4>& columns, int column,
-                                        int j) const {
+  __device__ __forceinline__ void fetch(Boxes& boxes, Columns& columns, int column, int j) const {
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
       constexpr TensorSpec kSpec = E::kTensor[i.value];
       if constexpr (kSpec.m && kSpec.n) {
         constexpr int kBytes = abi::type_bytes(kSpec.type);
-        auto& pair = static_cast<BoxWords<E, i.value + 1>&>(boxes).pair;
+        auto& pair = static_cast<BoxWords<E, kPairs, i.value + 1>&>(boxes).pair;
         const u32 box = layout_.load(box_.stage, i.value);
         if constexpr (kBytes == 2) {
           const Words<4> words = ptx::ldmatrix<4>(box + matrix_offset<2>(j));
 #pragma unroll
-          for (int q = 0; q < 4; ++q)
+          for (int q = 0; q < kPairs; ++q)
             pair[q].word[0] = words.word[q];
         } else {
 #pragma unroll
-          for (int q = 0; q < 4; ++q) {
+          for (int q = 0; q < kPairs; ++q) {
             const u32 from = box + pair_offset<kBytes>(j, q);
             if constexpr (kBytes == 1) pair[q].word[0] = ptx::ld_shared_u16(from);
             if constexpr (kBytes >= 4) pair[q] = ptx::ld_shared<kBytes / 2>(from);
@@ -345,21 +354,21 @@ class TileEpilogue {
   }
 
   template <int i>
-  __device__ __forceinline__ void fetch_columns(Held<E::kTensor[i].held> (&values)[4],
-                                                int column) const {
+  __device__ __forceinline__ void fetch_columns(
+      Held<E::kTensor[i].held> (&values)[Fragment::kColumns], int column) const {
     using Value = Held<E::kTensor[i].held>;
     constexpr u32 kBytes = Layout::held_bytes(E::kTensor[i].held);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const u32 from =
-          layout_.value(i) + (static_cast<u32>(column + 8 * half) + place().column) * kBytes;
+    for (int c = 0; c < Fragment::kColumns; c += 2) {
+      const u32 first = static_cast<u32>(column + Fragment::column_offset(c)) + place().column;
+      const u32 from = layout_.value(i) + first * kBytes;
       const Words<kBytes / 2> words = ptx::ld_shared<kBytes / 2>(from);
       if constexpr (kBytes == 8) {
-        values[2 * half] = bit_cast<Value>(Words<2>{words.word[0], words.word[1]});
-        values[2 * half + 1] = bit_cast<Value>(Words<2>{words.word[2], words.word[3]});
+        values[c] = bit_cast<Value>(Words<2>{words.word[0], words.word[1]});
+        values[c + 1] = bit_cast<Value>(Words<2>{words.word[2], words.word[3]});
       } else {
-        values[2 * half] = from_bits<Value>(words.word[0]);
-        values[2 * half + 1] = from_bits<Value>(words.word[1]);
+        values[c] = from_bits<Value>(words.word[0]);
+        values[c + 1] = from_bits<Value>(words.word[1]);
       }
     }
   }
@@ -417,7 +426,7 @@ class TileEpilogue {
     constexpr Type kType = E::kStore[i].type;
     constexpr u32 kBytes = abi::type_bytes(kType);
     const abi::Matrix& to = p_.store[i].at;
-    over_box<kColumns, 1, 128>(
+    over_box<kBlockRows, kColumns, 1, Fragment::kThreads>(
         thread_, [&](u32 row, u32 column) __attribute__((always_inline)) {
           const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};
           if (place.m >= rows_ || place.n >= columns_) return;
@@ -427,47 +436,52 @@ class TileEpilogue {
         });
   }
 
-  __device__ __forceinline__ void leave_columns(const ReducedValues<E, 4>& sums, int column,
+  /// The number of this warp's rows among those of all warps.
+  __device__ __forceinline__ i32 warp_rows(const Tile& at) const {
+    return at.m / Fragment::kWarpRows + static_cast<i32>(thread_ / 32);
+  }
+
+  __device__ __forceinline__ void leave_columns(const ColumnSums& sums, int column,
                                                 const Tile& at) const {
     repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
       constexpr ReducedSpec kSpec = E::kReduced[i.value];
       if constexpr (kSpec.n) {
-        const auto& values = static_cast<const ReducedValues<E, 4, i.value + 1>&>(sums).value;
+        const auto& values =
+            static_cast<const ReducedValues<E, Fragment::kColumns, i.value + 1>&>(sums).value;
 #pragma unroll
-        for (int x = 0; x < 4; ++x) {
-          const auto sum = join_lanes<kSpec.reduction, 4, 32>(values[x]);
-          const i32 n = at.n + column + x / 2 * 8 + static_cast<i32>(place().column) + x % 2;
-          if (thread_ % 32 < 4 && n < columns_ && at.m < rows_) {
-            store_partial<E, i.value>(p_.partial[i.value],
-                                      at.m / 16 + static_cast<i32>(thread_ / 32), at.l, n, columns_,
-                                      sum);
+        for (int c = 0; c < Fragment::kColumns; ++c) {
+          const auto sum = join_lanes<kSpec.reduction, Fragment::kRowLanes, 32>(values[c]);
+          const i32 n =
+              at.n + column + Fragment::column_offset(c) + static_cast<i32>(place().column);
+          if (thread_ % 32 < Fragment::kRowLanes && n < columns_ && at.m < rows_) {
+            store_partial<E, i.value>(p_.partial[i.value], warp_rows(at), at.l, n, columns_, sum);
           }
         }
       }
     });
   }
 
-  __device__ __forceinline__ void end_rows(const RowSums<E>& sums, const Tile& at) const {
+  __device__ __forceinline__ void end_rows(const Sums& sums, const Tile& at) const {
     const i32 tile_n = at.n / kWidth;
     const i32 tiles_n = (columns_ + kWidth - 1) / kWidth;
     repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
       constexpr ReducedSpec kSpec = E::kReduced[i.value];
       const abi::EpiloguePartials& to = p_.partial[i.value];
-      const auto& values = static_cast<const RowSums<E, i.value + 1>&>(sums).value;
+      const auto& values = static_cast<const RowSums<E, kRows, i.value + 1>&>(sums).value;
       if constexpr (kSpec.m) {
 #pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const auto sum = join_lanes<kSpec.reduction, 1, 4>(values[h]);
-          const i32 m = at.m + static_cast<i32>(place().row) + 8 * h;
-          if (thread_ % 4 == 0 && m < rows_ && at.n < columns_) {
+        for (int h = 0; h < kRows; ++h) {
+          const auto sum = join_lanes<kSpec.reduction, 1, Fragment::kRowLanes>(values[h]);
+          const i32 m = at.m + static_cast<i32>(place().row) + Fragment::row_offset(h);
+          if (thread_ % Fragment::kRowLanes == 0 && m < rows_ && at.n < columns_) {
             store_partial<E, i.value>(to, tile_n, at.l, m, rows_, sum);
           }
         }
       } else if constexpr (!kSpec.n) {
         const auto sum = join_lanes<kSpec.reduction, 1, 32>(values[0]);
         if (thread_ % 32 == 0 && at.m < rows_ && at.n < columns_) {
-          const i64 part = static_cast<i64>(at.m / 16 + static_cast<i32>(thread_ / 32)) * tiles_n;
-          store_partial<E, i.value>(to, part + tile_n, at.l, 0, 1, sum);
+          const i64 part = i64{warp_rows(at)} * tiles_n + tile_n;
+          store_partial<E, i.value>(to, part, at.l, 0, 1, sum);
         }
       }
     });

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <estoc/abi/sm80_gemm.cuh>
-#include <estoc/epilogue/direct.cuh>
+#include <estoc/epilogue/staged.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/math.cuh>
@@ -15,6 +15,7 @@
 #include <estoc/ptx/warp.cuh>
 #include <estoc/tile/mma_operand.cuh>
 #include <estoc/tile/raster.cuh>
+#include <estoc/tile/staged_store.cuh>
 
 namespace estoc {
 
@@ -28,13 +29,14 @@ template <Sm80GemmConfig config>
 struct WarpPlace {
   u32 lane;
   u32 warp;
-  u32 m;  // first row of the warp's part within the tile
-  u32 n;
+  TileOffset part;
 
   __device__ __forceinline__ static WarpPlace here() {
     const u32 warp = ptx::tid() / 32;
-    return {ptx::tid() % 32, warp, warp / config.warps_n * config.warp_rows(),
-            warp % config.warps_n * config.warp_columns()};
+    return {ptx::tid() % 32,
+            warp,
+            {warp / config.warps_n * config.warp_rows(),
+             warp % config.warps_n * config.warp_columns()}};
   }
 };
 
@@ -128,12 +130,12 @@ struct Fragments {
                                        const WarpPlace<config>& place) {
 #pragma unroll
     for (u32 i = 0; i < kPairsM; ++i) {
-      a[i] = read_one<ReaderA, false>(shared_a, place.m + 16 * i, step, place.lane);
+      a[i] = read_one<ReaderA, false>(shared_a, place.part.m + 16 * i, step, place.lane);
       round_operand<config.a>(a[i]);
     }
 #pragma unroll
     for (u32 j = 0; j < kPairsN; ++j) {
-      b[j] = read_one<ReaderB, true>(shared_b, place.n + 16 * j, step, place.lane);
+      b[j] = read_one<ReaderB, true>(shared_b, place.part.n + 16 * j, step, place.lane);
       round_operand<config.b>(b[j]);
     }
   }
@@ -167,115 +169,46 @@ struct Fragments {
   }
 };
 
-/// Copies 16 bytes that lie in shared memory to out, or as many of their elements as are inside.
-template <Type type, bool vectors>
-__device__ __forceinline__ void store_chunk(u64 address, u32 shared, i32 elements) {
-  constexpr int kBytes = abi::type_bytes(type);
-  if (vectors && elements >= 16 / kBytes) {
-    ptx::st_global<4>(address, ptx::ld_shared<4>(shared));
-    return;
+/// The sums of a warp as stores and epilogues see them.
+struct MmaFragment : Quad<1> {
+  template <typename Value, int count>
+  __device__ __forceinline__ static Value value(const Value (&block)[count][4], int x) {
+    return block[x / 4][x % 4];
   }
-#pragma unroll
-  for (int e = 0; e < 16 / kBytes; ++e) {
-    if (e >= elements) return;
-    const u64 to = address + static_cast<u64>(e * kBytes);
-    const u32 from = shared + static_cast<u32>(e * kBytes);
-    store_global<kBytes>(to, load_shared<kBytes>(from));
-  }
-}
+  __device__ __forceinline__ static MmaFragment of(u32 lane) { return {Quad::of(lane)}; }
+};
 
-/// Passes the warp's sums through the epilogue and stores what lies inside out.
+/// What one warp stores.
+template <Sm80GemmConfig config>
+inline constexpr TileShape kTileShape{config.warp_rows(), config.warp_columns(),
+                                      config.warp_columns()};
+
+/// Brings the sums of a warp to memory; `tile` is the CTA's.
 template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmParameters& p,
-                                      const WarpPlace<config>& place, i32 l, i32 tile_m, i32 tile_n,
-                                      const Epilogue& transform) {
-  using S = Sums<config>;
-  constexpr int kBytes = abi::type_bytes(config.out);
-  constexpr u32 kPitch = config.store_pitch();
-  constexpr u32 kChunks = config.warp_columns() * kBytes / 16;
-  const u32 shared = ptx::smem_base() + place.warp * 16 * kPitch;
-  const u32 row = place.lane / 4;
-  const u32 column = place.lane % 4 * 2;
-  const i32 first_n = tile_n + static_cast<i32>(place.n);
-#pragma unroll
-  for (int i = 0; i < S::kBlocksM; ++i) {
-    const i32 first_m = tile_m + static_cast<i32>(place.m) + 16 * i;
-    if (i > 0) ptx::bar_warp_sync();
-#pragma unroll
-    for (int j = 0; j < S::kBlocksN; ++j) {
-#pragma unroll
-      for (u32 h = 0; h < 2; ++h) {
-        const i32 m = first_m + static_cast<i32>(row + 8 * h);
-        const i32 n = first_n + 8 * j + static_cast<i32>(column);
-        const auto low = transform(sums.block[i][j][2 * h], epilogue::Position{l, m, n});
-        const auto high = transform(sums.block[i][j][2 * h + 1], epilogue::Position{l, m, n + 1});
-        store_shared<2 * kBytes>(shared + (row + 8 * h) * kPitch + (8 * j + column) * kBytes,
-                                 encode_pair<config.out>(low, high));
-      }
-    }
-    ptx::bar_warp_sync();
-    for (u32 chunk = place.lane; chunk < 16 * kChunks; chunk += 32) {
-      const u32 r = chunk / kChunks;
-      const u32 c = chunk % kChunks;
-      const i32 m = first_m + static_cast<i32>(r);
-      const i32 n = first_n + static_cast<i32>(c * (16 / kBytes));
-      if (m >= p.m || n >= p.n) continue;
-      const u64 address =
-          p.out.address +
-          static_cast<u64>((l * p.out.batch_stride + m * p.out.row_stride + n) * kBytes);
-      store_chunk<config.out, config.out_vectors>(address, shared + r * kPitch + c * 16, p.n - n);
-    }
-  }
+                                      const WarpPlace<config>& place, const Tile& tile,
+                                      const Epilogue& /*none*/) {
+  const u32 buffer = ptx::smem_base() + place.warp * 16 * config.store_pitch();
+  StagedTileStore<MmaFragment, kTileShape<config>, config.out, config.store_pitch(),
+                  config.out_vectors>(p.out, buffer, p.m, p.n, place.lane)
+      .store(sums.block, tile, place.part);
 }
 
-/// The same with an epilogue that is more than the sums: they go through shared memory as they are,
-/// so that each thread then has four neighbours of a row, and of each row the same columns.
+/// The same through an epilogue.
 template <Sm80GemmConfig config, typename E>
-__device__ __forceinline__ void fuse(const Sums<config>& sums, const Sm80GemmParameters& p,
-                                     const WarpPlace<config>& place, i32 l, i32 tile_m, i32 tile_n,
-                                     const epilogue::Fused<E>& fused) {
-  using S = Sums<config>;
-  using Value = Compute<config.accumulator>;
-  constexpr u32 kBytes = sizeof(Value);
-  constexpr u32 kPitch = config.store_pitch();
-  constexpr u32 kGroups = config.warp_columns() / 4;
-  static_assert(32 % kGroups == 0);
-  const u32 shared = ptx::smem_base() + place.warp * 16 * kPitch;
-  const u32 put = shared + place.lane / 4 * kPitch + place.lane % 4 * 2 * kBytes;
-  const u32 first_row = place.lane / kGroups;
-  const u32 take = shared + first_row * kPitch + place.lane % kGroups * 4 * kBytes;
-  const i64 n = tile_n + static_cast<i64>(place.n + place.lane % kGroups * 4);
-  const i64 at_m = tile_m / config.tile_m;
-  const i64 at_n = tile_n / config.tile_n;
+__device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmParameters& p,
+                                      const WarpPlace<config>& place, const Tile& tile,
+                                      const epilogue::Fused<E>& fused) {
+  const u32 buffer = ptx::smem_base() + place.warp * 16 * config.store_pitch();
+  const i64 tile_m = tile.m / config.tile_m;
+  const i64 tile_n = tile.n / config.tile_n;
   const epilogue::Parts parts{
-      at_n * config.warps_n + static_cast<i64>(place.warp % config.warps_n),
-      at_m * config.warps_m + static_cast<i64>(place.warp / config.warps_n),
-      (at_m * p.tiles_n + at_n) * (config.threads() / 32) + static_cast<i64>(place.warp)};
-  epilogue::DirectTile<E, 1, kGroups> tile(fused.parameters, l, p.m, p.n);
-  tile.begin_columns(0, n);
-#pragma unroll
-  for (int i = 0; i < S::kBlocksM; ++i) {
-    if (i > 0) ptx::bar_warp_sync();
-#pragma unroll
-    for (int j = 0; j < S::kBlocksN; ++j) {
-#pragma unroll
-      for (u32 h = 0; h < 2; ++h) {
-        store_shared<2 * kBytes>(
-            put + 8 * h * kPitch + 8 * static_cast<u32>(j) * kBytes,
-            encode_pair<config.accumulator>(sums.block[i][j][2 * h], sums.block[i][j][2 * h + 1]));
-      }
-    }
-    ptx::bar_warp_sync();
-#pragma unroll 1
-    for (u32 row = 0; row < 16; row += 32 / kGroups) {
-      Value four[4];
-      load_shared_four(four, take + row * kPitch);
-      const i64 m = tile_m + static_cast<i64>(place.m + 16 * i + first_row + row);
-      tile.group(0, four, m, n);
-      tile.end_row(m, parts);
-    }
-  }
-  tile.end(parts, [n](int) { return n; });
+      tile_n * config.warps_n + static_cast<i64>(place.warp % config.warps_n),
+      tile_m * config.warps_m + static_cast<i64>(place.warp / config.warps_n),
+      (tile_m * p.tiles_n + tile_n) * (config.threads() / 32) + static_cast<i64>(place.warp)};
+  epilogue::StagedEpilogue<MmaFragment, kTileShape<config>, config.accumulator,
+                           config.store_pitch(), E>(fused.parameters, buffer, p.m, p.n, place.lane)
+      .store(sums.block, tile, place.part, parts);
 }
 
 /// Computes one tile of one batch.
@@ -337,11 +270,7 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l,
   }
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
-  if constexpr (epilogue::kIsIdentity<Epilogue>) {
-    store<config>(sums, p, place, l, m, n, transform);
-  } else {
-    fuse<config>(sums, p, place, l, m, n, transform);
-  }
+  store<config>(sums, p, place, {l, m, n}, transform);
 }
 
 }  // namespace sm80

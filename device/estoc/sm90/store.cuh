@@ -2,10 +2,20 @@
 #pragma once
 
 #include <estoc/epilogue/tile.cuh>
+#include <estoc/ptx/wgmma.cuh>
 #include <estoc/sm90/cta.cuh>
 #include <estoc/tile/store.cuh>
 
 namespace estoc::sm90 {
+
+/// The accumulators of a warpgroup.
+struct WgmmaFragment : Quad<4> {
+  template <typename Value, int count>
+  __device__ __forceinline__ static Value value(const Value (&block)[count], int x) {
+    return ptx::acc_value(block[x]);
+  }
+  __device__ __forceinline__ static WgmmaFragment of(u32 thread) { return {Quad::of(thread)}; }
+};
 
 /// What one consumer stores.
 template <Sm90GemmConfig config>
@@ -20,7 +30,8 @@ struct TmaStore {
 
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& /*none*/,
                                             u32 staging, u32 barrier, u32 thread) {
-    return TmaTileStore<kTileShape<config>, config.out>(p.out, staging, barrier, thread);
+    return TmaTileStore<WgmmaFragment, kTileShape<config>, config.out>(p.out, staging, barrier,
+                                                                       thread);
   }
 };
 
@@ -32,7 +43,8 @@ struct DirectStore {
 
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& /*none*/,
                                             u32 /*staging*/, u32 /*barrier*/, u32 thread) {
-    return DirectTileStore<kTileShape<config>, config.out>(p.out_raw, p.m, p.n, thread);
+    return DirectTileStore<WgmmaFragment, kTileShape<config>, config.out>(p.out_raw, p.m, p.n,
+                                                                          thread);
   }
 };
 
@@ -40,7 +52,7 @@ struct DirectStore {
 template <Sm90GemmConfig config, typename E>
 struct FusedStore {
   using Epilogue = epilogue::MappedFused<E>;
-  using Layout = epilogue::EpilogueLayout<kTileShape<config>, config.epilogue, E>;
+  using Layout = epilogue::EpilogueLayout<WgmmaFragment, kTileShape<config>, config.epilogue, E>;
   static constexpr bool kLoads = config.epilogue.loads();
 
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& fused,

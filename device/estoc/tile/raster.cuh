@@ -33,7 +33,8 @@ struct TileRaster {
     const u32 band = index / (group * columns);
     const u32 first = band * group;
     const u32 height = rows - first < group ? rows - first : group;
-    const u32 within = index - band * group * columns;
+    // A remainder, not a difference: ptxas then keeps the place in uniform registers.
+    const u32 within = index % (group * columns);
     const u32 column = within / height;
     const u32 row = first + within - column * height;
     return along_n ? TileIndex{column, row} : TileIndex{row, column};

@@ -9,29 +9,11 @@
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
 #include <estoc/ptx/tma.cuh>
-#include <estoc/ptx/wgmma.cuh>
+#include <estoc/tile/fragment.cuh>
 #include <estoc/tile/raster.cuh>
 #include <estoc/tile/swizzle.cuh>
 
 namespace estoc {
-
-/// The part of a tile that one warpgroup stores: blocks of 64 rows.
-struct TileShape {
-  int rows;
-  int columns;
-  int box_columns;  ///< of the boxes of 64 rows in which it leaves
-};
-
-/// A thread's place in its warpgroup's 64 x N accumulators: rows `row` and row + 8, columns 8 * j +
-/// `column` and the next.
-struct FragmentPlace {
-  u32 row;
-  u32 column;
-
-  __device__ __forceinline__ static FragmentPlace of(u32 thread) {
-    return {thread / 32 * 16 + thread % 32 / 4, thread % 4 * 2};
-  }
-};
 
 namespace detail {
 
@@ -44,13 +26,14 @@ __device__ __forceinline__ u32 pack(Value low, Value high) {
 
 }  // namespace detail
 
-/// Stores 64 x N tiles of one warpgroup by TMA, a box of 64 rows at a time, from two buffers.
-template <TileShape shape, Type type>
+/// Stores the blocks of one warpgroup by TMA, a box at a time, from two buffers.
+template <typename Fragment, TileShape shape, Type type>
 class TmaTileStore {
  public:
   static constexpr int kColumns = shape.box_columns;
   static constexpr int kBytes = abi::type_bytes(type);
   static constexpr int kRowBytes = kColumns * kBytes;
+  static_assert(kColumns % 16 == 0);
 
   /// `buffers` is this warpgroup's staging memory, `barrier` its named barrier, `thread` the number
   /// in the warpgroup.
@@ -58,13 +41,12 @@ class TmaTileStore {
                                           u32 thread)
       : map_(map), buffers_(buffers), barrier_(barrier), thread_(thread) {}
 
-  /// `acc` are blocks of 64 rows from at.m on.
-  template <typename Value, int blocks>
-  __device__ __forceinline__ void store(const Value (&acc)[blocks][shape.columns / 2],
-                                        const Tile& at) {
+  /// `acc` are blocks of rows from at.m on.
+  template <typename Block, int blocks>
+  __device__ __forceinline__ void store(const Block (&acc)[blocks], const Tile& at) {
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
-      store_block(acc[i], {at.l, at.m + 64 * i, at.n});
+      store_block(acc[i], {at.l, at.m + Fragment::kBlockRows * i, at.n});
   }
 
   /// Shared memory may not go before the stores have read it.
@@ -73,18 +55,19 @@ class TmaTileStore {
   }
 
  private:
-  template <typename Value>
-  __device__ __forceinline__ void store_block(const Value (&acc)[shape.columns / 2],
-                                              const Tile& at) {
+  template <typename Block>
+  __device__ __forceinline__ void store_block(const Block& block, const Tile& at) {
 #pragma unroll
     for (int first = 0; first < shape.columns; first += kColumns) {
-      const u32 buffer = buffers_ + turn_ * 64 * kRowBytes;
+      const u32 buffer = buffers_ + turn_ * Fragment::kBlockRows * kRowBytes;
       turn_ ^= 1;
       if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();
-      ptx::bar_sync<128>(barrier_);
-      fill(acc, first, buffer);
+      ptx::bar_sync<Fragment::kThreads>(barrier_);
+#pragma unroll
+      for (int column = 0; column < kColumns; column += 16)
+        fill(block, first + column, buffer, static_cast<u32>(column));
       ptx::fence_proxy_async();
-      ptx::bar_sync<128>(barrier_);
+      ptx::bar_sync<Fragment::kThreads>(barrier_);
       if (thread_ == 0) {
         ptx::cp_async_bulk_tensor_store<3>(map_, buffer, {at.n + first, at.m, at.l});
         ptx::cp_async_bulk_commit_group();
@@ -92,41 +75,35 @@ class TmaTileStore {
     }
   }
 
-  template <typename Value>
-  __device__ __forceinline__ void fill(const Value (&acc)[shape.columns / 2], int first,
-                                       u32 buffer) const {
-    const FragmentPlace place = FragmentPlace::of(thread_);
-    auto value = [&](int j, int h, int e) __attribute__((always_inline)) {
-      return ptx::acc_value(acc[4 * j + 2 * h + e]);
-    };
+  /// Writes 16 columns of a block, `first` and on, to columns `column` and on of a buffer.
+  template <typename Block>
+  __device__ __forceinline__ void fill(const Block& block, int first, u32 buffer,
+                                       u32 column) const {
+    const int x = first / 16 * 2 * Fragment::kPairs;
     if constexpr (kBytes == 2) {
-      // Matrices in the order rows 0-7, rows 8-15, then the same of the next eight columns.
-      const u32 lane = thread_ % 32;
-      const u32 row = thread_ / 32 * 16 + lane % 16;
+      Words<Fragment::kPairs> words;
 #pragma unroll
-      for (int j = first / 8; j < (first + kColumns) / 8; j += 2) {
-        Words<4> words;
-#pragma unroll
-        for (int q = 0; q < 4; ++q) {
-          words.word[q] =
-              detail::pack<type>(value(j + q / 2, q % 2, 0), value(j + q / 2, q % 2, 1));
-        }
-        const u32 byte = (8 * static_cast<u32>(j) - static_cast<u32>(first) + lane / 16 * 8) * 2;
-        ptx::stmatrix<4>(buffer + swizzled<kRowBytes>(row, byte), words);
+      for (int q = 0; q < Fragment::kPairs; ++q) {
+        words.word[q] = detail::pack<type>(Fragment::value(block, x + 2 * q),
+                                           Fragment::value(block, x + 2 * q + 1));
       }
+      const u32 byte = (column + Fragment::matrix_column(thread_)) * 2;
+      ptx::stmatrix<4>(buffer + swizzled<kRowBytes>(Fragment::matrix_row(thread_), byte), words);
     } else {
+      const Fragment place = Fragment::of(thread_);
 #pragma unroll
-      for (int j = first / 8; j < (first + kColumns) / 8; ++j) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const u32 byte = (8 * static_cast<u32>(j) - static_cast<u32>(first) + place.column) *
-                           static_cast<u32>(kBytes);
-          const u32 address = buffer + swizzled<kRowBytes>(place.row + 8 * h, byte);
-          if constexpr (kBytes == 4) {
-            store_shared<8>(address, encode_pair<type>(value(j, h, 0), value(j, h, 1)));
-          } else {
-            ptx::st_shared_u16(address, detail::pack<type>(value(j, h, 0), value(j, h, 1)));
-          }
+      for (int q = 0; q < Fragment::kPairs; ++q) {
+        const u32 row = place.row + Fragment::row_offset(q % Fragment::kRows);
+        const u32 byte =
+            (column + Fragment::column_offset(q / Fragment::kRows * 2) + place.column) *
+            static_cast<u32>(kBytes);
+        const u32 address = buffer + swizzled<kRowBytes>(row, byte);
+        const auto low = Fragment::value(block, x + 2 * q);
+        const auto high = Fragment::value(block, x + 2 * q + 1);
+        if constexpr (kBytes == 4) {
+          store_shared<8>(address, encode_pair<type>(low, high));
+        } else {
+          ptx::st_shared_u16(address, detail::pack<type>(low, high));
         }
       }
     }
@@ -140,34 +117,35 @@ class TmaTileStore {
 };
 
 /// Stores element by element: any strides and alignment.
-template <TileShape shape, Type type>
+template <typename Fragment, TileShape shape, Type type>
 class DirectTileStore {
  public:
   __device__ __forceinline__ DirectTileStore(const abi::Matrix& out, i32 m, i32 n, u32 thread)
       : out_(out), m_(m), n_(n), thread_(thread) {}
 
-  /// `acc` are blocks of 64 rows from at.m on.
-  template <typename Value, int blocks>
-  __device__ __forceinline__ void store(const Value (&acc)[blocks][shape.columns / 2],
-                                        const Tile& at) const {
-    const FragmentPlace place = FragmentPlace::of(thread_);
+  /// `acc` are blocks of rows from at.m on.
+  template <typename Block, int blocks>
+  __device__ __forceinline__ void store(const Block (&acc)[blocks], const Tile& at) const {
+    constexpr int kRows = Fragment::kRows;
+    constexpr int kColumns = Fragment::kColumns;
+    const Fragment place = Fragment::of(thread_);
 #pragma unroll
-    for (int h = 0; h < 2 * blocks; ++h) {
-      const i32 m = at.m + static_cast<i32>(place.row) + 64 * (h / 2) + 8 * (h % 2);
+    for (int h = 0; h < kRows * blocks; ++h) {
+      const i32 m = at.m + static_cast<i32>(place.row) + Fragment::kBlockRows * (h / kRows) +
+                    Fragment::row_offset(h % kRows);
       if (m >= m_) continue;
       const u64 row =
           out_.address + static_cast<u64>((at.l * out_.batch_stride + m * out_.row_stride) *
                                           abi::type_bytes(type));
 #pragma unroll
-      for (int j = 0; j < shape.columns / 8; ++j) {
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const i32 n = at.n + 8 * j + static_cast<i32>(place.column) + e;
-          if (n >= n_) continue;
-          store_element<type>(
-              row + static_cast<u64>(n * out_.column_stride * abi::type_bytes(type)),
-              ptx::acc_value(acc[h / 2][4 * j + 2 * (h % 2) + e]));
-        }
+      for (int c = 0; c < shape.columns / 16 * kColumns; ++c) {
+        const int first = c / kColumns * 16;
+        const int x = c / 2 * 2 * kRows + h % kRows * 2 + c % 2;
+        const i32 n =
+            at.n + first + Fragment::column_offset(c % kColumns) + static_cast<i32>(place.column);
+        if (n >= n_) continue;
+        store_element<type>(row + static_cast<u64>(n * out_.column_stride * abi::type_bytes(type)),
+                            Fragment::value(acc[h / kRows], x));
       }
     }
   }

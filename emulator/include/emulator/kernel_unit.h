@@ -13,12 +13,12 @@ static const FunctionTable* table = nullptr;
 // Of the blocks that this host thread runs.
 static thread_local unsigned block_shape[3] = {1, 1, 1};
 
-#define ESTOC_EMULATOR_STUB(slot, result, function, parameters, names) \
-  result function parameters {                                         \
-    return table->slot names;                                          \
+#define ESTOC_FUNCTION(result, name, parameters, names) \
+  result name parameters {                              \
+    return table->name names;                           \
   }
-ESTOC_EMULATOR_FUNCTIONS(ESTOC_EMULATOR_STUB)
-#undef ESTOC_EMULATOR_STUB
+#include <emulator/functions.def>
+#undef ESTOC_FUNCTION
 
 struct Indices {
   unsigned x, y, z;

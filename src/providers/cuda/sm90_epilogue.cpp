@@ -172,6 +172,24 @@ bool is_long(const EpilogueGraph& graph) {
          (by_columns && graph.reduced.size() > 1) || graph.stores.size() + graph.tensors.size() > 6;
 }
 
+bool reduces_columns(const EpilogueGraph& graph, bool transposed) {
+  return std::any_of(graph.reduced.begin(), graph.reduced.end(),
+                     [transposed](const EpilogueReducedStore& store) {
+                       return transpose_modes(store.keeps, transposed).n;
+                     });
+}
+
+/// Whether the code of all elements would spill: with reductions of columns, ptxas keeps the parts
+/// of several steps beside the sums. There is room for them beside 128 sums and nothing else.
+bool needs_loop(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
+  constexpr int kMostSums = 128;
+  if (config.consumers() == 1 || config.sums() < kMostSums) return false;
+  if (!reduces_columns(graph, transposed)) return false;
+  const bool alone = graph.tensors.empty() && graph.scalars.empty() && graph.stores.size() == 1 &&
+                     abi::type_bytes(config.out) <= 2;
+  return config.sums() > kMostSums || !alone;
+}
+
 /// What the code takes beside sums, inputs and outputs. Where many sums leave less, ptxas makes do
 /// with it for short epilogues without reductions whose 16-bit output leaves by TMA.
 int code_registers(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
@@ -228,7 +246,7 @@ abi::Sm90GemmConfig sm90_fused_config(const abi::Sm90GemmConfig& plain, const Ep
                                       bool transposed) {
   const ElementBytes bytes = element_bytes(graph);
   const int values = value_bytes(plain, graph, transposed);
-  const bool rolled = is_long(graph);
+  const bool rolled = is_long(graph) || needs_loop(plain, graph, transposed);
   const Sm90GemmConfig deep = choose(plain, bytes, values, rolled, true);
   return deep.epilogue.columns > 0 ? deep : choose(plain, bytes, values, rolled, false);
 }

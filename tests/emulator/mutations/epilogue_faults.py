@@ -1,6 +1,18 @@
 """Faults planted into the epilogues of sm90_gemm, sm80_gemm and simt_gemm."""
 
-from planted import DIRECT, LOAD, REDUCE, SIMT, SM80, SM90_SKELETON, SM90_WORK, TILE, Planted
+from planted import (
+    DIRECT,
+    FRAGMENT,
+    LOAD,
+    REDUCE,
+    SIMT,
+    SM80,
+    SM90_SKELETON,
+    SM90_WORK,
+    STAGED,
+    TILE,
+    Planted,
+)
 from sm90_faults import ARRIVALS, COUNT, DEADLOCK, LEFT, MISUSE, OUT, RACE, UNSET, WRONG
 
 FENCE = "missing proxy fence"
@@ -66,10 +78,10 @@ FAULTS = (
             "    if constexpr (Fused::kMatrices > 0) layout_.boxes().wait_full(box_);\n"
             "    if (thread_ == 0) "
             "ptx::cp_async_bulk_wait_group_read<Layout::kRoom.store_depth - 1>();\n"
-            "    ptx::bar_sync<128>(barrier_);\n",
+            "    ptx::bar_sync<Fragment::kThreads>(barrier_);\n",
             "    if (thread_ == 0) "
             "ptx::cp_async_bulk_wait_group_read<Layout::kRoom.store_depth - 1>();\n"
-            "    ptx::bar_sync<128>(barrier_);\n"
+            "    ptx::bar_sync<Fragment::kThreads>(barrier_);\n"
             "    if (thread_ == 0) layout_.boxes().wait_full(box_);\n"),
     Planted("vectors are read before they are there", TILE, "tile_aux", (RACE, UNSET),
             "    if constexpr (Layout::kRoom.value_bytes > 0) "
@@ -82,14 +94,14 @@ FAULTS = (
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));\n",
             ""),
     Planted("box is released before it is read", TILE, "tile", (RACE,),
-            "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);\n"
+            "    ptx::fence_proxy_async();\n    ptx::bar_sync<Fragment::kThreads>(barrier_);\n    send(at);\n"
             "    if constexpr (Fused::kMatrices > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));\n"
             "      box_.advance();\n    }\n",
             "    if constexpr (Fused::kMatrices > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes().empty(box_.stage));\n"
             "      box_.advance();\n    }\n    ptx::fence_proxy_async();\n"
-            "    ptx::bar_sync<128>(barrier_);\n    send(at);\n"),
+            "    ptx::bar_sync<Fragment::kThreads>(barrier_);\n    send(at);\n"),
     Planted("every warp releases a box", TILE, "tile", (RACE, ARRIVALS),
             "if (thread_ == 0) ptx::mbarrier_arrive(layout_.boxes()",
             "if (thread_ % 32 == 0) ptx::mbarrier_arrive(layout_.boxes()"),
@@ -97,10 +109,10 @@ FAULTS = (
             "layout_.load(box_.stage, i.value);",
             "layout_.load(0, i.value);"),
     Planted("no proxy fence before an output is sent", TILE, "tile_aux", (FENCE,),
-            "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);",
-            "    ptx::bar_sync<128>(barrier_);\n    send(at);"),
+            "    ptx::fence_proxy_async();\n    ptx::bar_sync<Fragment::kThreads>(barrier_);\n    send(at);",
+            "    ptx::bar_sync<Fragment::kThreads>(barrier_);\n    send(at);"),
     Planted("no barrier before an output is sent", TILE, "tile_aux", (RACE,),
-            "    ptx::fence_proxy_async();\n    ptx::bar_sync<128>(barrier_);\n    send(at);",
+            "    ptx::fence_proxy_async();\n    ptx::bar_sync<Fragment::kThreads>(barrier_);\n    send(at);",
             "    ptx::fence_proxy_async();\n    send(at);"),
     Planted("one store too few awaited", TILE, "tile", (RACE,),
             "wait_group_read<Layout::kRoom.store_depth - 1>",
@@ -117,26 +129,28 @@ FAULTS = (
     Planted("outputs are not drained", TILE, "tile_aux", (LEFT,),
             "    if (thread_ == 0) ptx::cp_async_bulk_wait_group<0>();\n",
             ""),
-    Planted("columns exchanged in a box", TILE, "tile", (WRONG,),
-            "(static_cast<u32>(j) + lane / 16 * 8) * bytes);",
-            "(static_cast<u32>(j) + (1 - lane / 16) * 8) * bytes);"),
+    Planted("columns exchanged in a box", FRAGMENT, "tile", (WRONG,),
+            "return thread % 32 / 16 * 8;",
+            "return (1 - thread % 32 / 16) * 8;"),
     Planted("row of a part not told apart", TILE, "tile_mixed", (RACE, WRONG),
-            "const i32 m = at.m + static_cast<i32>(place().row) + 8 * h;",
-            "const i32 m = at.m + static_cast<i32>(place().row);"),
+            "const auto sum = join_lanes<kSpec.reduction, 1, Fragment::kRowLanes>(values[h]);\n"
+            "          const i32 m = at.m + static_cast<i32>(place().row) + Fragment::row_offset(h);",
+            "const auto sum = join_lanes<kSpec.reduction, 1, Fragment::kRowLanes>(values[h]);\n"
+            "          const i32 m = at.m + static_cast<i32>(place().row);"),
     Planted("parts of four warps in one place", TILE, "tile_mixed", (RACE,),
-            "p_.partial[i.value], at.m / 16 + static_cast<i32>(thread_ / 32),",
-            "p_.partial[i.value], at.m / 16,"),
+            "p_.partial[i.value], warp_rows(at), at.l,",
+            "p_.partial[i.value], at.m / 16, at.l,"),
     Planted("half of a row's lanes are joined", TILE, "tile_mixed", (WRONG,),
-            "join_lanes<kSpec.reduction, 1, 4>",
-            "join_lanes<kSpec.reduction, 1, 2>"),
+            "join_lanes<kSpec.reduction, 1, Fragment::kRowLanes>",
+            "join_lanes<kSpec.reduction, 1, Fragment::kRowLanes / 2>"),
     Planted("elements outside are reduced", TILE, "tile_mixed", (WRONG,),
-            "whole || column + q / 2 * 8 + e < left};",
+            "whole || first + e < left};",
             "true};"),
     Planted("the edge of columns counts as whole", TILE, "tile_mixed", (WRONG,),
             " && at.n + kWidth <= columns_)",
             ")"),
     Planted("the edge of rows counts as whole", TILE, "tile_mixed", (WRONG,),
-            "(at.m + 64 * blocks <= rows_ && at.n",
+            "(at.m + kBlockRows * blocks <= rows_ && at.n",
             "(at.n"),
     Planted("rows outside are reduced", TILE, "tile_mixed", (WRONG,),
             "(m < rows_ ? columns_ : 0)",
@@ -182,18 +196,21 @@ FAULTS = (
             "    if (m >= rows_) return;\n",
             ""),
     # kernels/sm80_gemm.cuh
-    Planted("epilogue: no warp barrier before the next rows", SM80, "sm80_linear", (RACE,),
-            "  for (int i = 0; i < S::kBlocksM; ++i) {\n    if (i > 0) ptx::bar_warp_sync();\n",
-            "  for (int i = 0; i < S::kBlocksM; ++i) {\n"),
-    Planted("epilogue: no warp barrier before rows are read", SM80, "sm80_linear", (RACE,),
-            "    ptx::bar_warp_sync();\n#pragma unroll 1\n",
+    Planted("epilogue: no warp barrier before the next rows", STAGED, "sm80_linear", (RACE,),
+            "      if (i > 0) ptx::bar_warp_sync();\n",
+            ""),
+    Planted("epilogue: no warp barrier before rows are read", STAGED, "sm80_linear", (RACE,),
+            "      ptx::bar_warp_sync();\n"
+            "#pragma unroll 1\n",
             "#pragma unroll 1\n"),
     Planted("epilogue: warps pass rows through the same memory", SM80, "sm80_linear", (RACE,),
-            "place.warp * 16 * kPitch;\n  const u32 put",
-            "0 * place.warp;\n  const u32 put"),
+            "place.warp * 16 * config.store_pitch();\n"
+            "  const i64",
+            "0 * place.warp;\n"
+            "  const i64"),
     Planted("parts of a tile's warps in one place", SM80, "sm80_mixed", (RACE, WRONG),
-            "at_n * config.warps_n + static_cast<i64>(place.warp % config.warps_n),",
-            "at_n * config.warps_n,"),
+            "tile_n * config.warps_n + static_cast<i64>(place.warp % config.warps_n),",
+            "tile_n * config.warps_n,"),
     # kernels/simt_gemm.cuh
     Planted("parts of tiles in one place", SIMT, "simt_mixed", (RACE, WRONG),
             "(tile_m * p.tiles_n + tile_n) * config.warps() + warp};",

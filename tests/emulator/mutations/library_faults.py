@@ -21,6 +21,8 @@ from planted import (
     SM90_MATH,
     SM90_SKELETON,
     SM90_WORK,
+    STAGED,
+    STAGED_STORE,
     SWIZZLE,
     TILE,
     TILE_STORE,
@@ -130,8 +132,8 @@ FAULTS = (
             "      if constexpr (kBytes == 2) ptx::fence_proxy_async();\n"),
     Planted("staging memory is awaited after the barrier", TILE_STORE, "cooperative", (RACE,),
             "      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();\n"
-            "      ptx::bar_sync<128>(barrier_);\n",
-            "      ptx::bar_sync<128>(barrier_);\n"
+            "      ptx::bar_sync<Fragment::kThreads>(barrier_);\n",
+            "      ptx::bar_sync<Fragment::kThreads>(barrier_);\n"
             "      if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();\n"),
     Planted("narrow rows are swizzled like wide ones", SWIZZLE, "lib_narrow", (WRONG,),
             "(offset >> 7 & (row_bytes / 16 - 1))", "(offset >> 7 & 7)"),
@@ -167,7 +169,7 @@ FAULTS = (
             "    if constexpr (Layout::kRoom.value_bytes > 0) {\n"
             "      if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));\n    }\n"),
     Planted("second row of a column 32 bytes on", TILE, "lib_f64_column", (WRONG,),
-            "from + 8 * Layout::held_bytes(kSpec.held)", "from + 32"),
+            "from + Fragment::row_offset(h) * Layout::held_bytes(kSpec.held)", "from + 32 * h"),
     Planted("parts of columns from blocks beyond M", TILE, "lib_low", (OUT, RACE),
             "n < columns_ && at.m < rows_", "n < columns_"),
     Planted("parts of rows from tiles beyond N", TILE, "lib_slim", (RACE, OUT),
@@ -211,15 +213,15 @@ FAULTS = (
     Planted("four columns stored where three are left", DIRECT, "lib_three_left", (OUT,),
             "    if constexpr (kWidth == 4) {\n      if (to.vectors != 0 && n + 4 <= columns_)",
             "    if constexpr (kWidth == 4) {\n      if (to.vectors != 0 && n + 3 <= columns_)"),
-    Planted("parts of columns from warps beyond M are not left", SM80, "lib_sm80_ragged", (UNSET,),
-            "  tile.end(parts, [n](int) { return n; });",
-            "  if (tile_m + static_cast<i32>(place.m) < p.m) "
-            "tile.end(parts, [n](int) { return n; });"),
+    Planted("parts of columns from warps beyond M are not left", STAGED, "lib_sm80_ragged", (UNSET,),
+            "    rows.end(parts, [n](int) { return n; });",
+            "    if (tile.m + static_cast<i32>(part.m) < m_) "
+            "rows.end(parts, [n](int) { return n; });"),
     Planted("parts of all numbered by rows of tiles", SIMT, "lib_simt_all", (UNSET, RACE),
             "(tile_m * p.tiles_n + tile_n) * config.warps() + warp",
             "(tile_m * p.tiles_m + tile_n) * config.warps() + warp"),
     # sm80_gemm, simt_gemm and simt_elementwise.
-    Planted("a chunk counts as whole from eight elements on", SM80, "lib_sm80_bytes", (OUT,),
+    Planted("a chunk counts as whole from eight elements on", STAGED_STORE, "lib_sm80_bytes", (OUT,),
             "elements >= 16 / kBytes", "elements >= 8"),
     Planted("last part of a chunk rounded up", MMA_OPERAND, "sm80_bytes", (OUT, WRONG),
             "left < 0 ? 0 : left < copy_bytes ? left : copy_bytes",
@@ -234,9 +236,9 @@ FAULTS = (
             "return {second.word[0], second.word[1], first.word[0], first.word[1]};"),
     Planted("B is not rounded to tf32", SM80, "sm80_tf32", (WRONG,),
             "      round_operand<config.b>(b[j]);\n", ""),
-    Planted("offset in out of 32 bits", SM80, "lib_far_sm80", (RACE, OUT),
-            "static_cast<u64>((l * p.out.batch_stride + m * p.out.row_stride + n) * kBytes);",
-            "static_cast<u32>((l * p.out.batch_stride + m * p.out.row_stride + n) * kBytes);"),
+    Planted("offset in out of 32 bits", STAGED_STORE, "lib_far_sm80", (RACE, OUT),
+            "out_.address + static_cast<u64>(offset * kBytes)",
+            "out_.address + static_cast<u32>(offset * kBytes)"),
     Planted("offset of a batch of 32 bits", SM80, "lib_far_batch", (OUT,),
             "static_cast<u64>(l * x.batch_stride * abi::type_bytes(type))",
             "static_cast<u64>(i64{static_cast<i32>(l * x.batch_stride)} * abi::type_bytes(type))"),

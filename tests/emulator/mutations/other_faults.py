@@ -1,6 +1,6 @@
 """Faults planted into sm80_gemm, simt_gemm, simt_elementwise and their parts."""
 
-from planted import ELEMENTWISE, MMA_OPERAND, RASTER, SIMT, SM80, Planted
+from planted import ELEMENTWISE, MMA_OPERAND, RASTER, SIMT, SM80, STAGED_STORE, Planted
 from sm90_faults import DEADLOCK, OUT, RACE, UNSET, WRONG
 
 FAULTS = (
@@ -64,8 +64,8 @@ FAULTS = (
             "    fragments[step % 2].multiply_into(sums);",
             "    if (place.lane < 16) fragments[step % 2].multiply_into(sums);"),
     Planted("fragments of B from A's rows", SM80, "sm80", (WRONG,),
-            "shared_b, place.n + 16 * j,",
-            "shared_b, place.m + 16 * j,"),
+            "shared_b, place.part.n + 16 * j,",
+            "shared_b, place.part.m + 16 * j,"),
     Planted("B's second half never used", SM80, "sm80", (WRONG,),
             "b[j / 2];",
             "b[0];"),
@@ -116,23 +116,26 @@ FAULTS = (
             "shared + Layout::offset(row, byte_)",
             "shared + 8 + Layout::offset(row, byte_)"),
     # kernels/sm80_gemm.cuh
-    Planted("no warp barrier before the next rows", SM80, "sm80", (RACE,),
-            "static_cast<i32>(place.m) + 16 * i;\n    if (i > 0) ptx::bar_warp_sync();\n",
-            "static_cast<i32>(place.m) + 16 * i;\n"),
-    Planted("no warp barrier before rows are read", SM80, "sm80", (RACE,),
-            "    ptx::bar_warp_sync();\n    for (u32 chunk",
-            "    for (u32 chunk"),
+    Planted("no warp barrier before the next rows", STAGED_STORE, "sm80", (RACE,),
+            "      if (i > 0) ptx::bar_warp_sync();\n",
+            ""),
+    Planted("no warp barrier before rows are read", STAGED_STORE, "sm80", (RACE,),
+            "      stage_block<Fragment, shape.columns, type, pitch>(acc[i], buffer_, lane_);\n"
+            "      ptx::bar_warp_sync();\n",
+            "      stage_block<Fragment, shape.columns, type, pitch>(acc[i], buffer_, lane_);\n"),
     Planted("warps store through the same memory", SM80, "sm80", (RACE,),
-            "place.warp * 16 * kPitch;\n  const u32 row",
-            "0 * place.warp;\n  const u32 row"),
-    Planted("one row beyond the output", SM80, "sm80", (OUT, RACE),
-            "if (m >= p.m || n >= p.n) continue;",
-            "if (m > p.m || n >= p.n) continue;"),
-    Planted("columns beyond the output", SM80, "sm80_small", (WRONG, RACE, OUT),
-            "shared + r * kPitch + c * 16, p.n - n);",
-            "shared + r * kPitch + c * 16, p.n);"),
-    Planted("half of the chunks are stored", SM80, "sm80", (WRONG,),
-            "chunk < 16 * kChunks; chunk += 32",
+            "place.warp * 16 * config.store_pitch();\n"
+            "  StagedTileStore",
+            "0 * place.warp;\n"
+            "  StagedTileStore"),
+    Planted("one row beyond the output", STAGED_STORE, "sm80", (OUT, RACE),
+            "if (m >= m_ || n >= n_) continue;",
+            "if (m > m_ || n >= n_) continue;"),
+    Planted("columns beyond the output", STAGED_STORE, "sm80_small", (WRONG, RACE, OUT),
+            "buffer_ + row * pitch + column * 16, n_ - n);",
+            "buffer_ + row * pitch + column * 16, n_);"),
+    Planted("half of the chunks are stored", STAGED_STORE, "sm80", (WRONG,),
+            "chunk < Fragment::kBlockRows * kChunks; chunk += 32",
             "chunk < 8 * kChunks; chunk += 32"),
     Planted("a last band of rows is as high as the others", RASTER, "sm80", (WRONG, RACE),
             "rows - first < group ? rows - first : group",

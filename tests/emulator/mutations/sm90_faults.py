@@ -1,6 +1,7 @@
 """Faults planted into sm90_gemm and its parts."""
 
 from planted import (
+    FRAGMENT,
     PIPELINE,
     RASTER,
     SM90_CTA,
@@ -296,8 +297,11 @@ FAULTS = (
             "cp_async_bulk_wait_group_read<1>",
             "cp_async_bulk_wait_group_read<2>"),
     Planted("no barrier after the store has read", TILE_STORE, "cooperative", (RACE,),
-            "      ptx::bar_sync<128>(barrier_);\n      fill",
-            "      fill"),
+            "      ptx::bar_sync<Fragment::kThreads>(barrier_);\n"
+            "#pragma unroll\n"
+            "      for (int column = 0; column < kColumns; column += 16)\n",
+            "#pragma unroll\n"
+            "      for (int column = 0; column < kColumns; column += 16)\n"),
     Planted("no proxy fence before the store", TILE_STORE, "cooperative", ("missing proxy fence",),
             "      ptx::fence_proxy_async();\n",
             ""),
@@ -305,11 +309,16 @@ FAULTS = (
             "      ptx::fence_proxy_async();\n",
             "      if (thread_ == 0) ptx::fence_proxy_async();\n"),
     Planted("no barrier before the store", TILE_STORE, "cooperative", (RACE,),
-            "      ptx::fence_proxy_async();\n      ptx::bar_sync<128>(barrier_);\n",
+            "      ptx::fence_proxy_async();\n"
+            "      ptx::bar_sync<Fragment::kThreads>(barrier_);\n",
             "      ptx::fence_proxy_async();\n"),
     Planted("one warp too few at the store's barrier", TILE_STORE, "cooperative", (CLASH,),
-            "      ptx::bar_sync<128>(barrier_);\n      fill",
-            "      ptx::bar_sync<96>(barrier_);\n      fill"),
+            "      ptx::bar_sync<Fragment::kThreads>(barrier_);\n"
+            "#pragma unroll\n"
+            "      for (int column = 0; column < kColumns; column += 16)\n",
+            "      ptx::bar_sync<96>(barrier_);\n"
+            "#pragma unroll\n"
+            "      for (int column = 0; column < kColumns; column += 16)\n"),
     Planted("store is not committed", TILE_STORE, "cooperative", (RACE, LEFT),
             "        ptx::cp_async_bulk_commit_group();\n",
             ""),
@@ -329,11 +338,11 @@ FAULTS = (
             "{at.n + first, at.m, at.l}",
             "{at.n, at.m, at.l}"),
     Planted("staged rows are not swizzled", TILE_STORE, "cooperative", (WRONG,),
-            "ptx::stmatrix<4>(buffer + swizzled<kRowBytes>(row, byte), words);",
-            "ptx::stmatrix<4>(buffer + row * kRowBytes + byte, words);"),
-    Planted("stmatrix to half of the rows", TILE_STORE, "cooperative", (RACE, UNSET),
-            "const u32 row = thread_ / 32 * 16 + lane % 16;",
-            "const u32 row = thread_ / 32 * 16 + lane % 8;"),
+            "buffer + swizzled<kRowBytes>(Fragment::matrix_row(thread_), byte), words);",
+            "buffer + Fragment::matrix_row(thread_) * kRowBytes + byte, words);"),
+    Planted("stmatrix to half of the rows", FRAGMENT, "cooperative", (RACE, UNSET),
+            "thread / 32 * kWarpRows + thread % 16;",
+            "thread / 32 * kWarpRows + thread % 8;"),
     Planted("one column beyond the output", TILE_STORE, "direct", (OUT, RACE, WRONG),
             "if (n >= n_) continue;",
             "if (n > n_) continue;"),

@@ -8,32 +8,32 @@ namespace estoc::ptx {
 
 inline u32 atom_global_add(u64 address, u32 value, int line = __builtin_LINE(),
                            const char* file = __builtin_FILE()) {
-  return emulator::atomic_add(address, value, emulator::Order::relaxed, {file, line});
+  return emulator::atomic_add_u32(address, value, emulator::Order::relaxed, {file, line});
 }
 
 inline void red_global_add(u64 address, u32 value, int line = __builtin_LINE(),
                            const char* file = __builtin_FILE()) {
-  emulator::atomic_add(address, value, emulator::Order::relaxed, {file, line});
+  emulator::atomic_add_u32(address, value, emulator::Order::relaxed, {file, line});
 }
 
 inline float atom_global_add(u64 address, float value, int line = __builtin_LINE(),
                              const char* file = __builtin_FILE()) {
-  return emulator::atomic_add(address, value, {file, line});
+  return emulator::atomic_add_float(address, value, {file, line});
 }
 
 inline void red_global_add(u64 address, float value, int line = __builtin_LINE(),
                            const char* file = __builtin_FILE()) {
-  emulator::atomic_add(address, value, {file, line});
+  emulator::atomic_add_float(address, value, {file, line});
 }
 
 inline u32 atom_acq_rel_global_add(u64 address, u32 value, int line = __builtin_LINE(),
                                    const char* file = __builtin_FILE()) {
-  return emulator::atomic_add(address, value, emulator::Order::both, {file, line});
+  return emulator::atomic_add_u32(address, value, emulator::Order::both, {file, line});
 }
 
 inline void red_release_global_add(u64 address, u32 value, int line = __builtin_LINE(),
                                    const char* file = __builtin_FILE()) {
-  emulator::atomic_add(address, value, emulator::Order::release, {file, line});
+  emulator::atomic_add_u32(address, value, emulator::Order::release, {file, line});
 }
 
 inline u32 ld_acquire_global(u64 address, int line = __builtin_LINE(),

@@ -75,32 +75,32 @@ inline u32 vote_sync_ballot(bool predicate, int line = __builtin_LINE(),
 
 inline u32 redux_sync_add(u32 value, int line = __builtin_LINE(),
                           const char* file = __builtin_FILE()) {
-  return emulator::reduce(emulator::Reduce::add, value, {file, line});
+  return emulator::reduce_u32(emulator::Reduce::add, value, {file, line});
 }
 
 inline i32 redux_sync_add(i32 value, int line = __builtin_LINE(),
                           const char* file = __builtin_FILE()) {
-  return emulator::reduce(emulator::Reduce::add, value, {file, line});
+  return emulator::reduce_i32(emulator::Reduce::add, value, {file, line});
 }
 
 inline u32 redux_sync_min(u32 value, int line = __builtin_LINE(),
                           const char* file = __builtin_FILE()) {
-  return emulator::reduce(emulator::Reduce::min, value, {file, line});
+  return emulator::reduce_u32(emulator::Reduce::min, value, {file, line});
 }
 
 inline i32 redux_sync_min(i32 value, int line = __builtin_LINE(),
                           const char* file = __builtin_FILE()) {
-  return emulator::reduce(emulator::Reduce::min, value, {file, line});
+  return emulator::reduce_i32(emulator::Reduce::min, value, {file, line});
 }
 
 inline u32 redux_sync_max(u32 value, int line = __builtin_LINE(),
                           const char* file = __builtin_FILE()) {
-  return emulator::reduce(emulator::Reduce::max, value, {file, line});
+  return emulator::reduce_u32(emulator::Reduce::max, value, {file, line});
 }
 
 inline i32 redux_sync_max(i32 value, int line = __builtin_LINE(),
                           const char* file = __builtin_FILE()) {
-  return emulator::reduce(emulator::Reduce::max, value, {file, line});
+  return emulator::reduce_i32(emulator::Reduce::max, value, {file, line});
 }
 
 }  // namespace estoc::ptx
