@@ -8,6 +8,7 @@
 #include <array>
 
 #include "epilogue/graph_builder.h"
+#include "epilogue/op_table.h"
 #include "epilogue/program.h"
 #include "model/fail.h"
 #include "model/operand_checks.h"
@@ -20,24 +21,6 @@ using model::fail_value;
 using model::NamedView;
 
 constexpr std::uint8_t kNoDtype = 0xFF;
-
-bool is_operand_dtype(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f64:
-    case Dtype::f32:
-    case Dtype::f16:
-    case Dtype::bf16:
-    case Dtype::e4m3:
-    case Dtype::e5m2:
-    case Dtype::i32:
-    case Dtype::i8:
-    case Dtype::u8:
-    case Dtype::boolean:
-      return true;
-    default:
-      return false;
-  }
-}
 
 std::uint8_t byte_of(Varies varies) {
   return static_cast<std::uint8_t>((varies.l ? 1U : 0U) | (varies.m ? 2U : 0U) |
