@@ -32,12 +32,16 @@ Dtype accumulator_type(std::span<const Dtype> inputs, Dtype out) {
   return floats ? Dtype::f32 : Dtype::i32;
 }
 
+EpilogueOp function_of(ElementwiseOp op) {
+  return kOps[static_cast<std::size_t>(op)];
+}
+
 std::shared_ptr<const EpilogueGraph> program_graph(ElementwiseOp op, Dtype a, Dtype b, Dtype out) {
   const std::array inputs{a, is_binary(op) ? b : a};
   const EpilogueType accumulator = held_as(accumulator_type(inputs, out));
   GraphBuilder builder(accumulator, epilogue::floating_type(accumulator, inputs));
   int node = builder.accumulator();
-  const EpilogueOp function = kOps[static_cast<std::size_t>(op)];
+  const EpilogueOp function = function_of(op);
   if (is_binary(op)) {
     const std::array both{node, builder.tensor(0, b, {true, true, true})};
     node = builder.operation(function, both);

@@ -16,6 +16,9 @@ namespace estoc::operations {
 /// booleans, else f32.
 Dtype accumulator_type(std::span<const Dtype> inputs, Dtype out);
 
+/// What an operation does to the accumulator: EpilogueOp::accumulator for identity.
+EpilogueOp function_of(ElementwiseOp op);
+
 /// The program of an operation: D = accum + t0 for add. `b` counts for operations of two operands.
 std::shared_ptr<const EpilogueGraph> program_graph(ElementwiseOp op, Dtype a, Dtype b, Dtype out);
 
