@@ -94,7 +94,10 @@ bool is_exact(const EpilogueGraph& graph) {
 void refuse_in_place(const ElementwiseArguments& arguments) {
   const TensorView& out = arguments.out();
   if (out.elements() == 0) return;
-  if (out.data() != arguments.a().data() && out.data() != arguments.b().data()) return;
+  const ElementwiseOperands operands(arguments);
+  const bool in_place = std::ranges::any_of(
+      operands.views().subspan(1), [&](const auto* input) { return input->data() == out.data(); });
+  if (!in_place) return;
   throw Error(ErrorKind::unsupported,
               "check_output: an operation in place cannot be checked, its input is gone");
 }

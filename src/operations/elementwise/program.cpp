@@ -58,7 +58,24 @@ std::shared_ptr<const EpilogueGraph> program_graph(const DesignPoint& point) {
                        point.dtype(Role::out_dtype));
 }
 
+Status check_program(const DesignPoint& point, const EpilogueGraph& epilogue) {
+  const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
+  const auto fail = [](const std::string& message) {
+    return Status::fail(Reason::epilogue, "epilogue: expected " + message);
+  };
+  if (op != ElementwiseOp::identity) {
+    return fail("none with op=" + std::string(elementwise_op_name(op)) + ", got one");
+  }
+  if (epilogue.stores.size() != 1 || !epilogue.reduced.empty()) {
+    return fail("no output beside D of an elementwise operation, got one");
+  }
+  const bool draws = std::ranges::any_of(
+      epilogue.nodes, [](const EpilogueNode& node) { return node.op == EpilogueOp::dropout; });
+  return draws ? fail("no dropout in an elementwise operation, got one") : Status::success();
+}
+
 EpilogueBinding program_of(const ElementwiseArguments& arguments) {
+  if (arguments.epilogue_binding() != nullptr) return *arguments.epilogue_binding();
   EpilogueBinding binding;
   binding.graph = program_graph(arguments.op(), arguments.a().dtype(), arguments.b().dtype(),
                                 arguments.out().dtype());
@@ -70,7 +87,8 @@ EpilogueBinding program_of(const ElementwiseArguments& arguments) {
 ElementwiseOperands::ElementwiseOperands(const ElementwiseArguments& arguments) {
   add(arguments.out(), "out");
   add(arguments.a(), "A");
-  if (is_binary(arguments.op())) add(arguments.b(), "B");
+  for (std::size_t i = 0; i < arguments.tensor_count(); ++i)
+    add(*arguments.tensor(i).tensor, arguments.tensor(i).name);
 }
 
 void ElementwiseOperands::add(const TensorView& view, const char* name) {

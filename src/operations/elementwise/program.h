@@ -9,6 +9,7 @@
 #include "estoc/arguments.hpp"
 #include "estoc/design_space.hpp"
 #include "estoc/epilogue_graph.hpp"
+#include "estoc/status.hpp"
 
 namespace estoc::operations {
 
@@ -22,8 +23,11 @@ EpilogueOp function_of(ElementwiseOp op);
 /// The program of an operation: D = accum + t0 for add. `b` counts for operations of two operands.
 std::shared_ptr<const EpilogueGraph> program_graph(ElementwiseOp op, Dtype a, Dtype b, Dtype out);
 
-/// The program of a kernel.
+/// The program of a kernel without an epilogue.
 std::shared_ptr<const EpilogueGraph> program_graph(const DesignPoint& point);
+
+/// Why kernels of the point have no such epilogue: one is for identity, and has D alone.
+Status check_program(const DesignPoint& point, const EpilogueGraph& epilogue);
 
 /// The program of some arguments and what it reads beside A; addresses have no strides.
 EpilogueBinding program_of(const ElementwiseArguments& arguments);

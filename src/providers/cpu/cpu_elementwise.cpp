@@ -67,14 +67,23 @@ std::optional<Prediction> CpuElementwise::predict(const DesignPoint& /*point*/,
   double bits = 0;
   for (const TensorView* view : operations::ElementwiseOperands(elementwise).views())
     bits += dtype_bits(view->dtype());
-  const int calls = is_library_call(operations::function_of(elementwise.op())) ? 1 : 0;
+  const auto* const binding = elementwise.epilogue_binding();
+  const int calls = binding != nullptr ? library_calls(*binding->graph)
+                    : is_library_call(operations::function_of(elementwise.op())) ? 1
+                                                                                 : 0;
   return Prediction{.seconds = predict_elementwise_seconds(elements, elements * bits / 8, calls),
                     .knobs = {}};
 }
 
 std::shared_ptr<const void> CpuElementwise::decode(
-    const DesignPoint& point, const std::shared_ptr<const EpilogueGraph>& /*epilogue*/) const {
-  return std::make_shared<const Program>(operations::program_graph(point));
+    const DesignPoint& point, const std::shared_ptr<const EpilogueGraph>& epilogue) const {
+  return std::make_shared<const Program>(epilogue != nullptr ? epilogue
+                                                             : operations::program_graph(point));
+}
+
+Status CpuElementwise::supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                                         Target /*target*/) const {
+  return operations::check_program(point, epilogue);
 }
 
 std::unique_ptr<Launch> CpuElementwise::bind(const DesignPoint& point, const Knobs& /*knobs*/,
@@ -83,11 +92,14 @@ std::unique_ptr<Launch> CpuElementwise::bind(const DesignPoint& point, const Kno
                                              const BindOptions& options) const {
   const ProductTable* const products = active_products();
   if (products == nullptr) throw Error(ErrorKind::unsupported, processor_status().error());
+  const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
+  const auto* const binding = elementwise.epilogue_binding();
   const auto* const decoded = static_cast<const Program*>(point.decoded());
-  return std::make_unique<ElementwiseLaunch>(
-      static_cast<const ElementwiseArguments&>(arguments),
-      decoded != nullptr ? *decoded : operations::program_graph(point), *products,
-      launch_threads(options));
+  Program program = binding != nullptr   ? binding->graph
+                    : decoded != nullptr ? *decoded
+                                         : operations::program_graph(point);
+  return std::make_unique<ElementwiseLaunch>(elementwise, std::move(program), *products,
+                                             launch_threads(options));
 }
 
 }  // namespace estoc::cpu

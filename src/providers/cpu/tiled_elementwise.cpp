@@ -50,6 +50,11 @@ void store_each(const Block& block, std::int64_t offset, const void* values) {
   }
 }
 
+std::vector<EpilogueScalarValue> scalars_of(const ElementwiseArguments& arguments) {
+  const EpilogueBinding* const binding = arguments.epilogue_binding();
+  return binding != nullptr ? binding->scalars : std::vector<EpilogueScalarValue>{};
+}
+
 /// `block` of a type that load and store know, from its element `offset` on.
 Block moved(Block block, std::int64_t offset) {
   block.data = static_cast<std::byte*>(block.data) + offset * (dtype_bits(block.dtype) / 8);
@@ -86,7 +91,7 @@ int library_calls(const EpilogueGraph& graph) {
 TiledElementwise::TiledElementwise(const ElementwiseArguments& arguments,
                                    std::shared_ptr<const EpilogueGraph> program,
                                    const ProductTable& products, int threads)
-    : program_(std::move(program), {}, products),
+    : program_(std::move(program), scalars_of(arguments), products),
       modes_(operations::ElementwiseOperands(arguments).views()) {
   take_operands(arguments);
   tile_elements_ = program_.graph().nodes.size() > kManyNodes ? kSmallTileElements : kTileElements;

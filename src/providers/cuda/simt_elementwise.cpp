@@ -14,6 +14,7 @@
 #include "operations/elementwise/program.h"
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/modes.h"
 
 namespace estoc::cuda {
@@ -83,13 +84,20 @@ std::size_t input_bytes(std::size_t tensors, std::size_t scalars) {
 }
 
 /// Gives the kernel what its program reads beside A.
-void add_inputs(const Modes& modes, std::size_t tensors, LaunchPlan& plan) {
-  const std::size_t bytes = input_bytes(tensors, 0);
+void add_inputs(const Modes& modes, std::size_t tensors, const EpilogueBinding* binding,
+                LaunchPlan& plan) {
+  const std::size_t scalars = binding != nullptr ? binding->scalars.size() : 0;
+  const std::size_t bytes = input_bytes(tensors, scalars);
   std::byte* to = plan.add_parameter_bytes(bytes, alignof(abi::ElementwiseTensor));
   std::memset(to, 0, bytes);
   for (std::size_t i = 0; i < tensors; ++i) {
     const abi::ElementwiseTensor tensor = modes.tensor(i);
     std::memcpy(to + i * sizeof(tensor), &tensor, sizeof(tensor));
+  }
+  to += input_bytes(tensors, 0) - sizeof(abi::EpilogueScalar);
+  for (std::size_t i = 0; i < scalars; ++i) {
+    const abi::EpilogueScalar scalar = scalar_parameter(*binding, i);
+    std::memcpy(to + i * sizeof(scalar), &scalar, sizeof(scalar));
   }
 }
 
@@ -112,6 +120,11 @@ class SimtElementwise final : public BuiltInClass {
                           "of several modes");
     }
     return modes.fits_vectors(vector_of(point, modes));
+  }
+
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target /*target*/) const override {
+    return operations::check_program(point, epilogue);
   }
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
@@ -141,12 +154,13 @@ class SimtElementwise final : public BuiltInClass {
         .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1},
         .block = {static_cast<unsigned>(config.threads()), 1, 1}};
     plan.kernel(geometry, parameters);
-    add_inputs(modes, tensors, plan);
+    add_inputs(modes, tensors, elementwise.epilogue_binding(), plan);
   }
 
  protected:
-  std::string source(const DesignPoint& point, const EpilogueGraph* /*epilogue*/) const override {
-    const auto program = operations::program_graph(point);
+  std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
+    const auto own = epilogue == nullptr ? operations::program_graph(point) : nullptr;
+    const EpilogueGraph* const program = epilogue == nullptr ? own.get() : epilogue;
     return fmt::format(R"(#include <estoc/kernels/simt_elementwise.cuh>
 
 using namespace estoc::abi;
