@@ -247,20 +247,22 @@ void settle_elementwise_shapes(FilledProblem& filled) {
 
 void refuse_second_operand(const Problem& problem, const std::string& b_path) {
   if (b_path.empty() || !has_one_operand(problem)) return;
-  throw Failure(Exit::usage, fmt::format("B: {} takes one operand, {} would be a second",
-                                         elementwise_op_name(*problem.op), b_path));
+  throw Failure(Exit::usage,
+                fmt::format("B: {} takes one operand, {} would be a second",
+                            problem.op ? elementwise_op_name(*problem.op) : "an epilogue", b_path));
 }
 
 }  // namespace
 
 bool has_one_operand(const Problem& problem) {
-  return problem.operation == Operation::elementwise && problem.op && !is_binary(*problem.op);
+  if (problem.operation != Operation::elementwise) return false;
+  return problem.op ? !is_binary(*problem.op) : !problem.epilogue.empty();
 }
 
 FilledProblem fill_problem(Problem problem, const std::string& a_path, const std::string& b_path,
                            const EpilogueOptions& epilogue) {
-  refuse_second_operand(problem, b_path);
   apply_epilogue_options(epilogue, problem);
+  refuse_second_operand(problem, b_path);
   FilledProblem filled;
   filled.problem = std::move(problem);
   filled.a = open_operand("A", a_path, filled.problem.a);
@@ -270,7 +272,7 @@ FilledProblem fill_problem(Problem problem, const std::string& a_path, const std
   with_hint("say it in the problem text, or pass files for the operands",
             [&] { filled.problem.complete(); });
   gemm ? settle_gemm_shapes(filled) : settle_elementwise_shapes(filled);
-  if (gemm) filled.operands = fill_operands(epilogue, filled.problem);
+  filled.operands = fill_operands(epilogue, filled.problem);
   return filled;
 }
 
@@ -292,6 +294,10 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, co
   if (problem.operation == Operation::gemm) {
     return std::make_unique<GemmArguments>(a, b, out, *problem.accumulator_type, problem.controls,
                                            make_epilogue(problem, filled.operands, tensors));
+  }
+  if (!problem.epilogue.empty()) {
+    return std::make_unique<ElementwiseArguments>(
+        a, out, make_epilogue(problem, filled.operands, tensors), problem.controls);
   }
   if (has_one_operand(problem)) {
     return std::make_unique<ElementwiseArguments>(*problem.op, a, out, problem.controls);

@@ -96,8 +96,9 @@ std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments) {
       all.push_back(elements_of(operand.name, *operand.tensor));
   const EpilogueBinding* binding = arguments.epilogue_binding();
   if (binding == nullptr || !has_elements(all[0].extents)) return all;
-  const GemmExtents e = epilogue_extents(arguments);
   const EpilogueGraph& graph = *binding->graph;
+  if (graph.stores.size() == 1 && graph.reduced.empty()) return all;
+  const GemmExtents e = epilogue_extents(arguments);
   for (std::size_t i = 1; i < graph.stores.size(); ++i) {
     all.push_back(elements_of(fmt::format("output {} of the epilogue", i), binding->stores[i],
                               graph.stores[i].dtype, {true, true, true}, e));

@@ -142,18 +142,31 @@ std::size_t span_of(const EpilogueAddress& at, Dtype dtype, Varies varies, const
                     {at.batch_stride, at.row_stride, at.column_stride}, dtype);
 }
 
-/// An epilogue's tensors, and scalars in memory.
-void add_epilogue_inputs(MemoryList& list, const RuntimeArguments& arguments) {
-  const EpilogueBinding* binding = arguments.epilogue_binding();
-  if (binding == nullptr) return;
-  const GemmExtents e = epilogue_extents(arguments);
-  if (e.m == 0 || e.n == 0 || e.l == 0) return;
+/// The tensors of a product's epilogue.
+void add_epilogue_tensors(MemoryList& list, const EpilogueBinding* binding, const GemmExtents& e) {
   const EpilogueGraph& graph = *binding->graph;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const EpilogueAddress& at = binding->tensors[i];
     list.add_input(at.data, span_of(at, graph.tensors[i].dtype, graph.tensors[i].varies, e),
                    "an input of the epilogue");
   }
+}
+
+/// An epilogue's tensors, and scalars in memory.
+void add_epilogue_inputs(MemoryList& list, const RuntimeArguments& arguments) {
+  const EpilogueBinding* binding = arguments.epilogue_binding();
+  if (binding == nullptr) return;
+  if (const auto* elementwise = dynamic_cast<const ElementwiseArguments*>(&arguments)) {
+    for (std::size_t i = 0; i < elementwise->tensor_count(); ++i) {
+      const NamedOperand tensor = elementwise->tensor(i);
+      list.add_input(*tensor.tensor, tensor.name);
+    }
+  } else {
+    const GemmExtents e = epilogue_extents(arguments);
+    if (e.m == 0 || e.n == 0 || e.l == 0) return;
+    add_epilogue_tensors(list, binding, e);
+  }
+  const EpilogueGraph& graph = *binding->graph;
   for (std::size_t i = 0; i < graph.scalars.size(); ++i) {
     if (binding->scalars[i].data == nullptr) continue;
     list.add_input(binding->scalars[i].data,

@@ -288,12 +288,14 @@ constexpr bool is_binary(ElementwiseOp op) {
   return op <= ElementwiseOp::minimum;
 }
 
-/// out = op(A) or out = op(A, B), element by element; A and B broadcast to out's shape as in NumPy
-/// (modes align at the last one, extent 1 or stride 0 repeats).
+/// out = D of an epilogue whose accumulator is A, element by element; A and the epilogue's tensors
+/// broadcast to out's shape as in NumPy (modes align at the last one, extent 1 or stride 0
+/// repeats). A named operation is such an epilogue: add is D = accum + B.
 ///
-/// Computed in f64 when an operand is f64; in i32 arithmetic with wrap-around, then saturated to
-/// out, when all of A, B, out are integers or boolean and the operation is add sub mul maximum
-/// minimum identity neg abs or relu; otherwise in f32. gelu is the erf form.
+/// A is read as f64 when a tensor that is read is f64; as i32 when all of them and out are integers
+/// or boolean; otherwise as f32. From there on types are as in docs/epilogues.md: integers wrap
+/// around and saturate to out, and add sub mul maximum minimum identity neg abs relu of integers
+/// are integers. gelu is the erf form.
 class ElementwiseArguments final : public RuntimeArguments {
  public:
   /// Throws Error as GemmArguments does; `out` may be the same view as an input exactly (in place).
@@ -301,12 +303,16 @@ class ElementwiseArguments final : public RuntimeArguments {
                        const TensorView& out, PerformanceControls controls = {});
   ElementwiseArguments(ElementwiseOp op, const TensorView& a, const TensorView& out,
                        PerformanceControls controls = {});
+  /// As a GEMM's epilogue, with `accum` for A. Throws Error{value} for an output beside D.
+  ElementwiseArguments(const TensorView& a, const TensorView& out, EpilogueArguments epilogue,
+                       PerformanceControls controls = {});
 
   /// B is there for binary operations alone.
   OperandList operands() const override;
   OperationWork work() const override;
   std::unique_ptr<RuntimeArguments> clone() const override;
 
+  /// identity where there is an epilogue.
   ElementwiseOp op() const { return op_; }
   /// A and B expanded to out's shape: the rank of out, stride 0 where they repeat.
   const TensorView& a() const { return a_; }
@@ -314,11 +320,23 @@ class ElementwiseArguments final : public RuntimeArguments {
   const TensorView& b() const { return b_; }
   const TensorView& out() const { return out_; }
 
+  /// What is read beside A, of out's shape: B, or the tensors of the epilogue's graph in the order
+  /// of their slots.
+  std::size_t tensor_count() const { return is_binary(op_) ? 1 : tensors_.size(); }
+  NamedOperand tensor(std::size_t slot) const;
+
  private:
+  /// A tensor of the epilogue with out's shape, and which of its operands that is.
+  struct Tensor {
+    TensorView view;
+    std::size_t operand;
+  };
+
   TensorView a_;
   TensorView b_;
   TensorView out_;
   ElementwiseOp op_;
+  std::vector<Tensor> tensors_;
 
   std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
                                             EpilogueArguments epilogue) const override;

@@ -88,8 +88,21 @@ ElementwiseOp op_of(const char* name) {
               "elementwise.op: expected the name of an operation, got '" + std::string(text) + "'");
 }
 
+std::unique_ptr<RuntimeArguments> program_of(const estoc_elementwise& elementwise) {
+  if (elementwise.op != nullptr || elementwise.b != nullptr) {
+    throw Error(ErrorKind::value, "elementwise: expected NULL for op and B beside an epilogue");
+  }
+  EpilogueArguments epilogue(
+      elementwise.epilogue,
+      epilogue_operands(elementwise.operands, elementwise.operand_count, "elementwise.operands"));
+  return std::make_unique<ElementwiseArguments>(
+      view_of(elementwise.a, "A"), view_of(elementwise.out, "out"), std::move(epilogue),
+      controls_of(elementwise.controls));
+}
+
 std::unique_ptr<RuntimeArguments> elementwise_of(const estoc_elementwise* given) {
   const estoc_elementwise elementwise = read_struct(given, "elementwise");
+  if (elementwise.epilogue != nullptr) return program_of(elementwise);
   const ElementwiseOp op = op_of(elementwise.op);
   const TensorView a = view_of(elementwise.a, "A");
   const TensorView out = view_of(elementwise.out, "out");

@@ -15,11 +15,14 @@
 namespace estoc::check {
 namespace {
 
+std::int64_t offset_of(const EpilogueAddress& address, std::int64_t l, std::int64_t m,
+                       std::int64_t n) {
+  return l * address.batch_stride + m * address.row_stride + n * address.column_stride;
+}
+
 double stored(const EpilogueAddress& address, Dtype dtype, std::int64_t l, std::int64_t m,
               std::int64_t n) {
-  const std::int64_t offset =
-      l * address.batch_stride + m * address.row_stride + n * address.column_stride;
-  return load_element(dtype, address.data, offset);
+  return load_element(dtype, address.data, offset_of(address, l, m, n));
 }
 
 Judge judge_of(Dtype dtype, EpilogueType type) {
@@ -63,7 +66,8 @@ class FusedChecker {
         binding_(*arguments.epilogue_binding()),
         graph_(*binding_.graph),
         accumulators_(arguments, rounding, kept),
-        oracle_(arguments),
+        oracle_(binding_),
+        offsets_(binding_.tensors.size()),
         seen_(empty) {}
 
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
@@ -88,10 +92,12 @@ class FusedChecker {
 
   void judge_element(std::int64_t row, std::int64_t l, std::int64_t m, std::int64_t n,
                      const Expectation& accumulator) {
-    oracle_.evaluate(l, m, n, accumulator);
+    for (std::size_t i = 0; i < offsets_.size(); ++i)
+      offsets_[i] = offset_of(binding_.tensors[i], l, m, n);
+    oracle_.evaluate(offsets_, row * arguments_.extents().n + n, accumulator);
     for (std::size_t i = 0; i < graph_.stores.size(); ++i) {
       const EpilogueStore& store = graph_.stores[i];
-      const Estimate& estimate = oracle_.node(store.node);
+      const Estimate estimate = oracle_.stored(store.node);
       if (estimate.any) continue;
       seen_.stores[i].see({row, n}, stored(binding_.stores[i], store.dtype, l, m, n),
                           {estimate.value, estimate.slack});
@@ -110,6 +116,7 @@ class FusedChecker {
   const EpilogueGraph& graph_;
   Accumulators accumulators_;
   EpilogueOracle oracle_;
+  std::vector<std::int64_t> offsets_;  ///< of the element at hand, in each tensor
   Seen seen_;
 };
 

@@ -52,13 +52,6 @@ std::uint32_t philox(std::uint64_t counter, std::uint32_t key) {
   return static_cast<std::uint32_t>(c[0]);
 }
 
-double element(const EpilogueAddress& address, Dtype dtype, std::int64_t l, std::int64_t m,
-               std::int64_t n) {
-  const std::int64_t offset =
-      l * address.batch_stride + m * address.row_stride + n * address.column_stride;
-  return load_element(dtype, address.data, offset);
-}
-
 double scalar_value(Dtype dtype, const EpilogueScalarValue& scalar) {
   if (scalar.data != nullptr) return load_element(dtype, scalar.data, 0);
   if (dtype == Dtype::i32) return wrap(static_cast<double>(scalar.integer));
@@ -75,11 +68,8 @@ const Estimate kUncertain{0, 1, false};
 
 }  // namespace
 
-EpilogueOracle::EpilogueOracle(const GemmArguments& arguments)
-    : arguments_(arguments),
-      binding_(*arguments.epilogue_binding()),
-      graph_(*binding_.graph),
-      values_(graph_.nodes.size()) {
+EpilogueOracle::EpilogueOracle(const EpilogueBinding& binding)
+    : binding_(binding), graph_(*binding.graph), values_(graph_.nodes.size()) {
   for (std::size_t i = 0; i < graph_.scalars.size(); ++i)
     scalars_.push_back(scalar_value(graph_.scalars[i].dtype, binding_.scalars[i]));
   const bool wide = std::ranges::any_of(
@@ -89,11 +79,10 @@ EpilogueOracle::EpilogueOracle(const GemmArguments& arguments)
   tiny_ = wide ? 0x1p-1022 : 0x1p-126;
 }
 
-void EpilogueOracle::evaluate(std::int64_t l, std::int64_t m, std::int64_t n,
+void EpilogueOracle::evaluate(std::span<const std::int64_t> offsets, std::int64_t index,
                               const Expectation& accumulator) {
-  l_ = l;
-  m_ = m;
-  n_ = n;
+  offsets_ = offsets;
+  index_ = index;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const EpilogueNode& node = graph_.nodes[i];
     values_[i] = finished(node.input_count == 0 ? leaf(node, accumulator) : operation(node));
@@ -105,7 +94,7 @@ Estimate EpilogueOracle::leaf(const EpilogueNode& node, const Expectation& accum
     case EpilogueOp::accumulator:
       return {accumulator.value, accumulator.slack, accumulator.may_overflow};
     case EpilogueOp::tensor:
-      return {element(binding_.tensors[node.slot], node.dtype, l_, m_, n_)};
+      return {operand_value(node.dtype, binding_.tensors[node.slot].data, offsets_[node.slot])};
     case EpilogueOp::scalar:
       return {scalars_[node.slot]};
     default:
@@ -131,6 +120,21 @@ Estimate EpilogueOracle::finished(Estimate estimate) const {
 Estimate EpilogueOracle::rounded(double value, double slack) const {
   if (slack == 0 && floating_ == Dtype::f32 && round_to(Dtype::f32, value) == value) return {value};
   return {value, slack + epsilon_ * (std::abs(value) + slack) + tiny_ * epsilon_};
+}
+
+/// A sum is rounded correctly; one of exact numbers is known to the bit.
+Estimate EpilogueOracle::sum(double value, double slack) const {
+  return slack == 0 ? Estimate{round_to(floating_, value)} : rounded(value, slack);
+}
+
+/// A product is rounded correctly where it is stored; in a sum it may be fused with that.
+Estimate EpilogueOracle::stored(std::uint16_t index) const {
+  const EpilogueNode& node = graph_.nodes[index];
+  if (node.op != EpilogueOp::mul || node.type < EpilogueType::f32) return values_[index];
+  const Estimate& x = input(node, 0);
+  const Estimate& y = input(node, 1);
+  if (x.any || y.any || x.slack > 0 || y.slack > 0) return values_[index];
+  return finished({round_to(floating_, x.value * y.value)});
 }
 
 Estimate EpilogueOracle::operation(const EpilogueNode& node) const {
@@ -281,9 +285,7 @@ Estimate EpilogueOracle::dropout(const EpilogueNode& node) const {
   const auto bits = [&](std::size_t i) {
     return static_cast<std::uint32_t>(static_cast<std::int64_t>(input(node, i).value));
   };
-  const GemmExtents& extents = arguments_.extents();
-  const std::int64_t index = (l_ * extents.m + m_) * extents.n + n_;
-  const std::uint32_t word = philox(bits(3) + static_cast<std::uint64_t>(index), bits(2));
+  const std::uint32_t word = philox(bits(3) + static_cast<std::uint64_t>(index_), bits(2));
   const double uniform = static_cast<double>(word >> 8) * 0x1p-24;
   if (p.slack > 0 && std::abs(uniform - p.value) <= p.slack) return kAnything;
   if (!(uniform >= p.value)) return {0};
@@ -302,9 +304,9 @@ Estimate EpilogueOracle::arithmetic(const EpilogueNode& node) const {
       std::abs(x.value) * y.slack + std::abs(y.value) * x.slack + x.slack * y.slack;
   switch (node.op) {
     case EpilogueOp::add:
-      return rounded(x.value + y.value, x.slack + y.slack);
+      return sum(x.value + y.value, x.slack + y.slack);
     case EpilogueOp::sub:
-      return rounded(x.value - y.value, x.slack + y.slack);
+      return sum(x.value - y.value, x.slack + y.slack);
     case EpilogueOp::mul:
       return rounded(x.value * y.value, product_slack);
     case EpilogueOp::fma: {

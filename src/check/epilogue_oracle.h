@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "check/reference.h"
@@ -21,16 +22,20 @@ struct Estimate {
   bool any = false;
 };
 
-/// Evaluates the graph of some arguments, element by element. One object a thread.
+/// Evaluates the graph of a binding, element by element. One object a thread.
 class EpilogueOracle {
  public:
-  /// The arguments must have an epilogue, and data on the host.
-  explicit EpilogueOracle(const GemmArguments& arguments);
+  /// The operands must have data on the host.
+  explicit EpilogueOracle(const EpilogueBinding& binding);
 
-  /// All nodes at element (l, m, n), whose accumulator is as expected.
-  void evaluate(std::int64_t l, std::int64_t m, std::int64_t n, const Expectation& accumulator);
+  /// All nodes at element number `index` of the output, counted in rows, whose accumulator is as
+  /// expected; `offsets` says which element of each tensor is read there.
+  void evaluate(std::span<const std::int64_t> offsets, std::int64_t index,
+                const Expectation& accumulator);
 
   const Estimate& node(std::uint16_t index) const { return values_[index]; }
+  /// The value of a node that an output takes as it is.
+  Estimate stored(std::uint16_t index) const;
 
  private:
   Estimate leaf(const EpilogueNode& node, const Expectation& accumulator) const;
@@ -51,16 +56,17 @@ class EpilogueOracle {
     return values_[node.inputs[i]];
   }
   Estimate rounded(double value, double slack) const;
+  Estimate sum(double value, double slack) const;
   Estimate finished(Estimate estimate) const;
   template <class Function>
   Estimate monotone(const Estimate& x, Function function, double ulps, double scale) const;
 
-  const GemmArguments& arguments_;
   const EpilogueBinding& binding_;
   const EpilogueGraph& graph_;
   std::vector<Estimate> values_;
   std::vector<double> scalars_;
-  std::int64_t l_ = 0, m_ = 0, n_ = 0;
+  std::span<const std::int64_t> offsets_;
+  std::int64_t index_ = 0;
   Dtype floating_ = Dtype::f32;
   double epsilon_ = 0;
   double tiny_ = 0;  ///< what is lost where a result is too small

@@ -89,6 +89,12 @@ std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
   for (const NamedOperand& operand : class_query.arguments.operands())
     add_view(key, *operand.tensor);
   if (!add_epilogue(key, class_query.arguments.epilogue_binding())) return std::nullopt;
+  if (class_query.arguments.operation() == Operation::elementwise) {
+    // Addresses of its epilogue have no strides.
+    const auto& elementwise = static_cast<const ElementwiseArguments&>(class_query.arguments);
+    for (std::size_t i = 0; i < elementwise.tensor_count(); ++i)
+      add_view(key, *elementwise.tensor(i).tensor);
+  }
   return key;
 }
 

@@ -11,69 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "epilogue/op_table.h"
+
 namespace estoc {
 namespace {
 
 using Op = EpilogueOp;
-
-/// Name on the device, and what an element costs there.
-struct OpRow {
-  Op op;
-  std::string_view name;
-  double instructions;
-  double special;
-};
-constexpr OpRow kOps[] = {
-    {Op::accumulator, "", 0, 0},
-    {Op::tensor, "", 1, 0},
-    {Op::scalar, "", 0, 0},
-    {Op::literal, "", 0, 0},
-    {Op::add, "add", 1, 0},
-    {Op::sub, "sub", 1, 0},
-    {Op::mul, "mul", 1, 0},
-    {Op::div, "div", 9, 1},
-    {Op::neg, "neg", 1, 0},
-    {Op::fma, "fma", 1, 0},
-    {Op::maximum, "maximum", 1, 0},
-    {Op::minimum, "minimum", 1, 0},
-    {Op::clamp, "clamp", 2, 0},
-    {Op::abs, "abs", 1, 0},
-    {Op::sqrt, "sqrt", 8, 1},
-    {Op::rsqrt, "rsqrt", 16, 2},
-    {Op::exp, "exp", 7, 1},
-    {Op::exp2, "exp2", 4, 1},
-    {Op::log, "log", 18, 0},
-    {Op::pow, "pow", 50, 2},
-    {Op::reciprocal, "reciprocal", 7, 1},
-    {Op::equal, "equal", 1, 0},
-    {Op::not_equal, "not_equal", 1, 0},
-    {Op::less, "less", 1, 0},
-    {Op::less_equal, "less_equal", 1, 0},
-    {Op::greater, "greater", 1, 0},
-    {Op::greater_equal, "greater_equal", 1, 0},
-    {Op::select, "select", 1, 0},
-    {Op::logical_and, "logical_and", 1, 0},
-    {Op::logical_or, "logical_or", 1, 0},
-    {Op::logical_not, "logical_not", 1, 0},
-    {Op::relu, "relu", 1, 0},
-    {Op::leaky_relu, "leaky_relu", 3, 0},
-    {Op::gelu, "gelu", 12, 1},
-    {Op::gelu_tanh, "gelu_tanh", 8, 1.5},
-    {Op::silu, "silu", 4, 2},
-    {Op::sigmoid, "sigmoid", 4, 2},
-    {Op::tanh, "tanh", 16, 2},
-    {Op::softplus, "softplus", 30, 1},
-    {Op::hardswish, "hardswish", 5, 0},
-    {Op::elu, "elu", 18, 1},
-    {Op::mish, "mish", 20, 2},
-    {Op::cast, "cast", 4, 0},
-    {Op::dropout, "dropout", 90, 1},
-};
-
-const OpRow& row_of(Op op) {
-  return *std::find_if(std::begin(kOps), std::end(kOps),
-                       [op](const OpRow& row) { return row.op == op; });
-}
+using epilogue::op_info;
+using epilogue::OpInfo;
 
 std::string_view c_type(EpilogueType type) {
   constexpr std::array<std::string_view, 4> kNames{"bool", "int", "float", "double"};
@@ -98,10 +43,10 @@ std::string_view reduction_text(EpilogueReduction reduction) {
 }
 
 bool compares(Op op) {
-  return op >= Op::equal && op <= Op::greater_equal;
+  return op_info(op).rule == epilogue::TypeRule::comparison;
 }
 bool is_logical(Op op) {
-  return op == Op::logical_and || op == Op::logical_or || op == Op::logical_not;
+  return op_info(op).rule == epilogue::TypeRule::logical;
 }
 
 /// Text of a floating number that reads back as the same one.
@@ -249,7 +194,7 @@ class Writer {
   }
 
   std::string expression(const EpilogueNode& node) const {
-    const std::string_view name = row_of(node.op).name;
+    const std::string_view name = op_info(node.op).name;
     const std::size_t count = node.input_count;
     if (node.op == Op::tensor) return fmt::format("in.template tensor<{}>()", node.slot);
     if (node.op == Op::scalar) return fmt::format("in.template scalar<{}>()", node.slot);
@@ -363,7 +308,7 @@ bool shares_reciprocals(const EpilogueGraph& graph) {
 EpilogueCost epilogue_cost(const EpilogueGraph& graph) {
   EpilogueCost cost;
   for (const EpilogueNode& node : graph.nodes) {
-    const OpRow& row = row_of(node.op);
+    const OpInfo& row = op_info(node.op);
     const double wide = node.type == EpilogueType::f64 ? 4 : 1;
     cost.instructions += wide * row.instructions;
     cost.special += wide * row.special;

@@ -1,4 +1,4 @@
-// The one table of operations that parsing, typing and printing share.
+// The one table of operations that parsing, typing, printing and emitting share.
 #include "epilogue/op_table.h"
 
 #include <algorithm>
@@ -13,77 +13,70 @@ namespace epilogue {
 namespace {
 
 using enum TypeRule;
+using enum Spelling;
+using Op = EpilogueOp;
 
 constexpr std::array<OpInfo, kOpCount> kOps{{
-    {"accum", 0, leaf},
-    {"tensor", 0, leaf},
-    {"scalar", 0, leaf},
-    {"literal", 0, leaf},
-    {"add", 2, same, true},
-    {"sub", 2, same},
-    {"mul", 2, same, true},
-    {"div", 2, floating},
-    {"neg", 1, same},
-    {"fma", 3, same},
-    {"maximum", 2, same, true},
-    {"minimum", 2, same, true},
-    {"clamp", 3, same},
-    {"abs", 1, same},
-    {"sqrt", 1, floating},
-    {"rsqrt", 1, floating},
-    {"exp", 1, floating},
-    {"exp2", 1, floating},
-    {"log", 1, floating},
-    {"pow", 2, floating},
-    {"reciprocal", 1, floating},
-    {"equal", 2, comparison, true},
-    {"not_equal", 2, comparison, true},
-    {"less", 2, comparison},
-    {"less_equal", 2, comparison},
-    {"greater", 2, comparison},
-    {"greater_equal", 2, comparison},
-    {"select", 3, choice},
-    {"logical_and", 2, logical, true},
-    {"logical_or", 2, logical, true},
-    {"logical_not", 1, logical},
-    {"relu", 1, same},
-    {"leaky_relu", 2, floating},
-    {"gelu", 1, floating},
-    {"gelu_tanh", 1, floating},
-    {"silu", 1, floating},
-    {"sigmoid", 1, floating},
-    {"tanh", 1, floating},
-    {"softplus", 1, floating},
-    {"hardswish", 1, floating},
-    {"elu", 2, floating},
-    {"mish", 1, floating},
-    {"cast", 1, cast},
-    {"dropout", 4, dropout},
+    {Op::accumulator, "accum", 0, leaf, none, 0, 0},
+    {Op::tensor, "tensor", 0, leaf, none, 1, 0},
+    {Op::scalar, "scalar", 0, leaf, none, 0, 0},
+    {Op::literal, "literal", 0, leaf, none, 0, 0},
+    {Op::add, "add", 2, same, sign, 1, 0, true},
+    {Op::sub, "sub", 2, same, sign, 1, 0},
+    {Op::mul, "mul", 2, same, sign, 1, 0, true},
+    {Op::div, "div", 2, floating, sign, 9, 1},
+    {Op::neg, "neg", 1, same, function, 1, 0},
+    {Op::fma, "fma", 3, same, function, 1, 0},
+    {Op::maximum, "maximum", 2, same, function, 1, 0, true},
+    {Op::minimum, "minimum", 2, same, function, 1, 0, true},
+    {Op::clamp, "clamp", 3, same, function, 2, 0},
+    {Op::abs, "abs", 1, same, function, 1, 0},
+    {Op::sqrt, "sqrt", 1, floating, function, 8, 1},
+    {Op::rsqrt, "rsqrt", 1, floating, function, 16, 2},
+    {Op::exp, "exp", 1, floating, function, 7, 1},
+    {Op::exp2, "exp2", 1, floating, function, 4, 1},
+    {Op::log, "log", 1, floating, function, 18, 0},
+    {Op::pow, "pow", 2, floating, function, 50, 2},
+    {Op::reciprocal, "reciprocal", 1, floating, function, 7, 1},
+    {Op::equal, "equal", 2, comparison, function, 1, 0, true},
+    {Op::not_equal, "not_equal", 2, comparison, function, 1, 0, true},
+    {Op::less, "less", 2, comparison, function, 1, 0},
+    {Op::less_equal, "less_equal", 2, comparison, function, 1, 0},
+    {Op::greater, "greater", 2, comparison, function, 1, 0},
+    {Op::greater_equal, "greater_equal", 2, comparison, function, 1, 0},
+    {Op::select, "select", 3, choice, function, 1, 0},
+    {Op::logical_and, "logical_and", 2, logical, sign, 1, 0, true},
+    {Op::logical_or, "logical_or", 2, logical, sign, 1, 0, true},
+    {Op::logical_not, "logical_not", 1, logical, sign, 1, 0},
+    {Op::relu, "relu", 1, same, function, 1, 0},
+    {Op::leaky_relu, "leaky_relu", 2, floating, function, 3, 0},
+    {Op::gelu, "gelu", 1, floating, function, 12, 1},
+    {Op::gelu_tanh, "gelu_tanh", 1, floating, function, 8, 1.5},
+    {Op::silu, "silu", 1, floating, function, 4, 2},
+    {Op::sigmoid, "sigmoid", 1, floating, function, 4, 2},
+    {Op::tanh, "tanh", 1, floating, function, 16, 2},
+    {Op::softplus, "softplus", 1, floating, function, 30, 1},
+    {Op::hardswish, "hardswish", 1, floating, function, 5, 0},
+    {Op::elu, "elu", 2, floating, function, 18, 1},
+    {Op::mish, "mish", 1, floating, function, 20, 2},
+    {Op::cast, "cast", 1, cast, none, 4, 0},
+    {Op::dropout, "dropout", 4, dropout, function, 90, 1},
 }};
-static_assert(kOps[static_cast<std::size_t>(EpilogueOp::select)].name == "select");
-static_assert(kOps[static_cast<std::size_t>(EpilogueOp::relu)].name == "relu");
-static_assert(kOps[static_cast<std::size_t>(EpilogueOp::dropout)].name == "dropout");
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kOps.size(); ++i)
+        if (kOps[i].op != static_cast<Op>(i)) return false;
+      return true;
+    }(),
+    "rows are in the order of EpilogueOp");
 
-constexpr std::array<FunctionInfo, 36> kFunctions{{
-    {"fma", EpilogueOp::fma, 3},           {"maximum", EpilogueOp::maximum, 2},
-    {"minimum", EpilogueOp::minimum, 2},   {"max", EpilogueOp::maximum, 2},
-    {"min", EpilogueOp::minimum, 2},       {"clamp", EpilogueOp::clamp, 3},
-    {"abs", EpilogueOp::abs, 1},           {"sqrt", EpilogueOp::sqrt, 1},
-    {"rsqrt", EpilogueOp::rsqrt, 1},       {"exp", EpilogueOp::exp, 1},
-    {"exp2", EpilogueOp::exp2, 1},         {"log", EpilogueOp::log, 1},
-    {"pow", EpilogueOp::pow, 2},           {"reciprocal", EpilogueOp::reciprocal, 1},
-    {"equal", EpilogueOp::equal, 2},       {"not_equal", EpilogueOp::not_equal, 2},
-    {"less", EpilogueOp::less, 2},         {"less_equal", EpilogueOp::less_equal, 2},
-    {"greater", EpilogueOp::greater, 2},   {"greater_equal", EpilogueOp::greater_equal, 2},
-    {"select", EpilogueOp::select, 3},     {"where", EpilogueOp::select, 3},
-    {"relu", EpilogueOp::relu, 1},         {"leaky_relu", EpilogueOp::leaky_relu, 1, 0.01},
-    {"gelu", EpilogueOp::gelu, 1},         {"gelu_tanh", EpilogueOp::gelu_tanh, 1},
-    {"silu", EpilogueOp::silu, 1},         {"swish", EpilogueOp::silu, 1},
-    {"sigmoid", EpilogueOp::sigmoid, 1},   {"tanh", EpilogueOp::tanh, 1},
-    {"softplus", EpilogueOp::softplus, 1}, {"hardswish", EpilogueOp::hardswish, 1},
-    {"elu", EpilogueOp::elu, 1, 1.0},      {"mish", EpilogueOp::mish, 1},
-    {"dropout", EpilogueOp::dropout, 4},   {"neg", EpilogueOp::neg, 1},
-}};
+/// Second names of functions.
+struct Alias {
+  std::string_view name;
+  Op op;
+};
+constexpr std::array<Alias, 4> kAliases{
+    {{"max", Op::maximum}, {"min", Op::minimum}, {"where", Op::select}, {"swish", Op::silu}}};
 
 constexpr std::array<std::string_view, kReductionCount> kReductions{"sum", "max", "min", "absmax",
                                                                     "sum_of_squares"};
@@ -96,15 +89,28 @@ const OpInfo& op_info(EpilogueOp op) {
   return kOps[static_cast<std::size_t>(op)];
 }
 
-const FunctionInfo* find_function(std::string_view name) {
-  const auto* const found = std::ranges::find(kFunctions, name, &FunctionInfo::name);
-  return found == kFunctions.end() ? nullptr : found;
+std::optional<EpilogueOp> find_function(std::string_view name) {
+  for (const OpInfo& info : kOps)
+    if (info.spelling == function && info.name == name) return info.op;
+  for (const Alias& alias : kAliases)
+    if (alias.name == name) return alias.op;
+  return std::nullopt;
+}
+
+std::optional<double> default_input(EpilogueOp op) {
+  if (op == Op::leaky_relu) return 0.01;
+  if (op == Op::elu) return 1.0;
+  return std::nullopt;
 }
 
 std::optional<EpilogueReduction> find_reduction(std::string_view name) {
   const auto* const found = std::ranges::find(kReductions, name);
   if (found == kReductions.end()) return std::nullopt;
   return static_cast<EpilogueReduction>(found - kReductions.begin());
+}
+
+bool is_operand_dtype(Dtype dtype) {
+  return dtype == Dtype::f64 || (is_cast_goal(dtype) && dtype != Dtype::tf32);
 }
 
 bool is_cast_goal(Dtype dtype) {
@@ -132,8 +138,10 @@ std::optional<Dtype> find_cast(std::string_view name) {
 
 std::optional<std::string> nearest_function(std::string_view name) {
   std::vector<std::string_view> names(kForms.begin(), kForms.end());
-  for (const FunctionInfo& function : kFunctions)
-    names.push_back(function.name);
+  for (const OpInfo& info : kOps)
+    if (info.spelling == function) names.push_back(info.name);
+  for (const Alias& alias : kAliases)
+    names.push_back(alias.name);
   names.insert(names.end(), kReductions.begin(), kReductions.end());
   for (const Dtype dtype : all_dtypes()) {
     if (is_cast_goal(dtype)) names.push_back(dtype_name(dtype));

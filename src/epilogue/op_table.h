@@ -22,10 +22,17 @@ enum class TypeRule : std::uint8_t {
   dropout,  ///< two of the floating type, two whole numbers
 };
 
+/// How the language spells an operation.
+enum class Spelling : std::uint8_t { none, sign, function };
+
 struct OpInfo {
-  std::string_view name;
+  EpilogueOp op;
+  std::string_view name;  ///< in canonical text; of functions, in programs and device code too
   std::uint8_t inputs;
   TypeRule rule;
+  Spelling spelling;
+  double instructions;  ///< of an element on a GPU: of the ordinary units
+  double special;       ///< of the unit for powers, logarithms and reciprocals
   bool commutes = false;
 };
 
@@ -34,19 +41,15 @@ inline constexpr int kReductionCount = 5;
 
 const OpInfo& op_info(EpilogueOp op);
 
-/// A function of the language.
-struct FunctionInfo {
-  std::string_view name;
-  EpilogueOp op;
-  std::uint8_t least;        ///< inputs that must be given
-  double default_input = 0;  ///< what stands for the last input where it is left out
-};
-
-/// Null when the language has no operation of that name (casts and reductions aside).
-const FunctionInfo* find_function(std::string_view name);
+/// The operation that a call of that name is; casts and reductions aside.
+std::optional<EpilogueOp> find_function(std::string_view name);
+/// What stands for the last input of a call where it is left out; nothing where it must be given.
+std::optional<double> default_input(EpilogueOp op);
 std::optional<EpilogueReduction> find_reduction(std::string_view name);
 /// The type that a call of that name rounds to.
 std::optional<Dtype> find_cast(std::string_view name);
+/// Whether tensors and scalars may be of the dtype.
+bool is_operand_dtype(Dtype dtype);
 bool is_cast_goal(Dtype dtype);
 
 /// The nearest name of a function, reduction or cast, for messages.

@@ -382,20 +382,20 @@ class Parser {
     if (name.text == "dequantize" && items.size() == 2) {
       return operation(name.position, EpilogueOp::mul, items);
     }
-    const FunctionInfo* function = find_function(name.text);
-    if (function == nullptr) fail_call(name, items.size());
-    const std::size_t most = op_info(function->op).inputs;
-    if (items.size() < function->least || items.size() > most) {
-      fail_inputs(name, function->least, most, items.size());
-    }
+    const std::optional<EpilogueOp> op = find_function(name.text);
+    if (!op) fail_call(name, items.size());
+    const std::size_t most = op_info(*op).inputs;
+    const std::optional<double> last = default_input(*op);
+    const std::size_t least = last ? most - 1 : most;
+    if (items.size() < least || items.size() > most) fail_inputs(name, least, most, items.size());
     std::array<Item, 4> inputs;
     std::ranges::copy(items, inputs.begin());
     if (items.size() < most) {
       inputs[items.size()] = at(name.position, [&] {
-        return Item{builder_.literal(function->default_input, false), {}, name.position};
+        return Item{builder_.literal(*last, false), {}, name.position};
       });
     }
-    return operation(name.position, function->op, {inputs.data(), most});
+    return operation(name.position, *op, {inputs.data(), most});
   }
 
   Item read_quantize(const Token& name) {

@@ -21,7 +21,8 @@ void complete_operand(EpilogueOperandSpec& operand, const Problem& problem) {
   if (operand.value) return;
   const bool matrix = operand.form == EpilogueForm::matrix;
   if (!operand.tensor.dtype) {
-    const bool wide = problem.accumulator_type == Dtype::f64;
+    const bool of_a = problem.operation == Operation::elementwise;
+    const bool wide = (of_a ? problem.a.dtype : problem.accumulator_type) == Dtype::f64;
     operand.tensor.dtype = matrix ? *problem.out.dtype : wide ? Dtype::f64 : Dtype::f32;
   }
   if (matrix) default_layout(operand.tensor, operand.name.c_str());
@@ -36,16 +37,59 @@ EpilogueOperand describe_operand(const EpilogueOperandSpec& spec, const Problem&
                                           spec.tensor.alignment.value_or(256), spec.name.c_str())};
 }
 
-EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& extents) {
+namespace {
+
+EpilogueOperandSpec spec_of(const std::string& name, const EpilogueScalarOperand& scalar) {
+  EpilogueOperandSpec spec;
+  spec.name = name;
+  spec.form = EpilogueForm::scalar;
+  spec.tensor.dtype = scalar.dtype;
+  spec.value = scalar.is_integer ? static_cast<double>(scalar.integer) : scalar.value;
+  spec.is_integer = scalar.is_integer;
+  return spec;
+}
+
+/// The alignment of a view, if it is less than its strides promise and text leaves out.
+std::optional<int> special_alignment(const TensorView& view) {
+  const int natural = static_cast<int>(std::min<std::int64_t>(
+      kNaturalAlignment,
+      TensorView::describe(view.dtype(), view.shape(), view.strides()).alignment()));
+  if (view.alignment() >= natural) return std::nullopt;
+  return view.alignment();
+}
+
+}  // namespace
+
+EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const TensorView& out) {
+  if (const EpilogueScalarOperand* scalar = operand.scalar()) return spec_of(operand.name, *scalar);
+  const TensorView& view = *operand.tensor();
   EpilogueOperandSpec spec;
   spec.name = operand.name;
-  if (const EpilogueScalarOperand* scalar = operand.scalar()) {
+  spec.tensor.dtype = view.dtype();
+  if (view.elements() == 1) {
     spec.form = EpilogueForm::scalar;
-    spec.tensor.dtype = scalar->dtype;
-    spec.value = scalar->is_integer ? static_cast<double>(scalar->integer) : scalar->value;
-    spec.is_integer = scalar->is_integer;
+    spec.tensor.alignment = special_alignment(view);
     return spec;
   }
+  if (view.rank() == 1 && out.rank() > 1) {
+    spec.form = EpilogueForm::row;
+    if (view.stride(0) != 1) spec.tensor.strides.push_back(view.stride(0));
+    spec.tensor.alignment = special_alignment(view);
+    return spec;
+  }
+  // With out's shape; modes that it lacks or that have an extent of 1 repeat.
+  Extents strides(static_cast<std::size_t>(out.rank() - view.rank()), 0);
+  for (int mode = 0; mode < view.rank(); ++mode)
+    strides.push_back(view.shape(mode) == 1 ? 0 : view.stride(mode));
+  spec.tensor =
+      spec_of(view.dtype(), {out.shape().begin(), out.shape().end()}, strides, view.alignment());
+  return spec;
+}
+
+EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& extents) {
+  if (const EpilogueScalarOperand* scalar = operand.scalar()) return spec_of(operand.name, *scalar);
+  EpilogueOperandSpec spec;
+  spec.name = operand.name;
   const TensorView& view = *operand.tensor();
   const auto extent = [&](int from_end) {
     return view.rank() < from_end ? 1 : view.shape(view.rank() - from_end);
@@ -82,10 +126,7 @@ EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& e
     spec.form = EpilogueForm::batch;
     if (stride(3) != 1) spec.tensor.strides.push_back(stride(3));
   }
-  const int natural = static_cast<int>(std::min<std::int64_t>(
-      kNaturalAlignment,
-      TensorView::describe(view.dtype(), view.shape(), view.strides()).alignment()));
-  if (view.alignment() < natural) spec.tensor.alignment = view.alignment();
+  spec.tensor.alignment = special_alignment(view);
   return spec;
 }
 
@@ -113,8 +154,34 @@ EpilogueScalarOperand epilogue_scalar(const EpilogueOperandSpec& spec) {
   return scalar;
 }
 
+namespace {
+
+/// The shape of an operand that broadcasts to the problem's.
+Extents broadcast_shape(const EpilogueOperandSpec& spec, const Extents& shape) {
+  const auto extent = [&](std::size_t from_end) {
+    if (shape.size() >= from_end) return shape[shape.size() - from_end];
+    fail_value("{}: expected a shape of at least {} modes for a {}, got {}", spec.name, from_end,
+               epilogue_form_name(spec.form), shape.size());
+  };
+  switch (spec.form) {
+    case EpilogueForm::matrix:
+      return shape;
+    case EpilogueForm::row:
+      return {extent(1)};
+    case EpilogueForm::column:
+      return {extent(2), 1};
+    case EpilogueForm::batch:
+      return {extent(3), 1, 1};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
 std::vector<std::int64_t> epilogue_operand_shape(const EpilogueOperandSpec& spec,
                                                  const Problem& problem) {
+  if (problem.operation == Operation::elementwise) return broadcast_shape(spec, problem.shape);
   const std::int64_t l = problem.l.value_or(1);
   const std::size_t strides = spec.tensor.strides.size();
   switch (spec.form) {
@@ -137,15 +204,19 @@ std::vector<std::int64_t> epilogue_operand_strides(const EpilogueOperandSpec& sp
                                                    const Problem& problem) {
   const Extents shape = epilogue_operand_shape(spec, problem);
   const Extents& given = spec.tensor.strides;
+  const bool of_product = problem.operation == Operation::gemm;
   if (spec.form == EpilogueForm::matrix) {
     if (given.empty()) {
       return operations::strides_of_layout(spec.tensor.layout.value_or(Layout::t), shape,
                                            spec.name.c_str());
     }
     if (given.size() == shape.size()) return given;
+    if (!of_product) {
+      fail_value("{}: expected {} strides, got {}", spec.name, shape.size(), given.size());
+    }
     fail_value("{}: expected 2 or 3 strides, got {}", spec.name, given.size());
   }
-  const std::size_t most = spec.form == EpilogueForm::batch ? 1 : 2;
+  const std::size_t most = spec.form == EpilogueForm::batch || !of_product ? 1 : 2;
   if (given.size() > most || (spec.form == EpilogueForm::scalar && !given.empty())) {
     fail_value("{}: expected at most {} strides of a {}, got {}", spec.name, most,
                epilogue_form_name(spec.form), given.size());

@@ -17,5 +17,7 @@ EpilogueOperand describe_operand(const EpilogueOperandSpec& spec, const Problem&
 
 /// The operand's spec. A mode that it has, of the product's extent, is taken for that mode.
 EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& extents);
+/// The same for an operand that broadcasts to `out`.
+EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const TensorView& out);
 
 }  // namespace estoc::operations

@@ -201,6 +201,36 @@ static void test_elementwise(void) {
   EXPECT(arguments == NULL);
 }
 
+/* A chain of elementwise operations. */
+static void test_elementwise_program(void) {
+  const int64_t shape[] = {2, 2}, row[] = {2};
+  float x[] = {-1, 2, -3, 4}, y[] = {10, 20}, z[4];
+  const float expected[] = {4.5F, 11, 3.5F, 12};
+  const estoc_tensor tx = matrix(x, shape), tz = matrix(z, shape);
+  estoc_tensor ty = matrix(y, row);
+  ty.rank = 1;
+  const estoc_operand operands[] = {
+      {.struct_size = sizeof(estoc_operand), .name = "bias", .tensor = &ty},
+      {.struct_size = sizeof(estoc_operand), .name = "s", .number = 0.5},
+  };
+  estoc_elementwise program = {.struct_size = sizeof(program),
+                               .a = &tx,
+                               .out = &tz,
+                               .epilogue = "D = relu(accum + bias) * s",
+                               .operands = operands,
+                               .operand_count = 2};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_elementwise(&program, &arguments));
+  run(arguments, NULL);
+  EXPECT(memcmp(z, expected, sizeof(z)) == 0);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  program.op = "relu";
+  REFUSED(estoc_arguments_elementwise(&program, &arguments), ESTOC_ERROR_VALUE,
+          "beside an epilogue");
+  EXPECT(arguments == NULL);
+}
+
 /* Scaled operands are described; what is wrong with their scale factors is named. */
 static void test_scaled(void) {
   const int64_t shape[] = {128, 256}, blocks[] = {128, 8};
@@ -299,6 +329,7 @@ int main(int argc, char** argv) {
   test_epilogue();
   test_epilogue_names();
   test_elementwise();
+  test_elementwise_program();
   test_scaled();
   test_text();
   test_alignment();

@@ -293,8 +293,8 @@ __device__ __forceinline__ u32 bits_of(double value) {
 }
 template <Type type>
 __device__ __forceinline__ u32 bits_of(i32 value) {
-  if constexpr (type == Type::i32 || type == Type::i8 || type == Type::u8 ||
-                type == Type::boolean || type == Type::f32) {
+  if constexpr (type == Type::i32 || type == Type::i8 || type == Type::u8 || type == Type::i4 ||
+                type == Type::u4 || type == Type::boolean || type == Type::f32) {
     return encode<type>(value);
   } else {
     return encode<type>(static_cast<double>(value));

@@ -220,17 +220,17 @@ __device__ __forceinline__ Value from_bits(u64 bits) {
   }
 }
 
-/// The value of scalar `i`.
-template <typename E, int i>
-__device__ __forceinline__ auto load_scalar(const typename E::Parameters& p) {
+/// The value of scalar `i`; parameters have the scalars as a list.
+template <typename E, int i, typename Parameters>
+__device__ __forceinline__ auto load_scalar(const Parameters& p) {
   constexpr ScalarSpec kSpec = E::kScalar[i];
   using Value = Held<kSpec.held>;
   if (p.scalar[i].address == 0) return from_bits<Value>(p.scalar[i].bits);
   return load_one<Value, kSpec.type>(p.scalar[i].address);
 }
 
-template <typename E>
-__device__ __forceinline__ ScalarValues<E> load_scalars(const typename E::Parameters& p) {
+template <typename E, typename Parameters>
+__device__ __forceinline__ ScalarValues<E> load_scalars(const Parameters& p) {
   ScalarValues<E> values;
   repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
     of<i.value>(values) = load_scalar<E, i.value>(p);

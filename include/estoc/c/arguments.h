@@ -48,14 +48,18 @@ typedef struct estoc_gemm {
   const estoc_controls* controls; /* NULL: all 0 */
 } estoc_gemm;
 
-/* out = op(A) or op(A, B), element by element; A and B broadcast to out's shape. */
+/* out = op(A), op(A, B), or D of an epilogue whose accumulator is A, element by element. A, B and
+ * the epilogue's tensors broadcast to out's shape. */
 typedef struct estoc_elementwise {
   size_t struct_size;
-  const char* op; /* "add", "relu", "identity", ... */
+  const char* op; /* "add", "relu", "identity", ...; NULL beside an epilogue */
   const estoc_tensor* a;
   const estoc_tensor* b; /* NULL for an operation of one operand */
   const estoc_tensor* out;
   const estoc_controls* controls; /* NULL: all 0 */
+  const char* epilogue;           /* NULL for a named operation */
+  const estoc_operand* operands;  /* of the epilogue: its inputs */
+  size_t operand_count;
 } estoc_elementwise;
 
 /* An operation on its operands; immutable. It holds addresses and no data. */

@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "check/blocks.h"
+#include "check/epilogue_oracle.h"
 #include "check/reference.h"
 #include "estoc/numeric.hpp"
 #include "estoc/status.hpp"
-#include "operations/elementwise/reference.h"
+#include "operations/elementwise/program.h"
 
 namespace estoc::operations {
 namespace {
@@ -20,10 +22,20 @@ using check::RowSample;
 /// Judges the rows of one elementwise operation; one object a thread.
 class ElementwiseChecker {
  public:
-  ElementwiseChecker(const ElementwiseArguments& arguments, Dtype compute_type)
-      : judge_(arguments.out().dtype(), compute_type == Dtype::i32 ? Dtype::f64 : compute_type),
-        arguments_(arguments),
-        compute_type_(compute_type) {}
+  ElementwiseChecker(const ElementwiseArguments& arguments, const EpilogueBinding& program)
+      : operands_(arguments),
+        out_(arguments.out()),
+        result_(program.graph->stores.front().node),
+        accumulator_(program.graph->accumulator),
+        judge_(judge_of(arguments, program)),
+        oracle_(program),
+        offsets_(program.tensors.size()) {}
+
+  static Judge judge_of(const ElementwiseArguments& arguments, const EpilogueBinding& program) {
+    const EpilogueStore& store = program.graph->stores.front();
+    const bool narrow = program.graph->nodes[store.node].type == EpilogueType::f32;
+    return {arguments.out().dtype(), narrow ? Dtype::f32 : Dtype::f64};
+  }
 
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, std::int64_t columns) {
     for (const std::int64_t row : rows) {
@@ -35,17 +47,21 @@ class ElementwiseChecker {
   const Judge& seen() const { return judge_; }
 
  private:
-  void check_element(Place place) {
-    const TensorView& out = arguments_.out();
-    const double x = operand(arguments_.a(), place);
-    const double y = is_binary(arguments_.op()) ? operand(arguments_.b(), place) : x;
-    const double got = load_element(out.dtype(), out.data(), offset(out, place));
-    judge_.see(place, got, expect_elementwise(arguments_.op(), compute_type_, x, y));
-  }
+  static constexpr std::size_t kA = 1;
+  static constexpr std::size_t kFirstTensor = 2;
 
-  double operand(const TensorView& tensor, Place place) const {
-    const double value = check::operand_value(tensor.dtype(), tensor.data(), offset(tensor, place));
-    return compute_type_ == Dtype::f32 ? round_to(Dtype::f32, value) : value;
+  void check_element(Place place) {
+    const TensorView& a = operands_.view(kA);
+    double x = check::operand_value(a.dtype(), a.data(), offset(a, place));
+    if (accumulator_ == EpilogueType::f32) x = round_to(Dtype::f32, x);
+    for (std::size_t i = 0; i < offsets_.size(); ++i)
+      offsets_[i] = offset(operands_.view(kFirstTensor + i), place);
+    const std::int64_t columns = out_.rank() == 0 ? 1 : out_.shape(out_.rank() - 1);
+    oracle_.evaluate(offsets_, place.row * columns + place.column, {x});
+    const check::Estimate expected = oracle_.stored(result_);
+    if (expected.any) return;
+    const double got = load_element(out_.dtype(), out_.data(), offset(out_, place));
+    judge_.see(place, got, {expected.value, expected.slack});
   }
 
   static std::int64_t offset(const TensorView& tensor, Place place) {
@@ -58,17 +74,30 @@ class ElementwiseChecker {
     return offset;
   }
 
+  ElementwiseOperands operands_;
+  const TensorView& out_;
+  std::uint16_t result_;  ///< the node that is stored
+  EpilogueType accumulator_;
   Judge judge_;
-  const ElementwiseArguments& arguments_;
-  Dtype compute_type_;
+  check::EpilogueOracle oracle_;
+  std::vector<std::int64_t> offsets_;  ///< of the element at hand, in each tensor
 };
+
+/// Whether D is made of whole numbers alone.
+bool is_exact(const EpilogueGraph& graph) {
+  return std::ranges::all_of(
+      graph.nodes, [](const EpilogueNode& node) { return node.type <= EpilogueType::i32; });
+}
 
 }  // namespace
 
 void refuse_in_place(const ElementwiseArguments& arguments) {
   const TensorView& out = arguments.out();
   if (out.elements() == 0) return;
-  if (out.data() != arguments.a().data() && out.data() != arguments.b().data()) return;
+  const ElementwiseOperands operands(arguments);
+  const bool in_place = std::ranges::any_of(
+      operands.views().subspan(1), [&](const auto* input) { return input->data() == out.data(); });
+  if (!in_place) return;
   throw Error(ErrorKind::unsupported,
               "check_output: an operation in place cannot be checked, its input is gone");
 }
@@ -79,14 +108,14 @@ CheckResult check_elementwise(const ElementwiseArguments& arguments, const Check
   const std::int64_t elements = out.elements();
   const RowSample sample = check::sample_rows(columns == 0 ? 0 : elements / columns, columns, 1,
                                               options.max_products, options.seed);
-  const Dtype compute_type = elementwise_compute_type(arguments);
-  Judge judge(out.dtype(), Dtype::f64);
+  const EpilogueBinding program = program_of(arguments);
+  Judge judge = ElementwiseChecker::judge_of(arguments, program);
   constexpr std::int64_t kBlockElements = 1 << 14;
   const std::int64_t block_columns = std::clamp<std::int64_t>(columns, 1, kBlockElements);
   check::check_blocks(sample, columns, kBlockElements / block_columns, block_columns, options,
-                      judge, [&] { return ElementwiseChecker(arguments, compute_type); });
-  return check::finished(compute_type == Dtype::i32 ? check::exact_verdict(judge.tally())
-                                                    : check::rounded_verdict(judge.tally()),
+                      judge, [&] { return ElementwiseChecker(arguments, program); });
+  return check::finished(is_exact(*program.graph) ? check::exact_verdict(judge.tally())
+                                                  : check::rounded_verdict(judge.tally()),
                          judge, sample, out);
 }
 

@@ -2,9 +2,12 @@
 #include "operations/elementwise/schema.h"
 
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "model/fail.h"
 #include "operations/elementwise/check.h"
+#include "operations/problem_epilogue.h"
 #include "operations/problem_parts.h"
 
 namespace estoc::operations {
@@ -27,12 +30,13 @@ constexpr std::array<OperandSchema, 3> kElementwiseOperands{{{.name = "A",
                                                               .alignment_role = Role::out_alignment,
                                                               .spec = &Problem::out}}};
 
-constexpr std::array<TextKey, 8> kElementwiseKeys{{
+constexpr std::array<TextKey, 9> kElementwiseKeys{{
     {"op", TextField::op},
     {"shape", TextField::shape},
     {"a", &Problem::a},
     {"b", &Problem::b},
     {"out", &Problem::out},
+    {"epi", TextField::epilogue},
     {"allow_tf32", &PerformanceControls::allow_tf32},
     {"deterministic", &PerformanceControls::deterministic},
     {"workspace", TextField::workspace},
@@ -42,7 +46,17 @@ const ElementwiseArguments& as_elementwise(const RuntimeArguments& arguments) {
   return static_cast<const ElementwiseArguments&>(arguments);
 }
 
+/// An epilogue stands for an operation of its own.
+void complete_op(Problem& problem) {
+  if (problem.epilogue.empty()) return;
+  if (!problem.op) problem.op = ElementwiseOp::identity;
+  if (*problem.op == ElementwiseOp::identity) return;
+  model::fail_value("op: expected identity or nothing beside epi, got {}",
+                    elementwise_op_name(*problem.op));
+}
+
 void complete_elementwise(Problem& problem) {
+  complete_op(problem);
   require(problem.op.has_value(), "op", "an operation such as op=add");
   require(problem.has_shape, "shape", "the extents of out such as shape=64x64");
   if (is_binary(*problem.op)) {
@@ -58,11 +72,20 @@ void complete_elementwise(Problem& problem) {
   if (!problem.out.dtype) problem.out.dtype = problem.a.dtype;
   default_layout(problem.a, "a");
   default_layout(problem.out, "out");
+  for (EpilogueOperandSpec& operand : problem.operands)
+    complete_operand(operand, problem);
 }
 
 std::unique_ptr<RuntimeArguments> elementwise_arguments(const Problem& problem, Device device) {
   const TensorView a = describe(problem.a, problem.shape, device, "A");
   const TensorView out = describe(problem.out, problem.shape, device, "out");
+  if (!problem.epilogue.empty()) {
+    std::vector<EpilogueOperand> operands;
+    for (const EpilogueOperandSpec& spec : problem.operands)
+      operands.push_back(describe_operand(spec, problem, device));
+    return std::make_unique<ElementwiseArguments>(
+        a, out, EpilogueArguments(problem.epilogue, std::move(operands)), problem.controls);
+  }
   if (!is_binary(*problem.op)) {
     return std::make_unique<ElementwiseArguments>(*problem.op, a, out, problem.controls);
   }
@@ -80,6 +103,10 @@ Problem elementwise_problem(const RuntimeArguments& arguments) {
   problem.a = spec_of(elementwise.a());
   if (is_binary(elementwise.op())) problem.b = spec_of(elementwise.b());
   problem.out = spec_of(elementwise.out());
+  problem.epilogue = elementwise.epilogue().text();
+  for (const EpilogueOperand& operand : elementwise.epilogue().operands()) {
+    if (operand.name != "D") problem.operands.push_back(spec_of(operand, elementwise.out()));
+  }
   return problem;
 }
 

@@ -55,8 +55,8 @@ double predict_product_seconds(Dtype operand, double products, double bytes) {
   return kLaunchSeconds + std::max(products * relative_cost(operand) / rate, memory_seconds(bytes));
 }
 
-double predict_elementwise_seconds(double elements, double bytes, bool transcendental) {
-  const double each = transcendental ? kCallSeconds : kElementSeconds;
+double predict_elementwise_seconds(double elements, double bytes, int calls) {
+  const double each = calls > 0 ? calls * kCallSeconds : kElementSeconds;
   return kLaunchSeconds + std::max(elements * each / cores(), memory_seconds(bytes));
 }
 

@@ -11,8 +11,8 @@ namespace estoc::cpu {
 /// of memory to move.
 double predict_product_seconds(Dtype operand, double products, double bytes);
 
-/// Seconds that all cores need for an elementwise operation on `elements`; `transcendental` when
-/// each needs a call of the mathematical library.
-double predict_elementwise_seconds(double elements, double bytes, bool transcendental);
+/// Seconds that all cores need for an elementwise operation on `elements`, each of which takes
+/// `calls` functions of the mathematics library.
+double predict_elementwise_seconds(double elements, double bytes, int calls);
 
 }  // namespace estoc::cpu

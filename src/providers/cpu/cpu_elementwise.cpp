@@ -1,8 +1,8 @@
 // The kernel class cpu_elementwise: elementwise operations on the host processor.
 #include "providers/cpu/cpu_elementwise.h"
 
+#include "operations/elementwise/program.h"
 #include "providers/cpu/cost_model.h"
-#include "providers/cpu/elementwise_ops.h"
 #include "providers/cpu/host_kernel.h"
 #include "providers/cpu/isa.h"
 #include "providers/cpu/tiled_elementwise.h"
@@ -31,11 +31,15 @@ std::shared_ptr<const DesignSpace> make_space() {
   return builder.build();
 }
 
+/// What is decoded of a kernel.
+using Program = std::shared_ptr<const EpilogueGraph>;
+
 class ElementwiseLaunch final : public Launch {
  public:
-  ElementwiseLaunch(const ElementwiseArguments& arguments, const ProductTable& products,
+  ElementwiseLaunch(const ElementwiseArguments& arguments,
+                    std::shared_ptr<const EpilogueGraph> program, const ProductTable& products,
                     int threads)
-      : operation_(arguments, products, threads) {}
+      : operation_(arguments, std::move(program), products, threads) {}
   void launch(void* /*stream*/) override { operation_.run(); }
 
  private:
@@ -59,23 +63,43 @@ std::optional<Prediction> CpuElementwise::predict(const DesignPoint& /*point*/,
                                                   const RuntimeArguments& arguments,
                                                   Target /*target*/) const {
   const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
-  const ElementwiseOp op = elementwise.op();
   const auto elements = static_cast<double>(elementwise.out().elements());
-  const int bits = dtype_bits(elementwise.a().dtype()) + dtype_bits(elementwise.out().dtype()) +
-                   (is_binary(op) ? dtype_bits(elementwise.b().dtype()) : 0);
-  return Prediction{
-      .seconds = predict_elementwise_seconds(elements, elements * bits / 8, is_transcendental(op)),
-      .knobs = {}};
+  double bits = 0;
+  for (const TensorView* view : operations::ElementwiseOperands(elementwise).views())
+    bits += dtype_bits(view->dtype());
+  const auto* const binding = elementwise.epilogue_binding();
+  const int calls = binding != nullptr ? library_calls(*binding->graph)
+                    : is_library_call(operations::function_of(elementwise.op())) ? 1
+                                                                                 : 0;
+  return Prediction{.seconds = predict_elementwise_seconds(elements, elements * bits / 8, calls),
+                    .knobs = {}};
 }
 
-std::unique_ptr<Launch> CpuElementwise::bind(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
+std::shared_ptr<const void> CpuElementwise::decode(
+    const DesignPoint& point, const std::shared_ptr<const EpilogueGraph>& epilogue) const {
+  return std::make_shared<const Program>(epilogue != nullptr ? epilogue
+                                                             : operations::program_graph(point));
+}
+
+Status CpuElementwise::supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                                         Target /*target*/) const {
+  return operations::check_program(point, epilogue);
+}
+
+std::unique_ptr<Launch> CpuElementwise::bind(const DesignPoint& point, const Knobs& /*knobs*/,
                                              const RuntimeArguments& arguments,
                                              std::shared_ptr<const CompiledObject> /*object*/,
                                              const BindOptions& options) const {
   const ProductTable* const products = active_products();
   if (products == nullptr) throw Error(ErrorKind::unsupported, processor_status().error());
-  return std::make_unique<ElementwiseLaunch>(static_cast<const ElementwiseArguments&>(arguments),
-                                             *products, launch_threads(options));
+  const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
+  const auto* const binding = elementwise.epilogue_binding();
+  const auto* const decoded = static_cast<const Program*>(point.decoded());
+  Program program = binding != nullptr   ? binding->graph
+                    : decoded != nullptr ? *decoded
+                                         : operations::program_graph(point);
+  return std::make_unique<ElementwiseLaunch>(elementwise, std::move(program), *products,
+                                             launch_threads(options));
 }
 
 }  // namespace estoc::cpu

@@ -18,6 +18,12 @@ class CpuElementwise final : public KernelClass {
                   Target target) const override;
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override;
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const override;
+  /// The program's graph.
+  std::shared_ptr<const void> decode(
+      const DesignPoint& point,
+      const std::shared_ptr<const EpilogueGraph>& epilogue) const override;
   std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& knobs,
                                const RuntimeArguments& arguments,
                                std::shared_ptr<const CompiledObject> object,

@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kLongStrip = 256;
 constexpr std::int64_t kShortStrip = 64;
 constexpr std::size_t kManyNodes = 24;
-constexpr std::size_t kRegisterWidth = 8;
 
 bool is_whole(EpilogueType type) {
   return type <= EpilogueType::i32;
@@ -25,41 +24,6 @@ bool is_whole(EpilogueType type) {
 
 bool is_sum(EpilogueReduction reduction) {
   return reduction == EpilogueReduction::sum || reduction == EpilogueReduction::sum_of_squares;
-}
-
-/// True when memory of `dtype` is what registers of `type` hold.
-bool is_register_dtype(Dtype dtype, EpilogueType type) {
-  switch (type) {
-    case EpilogueType::f32:
-      return dtype == Dtype::f32;
-    case EpilogueType::f64:
-      return dtype == Dtype::f64;
-    default:
-      return dtype == Dtype::i32 && type == EpilogueType::i32;
-  }
-}
-
-bool is_narrow_float(Dtype dtype) {
-  return is_float(dtype) && dtype != Dtype::f64 && dtype != Dtype::f32;
-}
-
-Block strip_block(void* data, Dtype dtype, std::int64_t count, std::int64_t stride) {
-  return {data, dtype, count, 1, stride, 0};
-}
-
-void load_register(const ProductTable& table, const Block& block, EpilogueType type, void* target) {
-  if (type == EpilogueType::f32) {
-    table.load_f32(block, static_cast<float*>(target), block.inner);
-  } else if (type == EpilogueType::f64) {
-    table.load_f64(block, static_cast<double*>(target), block.inner);
-  } else {
-    table.load_i32(block, static_cast<std::int32_t*>(target), block.inner);
-  }
-}
-
-template <class T>
-void fill(void* target, std::int64_t count, T value) {
-  std::fill_n(static_cast<T*>(target), count, value);
 }
 
 double identity(EpilogueReduction reduction, EpilogueType type) {
@@ -101,14 +65,17 @@ void* TileEpilogue::Operand::at(std::int64_t l, std::int64_t i, std::int64_t j) 
   return static_cast<std::byte*>(data) + offset * (dtype_bits(dtype) / 8);
 }
 
+Block TileEpilogue::Operand::block(const TileRegion& strip) const {
+  return strip_block(at(strip.l, strip.i, strip.j), dtype, strip.inner, inner_stride);
+}
+
 TileEpilogue::TileEpilogue(const GemmArguments& arguments, bool transposed,
                            const ProductTable& table, const TaskGrid& grid, int slots)
-    : graph_(arguments.epilogue_binding()->graph),
+    : program_(arguments.epilogue_binding()->graph, arguments.epilogue_binding()->scalars, table),
+      graph_(&program_.graph()),
       table_(table),
       grid_(grid),
-      transposed_(transposed),
-      scalars_(arguments.epilogue_binding()->scalars),
-      scalar_values_(scalars_.size()) {
+      transposed_(transposed) {
   const EpilogueBinding& binding = *arguments.epilogue_binding();
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const EpilogueNode& node = graph_->nodes[i];
@@ -122,9 +89,9 @@ TileEpilogue::TileEpilogue(const GemmArguments& arguments, bool transposed,
       return node.op == EpilogueOp::accumulator && node.type == EpilogueType::f64;
     });
   }
-  collect_nodes();
   collect_outputs(binding);
-  make_memory(slots);
+  program_.make_registers(slots, graph_->nodes.size() > kManyNodes ? kShortStrip : kLongStrip);
+  if (partial_count_ > 0) partials_ = std::make_unique<double[]>(partial_count_);
 }
 
 TileEpilogue::Operand TileEpilogue::operand(const EpilogueAddress& address, Dtype dtype,
@@ -133,23 +100,6 @@ TileEpilogue::Operand TileEpilogue::operand(const EpilogueAddress& address, Dtyp
                  address.column_stride, node};
   if (transposed_) std::swap(result.inner_stride, result.outer_stride);
   return result;
-}
-
-void TileEpilogue::collect_nodes() {
-  for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
-    const EpilogueNode& node = graph_->nodes[i];
-    if (node.op == EpilogueOp::accumulator) sums_node_ = static_cast<int>(i);
-    if (node.input_count == 0) continue;
-    EpilogueStep step;
-    step.op = node.op;
-    step.to = node.type;
-    step.dtype = node.dtype;
-    step.output = static_cast<std::uint16_t>(i);
-    std::copy_n(node.inputs.begin(), node.input_count, step.inputs);
-    const std::size_t first = node.op == EpilogueOp::select ? 1 : 0;
-    step.from = graph_->nodes[node.inputs[first]].type;
-    (node.varies == Varies{} ? constant_steps_ : steps_).push_back(step);
-  }
 }
 
 void TileEpilogue::collect_outputs(const EpilogueBinding& binding) {
@@ -174,34 +124,8 @@ void TileEpilogue::collect_outputs(const EpilogueBinding& binding) {
   }
 }
 
-void TileEpilogue::make_memory(int slots) {
-  strip_ = graph_->nodes.size() > kManyNodes ? kShortStrip : kLongStrip;
-  const std::size_t strips = graph_->nodes.size() + 1;  // and one of scratch
-  slot_bytes_ = strips * static_cast<std::size_t>(strip_) * kRegisterWidth;
-  memory_.reset(static_cast<std::byte*>(
-      ::operator new (slot_bytes_* static_cast<std::size_t>(slots), std::align_val_t{kAlignment})));
-  if (partial_count_ > 0) partials_ = std::make_unique<double[]>(partial_count_);
-}
-
-std::byte* TileEpilogue::slot_memory(int slot) const {
-  return memory_.get() + slot_bytes_ * static_cast<std::size_t>(slot);
-}
-
 void TileEpilogue::begin() const {
-  for (std::size_t i = 0; i < scalars_.size(); ++i) {
-    const Dtype dtype = graph_->scalars[i].dtype;
-    if (scalars_[i].data != nullptr) {
-      scalar_values_[i] = load_element(dtype, scalars_[i].data, 0);
-    } else if (is_float(dtype)) {
-      scalar_values_[i] = round_to(dtype, scalars_[i].value);
-    } else {
-      // Whole numbers of 32 bits, the sign of which may be meant as a bit.
-      const auto bits = static_cast<std::uint32_t>(static_cast<std::uint64_t>(scalars_[i].integer));
-      const auto whole = static_cast<double>(static_cast<std::int32_t>(bits));
-      scalar_values_[i] =
-          dtype == Dtype::i32 ? whole : round_to(dtype, static_cast<double>(scalars_[i].integer));
-    }
-  }
+  program_.read_scalars();
   clear_partials();
 }
 
@@ -212,120 +136,62 @@ void TileEpilogue::clear_partials() const {
   }
 }
 
-/// Literals and scalars, one value for a whole strip.
-void TileEpilogue::set_constants(void* const* registers) const {
-  for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
-    const EpilogueNode& node = graph_->nodes[i];
-    double value = node.value;
-    if (node.op == EpilogueOp::scalar) {
-      value = scalar_values_[node.slot];
-    } else if (node.op != EpilogueOp::literal) {
-      continue;
-    }
-    if (node.type == EpilogueType::f32) {
-      fill(registers[i], strip_, static_cast<float>(value));
-    } else if (node.type == EpilogueType::f64) {
-      fill(registers[i], strip_, value);
-    } else {
-      fill(registers[i], strip_, static_cast<std::int32_t>(value));
-    }
-  }
-}
-
-void TileEpilogue::run_steps(const std::vector<EpilogueStep>& steps, const TileRegion& strip,
-                             void* const* registers, void* scratch) const {
-  if (steps.empty()) return;
-  EpilogueStrip work;
-  work.steps = steps.data();
-  work.step_count = static_cast<std::int64_t>(steps.size());
-  work.registers = registers;
-  work.count = strip.inner;
-  work.scratch = scratch;
-  work.table = &table_;
+StripProgram::Place TileEpilogue::place_of(const TileRegion& strip) const {
   const auto width = static_cast<std::uint64_t>(transposed_ ? grid_.inner : grid_.outer);
   const auto area =
       static_cast<std::uint64_t>(grid_.inner) * static_cast<std::uint64_t>(grid_.outer);
   const auto m = static_cast<std::uint64_t>(transposed_ ? strip.j : strip.i);
   const auto n = static_cast<std::uint64_t>(transposed_ ? strip.i : strip.j);
-  work.first_element = static_cast<std::uint64_t>(strip.l) * area + m * width + n;
-  work.element_step = transposed_ ? 1 : width;
-  table_.run_strip(work);
+  return {static_cast<std::uint64_t>(strip.l) * area + m * width + n, transposed_ ? 1 : width};
 }
 
 void TileEpilogue::apply(int slot, std::int64_t task, const TileRegion& tile, const void* sums,
                          std::int64_t stride) const {
-  std::byte* const memory = slot_memory(slot);
-  const std::size_t register_bytes = static_cast<std::size_t>(strip_) * kRegisterWidth;
-  std::array<void*, EpilogueLimits::kNodes> registers{};
-  for (std::size_t i = 0; i < graph_->nodes.size(); ++i)
-    registers[i] = memory + i * register_bytes;
-  void* const scratch = memory + graph_->nodes.size() * register_bytes;
-  set_constants(registers.data());
-  run_steps(constant_steps_, {tile.l, tile.i, tile.j, strip_, 1}, registers.data(), scratch);
-
+  StripProgram::Registers registers = program_.registers(slot);
   const std::size_t width = graph_->accumulator == EpilogueType::f64 ? 8 : 4;
+  const std::int64_t most = program_.strip();
   for (std::int64_t j = 0; j < tile.outer; ++j) {
-    for (std::int64_t i = 0; i < tile.inner; i += strip_) {
-      const TileRegion strip{tile.l, tile.i + i, tile.j + j, std::min(strip_, tile.inner - i), 1};
+    for (std::int64_t i = 0; i < tile.inner; i += most) {
+      const TileRegion strip{tile.l, tile.i + i, tile.j + j, std::min(most, tile.inner - i), 1};
       const auto* const first =
           static_cast<const std::byte*>(sums) + static_cast<std::size_t>(i + j * stride) * width;
-      apply_strip(task, strip, first, registers.data(), scratch);
+      apply_strip(task, strip, first, registers);
     }
   }
 }
 
 void TileEpilogue::apply_strip(std::int64_t task, const TileRegion& strip, const void* sums,
-                               void** registers, void* scratch) const {
+                               StripProgram::Registers& registers) const {
   load_sums(strip, sums, registers);
   for (const Operand& tensor : tensors_)
     load(strip, tensor, registers);
-  run_steps(steps_, strip, registers, scratch);
+  program_.run(registers, strip.inner, place_of(strip));
   for (const Operand& target : stores_)
-    store(strip, target, registers, scratch);
+    program_.store(target.block(strip), target.node, registers);
   for (const Reduced& reduced : reduced_)
     fold(task, strip, reduced, registers);
 }
 
-void TileEpilogue::load_sums(const TileRegion& strip, const void* sums, void** registers) const {
-  if (sums_node_ < 0) return;
-  void*& target = registers[sums_node_];
+void TileEpilogue::load_sums(const TileRegion& strip, const void* sums,
+                             StripProgram::Registers& registers) const {
+  if (program_.accumulator_node() < 0) return;
+  const auto node = static_cast<std::uint16_t>(program_.accumulator_node());
   void* const source = const_cast<void*>(sums);  // registers of inputs are only read
   if (sums_direct_) {
-    target = source;
+    registers.node[node] = source;
   } else {
-    load_register(table_, strip_block(source, Dtype::f32, strip.inner, 1), EpilogueType::f64,
-                  target);
+    program_.load(strip_block(source, Dtype::f32, strip.inner, 1), node, registers);
   }
 }
 
-void TileEpilogue::load(const TileRegion& strip, const Operand& source, void** registers) const {
+void TileEpilogue::load(const TileRegion& strip, const Operand& source,
+                        StripProgram::Registers& registers) const {
   const EpilogueType type = graph_->nodes[source.node].type;
-  void* const data = source.at(strip.l, strip.i, strip.j);
+  const Block block = source.block(strip);
   if (source.inner_stride == 1 && is_register_dtype(source.dtype, type)) {
-    registers[source.node] = data;
-    return;
-  }
-  load_register(table_, strip_block(data, source.dtype, strip.inner, source.inner_stride), type,
-                registers[source.node]);
-}
-
-void TileEpilogue::store(const TileRegion& strip, const Operand& target, void* const* registers,
-                         void* scratch) const {
-  const EpilogueType type = graph_->nodes[target.node].type;
-  const Block block = strip_block(target.at(strip.l, strip.i, strip.j), target.dtype, strip.inner,
-                                  target.inner_stride);
-  const void* const values = registers[target.node];
-  if (type == EpilogueType::f32) {
-    table_.store_f32(block, static_cast<const float*>(values), strip.inner);
-  } else if (type == EpilogueType::f64) {
-    table_.store_f64(block, static_cast<const double*>(values), strip.inner);
-  } else if (is_narrow_float(target.dtype)) {
-    // By way of f64, which holds every whole number: rounded once.
-    load_register(table_, strip_block(registers[target.node], Dtype::i32, strip.inner, 1),
-                  EpilogueType::f64, scratch);
-    table_.store_f64(block, static_cast<const double*>(scratch), strip.inner);
+    registers.node[source.node] = block.data;
   } else {
-    table_.store_i32(block, static_cast<const std::int32_t*>(values), strip.inner);
+    program_.load(block, source.node, registers);
   }
 }
 
@@ -339,11 +205,11 @@ std::int64_t TileEpilogue::partial_index(const Reduced& reduced, std::int64_t l,
 }
 
 void TileEpilogue::fold(std::int64_t task, const TileRegion& strip, const Reduced& reduced,
-                        void* const* registers) const {
+                        const StripProgram::Registers& registers) const {
   EpilogueFold work;
   work.reduction = reduced.reduction;
   work.type = reduced.type;
-  work.values = registers[reduced.target.node];
+  work.values = registers.node[reduced.target.node];
   work.count = strip.inner;
   work.elementwise = reduced.keeps_inner;
   work.partials = partials_.get() + reduced.first + task * reduced.task_size +

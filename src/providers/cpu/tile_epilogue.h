@@ -1,14 +1,12 @@
 // The epilogue of a GEMM on the host, carried out on each finished tile while it is in the cache.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "estoc/arguments.hpp"
-#include "providers/cpu/product.h"
+#include "providers/cpu/strip_program.h"
 
 namespace estoc::cpu {
 
@@ -51,6 +49,7 @@ class TileEpilogue {
     std::uint16_t node = 0;
 
     void* at(std::int64_t l, std::int64_t i, std::int64_t j) const;
+    Block block(const TileRegion& strip) const;
   };
   struct Reduced {
     Operand target;
@@ -60,54 +59,36 @@ class TileEpilogue {
     std::int64_t task_size;  ///< partials of a task
     std::size_t first = 0;   ///< of the first task's partials
   };
-  struct FreeMemory {
-    void operator()(std::byte* memory) const {
-      ::operator delete (memory, std::align_val_t{kAlignment});
-    }
-  };
-  static constexpr std::size_t kAlignment = 64;
 
   Operand operand(const EpilogueAddress& address, Dtype dtype, std::uint16_t node) const;
-  void collect_nodes();
   void collect_outputs(const EpilogueBinding& binding);
-  void make_memory(int slots);
 
-  std::byte* slot_memory(int slot) const;
-  void set_constants(void* const* registers) const;
-  void run_steps(const std::vector<EpilogueStep>& steps, const TileRegion& strip,
-                 void* const* registers, void* scratch) const;
-  void apply_strip(std::int64_t task, const TileRegion& strip, const void* sums, void** registers,
-                   void* scratch) const;
-  void load(const TileRegion& strip, const Operand& source, void** registers) const;
-  void load_sums(const TileRegion& strip, const void* sums, void** registers) const;
-  void store(const TileRegion& strip, const Operand& target, void* const* registers,
-             void* scratch) const;
+  StripProgram::Place place_of(const TileRegion& strip) const;
+  void apply_strip(std::int64_t task, const TileRegion& strip, const void* sums,
+                   StripProgram::Registers& registers) const;
+  void load(const TileRegion& strip, const Operand& source,
+            StripProgram::Registers& registers) const;
+  void load_sums(const TileRegion& strip, const void* sums,
+                 StripProgram::Registers& registers) const;
   void fold(std::int64_t task, const TileRegion& strip, const Reduced& reduced,
-            void* const* registers) const;
+            const StripProgram::Registers& registers) const;
   std::int64_t partial_index(const Reduced& reduced, std::int64_t l, std::int64_t i,
                              std::int64_t j) const;
   void clear_partials() const;
   void write(const Reduced& reduced) const;
   void take_task(const Reduced& reduced, std::int64_t task, std::vector<double>& totals) const;
 
-  std::shared_ptr<const EpilogueGraph> graph_;
+  StripProgram program_;
+  const EpilogueGraph* graph_;  ///< of the program
   const ProductTable& table_;
   TaskGrid grid_;
   bool transposed_;
   std::vector<Operand> tensors_;
   std::vector<Operand> stores_;
   std::vector<Reduced> reduced_;
-  std::vector<EpilogueScalarValue> scalars_;
-  std::vector<EpilogueStep> constant_steps_;  ///< of nodes that are the same for all elements
-  std::vector<EpilogueStep> steps_;
-  int sums_node_ = -1;
   bool sums_direct_ = false;
-  std::int64_t strip_ = 0;
-  std::size_t slot_bytes_ = 0;
-  std::unique_ptr<std::byte, FreeMemory> memory_;
   std::unique_ptr<double[]> partials_;
   std::size_t partial_count_ = 0;
-  mutable std::vector<double> scalar_values_;
 };
 
 }  // namespace estoc::cpu

@@ -3,66 +3,71 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "estoc/arguments.hpp"
-#include "providers/cpu/product.h"
+#include "model/common_modes.h"
+#include "providers/cpu/strip_program.h"
 
 namespace estoc::cpu {
 
+/// Whether an element of the operation takes a function of the mathematics library.
+bool is_library_call(EpilogueOp op);
+/// How many of them the elements of a graph take.
+int library_calls(const EpilogueGraph& graph);
+
 /// Everything a launch of one elementwise operation needs.
 ///
-/// Modes are put in the order of out's strides, and merged where every operand allows it. A tile is
-/// a stretch of the innermost mode times some steps of the next; it is widened to buffers, computed
-/// there, and stored.
+/// A tile is a stretch of the innermost mode times some steps of the next; its inputs are widened
+/// to registers, the program runs there, and D is stored. What memory holds as registers do is used
+/// in place.
 class TiledElementwise {
  public:
-  /// `arguments` must have data. `threads` is the most that take part.
-  TiledElementwise(const ElementwiseArguments& arguments, const ProductTable& products,
+  /// `arguments` must have data; `program` is theirs. `threads` is the most that take part. Throws
+  /// std::bad_alloc.
+  TiledElementwise(const ElementwiseArguments& arguments,
+                   std::shared_ptr<const EpilogueGraph> program, const ProductTable& products,
                    int threads);
 
   /// Computes out, on the calling thread and the pool's.
   void run() const;
 
  private:
-  /// What the operation is computed in.
-  enum class Arithmetic : std::uint8_t { f32, f64, i32 };
-
-  static constexpr int kOperands = 3;  ///< A, B, out
-  static constexpr std::int64_t kTileElements = 1024;
-
-  /// One mode of the operation: its extent and each operand's stride.
-  struct Mode {
-    std::int64_t extent = 1;
-    std::array<std::int64_t, kOperands> strides{};
-  };
+  static constexpr std::size_t kOut = 0;
 
   struct Operand {
     void* data = nullptr;
     Dtype dtype = Dtype::f32;
+    std::uint16_t node = 0;
+    bool used = true;  ///< the program reads it, or writes it
+  };
+  /// The part of an operand that belongs to a tile.
+  struct Part {
+    Block block;
+    std::int64_t offset = 0;  ///< elements from the operand's first
+
+    std::int64_t elements() const { return block.inner * block.outer; }
   };
 
-  Arithmetic choose_arithmetic() const;
-  void take_modes(const ElementwiseArguments& arguments);
-  void choose_tiles();
+  void take_operands(const ElementwiseArguments& arguments);
+  void choose_tiles(std::size_t operands);
   void choose_threads(int threads);
 
-  void run_tiles(std::int64_t first, std::int64_t last) const;
-  template <class T>
-  void run_tiles_in(std::int64_t first, std::int64_t last) const;
-  template <class T>
-  void run_tile(std::int64_t index, T* a, T* b) const;
-  template <class T>
-  void load(int operand, const Block& block, std::int64_t offset, T* buffer) const;
-  template <class T>
-  void store(const Block& block, std::int64_t offset, const T* buffer) const;
+  void run_tiles(std::int64_t first, std::int64_t last, int slot) const;
+  /// `own` are the thread's registers; in `registers`, memory may stand for some of them.
+  void run_tile(std::int64_t index, const StripProgram::Registers& own,
+                StripProgram::Registers& registers) const;
+  Part part(std::size_t operand, std::int64_t inner, std::int64_t outer,
+            std::int64_t further) const;
+  bool is_register(const Operand& operand, const Part& part) const;
+  void load(const Operand& operand, const Part& part, StripProgram::Registers& registers) const;
+  void store(const Part& part, const StripProgram::Registers& registers) const;
 
-  const ProductTable& products_;
-  std::array<Operand, kOperands> operands_;
-  std::array<Mode, kMaxRank + 1> modes_{};  ///< innermost first; at least two
-  int rank_ = 0;
-  bool empty_ = false;
-  ElementwiseOp op_;
-  Arithmetic arithmetic_;
+  StripProgram program_;
+  std::vector<Operand> operands_;  ///< out, A, and the program's tensors
+  model::CommonModes modes_;
+  bool result_is_input_ = false;  ///< D is one of the inputs as it is
+  std::int64_t tile_elements_ = 0;
   std::int64_t tile_inner_ = 1, tile_outer_ = 1;
   std::int64_t tiles_inner_ = 1, tiles_outer_ = 1;
   std::int64_t tiles_ = 0;

@@ -1,8 +1,6 @@
 // Configurations as generated units spell them.
 #include "providers/cuda/config_text.h"
 
-#include "estoc/arguments.hpp"
-
 namespace estoc::cuda {
 
 std::string value_text(abi::Type type) {
@@ -32,10 +30,6 @@ std::string value_text(abi::Schedule schedule) {
       break;
   }
   return "Schedule::pingpong";
-}
-
-std::string value_text(abi::Op op) {
-  return fmt::format("Op::{}", elementwise_op_name(static_cast<ElementwiseOp>(op)));
 }
 
 }  // namespace estoc::cuda

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "estoc/abi/simt_elementwise.cuh"
 #include "estoc/abi/simt_gemm.cuh"
 #include "estoc/abi/sm90_gemm.cuh"
 #include "estoc/dtype.hpp"
@@ -25,7 +24,6 @@ static_assert(abi_type(Dtype::e4m3) == abi::Type::e4m3);
 std::string value_text(abi::Type type);
 std::string value_text(abi::Vectors vectors);
 std::string value_text(abi::Schedule schedule);
-std::string value_text(abi::Op op);
 std::string value_text(std::same_as<bool> auto value) {
   return value ? "true" : "false";
 }

@@ -175,6 +175,14 @@ cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm) {
   return traffic;
 }
 
+abi::EpilogueScalar scalar_parameter(const EpilogueBinding& binding, std::size_t i) {
+  const EpilogueScalarValue& scalar = binding.scalars[i];
+  const auto address = reinterpret_cast<std::uintptr_t>(scalar.data);
+  if (address != 0) return {address, 0};
+  const EpilogueGraph& graph = *binding.graph;
+  return {0, scalar_bits(scalar, graph.scalars[i].dtype, held_type(graph, i))};
+}
+
 void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,
                   const abi::TmaMode* tma, LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
@@ -188,13 +196,8 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
   for (std::size_t i = 0; i < graph.tensors.size(); ++i)
     put_operand(binding.tensors[i], graph.tensors[i].dtype);
   if (graph.tensors.empty()) filler.put(abi::EpilogueOperand{});
-  for (std::size_t i = 0; i < graph.scalars.size(); ++i) {
-    const EpilogueScalarValue& scalar = binding.scalars[i];
-    const auto address = reinterpret_cast<std::uintptr_t>(scalar.data);
-    filler.put(abi::EpilogueScalar{
-        address,
-        address != 0 ? 0 : scalar_bits(scalar, graph.scalars[i].dtype, held_type(graph, i))});
-  }
+  for (std::size_t i = 0; i < graph.scalars.size(); ++i)
+    filler.put(scalar_parameter(binding, i));
   if (graph.scalars.empty()) filler.put(abi::EpilogueScalar{});
   for (std::size_t i = 0; i < graph.stores.size(); ++i)
     put_operand(binding.stores[i], graph.stores[i].dtype);

@@ -39,6 +39,9 @@ std::size_t epilogue_workspace(const GemmArguments& gemm, bool transposed, const
 /// What an epilogue adds to the work of a kernel; nothing where there is none.
 cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm);
 
+/// What a kernel is given of scalar `i`.
+abi::EpilogueScalar scalar_parameter(const EpilogueBinding& binding, std::size_t i);
+
 /// Adds the epilogue's parameters to the kernel that was added to the plan last. `tma[i]` says
 /// of each tensor, then of each store, how TMA moves it (abi::EpilogueOperand); null: it does not.
 void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Workspace& workspace,

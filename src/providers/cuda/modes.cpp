@@ -1,4 +1,4 @@
-// The modes of an elementwise operation, ordered and merged so that a kernel has few to walk.
+// The modes of an elementwise operation as simt_elementwise walks them.
 #include "providers/cuda/modes.h"
 
 #include <fmt/ranges.h>
@@ -6,50 +6,44 @@
 #include <algorithm>
 
 namespace estoc::cuda {
+namespace {
 
 static_assert(kMaxRank <= abi::kElementwiseRank);
 
-Modes::Modes(const ElementwiseArguments& arguments) {
-  const TensorView& out = arguments.out();
-  for (int mode = out.rank() - 1; mode >= 0; --mode) {
-    if (out.shape(mode) == 1) continue;
-    modes_[static_cast<std::size_t>(rank_++)] = {out.shape(mode), arguments.a().stride(mode),
-                                                 arguments.b().stride(mode), out.stride(mode)};
-  }
-  std::stable_sort(modes_.begin(), modes_.begin() + rank_,
-                   [](const Mode& x, const Mode& y) { return x.out < y.out; });
-  int kept = 0;
-  for (int i = 1; i < rank_; ++i) {
-    Mode& inner = modes_[static_cast<std::size_t>(kept)];
-    const Mode outer = modes_[static_cast<std::size_t>(i)];
-    const bool merges = outer.out == inner.out * inner.extent &&
-                        outer.a == inner.a * inner.extent && outer.b == inner.b * inner.extent;
-    if (merges) {
-      inner.extent *= outer.extent;
-    } else {
-      modes_[static_cast<std::size_t>(++kept)] = outer;
-    }
-  }
-  if (rank_ > 0) rank_ = kept + 1;
-  for (std::size_t i = static_cast<std::size_t>(rank_); i < modes_.size(); ++i)
-    modes_[i] = {};
-  if (rank_ == 0) {
-    modes_[0] = {1, 1, 1, 1};
-    rank_ = 1;
-  }
-  if (is_packed(out.dtype()) && modes_[0].out != 1 && rank_ < abi::kElementwiseRank) {
-    std::rotate(modes_.begin(), modes_.end() - 1, modes_.end());
-    modes_[0] = {1, 0, 0, 1};
-    ++rank_;
+constexpr std::size_t kOut = 0;
+constexpr std::size_t kA = 1;
+constexpr std::size_t kFirstTensor = 2;
+
+unsigned long long address(const TensorView& view) {
+  return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(view.data()));
+}
+
+bool is_aligned(const TensorView& view, std::int64_t bytes) {
+  if (view.data() == nullptr) return view.alignment() >= bytes;
+  return address(view) % static_cast<std::uint64_t>(bytes) == 0;
+}
+
+}  // namespace
+
+Modes::Modes(const ElementwiseArguments& arguments)
+    : operands_(arguments), modes_(operands_.views()) {
+  const bool packed = is_packed(arguments.out().dtype());
+  if (modes_.rank() == 0) {
+    for (std::size_t i = 0; i < operands_.size(); ++i)
+      modes_[0].strides[i] = 1;
+  } else if (packed && modes_[0].strides[kOut] != 1 && modes_.rank() < kMaxRank) {
+    model::CommonModes::Mode single;
+    single.strides[kOut] = 1;
+    modes_.prepend(single);
   }
 }
 
-Status Modes::keeps_bytes(const ElementwiseArguments& arguments) const {
-  const TensorView& out = arguments.out();
+Status Modes::keeps_bytes() const {
+  const TensorView& out = operands_.view(kOut);
   if (!is_packed(out.dtype())) return Status::success();
-  bool whole = modes_[0].out == 1;
-  for (int i = 1; i < rank_; ++i)
-    whole = whole && modes_[static_cast<std::size_t>(i)].out % 2 == 0;
+  bool whole = modes_[0].strides[kOut] == 1;
+  for (int i = 1; i < rank(); ++i)
+    whole = whole && modes_[i].strides[kOut] % 2 == 0;
   if (whole) return Status::success();
   return Status::fail(
       Reason::layout,
@@ -58,61 +52,54 @@ Status Modes::keeps_bytes(const ElementwiseArguments& arguments) const {
                   dtype_name(out.dtype()), fmt::join(out.strides(), ", ")));
 }
 
-Status Modes::fits_vectors(const ElementwiseArguments& arguments, int vector) const {
-  struct Checked {
-    const char* what;
-    const TensorView& view;
-    std::int64_t Mode::*stride;
-  };
-  const std::array operands{Checked{"A", arguments.a(), &Mode::a},
-                            Checked{"B", arguments.b(), &Mode::b},
-                            Checked{"out", arguments.out(), &Mode::out}};
-  for (const auto& [what, view, stride] : operands) {
-    const std::int64_t inner = modes_[0].*stride;
-    const bool repeated = inner == 0 && stride != &Mode::out;
-    if (inner != 1 && !repeated) {
-      return Status::fail(Reason::layout,
-                          fmt::format("{}.strides: expected stride 1 along out's innermost mode, "
-                                      "got {}",
-                                      what, inner));
-    }
-    if (repeated) continue;
-    const std::int64_t bytes = std::int64_t{vector} * dtype_bits(view.dtype()) / 8;
-    bool fits = view.data() == nullptr ? view.alignment() >= bytes
-                                       : reinterpret_cast<std::uintptr_t>(view.data()) %
-                                                 static_cast<std::uintptr_t>(bytes) ==
-                                             0;
-    for (int i = 1; i < rank_; ++i) {
-      fits = fits && (modes_[static_cast<std::size_t>(i)].*stride) % vector == 0;
-    }
-    if (!fits) {
-      return Status::fail(Reason::alignment,
-                          fmt::format("{}.alignment: expected a multiple of {} bytes, got {}", what,
-                                      bytes, view.alignment()));
-    }
+Status Modes::fits_vectors(int vector) const {
+  for (std::size_t operand = kA; operand < operands_.size(); ++operand) {
+    if (Status status = fits_vectors(operand, vector); !status.ok()) return status;
   }
-  return Status::success();
+  return fits_vectors(kOut, vector);
 }
 
-abi::SimtElementwiseParameters Modes::parameters(const ElementwiseArguments& arguments,
-                                                 int vector) const {
-  auto address = [](const TensorView& view) {
-    return static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(view.data()));
-  };
+Status Modes::fits_vectors(std::size_t operand, int vector) const {
+  const TensorView& view = operands_.view(operand);
+  const std::int64_t inner = modes_[0].strides[operand];
+  if (inner == 0 && operand != kOut) return Status::success();  // one element, repeated
+  if (inner != 1) {
+    return Status::fail(Reason::layout,
+                        fmt::format("{}.strides: expected stride 1 along out's innermost mode, "
+                                    "got {}",
+                                    operands_.name(operand), inner));
+  }
+  const std::int64_t bytes = std::int64_t{vector} * dtype_bits(view.dtype()) / 8;
+  bool fits = is_aligned(view, bytes);
+  for (int i = 1; i < rank(); ++i)
+    fits = fits && modes_[i].strides[operand] % vector == 0;
+  if (fits) return Status::success();
+  return Status::fail(Reason::alignment,
+                      fmt::format("{}.alignment: expected a multiple of {} bytes, got {}",
+                                  operands_.name(operand), bytes, view.alignment()));
+}
+
+abi::SimtElementwiseParameters Modes::parameters(int vector) const {
   abi::SimtElementwiseParameters p{};
-  p.a = address(arguments.a());
-  p.b = address(arguments.b());
-  p.out = address(arguments.out());
+  p.a = address(operands_.view(kA));
+  p.out = address(operands_.view(kOut));
   p.row_vectors = (modes_[0].extent + vector - 1) / vector;
   p.vectors = p.row_vectors;
-  for (std::size_t i = 0; i < modes_.size(); ++i) {
+  for (int i = 0; i < kMaxRank; ++i) {
     p.extent[i] = modes_[i].extent;
-    p.a_stride[i] = modes_[i].a;
-    p.b_stride[i] = modes_[i].b;
-    p.out_stride[i] = modes_[i].out;
+    p.a_stride[i] = modes_[i].strides[kA];
+    p.out_stride[i] = modes_[i].strides[kOut];
     if (i > 0) p.vectors *= modes_[i].extent;
   }
   return p;
+}
+
+abi::ElementwiseTensor Modes::tensor(std::size_t tensor) const {
+  abi::ElementwiseTensor parameters{};
+  parameters.address = address(operands_.view(kFirstTensor + tensor));
+  for (int i = 0; i < kMaxRank; ++i)
+    parameters.stride[i] = modes_[i].strides[kFirstTensor + tensor];
+  return parameters;
 }
 
 }  // namespace estoc::cuda

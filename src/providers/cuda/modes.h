@@ -1,46 +1,43 @@
-// The modes of an elementwise operation, ordered and merged so that a kernel has few to walk.
+// The modes of an elementwise operation as simt_elementwise walks them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "estoc/abi/simt_elementwise.cuh"
 #include "estoc/arguments.hpp"
 #include "estoc/status.hpp"
+#include "model/common_modes.h"
+#include "operations/elementwise/program.h"
 
 namespace estoc::cuda {
 
-/// Modes from the innermost (smallest stride of out); modes of extent 1 are dropped, neighbours
-/// that all three operands walk in one go are merged. At least one mode. A packed out without a
-/// contiguous mode has an innermost one of extent 1, as far as the rank allows.
+/// Modes that the operands have in common, at least one. A packed out without a contiguous mode has
+/// an innermost one of extent 1, as far as the rank allows.
 class Modes {
  public:
   explicit Modes(const ElementwiseArguments& arguments);
 
-  int rank() const { return rank_; }
+  int rank() const { return modes_.rank() > 0 ? modes_.rank() : 1; }
+  const operations::ElementwiseOperands& operands() const { return operands_; }
 
   /// Whether `vector` elements at a time may be moved along the innermost mode: its stride is 1 in
   /// out and 0 or 1 in the inputs, and addresses and other strides are multiples of the vector.
-  Status fits_vectors(const ElementwiseArguments& arguments, int vector) const;
+  Status fits_vectors(int vector) const;
 
   /// Whether no two rows share a byte of a packed out: it has a contiguous mode and even strides
   /// along the others.
-  Status keeps_bytes(const ElementwiseArguments& arguments) const;
+  Status keeps_bytes() const;
 
-  /// What the kernel is given.
-  abi::SimtElementwiseParameters parameters(const ElementwiseArguments& arguments,
-                                            int vector) const;
+  /// What the kernel is given of out, A and the modes.
+  abi::SimtElementwiseParameters parameters(int vector) const;
+  /// What it is given of the input in slot `tensor`.
+  abi::ElementwiseTensor tensor(std::size_t tensor) const;
 
  private:
-  struct Mode {
-    std::int64_t extent = 1;
-    std::int64_t a = 0;
-    std::int64_t b = 0;
-    std::int64_t out = 0;
-  };
+  Status fits_vectors(std::size_t operand, int vector) const;
 
-  std::array<Mode, abi::kElementwiseRank> modes_{};
-  int rank_ = 0;
+  operations::ElementwiseOperands operands_;
+  model::CommonModes modes_;
 };
 
 }  // namespace estoc::cuda

@@ -1,23 +1,24 @@
-// Kernel class simt_elementwise: out = op(A, B), any dtypes, any strides.
+// Kernel class simt_elementwise: out = the program of an epilogue whose accumulator is A.
 #include "providers/cuda/simt_elementwise.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <cstring>
 
 #include "cost/device_model.h"
+#include "epilogue/emit.h"
 #include "estoc/abi/simt_elementwise.cuh"
 #include "estoc/arguments.hpp"
+#include "operations/elementwise/program.h"
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/modes.h"
 
 namespace estoc::cuda {
 namespace {
-
-static_assert(static_cast<int>(abi::Op::tanh) == static_cast<int>(ElementwiseOp::tanh));
 
 constexpr std::array kOps{
     ElementwiseOp::add,     ElementwiseOp::sub,        ElementwiseOp::mul,      ElementwiseOp::div,
@@ -25,31 +26,6 @@ constexpr std::array kOps{
     ElementwiseOp::abs,     ElementwiseOp::sqrt,       ElementwiseOp::rsqrt,    ElementwiseOp::exp,
     ElementwiseOp::log,     ElementwiseOp::reciprocal, ElementwiseOp::relu,     ElementwiseOp::gelu,
     ElementwiseOp::silu,    ElementwiseOp::sigmoid,    ElementwiseOp::tanh};
-
-bool has_integer_form(ElementwiseOp op) {
-  switch (op) {
-    case ElementwiseOp::add:
-    case ElementwiseOp::sub:
-    case ElementwiseOp::mul:
-    case ElementwiseOp::maximum:
-    case ElementwiseOp::minimum:
-    case ElementwiseOp::identity:
-    case ElementwiseOp::neg:
-    case ElementwiseOp::abs:
-    case ElementwiseOp::relu:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// As documented at ElementwiseArguments.
-Dtype compute_type(ElementwiseOp op, Dtype a, Dtype b, Dtype out) {
-  if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
-  const std::array types{a, b, out};
-  const bool floats = std::any_of(types.begin(), types.end(), is_float);
-  return !floats && has_integer_form(op) ? Dtype::i32 : Dtype::f32;
-}
 
 std::shared_ptr<const DesignSpace> make_space() {
   return DesignSpace::Builder{}
@@ -66,30 +42,63 @@ std::shared_ptr<const DesignSpace> make_space() {
       .build_lazily();
 }
 
-// Elements of which the widest operand has 16 bytes, but no more than 16. A byte of a packed output
-// is one thread's.
-int vector_of(const DesignPoint& point) {
-  const int out_bits = dtype_bits(point.dtype(Role::out_dtype));
-  if (point.value("access").text == "single") return out_bits == 4 ? 2 : 1;
-  const int widest = std::max(
-      {dtype_bits(point.dtype(Role::a_dtype)), dtype_bits(point.dtype(Role::b_dtype)), out_bits});
-  return 128 / std::max(widest, 8);
+/// Vector width: 16 bytes of the widest operand, at most 16 elements. A byte of a packed output is
+/// one thread's.
+int vector_of(const DesignPoint& point, int widest_bits) {
+  if (point.value("access").text != "single") return 128 / std::max(widest_bits, 8);
+  return is_packed(point.dtype(Role::out_dtype)) ? 2 : 1;
 }
 
-abi::SimtElementwiseConfig config_of(const DesignPoint& point) {
-  const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
+int vector_of(const DesignPoint& point, const Modes& modes) {
+  int widest = 0;
+  for (const TensorView* view : modes.operands().views())
+    widest = std::max(widest, dtype_bits(view->dtype()));
+  return vector_of(point, widest);
+}
+
+abi::Type type_of(EpilogueType accumulator) {
+  if (accumulator == EpilogueType::f64) return abi::Type::f64;
+  return accumulator == EpilogueType::i32 ? abi::Type::i32 : abi::Type::f32;
+}
+
+abi::SimtElementwiseConfig config_of(const DesignPoint& point, const EpilogueGraph& program) {
   const Dtype a = point.dtype(Role::a_dtype);
-  const Dtype b = point.dtype(Role::b_dtype);
   const Dtype out = point.dtype(Role::out_dtype);
   const std::string& access = point.value("access").text;
-  return {.op = static_cast<abi::Op>(op),
-          .a = abi_type(a),
-          .b = abi_type(b),
+  int widest = std::max(dtype_bits(a), dtype_bits(out));
+  for (const EpilogueTensor& tensor : program.tensors)
+    widest = std::max(widest, dtype_bits(tensor.dtype));
+  return {.a = abi_type(a),
           .out = abi_type(out),
-          .compute = abi_type(compute_type(op, a, b, out)),
-          .vector = vector_of(point),
+          .compute = type_of(program.accumulator),
+          .tensors = static_cast<int>(program.tensors.size()),
+          .vector = vector_of(point, widest),
           .flat = access == "flat",
           .strided = access == "single"};
+}
+
+/// Bytes of abi::ElementwiseInputs.
+std::size_t input_bytes(std::size_t tensors, std::size_t scalars) {
+  return std::max<std::size_t>(tensors, 1) * sizeof(abi::ElementwiseTensor) +
+         std::max<std::size_t>(scalars, 1) * sizeof(abi::EpilogueScalar);
+}
+
+/// Gives the kernel what its program reads beside A.
+void add_inputs(const Modes& modes, std::size_t tensors, const EpilogueBinding* binding,
+                LaunchPlan& plan) {
+  const std::size_t scalars = binding != nullptr ? binding->scalars.size() : 0;
+  const std::size_t bytes = input_bytes(tensors, scalars);
+  std::byte* to = plan.add_parameter_bytes(bytes, alignof(abi::ElementwiseTensor));
+  std::memset(to, 0, bytes);
+  for (std::size_t i = 0; i < tensors; ++i) {
+    const abi::ElementwiseTensor tensor = modes.tensor(i);
+    std::memcpy(to + i * sizeof(tensor), &tensor, sizeof(tensor));
+  }
+  to += input_bytes(tensors, 0) - sizeof(abi::EpilogueScalar);
+  for (std::size_t i = 0; i < scalars; ++i) {
+    const abi::EpilogueScalar scalar = scalar_parameter(*binding, i);
+    std::memcpy(to + i * sizeof(scalar), &scalar, sizeof(scalar));
+  }
 }
 
 class SimtElementwise final : public BuiltInClass {
@@ -103,28 +112,30 @@ class SimtElementwise final : public BuiltInClass {
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target /*target*/) const override {
     const std::string& access = point.value("access").text;
-    const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
-    const Modes modes(elementwise);
-    if (access == "single") return modes.keeps_bytes(elementwise);
+    const Modes modes(static_cast<const ElementwiseArguments&>(arguments));
+    if (access == "single") return modes.keeps_bytes();
     if (access == "flat" && modes.rank() > 1) {
       return Status::fail(Reason::layout,
                           "out.strides: expected operands that form one contiguous run, got a view "
                           "of several modes");
     }
-    return modes.fits_vectors(elementwise, vector_of(point));
+    return modes.fits_vectors(vector_of(point, modes));
+  }
+
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target /*target*/) const override {
+    return operations::check_program(point, epilogue);
   }
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
-    const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
+    const operations::ElementwiseOperands operands(
+        static_cast<const ElementwiseArguments&>(arguments));
     const cost::DeviceModel& device = cost::device_model(target, arguments.device());
-    const double bytes =
-        static_cast<double>(elementwise.a().span_bytes()) +
-        static_cast<double>(is_binary(elementwise.op()) ? elementwise.b().span_bytes() : 0) +
-        static_cast<double>(elementwise.out().span_bytes());
     const std::string& access = point.value("access").text;
     const double reached = access == "flat" ? 1.0 : access == "vector" ? 0.9 : 0.5;
-    return Prediction{device.launch_seconds + bytes / (reached * device.memory_bytes_per_s), {}};
+    return Prediction{
+        device.launch_seconds + operands.span_bytes() / (reached * device.memory_bytes_per_s), {}};
   }
 
   void plan(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
@@ -132,32 +143,42 @@ class SimtElementwise final : public BuiltInClass {
     const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
     if (elementwise.out().elements() == 0) return;
     const Modes modes(elementwise);
-    const abi::SimtElementwiseParameters parameters =
-        modes.parameters(elementwise, vector_of(point));
-    constexpr std::int64_t kBlock = 256 * 4;
+    const abi::SimtElementwiseParameters parameters = modes.parameters(vector_of(point, modes));
+    const std::size_t tensors = modes.operands().size() - 2;
+    abi::SimtElementwiseConfig config{};
+    config.tensors = static_cast<int>(tensors);
+    const std::int64_t block = std::int64_t{config.threads()} * config.unroll();
     constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
-    const std::int64_t blocks = (parameters.vectors + kBlock - 1) / kBlock;
+    const std::int64_t blocks = (parameters.vectors + block - 1) / block;
     const CudaGeometry geometry{
-        .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1}, .block = {256, 1, 1}};
+        .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1},
+        .block = {static_cast<unsigned>(config.threads()), 1, 1}};
     plan.kernel(geometry, parameters);
+    add_inputs(modes, tensors, elementwise.epilogue_binding(), plan);
   }
 
  protected:
-  std::string source(const DesignPoint& point, const EpilogueGraph* /*epilogue*/) const override {
+  std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
+    const auto own = epilogue == nullptr ? operations::program_graph(point) : nullptr;
+    const EpilogueGraph* const program = epilogue == nullptr ? own.get() : epilogue;
     return fmt::format(R"(#include <estoc/kernels/simt_elementwise.cuh>
 
 using namespace estoc::abi;
 namespace {{
-{}static_assert(sizeof(SimtElementwiseParameters) == {});
+{}{}static_assert(sizeof(SimtElementwiseParameters) == {});
+using Inputs = ElementwiseInputs<Epilogue::kTensors, Epilogue::kScalars>;
+static_assert(sizeof(Inputs) == {});
 }}  // namespace
 
 extern "C" __global__ void __launch_bounds__(kConfig.threads(), 3)
-estoc_kernel(const __grid_constant__ SimtElementwiseParameters parameters) {{
-  estoc::simt_elementwise<kConfig>(parameters);
+estoc_kernel(const __grid_constant__ SimtElementwiseParameters parameters,
+             const __grid_constant__ Inputs inputs) {{
+  estoc::simt_elementwise<kConfig, Epilogue>(parameters, inputs);
 }}
 )",
-                       config_text("SimtElementwiseConfig", config_of(point)),
-                       sizeof(abi::SimtElementwiseParameters));
+                       config_text("SimtElementwiseConfig", config_of(point, *program)),
+                       emit_epilogue(*program, false), sizeof(abi::SimtElementwiseParameters),
+                       input_bytes(program->tensors.size(), program->scalars.size()));
   }
 
  private:

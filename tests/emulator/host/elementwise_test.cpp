@@ -72,10 +72,7 @@ Operand row_major(Dtype dtype, const Integers& shape) {
 
 /// Every kernel of the class that takes the operands gives what the cpu provider gives. Returns how
 /// they access memory: "flat single".
-std::string compare(ElementwiseOp op, Operand& a, Operand& b, Operand& out, std::size_t most = 3) {
-  const ElementwiseArguments problem =
-      is_binary(op) ? ElementwiseArguments(op, a.view(), b.view(), out.view())
-                    : ElementwiseArguments(op, a.view(), out.view());
+std::string compare(const ElementwiseArguments& problem, Operand& out, std::size_t most = 3) {
   out.clear();
   get_kernels(problem).front().run(problem);
   const std::vector<std::byte> expected(out.begin(), out.end());
@@ -98,6 +95,13 @@ std::string compare(ElementwiseOp op, Operand& a, Operand& b, Operand& out, std:
   for (const std::string& access : accesses)
     all += (all.empty() ? "" : " ") + access;
   return all;
+}
+
+std::string compare(ElementwiseOp op, Operand& a, Operand& b, Operand& out, std::size_t most = 3) {
+  const ElementwiseArguments problem =
+      is_binary(op) ? ElementwiseArguments(op, a.view(), b.view(), out.view())
+                    : ElementwiseArguments(op, a.view(), out.view());
+  return compare(problem, out, most);
 }
 
 std::string convert(Operand a, Operand out) {
@@ -218,6 +222,28 @@ TEST_F(EmulatedElementwise, InPlace) {
       EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin())) << kernel.name();
     }
   }
+}
+
+TEST_F(EmulatedElementwise, ProgramsOfTensorsAndScalars) {
+  Operand a = row_major(Dtype::f16, {5, 3, 32}).filled(1);
+  Operand row = row_major(Dtype::f32, {32}).filled(2);
+  Operand column = row_major(Dtype::i8, {3, 1}).filled(3);
+  Operand scale = row_major(Dtype::f32, {}).filled(4);
+  Operand out = row_major(Dtype::bf16, {5, 3, 32});
+  const ElementwiseArguments problem(
+      a.view(), out.view(),
+      {"D = select(accum > row, relu(accum * scale), column - low)",
+       {{"row", row.view()}, {"column", column.view()}, {"scale", scale.view()}, {"low", 0.5}}});
+  EXPECT_EQ(compare(problem, out), "single vector");
+}
+
+TEST_F(EmulatedElementwise, ProgramsOfOneRunWithAnEnd) {
+  Operand a = row_major(Dtype::i32, {1003}).filled(1);
+  Operand b = row_major(Dtype::boolean, {1003}).filled(2);
+  Operand out = row_major(Dtype::i8, {1003});
+  const ElementwiseArguments problem(a.view(), out.view(),
+                                     {"D = select(b, accum * 3, -accum)", {{"b", b.view()}}});
+  EXPECT_EQ(compare(problem, out), "flat single vector");
 }
 
 TEST_F(EmulatedElementwise, RowsThatShareAByteAreRefused) {

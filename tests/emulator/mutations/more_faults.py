@@ -234,8 +234,8 @@ FAULTS = (
             "  ptx::griddepcontrol_wait();\n",
             ""),
     Planted("elements of the next mode a row apart", ELEMENTWISE, "elementwise", (WRONG, OUT),
-            "at.b += index * p.b_stride[mode];",
-            "at.b += index * p.a_stride[mode];"),
+            "at.tensor[t] += index * inputs.tensor[t].stride[mode];",
+            "at.tensor[t] += index * p.a_stride[mode];"),
     # the epilogues
     Planted("barriers of the vectors count two arrivals", LOAD, "tile_aux", (DEADLOCK,),
             "values().init(1);",

@@ -52,7 +52,7 @@ HARMLESS = library_faults.HARMLESS
 PROGRAM = """#include "mutations/runner.h"
 
 #include <estoc/kernels/{kernel}.cuh>
-
+{include}
 using namespace estoc;
 using namespace estoc::abi;
 
@@ -60,7 +60,7 @@ namespace {{
 
 constexpr {config_type} kConfig{{{config}}};
 
-void kernel(const {parameters} p) {{
+void kernel({parameters}) {{
   {call};
 }}
 
@@ -104,8 +104,13 @@ def program_of(case):
         runs = (EPILOGUE_RUN.format(number=i, call=call) for i, call in enumerate(case.runs))
         return EPILOGUE_PROGRAM.format(header=case.header, runs="\n".join(runs))
     name = TYPES[case.kernel]
-    takes_epilogue = case.kernel != "simt_elementwise"
-    arguments = "p, epilogue::Identity{}" if takes_epilogue else "p"
+    call = f"{case.kernel}<kConfig>(p, epilogue::Identity{{}})"
+    parameters = f"const {name}Parameters p"
+    include = ""
+    if case.kernel == "simt_elementwise":
+        call = "simt_elementwise<kConfig, mutations::Sum>(p, inputs)"
+        parameters += ", const abi::ElementwiseInputs<1, 0> inputs"
+        include = '#include "mutations/sum.cuh"\n'
     problems = ", ".join(
         "harness::Problem{" + ", ".join(str(x).lower() for x in problem) + "}"
         for problem in case.problems
@@ -113,9 +118,10 @@ def program_of(case):
     return PROGRAM.format(
         kernel=case.kernel,
         config_type=f"{name}Config",
-        parameters=f"{name}Parameters",
+        parameters=parameters,
+        include=include,
         config=case.config,
-        call=f"{case.kernel}<kConfig>({arguments})",
+        call=call,
         problems=problems,
     )
 

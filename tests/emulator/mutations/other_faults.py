@@ -211,6 +211,6 @@ FAULTS = (
             "const i64 vector = block + u * config.threads() + ptx::tid();\n    whole[u]",
             "const i64 vector = block + u * (config.threads() - 1) + ptx::tid();\n    whole[u]"),
     Planted("rows do not advance in B", ELEMENTWISE, "elementwise", (WRONG,),
-            "at.b += index * p.b_stride[mode];",
-            ""),
+            "at.tensor[t] += index * inputs.tensor[t].stride[mode];",
+            ";"),
 )

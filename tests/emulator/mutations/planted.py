@@ -270,7 +270,7 @@ CASES = {
     ),
     "elementwise": Case(
         "simt_elementwise",
-        "Op::add, Type::f16, Type::f16, Type::f16, Type::f32, 8, false",
+        "Type::f16, Type::f16, Type::f32, 1, 8, false",
         ((700, 37, 0, 1, 2),),
     ),
     "tile": tile_epilogue(

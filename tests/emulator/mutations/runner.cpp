@@ -135,7 +135,7 @@ int run(const abi::SimtElementwiseConfig& config, emulator::Entry entry,
         const std::vector<Problem>& problems, int argc, char** argv) {
   const auto run_one = [&](const Problem& problem, Options options) {
     Tensor a({config.a, problem.m, problem.n}, 7);
-    Tensor b({config.b, problem.m, 1, 1, true}, 8);
+    Tensor b({config.a, problem.m, 1, 1, true}, 8);
     Tensor out({config.out, problem.m, problem.n}, 0);
     for (int i = 0; i < problem.m; ++i) {
       for (int j = 0; j < problem.n; ++j)
@@ -143,7 +143,6 @@ int run(const abi::SimtElementwiseConfig& config, emulator::Entry entry,
     }
     abi::SimtElementwiseParameters p{};
     p.a = number_of(a.data());
-    p.b = number_of(b.data());
     p.out = number_of(out.data());
     std::fill(std::begin(p.extent), std::end(p.extent), 1);
     p.extent[0] = problem.n;
@@ -151,13 +150,15 @@ int run(const abi::SimtElementwiseConfig& config, emulator::Entry entry,
     p.a_stride[0] = p.out_stride[0] = 1;
     p.a_stride[1] = a.row_stride();
     p.out_stride[1] = out.row_stride();
-    p.b_stride[1] = 1;
+    abi::ElementwiseInputs<1, 0> inputs{};
+    inputs.tensor[0].address = number_of(b.data());
+    inputs.tensor[0].stride[1] = 1;
     p.row_vectors = (problem.n + config.vector - 1) / config.vector;
     p.vectors = p.row_vectors * problem.m;
     options.memory = {{a.data(), a.extent(), "A", false},
                       {b.data(), b.extent(), "B", false},
                       {out.data(), out.extent(), "out", true, false}};
-    void* arguments[] = {&p};
+    void* arguments[] = {&p, &inputs};
     Outcome outcome{
         emulator::launch(entry, {problem.ctas, 1, 1}, static_cast<unsigned>(config.threads()), 0,
                          arguments, options),

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include "estoc/epilogue.hpp"
@@ -162,6 +164,31 @@ TEST(EpilogueBuilder, RefusesWhatTextRefuses) {
           value = value + (0.5 + i);
       },
       Error);
+}
+
+/// Whether the language has a function of the name, with whatever number of inputs.
+bool is_function(const std::string& name) {
+  std::string inputs = "accum";
+  for (int count = 1; count <= 4; ++count, inputs += ", accum")
+    if (complaint("D = " + name + "(" + inputs + ")").empty()) return true;
+  return false;
+}
+
+TEST(EpilogueProgram, DocumentationHasEveryFunction) {
+  std::ifstream file(std::string(ESTOC_SOURCE_DIR) + "/docs/epilogues.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  int functions = 0;
+  for (int op = static_cast<int>(EpilogueOp::add); op <= static_cast<int>(EpilogueOp::dropout);
+       ++op) {
+    const std::string name(epilogue_op_name(static_cast<EpilogueOp>(op)));
+    const bool compares = op >= static_cast<int>(EpilogueOp::equal) &&
+                          op <= static_cast<int>(EpilogueOp::greater_equal);
+    if (!is_function(name)) continue;
+    ++functions;
+    if (compares || name == "neg") continue;
+    EXPECT_THAT(text, HasSubstr("`" + name + "("));
+  }
+  EXPECT_EQ(functions, 32);
 }
 
 }  // namespace

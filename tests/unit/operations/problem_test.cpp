@@ -97,7 +97,7 @@ TEST(ProblemParse, RefusesUnknownKeys) {
             "you mean "
             "deterministic?");
   EXPECT_EQ(complaint("elementwise m=1"),
-            "problem, column 13: expected a key of elementwise (op shape a b out allow_tf32 "
+            "problem, column 13: expected a key of elementwise (op shape a b out epi allow_tf32 "
             "deterministic workspace), got 'm'");
   EXPECT_EQ(complaint("gemm =1"),
             "problem, column 6: expected a key of gemm (m n k l a b out acc epi allow_tf32 "

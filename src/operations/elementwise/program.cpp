@@ -1,0 +1,106 @@
+// An elementwise operation as what it is: an epilogue whose accumulator is A.
+#include "operations/elementwise/program.h"
+
+#include <algorithm>
+
+#include "epilogue/graph_builder.h"
+
+namespace estoc::operations {
+namespace {
+
+using epilogue::GraphBuilder;
+
+constexpr std::array kOps{
+    EpilogueOp::add,     EpilogueOp::sub,        EpilogueOp::mul,         EpilogueOp::div,
+    EpilogueOp::maximum, EpilogueOp::minimum,    EpilogueOp::accumulator, EpilogueOp::neg,
+    EpilogueOp::abs,     EpilogueOp::sqrt,       EpilogueOp::rsqrt,       EpilogueOp::exp,
+    EpilogueOp::log,     EpilogueOp::reciprocal, EpilogueOp::relu,        EpilogueOp::gelu,
+    EpilogueOp::silu,    EpilogueOp::sigmoid,    EpilogueOp::tanh};
+static_assert(kOps.size() == static_cast<std::size_t>(ElementwiseOp::tanh) + 1);
+static_assert(kOps[static_cast<std::size_t>(ElementwiseOp::identity)] == EpilogueOp::accumulator);
+
+EpilogueType held_as(Dtype accumulator) {
+  if (accumulator == Dtype::f64) return EpilogueType::f64;
+  return accumulator == Dtype::i32 ? EpilogueType::i32 : EpilogueType::f32;
+}
+
+}  // namespace
+
+Dtype accumulator_type(std::span<const Dtype> inputs, Dtype out) {
+  if (std::ranges::find(inputs, Dtype::f64) != inputs.end()) return Dtype::f64;
+  const bool floats = is_float(out) || std::ranges::any_of(inputs, is_float);
+  return floats ? Dtype::f32 : Dtype::i32;
+}
+
+EpilogueOp function_of(ElementwiseOp op) {
+  return kOps[static_cast<std::size_t>(op)];
+}
+
+std::shared_ptr<const EpilogueGraph> program_graph(ElementwiseOp op, Dtype a, Dtype b, Dtype out) {
+  const std::array inputs{a, is_binary(op) ? b : a};
+  const EpilogueType accumulator = held_as(accumulator_type(inputs, out));
+  GraphBuilder builder(accumulator, epilogue::floating_type(accumulator, inputs));
+  int node = builder.accumulator();
+  const EpilogueOp function = function_of(op);
+  if (is_binary(op)) {
+    const std::array both{node, builder.tensor(0, b, {true, true, true})};
+    node = builder.operation(function, both);
+  } else if (function != EpilogueOp::accumulator) {
+    node = builder.operation(function, std::array{node});
+  }
+  builder.store(node, out);
+  return epilogue::intern(builder.finish(false).graph);
+}
+
+std::shared_ptr<const EpilogueGraph> program_graph(const DesignPoint& point) {
+  return program_graph(static_cast<ElementwiseOp>(point.integer(Role::op)),
+                       point.dtype(Role::a_dtype), point.dtype(Role::b_dtype),
+                       point.dtype(Role::out_dtype));
+}
+
+Status check_program(const DesignPoint& point, const EpilogueGraph& epilogue) {
+  const auto op = static_cast<ElementwiseOp>(point.integer(Role::op));
+  const auto fail = [](const std::string& message) {
+    return Status::fail(Reason::epilogue, "epilogue: expected " + message);
+  };
+  if (op != ElementwiseOp::identity) {
+    return fail("none with op=" + std::string(elementwise_op_name(op)) + ", got one");
+  }
+  if (epilogue.stores.size() != 1 || !epilogue.reduced.empty()) {
+    return fail("no output beside D of an elementwise operation, got one");
+  }
+  const bool draws = std::ranges::any_of(
+      epilogue.nodes, [](const EpilogueNode& node) { return node.op == EpilogueOp::dropout; });
+  return draws ? fail("no dropout in an elementwise operation, got one") : Status::success();
+}
+
+EpilogueBinding program_of(const ElementwiseArguments& arguments) {
+  if (arguments.epilogue_binding() != nullptr) return *arguments.epilogue_binding();
+  EpilogueBinding binding;
+  binding.graph = program_graph(arguments.op(), arguments.a().dtype(), arguments.b().dtype(),
+                                arguments.out().dtype());
+  if (is_binary(arguments.op()))
+    binding.tensors.push_back({arguments.b().data(), 0, 0, 0, arguments.b().alignment()});
+  return binding;
+}
+
+ElementwiseOperands::ElementwiseOperands(const ElementwiseArguments& arguments) {
+  add(arguments.out(), "out");
+  add(arguments.a(), "A");
+  for (std::size_t i = 0; i < arguments.tensor_count(); ++i)
+    add(*arguments.tensor(i).tensor, arguments.tensor(i).name);
+}
+
+void ElementwiseOperands::add(const TensorView& view, const char* name) {
+  views_[size_] = &view;
+  names_[size_++] = name;
+}
+
+double ElementwiseOperands::span_bytes() const {
+  double bytes = 0;
+  for (const TensorView* view : views())
+    bytes += static_cast<double>(view->span_bytes());
+  return bytes;
+}
+
+}  // namespace estoc::operations
