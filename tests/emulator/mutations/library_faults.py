@@ -201,7 +201,7 @@ FAULTS = (
     # Reductions and the epilogues of the other kernels.
     Planted("a minimum begins with the largest number", REDUCE, "lib_infinite", (WRONG,),
             "0xff800000u : 0x7f800000u", "0xff800000u : 0x7f7fffffu"),
-    Planted("second stage steps over results", REDUCE, "tile_mixed", (WRONG, UNSET),
+    Planted("second stage steps over results", REDUCE, "results_loop", (WRONG, UNSET),
             "const i64 step = static_cast<i64>(ptx::nctaid_x()) * width;",
             "const i64 step = static_cast<i64>(ptx::nctaid_x()) * kFinishThreads;"),
     Planted("lanes beyond M leave before the shuffle", DIRECT, "sm80_mixed", (DEADLOCK, DIVERGENT),
