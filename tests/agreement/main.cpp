@@ -59,7 +59,7 @@ std::vector<float> floats_of(const std::vector<std::byte>& bytes) {
 }
 
 /// Empty, or what the emulator found.
-std::string run_on_emulator(const Entry& entry, Data& data, emulator::Schedule schedule) {
+std::string run_on_emulator(const Entry& entry, ProblemData& data, emulator::Schedule schedule) {
   emulator::RunOptions options;
   options.launch.schedule = schedule;
   options.launch.narrow_fp8_sums = entry.values == Values::reals;
@@ -67,7 +67,7 @@ std::string run_on_emulator(const Entry& entry, Data& data, emulator::Schedule s
   return emulator::run(entry.find(), kTarget, data.arguments(), options).text();
 }
 
-void run_on_card(const Kernel& kernel, Data& data) {
+void run_on_card(const Kernel& kernel, ProblemData& data) {
   const Device device = Device::cuda(0);
   data.poison();
   const OnDevice there(data, device);
@@ -81,7 +81,7 @@ void run_on_card(const Kernel& kernel, Data& data) {
 }
 
 /// Empty where float64 arithmetic agrees.
-std::string check(const Data& data) {
+std::string check(const ProblemData& data) {
   CheckOptions options;
   options.threads = 1;
   const CheckResult result = check_output(data.arguments(), options);
@@ -106,8 +106,8 @@ struct Agreement {
   double worst = 0;  ///< of what the model explains
 };
 
-std::string compare_numbers(const Entry& entry, const Data& data, const std::vector<float>& got,
-                            Agreement& agreement) {
+std::string compare_numbers(const Entry& entry, const ProblemData& data,
+                            const std::vector<float>& got, Agreement& agreement) {
   const double model = model_of(entry);
   const std::vector<double> magnitudes = data.magnitudes();
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -131,7 +131,7 @@ int record(const Settings& settings) {
     Entry& entry = entries[i];
     std::string wrong;
     try {
-      Data data(problem_of(entry), entry.seed, entry.values);
+      ProblemData data(problem_of(entry), entry.seed, entry.values);
       wrong = run_on_emulator(entry, data, emulator::Schedule::late);
       if (entry.values == Values::integers) wrong += check(data);
       const std::vector<std::byte> outputs = data.outputs();
@@ -214,7 +214,7 @@ class Comparison {
   Job job() {
     return [this](std::size_t i) {
       const Entry& entry = entries_[i];
-      Data data(problem_of(entry), entry.seed, entry.values);
+      ProblemData data(problem_of(entry), entry.seed, entry.values);
       if (settings_.rehearse) {
         std::string found = run_on_emulator(entry, data, emulator::Schedule::eager);
         if (!found.empty()) return found;
@@ -232,7 +232,7 @@ class Comparison {
   }
 
   /// What is wrong; of reals that agree, a line that starts with "=".
-  static std::string judge(const Entry& entry, const Data& data,
+  static std::string judge(const Entry& entry, const ProblemData& data,
                            const std::vector<std::byte>& outputs) {
     if (entry.values == Values::integers) {
       if (hash_of(outputs) == entry.hash) return {};

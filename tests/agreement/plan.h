@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "data.h"
 #include "estoc/kernel.hpp"
+#include "support/problem_data.h"
 
 namespace estoc::agreement {
+
+using testing_support::Values;
 
 /// A kernel on a problem.
 struct Entry {

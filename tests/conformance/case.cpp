@@ -1,4 +1,8 @@
 // Inputs, parameters, the emulator's outputs, and how outputs are compared.
+
+// Before the emulator's names of types, which its enumerators would shadow.
+#include "estoc/numeric.hpp"
+
 #include "case.h"
 
 #include <fmt/core.h>
@@ -11,7 +15,6 @@
 #include <stdexcept>
 
 #include "emulator/tensor_map.h"
-#include "harness/tensor.h"
 
 namespace conformance {
 namespace {
@@ -152,6 +155,11 @@ unsigned Map::box_bytes() const {
   return bytes;
 }
 
+void put(Type type, std::byte* to, double value) {
+  const auto dtype = type == Type::tf32 ? estoc::Dtype::f32 : static_cast<estoc::Dtype>(type);
+  estoc::store_element(dtype, to, 0, value);
+}
+
 std::vector<std::byte> make_input(const Case& test, bool magnitudes) {
   std::mt19937 random(checksum(test.name));
   std::vector<std::byte> bytes;
@@ -167,7 +175,7 @@ std::vector<std::byte> make_input(const Case& test, bool magnitudes) {
         std::memcpy(to, &word, 4);
       } else {
         const double value = draw(random, segment);
-        estoc::harness::put(segment.type, to, magnitudes ? std::fabs(value) : value);
+        put(segment.type, to, magnitudes ? std::fabs(value) : value);
       }
     }
   }

@@ -97,6 +97,9 @@ std::vector<Case> instruction_cases();
 std::vector<Case> box_cases();
 std::vector<Case> wgmma_cases();
 
+/// Writes `value` as an element; of tf32 all bits of f32.
+void put(Type type, std::byte* to, double value);
+
 /// The bytes of a case's input; with `magnitudes`, of the numbers' absolute values.
 std::vector<std::byte> make_input(const Case& test, bool magnitudes = false);
 

@@ -1,4 +1,4 @@
-// Runs every instruction and every kernel on the emulator, and on the card where there is one, and
+// Runs every instruction on the emulator, and on the card where there is one, and
 // compares what they write.
 #include <fmt/core.h>
 
@@ -16,7 +16,6 @@
 namespace {
 
 using namespace conformance;
-namespace harness = estoc::harness;
 using namespace estoc::testing_support;
 
 struct Settings {
@@ -57,19 +56,11 @@ std::vector<UnitText> units_of(const std::vector<Case>& cases, std::vector<std::
 
 class Run {
  public:
-  explicit Run(const Settings& settings) : settings_(settings), kernels_(gemm_kernels()) {
-    const auto chosen = [&](const std::string& name) {
-      return name.find(settings.only) != std::string::npos;
-    };
+  explicit Run(const Settings& settings) : settings_(settings) {
     for (auto make : {instruction_cases, box_cases, wgmma_cases}) {
       for (Case& test : make()) {
-        if (chosen(test.name)) cases_.instructions.push_back(std::move(test));
-      }
-    }
-    for (const GemmKernel& kernel : kernels_) {
-      for (const harness::Problem& p : gemm_problems(kernel)) {
-        std::string name = fmt::format("{}: {} x {} x {} x {}", kernel.name, p.m, p.n, p.k, p.l);
-        if (chosen(name)) cases_.gemms.push_back({&kernel, p, std::move(name), {}});
+        if (test.name.find(settings.only) != std::string::npos)
+          cases_.instructions.push_back(std::move(test));
       }
     }
   }
@@ -101,10 +92,7 @@ class Run {
     seconds_[part] = took.count();
   }
 
-  std::string name_of(std::size_t i) const {
-    const std::size_t instructions = cases_.instructions.size();
-    return i < instructions ? cases_.instructions[i].name : cases_.gemms[i - instructions].name;
-  }
+  std::string name_of(std::size_t i) const { return cases_.instructions[i].name; }
 
   std::string run_instruction(std::size_t i) {
     const Case& test = cases_.instructions[i];
@@ -120,12 +108,10 @@ class Run {
 
   void on_emulator() {
     timed("emulator", [&] {
-      const std::size_t instructions = cases_.instructions.size();
-      cases_.expected.resize(instructions);
-      std::vector<std::string> wrong(cases_.size());
-      in_parallel(cases_.size(), settings_.threads, [&](std::size_t i) {
-        wrong[i] = i < instructions ? run_instruction(i) : run_gemm(cases_.gemms[i - instructions]);
-      });
+      const std::size_t count = cases_.instructions.size();
+      cases_.expected.resize(count);
+      std::vector<std::string> wrong(count);
+      in_parallel(count, settings_.threads, [&](std::size_t i) { wrong[i] = run_instruction(i); });
       for (std::size_t i = 0; i < wrong.size(); ++i)
         if (!wrong[i].empty()) fail(name_of(i), wrong[i]);
     });
@@ -135,10 +121,7 @@ class Run {
   void compile() {
     if (settings_.rehearse && !settings_.compile) return;
     timed("compile", [&] {
-      std::vector<UnitText> units = units_of(cases_.instructions, cases_.symbols);
-      for (const GemmKernel& kernel : kernels_)
-        if (kernel.name.find(settings_.only) != std::string::npos || settings_.only.empty())
-          units.push_back({kernel.name, kernel.source});
+      const std::vector<UnitText> units = units_of(cases_.instructions, cases_.symbols);
       Isolation one;
       one.seconds = 600;
       one.open = [&](std::string& name) -> Job {
@@ -187,11 +170,11 @@ class Run {
 
   void on_card() {
     timed("card", [&] {
-      const IsolatedRun run = run_isolated(cases_.size(), isolation());
+      const IsolatedRun run = run_isolated(cases_.instructions.size(), isolation());
       compared_ = run.done;
-      if (run.done < cases_.size()) {
-        fail("card",
-             fmt::format("{} cases were not compared: {}", cases_.size() - run.done, run.problem));
+      if (run.done < cases_.instructions.size()) {
+        fail("card", fmt::format("{} cases were not compared: {}",
+                                 cases_.instructions.size() - run.done, run.problem));
       }
     });
   }
@@ -204,16 +187,14 @@ class Run {
     double all = 0;
     for (const auto& [part, seconds] : seconds_)
       all += seconds;
-    const std::string summary = fmt::format(
-        "{} instruction cases and {} GEMM problems on the emulator, {} compared with {}; "
-        "{} failed; {:.1f} s",
-        cases_.instructions.size(), cases_.gemms.size(), compared_, card.empty() ? "no card" : card,
-        failures_.size(), all);
+    const std::string summary =
+        fmt::format("{} cases on the emulator, {} compared with {}; {} failed; {:.1f} s",
+                    cases_.instructions.size(), compared_, card.empty() ? "no card" : card,
+                    failures_.size(), all);
     fmt::print("{}\n", summary);
     if (!settings_.report.empty()) {
       const nlohmann::json report{{"card", card},
                                   {"instruction_cases", cases_.instructions.size()},
-                                  {"gemm_problems", cases_.gemms.size()},
                                   {"compared", compared_},
                                   {"failures", failures_},
                                   {"seconds", seconds_}};
@@ -223,7 +204,6 @@ class Run {
   }
 
   Settings settings_;
-  std::vector<GemmKernel> kernels_;
   Cases cases_;
   Failures failures_;
   std::map<std::string, double> seconds_;

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "case.h"
-#include "harness/tensor.h"
 
 namespace conformance {
 namespace {
@@ -17,7 +16,7 @@ class Elements {
       if (type == Type::u8 && value < 0) continue;
       u64 bits = 0;
       std::byte to[8] = {};
-      estoc::harness::put(type, to, value);
+      put(type, to, value);
       std::memcpy(&bits, to, bytes_);
       numbers_[bits] = value;
     }
@@ -51,7 +50,7 @@ u32 place(u32 outer, u32 k, u32 bytes, bool mn_major, u64 swizzle) {
 
 void write(const Case& test, std::vector<std::byte>& out, u32 word, double sum) {
   const bool integers = test.product->a == Type::i8 || test.product->a == Type::u8;
-  estoc::harness::put(integers ? Type::i32 : Type::f32, out.data() + 4 * word, sum);
+  put(integers ? Type::i32 : Type::f32, out.data() + 4 * word, sum);
 }
 
 void warpgroup_product(const Case& test, const std::vector<std::byte>& in,

@@ -9,34 +9,19 @@
 
 #include "card.h"
 #include "case.h"
-#include "gemm_case.h"
 #include "support/isolated.h"
 
 namespace conformance {
 
 using estoc::emulator::Schedule;
 
-/// A problem of one of the kernels.
-struct GemmCase {
-  const GemmKernel* kernel;
-  estoc::harness::Problem problem;
-  std::string name;
-  std::vector<std::byte> expected;
-};
-
 /// What both sides know: the cases, what the emulator made of them, and what was compiled.
 struct Cases {
   std::vector<Case> instructions;
-  std::vector<GemmCase> gemms;
   std::vector<Expected> expected;
-  std::vector<std::string> symbols;  ///< of the instruction cases' kernels
+  std::vector<std::string> symbols;  ///< of the cases' kernels
   std::map<std::string, std::string> cubins;
-
-  std::size_t size() const { return instructions.size() + gemms.size(); }
 };
-
-/// Answers what is wrong with the emulator's run; its output goes to `test.expected`.
-std::string run_gemm(GemmCase& test, Schedule schedule = Schedule::late);
 
 /// The card, in the process that it is opened in.
 class CardSide {
@@ -44,7 +29,7 @@ class CardSide {
   /// Throws where there is no card.
   explicit CardSide(const Cases& cases);
   std::string name() const;
-  /// Compares case `i`; the GEMM problems follow the instructions. Throws what Job may.
+  /// Compares case `i`. Throws what Job may.
   std::string run(std::size_t i);
 
  private:

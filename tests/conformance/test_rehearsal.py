@@ -24,9 +24,9 @@ def run(program, *options):
 
 def main(program):
     status, report = run(program)
-    count = report["instruction_cases"] + report["gemm_problems"]
+    count = report["instruction_cases"]
     assert status == 0 and report["failures"] == {}, report["failures"]
-    assert report["compared"] == count > 1000, report
+    assert report["compared"] == count > 700, report
     said = {
         "differs": "is to be",
         "breaks": "planted: the device is broken",

@@ -139,27 +139,5 @@ INSTANTIATE_TEST_SUITE_P(Types, CompileWgmma,
                            return fmt::format("{}_{}", test.param.first, test.param.second);
                          });
 
-TEST_F(Compile, TestKernelOfSm80) {
-  expect_compiles(read("sm80_kernel.cuh") + R"(
-using Tested = estoc::sm80_test::Kernel<3, estoc::sm80_test::Mistake::none>;
-extern "C" __global__ void __launch_bounds__(128) estoc_kernel(const Tested::Parameters p) {
-  Tested::run(p);
-}
-)",
-                  "sm_80");
-}
-
-TEST_F(Compile, TestKernelOfSm90a) {
-  expect_compiles(read("sm90_kernel.cuh") + R"(
-using Tested = estoc::sm90_test::Kernel<128, 4, true, 1, estoc::sm90_test::Mistake::none>;
-extern "C" __global__ void __launch_bounds__(384, 1)
-estoc_kernel(const __grid_constant__ estoc::TensorMap a, const __grid_constant__ estoc::TensorMap b,
-             const __grid_constant__ estoc::TensorMap out, const Tested::Parameters p) {
-  Tested{}.run(a, b, out, p);
-}
-)",
-                  "sm_90a");
-}
-
 }  // namespace
 }  // namespace estoc

@@ -3,13 +3,13 @@
 
 #include <atomic>
 
-#if defined(__x86_64__)
+#ifndef ESTOC_CPU_ONLY
 #include <cpuid.h>
 #endif
 
 namespace estoc::cpu {
 
-#if defined(__x86_64__)
+#ifndef ESTOC_CPU_ONLY
 namespace v2 {
 extern const ProductTable table;
 }
@@ -20,14 +20,14 @@ namespace v4 {
 extern const ProductTable table;
 }
 #else
-namespace generic {
+namespace ESTOC_CPU_ONLY {
 extern const ProductTable table;
 }
 #endif
 
 namespace {
 
-#if defined(__x86_64__)
+#ifndef ESTOC_CPU_ONLY
 
 bool has_v2() {
   return __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
@@ -68,7 +68,7 @@ std::vector<const ProductTable*> find_usable() {
 #else
 
 std::vector<const ProductTable*> find_usable() {
-  return {&generic::table};
+  return {&ESTOC_CPU_ONLY::table};
 }
 
 #endif

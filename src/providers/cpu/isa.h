@@ -15,8 +15,9 @@ const ProductTable* active_products();
 /// Every variant in the library that this processor can execute, the plainest first.
 std::vector<const ProductTable*> usable_products();
 
-/// Makes active_products() return the variant of that name ("v2", "v3", "v4", "generic"), or the
-/// best again for an empty name. False when there is no such variant or it cannot be executed.
+/// Makes active_products() return the variant of that name ("v2", "v3", "v4", "generic", "native"),
+/// or the best again for an empty name. False when there is no such variant or it cannot be
+/// executed.
 bool set_variant_for_testing(std::string_view name);
 
 }  // namespace estoc::cpu

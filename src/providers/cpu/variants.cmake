@@ -2,16 +2,19 @@
 # own renamed, so that the linker cannot put one copy's inline functions in another's place.
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+# With sanitizers a file takes a minute: they get one variant, for the machine that builds.
+set(estoc_cpu_level 3)
+if(ESTOC_SANITIZE)
+  set(ESTOC_CPU_VARIANTS native)
+  set(estoc_cpu_level 2)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(ESTOC_CPU_VARIANTS v2 v3 v4)
 else()
   set(ESTOC_CPU_VARIANTS generic)
 endif()
-
-# With sanitizers -O3 takes a minute a file.
-set(estoc_cpu_level 3)
-if(ESTOC_SANITIZE)
-  set(estoc_cpu_level 2)
+list(LENGTH ESTOC_CPU_VARIANTS estoc_cpu_variants)
+if(estoc_cpu_variants EQUAL 1)
+  target_compile_definitions(estoc_providers_cpu PUBLIC ESTOC_CPU_ONLY=${ESTOC_CPU_VARIANTS})
 endif()
 foreach(variant IN LISTS ESTOC_CPU_VARIANTS)
 foreach(file product epilogue)
@@ -24,7 +27,9 @@ foreach(file product epilogue)
   # its own _mm512_undefined_pd for a use of an uninitialised variable.
   target_compile_options(${target} PRIVATE -O${estoc_cpu_level} -fno-math-errno
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  if(NOT variant STREQUAL "generic")
+  if(variant STREQUAL "native")
+    target_compile_options(${target} PRIVATE -march=native)
+  elseif(NOT variant STREQUAL "generic")
     target_compile_options(${target} PRIVATE -march=x86-64-${variant})
   endif()
   target_compile_definitions(${target} PRIVATE

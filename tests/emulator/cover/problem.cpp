@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "estoc/check.hpp"
+#include "estoc/numeric.hpp"
 #include "estoc/problem.hpp"
-#include "harness/tensor.h"
 
 namespace estoc::cover {
 namespace {
@@ -80,8 +80,11 @@ std::byte* element_at(const TensorView& view, std::int64_t l, std::int64_t i, st
 
 // Inputs of tf32 have low bits that rounding to the nearest takes away, and cutting off does not.
 void put(Dtype dtype, std::byte* to, double value) {
-  if (dtype == Dtype::tf32) value *= 1 - 0x1p-13;
-  harness::put(static_cast<abi::Type>(dtype), to, value);
+  if (dtype == Dtype::tf32) {
+    store_element(Dtype::f32, to, 0, value * (1 - 0x1p-13));
+  } else {
+    store_element(dtype, to, 0, value);
+  }
 }
 
 // Whether the tensor holds one matrix for all batches.

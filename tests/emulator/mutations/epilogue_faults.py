@@ -168,7 +168,7 @@ FAULTS = (
     Planted("second stage has no barrier before it joins", REDUCE, "sm80_mixed", (RACE,),
             "        ptx::barrier_sync();\n        if (lane >= half) continue;",
             "        if (lane >= half) continue;"),
-    Planted("second stage has no barrier between results", REDUCE, "tile_mixed", (RACE,),
+    Planted("second stage has no barrier between results", REDUCE, "results_loop", (RACE,),
             "    if (lanes > 1) ptx::barrier_sync();\n",
             ""),
     Planted("second stage forgets every second lane", REDUCE, "simt_mixed", (WRONG,),

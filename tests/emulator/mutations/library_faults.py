@@ -59,8 +59,8 @@ FAULTS = (
             "barrier, tile.n, k,",
             "barrier, tile.n / config.cluster_n * config.cluster_m, k,"),
     Planted("clusters step by CTAs of one mode", SM90_WORK, "lib_wide", (UNWRITTEN,),
-            "step_(ptx::nctaid_x() / config.cluster_size())",
-            "step_(ptx::nctaid_x() / config.cluster_m)"),
+            "step_(ptx::nctaid_x() / (config.cluster_size() * parts_.count))",
+            "step_(ptx::nctaid_x() / (config.cluster_m * parts_.count))"),
     Planted("producer skips tiles beyond M", SM90_SKELETON, "cluster", (DEADLOCK, COUNT),
             "    for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {",
             "    if (item.tile.m >= p.m) continue;\n"
@@ -203,7 +203,7 @@ FAULTS = (
     # Reductions and the epilogues of the other kernels.
     Planted("a minimum begins with the largest number", REDUCE, "lib_infinite", (WRONG,),
             "0xff800000u : 0x7f800000u", "0xff800000u : 0x7f7fffffu"),
-    Planted("second stage steps over results", REDUCE, "tile_mixed", (WRONG, UNSET),
+    Planted("second stage steps over results", REDUCE, "results_loop", (WRONG, UNSET),
             "const i64 step = static_cast<i64>(ptx::nctaid_x()) * width;",
             "const i64 step = static_cast<i64>(ptx::nctaid_x()) * kFinishThreads;"),
     Planted("lanes beyond M leave before the shuffle", DIRECT, "sm80_mixed", (DEADLOCK, DIVERGENT),

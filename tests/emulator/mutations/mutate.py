@@ -2,7 +2,6 @@
 """Plants faults into the real kernels, one at a time, and checks that the emulator finds each.
 
 Usage: mutate.py [OPTION]...
-  --library FILE   libestoc_emulator.a and the objects that mutants are linked with; repeatable
   --build DIR      the build folder, with the command and the tests' programs
   --work DIR       folder for what is compiled (default: a temporary one)
   --only TEXT      only faults whose description, file or case contains TEXT
@@ -25,6 +24,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -39,7 +39,7 @@ import library_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
 import sm90_faults  # noqa: E402
-from planted import CASES, EpilogueCase, LibraryCase, TestCase  # noqa: E402
+from planted import ALWAYS, CASES, LibraryCase, TestCase  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
@@ -48,82 +48,6 @@ FAULTS = (
     + library_faults.FAULTS
 )  # fmt: skip
 HARMLESS = library_faults.HARMLESS
-
-PROGRAM = """#include "mutations/runner.h"
-
-#include <estoc/kernels/{kernel}.cuh>
-{include}
-using namespace estoc;
-using namespace estoc::abi;
-
-namespace {{
-
-constexpr {config_type} kConfig{{{config}}};
-
-void kernel({parameters}) {{
-  {call};
-}}
-
-}}  // namespace
-
-int main(int argc, char** argv) {{
-  return mutations::run(kConfig, emulator::entry<kernel>, {{{problems}}}, argc, argv);
-}}
-"""
-EPILOGUE_PROGRAM = """#include "mutations/runner.h"
-
-#include "{header}"
-
-namespace estoc::epilogue_test {{
-
-const std::vector<mutations::Run> kRuns{{
-{runs}
-}};
-
-}}  // namespace estoc::epilogue_test
-
-int main(int argc, char** argv) {{
-  return estoc::mutations::judge(estoc::epilogue_test::kRuns, argc, argv);
-}}
-"""
-EPILOGUE_RUN = """  {{"problem {number}", [](const emulator::Options& options) {{
-     const Outcome outcome = {call};
-     return mutations::Outcome{{outcome.report, outcome.wrong}};
-   }}}},"""
-TYPES = {
-    "sm90_gemm": "Sm90Gemm",
-    "sm80_gemm": "Sm80Gemm",
-    "simt_gemm": "SimtGemm",
-    "simt_elementwise": "SimtElementwise",
-}
-
-
-def program_of(case):
-    """The C++ text of one case."""
-    if isinstance(case, EpilogueCase):
-        runs = (EPILOGUE_RUN.format(number=i, call=call) for i, call in enumerate(case.runs))
-        return EPILOGUE_PROGRAM.format(header=case.header, runs="\n".join(runs))
-    name = TYPES[case.kernel]
-    call = f"{case.kernel}<kConfig>(p, epilogue::Identity{{}})"
-    parameters = f"const {name}Parameters p"
-    include = ""
-    if case.kernel == "simt_elementwise":
-        call = "simt_elementwise<kConfig, mutations::Sum>(p, inputs)"
-        parameters += ", const abi::ElementwiseInputs<1, 0> inputs"
-        include = '#include "mutations/sum.cuh"\n'
-    problems = ", ".join(
-        "harness::Problem{" + ", ".join(str(x).lower() for x in problem) + "}"
-        for problem in case.problems
-    )
-    return PROGRAM.format(
-        kernel=case.kernel,
-        config_type=f"{name}Config",
-        parameters=parameters,
-        include=include,
-        config=case.config,
-        call=call,
-        problems=problems,
-    )
 
 
 def mutated(fault):
@@ -135,48 +59,20 @@ def mutated(fault):
     return text.replace(fault.old, fault.new)
 
 
-# What no fault changes, compiled once: most of the time goes into it.
-PREFIX = """#include "mutations/runner.h"
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <random>
-#include <string>
-#include <variant>
-#include <vector>
-"""
-
-
 class Workshop:
     """Compiles mutants and runs them."""
 
-    def __init__(self, folder, libraries, build, seeds):
+    def __init__(self, folder, build, seeds):
         self.folder = folder
         self.build = build
-        self.libraries = libraries
         self.seeds = seeds
-        self.compiler = [os.environ.get("CXX", "g++"), "-std=c++20", "-O1", "-w", "-Wno-psabi"]
-        self.includes = ["-I", str(ROOT / "emulator/include"), "-I", str(ROOT / "tests/emulator")]
-        self.includes += ["-isystem", str(ROOT / "device")]
-        prefix = folder / "prefix.h"
-        prefix.write_text(PREFIX, encoding="utf-8")
-        compiled = [*self.compiler, *self.includes, "-x", "c++-header", str(prefix)]
-        # A compiler that has no such thing reads the text.
-        subprocess.run(compiled, capture_output=True, check=False)
 
-    def run(self, name, case, overlay, expected):
+    def run(self, name, case, overlay, expected, always=False):
         """(passed, what was printed) of one case, on the headers of `overlay` before the others."""
         try:
             if isinstance(CASES[case], LibraryCase):
-                reports = [report for report in expected.split(",") if report]
-                return self.run_library(name, CASES[case], overlay, reports)
-            if isinstance(CASES[case], TestCase):
-                return self.run_tests(name, CASES[case], overlay, expected)
-            return self.run_program(name, case, overlay, expected)
+                return self.run_library(name, CASES[case], overlay, expected, always)
+            return self.run_tests(name, CASES[case], overlay, expected)
         except subprocess.TimeoutExpired:
             return False, "it does not end"
 
@@ -189,32 +85,40 @@ class Workshop:
         cache = str(self.folder / f"cache_{name}")
         return {**os.environ, "ESTOC_DEVICE_DIR": str(device), "ESTOC_CACHE_DIR": cache}
 
-    def run_library(self, name, case, overlay, expected):
-        command = [
-            str(self.build / "estoc"), "run", case.problem, "--device", "emulator", "--target",
-            case.target, "--filter", case.filter, "--check", "--json", "--programmatic",
-            "--time-limit", "60", *case.flags,
-        ]  # fmt: skip
-        seeds = self.seeds if expected else 1
-        orders = ["late", "eager", *(f"random --seed {seed}" for seed in range(1, seeds + 1))]
+    def run_library(self, name, case, overlay, expected, always):
+        orders = ["late", "eager", *(f"random --seed {i + 1}" for i in range(self.seeds))]
         environment = self.environment(name, overlay)
         for order in orders:
-            done = subprocess.run(
-                [*command, "--schedule", *order.split()], env=environment, capture_output=True,
-                text=True, timeout=240, check=False,
-            )  # fmt: skip
-            if done.returncode not in (0, 1):
-                return False, f"exit status {done.returncode}: {done.stderr}"
-            answer = json.loads(done.stdout)
-            met = [finding["fault"] for finding in answer["emulator"]["findings"]]
-            if not answer["check"]["passed"]:
-                met.append("wrong output")
-            for fault in expected:
-                if fault in met:
-                    return True, f"{fault}\t{order}"
+            met = [
+                report for problem in case.problems
+                for report in self.reports(case, problem, order, environment)
+            ]  # fmt: skip
+            found = [report for report in expected if report in met]
+            if found and not always:
+                return True, f"{found[0]}\t{order}"
+            if always and not found:
+                return False, f"{order}: {met or 'nothing was found'}"
             if not expected and met:
-                return False, f"{order}: {met}\n{done.stderr}"
-        return not expected, f"clean\t{len(orders)} runs" if not expected else "nothing was found"
+                return False, f"{order}: {met}"
+        if always:
+            return True, f"{found[0]}\tevery order"
+        return not expected, f"clean\t{len(orders)} runs" if not expected else f"found: {met}"
+
+    def reports(self, case, problem, order, environment):
+        """What is found when the emulator runs one problem: names of reports, or what failed."""
+        command = [
+            str(self.build / "estoc"), "run", problem, "--device", "emulator", "--target",
+            case.target, "--filter", case.filter, "--check", "--json", "--programmatic",
+            "--time-limit", "60", *case.flags, "--schedule", *order.split(),
+        ]  # fmt: skip
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=240, check=False
+        )
+        if done.returncode not in (0, 1):
+            return [f"exit status {done.returncode}: {done.stderr}"]
+        answer = json.loads(done.stdout)
+        found = [finding["fault"] for finding in answer["emulator"]["findings"]]
+        return found if answer["check"]["passed"] else [*found, "wrong output"]
 
     def run_tests(self, name, case, overlay, expected):
         done = subprocess.run(
@@ -227,38 +131,15 @@ class Workshop:
         passed = skipped or found == bool(expected)
         return passed, f"{case.found}\ttests" if passed else done.stdout[-2000:]
 
-    def run_program(self, name, case, overlay, expected):
-        source = self.folder / f"{name}.cpp"
-        program = self.folder / name
-        source.write_text(program_of(CASES[case]), encoding="utf-8")
-        command = [*self.compiler, "-include", str(self.folder / "prefix.h")]
-        if overlay is not None:
-            command += ["-I", str(overlay)]
-        command += [*self.includes, str(source), "-o", str(program), *self.libraries]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            return False, "it does not compile:\n" + done.stderr[:2000]
-        try:
-            done = subprocess.run(
-                [str(program), expected, str(self.seeds)],
-                capture_output=True, text=True, errors="replace", timeout=120, check=False,
-            )
-        finally:
-            program.unlink()
-        text = done.stdout.strip()
-        if done.returncode < 0:
-            text += f"\nended by signal {-done.returncode}"
-        return done.returncode == 0, text
-
     def control(self, case):
-        return self.run(f"control_{case}", case, None, "")
+        return self.run(f"control_{case}", case, None, ())
 
     def mutant(self, number, fault):
         overlay = self.folder / f"overlay_{number}"
         path = overlay / "estoc" / fault.file
         path.parent.mkdir(parents=True)
         path.write_text(mutated(fault), encoding="utf-8")
-        return self.run(f"mutant_{number}", fault.case, overlay, ",".join(fault.found))
+        return self.run(f"mutant_{number}", fault.case, overlay, fault.found, fault.what in ALWAYS)
 
     def harmless(self, number, change):
         return self.mutant(f"harmless_{number}", change)
@@ -283,14 +164,14 @@ def check_table(path):
     return 1
 
 
-def is_reached(case, headers):
-    """Whether the kernel of a case includes one of the headers, which include each other's."""
-    if isinstance(case, EpilogueCase):
-        text = (ROOT / "tests/emulator" / case.header).read_text(encoding="utf-8")
-        return bool(changed.includes(text) & headers)
-    if isinstance(case, (LibraryCase, TestCase)):
+def is_reached(fault, headers):
+    """Whether one of the headers, which include each other's, is the fault's or its kernel's."""
+    case = CASES[fault.case]
+    if isinstance(case, TestCase):
         return bool(headers)
-    return f"estoc/kernels/{case.kernel}.cuh" in headers
+    kernel = re.search(r"class=(\w+)", case.filter)
+    files = [fault.file, f"kernels/{kernel[1] if kernel else 'sm90_gemm'}.cuh"]
+    return any(f"estoc/{file}" in headers for file in files)
 
 
 def chosen(arguments):
@@ -301,7 +182,7 @@ def chosen(arguments):
         headers = changed.changed_headers()
         if headers is None:
             return faults, not arguments.only
-        reached = [f for f in faults if is_reached(CASES[f.case], headers)]
+        reached = [f for f in faults if is_reached(f, headers)]
         print(f"{len(reached)} of {len(FAULTS)} faults are in kernels whose headers changed")
     others = [f for f in faults if f not in reached]
     if not arguments.sample or arguments.sample >= len(others):
@@ -349,7 +230,6 @@ def run_all(workshop, faults, harmless, jobs):
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--library", action="append", default=[])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--work")
     parser.add_argument("--only", default="")
@@ -368,9 +248,7 @@ def main():
     if arguments.check:
         return check_table(arguments.check)
     with tempfile.TemporaryDirectory(prefix="estoc_mutants_", dir=arguments.work) as folder:
-        workshop = Workshop(
-            pathlib.Path(folder), arguments.library, arguments.build, arguments.seeds
-        )
+        workshop = Workshop(pathlib.Path(folder), arguments.build, arguments.seeds)
         faults, all_of_them = chosen(arguments)
         return run_all(workshop, faults, HARMLESS if all_of_them else (), arguments.jobs)
 

@@ -40,7 +40,7 @@ FAULTS = (
     Planted("no barrier before the store", SM80, "sm80", (RACE,),
             "  ptx::cp_async_wait_all();\n  ptx::barrier_sync();\n",
             "  ptx::cp_async_wait_all();\n"),
-    Planted("no barrier between batches", SM80, "sm80", (RACE,),
+    Planted("no barrier between batches", SM80, "sm80_loop", (RACE,),
             "                               static_cast<i32>(tile.n) * config.tile_n, "
             "transform);\n    ptx::barrier_sync();\n",
             "                               static_cast<i32>(tile.n) * config.tile_n, "
@@ -150,7 +150,7 @@ FAULTS = (
     Planted("one stage for all tiles", SIMT, "simt", (RACE,),
             "      stage ^= 1;\n",
             ""),
-    Planted("no barrier between batches", SIMT, "simt_any", (RACE,),
+    Planted("no barrier between batches", SIMT, "simt_loop", (RACE,),
             "    // The next batch starts with stage 0, which slower threads may still be "
             "reading.\n    ptx::barrier_sync();\n",
             ""),
@@ -195,13 +195,13 @@ FAULTS = (
     Planted("one vector too many", ELEMENTWISE, "elementwise", (RACE, OUT),
             "whole[u] = vector < p.vectors;",
             "whole[u] = vector <= p.vectors;"),
-    Planted("ends of rows as whole vectors", ELEMENTWISE, "elementwise", (WRONG,),
+    Planted("ends of rows as whole vectors", ELEMENTWISE, "elementwise", (OUT,),
             "whole[u] = at.room >= config.vector;",
             "whole[u] = true;"),
     Planted("ends of rows are left out", ELEMENTWISE, "elementwise", (WRONG,),
             "if (ragged) detail::ragged_vectors",
             "if (!ragged) detail::ragged_vectors"),
-    Planted("one element of a row's end too many", ELEMENTWISE, "elementwise", (WRONG,),
+    Planted("one element of a row's end too many", ELEMENTWISE, "elementwise", (OUT,),
             "i < at.room; ++i",
             "i <= at.room; ++i"),
     Planted("a repeated element fills half the words", ELEMENTWISE, "elementwise", (WRONG,),

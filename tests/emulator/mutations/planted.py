@@ -5,6 +5,7 @@ import dataclasses
 SM90 = "kernels/sm90_gemm.cuh"
 SM90_CTA = "sm90/cta.cuh"
 SM90_WORK = "sm90/work.cuh"
+SM90_GATHER = "sm90/gather.cuh"
 SM90_LOAD = "sm90/load.cuh"
 SM90_MATH = "sm90/math.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
@@ -34,7 +35,7 @@ FENCES = "ptx/fence.cuh"
 class Planted:
     """A fault: in `file` of device/estoc, `old`, which stands there exactly once, becomes `new`.
     The kernel of `case` is found out by one of the reports `found` (names of the emulator, or
-    "wrong output")."""
+    "wrong output"): in some order of events or, of those in ALWAYS, in each."""
 
     what: str
     file: str
@@ -45,32 +46,14 @@ class Planted:
 
 
 @dataclasses.dataclass(frozen=True)
-class Case:
-    """A kernel: its function, the configuration, and problems (m, n, k, l, ctas, along_n)."""
-
-    kernel: str
-    config: str
-    problems: tuple
-
-
-@dataclasses.dataclass(frozen=True)
-class EpilogueCase:
-    """A kernel with an epilogue: the header that runs it, and calls that answer with an Outcome,
-    in the orders of events of `options`."""
-
-    header: str
-    runs: tuple
-
-
-@dataclasses.dataclass(frozen=True)
 class LibraryCase:
-    """A problem that `estoc run --device emulator --check` carries out with the first kernel that
+    """Problems that `estoc run --device emulator --check` carries out with the first kernel that
     fits the filter; `flags` are more of its options."""
 
-    problem: str
+    problems: tuple
     filter: str = "class=sm90_gemm"
-    target: str = "sm_90a"
     flags: tuple = ()
+    target: str = "sm_90a"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,222 +65,204 @@ class TestCase:
     found: str
 
 
-def tile_epilogue(epilogue, config, room, *problems, maps="true", clusters=1):
-    """An epilogue of tests/golden/epilogues behind sm90_gemm."""
-    name = f"golden::{epilogue}::Epilogue"
-    return EpilogueCase("tile_epilogue.h", tuple(
-        f"run_tile<with<{name}>(sm90({config}), {room})>(Case<{name}>(Type::bf16, {{{problem}}}, "
-        f"{{Lay::padded}}, {epilogue}), {clusters}, 0, {maps}, options)" for problem in problems
-    ))
+def library(problem, terms="class=sm90_gemm", multiprocessors=None):
+    """A case of one problem or, where these are a tuple, several."""
+    problems = problem if isinstance(problem, tuple) else (problem,)
+    flags = () if multiprocessors is None else ("--multiprocessors", str(multiprocessors))
+    return LibraryCase(problems, terms, flags)
 
 
-def direct_epilogue(kernel, epilogue, config, lay, *problems):
-    """The same behind sm80_gemm or simt_gemm."""
-    name = f"golden::{epilogue}::Epilogue"
-    return EpilogueCase("direct_epilogue.h", tuple(
-        f"{kernel}_outcome<{kernel}({config})>(Case<{name}>(Type::bf16, {{{problem}}}, "
-        f"{{Lay::{lay}}}, {epilogue}), 0, options)" for problem in problems
-    ))
+def sm90(problem, terms, multiprocessors=1):
+    """A case of sm90_gemm, on a device so small that a CTA has several tiles."""
+    return library(problem, f"class=sm90_gemm {terms}", multiprocessors)
 
-
-def sm90(types, layouts, tile, stages, cluster, schedule, promote, tma_store, *problems):
-    yes = {True: "true", False: "false"}
-    config = (
-        f"{types}, {yes['m' in layouts]}, {yes['n' in layouts]}, {tile}, {stages}, {cluster}, "
-        f"Schedule::{schedule}, {yes[promote]}, {yes[tma_store]}"
-    )
-    return Case("sm90_gemm", config, problems)
-
-
-BF16 = "Type::bf16, Type::bf16, Type::f32, Type::bf16"
-F16 = "Type::f16, Type::f16, Type::f32, Type::f16"
-F8 = "Type::e4m3, Type::e4m3, Type::f32, Type::bf16"
 
 DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7, 3)\""
 SUMS = "r=f32:column c=f32:row t=f32:scalar"
 SUMMED = "r = max(D); c = max(D); t = max(D)"
 FAR = 1 << 25
+SINGLE = "schedule=single tile=64x64x64"
+SMALL = "class=sm80_gemm tile=64x64x32"
+BYTES = "class=sm80_gemm tile=64x64x64"
+SIMT_VECTORS = "class=simt_gemm align_a=16"
+# Epilogues with operands of many kinds.
+SCALED = 'alpha=f32:2 beta=f32:scalar epi="D = alpha * accum + beta * C"'
+LINEAR = f"a=bf16 b=bf16:n out=bf16 C=bf16 {SCALED}"
+AUX = (
+    "a=bf16 b=bf16:n out=bf16 aux=bf16 bias=bf16:row epi=\"D = relu(accum + bias); aux = accum\""
+)
+MIXED = (
+    "out=f32 v=f32 least=i8 column=f32:column batch=i8:batch bytes=u8 mask=bool row=f16:row "
+    "sums=f32:row most=f32:scalar low=i8:column squares=f64:batch "
+    "epi=\"x = accum + column + batch; D = select(mask, x, bytes * 2); v = x; "
+    "y = minimum(x, row); least = y; sums = sum(x); most = max(x); low = min(y); "
+    "squares = sum(y * y)\""
+)
 
 CASES = {
     # Kernels as the library plans them.
-    "lib_square": LibraryCase("gemm m=520 n=520 k=600 a=bf16 b=bf16", "cluster=2x2"),
-    "lib_tall": LibraryCase("gemm m=520 n=264 k=600 a=bf16 b=bf16", "cluster=2x1 tile=128x128x64"),
-    "lib_wide": LibraryCase("gemm m=264 n=520 k=136 a=bf16 b=bf16", "cluster=1x2"),
-    "lib_tall_short": LibraryCase("gemm m=1032 n=264 k=72 a=bf16 b=bf16", "cluster=2x1"),
-    "lib_long": LibraryCase(
+    "lib_square": library("gemm m=520 n=520 k=600 a=bf16 b=bf16", "cluster=2x2"),
+    "lib_tall": library("gemm m=520 n=264 k=600 a=bf16 b=bf16", "cluster=2x1 tile=128x128x64"),
+    "lib_wide": library("gemm m=264 n=520 k=136 a=bf16 b=bf16", "cluster=1x2"),
+    "lib_tall_short": library("gemm m=1032 n=264 k=72 a=bf16 b=bf16", "cluster=2x1"),
+    "lib_long": library(
         "gemm m=264 n=136 k=1104 a=bf16 b=bf16", "schedule=pingpong",
-        flags=("--multiprocessors", "1"),
+        multiprocessors=1,
     ),
-    "lib_no_k": LibraryCase("gemm m=72 n=72 k=0 a=bf16 b=bf16", "class=sm90_gemm"),
-    "lib_no_k_cluster": LibraryCase(
-        "gemm m=520 n=264 k=0 a=bf16 b=bf16", "cluster=2x1", flags=("--multiprocessors", "2"),
+    "lib_no_k": library("gemm m=72 n=72 k=0 a=bf16 b=bf16", "class=sm90_gemm"),
+    "lib_no_k_cluster": library(
+        "gemm m=520 n=264 k=0 a=bf16 b=bf16", "cluster=2x1", multiprocessors=2,
     ),
-    "lib_one_tile": LibraryCase("gemm m=40 n=40 k=136 a=bf16 b=bf16", "schedule=pingpong"),
-    "lib_one_a": LibraryCase("gemm m=72 n=72 k=72 l=3 a=bf16:[0,72,1] b=bf16"),
-    "lib_one_b": LibraryCase("gemm m=72 n=72 k=72 l=3 a=bf16 b=bf16:[0,72,1]"),
+    "lib_one_tile": library("gemm m=40 n=40 k=136 a=bf16 b=bf16", "schedule=pingpong"),
+    "lib_one_a": library("gemm m=72 n=72 k=72 l=3 a=bf16:[0,72,1] b=bf16"),
+    "lib_one_b": library("gemm m=72 n=72 k=72 l=3 a=bf16 b=bf16:[0,72,1]"),
     "lib_fp8": LibraryCase(
-        "gemm m=64 n=64 k=8192 a=e4m3 b=e4m3:n out=f32", flags=("--narrow-fp8-sums",),
+        ("gemm m=64 n=64 k=8192 a=e4m3 b=e4m3:n out=f32",), flags=("--narrow-fp8-sums",),
     ),
-    "lib_narrow": LibraryCase("gemm m=72 n=192 k=72 a=bf16 b=bf16:n out=bf16", "tile=128x96x64"),
-    "lib_e5m2": LibraryCase("gemm m=72 n=80 k=80 a=e4m3 b=e4m3:n out=e5m2"),
-    "lib_far_direct": LibraryCase(
+    "lib_narrow": library("gemm m=72 n=192 k=72 a=bf16 b=bf16:n out=bf16", "tile=128x96x64"),
+    "lib_e5m2": library("gemm m=72 n=80 k=80 a=e4m3 b=e4m3:n out=e5m2"),
+    "lib_far_direct": library(
         f"gemm m=72 n=40 k=72 a=bf16 b=bf16 out=bf16:[{FAR + 1},1]",
     ),
-    "lib_tall_input": LibraryCase(
+    "lib_tall_input": library(
         'gemm m=264 n=72 k=72 a=bf16 out=bf16 C=bf16:t epi="D = accum + C"', "cluster=2x1",
     ),
-    "lib_high_input": LibraryCase(
+    "lib_high_input": library(
         'gemm m=264 n=136 k=72 a=bf16 out=bf16 C=bf16:t epi="D = accum + C"', "tile=256x128x64",
     ),
-    "lib_f64_column": LibraryCase(
+    "lib_f64_column": library(
         'gemm m=136 n=72 k=72 a=bf16 out=bf16 v=f64:column epi="D = accum + v"',
     ),
-    "lib_low": LibraryCase(
+    "lib_low": library(
         f'gemm m=40 n=136 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"', "cluster=2x1",
     ),
-    "lib_slim": LibraryCase(
+    "lib_slim": library(
         f'gemm m=136 n=40 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"', "cluster=1x2",
     ),
-    "lib_ragged": LibraryCase(
+    "lib_ragged": library(
         f'gemm m=72 n=136 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"',
     ),
-    "lib_one_c": LibraryCase(
+    "lib_one_c": library(
         'gemm m=72 n=72 k=72 l=3 a=bf16 out=bf16 C=bf16:[72,1] epi="D = accum + C"',
     ),
-    "lib_dropout": LibraryCase(DROPOUT),
-    "lib_infinite": LibraryCase(
+    "lib_dropout": library(DROPOUT),
+    "lib_infinite": library(
         'gemm m=72 n=72 k=72 a=bf16 out=f32 r=f32:column epi="D = accum + inf; r = min(D)"',
     ),
-    "lib_three_left": LibraryCase(
+    "lib_three_left": library(
         'gemm m=71 n=75 k=72 a=bf16 b=bf16:n out=bf16:[80,1] C=f32:[80,1] epi="D = accum + C"',
         "class=sm80_gemm",
     ),
-    "lib_sm80_ragged": LibraryCase(
+    "lib_sm80_ragged": library(
         f'gemm m=72 n=136 k=72 a=bf16 out=f32 {SUMS} epi="D = accum; {SUMMED}"', "class=sm80_gemm",
     ),
-    "lib_simt_all": LibraryCase(
+    "lib_simt_all": library(
         f'gemm m=72 n=300 k=24 a=f32 {SUMS} epi="D = accum; {SUMMED}"', "class=simt_gemm",
     ),
-    "lib_sm80_bytes": LibraryCase(
+    "lib_sm80_bytes": library(
         "gemm m=71 n=74 k=80 a=e4m3 b=e4m3:n out=e4m3:[80,1]", "class=sm80_gemm",
     ),
-    "lib_far_sm80": LibraryCase(
+    "lib_far_sm80": library(
         f"gemm m=72 n=40 k=72 a=bf16 b=bf16 out=bf16:[{FAR},1]", "class=sm80_gemm",
     ),
-    "lib_far_batch": LibraryCase(
+    "lib_far_batch": library(
         f"gemm m=40 n=40 k=40 l=3 a=bf16:[{40 * FAR},40,1] b=bf16", "class=sm80_gemm",
     ),
     # Programs that tests are.
     "test_packed": TestCase(
         "tests/emulator/test_emulator_run", "EmulatedElementwise.*Packed*", "wrong output",
     ),
+    "parts": TestCase("tests/emulator/test_emulator_run", "SplitK.Parts*:SplitK.More*", "wrong output"),
+    "far_index": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Numbers*", "wrong output"),
+    "results_loop": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Finishes*", "race"),
+    "sm80_tf32": TestCase("tests/emulator/test_emulator_run", "EmulatedGemm.*Tf32*", "wrong output"),
+    "sm80_loop": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Sm80*", "race"),
+    "simt_loop": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Simt*", "race"),
     "test_ptx": TestCase("tests/emulator/test_ptx", "Compile.*Golden*", "other PTX"),
-    "far_index": EpilogueCase("far_index.h", ("far_index(options)",)),
-    "sm80_tf32": Case(
-        "sm80_gemm",
-        "Type::tf32, Type::tf32, Type::f32, Type::f32, false, false, 64, 64, 32, 2, 2, 3, 16, 16, true",
-        ((72, 72, 104),),
+    "cooperative": sm90(
+        "gemm m=200 n=136 k=600 a=bf16 b=bf16:n out=bf16", "schedule=cooperative tile=128x64x64 cluster=1x1",
     ),
-    "cooperative": sm90(BF16, "", "128, 64", 3, "1, 1", "cooperative", False, True, (200, 136, 200)),
-    "pingpong": sm90(BF16, "n", "128, 64", 3, "1, 1", "pingpong", False, True, (264, 200, 264)),
-    "cluster": sm90(F16, "m", "128, 128", 3, "2, 1", "cooperative", False, True, (520, 136, 264)),
-    "pair": sm90(BF16, "n", "128, 128", 3, "1, 2", "pingpong", False, True, (136, 520, 200)),
-    "promoted": sm90(F8, "", "64, 64", 2, "1, 1", "single", True, True, (72, 136, 400)),
-    "direct": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, False, (72, 77, 136), (72, 77, 136, 2)),
-    "large": sm90(BF16, "", "128, 128", 4, "1, 1", "cooperative", False, True, (200, 136, 320)),
-    "banded": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (320, 136, 72)),
-    "batched": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (72, 72, 72, 3, 2)),
-    "split": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (200, 136, 72, 1, 3)),
-    "along": sm90(BF16, "", "64, 64", 3, "1, 1", "single", False, True, (72, 264, 72, 1, 2, True)),
-    "bytes": sm90(
-        "Type::u8, Type::i8, Type::i32, Type::i32", "", "64, 64", 3, "1, 1", "single", False, True,
-        (72, 72, 136),
+    "pingpong": sm90(
+        "gemm m=264 n=200 k=600 a=bf16 b=bf16 out=bf16", "schedule=pingpong tile=128x64x64 cluster=1x1",
     ),
-    "sm80": Case(
-        "sm80_gemm",
-        f"{BF16}, false, false, 64, 64, 32, 2, 2, 3, 16, 16, true",
-        ((72, 72, 104), (136, 72, 232, 2, 1)),
+    "cluster": sm90(
+        "gemm m=520 n=136 k=600 a=f16:n b=f16:n out=f16", "schedule=cooperative tile=128x128x64 cluster=2x1", 2,
     ),
-    "sm80_small": Case(
-        "sm80_gemm",
-        f"{F16}, true, true, 64, 64, 32, 2, 2, 4, 8, 8, true",
-        ((68, 68, 69), (68, 140, 104)),
+    "pair": sm90(
+        "gemm m=136 n=520 k=600 a=bf16 b=bf16 out=bf16", "schedule=pingpong tile=128x128x64 cluster=1x2", 2,
     ),
-    "sm80_bytes": Case(
-        "sm80_gemm",
-        "Type::i8, Type::i8, Type::i32, Type::i32, true, false, 64, 64, 64, 2, 2, 3, 4, 4, false",
-        ((68, 67, 69),),
+    "promoted": sm90("gemm m=72 n=136 k=1200 a=e4m3 b=e4m3:n out=bf16", "schedule=single tile=64x64x128"),
+    "direct": sm90((
+        "gemm m=72 n=77 k=136 a=bf16 b=bf16:n out=bf16",
+        "gemm m=72 n=77 k=136 l=2 a=bf16 b=bf16:n out=bf16",
+    ), "schedule=single tile=64x64x64 cluster=1x1"),
+    "large": sm90(
+        "gemm m=200 n=136 k=520 a=bf16 b=bf16:n out=bf16", "schedule=cooperative tile=128x128x64 cluster=1x1",
     ),
-    "sm80_f64": Case(
-        "sm80_gemm",
-        "Type::f64, Type::f64, Type::f64, Type::f64, false, true, 64, 64, 16, 2, 2, 3, 16, 16, true",
-        ((66, 66, 34),),
+    "banded": sm90("gemm m=1160 n=1160 k=8 a=bf16 b=bf16:n out=bf16", f"{SINGLE} cluster=1x1"),
+    "batched": sm90("gemm m=72 n=72 k=72 l=3 a=bf16 b=bf16:n out=bf16", f"{SINGLE} cluster=1x1", 2),
+    "split": sm90("gemm m=200 n=136 k=72 a=bf16 b=bf16:n out=bf16", f"{SINGLE} cluster=1x1", 3),
+    "along": sm90("gemm m=264 n=72 k=72 a=bf16 b=bf16:n out=bf16", f"{SINGLE} cluster=1x1", 2),
+    "bytes": sm90("gemm m=72 n=72 k=144 a=u8 b=i8:n out=i32", "schedule=single"),
+    "sm80": library((
+        "gemm m=72 n=72 k=104 a=bf16 b=bf16:n out=bf16",
+        "gemm m=136 n=72 k=232 l=2 a=bf16 b=bf16:n out=bf16",
+        "gemm m=584 n=136 k=40 a=bf16 b=bf16:n out=bf16",
+    ), f"{SMALL} stages=3"),
+    "sm80_small": library((
+        "gemm m=68 n=68 k=69 a=f16:n b=f16 out=f16",
+        "gemm m=68 n=140 k=104 a=f16:n b=f16 out=f16",
+    ), f"{SMALL} stages=4"),
+    "sm80_bytes": library("gemm m=68 n=67 k=69 a=i8:n b=i8:[1,72] out=i32", f"{BYTES} stages=3"),
+    "sm80_f64": library("gemm m=66 n=66 k=34 a=f64 b=f64 out=f64", "class=sm80_gemm tile=64x64x16 stages=3"),
+    "sm80_split": library(
+        "gemm m=40 n=40 k=40 l=3 a=bf16 b=bf16:n out=bf16", f"{SMALL} stages=3",
     ),
-    "sm80_split": Case(
-        "sm80_gemm", f"{BF16}, false, false, 64, 64, 32, 2, 2, 3, 16, 16, true", ((40, 40, 40, 3, 2),),
+    "sm80_fp8": library("gemm m=40 n=36 k=68 a=e5m2 b=e4m3 out=f32", f"{BYTES} stages=3"),
+    "sm80_signs": library("gemm m=40 n=40 k=80 a=i8 b=u8:n out=i32", f"{BYTES} stages=3"),
+    "simt_split": library("gemm m=40 n=40 k=24 l=3 a=bf16 out=bf16", f"{SIMT_VECTORS} tile=64x64x16"),
+    "simt_bytes": library(
+        "gemm m=40 n=36 k=40 a=i8:[48,1] b=i8:[1,48] out=i32", f"{SIMT_VECTORS} tile=64x64x16",
     ),
-    "sm80_fp8": Case(
-        "sm80_gemm",
-        "Type::e5m2, Type::e4m3, Type::f32, Type::f32, false, true, 64, 64, 64, 2, 2, 3, 4, 4, false",
-        ((40, 36, 68),),
+    "simt": library((
+        "gemm m=72 n=72 k=40 a=bf16 out=bf16",
+        "gemm m=64 n=72 k=21 l=2 a=bf16:[2048,32,1] b=bf16 out=bf16",
+    ), f"{SIMT_VECTORS} tile=64x64x16"),
+    "simt_any": library((
+        "gemm m=70 n=35 k=21 a=f32",
+        "gemm m=33 n=33 k=37 l=2 a=f32",
+    ), "class=simt_gemm tile=32x32x16"),
+    "elementwise": library(
+        "elementwise op=add shape=700x37 a=f16:[40,1] b=f16:[1,0] out=f16:[40,1]", "class=simt_elementwise",
     ),
-    "sm80_signs": Case(
-        "sm80_gemm",
-        "Type::i8, Type::u8, Type::i32, Type::i32, false, false, 64, 64, 64, 2, 2, 3, 16, 16, true",
-        ((40, 40, 80),),
+    "tile": sm90(f"gemm m=200 n=136 k=72 {LINEAR}", "schedule=pingpong tile=128x64x64 cluster=1x1"),
+    "tile_unmapped": sm90(
+        f"gemm m=136 n=71 k=72 {LINEAR}", "schedule=cooperative tile=128x64x64 cluster=1x1",
     ),
-    "simt_split": Case(
-        "simt_gemm",
-        f"{BF16}, Vectors::last, Vectors::last, true, 64, 64, 16, 8, 8",
-        ((40, 40, 24, 3, 2),),
+    "tile_aux": sm90(f"gemm m=200 n=136 k=72 {AUX}", "schedule=cooperative tile=128x64x64 cluster=1x1"),
+    "tile_mixed": sm90(f"gemm m=136 n=80 k=72 l=2 a=bf16 {MIXED}", f"{SINGLE} cluster=1x1", 2),
+    "sm80_linear": library(
+        f"gemm m=71 n=74 k=40 a=bf16 b=bf16:n out=bf16:[80,1] C=bf16:[80,1] {SCALED}", SMALL,
     ),
-    "simt_bytes": Case(
-        "simt_gemm",
-        "Type::i8, Type::i8, Type::i32, Type::i32, Vectors::last, Vectors::next_to_last, true, 64, "
-        "64, 16, 8, 8",
-        ((40, 36, 40),),
-    ),
-    "simt": Case(
-        "simt_gemm",
-        f"{BF16}, Vectors::last, Vectors::last, true, 64, 64, 16, 8, 8",
-        ((72, 72, 40), (64, 72, 21, 2, 1)),
-    ),
-    "simt_any": Case(
-        "simt_gemm",
-        "Type::f32, Type::f32, Type::f32, Type::f32, Vectors::none, Vectors::none, false, 32, 32, "
-        "16, 4, 4",
-        ((70, 35, 21), (33, 33, 37, 2, 1)),
-    ),
-    "elementwise": Case(
-        "simt_elementwise",
-        "Type::f16, Type::f16, Type::f32, 1, 8, false",
-        ((700, 37, 0, 1, 2),),
-    ),
-    "tile": tile_epilogue(
-        "linear", "Type::bf16, Type::bf16, 128, 64, Schedule::pingpong", "32, 2, 2", "1, 200, 136, 72",
-    ),
-    "tile_unmapped": tile_epilogue(
-        "linear", "Type::bf16, Type::bf16, 128, 64, Schedule::cooperative", "64, 2, 2",
-        "1, 136, 72, 72", maps="false",
-    ),
-    "tile_aux": tile_epilogue(
-        "relu_aux", "Type::bf16, Type::bf16, 128, 64, Schedule::cooperative", "32, 1, 2",
-        "1, 200, 136, 72",
-    ),
-    "tile_mixed": tile_epilogue(
-        "mixed", "Type::bf16, Type::f32, 64, 32, Schedule::single", "16, 2, 1, true",
-        "2, 136, 72, 72", clusters=2,
-    ),
-    "sm80_linear": direct_epilogue(
-        "sm80", "linear", "Type::bf16, Type::f32, Type::bf16, 32", "padded", "1, 71, 74, 40",
-    ),
-    "sm80_mixed": direct_epilogue(
-        "sm80", "mixed", "Type::bf16, Type::f32, Type::f32, 32", "padded", "2, 71, 74, 24",
-    ),
-    "simt_linear": direct_epilogue(
-        "simt", "linear", "Type::bf16, Type::f32, Type::bf16, 64", "padded", "1, 71, 74, 24",
-    ),
-    "simt_mixed": direct_epilogue(
-        "simt", "mixed", "Type::bf16, Type::f32, Type::f32, 32", "padded", "2, 71, 74, 24",
-    ),
+    "sm80_mixed": library(f"gemm m=71 n=74 k=24 l=2 a=bf16 {MIXED}", SMALL),
+    "simt_linear": library(f"gemm m=71 n=74 k=24 {LINEAR}", "class=simt_gemm tile=64x64x16"),
+    "simt_mixed": library(f"gemm m=584 n=74 k=24 l=2 a=bf16 {MIXED}", "class=simt_gemm tile=32x32x16"),
 }
+
+# Faults that are to be found in every order of events: no schedule hides them.
+ALWAYS = frozenset((
+    "producer does not wait for the empty barrier", "expects 128 bytes too few",
+    "expects 16 bytes too many", "B's bytes are signalled to the next stage's barrier",
+    "no proxy fence before the store", "stage released while it is multiplied",
+    "accumulators used before any wait", "staging memory is not awaited",
+    "no barrier before the store", "no wgmma.fence", "no wgmma commit", "no fence.mbarrier_init",
+    "no barrier after the initialisation", "only one thread waits for the data",
+    "turns of both consumers at one barrier", "B of the stage before", "phase is never flipped",
+    "64-byte swizzle in the descriptor", "A advances by two K steps",
+    "empty barriers count one reader of two", "two threads release a stage",
+    "stores are not drained", "wgmma in half of the warpgroup",
+    "producer ends before its peers have let go", "no wait for cp.async",
+    "one group too few waited for", "no barrier before a stage is read",
+    "next copy before the barrier", "rows beyond the operand are copied", "no zeros beyond K",
+    "rows off by 8 bytes", "fragment not transposed", "products in half of the warp",
+))

@@ -1,14 +1,14 @@
 // Making operands, copying them to a device and back.
-#include "data.h"
+#include "support/problem_data.h"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-#include "harness/tensor.h"
+#include "estoc/numeric.hpp"
 #include "support/views.h"
 
-namespace estoc::agreement {
+namespace estoc::testing_support {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
@@ -53,10 +53,10 @@ double draw(std::mt19937_64& random, Dtype dtype, Values values) {
 
 }  // namespace
 
-Data::Data(const Problem& problem, std::uint64_t seed, Values values) {
+ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values values) {
   const auto described = problem.arguments();
-  const testing_support::OperandViews views = testing_support::views_of(*described);
-  testing_support::OperandViews here;
+  const OperandViews views = views_of(*described);
+  OperandViews here;
   here.a = add(views.a, true, seed, values);
   here.b = add(views.b, true, seed + 1, values);
   here.out = add(views.out, false, 0, values);
@@ -70,10 +70,11 @@ Data::Data(const Problem& problem, std::uint64_t seed, Values values) {
     const bool input = std::find(inputs.begin(), inputs.end(), operand.name) != inputs.end();
     here.epilogue.emplace_back(operand.name, add(*operand.tensor(), input, ++seed + 1, values));
   }
-  arguments_ = testing_support::with_views(*described, here);
+  arguments_ = with_views(*described, here);
 }
 
-TensorView Data::add(const TensorView& described, bool input, std::uint64_t seed, Values values) {
+TensorView ProblemData::add(const TensorView& described, bool input, std::uint64_t seed,
+                            Values values) {
   Tensor& tensor = *tensors_.emplace_back(std::make_unique<Tensor>());
   const auto bytes = static_cast<std::size_t>(described.span_bytes());
   tensor.storage.assign(bytes + kAlignment, std::byte{0xa5});
@@ -82,23 +83,21 @@ TensorView Data::add(const TensorView& described, bool input, std::uint64_t seed
   tensor.view = TensorView(data, described.dtype(), described.shape(), described.strides());
   if (!input) return tensor.view;
   std::mt19937_64 random(seed);
-  const auto size = dtype_bits(described.dtype()) / 8;
   for_each_element(described, [&](std::int64_t offset) {
     tensor.values.push_back(draw(random, described.dtype(), values));
-    harness::put(static_cast<abi::Type>(described.dtype()), data + offset * size,
-                 tensor.values.back());
+    store_element(described.dtype(), data, offset, tensor.values.back());
   });
   return tensor.view;
 }
 
-void Data::poison() {
+void ProblemData::poison() {
   for (const auto& tensor : tensors_) {
     if (!tensor->values.empty()) continue;
     std::fill(tensor->storage.begin(), tensor->storage.end(), std::byte{0xa5});
   }
 }
 
-std::vector<std::byte> Data::outputs() const {
+std::vector<std::byte> ProblemData::outputs() const {
   std::vector<std::byte> all;
   for (const auto& tensor : tensors_) {
     if (!tensor->values.empty()) continue;
@@ -108,7 +107,7 @@ std::vector<std::byte> Data::outputs() const {
   return all;
 }
 
-std::vector<double> Data::magnitudes() const {
+std::vector<double> ProblemData::magnitudes() const {
   const auto m = static_cast<std::size_t>(tensors_[2]->view.shape(0));
   const auto n = static_cast<std::size_t>(tensors_[2]->view.shape(1));
   const auto k = static_cast<std::size_t>(tensors_[0]->view.shape(1));
@@ -121,10 +120,10 @@ std::vector<double> Data::magnitudes() const {
   return sums;
 }
 
-OnDevice::OnDevice(const Data& data, Device device) {
+OnDevice::OnDevice(const ProblemData& data, Device device) {
   for (const auto& tensor : data.tensors_)
     tensors_.push_back(DeviceTensor::copy_of(tensor->view, device));
-  testing_support::OperandViews views = testing_support::views_of(data.arguments());
+  OperandViews views = views_of(data.arguments());
   views.a = tensors_[0].view();
   views.b = tensors_[1].view();
   views.out = tensors_[2].view();
@@ -133,13 +132,13 @@ OnDevice::OnDevice(const Data& data, Device device) {
     if (operand.tensor() != nullptr)
       operand = EpilogueOperand(operand.name, tensors_[next++].view());
   }
-  arguments_ = testing_support::with_views(data.arguments(), views);
+  arguments_ = with_views(data.arguments(), views);
 }
 
-void OnDevice::read_back(Data& data) const {
+void OnDevice::read_back(ProblemData& data) const {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (data.tensors_[i]->values.empty()) tensors_[i].copy_to(data.tensors_[i]->view);
   }
 }
 
-}  // namespace estoc::agreement
+}  // namespace estoc::testing_support

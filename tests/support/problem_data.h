@@ -1,4 +1,4 @@
-// A problem's operands in host memory, and its outputs as bytes.
+// A problem's operands in host memory or on a device, and its outputs as bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 #include "estoc/device.hpp"
 #include "estoc/problem.hpp"
 
-namespace estoc::agreement {
+namespace estoc::testing_support {
 
 /// What inputs hold: -3 to 3, or numbers of both signs from 2^-6 to 2 that the type can hold.
 enum class Values { integers, reals };
 
 /// The arguments of a problem on host memory, in which what no element covers is 0xa5.
-class Data {
+class ProblemData {
  public:
-  Data(const Problem& problem, std::uint64_t seed, Values values);
+  ProblemData(const Problem& problem, std::uint64_t seed, Values values);
 
   const RuntimeArguments& arguments() const { return *arguments_; }
   /// All outputs, one after the other, hold 0xa5.
@@ -45,14 +45,14 @@ class Data {
 /// A copy on a device.
 class OnDevice {
  public:
-  OnDevice(const Data& data, Device device);
+  OnDevice(const ProblemData& data, Device device);
   const RuntimeArguments& arguments() const { return *arguments_; }
   /// Brings all outputs to the host's tensors.
-  void read_back(Data& data) const;
+  void read_back(ProblemData& data) const;
 
  private:
   std::unique_ptr<RuntimeArguments> arguments_;
   std::vector<DeviceTensor> tensors_;
 };
 
-}  // namespace estoc::agreement
+}  // namespace estoc::testing_support
