@@ -101,9 +101,11 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
   /// Tiles of sums that the ring has room for, when nothing else needs it.
   ESTOC_CONSTEXPR int ring_tiles() const { return staging_offset() / (tile_m * tile_n * 4); }
-  /// Whether K can have parts, up to kMaxParts, that the CTAs of a cluster sum up.
+  /// Whether K can have parts, up to kMaxParts, that the CTAs of a cluster sum up. With more sums a
+  /// thread, long epilogues spill.
   ESTOC_CONSTEXPR bool splits_k() const {
-    return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0;
+    return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0 &&
+           sums() <= 128;
   }
   /// Sums that a thread of a consumer holds, the second set of a promoted product included.
   ESTOC_CONSTEXPR int sums() const {

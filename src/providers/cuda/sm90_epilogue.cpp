@@ -182,12 +182,13 @@ bool reduces_columns(const EpilogueGraph& graph, bool transposed) {
 /// Whether the code of all elements would spill: with reductions of columns, ptxas keeps the parts
 /// of several steps beside the sums. There is room for them beside 128 sums and nothing else.
 bool needs_loop(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
-  constexpr int kMostSums = 128;
-  if (config.consumers() == 1 || config.sums() < kMostSums) return false;
+  // Products of 8-bit floats leave ptxas fewer registers.
+  const int most = abi::type_bytes(config.a) == 1 ? 96 : 128;
+  if (config.consumers() == 1 || config.sums() < most) return false;
   if (!reduces_columns(graph, transposed)) return false;
   const bool alone = graph.tensors.empty() && graph.scalars.empty() && graph.stores.size() == 1 &&
                      abi::type_bytes(config.out) <= 2;
-  return config.sums() > kMostSums || !alone;
+  return config.sums() > most || !alone;
 }
 
 /// What the code takes beside sums, inputs and outputs. Where many sums leave less, ptxas makes do

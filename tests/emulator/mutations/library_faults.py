@@ -264,8 +264,8 @@ FAULTS = (
 # Changes that are no faults: nothing may be found.
 HARMLESS = (
     Planted("K is always walked forwards", SM90_WORK, "cooperative", (),
-            "return backwards ? k_tiles - 1 - step : step;",
-            "return step;"),
+            "return k_first + (backwards ? k_tiles - 1 - step : step);",
+            "return k_first + step;"),
     Planted("bytes are announced after their loads", SM90_LOAD, "lib_square", (),
             "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"
             "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? "

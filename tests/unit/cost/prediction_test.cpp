@@ -114,7 +114,7 @@ TEST(Prediction, PartsMakeUpTheSeconds) {
         (part["start"] + overlapped + part["stores"]) * part["residual"] * part["caution"];
     EXPECT_NEAR(kernel.predicted_seconds().value_or(0) / seconds, 1, 1e-12) << kernel.name();
   }
-  EXPECT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen.size(), 4U);
 }
 
 TEST(Prediction, LaterAnswersOfALibraryAreBelievedLess) {
