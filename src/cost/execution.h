@@ -46,6 +46,7 @@ struct Design {
   /// A kernel that is the same but moves more bytes at once carries out the problem too; or one
   /// with the device's own matrix instructions.
   bool narrower = false, older_instructions = false;
+  bool untried = false;       ///< no table has such kernels, and they were predicted too fast
   int split = 1;              ///< parts of K that are computed at once
   double gather_clocks = 0;   ///< of adding one more part to the first
   int choice = 0;             ///< a library's kernel: its place in the library's own order

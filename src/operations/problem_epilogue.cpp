@@ -39,7 +39,7 @@ EpilogueOperand describe_operand(const EpilogueOperandSpec& spec, const Problem&
 
 namespace {
 
-EpilogueOperandSpec spec_of(const std::string& name, const EpilogueScalarOperand& scalar) {
+EpilogueOperandSpec scalar_spec(const std::string& name, const EpilogueScalarOperand& scalar) {
   EpilogueOperandSpec spec;
   spec.name = name;
   spec.form = EpilogueForm::scalar;
@@ -61,7 +61,7 @@ std::optional<int> special_alignment(const TensorView& view) {
 }  // namespace
 
 EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const TensorView& out) {
-  if (const EpilogueScalarOperand* scalar = operand.scalar()) return spec_of(operand.name, *scalar);
+  if (const EpilogueScalarOperand* scalar = operand.scalar()) return scalar_spec(operand.name, *scalar);
   const TensorView& view = *operand.tensor();
   EpilogueOperandSpec spec;
   spec.name = operand.name;
@@ -87,7 +87,7 @@ EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const TensorView& ou
 }
 
 EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& extents) {
-  if (const EpilogueScalarOperand* scalar = operand.scalar()) return spec_of(operand.name, *scalar);
+  if (const EpilogueScalarOperand* scalar = operand.scalar()) return scalar_spec(operand.name, *scalar);
   EpilogueOperandSpec spec;
   spec.name = operand.name;
   const TensorView& view = *operand.tensor();

@@ -165,6 +165,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
+    plan.design.untried = kind_ == Sm90Kind::swapped && config.tile_m > 64;
     Knobs knobs = sm90_knobs(widest, plan.work);
     knobs.zigzag = !controls.keeps_order();
     if (!controls.batch_invariant) {

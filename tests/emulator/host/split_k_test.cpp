@@ -149,7 +149,7 @@ TEST_F(SplitK, SwappedProducts) {
   run(few, "class=sm90_swapped_gemm tile=16x64x64", 1);
   run(few, "class=sm90_swapped_gemm tile=16x128x64", 4);
   run("gemm m=40 n=257 k=776 l=2 a=bf16:t b=bf16:n out=f32:t",
-      "class=sm90_swapped_gemm tile=32x256x64", 3);
+      "class=sm90_swapped_gemm tile=32x128x64", 3);
   run("gemm m=64 n=128 k=256 a=f16:n b=f16:t out=f16:t", "class=sm90_swapped_gemm tile=64x128x64",
       2);
   run("gemm m=7 n=130 k=512 a=e4m3:t b=e4m3:n out=bf16:t",
