@@ -61,7 +61,8 @@ std::optional<int> special_alignment(const TensorView& view) {
 }  // namespace
 
 EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const TensorView& out) {
-  if (const EpilogueScalarOperand* scalar = operand.scalar()) return scalar_spec(operand.name, *scalar);
+  if (const EpilogueScalarOperand* scalar = operand.scalar())
+    return scalar_spec(operand.name, *scalar);
   const TensorView& view = *operand.tensor();
   EpilogueOperandSpec spec;
   spec.name = operand.name;
@@ -87,7 +88,8 @@ EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const TensorView& ou
 }
 
 EpilogueOperandSpec spec_of(const EpilogueOperand& operand, const GemmExtents& extents) {
-  if (const EpilogueScalarOperand* scalar = operand.scalar()) return scalar_spec(operand.name, *scalar);
+  if (const EpilogueScalarOperand* scalar = operand.scalar())
+    return scalar_spec(operand.name, *scalar);
   EpilogueOperandSpec spec;
   spec.name = operand.name;
   const TensorView& view = *operand.tensor();
