@@ -11,7 +11,7 @@
 namespace estoc::testing_support {
 namespace {
 
-constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kOperandAlignment = 256;
 
 /// Calls action(offset in elements) for each element, in row-major order.
 template <typename Action>
@@ -77,9 +77,9 @@ TensorView ProblemData::add(const TensorView& described, bool input, std::uint64
                             Values values) {
   Tensor& tensor = *tensors_.emplace_back(std::make_unique<Tensor>());
   const auto bytes = static_cast<std::size_t>(described.span_bytes());
-  tensor.storage.assign(bytes + kAlignment, std::byte{0xa5});
+  tensor.storage.assign(bytes + kOperandAlignment, std::byte{0xa5});
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.storage.data());
-  std::byte* data = tensor.storage.data() + (kAlignment - address % kAlignment) % kAlignment;
+  std::byte* data = tensor.storage.data() + (kOperandAlignment - address % kOperandAlignment) % kOperandAlignment;
   tensor.view = TensorView(data, described.dtype(), described.shape(), described.strides());
   if (!input) return tensor.view;
   std::mt19937_64 random(seed);
