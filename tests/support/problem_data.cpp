@@ -79,7 +79,8 @@ TensorView ProblemData::add(const TensorView& described, bool input, std::uint64
   const auto bytes = static_cast<std::size_t>(described.span_bytes());
   tensor.storage.assign(bytes + kOperandAlignment, std::byte{0xa5});
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.storage.data());
-  std::byte* data = tensor.storage.data() + (kOperandAlignment - address % kOperandAlignment) % kOperandAlignment;
+  std::byte* data =
+      tensor.storage.data() + (kOperandAlignment - address % kOperandAlignment) % kOperandAlignment;
   tensor.view = TensorView(data, described.dtype(), described.shape(), described.strides());
   if (!input) return tensor.view;
   std::mt19937_64 random(seed);
