@@ -65,7 +65,8 @@ std::optional<Prediction> CpuElementwise::predict(const DesignPoint& /*point*/,
   const auto& elementwise = static_cast<const ElementwiseArguments&>(arguments);
   const auto elements = static_cast<double>(elementwise.out().elements());
   double bits = 0;
-  for (const TensorView* view : operations::ElementwiseOperands(elementwise).views())
+  const operations::ElementwiseOperands operands(elementwise);
+  for (const TensorView* view : operands.views())
     bits += dtype_bits(view->dtype());
   const auto* const binding = elementwise.epilogue_binding();
   const int calls = binding != nullptr ? library_calls(*binding->graph)
