@@ -103,7 +103,8 @@ TiledElementwise::TiledElementwise(const ElementwiseArguments& arguments,
 
 void TiledElementwise::take_operands(const ElementwiseArguments& arguments) {
   const EpilogueGraph& graph = program_.graph();
-  for (const TensorView* view : operations::ElementwiseOperands(arguments).views())
+  const operations::ElementwiseOperands tensors(arguments);
+  for (const TensorView* view : tensors.views())
     operands_.push_back({view->data(), view->dtype(), 0, false});
   operands_[kOut].node = graph.stores.front().node;
   operands_[kOut].used = true;
