@@ -3,8 +3,9 @@
 
 Usage: ranking_report.py ESTOC_RANKING [--check]
 
-Reads the newest table of each device in bench/results/ranking. Each problem is judged by a fit that
-has not seen its shape. --check changes nothing and fails when page or picture are out of date.
+Reads the newest table of each device in bench/results/ranking, and in few_rows beside it, whose rows
+replace the others' of the same problem. Each problem is judged by a fit that has not seen its shape.
+--check changes nothing and fails when page or picture are out of date.
 """
 
 import gzip
@@ -17,6 +18,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLES = ROOT / "bench" / "results" / "ranking"
+FEW_ROWS = ROOT / "bench" / "results" / "few_rows"
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "ranking_h200.svg"
 BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
@@ -39,28 +41,32 @@ class Row:
 
 
 def newest_tables():
-    """The newest table of each device: {"h200": path}."""
+    """The newest tables of each device: {"h200": [path, path]}."""
     newest = {}
-    for path in sorted(TABLES.glob("*.jsonl.gz")):
-        newest[path.name.removesuffix(".jsonl.gz").split("_", 1)[1]] = path
-    return dict(sorted(newest.items(), reverse=True))
+    for folder in (TABLES, FEW_ROWS):
+        for path in sorted(folder.glob("*.jsonl.gz")):
+            device = path.name.removesuffix(".jsonl.gz").split("_", 1)[1]
+            newest.setdefault(device, {})[folder] = path
+    return {device: list(newest[device].values()) for device in sorted(newest, reverse=True)}
 
 
 def read_rows(program, tables):
     """Rows of each table; the devices are fitted beside each other."""
     with tempfile.TemporaryDirectory() as scratch:
         running = {}
-        for device, path in tables.items():
-            unpacked = pathlib.Path(scratch) / f"{device}.jsonl"
-            unpacked.write_bytes(gzip.decompress(path.read_bytes()))
+        for device, paths in tables.items():
+            unpacked = []
+            for path in paths:
+                unpacked.append(pathlib.Path(scratch) / f"{path.parent.name}_{device}.jsonl")
+                unpacked[-1].write_bytes(gzip.decompress(path.read_bytes()))
             running[device] = subprocess.Popen(
-                [program, "rows", unpacked], stdout=subprocess.PIPE, text=True
+                [program, "rows", *unpacked], stdout=subprocess.PIPE, text=True
             )
         rows = {}
         for device, process in running.items():
             text, _ = process.communicate()
             if process.returncode != 0:
-                sys.exit(f"{tables[device].name}: {program} ended with {process.returncode}")
+                sys.exit(f"tables of {device}: {program} ended with {process.returncode}")
             rows[device] = [Row(line) for line in text.splitlines()]
     return rows
 

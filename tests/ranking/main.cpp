@@ -6,9 +6,11 @@
 //   estoc_ranking fit --out FOLDER TABLE...  writes residuals_DEVICE.cpp, of src/cost
 //
 // All print what was lost and end with 1 below the floor. A TABLE is a file of `estoc bench
-// --table`, not compressed.
+// --table`, not compressed. Tables of one device are joined: of a problem that is in several, the
+// last one counts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -16,6 +18,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "judge.h"
@@ -29,10 +32,29 @@ namespace {
 constexpr double kLeastMean = 0.97;
 constexpr double kLeastMeanOfAll = 0.96;
 
-SampledTable load(const std::string& path) {
+Table load(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error(path + ": cannot be read");
-  return sample(read_table(file));
+  return read_table(file);
+}
+
+/// One table for each device.
+std::vector<SampledTable> load_all(const std::vector<std::string>& paths) {
+  std::vector<Table> tables;
+  for (const std::string& path : paths) {
+    Table table = load(path);
+    const auto same = std::find_if(tables.begin(), tables.end(),
+                                   [&](const Table& each) { return each.device == table.device; });
+    if (same == tables.end()) {
+      tables.push_back(std::move(table));
+    } else {
+      join(*same, std::move(table));
+    }
+  }
+  std::vector<SampledTable> sampled;
+  for (const Table& table : tables)
+    sampled.push_back(sample(table));
+  return sampled;
 }
 
 void print(const std::string& name, const Summary& summary) {
@@ -111,8 +133,7 @@ Request parse(std::span<char* const> arguments) {
 
 int run(const Request& request) {
   bool passed = true;
-  for (const std::string& path : request.tables) {
-    const SampledTable table = load(path);
+  for (const SampledTable& table : load_all(request.tables)) {
     if (request.command == "shipped") {
       passed = report(table, shipped(table)) && passed;
       continue;

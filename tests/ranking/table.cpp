@@ -1,9 +1,13 @@
 // Tables of `estoc bench --table`, read for replaying and fitting the ranking.
 #include "table.h"
 
+#include <algorithm>
 #include <istream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "estoc/problem.hpp"
@@ -13,11 +17,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// "m16": rasterised along M, 16 tiles of N together.
+/// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts.
 Knobs knobs_of(const std::string& text) {
   Knobs knobs;
   knobs.raster = text.at(0) == 'm' ? Knobs::Raster::along_m : Knobs::Raster::along_n;
   knobs.swizzle = static_cast<std::int16_t>(std::stoi(text.substr(1)));
+  const std::size_t split = text.find('/');
+  if (split != std::string::npos)
+    knobs.split = static_cast<std::int16_t>(std::stoi(text.substr(split + 1)));
   return knobs;
 }
 
@@ -59,6 +66,14 @@ Table read_table(std::istream& lines) {
     }
   }
   return table;
+}
+
+void join(Table& table, Table later) {
+  std::set<std::string_view> known;
+  for (const TableRow& row : later.rows)
+    known.insert(row.problem);
+  std::erase_if(table.rows, [&](const TableRow& row) { return known.contains(row.problem); });
+  std::move(later.rows.begin(), later.rows.end(), std::back_inserter(table.rows));
 }
 
 }  // namespace estoc::ranking

@@ -34,4 +34,8 @@ struct Table {
 /// Reads lines of JSON. Throws std::exception with the line where one is none of a table.
 Table read_table(std::istream& lines);
 
+/// Adds the rows of another table of the same device; of a problem that both have, those of
+/// `later`.
+void join(Table& table, Table later);
+
 }  // namespace estoc::ranking

@@ -23,6 +23,8 @@ constexpr std::array kTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
 constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
 constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
+// Tables have swapped kernels for outputs of so many rows.
+constexpr double kMaxTriedColumns = 64;
 
 /// TMA steps from row to row and from batch to batch by positive strides; a mode of one element
 /// may have any.
@@ -165,7 +167,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
-    plan.design.untried = kind_ == Sm90Kind::swapped && config.tile_m > 64;
+    plan.design.untried = kind_ == Sm90Kind::swapped && plan.work.n > kMaxTriedColumns;
     Knobs knobs = sm90_knobs(widest, plan.work);
     knobs.zigzag = !controls.keeps_order();
     if (!controls.batch_invariant) {
