@@ -1,0 +1,44 @@
+// Tables are read with the knobs of each kernel, and joined by problem.
+#include "table.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace estoc::ranking {
+namespace {
+
+std::string line_of(int m, const std::string& kernels) {
+  return R"({"problem":"gemm m=)" + std::to_string(m) +
+         R"( n=64 k=64 a=f16 b=f16 out=f16","kernels":[)" + kernels + "]}\n";
+}
+
+Table table_of(const std::string& lines) {
+  std::istringstream text(R"({"estoc_table":1,"device":"NVIDIA H200"})"
+                          "\n" +
+                          lines);
+  return read_table(text);
+}
+
+TEST(Table, ReadsTheKnobs) {
+  const Table table = table_of(line_of(8, R"(["one",2.5,"m16"],["two",3,"n4/3"])"));
+  ASSERT_EQ(table.rows.size(), 1U);
+  const auto& entries = table.rows[0].entries;
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].knobs, (Knobs{.raster = Knobs::Raster::along_m, .swizzle = 16}));
+  EXPECT_EQ(entries[1].knobs, (Knobs{.raster = Knobs::Raster::along_n, .swizzle = 4, .split = 3}));
+  EXPECT_DOUBLE_EQ(entries[0].seconds, 2.5e-6);
+}
+
+TEST(Table, LaterRowsOfAProblemReplaceEarlierOnes) {
+  Table table = table_of(line_of(8, R"(["old",2,"m1"])") + line_of(9, R"(["kept",2,"m1"])"));
+  join(table, table_of(line_of(8, R"(["new",1,"m1"])")));
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0].entries[0].kernel, "kept");
+  EXPECT_EQ(table.rows[1].entries[0].kernel, "new");
+}
+
+}  // namespace
+}  // namespace estoc::ranking
