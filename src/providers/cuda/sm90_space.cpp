@@ -45,10 +45,8 @@ bool is_swapped(const DesignPoint& point) {
   return point.space().find("orientation") >= 0;
 }
 
-/// The tile or cluster with rows and columns as the code sees them.
 Shape3 in_code(const DesignPoint& point, Role role) {
-  const Shape3 shape = point.shape(role);
-  return sm90_is_transposed(point) ? Shape3{shape.n, shape.m, shape.k} : shape;
+  return shape_in_code(point, role, sm90_is_transposed(point));
 }
 
 Majors majors_in_code(const DesignPoint& point) {
