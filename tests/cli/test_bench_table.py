@@ -64,6 +64,19 @@ class BenchTable(CliTest):
                 self.assertGreater(microseconds, 0)
                 self.assertRegex(knobs, r"^[mn]\d+(/\d+)?$")
 
+    def test_of_kernels_that_differ_in_alignments_only_the_first_is_timed(self):
+        problem = "gemm m=8 n=16 k=16 a=bf16 out=bf16"
+        filters = ["--filter", "class=sm80_gemm tile=64x64x32 stages=3,4"]
+        ranked = [kernel["name"] for kernel in self.json("find", problem, *filters)]
+        self.table(problem, *filters)
+        (row,) = self.lines()[1:]
+        timed = [entry[0] for entry in row["kernels"]]
+        self.assertEqual(len(timed), 2)
+        for stages, name in zip(("stages3", "stages4"), sorted(timed, key=lambda name: name[-1])):
+            alike = [other for other in ranked if other.endswith(stages)]
+            self.assertGreater(len(alike), 1)
+            self.assertEqual(name, alike[0])
+
     def test_what_is_there_is_passed_over(self):
         self.table(TWO, *NARROW)
         before = self.text

@@ -1,0 +1,40 @@
+// Into how many parts the kernels of sm90_gemm that get_kernels finds divide K.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
+
+namespace estoc {
+namespace {
+
+/// The knob of the kernel with tiles of 128 x 128 that ranks first for the problem in bf16.
+int parts(const std::string& problem) {
+  KernelQuery query;
+  query.target = Target::sm(90, true);
+  query.filter = MetadataFilter::parse(
+      "class=sm90_gemm tile=128x128x64 cluster=1x1x1 schedule=cooperative align_out=16");
+  const auto arguments =
+      Problem::parse("gemm a=bf16:t b=bf16:n out=bf16 " + problem).arguments(Device::cuda(0));
+  return get_kernels(*arguments, query).front().knobs().split;
+}
+
+TEST(SplitK, FewTilesOfALongK) {
+  EXPECT_GT(parts("m=256 n=512 k=16384"), 1);
+}
+
+TEST(SplitK, NotWhereTilesFillTheDevice) {
+  EXPECT_EQ(parts("m=4096 n=4096 k=16384"), 1);
+}
+
+TEST(SplitK, NotWhereKIsShort) {
+  EXPECT_EQ(parts("m=256 n=512 k=64"), 1);
+}
+
+TEST(SplitK, NotUnderBatchInvariance) {
+  EXPECT_EQ(parts("m=256 n=512 k=16384 batch_invariant=1"), 1);
+}
+
+}  // namespace
+}  // namespace estoc
