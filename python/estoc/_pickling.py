@@ -22,6 +22,7 @@ __all__ = [
     "Tensor",
     "describe",
     "make_artifact",
+    "make_elementwise",
     "make_epilogue",
     "make_kernel",
     "make_metadata",
@@ -46,6 +47,11 @@ def make_metadata(*parts):
 def make_artifact(*parts):
     """A compiled kernel from its code."""
     return _make_artifact(*parts)
+
+
+def make_elementwise(A, out, epilogue, performance):
+    """Elementwise arguments with an epilogue."""
+    return ElementwiseArguments(A, out, epilogue=epilogue, performance=performance)
 
 
 def make_epilogue(text, operands):

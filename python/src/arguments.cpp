@@ -227,19 +227,28 @@ void bind_elementwise(nb::module_& module) {
   nb::class_<PyElementwiseArguments, PyArguments>(
       module, "ElementwiseArguments",
       "out = op(A) or out = op(A, B), element by element; A and B broadcast as in NumPy.\n\n"
+      "ElementwiseArguments(A, out, epilogue=...) computes the D of an epilogue whose accum is A,\n"
+      "and whose tensors broadcast to out.\n\n"
       "Parameters\n----------\n"
       "op : str\n    Binary: add sub mul div maximum minimum. Unary: identity neg abs sqrt rsqrt\n"
       "    exp log reciprocal relu gelu silu sigmoid tanh.\n"
       "A : tensor\nB : tensor or None\n    None for a unary operation.\nout : tensor\n"
       "    May be the same tensor as A or B exactly.\n"
+      "epilogue : EpilogueArguments, str or function\n"
+      "    In place of op and B. D is its only output, without reductions and dropout.\n"
       "performance : PerformanceControls, optional")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(),
            nb::arg("op").none(), nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("performance") = nb::none())
-      .def_prop_ro("op",
-                   [](const PyElementwiseArguments& self) {
-                     return elementwise_op_name(self.elementwise().op());
-                   })
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle>(), nb::arg("A").none(),
+           nb::arg("out").none(), nb::kw_only(), nb::arg("epilogue").none(),
+           nb::arg("performance") = nb::none())
+      .def_prop_ro(
+          "op",
+          [](const PyElementwiseArguments& self) {
+            return elementwise_op_name(self.elementwise().op());
+          },
+          "The operation's name; \"identity\" where there is an epilogue.")
       .def_prop_ro("A", [](const PyElementwiseArguments& self) { return self.a(); })
       .def_prop_ro("B",
                    [](const PyElementwiseArguments& self) -> nb::object {
@@ -398,8 +407,26 @@ PyElementwiseArguments::PyElementwiseArguments(nb::handle op, nb::handle a, nb::
   if (b_) await({&*b_});
 }
 
+PyElementwiseArguments::PyElementwiseArguments(nb::handle a, nb::handle out, nb::handle epilogue,
+                                               nb::handle controls)
+    : PyArguments(to_epilogue(epilogue)),
+      a_(import_tensor(a, "A")),
+      out_(import_tensor(out, "out")) {
+  if (epilogue.is_none()) {
+    fail_type("epilogue: expected an estoc.EpilogueArguments, text or a function, got None");
+  }
+  require_writable(out_);
+  place_together({&a_, &out_});
+  native_.emplace(a_.view, out_.view, native_epilogue(this->epilogue()),
+                  controls_for(controls, out_, {}));
+  await({&a_, &out_});
+}
+
 PyElementwiseArguments::PyElementwiseArguments(const ElementwiseArguments& native)
-    : a_(tensor_of(native.a())), out_(tensor_of(native.out())), native_(native) {
+    : PyArguments(epilogue_object(native)),
+      a_(tensor_of(native.a())),
+      out_(tensor_of(native.out())),
+      native_(native) {
   if (is_binary(native.op())) b_ = tensor_of(native.b());
 }
 
@@ -409,8 +436,10 @@ std::vector<std::pair<const char*, const Tensor*>> PyElementwiseArguments::opera
 }
 
 std::string PyElementwiseArguments::describe() const {
-  return repr_of(*this, "ElementwiseArguments") +
-         ", op=" + std::string(elementwise_op_name(native_->op())) + ")";
+  const std::string what = epilogue().is_none()
+                               ? "op=" + std::string(elementwise_op_name(native_->op()))
+                               : "epilogue='" + native_->epilogue().text() + "'";
+  return repr_of(*this, "ElementwiseArguments") + ", " + what + ")";
 }
 
 PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out,

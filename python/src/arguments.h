@@ -95,6 +95,8 @@ class PyElementwiseArguments final : public PyArguments {
  public:
   PyElementwiseArguments(nb::handle op, nb::handle a, nb::handle b, nb::handle out,
                          nb::handle controls);
+  /// out = D of the epilogue.
+  PyElementwiseArguments(nb::handle a, nb::handle out, nb::handle epilogue, nb::handle controls);
   explicit PyElementwiseArguments(const ElementwiseArguments& native);
 
   const RuntimeArguments* native() const override { return &*native_; }

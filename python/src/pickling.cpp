@@ -53,6 +53,10 @@ nb::tuple reduce_epilogue(const PyEpilogue& self) {
 }
 
 nb::tuple reduce_elementwise(const PyElementwiseArguments& self) {
+  if (!self.epilogue().is_none()) {
+    return nb::make_tuple(member("make_elementwise"),
+                          nb::make_tuple(self.a(), self.out(), self.epilogue(), self.controls()));
+  }
   return nb::make_tuple(
       member("ElementwiseArguments"),
       nb::make_tuple(elementwise_op_name(self.elementwise().op()), self.a(),

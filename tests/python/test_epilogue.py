@@ -149,6 +149,79 @@ def test_functions_without_source():
         estoc.EpilogueArguments(int)
 
 
+def elementwise(**given):
+    a = np.arange(-3, 3, dtype="f4").reshape(2, 3)
+    out = np.zeros((2, 3), "f4")
+    bias = np.array([0, 10, 20], "f4")
+    epilogue = estoc.EpilogueArguments("D = relu(s * accum + bias)", s=2, bias=bias)
+    expected = np.maximum(2 * a + bias, 0)
+    return estoc.ElementwiseArguments(a, out, epilogue=epilogue, **given), out, expected
+
+
+def test_elementwise():
+    args, out, expected = elementwise()
+    assert (args.op, args.B, args.operation) == ("identity", None, "elementwise")
+    assert str(args).endswith("epilogue='D = relu(s * accum + bias)')")
+    estoc.get_kernels(args)[0].run(args)
+    np.testing.assert_array_equal(out, expected)
+    assert estoc.check_output(args)
+    again = estoc.parse_problem(args.problem)
+    assert again.problem == args.problem
+    assert again.epilogue.text == args.epilogue.text
+
+
+def test_elementwise_of_a_function_or_text():
+    a, out = np.array([-1.0, 2.0]), np.zeros(2)
+
+    def relu_and_half(accum):
+        return relu(accum) + 0.5  # noqa: F821
+
+    for epilogue in ("D = relu(accum) + 0.5", relu_and_half):
+        out[:] = 0
+        args = estoc.ElementwiseArguments(a, out, epilogue=epilogue)
+        estoc.get_kernels(args)[0].run(args)
+        np.testing.assert_array_equal(out, [0.5, 2.5])
+
+
+def test_elementwise_controls_and_pickling():
+    args, _, expected = elementwise(performance=estoc.PerformanceControls(workspace_limit=7))
+    again = pickle.loads(pickle.dumps(args))
+    assert again.performance.workspace_limit == 7
+    assert repr(again) == repr(args)
+    estoc.get_kernels(again)[0].run(again)
+    np.testing.assert_array_equal(np.asarray(again.out), expected)
+
+
+def test_elementwise_plans():
+    args, out, expected = elementwise()
+    plan = estoc.plan(args)
+    plan()
+    np.testing.assert_array_equal(out, expected)
+    a, other = np.array([[-1, 0, 1]], "f4"), np.zeros((1, 3), "f4")
+    plan(a, other)
+    np.testing.assert_array_equal(other, [[0, 10, 22]])
+    plan(a, other, bias=np.array([5, 6, 7], "f4"), s=1)
+    np.testing.assert_array_equal(other, [[4, 6, 8]])
+
+
+@pytest.mark.parametrize(
+    "epilogue, kind, message",
+    [
+        (None, TypeError, "epilogue: expected an estoc.EpilogueArguments, text or a function, got None"),
+        (3, TypeError, "epilogue: expected an estoc.EpilogueArguments, .* got int"),
+        ("D = accum + bias", ValueError, "bias"),
+        ("D = sum(accum)", ValueError, "D: expected a value .*, got a reduction"),
+        (estoc.EpilogueArguments("y = accum; D = y", y=np.zeros(3)), ValueError, "y"),
+    ],
+)
+def test_elementwise_refusals(epilogue, kind, message):
+    a, out = np.zeros(3), np.zeros(3)
+    with pytest.raises(kind, match=message):
+        estoc.ElementwiseArguments(a, out, epilogue=epilogue)
+    with pytest.raises(TypeError):
+        estoc.ElementwiseArguments(a, out)
+
+
 def test_what_is_no_epilogue(gemm):
     a, b, out, _ = gemm()
     with pytest.raises(TypeError, match="epilogue: expected an estoc.EpilogueArguments, text"):

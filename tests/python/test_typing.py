@@ -27,6 +27,8 @@ def run(a: object, b: object, out: object) -> list[str]:
     artifact: estoc.CompiledArtifact = kernel.compile(args, target="sm_90a")
     size: int = kernel.get_workspace_size(args)
     kernel.run(args, artifact, stream=None, workspace=bytearray(size), assume_supported_args=True)
+    estoc.get_kernels(estoc.ElementwiseArguments("add", a, b, out))
+    estoc.get_kernels(estoc.ElementwiseArguments(a, out, epilogue="D = relu(accum)"))
     plan: estoc.Plan = estoc.plan(a, b, out)
     plan(a, b, out, stream=0)
     shape: tuple[int, ...] = args.out.shape
