@@ -7,6 +7,7 @@ from typing import Any
 from ._estoc import (
     BoundKernel,
     ElementwiseOperandsMetadata,
+    EpilogueGraph,
     GemmOperandsMetadata,
     InvalidTypeError,
     InvalidValueError,
@@ -48,6 +49,11 @@ class KernelAdapter:
         if type(kernel).supports is Kernel.supports:
             return _ask_supports(kernel, args, None, target)
         return kernel.supports(args, target=target)
+
+    def supports_epilogue(
+        self, config: Mapping[str, Any], epilogue: EpilogueGraph, target: str
+    ) -> Status:
+        return self.kernel_of(config)._supports_epilogue(epilogue)
 
     def predict(
         self, config: Mapping[str, Any], args: RuntimeArguments, target: str

@@ -69,6 +69,11 @@ class PythonKernelClass final : public KernelClass {
     return author()->supports(point, arguments, target);
   }
 
+  Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
+                           Target target) const override {
+    return author()->supports_epilogue(point, epilogue, target);
+  }
+
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
     return author()->predict(point, arguments, target);

@@ -275,9 +275,12 @@ void bind_kernel(nb::module_& module) {
       "A kernel of one's own derives from this class and has the methods\n"
       "generate_kernels(metadata_filter, epilogue_args=None, cc=None) (static),\n"
       "compile(self, args, cc=None), _run(self, args, artifact, stream, workspace=None), and,\n"
-      "where they are not trivial, _supports(self, args), get_workspace_size(self, args) and\n"
-      "predict(self, args), the seconds expected; estoc.register makes it known. Where it has an\n"
-      "attribute targets, such as (\"cpu\",), its kernels run on nothing else.")
+      "where they are not trivial, _supports(self, args), _supports_epilogue(self, epilogue) of "
+      "an\n"
+      "EpilogueGraph, get_workspace_size(self, args) and predict(self, args), the seconds "
+      "expected;\n"
+      "estoc.register makes it known. Where it has an attribute targets, such as (\"cpu\",), its\n"
+      "kernels run on nothing else.")
       .def("__init__", &init_kernel, nb::arg("metadata").none())
       .def_prop_ro(
           "metadata", [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); },
@@ -301,6 +304,12 @@ void bind_kernel(nb::module_& module) {
       .def(
           "_supports", [](const PyKernel&, nb::handle) { return Status::success(); },
           nb::arg("args"))
+      .def(
+          "_supports_epilogue",
+          [](const PyKernel&, const EpilogueGraph& epilogue) {
+            return Status::fail("epilogue: expected none, got " + epilogue.canonical);
+          },
+          nb::arg("epilogue"))
       .def(
           "get_workspace_size",
           [](nb::handle_t<PyKernel> self, nb::handle args) {

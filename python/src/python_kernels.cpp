@@ -75,11 +75,21 @@ Status check_elementwise(const ElementwiseOperandsMetadata& wanted, const PyArgu
   return check_three(wanted.a, wanted.b, wanted.out, arguments);
 }
 
-Status ask_kernel(nb::handle kernel, const PyArguments& arguments) {
-  const nb::object answer = kernel.attr("_supports")(nb::find(arguments));
+Status status_of(nb::handle kernel, const char* method, nb::handle argument) {
+  const nb::object answer = kernel.attr(method)(argument);
   Status* status = nullptr;
   if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
-  return Status::fail("_supports: expected an estoc.Status, got " + class_name(answer));
+  return Status::fail(std::string(method) + ": expected an estoc.Status, got " +
+                      class_name(answer));
+}
+
+Status ask_kernel(nb::handle kernel, const PyArguments& arguments) {
+  if (!arguments.epilogue().is_none()) {
+    const nb::object graph = nb::cast(*arguments.require_native().epilogue_graph());
+    Status status = status_of(kernel, "_supports_epilogue", graph);
+    if (!status.ok()) return status;
+  }
+  return status_of(kernel, "_supports", nb::find(arguments));
 }
 
 /// The target of a device that is there.

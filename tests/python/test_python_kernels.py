@@ -309,6 +309,64 @@ def test_a_provider_with_its_own_generate_kernels(args):
         estoc.register_provider("nothing")(object)
 
 
+class BiasRelu(Product):
+    """out = relu(A @ B + bias)."""
+
+    targets = ("cpu",)
+    text = "acc f64; t0 f64 ln; v2 = add accum t0; v3 = relu v2; store f64 v3"
+
+    def _supports_epilogue(self, epilogue):
+        if epilogue.text == self.text:
+            return estoc.Status.success()
+        return estoc.Status.fail(f"epilogue: expected relu(accum + bias), got {epilogue.text}")
+
+    def _run(self, args, artifact, stream, workspace=None):
+        product = artifact.compiled_obj(np.asarray(args.A), np.asarray(args.B))
+        if args.epilogue is not None:
+            (bias,) = args.epilogue.operands.values()
+            product = np.maximum(product + np.asarray(bias), 0)
+        np.asarray(args.out)[...] = product
+
+
+def test_epilogues(registered, gemm):
+    a, b, out, wanted = gemm(dtype="f8", out="f8")
+    bias = np.linspace(-9, 9, out.shape[1])
+    wanted = np.maximum(wanted + bias, 0)
+    epilogue = estoc.EpilogueArguments("D = relu(accum + shift)", shift=bias)
+    args = estoc.GemmArguments(a, b, out, epilogue=epilogue)
+    registered(Product)
+    kernel = Product.generate_kernels(lambda _: True)[0]
+    assert "epilogue: expected none, got acc f64" in kernel.supports(args).error
+    with pytest.raises(estoc.UnsupportedError, match="epilogue: expected none"):
+        kernel.run(args)
+    assert len(estoc.get_kernels(args, providers="python")) == 0
+    registered(BiasRelu)
+    (kernel,) = estoc.get_kernels(args, providers="python")
+    assert type(kernel) is BiasRelu
+    for launch in (lambda: kernel.run(args), kernel.bind(args), estoc.plan(args)):
+        out[...] = 77
+        launch()
+        np.testing.assert_array_equal(out, wanted)
+    other = estoc.GemmArguments(a, b, out, epilogue="D = tanh(accum)")
+    assert len(estoc.get_kernels(other, providers="python")) == 0
+    assert "expected relu(accum + bias), got acc f64" in kernel.supports(other).error
+    assert "relu(accum + bias)" in str(estoc.explain(other))
+
+
+def test_plans_give_the_epilogue_of_each_call(registered, gemm):
+    a, b, out, wanted = gemm(dtype="f8", out="f8")
+    bias = np.zeros(out.shape[1])
+    epilogue = estoc.EpilogueArguments("D = relu(accum + bias)", bias=bias)
+    registered(type("First", (BiasRelu,), {"expected_seconds": 1e-12}))
+    plan = estoc.plan(a, b, out, epilogue=epilogue)
+    assert plan.kernel.name == "numpy_product"
+    for shift in (1.0, -3.0, 2.0):
+        plan(a, b, out, bias=bias + shift)
+        np.testing.assert_array_equal(out, np.maximum(wanted + shift, 0))
+    plan(a, b, out)
+    np.testing.assert_array_equal(out, np.maximum(wanted, 0))
+
+
 def test_pickling(args):
     args, wanted = args
     kernel = Product.generate_kernels(lambda _: True)[0]
