@@ -54,13 +54,18 @@ class ProblemSource {
  public:
   ProblemSource(const Kernel& kernel, const CheckCommandOptions& options)
       : metadata_(kernel.metadata()),
-        epilogue_(options.epilogue.empty() ? Problem{} : parse_problem("gemm " + options.epilogue)),
+        epilogue_(options.epilogue.empty()
+                      ? Problem{}
+                      : parse_problem(fmt::format("{} {}", operation_name(metadata_.operation),
+                                                  options.epilogue))),
         largest_(options.largest),
         random_(options.seed) {}
 
   Problem next() {
     Problem problem;
     problem.operation = metadata_.operation;
+    problem.epilogue = epilogue_.epilogue;
+    problem.operands = epilogue_.operands;
     metadata_.gemm() != nullptr ? fill(*metadata_.gemm(), problem)
                                 : fill(*metadata_.elementwise(), problem);
     return problem;
@@ -92,12 +97,10 @@ class ProblemSource {
     problem.b = spec(operands.b);
     problem.out = spec(operands.out);
     problem.accumulator_type = operands.accumulator_type;
-    problem.epilogue = epilogue_.epilogue;
-    problem.operands = epilogue_.operands;
   }
 
   void fill(const ElementwiseOperandsMetadata& operands, Problem& problem) {
-    problem.op = operands.op;
+    if (problem.epilogue.empty()) problem.op = operands.op;
     problem.has_shape = true;
     problem.shape = {extent(), extent()};
     problem.a = spec(operands.a);
@@ -235,8 +238,11 @@ Target target_of(const Kernel& kernel, const std::string& name) {
 Kernel fused_kernel(const CheckCommandOptions& options, Target target) {
   Kernel kernel = kernel_named(options.kernel);
   if (options.epilogue.empty()) return kernel;
-  if (kernel.metadata().gemm() == nullptr) {
-    throw Failure(Exit::usage, "--epilogue: only a gemm has an epilogue");
+  const ElementwiseOperandsMetadata* const elementwise = kernel.metadata().elementwise();
+  if (elementwise != nullptr && elementwise->op != ElementwiseOp::identity) {
+    throw Failure(Exit::usage,
+                  fmt::format("--epilogue: expected a kernel of gemm or identity, got one of {}",
+                              elementwise_op_name(elementwise->op)));
   }
   ProblemSource source(kernel, options);
   const auto filled = fill_problem(source.next(), "", "");

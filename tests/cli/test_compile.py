@@ -181,6 +181,18 @@ class Check(Compile):
                          "--top", "1")[0]["name"]
         self.assertEqual(self.json("check", name, "--problems", "5", "--largest", "90")["wrong"], 0)
 
+    def test_an_elementwise_kernel_with_an_epilogue(self):
+        name = self.json("find", "elementwise op=identity shape=5x6 a=f16", "--target", "cpu",
+                         "--top", "1")[0]["name"]
+        fused = 'bias=f32:row s=0.5 epi="D = gelu(accum * s + bias)"'
+        report = self.json("check", name, "--problems", "5", "--largest", "90", "--epilogue", fused)
+        self.assertEqual((len(report["problems"]), report["wrong"]), (5, 0))
+        self.assertIn("gelu", report["epilogue"])
+        self.assertTrue(all(fused in each["problem"] for each in report["problems"]), report)
+        other = name.replace("identity", "relu")
+        self.fails(USAGE, "check", other, "--epilogue", fused, says=["identity", "got one of relu"])
+        self.fails(USAGE, "check", name, "--epilogue", 'epi="D = sum(accum)"', says=["got a reduction"])
+
     def test_names_that_do_not_exist(self):
         self.fails(NOT_FOUND, "check", "nope", says=["nope"])
 
