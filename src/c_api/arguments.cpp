@@ -158,6 +158,24 @@ estoc_status estoc_arguments_text(const estoc_arguments* arguments, char** text)
   });
 }
 
+estoc_status estoc_arguments_epilogue(const estoc_arguments* arguments, char** canonical) {
+  return guarded([&] {
+    c_api::give_text(canonical, "canonical", [&] {
+      const auto graph = c_api::arguments_of(arguments).epilogue_graph();
+      return graph != nullptr ? graph->canonical : std::string();
+    });
+  });
+}
+
+estoc_status estoc_arguments_work(const estoc_arguments* arguments, estoc_work* work) {
+  return guarded([&] {
+    const estoc::OperationWork known = c_api::arguments_of(arguments).work();
+    const estoc_work filled{
+        .struct_size = 0, .flops = known.flops.value_or(0), .bytes = known.bytes};
+    c_api::write_struct(work, filled, "work");
+  });
+}
+
 estoc_status estoc_arguments_move(const estoc_arguments* arguments, void* a, void* b, void* out,
                                   estoc_arguments** moved) {
   return guarded([&] {

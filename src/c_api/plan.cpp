@@ -1,6 +1,9 @@
 // The C interface to plans and matmul.
 #include "estoc/plan.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "c_api/support.h"
 
 struct estoc_plan : estoc::c_api::Holder<100, estoc::Plan> {
@@ -118,5 +121,17 @@ estoc_status estoc_result_dtype(const char* a, const char* b, const char** dtype
     const char*& place = required(dtype, "dtype");
     place = c_api::name_of_dtype(estoc::result_dtype(c_api::dtype_of(&required(a, "A"), "A"),
                                                      c_api::dtype_of(&required(b, "B"), "B")));
+  });
+}
+
+estoc_status estoc_result_shape(const estoc_tensor* a, const estoc_tensor* b, int64_t shape[3],
+                                int* rank) {
+  return guarded([&] {
+    int64_t* const extents = &required(shape, "shape");
+    int& count = required(rank, "rank");
+    const std::vector<std::int64_t> made =
+        estoc::result_shape(c_api::operand_of(a, "A").tensor(), c_api::operand_of(b, "B").tensor());
+    std::fill_n(std::copy(made.begin(), made.end(), extents), 3 - made.size(), 0);
+    count = static_cast<int>(made.size());
   });
 }

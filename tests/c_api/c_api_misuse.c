@@ -61,6 +61,7 @@ static void destroy_objects(const objects* made) {
 static void test_null_arguments(const objects* o) {
   const estoc_tensor t = tensor(a);
   estoc_arguments* arguments = NULL;
+  estoc_work work = {.struct_size = sizeof(work)};
   char* text = NULL;
   double value = 7;
   int bits = 7;
@@ -75,6 +76,10 @@ static void test_null_arguments(const objects* o) {
   REFUSED_VALUE(estoc_arguments_parse("gemm m=4 n=4 k=4 a=f32", -2, &arguments), "device");
   REFUSED_VALUE(estoc_arguments_text(NULL, &text), "arguments");
   REFUSED_VALUE(estoc_arguments_text(o->arguments, NULL), "text");
+  REFUSED_VALUE(estoc_arguments_epilogue(NULL, &text), "arguments");
+  REFUSED_VALUE(estoc_arguments_epilogue(o->arguments, NULL), "canonical");
+  REFUSED_VALUE(estoc_arguments_work(NULL, &work), "arguments");
+  REFUSED_VALUE(estoc_arguments_work(o->arguments, NULL), "work");
   REFUSED_VALUE(estoc_arguments_move(NULL, a, b, out, &arguments), "arguments");
   REFUSED_VALUE(estoc_arguments_move(o->arguments, a, b, out, NULL), "moved");
   REFUSED_VALUE(estoc_arguments_move(o->arguments, NULL, b, out, &arguments), "A");

@@ -181,10 +181,31 @@ static void test_matmul(void) {
   REFUSED(estoc_result_dtype("bool", "f32", &dtype), ESTOC_ERROR_TYPE, "product of bool and f32");
 }
 
+static void test_result_shape(void) {
+  const int64_t batch[] = {5, 3, 4}, matrix[] = {4, 7}, vector[] = {4};
+  estoc_tensor a = described("f32", matrix), b = described("f32", matrix);
+  int64_t shape[3] = {9, 9, 9};
+  int rank = 9;
+  a.shape = batch;
+  a.rank = 3;
+  EXPECT_OK(estoc_result_shape(&a, &b, shape, &rank));
+  EXPECT(rank == 3 && shape[0] == 5 && shape[1] == 3 && shape[2] == 7);
+  a = described("f32", batch + 1);
+  EXPECT_OK(estoc_result_shape(&a, &b, shape, &rank));
+  EXPECT(rank == 2 && shape[0] == 3 && shape[1] == 7 && shape[2] == 0);
+  b.shape = vector;
+  b.rank = 1;
+  REFUSED(estoc_result_shape(&a, &b, shape, &rank), ESTOC_ERROR_VALUE, "got 2 and 1");
+  REFUSED(estoc_result_shape(&a, &b, NULL, &rank), ESTOC_ERROR_VALUE, "shape");
+  REFUSED(estoc_result_shape(&a, &b, shape, NULL), ESTOC_ERROR_VALUE, "rank");
+  EXPECT(rank == 2);
+}
+
 int main(void) {
   test_plan();
   test_plan_of_an_artifact();
   test_elementwise();
   test_matmul();
+  test_result_shape();
   return failures != 0;
 }

@@ -277,6 +277,36 @@ static void test_text(void) {
   REFUSED(estoc_arguments_parse("gemm m=", -1, &arguments), ESTOC_ERROR_VALUE, "column");
 }
 
+/* What a caller tells of a problem's speed by, and how it gives a kernel the problem's epilogue. */
+static void test_work_and_epilogue(void) {
+  estoc_arguments* product =
+      problem("gemm m=64 n=32 k=16 a=bf16 out=f32 bias=f32:row epi=\"D = relu(accum + bias)\"");
+  estoc_arguments* sum = problem("elementwise op=add shape=10x10 a=f32");
+  estoc_arguments* plain = problem("gemm m=64 n=32 k=16 a=bf16");
+  estoc_work work = {.struct_size = sizeof(work)};
+  estoc_kernel *found = NULL, *named = NULL, *fused = NULL;
+  char* epilogue = NULL;
+  EXPECT_OK(estoc_arguments_work(product, &work));
+  EXPECT(work.flops == 2.0 * 64 * 32 * 16 && work.bytes == 2 * (64 + 32) * 16 + 4 * 64 * 32);
+  EXPECT_OK(estoc_arguments_work(sum, &work));
+  EXPECT(work.flops == 0 && work.bytes == 3 * 4 * 100);
+  EXPECT_OK(estoc_arguments_epilogue(plain, &epilogue));
+  EXPECT(strcmp(epilogue, "") == 0);
+  estoc_string_destroy(epilogue);
+  EXPECT_OK(estoc_arguments_epilogue(product, &epilogue));
+  EXPECT_OK(estoc_kernel_find(product, NULL, &found));
+  EXPECT_OK(estoc_kernel_by_name(estoc_kernel_name(found), &named));
+  EXPECT_OK(estoc_kernel_with_epilogue(named, epilogue, &fused));
+  EXPECT(estoc_kernel_equal(found, fused) && !estoc_kernel_equal(found, named));
+  estoc_string_destroy(epilogue);
+  estoc_kernel_destroy(fused);
+  estoc_kernel_destroy(named);
+  estoc_kernel_destroy(found);
+  estoc_arguments_destroy(plain);
+  estoc_arguments_destroy(sum);
+  estoc_arguments_destroy(product);
+}
+
 /* A described tensor says how it would be aligned. */
 static void test_alignment(void) {
   estoc_tensor t = described("bf16", (const int64_t[]){64, 64});
@@ -332,6 +362,7 @@ int main(int argc, char** argv) {
   test_elementwise_program();
   test_scaled();
   test_text();
+  test_work_and_epilogue();
   test_alignment();
   test_older_program();
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -262,9 +262,15 @@ class Session {
     const int device = static_cast<int>(bytes_.below(3)) - 1;
     arguments_.make(
         bytes_, [&](estoc_arguments** made) { return estoc_arguments_parse(text, device, made); });
+    const estoc_arguments* arguments = arguments_.any(bytes_);
     char* again = nullptr;
-    settle(estoc_arguments_text(arguments_.any(bytes_), &again));
+    settle(estoc_arguments_text(arguments, &again));
     estoc_string_destroy(again);
+    again = nullptr;
+    settle(estoc_arguments_epilogue(arguments, &again));
+    estoc_string_destroy(again);
+    estoc_work work{.struct_size = sizeof work};
+    settle(estoc_arguments_work(arguments, &work));
   }
 
   /// Only where the operands' memory is as large as before, as a caller has to see to.

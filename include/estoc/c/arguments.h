@@ -73,6 +73,17 @@ ESTOC_API estoc_status estoc_arguments_parse(const char* text, int device,
                                              estoc_arguments** arguments);
 /* The problem text of arguments; to be destroyed. ESTOC_ERROR_UNSUPPORTED for scaled operands. */
 ESTOC_API estoc_status estoc_arguments_text(const estoc_arguments* arguments, char** text);
+/* The canonical text of the epilogue, as estoc_kernel_with_epilogue takes it; to be destroyed.
+ * Empty when out is the accumulator. */
+ESTOC_API estoc_status estoc_arguments_epilogue(const estoc_arguments* arguments, char** canonical);
+/* The work that an operation takes at least. */
+typedef struct estoc_work {
+  size_t struct_size;
+  double
+      flops; /* multiplications and additions of a product; 0 where memory bounds the operation */
+  double bytes; /* of all elements of A, B and out */
+} estoc_work;
+ESTOC_API estoc_status estoc_arguments_work(const estoc_arguments* arguments, estoc_work* work);
 /* The same product of A, B and out that lie elsewhere and are otherwise alike; scale factors and
  * the epilogue's operands stay where they are. ESTOC_ERROR_TYPE for another operation. */
 ESTOC_API estoc_status estoc_arguments_move(const estoc_arguments* arguments, void* a, void* b,

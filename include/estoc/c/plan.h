@@ -52,6 +52,9 @@ ESTOC_API estoc_status estoc_matmul(const estoc_gemm* gemm, const estoc_run_opti
 /* The dtype of a product that names none: "i32" of integers, "bf16" of floats of eight bits, "f32"
  * of "tf32", else that of A. */
 ESTOC_API estoc_status estoc_result_dtype(const char* a, const char* b, const char** dtype);
+/* The shape of A @ B: `rank` extents, 2 or 3, are written to `shape`, the others become 0. */
+ESTOC_API estoc_status estoc_result_shape(const estoc_tensor* a, const estoc_tensor* b,
+                                          int64_t shape[3], int* rank);
 /* NOLINTEND */
 
 #ifdef __cplusplus
