@@ -35,11 +35,11 @@ cost::Plan library_plan(const TableEntry& entry, const GemmArguments& gemm,
   facts.stages_id = fact(entry, "stages");
   facts.waves = number(entry, "waves");
   facts.workspace_bytes = static_cast<std::size_t>(number(entry, "workspace bytes"));
-  const auto formulation = fact(entry, "row formulation") != 0 ? cublaslt::Formulation::row
-                                                               : cublaslt::Formulation::column;
+  const auto out_order =
+      fact(entry, "row order") != 0 ? cublaslt::OutOrder::row : cublaslt::OutOrder::column;
   const Dtype a = gemm.a_matrix().dtype;
   const Dtype multiplied = a == Dtype::f32 && gemm.controls().allow_tf32 ? Dtype::tf32 : a;
-  return cublaslt::lt_plan(facts, multiplied, formulation, fact(entry, "answer"), gemm, device);
+  return cublaslt::lt_plan(facts, multiplied, out_order, fact(entry, "heuristic"), gemm, device);
 }
 
 cost::Plan plan_of(const TableEntry& entry, const GemmArguments& gemm,

@@ -1,4 +1,4 @@
-// Kernel class cublaslt_gemm: what cuBLASLt's heuristics answer to a problem, one kernel an answer.
+// Kernel class cublaslt_gemm: one kernel for each algorithm of cuBLASLt's heuristics.
 #include "providers/cublaslt/cublaslt_gemm.h"
 
 #include <fmt/core.h>
@@ -23,7 +23,7 @@
 namespace estoc::cublaslt {
 namespace {
 
-constexpr int kAnswers = 16;
+constexpr int kHeuristics = 16;
 
 // Products that the library documents (cublasLtMatmul, table of supported types).
 bool is_documented(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
@@ -51,9 +51,9 @@ bool is_documented(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
 std::shared_ptr<const DesignSpace> make_space() {
   const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16,
                          Dtype::bf16, Dtype::e4m3, Dtype::e5m2, Dtype::i8};
-  std::array<int, kAnswers> answers{};
-  for (int i = 0; i < kAnswers; ++i)
-    answers[static_cast<std::size_t>(i)] = i;
+  std::array<int, kHeuristics> numbers{};
+  for (int i = 0; i < kHeuristics; ++i)
+    numbers[static_cast<std::size_t>(i)] = i;
   const std::string version = lt_version();
   return DesignSpace::Builder{}
       .choices("version", {version.empty() ? "none" : version})
@@ -62,8 +62,8 @@ std::shared_ptr<const DesignSpace> make_space() {
       .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32})
       .dtypes(Role::out_dtype, {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
                                 Dtype::e5m2, Dtype::i32, Dtype::i8})
-      .choices("formulation", {"column", "row"})
-      .integers("answer", answers)
+      .choices("order", {"column", "row"})
+      .integers("heuristic", numbers)
       .require({"a", "b", "acc", "out"},
                [](const DesignPoint& p) {
                  return is_documented(p.dtype(Role::a_dtype), p.dtype(Role::b_dtype),
@@ -77,16 +77,16 @@ class Choices {
  public:
   Choices() = default;
   explicit Choices(const DesignSpace& space)
-      : formulation_(space.find("formulation")), answer_(space.find("answer")) {}
+      : order_(space.find("order")), heuristic_(space.find("heuristic")) {}
 
-  Formulation formulation(const DesignPoint& point) const {
-    return point.index(formulation_) == 0 ? Formulation::column : Formulation::row;
+  OutOrder order(const DesignPoint& point) const {
+    return point.index(order_) == 0 ? OutOrder::column : OutOrder::row;
   }
-  int answer(const DesignPoint& point) const { return point.index(answer_); }
+  int heuristic(const DesignPoint& point) const { return point.index(heuristic_); }
 
  private:
-  int formulation_ = -1;
-  int answer_ = -1;
+  int order_ = -1;
+  int heuristic_ = -1;
 };
 
 // Everything of a problem that the heuristics look at.
@@ -99,18 +99,18 @@ struct ProblemKey {
   int device;
   bool tf32;
   bool fast;
-  Formulation formulation;
+  OutOrder out_order;
 
   auto operator<=>(const ProblemKey&) const = default;
 };
 
-ProblemKey key_of(const GemmArguments& arguments, Formulation formulation, int device) {
+ProblemKey key_of(const GemmArguments& arguments, OutOrder out_order, int device) {
   const GemmExtents& e = arguments.extents();
   const MatrixView& a = arguments.a_matrix();
   const MatrixView& b = arguments.b_matrix();
   const MatrixView& out = arguments.out_matrix();
   LtEpilogue epilogue;
-  (void)LtMatmul::describe(arguments, formulation, &epilogue);
+  (void)LtMatmul::describe(arguments, out_order, &epilogue);
   const MatrixView c = epilogue.c.value_or(out);
   const LtBias bias = epilogue.bias.value_or(LtBias{});
   return {{e.m, e.n, e.k, e.l, a.row_stride, a.column_stride, a.batch_stride, b.row_stride,
@@ -122,16 +122,17 @@ ProblemKey key_of(const GemmArguments& arguments, Formulation formulation, int d
           device,
           arguments.controls().allow_tf32,
           arguments.controls().fast_accumulation,
-          formulation};
+          out_order};
 }
 
-using Answers = std::shared_ptr<const std::vector<Answer>>;
+using Candidates = std::shared_ptr<const std::vector<Candidate>>;
 
-/// A problem, what the library answers to it, and its product where no epilogue makes each differ.
+/// A problem, the algorithms that the library offers, and its product where no epilogue makes each
+/// differ.
 struct Known {
   const void* owner = nullptr;
   ProblemKey key{};
-  Answers answers;
+  Candidates candidates;
   std::unique_ptr<const LtMatmul> plain;
 };
 
@@ -152,35 +153,36 @@ class Latest {
   std::size_t next_ = 0;
 };
 
-// The answers to problems met lately; asking the library takes tens of microseconds.
-class AnswerCache {
+// The algorithms for recent problems; a query of the library takes tens of microseconds.
+class HeuristicsCache {
  public:
-  /// Stays as it is until this thread asks again.
-  Known& find(const GemmArguments& arguments, Formulation formulation, int device) {
+  /// Valid until this thread's next query.
+  Known& find(const GemmArguments& arguments, OutOrder out_order, int device) {
     thread_local Latest latest;
-    const ProblemKey key = key_of(arguments, formulation, device);
+    const ProblemKey key = key_of(arguments, out_order, device);
     if (Known* known = latest.find(this, key)) return *known;
-    return latest.put({this, key, answers_to(key, arguments), nullptr});
+    return latest.put({this, key, candidates_for(key, arguments), nullptr});
   }
 
  private:
   static constexpr std::size_t kMax = 4096;
 
-  Answers answers_to(const ProblemKey& key, const GemmArguments& arguments) {
+  Candidates candidates_for(const ProblemKey& key, const GemmArguments& arguments) {
     {
       const std::lock_guard lock(mutex_);
-      if (const auto found = answers_.find(key); found != answers_.end()) return found->second;
+      if (const auto known = candidates_.find(key); known != candidates_.end())
+        return known->second;
     }
     const jit::ContextScope scope(key.device);
-    auto asked = std::make_shared<const std::vector<Answer>>(
-        LtMatmul(arguments, key.formulation).heuristics(kAnswers));
+    auto found = std::make_shared<const std::vector<Candidate>>(
+        LtMatmul(arguments, key.out_order).heuristics(kHeuristics));
     const std::lock_guard lock(mutex_);
-    if (answers_.size() >= kMax) answers_.clear();
-    return answers_.emplace(key, std::move(asked)).first->second;
+    if (candidates_.size() >= kMax) candidates_.clear();
+    return candidates_.emplace(key, std::move(found)).first->second;
   }
 
   std::mutex mutex_;
-  std::map<ProblemKey, Answers> answers_;
+  std::map<ProblemKey, Candidates> candidates_;
 };
 
 // The device that arguments live on; for described ones on the host, the first of the target.
@@ -196,13 +198,13 @@ class LtLaunch final : public Launch {
  public:
   /// `context` is the current one.
   LtLaunch(jit::CUcontext context, const jit::BoundStream& stream, const GemmArguments& arguments,
-           Formulation formulation, const Answer& answer, jit::WorkspaceLease workspace)
+           OutOrder out_order, const Candidate& candidate, jit::WorkspaceLease workspace)
       : context_(context),
         lt_(lt_context()),
         stream_(stream),
         arguments_(arguments),
-        matmul_(arguments, formulation),
-        answer_(answer),
+        matmul_(arguments, out_order),
+        candidate_(candidate),
         workspace_(std::move(workspace)) {}
 
   bool move_to(const RuntimeArguments& arguments) override {
@@ -216,8 +218,8 @@ class LtLaunch final : public Launch {
     stream_.require(jit::driver(), target);
     const jit::ContextScope scope(context_);
     const jit::WorkspaceUse use(workspace_, target);
-    matmul_.start(lt_, arguments_, answer_.algorithm, workspace_.workspace().data,
-                  answer_.facts.workspace_bytes, target);
+    matmul_.start(lt_, arguments_, candidate_.algorithm, workspace_.workspace().data,
+                  candidate_.facts.workspace_bytes, target);
   }
 
  private:
@@ -226,7 +228,7 @@ class LtLaunch final : public Launch {
   jit::BoundStream stream_;
   GemmArguments arguments_;
   LtMatmul matmul_;
-  Answer answer_;
+  Candidate candidate_;
   jit::WorkspaceLease workspace_;
 };
 
@@ -252,20 +254,21 @@ class CublasltGemm final : public KernelClass {
     const int device = device_for(arguments, target);
     if (device < 0) {
       return Status::fail(Reason::device, fmt::format("device: expected a CUDA device of {}, which "
-                                                      "cuBLASLt must be asked on, got none",
+                                                      "cuBLASLt is queried for, got none",
                                                       target.name()));
     }
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     if (Status status = LtMatmul::expressible(gemm); !status) return status;
     LtEpilogue epilogue;
-    if (Status status = LtMatmul::describe(gemm, choices_.formulation(point), &epilogue); !status) {
+    if (Status status = LtMatmul::describe(gemm, choices_.order(point), &epilogue); !status) {
       return status;
     }
-    const Answers answers = answers_.find(gemm, choices_.formulation(point), device).answers;
-    if (choices_.answer(point) < static_cast<int>(answers->size())) return Status::success();
-    return Status::fail(Reason::resource,
-                        fmt::format("answer: expected one of the {} that cuBLASLt gives, got {}",
-                                    answers->size(), choices_.answer(point)));
+    const Candidates candidates = heuristics_.find(gemm, choices_.order(point), device).candidates;
+    if (choices_.heuristic(point) < static_cast<int>(candidates->size())) return Status::success();
+    return Status::fail(
+        Reason::resource,
+        fmt::format("heuristic: expected one of the {} algorithms that cuBLASLt offers, got {}",
+                    candidates->size(), choices_.heuristic(point)));
   }
 
   Status supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
@@ -289,9 +292,8 @@ class CublasltGemm final : public KernelClass {
         plan_of(point, gemm, target), cost::device_model(target, gemm.device()));
     // The library's own figure takes the place of the model's.
     std::erase_if(parts, [](const PredictionPart& part) { return part.name == "waves"; });
-    for (PredictionPart& part :
-         parts_of_facts(facts(point, gemm, device_for(arguments, target)),
-                        choices_.formulation(point), choices_.answer(point))) {
+    for (PredictionPart& part : parts_of_facts(facts(point, gemm, device_for(arguments, target)),
+                                               choices_.order(point), choices_.heuristic(point))) {
       parts.push_back(std::move(part));
     }
     return parts;
@@ -301,7 +303,7 @@ class CublasltGemm final : public KernelClass {
                              const RuntimeArguments& arguments) const override {
     const int device = arguments.device().is_cuda() ? arguments.device().index : 0;
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    return chosen(point, answers_.find(gemm, choices_.formulation(point), device))
+    return chosen(point, heuristics_.find(gemm, choices_.order(point), device))
         .facts.workspace_bytes;
   }
 
@@ -311,69 +313,70 @@ class CublasltGemm final : public KernelClass {
                                const BindOptions& options) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const int device = arguments.device().index;
-    const Answer& answer = chosen(point, answers_.find(gemm, choices_.formulation(point), device));
+    const Candidate& candidate =
+        chosen(point, heuristics_.find(gemm, choices_.order(point), device));
     const jit::LaunchScope scope(device, options.stream);
-    const std::size_t bytes = answer.facts.workspace_bytes;
+    const std::size_t bytes = candidate.facts.workspace_bytes;
     jit::WorkspaceLease workspace(options.workspace, bytes, device, options.stream);
     return std::make_unique<LtLaunch>(
         scope.context(), jit::BoundStream(scope.context(), device, options.stream, bytes > 0), gemm,
-        choices_.formulation(point), answer, std::move(workspace));
+        choices_.order(point), candidate, std::move(workspace));
   }
 
   void run(const DesignPoint& point, const Knobs& /*knobs*/, const RuntimeArguments& arguments,
            const std::shared_ptr<const CompiledObject>& /*none*/,
            const BindOptions& options) const override {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const Formulation formulation = choices_.formulation(point);
+    const OutOrder out_order = choices_.order(point);
     const int device = arguments.device().index;
-    Known& known = answers_.find(gemm, formulation, device);
-    const Answer& answer = chosen(point, known);
+    Known& known = heuristics_.find(gemm, out_order, device);
+    const Candidate& candidate = chosen(point, known);
     const jit::LaunchScope scope(device, options.stream);
-    const jit::WorkspaceLease lease(options.workspace, answer.facts.workspace_bytes, device,
+    const jit::WorkspaceLease lease(options.workspace, candidate.facts.workspace_bytes, device,
                                     options.stream);
     auto start = [&](const LtMatmul& product) {
       auto* const stream = static_cast<jit::CUstream>(options.stream);
       const jit::WorkspaceUse use(lease, stream);
-      product.start(lt_context(), gemm, answer.algorithm, lease.workspace().data,
-                    answer.facts.workspace_bytes, stream);
+      product.start(lt_context(), gemm, candidate.algorithm, lease.workspace().data,
+                    candidate.facts.workspace_bytes, stream);
     };
     if (gemm.epilogue_binding() != nullptr) {
-      start(LtMatmul(gemm, formulation));
+      start(LtMatmul(gemm, out_order));
       return;
     }
-    if (known.plain == nullptr) known.plain = std::make_unique<LtMatmul>(gemm, formulation);
+    if (known.plain == nullptr) known.plain = std::make_unique<LtMatmul>(gemm, out_order);
     start(*known.plain);
   }
 
  private:
   cost::Plan plan_of(const DesignPoint& point, const GemmArguments& gemm, Target target) const {
     return lt_plan(facts(point, gemm, device_for(gemm, target)), point.dtype(Role::a_dtype),
-                   choices_.formulation(point), choices_.answer(point), gemm,
+                   choices_.order(point), choices_.heuristic(point), gemm,
                    cost::device_model(target, gemm.device()));
   }
 
-  /// What is known of the kernel's answer, until this thread asks again; nothing where there is no
-  /// such answer.
+  /// The facts of the kernel's algorithm, valid until this thread's next query; none where cuBLASLt
+  /// offers fewer algorithms.
   const LtFacts& facts(const DesignPoint& point, const GemmArguments& gemm, int device) const {
     static constexpr LtFacts kNone;
     if (lt_table() == nullptr || device < 0) return kNone;
-    const Known& known = answers_.find(gemm, choices_.formulation(point), device);
-    const auto index = static_cast<std::size_t>(choices_.answer(point));
-    return index < known.answers->size() ? (*known.answers)[index].facts : kNone;
+    const Known& known = heuristics_.find(gemm, choices_.order(point), device);
+    const auto index = static_cast<std::size_t>(choices_.heuristic(point));
+    return index < known.candidates->size() ? (*known.candidates)[index].facts : kNone;
   }
 
-  const Answer& chosen(const DesignPoint& point, const Known& known) const {
-    const auto index = static_cast<std::size_t>(choices_.answer(point));
-    if (index < known.answers->size()) return (*known.answers)[index];
+  const Candidate& chosen(const DesignPoint& point, const Known& known) const {
+    const auto index = static_cast<std::size_t>(choices_.heuristic(point));
+    if (index < known.candidates->size()) return (*known.candidates)[index];
     throw Error(ErrorKind::unsupported,
-                fmt::format("cuBLASLt gives {} answers to the problem, got number {}",
-                            known.answers->size(), index));
+                fmt::format("cuBLASLt offers {} algorithms for the problem, got number {}",
+                            known.candidates->size(), index));
   }
 
   mutable std::once_flag space_once_;
   mutable std::shared_ptr<const DesignSpace> space_;
-  mutable Choices choices_;  ///< set before there is a point to ask about
-  mutable AnswerCache answers_;
+  mutable Choices choices_;  ///< set before there is a point
+  mutable HeuristicsCache heuristics_;
 };
 
 }  // namespace

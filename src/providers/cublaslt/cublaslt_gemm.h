@@ -1,4 +1,4 @@
-// Kernel class cublaslt_gemm: what cuBLASLt's heuristics answer to a problem, one kernel an answer.
+// Kernel class cublaslt_gemm: one kernel for each algorithm of cuBLASLt's heuristics.
 #pragma once
 
 #include <memory>

@@ -10,7 +10,7 @@ namespace {
 
 // The algorithm whose kernels use wgmma, read off an H200 with cuBLASLt 13.1.
 constexpr int kHopperAlgorithm = 66;
-// Tiles of answers whose configuration is not known.
+// Tiles of algorithms whose configuration is not known.
 constexpr int kTypicalTile = 128;
 constexpr int kTypicalStages = 4;
 constexpr double kStartClocks = 2000;
@@ -43,9 +43,9 @@ double epilogue_bytes(const GemmArguments& gemm) {
 
 }  // namespace
 
-cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, Formulation formulation, int answer,
+cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, OutOrder out_order, int heuristic,
                    const GemmArguments& gemm, const cost::DeviceModel& device) {
-  const bool transposed = formulation == Formulation::column && gemm.out_matrix().is_row_major();
+  const bool transposed = out_order == OutOrder::column && gemm.out_matrix().is_row_major();
   cost::Plan plan;
   plan.family = cost::Family::library;
   plan.work = cost::work_of(gemm, transposed, {epilogue_bytes(gemm), 0});
@@ -57,8 +57,8 @@ cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, Formulation formulati
   design.cluster_n = std::max(facts.cluster_n, 1);
   design.stages = kTypicalStages;
   design.split = std::max(facts.split_k, 1);
-  design.choice = answer;
-  design.restated = formulation == Formulation::row;
+  design.choice = heuristic;
+  design.restated = out_order == OutOrder::row;
   design.older = facts.algorithm != kHopperAlgorithm;
   design.own_stages = facts.stages_id;
   design.own_waves = facts.waves;
@@ -72,8 +72,8 @@ cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, Formulation formulati
   return plan;
 }
 
-std::vector<PredictionPart> parts_of_facts(const LtFacts& facts, Formulation formulation,
-                                           int answer) {
+std::vector<PredictionPart> parts_of_facts(const LtFacts& facts, OutOrder out_order,
+                                           int heuristic) {
   using Unit = PredictionPart::Unit;
   auto count = [](const char* name, auto value) {
     return PredictionPart{name, static_cast<double>(value), Unit::count};
@@ -91,8 +91,8 @@ std::vector<PredictionPart> parts_of_facts(const LtFacts& facts, Formulation for
           count("swizzle", facts.swizzle),
           count("reduction", facts.reduction),
           count("workspace bytes", facts.workspace_bytes),
-          count("answer", answer),
-          count("row formulation", formulation == Formulation::row)};
+          count("heuristic", heuristic),
+          count("row order", out_order == OutOrder::row)};
 }
 
 }  // namespace estoc::cublaslt

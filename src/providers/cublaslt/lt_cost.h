@@ -10,13 +10,12 @@
 
 namespace estoc::cublaslt {
 
-/// How the answer of that number carries out the product. `multiplied` is the dtype that A is
-/// multiplied in, tf32 for f32 where that is allowed.
-cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, Formulation formulation, int answer,
+/// How algorithm number `heuristic` of the heuristics carries out the product. `multiplied` is the
+/// dtype that A is multiplied in, tf32 for f32 where that is allowed.
+cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, OutOrder out_order, int heuristic,
                    const GemmArguments& gemm, const cost::DeviceModel& device);
 
 /// The facts as parts of a prediction.
-std::vector<PredictionPart> parts_of_facts(const LtFacts& facts, Formulation formulation,
-                                           int answer);
+std::vector<PredictionPart> parts_of_facts(const LtFacts& facts, OutOrder out_order, int heuristic);
 
 }  // namespace estoc::cublaslt

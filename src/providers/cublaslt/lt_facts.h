@@ -8,9 +8,9 @@
 
 namespace estoc::cublaslt {
 
-/// The two ways to state one product: out as cuBLAS sees its own (column-major, so that a row-major
-/// out is computed as its transpose), or with out declared row-major.
-enum class Formulation { column, row };
+/// The order that out is described in to cuBLASLt: column-major, where a row-major out is described
+/// as its transpose, or row-major.
+enum class OutOrder { column, row };
 
 /// An algorithm's configuration, in the library's numbers and in its terms: rows and columns are
 /// those of the D that it is told of. 0 is what is not known.
@@ -46,8 +46,7 @@ LtShape tile_shape(int tile_id);
 /// The cluster of a cublasLtClusterShape_t, in CTAs.
 LtShape cluster_shape(int cluster_id);
 
-/// The facts of an answer; a table without algo_get, and an attribute that it does not have, leave
-/// 0.
+/// The facts of a result; they are 0 where the library does not tell them.
 LtFacts read_facts(const LtTable& table, const HeuristicResult& result);
 
 }  // namespace estoc::cublaslt

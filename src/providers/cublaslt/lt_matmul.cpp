@@ -93,9 +93,9 @@ bool has_leading_dimension(const MatrixView& view) {
   return column || row;
 }
 
-bool is_transposed(const GemmArguments& arguments, Formulation formulation) {
+bool is_transposed(const GemmArguments& arguments, OutOrder out_order) {
   // A row-major out is a column-major out^T = B^T A^T, unless it is declared row-major.
-  return stored(arguments.out_matrix()).transposed && formulation == Formulation::column;
+  return stored(arguments.out_matrix()).transposed && out_order == OutOrder::column;
 }
 
 /// A matrix as one that is stored the way that another is; nothing where it is not.
@@ -153,7 +153,7 @@ Status LtMatmul::expressible(const GemmArguments& arguments) {
   const MatrixView& a = arguments.a_matrix();
   const MatrixView& b = arguments.b_matrix();
   if (a.dtype == Dtype::i8 && (a.column_stride != 1 || b.row_stride != 1)) {
-    // The library documents no other; its heuristics answer some that it then refuses to run.
+    // The library documents no other; its heuristics offer some that it then refuses to run.
     return Status::fail(Reason::layout,
                         fmt::format("A, B: expected 8-bit integers with K contiguous in both, got "
                                     "strides of K of {} and {}",
@@ -171,9 +171,9 @@ Status LtMatmul::expressible(const GemmArguments& arguments) {
   return Status::success();
 }
 
-Status LtMatmul::describe(const GemmArguments& arguments, Formulation formulation,
+Status LtMatmul::describe(const GemmArguments& arguments, OutOrder out_order,
                           LtEpilogue* epilogue) {
-  const bool rows_are_columns = is_transposed(arguments, formulation);
+  const bool rows_are_columns = is_transposed(arguments, out_order);
   Status status = describe_lt_epilogue(arguments, rows_are_columns, epilogue);
   if (!status.ok() || !epilogue->c) return status;
   if (stored_like(*epilogue->c, stored(arguments.out_matrix()))) return status;
@@ -183,15 +183,14 @@ Status LtMatmul::describe(const GemmArguments& arguments, Formulation formulatio
                                   epilogue->c->row_stride, epilogue->c->column_stride));
 }
 
-LtMatmul::LtMatmul(const GemmArguments& arguments, Formulation formulation) : table_(*lt_table()) {
+LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(*lt_table()) {
   const Stored out = stored(arguments.out_matrix());
-  transposed_ = is_transposed(arguments, formulation);
+  transposed_ = is_transposed(arguments, out_order);
   LtEpilogue epilogue;
-  if (Status status = describe(arguments, formulation, &epilogue); !status) {
+  if (Status status = describe(arguments, out_order, &epilogue); !status) {
     throw Error(ErrorKind::unsupported, status.error());
   }
-  const Order order =
-      out.transposed && formulation == Formulation::row ? Order::row : Order::column;
+  const Order order = out.transposed && out_order == OutOrder::row ? Order::row : Order::column;
   const MatrixView& first = transposed_ ? arguments.b_matrix() : arguments.a_matrix();
   const MatrixView& second = transposed_ ? arguments.a_matrix() : arguments.b_matrix();
   const Stored first_stored = stored(first);
@@ -260,7 +259,7 @@ void LtMatmul::set_epilogue(const LtEpilogue& epilogue) {
   if (bias.batch_stride != 0) set(DescAttribute::bias_batch_stride, bias.batch_stride);
 }
 
-std::vector<Answer> LtMatmul::heuristics(int most) const {
+std::vector<Candidate> LtMatmul::heuristics(int most) const {
   PreferenceHandle* handle = nullptr;
   table_.check(table_.preference_create(&handle), "cublasLtMatmulPreferenceCreate");
   const Preference preference(handle);
@@ -279,14 +278,14 @@ std::vector<Answer> LtMatmul::heuristics(int most) const {
   const auto status = table_.get_heuristic(lt_context(), desc_.get(), first_.get(), second_.get(),
                                            c_ ? c_.get() : out_.get(), out_.get(), handle, most,
                                            results.data(), &count);
-  // "Not supported" is an answer: no algorithm.
+  // "Not supported" means no algorithm.
   results.resize(status == kLtSuccess ? static_cast<std::size_t>(count) : 0);
-  std::vector<Answer> answers;
+  std::vector<Candidate> candidates;
   for (const HeuristicResult& result : results) {
     if (result.state != kLtSuccess) continue;
-    answers.push_back({result.algorithm, read_facts(table_, result)});
+    candidates.push_back({result.algorithm, read_facts(table_, result)});
   }
-  return answers;
+  return candidates;
 }
 
 void LtMatmul::start(LtContext* context, const GemmArguments& arguments, const Algorithm& algorithm,
@@ -302,8 +301,8 @@ void LtMatmul::start(LtContext* context, const GemmArguments& arguments, const A
       second_.get(), address(beta_), c_ ? c_data_ : out, c_ ? c_.get() : out_.get(), out,
       out_.get(), &algorithm, workspace, workspace_bytes, stream);
   if (status == kLtSuccess) return;
-  // The driver knows better when a kernel that ran before is to blame. This question waits for
-  // nothing, and a capture survives it.
+  // The driver knows better when a kernel that ran before is to blame. The query does not wait, and
+  // does not end a capture.
   std::size_t free = 0;
   std::size_t total = 0;
   jit::driver().check(jit::driver().mem_get_info(&free, &total), "cublasLtMatmul");

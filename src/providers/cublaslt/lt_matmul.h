@@ -14,11 +14,11 @@
 
 namespace estoc::cublaslt {
 
-/// Most workspace that an algorithm may ask for.
+/// Bytes of workspace that an algorithm may take at most.
 inline constexpr std::size_t kWorkspaceLimit = std::size_t{64} << 20;
 
-/// What the library offers for a product.
-struct Answer {
+/// An algorithm that the library offers for a product.
+struct Candidate {
   Algorithm algorithm;
   LtFacts facts;
 };
@@ -26,19 +26,19 @@ struct Answer {
 /// Descriptors of a product and the factors it is scaled by.
 class LtMatmul {
  public:
-  /// Why the library cannot be asked at all: a dtype it does not have, strides it cannot express.
+  /// Why the library cannot compute the product: a dtype it does not have, strides it cannot
+  /// express.
   static Status expressible(const GemmArguments& arguments);
 
   /// The epilogue as it is stated to the library; fails as describe_lt_epilogue does, and where C
   /// does not lie as out does.
-  static Status describe(const GemmArguments& arguments, Formulation formulation,
-                         LtEpilogue* epilogue);
+  static Status describe(const GemmArguments& arguments, OutOrder out_order, LtEpilogue* epilogue);
 
   /// Of arguments that are expressible and whose epilogue is.
-  LtMatmul(const GemmArguments& arguments, Formulation formulation);
+  LtMatmul(const GemmArguments& arguments, OutOrder out_order);
 
-  /// The algorithms the library offers, its favourite first; at most `most`.
-  std::vector<Answer> heuristics(int most) const;
+  /// The algorithms that the library offers, in its order; at most `most`.
+  std::vector<Candidate> heuristics(int most) const;
 
   /// Starts the product of the arguments' data.
   void start(LtContext* context, const GemmArguments& arguments, const Algorithm& algorithm,

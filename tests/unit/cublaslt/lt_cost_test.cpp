@@ -1,4 +1,4 @@
-// The predicted time of cuBLASLt's answers, and its parts; needs neither the library nor a GPU.
+// The predicted time of cuBLASLt's algorithms, and its parts; needs neither the library nor a GPU.
 #include "providers/cublaslt/lt_cost.h"
 
 #include <gmock/gmock.h>
@@ -20,15 +20,15 @@ namespace {
 // A device that nobody measured, so that no residual takes part.
 const cost::DeviceModel kDevice{.name = "none", .target = Target::sm(90, true)};
 
-cost::Plan plan_of(const std::string& problem, Dtype multiplied, int answer = 0,
-                   Formulation formulation = Formulation::column, const LtFacts& facts = {}) {
+cost::Plan plan_of(const std::string& problem, Dtype multiplied, int heuristic = 0,
+                   OutOrder out_order = OutOrder::column, const LtFacts& facts = {}) {
   const auto arguments = Problem::parse(problem).arguments(Device::cuda(0));
   const auto& gemm = static_cast<const GemmArguments&>(*arguments);
-  return lt_plan(facts, multiplied, formulation, answer, gemm, kDevice);
+  return lt_plan(facts, multiplied, out_order, heuristic, gemm, kDevice);
 }
 
-double seconds(const std::string& problem, Dtype multiplied, int answer = 0) {
-  return cost::predicted_seconds(plan_of(problem, multiplied, answer), kDevice);
+double seconds(const std::string& problem, Dtype multiplied, int heuristic = 0) {
+  return cost::predicted_seconds(plan_of(problem, multiplied, heuristic), kDevice);
 }
 
 TEST(LtCost, GrowsWithTheWork) {
@@ -58,7 +58,7 @@ TEST(LtCost, PlansHaveTheFactsInTheTermsOfTheStatedProduct) {
                       .cluster_n = 1,
                       .waves = 1.5,
                       .workspace_bytes = 1024};
-  const cost::Plan column = plan_of(problem, Dtype::bf16, 3, Formulation::column, facts);
+  const cost::Plan column = plan_of(problem, Dtype::bf16, 3, OutOrder::column, facts);
   EXPECT_EQ(column.family, cost::Family::library);
   EXPECT_EQ(column.work.m, 1024);
   EXPECT_EQ(column.work.n, 512);
@@ -70,7 +70,7 @@ TEST(LtCost, PlansHaveTheFactsInTheTermsOfTheStatedProduct) {
   EXPECT_EQ(design.workspace, 1024);
   EXPECT_FALSE(design.restated);
   EXPECT_FALSE(design.older);
-  const cost::Plan row = plan_of(problem, Dtype::bf16, 0, Formulation::row);
+  const cost::Plan row = plan_of(problem, Dtype::bf16, 0, OutOrder::row);
   EXPECT_EQ(row.work.m, 512);
   EXPECT_TRUE(row.design.restated);
   EXPECT_TRUE(row.design.older);
@@ -81,7 +81,7 @@ TEST(LtCost, CodeOfOtherArchitecturesIsSlower) {
   const std::string problem = "gemm m=4096 n=4096 k=4096 a=bf16";
   const LtFacts hopper{.algorithm = 66};
   const auto clocks = [&](const LtFacts& facts) {
-    return plan_of(problem, Dtype::bf16, 0, Formulation::column, facts).design.stage_clocks;
+    return plan_of(problem, Dtype::bf16, 0, OutOrder::column, facts).design.stage_clocks;
   };
   EXPECT_EQ(clocks({}), 2 * clocks(hopper));
 }
@@ -120,12 +120,12 @@ TEST(LtCost, PartsAreTheFacts) {
                                              {"swizzle", 1, Unit::count},
                                              {"reduction", 2, Unit::count},
                                              {"workspace bytes", 1024, Unit::count},
-                                             {"answer", 3, Unit::count},
-                                             {"row formulation", 1, Unit::count}};
-  EXPECT_EQ(parts_of_facts(facts, Formulation::row, 3), expected);
+                                             {"heuristic", 3, Unit::count},
+                                             {"row order", 1, Unit::count}};
+  EXPECT_EQ(parts_of_facts(facts, OutOrder::row, 3), expected);
 }
 
-// Without a device there are no answers; what is known of a kernel is its number then.
+// Without a device no algorithms are known; what is known of a kernel is its number then.
 TEST(LtCost, TheClassPredictsWithoutFacts) {
   const auto lt = make_cublaslt_gemm();
   const auto arguments = Problem::parse("gemm m=64 n=48 k=32 a=f64").arguments(Device::cpu());
@@ -134,11 +134,11 @@ TEST(LtCost, TheClassPredictsWithoutFacts) {
   ASSERT_TRUE(prediction);
   const cost::DeviceModel& device = cost::device_model(Target::sm(90, true));
   const auto& gemm = static_cast<const GemmArguments&>(*arguments);
-  const cost::Plan plan = lt_plan({}, Dtype::f64, Formulation::column, 0, gemm, device);
+  const cost::Plan plan = lt_plan({}, Dtype::f64, OutOrder::column, 0, gemm, device);
   EXPECT_EQ(prediction->seconds, cost::predicted_seconds(plan, device));
   if (cuda_devices().empty()) {
     const auto parts = lt->predict_parts(point, *arguments, Target::sm(90, true));
-    const auto facts = parts_of_facts({}, Formulation::column, 0);
+    const auto facts = parts_of_facts({}, OutOrder::column, 0);
     ASSERT_GT(parts.size(), facts.size());
     EXPECT_TRUE(std::equal(facts.rbegin(), facts.rend(), parts.rbegin()));
     std::set<std::string> names;

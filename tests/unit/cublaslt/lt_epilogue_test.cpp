@@ -23,12 +23,11 @@ using testing::HasSubstr;
 /// A problem of 64 x 48 x 32 with an epilogue, and what is made of it.
 struct Told {
   explicit Told(const std::string& operands, const std::string& program,
-                Formulation formulation = Formulation::column,
-                const std::string& types = "a=bf16 out=bf16")
+                OutOrder out_order = OutOrder::column, const std::string& types = "a=bf16 out=bf16")
       : arguments(Problem::parse(fmt::format("gemm m=64 n=48 k=32 {} {} epi=\"D = {}\"", types,
                                              operands, program))
                       .arguments(Device::cuda(0))),
-        status(LtMatmul::describe(static_cast<const GemmArguments&>(*arguments), formulation,
+        status(LtMatmul::describe(static_cast<const GemmArguments&>(*arguments), out_order,
                                   &epilogue)) {}
 
   std::shared_ptr<const RuntimeArguments> arguments;
@@ -46,8 +45,8 @@ void expect_refused(const Told& told, const std::string& expected, const std::st
 TEST(LtEpilogue, PlainProductsAreScaledByOneAndZero) {
   const auto arguments = Problem::parse("gemm m=64 n=48 k=32 a=bf16").arguments(Device::cuda(0));
   LtEpilogue epilogue;
-  ASSERT_TRUE(LtMatmul::describe(static_cast<const GemmArguments&>(*arguments), Formulation::row,
-                                 &epilogue));
+  ASSERT_TRUE(
+      LtMatmul::describe(static_cast<const GemmArguments&>(*arguments), OutOrder::row, &epilogue));
   EXPECT_EQ(epilogue.mode, Mode::none);
   EXPECT_EQ(epilogue.alpha, 1);
   EXPECT_EQ(epilogue.beta, 0);
@@ -99,18 +98,17 @@ TEST(LtEpilogue, BiasLiesAlongTheRowsOfTheLibrarysD) {
   EXPECT_EQ(along_n.epilogue.bias->dtype, Dtype::bf16);
   EXPECT_EQ(along_n.epilogue.bias->batch_stride, 0);
   expect_refused(Told("bias=bf16:column", "accum + bias"), "a bias along N", "t0 along M");
-  expect_refused(Told("bias=bf16:row", "accum + bias", Formulation::row), "a bias along M",
+  expect_refused(Told("bias=bf16:row", "accum + bias", OutOrder::row), "a bias along M",
                  "t0 along N");
-  EXPECT_TRUE(Told("bias=bf16:column", "accum + bias", Formulation::row).status);
+  EXPECT_TRUE(Told("bias=bf16:column", "accum + bias", OutOrder::row).status);
   const std::string by_columns = "a=bf16 out=bf16:n";
-  EXPECT_TRUE(Told("bias=bf16:column", "accum + bias", Formulation::column, by_columns).status);
-  expect_refused(Told("bias=bf16:row", "accum + bias", Formulation::column, by_columns),
+  EXPECT_TRUE(Told("bias=bf16:column", "accum + bias", OutOrder::column, by_columns).status);
+  expect_refused(Told("bias=bf16:row", "accum + bias", OutOrder::column, by_columns),
                  "a bias along M", "t0 along N");
 }
 
 TEST(LtEpilogue, BiasOfABatch) {
-  const Told told("bias=bf16:row[48,1]", "bias + accum", Formulation::column,
-                  "l=3 a=bf16 out=bf16");
+  const Told told("bias=bf16:row[48,1]", "bias + accum", OutOrder::column, "l=3 a=bf16 out=bf16");
   ASSERT_TRUE(told.status) << told.status.error();
   EXPECT_EQ(told.epilogue.bias->batch_stride, 48);
 }
@@ -128,7 +126,7 @@ TEST(LtEpilogue, RefusesWhatWouldBeComputedOtherwise) {
                  "absmax(accum) of everything");
   expect_refused(Told("alpha=f64:0.5", "alpha * accum"), "numbers of the accumulator's type",
                  "s0 f64 in f64");
-  expect_refused(Told("alpha=0.5", "alpha * accum", Formulation::column, "a=i8"),
+  expect_refused(Told("alpha=0.5", "alpha * accum", OutOrder::column, "a=i8"),
                  "a floating-point accumulator", "accum in i32");
 }
 
@@ -148,7 +146,7 @@ TEST(LtEpilogue, OperandsInMemory) {
   auto describe = [&](const EpilogueArguments& epilogue, LtEpilogue* told) {
     const TensorView input = TensorView::row_major(a.data(), Dtype::f32, {8, 8});
     return LtMatmul::describe(GemmArguments(input, input, matrix, Dtype::f32, {}, epilogue),
-                              Formulation::column, told);
+                              OutOrder::column, told);
   };
   LtEpilogue told;
   ASSERT_TRUE(describe({"D = accum + C", {{"C", matrix}}}, &told));
@@ -168,7 +166,7 @@ TEST(LtEpilogue, RefusesOperandsThatItHasNoFormFor) {
   expect_refused(Told("C=f32:t", "accum + C"), "a matrix of the type", "t0 f32");
   expect_refused(Told("C=bf16:n", "accum + C"), "a matrix that lies as out does",
                  "strides (1, 64)");
-  expect_refused(Told("C=bf16:t", "accum + C", Formulation::column, "a=bf16 out=bf16:n"),
+  expect_refused(Told("C=bf16:t", "accum + C", OutOrder::column, "a=bf16 out=bf16:n"),
                  "a matrix that lies as out does", "strides (48, 1)");
 }
 
