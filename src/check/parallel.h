@@ -9,7 +9,7 @@
 
 namespace estoc::check {
 
-/// Hands out the numbers 0 to count - 1, each once, to whichever thread asks.
+/// Hands out the numbers 0 to count - 1, each once, to whichever thread calls next().
 class TaskSource {
  public:
   TaskSource(std::int64_t count, const std::function<bool(double)>& progress)
@@ -19,10 +19,10 @@ class TaskSource {
   /// made the source it reports progress first.
   std::optional<std::int64_t> next();
 
-  /// Makes next() answer nullopt from now on.
+  /// Makes next() return nullopt from now on.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
-  /// True when `progress` asked to stop.
+  /// True when `progress` returned false.
   bool cancelled() const { return cancelled_; }
 
  private:

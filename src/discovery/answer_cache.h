@@ -12,8 +12,8 @@
 
 namespace estoc::discovery {
 
-/// Keeps the answers used last, bounded in their number and in the kernels they hold together. Any
-/// number of threads look at once; only one that remembers or forgets makes others wait.
+/// Keeps the lists used last, bounded in their number and in the kernels they hold together. Any
+/// number of threads search at once; only an insertion or clear() makes others wait.
 class AnswerCache {
  public:
   using Key = std::vector<std::uint64_t>;
@@ -27,8 +27,8 @@ class AnswerCache {
   /// Changes with every clear().
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
-  /// Remembers an answer that was sought since `generation`, unless the cache was cleared in
-  /// between, the answer is too long, or the problem is remembered already. The graph, part of the
+  /// Stores a list whose search began at `generation`, unless the cache was cleared since, the list
+  /// is too long, or the problem is stored already. The graph, part of the
   /// key by its address, is kept alive.
   void insert(Key key, const Answer& answer, std::uint64_t generation,
               std::shared_ptr<const EpilogueGraph> epilogue = nullptr);

@@ -1,4 +1,4 @@
-// Keeps a class that throws from harming the answers of the others.
+// Keeps the results of other classes when one class throws.
 #pragma once
 
 #include <exception>
@@ -9,7 +9,7 @@
 
 namespace estoc::discovery {
 
-/// Does `work`, which asks the class of `entry`. When that throws, adds a failure and returns
+/// Runs `work`, which calls the class of `entry`. When that throws, adds a failure and returns
 /// false.
 template <typename Work>
 bool query_guarded(const ClassEntry& entry, std::vector<DiscoveryFailure>& failures,

@@ -10,7 +10,7 @@
 
 namespace estoc::discovery {
 
-/// Arguments with everything about them that does not depend on the class asked.
+/// Arguments with everything about them that does not depend on the kernel class.
 struct ClassQuery {
   const RuntimeArguments& arguments;
   Signature signature;
@@ -33,7 +33,7 @@ Candidates fitting_kernels(const ClassEntry& entry, const ClassQuery& class_quer
 /// it needs. Passes on what the class throws.
 bool applies_to(const KernelClass& kernel_class, const ClassQuery& class_query);
 
-/// Those of the classes whose kernels may answer the query. A class that throws is left out and
+/// Those of the classes that may have kernels for the query. A class that throws is left out and
 /// adds a failure.
 ClassEntries asked_classes(ClassEntries classes, const ClassQuery& class_query,
                            const KernelQuery& query, std::vector<DiscoveryFailure>& failures);
@@ -44,7 +44,7 @@ struct Candidate {
   std::optional<Prediction> prediction;
 };
 
-/// One class's answer.
+/// The result of a query of one class.
 struct ClassCandidates {
   Candidates kernels;                 ///< those that fit, the candidates among them
   std::vector<Candidate> candidates;  ///< in the order of the space
@@ -52,8 +52,8 @@ struct ClassCandidates {
   std::optional<Status> rejection;    ///< of the first kernel that fits and is not supported
 };
 
-/// Asks one class, for which applies_to() holds, for the kernels that carry out the arguments and
-/// pass the filter. When the class throws, adds a failure and gives no candidates; what the filter
+/// The kernels of one class, for which applies_to() holds, that carry out the arguments and pass
+/// the filter. When the class throws, adds a failure and gives no candidates; what the filter
 /// throws is passed on.
 ClassCandidates query_class(const ClassEntry& entry, const ClassQuery& class_query,
                             const MetadataFilter& filter, std::vector<DiscoveryFailure>& failures);

@@ -104,7 +104,7 @@ std::vector<std::shared_ptr<const KernelClass>> list_classes(const Provider& pro
   }
 }
 
-/// Asks the provider for its name and classes.
+/// Reads the provider's name and classes.
 ProviderEntry read_provider(std::shared_ptr<const Provider> provider, Origin origin) {
   if (provider == nullptr) throw Error(ErrorKind::value, "provider: expected one, got null");
   ProviderEntry entry;
@@ -181,9 +181,8 @@ std::shared_ptr<const Snapshot> Registry::snapshot() const {
   return snapshot_;
 }
 
-/// Replaces the snapshot by an edited copy, which remembers no answers, unless `edit` returns false
-/// or throws. The old one is let go after the lock, because with it classes of the caller's may be
-/// destroyed.
+/// Replaces the snapshot by an edited copy, whose caches are empty, unless `edit` returns false or
+/// throws. The old one is released after the lock, because that may destroy classes of the caller.
 template <typename Change>
 bool Registry::change(const Change& edit) {
   std::shared_ptr<const Snapshot> old;

@@ -16,13 +16,13 @@
 
 namespace estoc::discovery {
 
-/// Whether a class is the library's own, of which is known what it looks at, or somebody else's.
+/// Whether a class is part of the library, so that all that it reads is known, or user code.
 enum class Origin : std::uint8_t { library, outside };
 
 /// A registered kernel class; lives as long as a snapshot or a query refers to it.
 class ClassEntry {
  public:
-  /// Asks the class for its name; throws Error{value} for an illegal one.
+  /// Reads the name of the class; throws Error{value} for an illegal one.
   ClassEntry(std::string provider, std::shared_ptr<const KernelClass> kernel_class, Origin origin);
 
   const std::string& provider() const { return provider_; }
@@ -30,7 +30,7 @@ class ClassEntry {
   const KernelClass& kernel_class() const { return *kernel_class_; }
   Origin origin() const { return origin_; }
 
-  /// Asks the class at the first call that succeeds; passes on what it throws.
+  /// Reads the class at the first call that succeeds; passes on what it throws.
   std::shared_ptr<const ClassInfo> info() const;
   CandidateCache& cache() const { return cache_; }
 
@@ -54,7 +54,7 @@ struct ProviderEntry {
   bool implicit = false;
 };
 
-/// Everything registered at one moment. Immutable but for what it remembers, which goes with it.
+/// Everything registered at one moment. Immutable but for its caches, which are destroyed with it.
 struct Snapshot {
   std::vector<ProviderEntry> providers;
   std::map<std::string, std::shared_ptr<const ClassEntry>, std::less<>> by_class_name;
@@ -74,11 +74,11 @@ class Registry {
   static Registry& instance();
 
   std::shared_ptr<const Snapshot> snapshot() const;
-  /// Changes when what was answered may be answered otherwise now. Takes no lock.
+  /// Changes when earlier results of searches may be out of date. Takes no lock.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   /// Begins a new generation.
   void forget_answers();
-  /// What a higher folder remembers of answers, and forgets with them: called without a lock.
+  /// Sets what clears the caches of a higher folder at the same time; it is called without a lock.
   void at_forget(void (*forget)()) { forget_.store(forget, std::memory_order_release); }
 
   void add(std::shared_ptr<const Provider> provider, Origin origin = Origin::outside);

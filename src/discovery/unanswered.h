@@ -1,4 +1,4 @@
-// The query that an empty list of kernels answers.
+// The query of an empty list of kernels.
 #pragma once
 
 #include <memory>

@@ -154,7 +154,7 @@ Part Binder::scalar_part(std::size_t input, const std::string& name,
   return part;
 }
 
-/// Seeds and offsets of dropout are whole numbers.
+/// Seeds and offsets of dropout are integers.
 bool Binder::is_dropout_counter(std::size_t input) const {
   return std::ranges::any_of(program_.nodes, [&](const EpilogueNode& node) {
     if (node.op != EpilogueOp::dropout) return false;

@@ -123,7 +123,7 @@ bool GraphBuilder::is_literal(int node, double value) const {
          std::signbit(at(node).value) == std::signbit(value);
 }
 
-/// Whole numbers and booleans are converted to the wider type; a literal simply is of it.
+/// Integers and booleans are converted to the wider type; a literal takes that type.
 int GraphBuilder::as_type(int node, EpilogueType type) {
   const EpilogueNode input = at(node);
   if (input.type == type) return node;
@@ -288,9 +288,9 @@ void GraphBuilder::reduce(EpilogueReduction reduction, int node, Varies keeps, D
   reduced_.push_back({reduction, keeps, static_cast<Index>(node), dtype});
 }
 
-/// Numbers the nodes that outputs need: the accumulator, the leaves as they are met, then the
-/// operations, each after its inputs. Inputs that may change places are met in an order that
-/// depends on nothing but their structure.
+/// Numbers the nodes that outputs need: the accumulator, the leaves in the order of the walk, then
+/// the operations, each after its inputs. Inputs of a commutative operation are visited in an order
+/// that depends on their structure alone.
 class Canonical {
  public:
   Canonical(const GraphBuilder& builder, BuiltGraph& built)

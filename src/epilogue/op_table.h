@@ -13,13 +13,13 @@ namespace estoc::epilogue {
 /// Which type an operation computes in and what it gives.
 enum class TypeRule : std::uint8_t {
   leaf,
-  same,        ///< whole numbers stay whole, else the floating type
+  same,        ///< integers stay integers, else the floating type
   floating,    ///< the floating type
   comparison,  ///< inputs as for `same`; gives a boolean
   choice,      ///< a boolean, then as for `same`
   logical,     ///< booleans
   cast,
-  dropout,  ///< two of the floating type, two whole numbers
+  dropout,  ///< two of the floating type, two integers
 };
 
 /// How the language spells an operation.

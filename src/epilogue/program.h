@@ -18,7 +18,7 @@ namespace estoc::epilogue {
 inline constexpr std::size_t kLongestName = 64;
 
 /// Nodes are in the order in which they were made. Those of EpilogueOp::tensor stand for an input,
-/// `slot` being its number; a literal's type is i32 when it was written as a whole number.
+/// `slot` being its number; a literal's type is i32 when it was written as an integer.
 struct Program {
   std::vector<EpilogueNode> nodes;
   std::vector<std::string> inputs;
@@ -31,7 +31,7 @@ struct Program {
   bool operator==(const Program& other) const;
 };
 
-/// Collects nodes, each once however often it is asked for.
+/// Collects nodes, each of them once.
 class ProgramBuilder {
  public:
   ProgramBuilder();

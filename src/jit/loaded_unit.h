@@ -18,7 +18,7 @@ class LoadedUnit {
  public:
   /// The unit's code as the driver has it, with these entries; the same object for all units of
   /// equal code. It is loaded at its first use and stays loaded until the process ends: a
-  /// captured graph launches it without asking, and to unload code waits for it, or ends a capture.
+  /// captured graph may launch it at any time, and to unload code waits for it, or ends a capture.
   /// Throws DriverError, for an architecture that does not match too, and Error{not_found} for an
   /// entry that is not there.
   static LoadedUnit& of(const Unit& unit, const std::vector<std::string>& entries);

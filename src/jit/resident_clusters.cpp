@@ -20,7 +20,7 @@ std::atomic<int>* count_of(int index, int size) {
   return &counts[device][static_cast<std::size_t>(size)];
 }
 
-/// The driver's answer; 0 where it has none.
+/// The number that the driver reports; 0 where it reports none.
 int ask_driver(const DriverTable& table, CUkernel kernel, const CudaGeometry& geometry) {
   CUfunction function = nullptr;
   if (table.occupancy_max_active_clusters == nullptr ||

@@ -1,5 +1,5 @@
 // What a DesignSpace holds besides its dimensions: its rules, and as much of the decision diagram
-// as somebody has asked for.
+// as a query has needed.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace estoc {
 
-/// Diagrams of one space. The diagram of a selection is small and quickly made, which is what a
-/// program needs that asks for one problem and goes; after a few of them the whole is made.
+/// Diagrams of one space. The diagram of a selection is small and quickly made: enough for a
+/// program that searches once. After a few of them the diagram of the whole space is made.
 class DesignSpace::Contents {
  public:
   Contents(const DesignSpace& space, std::vector<model::Rule> rules);

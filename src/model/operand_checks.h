@@ -20,7 +20,7 @@ void check_packed(NamedView operand);
 /// Throws when the operand's device is not that of `reference`.
 void check_device(NamedView operand, NamedView reference);
 
-/// Throws when memory claimed to be of a CUDA device is not. Host pointers are believed.
+/// Throws when memory claimed to be of a CUDA device is not. Host pointers are not checked.
 void check_pointer(NamedView operand);
 
 [[noreturn]] void fail_overlap(NamedView out, Overlap found);

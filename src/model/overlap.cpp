@@ -1,6 +1,6 @@
 // The overlap check: address ranges, then nested strides, then a bounded Diophantine search.
 //
-// Every question comes down to one: does c_1 x_1 + ... + c_n x_n = target have a solution with
+// Every case reduces to one: does c_1 x_1 + ... + c_n x_n = target have a solution with
 // 0 <= x_i <= u_i? Strides and the width of an element are the coefficients.
 #include "model/overlap.h"
 

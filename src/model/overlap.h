@@ -13,7 +13,7 @@ enum class Overlap : std::uint8_t {
   undecided,  ///< the strides are so intricate that kOverlapSteps did not suffice
 };
 
-/// Values tried before an answer is given up; a few milliseconds.
+/// Values tried before the search ends without a result; a few milliseconds.
 inline constexpr std::int64_t kOverlapSteps = std::int64_t{1} << 17;
 
 /// Whether two different indices of `view` lead to the same element. Looks at shape and strides

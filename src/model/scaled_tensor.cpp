@@ -1,4 +1,4 @@
-// Names of scale modes, and what each mode asks of a scale.
+// Names of scale modes, and what each mode requires of a scale.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

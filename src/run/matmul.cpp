@@ -71,11 +71,11 @@ bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
     }
   }
   const GemmArguments arguments = arguments_of(a, b, out, options);
-  const PlanOptions wishes{
+  const PlanOptions plan_options{
       .query = {}, .threads = options.threads, .programmatic = options.programmatic};
   const Artifact artifact = get_kernels(arguments).front().compile(arguments);
   const auto found =
-      std::make_shared<Remembered>(artifact, arguments, wishes, options.epilogue, generation);
+      std::make_shared<Remembered>(artifact, arguments, plan_options, options.epilogue, generation);
   {
     Remembered::Lease lease(*found);
     launch(lease.plan(), options);

@@ -1,4 +1,4 @@
-// A kernel that is settled for one operation: bound, launched, and given other operands.
+// A kernel for one operation: bound, launched, and given other operands.
 #include "estoc/plan.hpp"
 
 #include <fmt/format.h>
@@ -14,12 +14,12 @@
 namespace estoc {
 namespace {
 
-/// Launches on the same operands until it is worth while to bind the kernel to them.
+/// Launches on the same operands before the kernel is bound to them.
 constexpr int kLaunchesBeforeBind = 8;
 
-/// Host threads of a plan on the CPU: the system is not asked at every launch.
-int threads_for(Device device, int wished) {
-  if (wished > 0 || device.is_cuda()) return wished;
+/// Host threads of a plan on the CPU, found once and not at every launch.
+int threads_for(Device device, int requested) {
+  if (requested > 0 || device.is_cuda()) return requested;
   cpu_set_t cores;
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 0;
 }
@@ -113,15 +113,15 @@ class Alignments {
 }  // namespace
 
 struct Plan::State {
-  State(const Artifact& compiled, const RuntimeArguments& given, const PlanOptions& wishes)
+  State(const Artifact& compiled, const RuntimeArguments& given, const PlanOptions& requested)
       : artifact(compiled),
-        options{.threads = threads_for(given.device(), wishes.threads),
+        options{.threads = threads_for(given.device(), requested.threads),
                 .assume_supported_args = true,
-                .programmatic = wishes.programmatic},
+                .programmatic = requested.programmatic},
         arguments(given.clone()),
         spare(given.clone()),
         supported(given) {
-    // Of the copy: a class may be user code, during which `given` may change.
+    // Checks the copy: a class may be user code, and `given` may change while it runs.
     require(kernel().supports(*arguments, artifact.target()), kernel());
     workspace_bytes = kernel().workspace_size(*arguments);
   }
@@ -136,7 +136,7 @@ struct Plan::State {
     launches = 0;
   }
 
-  /// Asks the kernel about arguments that differ in more, or are aligned less well.
+  /// Checks that the kernel supports arguments that differ in more, or are aligned less well.
   void accept(const RuntimeArguments& given) {
     require(kernel().supports(given, artifact.target()), kernel());
     workspace_bytes = kernel().workspace_size(given);
@@ -155,7 +155,7 @@ struct Plan::State {
     try {
       bound->launch(stream);
     } catch (const Error& error) {
-      // A driver may refuse as its context is gone, or in a forked process.
+      // The driver refuses when the context is gone, and in a forked process.
       bound.reset();
       is_bound_here = false;
       launches = 0;
@@ -208,7 +208,7 @@ std::size_t Plan::workspace_size() const {
 
 void Plan::run(void* stream, const Workspace& workspace) {
   State& state = *state_;
-  // What is bound uses the workspace of one stream.
+  // A bound launch uses the workspace of one stream.
   if (state.workspace_bytes == 0 && state.launch_bound(stream)) return;
   RunOptions options = state.at(stream);
   options.workspace = workspace;

@@ -63,7 +63,7 @@ PlanCache& PlanCache::instance() {
   return *cache;
 }
 
-/// The one used last is not noted again, so that threads that multiply alike write to no shared
+/// The entry used last is not noted again, so that threads with equal products write to no shared
 /// memory.
 void PlanCache::note_use(const Entry& entry) const {
   const std::uint64_t last = uses_.load(std::memory_order_relaxed);

@@ -14,7 +14,7 @@
 
 namespace estoc::run {
 
-/// What was found for a signature: a kernel, and plans of it for so many threads at once.
+/// What was found for a signature: a kernel, and plans of it, one for each thread that uses it.
 class Remembered {
  public:
   /// `generation` is the registry's from before the kernel was looked for.
@@ -61,7 +61,7 @@ class Remembered::Lease {
   Plan* plan_ = nullptr;
 };
 
-/// Keeps those used last. Any number of threads look at once; only one that remembers makes others
+/// Keeps those used last. Any number of threads search at once; only an insertion makes others
 /// wait.
 class PlanCache {
  public:

@@ -1,4 +1,4 @@
-// What the plan for a call of matmul depends on, as a key of whole numbers.
+// What the plan for a call of matmul depends on, as a key of integers.
 #pragma once
 
 #include <array>

@@ -41,7 +41,7 @@ struct Known {
   __device__ __forceinline__ float gelu_tanh(float /*x*/) const { return value; }
 };
 
-/// Takes results that nobody wants; the compiler leaves out what they are computed with.
+/// Discards results; the compiler then removes the code that computes them.
 struct Nowhere {
   template <int i, typename Value>
   __device__ __forceinline__ void store(Value /*value*/) {}

@@ -51,9 +51,9 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(u32 barrier, u32 cta,
       : "memory");
 }
 
-/// mbarrier.try_wait: whether the phase of this parity is complete. To look ahead only: who needs
-/// the answer to be yes calls mbarrier_wait. The warp goes on until it uses the answer, which may
-/// then be yes by what it did in between.
+/// mbarrier.try_wait: whether the phase of this parity is complete. To look ahead only: code
+/// that needs the phase to be complete calls mbarrier_wait. The warp continues until it uses the
+/// result.
 __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity, int = __builtin_LINE()) {
   u32 done;
   asm volatile(

@@ -26,7 +26,7 @@ struct RingPosition {
 };
 
 /// Two barriers a stage: `full` completes when the stage's bytes have arrived, `empty` when every
-/// consumer that reads it has let go.
+/// consumer that reads it has released it.
 template <int stages>
 struct Ring {
   u32 barriers;  // address of the full ones; the empty ones follow

@@ -79,7 +79,7 @@ const std::vector<const ProductTable*>& usable() {
   return tables;
 }
 
-/// The variant that a test asked for; null for the best.
+/// The variant that a test selected; null for the best.
 std::atomic<const ProductTable*> forced{nullptr};
 
 }  // namespace

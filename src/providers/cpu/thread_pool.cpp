@@ -16,7 +16,7 @@
 namespace estoc::cpu {
 namespace {
 
-/// More workers than this are not started, whatever a caller asks for.
+/// The most workers that are started, whatever number a caller requests.
 constexpr int kMaxWorkers = 1023;
 
 /// The pool of this process; a forked child has to make a new one, as no thread survives a fork.

@@ -21,7 +21,7 @@ constexpr std::int64_t kTransposeSide = 32;
 /// Tiles that make another thread worth waking.
 constexpr std::int64_t kTilesPerThread = 32;
 constexpr std::int64_t kSlowTilesPerThread = 8;
-/// Parts that each thread's share is cut into, so that a late thread holds nobody up.
+/// Parts that each thread's share is cut into, so that a late thread delays no other.
 constexpr std::int64_t kPartsPerThread = 4;
 
 std::int64_t divide_up(std::int64_t value, std::int64_t divisor) {

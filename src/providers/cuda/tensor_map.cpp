@@ -1,4 +1,4 @@
-// Asks a device to encode tensor maps.
+// Encodes tensor maps by the CUDA driver, or what stands in for it.
 #include "providers/cuda/tensor_map.h"
 
 #include <fmt/core.h>
