@@ -15,7 +15,7 @@ from ._estoc import (
     RuntimeArguments,
     Status,
     Tensor,
-    _ask_supports,
+    _check_supports,
     _known_targets,
 )
 
@@ -47,7 +47,7 @@ class KernelAdapter:
     def supports(self, config: Mapping[str, Any], args: RuntimeArguments, target: str) -> Status:
         kernel = self.kernel_of(config)
         if type(kernel).supports is Kernel.supports:
-            return _ask_supports(kernel, args, None, target)
+            return _check_supports(kernel, args, None, target)
         return kernel.supports(args, target=target)
 
     def supports_epilogue(
@@ -108,7 +108,7 @@ def _label(name: str) -> str:
 
 
 def _operands(kernel: Kernel) -> dict[str, Any]:
-    """What the library compares with arguments before it asks the class."""
+    """What the library compares with arguments before it calls the class."""
     operands = kernel.metadata.operands
     if isinstance(operands, GemmOperandsMetadata):
         config: dict[str, Any] = {"acc": operands.accumulator_type}

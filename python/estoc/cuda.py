@@ -56,14 +56,14 @@ class CudaKernelClass:
             cls.name = _snake_case(cls.__name__)
 
     def configurations(self) -> Iterable[Mapping[str, Any]]:
-        """The kernels there are, each a dict; asked once, when the class is registered.
+        """The kernels there are, each a dict; read once, when the class is registered.
 
         Keys that the library compares with the arguments: ``a``, ``b``, ``acc``, ``out`` (dtypes;
         B follows A, the accumulator A, and out the accumulator where they are left out),
         ``layouts`` (``"tnt"``, ``x`` for any), ``align_a``, ``align_b``, ``align_out`` (bytes) and
         ``op`` of elementwise kernels. Others say how a kernel is built: ``tile``, ``cluster``,
-        ``instruction`` (two or three numbers), ``stages``, ``split``, ``schedule``, and keys of
-        one's own with numbers or text. All dicts have the same keys.
+        ``instruction`` (two or three numbers), ``stages``, ``split``, ``schedule``, and further
+        keys with numbers or text. All dicts have the same keys.
         """
         raise MissingMethodError(f"{type(self).__name__}: expected a method configurations")
 

@@ -67,7 +67,7 @@ def get_kernels(
 
 
 class Manifest(Sequence[Kernel]):
-    """A collection of kernels of one's own choosing, to be searched again and again.
+    """A chosen collection of kernels, to be searched repeatedly.
 
     Parameters
     ----------

@@ -297,7 +297,7 @@ void require_rank(const Tensor& tensor, const char* name, int rank) {
   }
 }
 
-thread_local const PyArguments* asked = nullptr;
+thread_local const PyArguments* queried = nullptr;
 
 }  // namespace
 
@@ -310,14 +310,14 @@ void PyArguments::await(std::initializer_list<const Tensor*> tensors) {
     add_awaited(awaited_, *tensor);
 }
 
-Asking::Asking(const PyArguments& arguments) : outer_(std::exchange(asked, &arguments)) {}
+QueryScope::QueryScope(const PyArguments& arguments) : outer_(std::exchange(queried, &arguments)) {}
 
-Asking::~Asking() {
-  asked = outer_;
+QueryScope::~QueryScope() {
+  queried = outer_;
 }
 
 nb::object arguments_of(const RuntimeArguments& arguments) {
-  if (asked != nullptr && asked->native() == &arguments) return nb::find(*asked);
+  if (queried != nullptr && queried->native() == &arguments) return nb::find(*queried);
   if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
     return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
   }

@@ -44,17 +44,17 @@ class PyArguments {
   std::vector<void*> awaited_;
 };
 
-/// The object for what the library asks a class written in Python about: the caller's own where an
-/// Asking holds it, else one with views of the caller's tensors. With the GIL held.
+/// The object with which the library calls a class written in Python: the caller's own where a
+/// QueryScope holds it, else one with views of the caller's tensors. With the GIL held.
 nb::object arguments_of(const RuntimeArguments& arguments);
 
-/// Marks the arguments that this thread asks the library about.
-class Asking {
+/// Marks the arguments that this thread passes to the library.
+class QueryScope {
  public:
-  explicit Asking(const PyArguments& arguments);
-  ~Asking();
-  Asking(const Asking&) = delete;
-  Asking& operator=(const Asking&) = delete;
+  explicit QueryScope(const PyArguments& arguments);
+  ~QueryScope();
+  QueryScope(const QueryScope&) = delete;
+  QueryScope& operator=(const QueryScope&) = delete;
 
  private:
   const PyArguments* outer_;
@@ -67,7 +67,7 @@ class PyGemmArguments final : public PyArguments {
  public:
   PyGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
                   nb::handle epilogue, nb::handle controls);
-  /// Of the library's own, whose tensors are views of memory that somebody else keeps.
+  /// From the library's arguments, whose tensors are views of memory that the caller keeps.
   explicit PyGemmArguments(const GemmArguments& native);
 
   const RuntimeArguments* native() const override { return &*native_; }

@@ -1,4 +1,4 @@
-// The object of a kernel class that is written in Python, as classes of the library ask it.
+// The object of a kernel class that is written in Python, as classes of the library call it.
 #include "author.h"
 
 #include <utility>
@@ -92,13 +92,13 @@ Author::~Author() {
   author_.reset();
 }
 
-Status Author::status_of(const char* method, const std::function<nb::object()>& ask) const {
+Status Author::status_of(const char* method, const std::function<nb::object()>& call) const {
   const nb::gil_scoped_acquire locked;
   try {
-    const nb::object answer = ask();
+    const nb::object given = call();
     Status* status = nullptr;
-    if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
-    fail_type(std::string("expected an estoc.Status of ") + method + ", got " + class_name(answer));
+    if (nb::try_cast(given, status, false) && status != nullptr) return *status;
+    fail_type(std::string("expected an estoc.Status of ") + method + ", got " + class_name(given));
   } catch (const std::exception& error) {
     throw Error(ErrorKind::value, summary_of(error));
   }

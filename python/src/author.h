@@ -1,4 +1,4 @@
-// The object of a kernel class that is written in Python, as classes of the library ask it.
+// The object of a kernel class that is written in Python, as classes of the library call it.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,12 @@ nb::object workspace_tensor(const Workspace& workspace, Device device);
 /// "ZeroDivisionError: division by zero", where an exception of Python's own text is a traceback.
 std::string summary_of(const std::exception& error);
 
-/// Gives an object back, from any thread; when the interpreter is gone, not at all.
+/// Releases an object, from any thread; keeps it when the interpreter is gone.
 void drop(nb::object& object);
 
-/// What the attributes name, abi, operation, targets and the method configurations say, asked once,
-/// and the methods supports, supports_epilogue, predict and workspace_size. Made with the GIL held;
-/// asked and destroyed by any thread, without it.
+/// The attributes name, abi, operation and targets and the configurations, read once, and the
+/// methods supports, supports_epilogue, predict and workspace_size. Made with the GIL held; used
+/// and destroyed by any thread, without it.
 class Author {
  public:
   /// Throws Error{value | type} naming the attribute.
@@ -54,12 +54,12 @@ class Author {
                                     Target target) const;
   std::size_t workspace_size(const DesignPoint& point, const RuntimeArguments& arguments) const;
 
-  /// What `ask` gives; what it throws as an Error of the library's, which may be kept or shown to
-  /// several threads. With the GIL held.
+  /// What `call` returns; what it throws as an Error of the library's, which may be kept or shown
+  /// to several threads. With the GIL held.
   template <typename Result>
-  Result guarded(const char* method, ErrorKind kind, const std::function<Result()>& ask) const {
+  Result guarded(const char* method, ErrorKind kind, const std::function<Result()>& call) const {
     try {
-      return ask();
+      return call();
     } catch (const std::exception& error) {
       throw Error(kind, "kernel class " + name_ + ", " + method + ": " + summary_of(error));
     }
@@ -72,8 +72,8 @@ class Author {
   std::vector<Target> targets_;
   Configurations configurations_;
   nb::object author_;
-  /// What `ask` gives, which is to be an estoc.Status.
-  Status status_of(const char* method, const std::function<nb::object()>& ask) const;
+  /// What `call` returns, which is to be an estoc.Status.
+  Status status_of(const char* method, const std::function<nb::object()>& call) const;
 
   bool supports_ = false;
   bool takes_epilogues_ = false;

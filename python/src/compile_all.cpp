@@ -78,7 +78,7 @@ class Batch {
   std::jthread thread_;  // last: it uses the others
 };
 
-/// Tells `progress` how many are done; cancels where it answers False.
+/// Tells `progress` how many are done; cancels where it returns False.
 void tell(nb::handle progress, std::size_t done, Batch& batch) {
   if (progress.is_none()) return;
   if (progress(done).is(Py_False)) batch.cancel();

@@ -14,7 +14,7 @@ namespace estoc::python {
 class Configurations {
  public:
   /// `list`: dicts with the same keys, those of the text filter (a b acc out layouts align_a ...)
-  /// or one's own. Throws Error{value | type} naming the key.
+  /// or a key of the class. Throws Error{value | type} naming the key.
   explicit Configurations(nb::handle list);
   Configurations() = default;
 

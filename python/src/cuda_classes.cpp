@@ -15,8 +15,8 @@ struct PyCode {
   CudaCode native;
 };
 
-/// Asks the author's object. Called by any thread, without the GIL; nothing of Python's leaves it
-/// but what Python raised in plan().
+/// Calls the author's object, for any thread, without the GIL. No Python object leaves it except
+/// what plan() raised.
 class PythonCudaClass final : public CudaKernelClass {
  public:
   explicit PythonCudaClass(const nb::object& author)
@@ -88,10 +88,10 @@ class PythonCudaClass final : public CudaKernelClass {
   }
 
  private:
-  CudaCode code_of(const char* method, const std::function<nb::object()>& ask) const {
+  CudaCode code_of(const char* method, const std::function<nb::object()>& call) const {
     const nb::gil_scoped_acquire locked;
     return author_.guarded<CudaCode>(method, ErrorKind::compile, [&] {
-      const nb::object made = ask();
+      const nb::object made = call();
       PyCode* code = nullptr;
       if (!nb::try_cast(made, code, false) || code == nullptr) {
         fail_type("expected an estoc.CudaCode, got " + class_name(made));
@@ -159,7 +159,7 @@ void bind_cuda_classes(nb::module_& module) {
       .def("__repr__", &describe);
   nb::class_<EpilogueGraph>(
       module, "EpilogueGraph",
-      "An epilogue with all types known, as a kernel class is asked to compile it. Values and\n"
+      "An epilogue with all types known, as a kernel class compiles it. Values and\n"
       "addresses are no part of it.")
       .def_ro("text", &EpilogueGraph::canonical, "Equal epilogues have equal texts.")
       .def_prop_ro("source", &element_epilogue_source,

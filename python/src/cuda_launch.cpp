@@ -62,8 +62,8 @@ void add_integer(LaunchPlan& plan, nb::handle value) {
 std::size_t alignment_of(nb::handle value, std::size_t size) {
   const nb::handle meta = value.type().type();
   if (nb::cast<std::string>(nb::getattr(meta, "__module__", nb::str(""))) == "_ctypes") {
-    const nb::object answer = nb::module_::import_("ctypes").attr("alignment")(value);
-    return std::min(nb::cast<std::size_t>(answer), kMostAlignment);
+    const nb::object known = nb::module_::import_("ctypes").attr("alignment")(value);
+    return std::min(nb::cast<std::size_t>(known), kMostAlignment);
   }
   return std::min<std::size_t>(std::size_t{1} << std::countr_zero(size | 16), 16);
 }

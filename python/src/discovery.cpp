@@ -99,13 +99,13 @@ auto unlocked(Function&& function) {
 KernelSequence find_all(const KernelQuery& query) {
   return unlocked([&] {
     KernelSequence sequence = get_kernels(query);
-    (void)sequence.size();  // the filter is asked now, while it is there
+    (void)sequence.size();  // the filter runs now, while it exists
     return sequence;
   });
 }
 
 KernelList find_for(const PyArguments& arguments, const KernelQuery& query) {
-  const Asking asking(arguments);
+  const QueryScope scope(arguments);
   return unlocked([&] { return get_kernels(*arguments.native(), query); });
 }
 
@@ -190,9 +190,8 @@ void bind_list(nb::module_& module) {
           },
           nb::arg("index").none())
       .def("__iter__", &iterator_of)
-      .def_prop_ro(
-          "failures", &failures_of,
-          "(provider, kernel class, message) of each class that raised while it was asked.")
+      .def_prop_ro("failures", &failures_of,
+                   "(provider, kernel class, message) of each class that raised during the search.")
       .def("_repr_html_", &html_of)
       .def("__repr__", [](PyKernelList& self) {
         const std::size_t size = self.size();
@@ -227,7 +226,7 @@ void bind_discovery(nb::module_& module) {
         const KernelQuery query{.target = to_target(cc, target)};
         const PyArguments& given = to_arguments(args);
         const RuntimeArguments& arguments = given.require_native();
-        const Asking asking(given);
+        const QueryScope scope(given);
         for (const Explanation& entry : unlocked([&] { return explain(arguments, query); })) {
           nb::dict line;
           line["provider"] = entry.provider;

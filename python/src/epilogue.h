@@ -19,7 +19,7 @@ class PyEpilogue {
   /// translates. Operands are tensors and numbers by name.
   PyEpilogue(nb::handle source, const nb::dict& operands);
 
-  /// Of the library's own, whose tensors are views of memory that somebody else keeps.
+  /// From the library's epilogue, whose tensors are views of memory that the caller keeps.
   explicit PyEpilogue(const EpilogueArguments& native);
 
   const EpilogueArguments& native() const { return native_; }

@@ -41,7 +41,7 @@ std::shared_ptr<const DesignSpace> empty_space() {
       .build();
 }
 
-/// Generates the kernels when the library first asks for them; again where that raised.
+/// Generates the kernels when the library first needs them; again where that raised.
 class PythonKernelClass final : public KernelClass {
  public:
   PythonKernelClass(std::string name, nb::object source)
@@ -109,7 +109,7 @@ class PythonKernelClass final : public KernelClass {
     std::shared_ptr<const Author> author;  ///< null: there are no kernels
   };
 
-  /// Null where the class has no kernels, and is asked for none. Throws Error{value}.
+  /// Null where the class has no kernels. Throws Error{value}.
   std::shared_ptr<const Author> author() const {
     {
       const std::lock_guard lock(mutex_);

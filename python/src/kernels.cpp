@@ -25,7 +25,7 @@ std::string name_of(nb::handle kernel) {
   return nb::cast<std::string>(metadata_of(self).attr("kernel_name"));
 }
 
-/// One object stands for every success: it says nothing else, and nobody can change it.
+/// One immutable object stands for every success.
 nb::typed<nb::object, Status> status_object(Status status) {
   static const auto* const success = new nb::object(nb::cast(Status::success()));
   const nb::object given = status.ok() ? *success : nb::cast(std::move(status));
@@ -86,7 +86,7 @@ const Artifact& native_artifact(nb::handle artifact) {
   return *given->native;
 }
 
-struct RunWishes {
+struct RunRequest {
   nb::handle artifact;
   nb::handle stream;
   nb::handle workspace;
@@ -101,29 +101,29 @@ struct HeldOptions {
 };
 
 HeldOptions options_of(const Kernel& kernel, const PyArguments& arguments,
-                       const RunWishes& wishes) {
+                       const RunRequest& request) {
   const RuntimeArguments& native = arguments.require_native();
   // What has no data is refused later on, and may be of a device that is not there.
-  void* const stream = native.has_data() ? stream_for(arguments, wishes.stream) : nullptr;
+  void* const stream = native.has_data() ? stream_for(arguments, request.stream) : nullptr;
   HeldWorkspace workspace =
-      provide_workspace(wishes.workspace, kernel, native, arguments.out(), stream);
+      provide_workspace(request.workspace, kernel, native, arguments.out(), stream);
   return {{.stream = stream,
            .workspace = workspace.native,
-           .threads = wishes.threads,
-           .assume_supported_args = wishes.assume_supported,
-           .programmatic = wishes.programmatic},
+           .threads = request.threads,
+           .assume_supported_args = request.assume_supported,
+           .programmatic = request.programmatic},
           std::move(workspace.holder)};
 }
 
-void run_native(const Kernel& kernel, const PyArguments& arguments, const RunWishes& wishes) {
+void run_native(const Kernel& kernel, const PyArguments& arguments, const RunRequest& request) {
   const RuntimeArguments& native = arguments.require_native();
-  const HeldOptions options = options_of(kernel, arguments, wishes);
-  if (wishes.artifact.is_none()) {
+  const HeldOptions options = options_of(kernel, arguments, request);
+  if (request.artifact.is_none()) {
     const nb::gil_scoped_release unlocked;
     kernel.run(native, options.native);
     return;
   }
-  const Artifact& artifact = native_artifact(wishes.artifact);
+  const Artifact& artifact = native_artifact(request.artifact);
   const nb::gil_scoped_release unlocked;
   kernel.run(native, artifact, options.native);
 }
@@ -133,26 +133,26 @@ nb::object stream_object(const PyArguments& arguments, nb::handle stream) {
   return nb::int_(address_of(stream_for(arguments, stream)));
 }
 
-void run_python(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
-  if (!wishes.assume_supported) require_supported(self, arguments);
+void run_python(nb::handle self, const PyArguments& arguments, const RunRequest& request) {
+  if (!request.assume_supported) require_supported(self, arguments);
   const nb::object given = nb::find(arguments);
-  const nb::object artifact = wishes.artifact.is_none() ? nb::object(self.attr("compile")(given))
-                                                        : nb::borrow(wishes.artifact);
-  self.attr("_run")(given, artifact, stream_object(arguments, wishes.stream),
-                    nb::arg("workspace") = wishes.workspace);
+  const nb::object artifact = request.artifact.is_none() ? nb::object(self.attr("compile")(given))
+                                                         : nb::borrow(request.artifact);
+  self.attr("_run")(given, artifact, stream_object(arguments, request.stream),
+                    nb::arg("workspace") = request.workspace);
 }
 
-void run_with(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
+void run_with(nb::handle self, const PyArguments& arguments, const RunRequest& request) {
   PyKernel& kernel = kernel_behind(self);
   if (kernel.native) {
-    run_native(*kernel.native, arguments, wishes);
+    run_native(*kernel.native, arguments, request);
   } else {
-    run_python(self, arguments, wishes);
+    run_python(self, arguments, request);
   }
 }
 
-RunWishes wishes_of(nb::handle artifact, nb::handle stream, nb::handle workspace, nb::handle assume,
-                    nb::handle threads, nb::handle programmatic) {
+RunRequest request_of(nb::handle artifact, nb::handle stream, nb::handle workspace,
+                      nb::handle assume, nb::handle threads, nb::handle programmatic) {
   return {artifact,
           stream,
           workspace,
@@ -168,27 +168,27 @@ BoundKernel bind_native(const Kernel& kernel, const RuntimeArguments& arguments,
   return kernel.bind(arguments, native, options);
 }
 
-nb::object bind(nb::handle self, const PyArguments& arguments, const RunWishes& wishes) {
+nb::object bind(nb::handle self, const PyArguments& arguments, const RunRequest& request) {
   PyKernel& kernel = kernel_behind(self);
   const nb::object given = nb::find(arguments);
-  nb::object compiled = nb::borrow(wishes.artifact);
+  nb::object compiled = nb::borrow(request.artifact);
   if (compiled.is_none()) compiled = self.attr("compile")(given);
   auto bound = std::make_unique<PyBound>();
   if (kernel.native) {
-    HeldOptions options = options_of(*kernel.native, arguments, wishes);
+    HeldOptions options = options_of(*kernel.native, arguments, request);
     bound->native.emplace(
         bind_native(*kernel.native, arguments.require_native(), compiled, options.native));
     bound->workspace = std::move(options.workspace);
     const bool shares = arguments.device().is_cuda() &&
                         kernel.native->workspace_size(arguments.require_native()) > 0;
     if (shares) bound->stream = options.native.stream;
-  } else if (!wishes.assume_supported) {
+  } else if (!request.assume_supported) {
     require_supported(self, arguments);
   }
   bound->kernel = nb::borrow(self);
   bound->arguments = given;
   bound->artifact = std::move(compiled);
-  if (!bound->workspace.is_valid()) bound->workspace = nb::borrow(wishes.workspace);
+  if (!bound->workspace.is_valid()) bound->workspace = nb::borrow(request.workspace);
   return nb::cast(bound.release(), nb::rv_policy::take_ownership);
 }
 
@@ -272,7 +272,7 @@ void bind_kernel(nb::module_& module) {
   nb::class_<PyKernel>(
       module, "Kernel", nb::type_slots(kernel_slots), nb::is_weak_referenceable(),
       "One kernel: compiled or compilable, with metadata.\n\n"
-      "A kernel of one's own derives from this class and has the methods\n"
+      "A kernel written in Python derives from this class and has the methods\n"
       "generate_kernels(metadata_filter, epilogue_args=None, cc=None) (static),\n"
       "compile(self, args, cc=None), _run(self, args, artifact, stream, workspace=None), and,\n"
       "where they are not trivial, _supports(self, args), _supports_epilogue(self, epilogue) of "
@@ -333,7 +333,7 @@ void bind_kernel(nb::module_& module) {
           [](nb::handle_t<PyKernel> self, nb::handle args, nb::handle artifact, nb::handle stream,
              nb::handle workspace, nb::handle assume, nb::handle threads, nb::handle programmatic) {
             run_with(self, to_arguments(args),
-                     wishes_of(artifact, stream, workspace, assume, threads, programmatic));
+                     request_of(artifact, stream, workspace, assume, threads, programmatic));
           },
           nb::arg("args").none(), nb::arg("compiled_artifact") = nb::none(),
           nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
@@ -360,7 +360,7 @@ void bind_kernel(nb::module_& module) {
           [](nb::handle_t<PyKernel> self, nb::handle args, nb::handle artifact, nb::handle stream,
              nb::handle workspace, nb::handle assume, nb::handle threads, nb::handle programmatic) {
             return bind(self, to_arguments(args),
-                        wishes_of(artifact, stream, workspace, assume, threads, programmatic));
+                        request_of(artifact, stream, workspace, assume, threads, programmatic));
           },
           nb::arg("args").none(), nb::arg("compiled_artifact") = nb::none(),
           nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
@@ -489,9 +489,9 @@ std::optional<Target> to_target(nb::handle cc, nb::handle target) {
 
 void bind_kernels(nb::module_& module) {
   module.def(
-      "_ask_supports",
+      "_check_supports",
       [](nb::handle_t<PyKernel> kernel, const PyArguments& args, nb::handle cc, nb::handle target) {
-        return ask_supports(kernel, args, to_target(cc, target));
+        return check_supports(kernel, args, to_target(cc, target));
       },
       nb::arg("kernel"), nb::arg("args"), nb::arg("cc").none(), nb::arg("target").none());
   bind_kernel(module);

@@ -54,8 +54,9 @@ std::optional<Target> to_target(nb::handle cc, nb::handle target);
 /// Whether operands fit what a kernel written in Python states about them.
 Status check_operands(const PyKernelMetadata& metadata, const PyArguments& arguments);
 
-/// Answers supports for any kernel. Throws what a kernel written in Python raises.
-Status ask_supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target);
+/// Whether a kernel supports arguments. Throws what a kernel written in Python raises.
+Status check_supports(nb::handle kernel, const PyArguments& arguments,
+                      std::optional<Target> target);
 /// The same; what is raised is a failure, too.
 Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target);
 

@@ -353,12 +353,12 @@ void bind_designs(nb::module_& module) {
 void bind_kernel_metadata(nb::module_& module) {
   nb::class_<PyKernelMetadata>(
       module, "KernelMetadata",
-      "Everything a filter can ask about a kernel; its name is unique and stable.\n\n"
+      "All that a filter reads of a kernel; its name is unique and stable.\n\n"
       "Parameters\n----------\n"
       "kernel_name : str\nkernel_class : type\n    A subclass of estoc.Kernel.\n"
       "min_cc : int\n    Ten times the smallest compute capability; 0 for any device.\n"
-      "operands : GemmOperandsMetadata, ElementwiseOperandsMetadata or one's own\n"
-      "design : DesignMetadata or one's own, optional\nepilogue : optional")
+      "operands : GemmOperandsMetadata, ElementwiseOperandsMetadata or an object of the author's\n"
+      "design : DesignMetadata or an object of the author's, optional\nepilogue : optional")
       .def("__init__", &init_metadata, nb::arg("kernel_name"), nb::arg("kernel_class").none(),
            nb::arg("min_cc") = 0, nb::arg("operands").none() = nb::none(),
            nb::arg("design") = nb::none(), nb::arg("epilogue") = nb::none())

@@ -1,4 +1,4 @@
-// What Python can ask of a kernel, and state of one of its own.
+// Metadata of kernels: those of the library, and those that a class written in Python states.
 #pragma once
 
 #include "binding.h"
@@ -31,7 +31,7 @@ PyKernelMetadata wrap_metadata(const KernelMetadata& metadata);
 /// The operands' metadata as an object.
 nb::object operands_of(const PyKernelMetadata& metadata);
 
-/// The Python type of a kernel class, which is made when it is first asked for.
+/// The Python type of a kernel class, which is made when it is first used.
 nb::object kernel_type(const std::string& kernel_class);
 
 /// Makes a class derived from estoc.Kernel the type of the library's class of that name.

@@ -27,7 +27,7 @@
 namespace estoc::python {
 namespace {
 
-/// What a plan has settled; holds no tensors unless it was asked to keep them.
+/// The state of a plan; holds no tensors except where it keeps them.
 struct Planned {
   Plan native;
   std::atomic<bool> is_used = false;  ///< by one thread at a time, never waited for
@@ -330,7 +330,7 @@ nb::object make_plan(nb::object arguments, nb::object workspace, nb::handle thre
                             .programmatic = truth(programmatic, "programmatic")};
   const bool keeps = truth(keep, "keep");
   Plan native = [&] {
-    const Asking asking(given);
+    const QueryScope scope(given);
     const nb::gil_scoped_release unlocked;
     return estoc::plan(described, options);
   }();

@@ -76,14 +76,13 @@ Status check_elementwise(const ElementwiseOperandsMetadata& wanted, const PyArgu
 }
 
 Status status_of(nb::handle kernel, const char* method, nb::handle argument) {
-  const nb::object answer = kernel.attr(method)(argument);
+  const nb::object given = kernel.attr(method)(argument);
   Status* status = nullptr;
-  if (nb::try_cast(answer, status, false) && status != nullptr) return *status;
-  return Status::fail(std::string(method) + ": expected an estoc.Status, got " +
-                      class_name(answer));
+  if (nb::try_cast(given, status, false) && status != nullptr) return *status;
+  return Status::fail(std::string(method) + ": expected an estoc.Status, got " + class_name(given));
 }
 
-Status ask_kernel(nb::handle kernel, const PyArguments& arguments) {
+Status check_kernel(nb::handle kernel, const PyArguments& arguments) {
   if (!arguments.epilogue().is_none()) {
     const nb::object graph = nb::cast(*arguments.require_native().epilogue_graph());
     Status status = status_of(kernel, "_supports_epilogue", graph);
@@ -133,7 +132,7 @@ Status supports_python(nb::handle kernel, PyKernel& self, const PyArguments& arg
   }
   Status status = check_targets(kernel, arguments, target);
   if (status.ok()) status = check_operands(*metadata, arguments);
-  return status.ok() ? ask_kernel(kernel, arguments) : status;
+  return status.ok() ? check_kernel(kernel, arguments) : status;
 }
 
 }  // namespace
@@ -149,7 +148,8 @@ Status check_operands(const PyKernelMetadata& metadata, const PyArguments& argum
   return Status::success();  // of a kind of its author's own, which _supports judges
 }
 
-Status ask_supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target) {
+Status check_supports(nb::handle kernel, const PyArguments& arguments,
+                      std::optional<Target> target) {
   PyKernel& self = kernel_behind(kernel);
   if (!self.native) return supports_python(kernel, self, arguments, target);
   if (arguments.native() == nullptr) {
@@ -162,7 +162,7 @@ Status ask_supports(nb::handle kernel, const PyArguments& arguments, std::option
 Status supports(nb::handle kernel, const PyArguments& arguments, std::optional<Target> target) {
   (void)kernel_behind(kernel);
   try {
-    return ask_supports(kernel, arguments, target);
+    return check_supports(kernel, arguments, target);
   } catch (const nb::python_error& error) {
     return Status::fail("kernel class " + class_name(kernel) + ": " + class_name(error.value()) +
                         ": " + shown_text(error.value()));

@@ -47,7 +47,7 @@ Results::Results(const Tensor& like)
     function_ = find("cupy", {"empty"});
     return;
   }
-  // What torch's own compiler makes tensors with: on the current device, which is not asked for.
+  // What torch's own compiler makes tensors with: on the current device, which is not looked up.
   const bool on_gpu = like.view.device().is_cuda();
   function_ = find("torch._C",
                    {"_dynamo", "guards", on_gpu ? "_empty_strided_cuda" : "_empty_strided_cpu"});

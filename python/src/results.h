@@ -27,7 +27,7 @@ class Results {
   nb::object function_;
   nb::object dtype_;
   bool takes_strides_ = false;
-  nb::object current_device_;  ///< null: it need not be asked for
+  nb::object current_device_;  ///< null: it is not looked up
   int device_ = 0;
 };
 

@@ -39,9 +39,9 @@ nb::object torch_function(const char* name, nb::object*& cached) {
 /// False also where torch refuses to say, as it does of tf32 after a mix of old and new settings.
 bool torch_switch(const char* name, nb::object*& cached) {
   if (cached == nullptr && torch_function(name, cached).is_none()) return false;
-  const nb::object answer = nb::steal(PyObject_CallNoArgs(cached->ptr()));
-  if (!answer.is_valid()) PyErr_Clear();
-  return answer.is(Py_True);
+  const nb::object is_on = nb::steal(PyObject_CallNoArgs(cached->ptr()));
+  if (!is_on.is_valid()) PyErr_Clear();
+  return is_on.is(Py_True);
 }
 
 void* torch_stream(int device) {
@@ -58,7 +58,7 @@ void* cupy_stream() {
   return as_stream(cupy.attr("cuda").attr("get_current_stream")().attr("ptr"));
 }
 
-/// The address that a stream of torch has as a number, which is quicker to ask for than the
+/// The address that a stream of torch has as a number, which is quicker to get than the
 /// protocol that all streams have in common; null for streams of others.
 nb::object torch_address(nb::handle stream) {
   static PyObject* const name = PyUnicode_InternFromString("cuda_stream");

@@ -245,7 +245,7 @@ Tensor import_buffer(nb::handle object, const char* what, bool numpy) {
   }
   std::array<std::int64_t, kMaxRank> shape{};
   std::array<std::int64_t, kMaxRank> strides{};
-  std::int64_t compact = raw.itemsize;  // ctypes leaves strides out although they are asked for
+  std::int64_t compact = raw.itemsize;  // ctypes leaves strides out although they are requested
   for (std::size_t mode = rank; mode-- > 0;) {
     shape[mode] = raw.shape[mode];
     const std::int64_t bytes = raw.strides == nullptr ? compact : raw.strides[mode];

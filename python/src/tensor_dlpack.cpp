@@ -89,7 +89,7 @@ Device device_of(const dlpack::Device& device, const char* what) {
   }
 }
 
-/// The names of a capsule before and after somebody has taken what is in it.
+/// The names of a capsule before and after its contents are taken.
 template <typename Managed>
 struct Names;
 template <>
@@ -109,7 +109,7 @@ void release(void* pointer) noexcept {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-/// Takes what is in the capsule; the owner gives it back when nobody needs it any more.
+/// Takes the contents of the capsule; the owner releases them when they are no longer used.
 template <typename Managed>
 Managed* take(nb::handle capsule, nb::object& owner) {
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), Names<Managed>::kFresh);
@@ -120,18 +120,18 @@ Managed* take(nb::handle capsule, nb::object& owner) {
 }
 
 nb::object capsule_of(nb::handle object, bool cuda) {
-  nb::dict wishes;
+  nb::dict options;
   // The stream of the launch is not known yet; it awaits the legacy default stream.
-  if (cuda) wishes["stream"] = 1;
+  if (cuda) options["stream"] = 1;
   const nb::object give = object.attr("__dlpack__");
   try {
-    nb::dict versioned = nb::borrow<nb::dict>(wishes.attr("copy")());
+    nb::dict versioned = nb::borrow<nb::dict>(options.attr("copy")());
     versioned["max_version"] = nb::make_tuple(1, 3);
     return give(**versioned);
   } catch (nb::python_error& error) {
     if (!error.matches(PyExc_TypeError)) throw;
   }
-  return give(**wishes);
+  return give(**options);
 }
 
 Device device_of(nb::handle object, const char* what) {
@@ -148,8 +148,7 @@ Device device_of(nb::handle object, const char* what) {
   }
   const char* name = PyCapsule_GetName(capsule.ptr());
   if (name == nullptr) PyErr_Clear();
-  fail_value(std::string(what) +
-             ": expected a DLPack capsule that nobody has used, got one named " +
+  fail_value(std::string(what) + ": expected an unused DLPack capsule, got one named " +
              (name == nullptr ? "nothing" : name));
 }
 

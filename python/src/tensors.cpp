@@ -123,7 +123,7 @@ bool import_exchange_stream(const TypeInfo& info, Tensor& tensor) {
 }
 
 /// Negated views are the imaginary parts of conjugated tensors, of which every other element in
-/// memory is one. The exchange API does not tell, and asking torch takes time.
+/// memory is one. The exchange API does not tell, and a call of torch takes time.
 bool may_be_negated(const TensorView& view) {
   return std::ranges::find(view.strides(), 1) == view.strides().end();
 }

@@ -75,7 +75,7 @@ Device parse_device(const std::string& text);
 void set_compact_strides(std::span<const std::int64_t> shape, std::span<std::int64_t> strides,
                          const char* what);
 
-// The ways in, each of which answers for one kind of object (tensor_*.cpp).
+// The imports, each for one kind of object (tensor_*.cpp).
 Tensor import_torch(nb::handle object, const char* what, bool fake);
 /// Throws Error{type} for a tensor of torch whose elements are the negatives of what is in memory.
 void require_not_negated(nb::handle object, const char* what);

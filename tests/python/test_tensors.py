@@ -156,7 +156,7 @@ def test_what_dlpack_raises_reaches_the_caller():
 def test_a_capsule_is_used_once():
     capsule = np.zeros((2, 2)).__dlpack__()
     assert estoc.Tensor(capsule).shape == (2, 2)
-    with pytest.raises(ValueError, match="that nobody has used, got one named used_dltensor"):
+    with pytest.raises(ValueError, match="expected an unused DLPack capsule, got one named used_dltensor"):
         estoc.Tensor(capsule)
 
 

@@ -153,7 +153,7 @@ def test_a_capsule_is_used_once():
     a, b, out = product()
     capsule = torch.utils.dlpack.to_dlpack(a)
     estoc.GemmArguments(capsule, b, out)
-    with pytest.raises(ValueError, match="that nobody has used"):
+    with pytest.raises(ValueError, match="expected an unused DLPack capsule"):
         estoc.GemmArguments(capsule, b, out)
 
 
