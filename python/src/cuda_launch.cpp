@@ -15,7 +15,7 @@
 namespace estoc::python {
 namespace {
 
-constexpr std::size_t kMostAlignment = 128;
+constexpr std::size_t kMaxAlignment = 128;
 
 LaunchPlan& plan_of(const PyLaunch& launch) {
   if (launch.plan == nullptr) fail_value("launch: expected to be used within plan(), got it after");
@@ -63,7 +63,7 @@ std::size_t alignment_of(nb::handle value, std::size_t size) {
   const nb::handle meta = value.type().type();
   if (nb::cast<std::string>(nb::getattr(meta, "__module__", nb::str(""))) == "_ctypes") {
     const nb::object known = nb::module_::import_("ctypes").attr("alignment")(value);
-    return std::min(nb::cast<std::size_t>(known), kMostAlignment);
+    return std::min(nb::cast<std::size_t>(known), kMaxAlignment);
   }
   return std::min<std::size_t>(std::size_t{1} << std::countr_zero(size | 16), 16);
 }

@@ -21,7 +21,7 @@ using epilogue::Program;
 
 /// Programs by their text: callers give the same few texts again and again.
 EpilogueProgram parse_once(std::string_view text) {
-  constexpr std::size_t kMost = 256;
+  constexpr std::size_t kMaxPrograms = 256;
   struct Parsed {
     std::mutex mutex;
     std::map<std::string, EpilogueProgram, std::less<>> programs;
@@ -35,7 +35,7 @@ EpilogueProgram parse_once(std::string_view text) {
   }
   EpilogueProgram program = EpilogueProgram::parse(text);
   const std::lock_guard lock(parsed->mutex);
-  if (parsed->programs.size() == kMost) parsed->programs.clear();
+  if (parsed->programs.size() == kMaxPrograms) parsed->programs.clear();
   return parsed->programs.emplace(text, std::move(program)).first->second;
 }
 
@@ -157,8 +157,8 @@ std::string shown(const EpilogueOperand& operand) {
   return fmt::format("the scalar {}", operand.scalar()->value);
 }
 
-/// The scalar as `known` was given, so that the epilogue keeps its types; nullopt where it cannot
-/// be.
+/// The scalar with the type of `known`, so that the epilogue keeps its types; nullopt where it has
+/// none of that type.
 std::optional<EpilogueScalarOperand> as_known(const EpilogueScalarOperand& known,
                                               EpilogueScalarOperand scalar) {
   if (scalar.dtype && scalar.dtype != known.dtype) return std::nullopt;

@@ -274,8 +274,8 @@ std::shared_ptr<const EpilogueGraph> intern(EpilogueGraph graph) {
 }  // namespace epilogue
 
 std::shared_ptr<const EpilogueGraph> parse_epilogue_graph(std::string_view canonical) {
-  constexpr std::size_t kMost = 8UL * EpilogueLimits::kTextBytes;
-  if (canonical.size() > kMost) {
+  constexpr std::size_t kMaxCharacters = 8UL * EpilogueLimits::kTextBytes;
+  if (canonical.size() > kMaxCharacters) {
     throw Error(ErrorKind::value, "epilogue graph: expected shorter text");
   }
   return epilogue::intern(epilogue::GraphParser(canonical).parse());

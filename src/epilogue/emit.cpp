@@ -285,14 +285,14 @@ std::string emit_epilogue(const EpilogueGraph& graph, bool transposed) {
 }
 
 int epilogue_width(const EpilogueGraph& graph) {
-  constexpr int kMostRegisters = 20;  // for one element
+  constexpr int kMaxRegisters = 20;  // for one element
   int registers = 0;
   for (const EpilogueNode& node : graph.nodes) {
     if (node.op == Op::tensor) registers += registers_of(node);
   }
   for (const EpilogueStore& store : graph.stores)
     registers += graph.nodes[store.node].type == EpilogueType::f64 ? 2 : 1;
-  return registers > kMostRegisters ? 2 : 4;
+  return registers > kMaxRegisters ? 2 : 4;
 }
 
 bool shares_reciprocals(const EpilogueGraph& graph) {

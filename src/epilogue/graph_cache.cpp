@@ -28,7 +28,7 @@ const TypedProgram* GraphCache::find(const GraphKey& key) const {
 const TypedProgram* GraphCache::insert(const GraphKey& key, const TypedProgram& typed) {
   const std::lock_guard lock(mutex_);
   if (const TypedProgram* known = find(key)) return known;
-  if (count_ == kMost) return nullptr;
+  if (count_ == kMaxEntries) return nullptr;
   auto entry = std::make_unique<Entry>(Entry{key, typed, first_.load()});
   first_.store(entry.get(), std::memory_order_release);
   ++count_;

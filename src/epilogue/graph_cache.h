@@ -1,4 +1,4 @@
-// Remembers the typed graphs of one program, for constructing the same arguments again cheaply.
+// Caches the typed graphs of one program, so that equal arguments are constructed quickly.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct TypedProgram {
   std::vector<std::uint16_t> reduced;
 };
 
-/// Everything but the program that decides about its graph: a few bytes for each name.
+/// All that the graph of a program depends on except the program: a few bytes for each name.
 struct GraphKey {
   static constexpr std::size_t kBytes = 3 * 64 + 8;
   std::array<std::uint8_t, kBytes> bytes{};
@@ -39,14 +39,15 @@ class GraphCache {
   GraphCache(const GraphCache& /*other*/) {}
   GraphCache& operator=(const GraphCache&) = delete;
 
-  /// Null when the key is not remembered.
+  /// Null when the key has no entry.
   const TypedProgram* find(const GraphKey& key) const;
 
-  /// Remembers, and gives what is remembered for the key then; null when the cache is full.
+  /// Stores `typed` unless the key has an entry, and returns the entry; null when the cache is
+  /// full.
   const TypedProgram* insert(const GraphKey& key, const TypedProgram& typed);
 
  private:
-  static constexpr int kMost = 64;
+  static constexpr int kMaxEntries = 64;
   struct Entry {
     GraphKey key;
     TypedProgram typed;

@@ -101,9 +101,9 @@ int ProgramBuilder::input(std::string_view name) {
   const auto known = std::ranges::find(program_.inputs, name);
   node.slot = static_cast<std::uint16_t>(known - program_.inputs.begin());
   if (known == program_.inputs.end()) {
-    constexpr int kMost = EpilogueLimits::kTensors + EpilogueLimits::kScalars;
-    if (program_.inputs.size() == kMost)
-      fail(fmt::format("expected at most {} inputs, got more", kMost));
+    constexpr int kMaxInputs = EpilogueLimits::kTensors + EpilogueLimits::kScalars;
+    if (program_.inputs.size() == kMaxInputs)
+      fail(fmt::format("expected at most {} inputs, got more", kMaxInputs));
     program_.inputs.emplace_back(name);
   }
   return add(node);

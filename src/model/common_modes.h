@@ -16,11 +16,11 @@ namespace estoc::model {
 class CommonModes {
  public:
   /// out, A, and the tensors of a program.
-  static constexpr std::size_t kMostOperands = 2 + EpilogueLimits::kTensors;
+  static constexpr std::size_t kMaxTensors = 2 + EpilogueLimits::kTensors;
 
   struct Mode {
     std::int64_t extent = 1;
-    std::array<std::int64_t, kMostOperands> strides{};
+    std::array<std::int64_t, kMaxTensors> strides{};
   };
 
   /// All have the shape of the first operand.

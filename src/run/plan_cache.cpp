@@ -89,7 +89,7 @@ void PlanCache::insert(const Signature& signature, std::shared_ptr<Remembered> r
   Entry& entry = entries_[signature];
   entry.remembered.swap(remembered);
   note_use(entry);
-  if (entries_.size() <= kMost) return;
+  if (entries_.size() <= kMaxEntries) return;
   const auto oldest = std::ranges::min_element(entries_, {}, [](const auto& each) {
     return each.second.used.load(std::memory_order_relaxed);
   });

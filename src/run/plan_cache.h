@@ -76,7 +76,7 @@ class PlanCache {
   void clear();
 
  private:
-  static constexpr std::size_t kMost = 512;
+  static constexpr std::size_t kMaxEntries = 512;
 
   struct Entry {
     std::shared_ptr<Remembered> remembered;

@@ -31,7 +31,7 @@ extern "C" __attribute__((weak)) std::size_t LLVMFuzzerCustomMutator(std::uint8_
 
 namespace {
 
-constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMaxBytes = 4096;
 
 std::mt19937& generator() {
   static std::mt19937 random(std::random_device{}());
@@ -67,12 +67,12 @@ void try_input(const char* last, const Input& input) {
 }
 
 Input changed(Input input) {
-  std::size_t size = std::min(input.size(), kMostBytes);
-  input.resize(kMostBytes);
+  std::size_t size = std::min(input.size(), kMaxBytes);
+  input.resize(kMaxBytes);
   const auto seed = static_cast<unsigned>(below(1U << 31));
   size = LLVMFuzzerCustomMutator != nullptr
-             ? LLVMFuzzerCustomMutator(input.data(), size, kMostBytes, seed)
-             : LLVMFuzzerMutate(input.data(), size, kMostBytes);
+             ? LLVMFuzzerCustomMutator(input.data(), size, kMaxBytes, seed)
+             : LLVMFuzzerMutate(input.data(), size, kMaxBytes);
   input.resize(size);
   return input;
 }

@@ -15,7 +15,7 @@
 namespace estoc::gpu_test {
 namespace {
 
-constexpr std::int64_t kMostRows = 70;
+constexpr std::int64_t kMaxRows = 70;
 constexpr std::int64_t kColumns = 160;
 constexpr std::int64_t kDepth = 272;
 
@@ -39,9 +39,9 @@ class Rows {
  public:
   Rows(const Types& types, Device device)
       : types_(types),
-        a_(random(types.in, {kMostRows, kDepth}, 5, device)),
+        a_(random(types.in, {kMaxRows, kDepth}, 5, device)),
         b_(random(types.in, {kColumns, kDepth}, 6, device)),
-        out_(random(types.out, {kMostRows, kColumns}, 7, device)) {}
+        out_(random(types.out, {kMaxRows, kColumns}, 7, device)) {}
 
   /// Of the first `m` rows of A.
   GemmArguments arguments(std::int64_t m) const {
@@ -106,7 +106,7 @@ void rows_do_not_depend_on_m(Device device) {
     Rows rows(types, device);
     std::vector<std::uint8_t> expected;
     std::string first;
-    for (const std::int64_t m : {kMostRows, std::int64_t{1}, std::int64_t{7}, std::int64_t{64}}) {
+    for (const std::int64_t m : {kMaxRows, std::int64_t{1}, std::int64_t{7}, std::int64_t{64}}) {
       for (const Kernel& kernel : some_of(get_kernels(rows.arguments(m), own_kernels()))) {
         const std::vector<std::uint8_t> bytes = rows.run(kernel, m);
         if (expected.empty()) {
@@ -129,13 +129,13 @@ void deterministic_runs_are_equal(Device device) {
     Rows beside(types, device);
     const DeviceStream stream(device);
     const DeviceStream other(device);
-    for (const Kernel& kernel : some_of(get_kernels(rows.arguments(kMostRows), own_kernels()))) {
-      const std::vector<std::uint8_t> expected = rows.run(kernel, kMostRows);
+    for (const Kernel& kernel : some_of(get_kernels(rows.arguments(kMaxRows), own_kernels()))) {
+      const std::vector<std::uint8_t> expected = rows.run(kernel, kMaxRows);
       RunOptions options;
       options.stream = other.handle();
       for (int i = 0; i < kRuns; ++i) {
-        kernel.run(beside.arguments(kMostRows), options);
-        require(rows.run(kernel, kMostRows, stream.handle()) == expected,
+        kernel.run(beside.arguments(kMaxRows), options);
+        require(rows.run(kernel, kMaxRows, stream.handle()) == expected,
                 kernel.name() + ": two runs differ");
       }
     }

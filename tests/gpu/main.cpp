@@ -168,14 +168,14 @@ nlohmann::json to_json(const Summary& summary, const std::vector<FeatureResult>&
 
 /// How many features and runs are broken; prints them.
 std::size_t print(const Summary& summary, const std::vector<FeatureResult>& features) {
-  constexpr std::size_t kMostPrinted = 30;
+  constexpr std::size_t kMaxPrinted = 30;
   std::size_t broken = summary.failures.size();
   for (const FeatureResult& feature : features) {
     fmt::print("{:42} {}{}{}\n", feature.name, outcome_name(feature.outcome),
                feature.reason.empty() ? "" : ": ", feature.reason);
     if (feature.outcome == FeatureResult::Outcome::broken) ++broken;
   }
-  for (std::size_t i = 0; i < std::min(summary.failures.size(), kMostPrinted); ++i) {
+  for (std::size_t i = 0; i < std::min(summary.failures.size(), kMaxPrinted); ++i) {
     const Failure& failure = summary.failures[i];
     fmt::print("FAILED {}\n", failure.what);
     if (failure.problem.empty()) {
@@ -185,8 +185,8 @@ std::size_t print(const Summary& summary, const std::vector<FeatureResult>& feat
                  failure.kernel.empty() ? "" : " --kernel ", failure.kernel);
     }
   }
-  if (summary.failures.size() > kMostPrinted) {
-    fmt::print("... and {} more\n", summary.failures.size() - kMostPrinted);
+  if (summary.failures.size() > kMaxPrinted) {
+    fmt::print("... and {} more\n", summary.failures.size() - kMaxPrinted);
   }
   for (const auto& [name, of_class] : summary.classes)
     fmt::print("{:42} {} kernels, {} runs\n", name, of_class.kernels.size(), of_class.runs);

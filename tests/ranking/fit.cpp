@@ -16,7 +16,7 @@ constexpr double kRidge = 1;
 // Of what a band of waves adds to the coefficients: bands have fewer samples.
 constexpr double kBandRidge = 100;
 constexpr double kWeightPower = -4;
-constexpr double kLeastDeviation = 1e-5;
+constexpr double kMinDeviation = 1e-5;
 // Of an error that all kernels of a problem share, so much is forgiven: it changes no order. One of
 // the library's kernels decides between them and ours.
 constexpr double kForgiven = 0.95;
@@ -45,7 +45,7 @@ Fitted standardise(const std::vector<const Sample*>& samples) {
     const auto count = static_cast<double>(samples.size());
     const double mean = sum / count;
     const double deviation = std::sqrt(std::max(squares / count - mean * mean, 0.0));
-    if (deviation < kLeastDeviation) continue;
+    if (deviation < kMinDeviation) continue;
     fitted.features.push_back(static_cast<std::uint8_t>(i));
     fitted.means.push_back(static_cast<float>(mean));
     fitted.scales.push_back(static_cast<float>(1 / deviation));

@@ -65,17 +65,17 @@ double worst_error(const SampledTable& table, const Fitted& fitted) {
 // The ridge of 1 pulls coefficients of at most 0.15 towards 0, against 7200 samples or more along
 // each of them: by 0.15 / 7200 for each of 15 terms, which reach 3, and more where terms resemble
 // each other (a square and the constant: the least eigenvalue is a fourth).
-constexpr double kMostError = 4 * 15 * 3 * 0.15 / 7200;
+constexpr double kMaxError = 4 * 15 * 3 * 0.15 / 7200;
 
 TEST(Fit, FindsAPlantedResidual) {
   const SampledTable table = planted_table();
   const FamilyFit fit = fit_family(table, cost::Family::sm90);
   EXPECT_EQ(fit.all.features, (std::vector<std::uint8_t>{0, 7, 21, 40}));
   EXPECT_EQ(fit.all.coefficients[0].size(), 1U + 4 + 10);
-  EXPECT_LT(worst_error(table, fit.all), kMostError);
+  EXPECT_LT(worst_error(table, fit.all), kMaxError);
   ASSERT_EQ(fit.without.size(), static_cast<std::size_t>(kParts));
   for (const Fitted& without : fit.without)
-    EXPECT_LT(worst_error(table, without), kMostError);
+    EXPECT_LT(worst_error(table, without), kMaxError);
 }
 
 // Eigen divides by the width of an empty block, but only where there are 48 terms or more.
@@ -106,7 +106,7 @@ TEST(Fit, DoesNotSeeThePartThatIsLeftOut) {
   ASSERT_GT(changed, 0);
   const FamilyFit before = fit_family(honest, cost::Family::sm90);
   const FamilyFit after = fit_family(table, cost::Family::sm90);
-  EXPECT_LT(worst_error(honest, after.without[kPart]), kMostError);
+  EXPECT_LT(worst_error(honest, after.without[kPart]), kMaxError);
   EXPECT_GT(worst_error(honest, after.all), 0.01);
   for (int part = 0; part < kParts; ++part) {
     if (part == kPart) continue;
@@ -127,7 +127,7 @@ TEST(Fit, JudgesEachShapeByTheFitWithoutIt) {
   for (const Sample& sample : table.samples) {
     const double error = std::log(predict(sample) / sample.physical) - planted(sample.features);
     if (is_of_part(table, sample, kPart)) {
-      ASSERT_LT(std::abs(error), kMostError);
+      ASSERT_LT(std::abs(error), kMaxError);
     } else {
       // A ninth of what the others are fitted to takes twice as long.
       ASSERT_NEAR(error, std::log(2) / 9, 0.06);

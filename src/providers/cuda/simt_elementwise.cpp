@@ -148,11 +148,10 @@ class SimtElementwise final : public BuiltInClass {
     abi::SimtElementwiseConfig config{};
     config.tensors = static_cast<int>(tensors);
     const std::int64_t block = std::int64_t{config.threads()} * config.unroll();
-    constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
+    constexpr std::int64_t kMaxBlocks = std::int64_t{1} << 30;
     const std::int64_t blocks = (parameters.vectors + block - 1) / block;
-    const CudaGeometry geometry{
-        .grid = {static_cast<unsigned>(std::min(blocks, kMostBlocks)), 1, 1},
-        .block = {static_cast<unsigned>(config.threads()), 1, 1}};
+    const CudaGeometry geometry{.grid = {static_cast<unsigned>(std::min(blocks, kMaxBlocks)), 1, 1},
+                                .block = {static_cast<unsigned>(config.threads()), 1, 1}};
     plan.kernel(geometry, parameters);
     add_inputs(modes, tensors, elementwise.epilogue_binding(), plan);
   }

@@ -85,10 +85,10 @@ TEST_F(VirtualMemory, AFillOutsideAnAllocationIsRefused) {
 }
 
 TEST_F(VirtualMemory, AnExtentThatWrapsIsRefused) {
-  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max();
-  EXPECT_EQ(fill(memory_[0] + 8, 9, kMost - 4), kCudaErrorInvalidValue);
-  EXPECT_EQ(fill_words(memory_[0], 9, kMost / 4 + 2), kCudaErrorInvalidValue);
-  EXPECT_EQ(copy(memory_[1] + 8, memory_[0], kMost - 4), kCudaErrorInvalidValue);
+  constexpr std::size_t kMax = std::numeric_limits<std::size_t>::max();
+  EXPECT_EQ(fill(memory_[0] + 8, 9, kMax - 4), kCudaErrorInvalidValue);
+  EXPECT_EQ(fill_words(memory_[0], 9, kMax / 4 + 2), kCudaErrorInvalidValue);
+  EXPECT_EQ(copy(memory_[1] + 8, memory_[0], kMax - 4), kCudaErrorInvalidValue);
   expect_untouched();
 }
 

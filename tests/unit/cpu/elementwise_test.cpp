@@ -156,11 +156,11 @@ TEST(CpuElementwise, ConversionsRoundAndSaturateAsStoreElementDoes) {
 }
 
 TEST(CpuElementwise, IntegersWrapAroundThenSaturate) {
-  constexpr double kMost = 2147483647.0;
-  EXPECT_EQ(one(ElementwiseOp::add, Dtype::i32, kMost, 1, Dtype::i32), -kMost - 1);
+  constexpr double kMax = 2147483647.0;
+  EXPECT_EQ(one(ElementwiseOp::add, Dtype::i32, kMax, 1, Dtype::i32), -kMax - 1);
   EXPECT_EQ(one(ElementwiseOp::mul, Dtype::i32, 65536, 65537, Dtype::i32), 65536);
-  EXPECT_EQ(one(ElementwiseOp::neg, Dtype::i32, -kMost - 1, 0, Dtype::i32), -kMost - 1);
-  EXPECT_EQ(one(ElementwiseOp::abs, Dtype::i32, -kMost - 1, 0, Dtype::i32), -kMost - 1);
+  EXPECT_EQ(one(ElementwiseOp::neg, Dtype::i32, -kMax - 1, 0, Dtype::i32), -kMax - 1);
+  EXPECT_EQ(one(ElementwiseOp::abs, Dtype::i32, -kMax - 1, 0, Dtype::i32), -kMax - 1);
   EXPECT_EQ(one(ElementwiseOp::add, Dtype::i8, 100, 100, Dtype::i8), 127);
   EXPECT_EQ(one(ElementwiseOp::add, Dtype::i8, 100, 100, Dtype::i32), 200);
   EXPECT_EQ(one(ElementwiseOp::sub, Dtype::u8, 1, 2, Dtype::u8), 0);
