@@ -1,5 +1,5 @@
-// The walk over the checked rows of an output on several threads, and the verdicts on what was
-// seen.
+// The walk over the checked rows of an output on several threads, and the verdicts that follow from
+// it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ std::string describe(const WorstElement& worst, const TensorView& out, std::stri
 
 CheckResult exact_verdict(const Tally& tally);
 CheckResult rounded_verdict(const Tally& tally);
-/// The one of the two that a GEMM without an epilogue gets; without places and rows.
+/// The verdict on a GEMM without an epilogue: exact or up to rounding, without places and rows.
 CheckResult verdict(const GemmArguments& arguments, const Tally& tally);
 
 /// The result with the rows that were checked and, where it failed, the worst element of out.

@@ -43,7 +43,7 @@ struct Kept {
   }
 };
 
-/// What one thread, or all of them, have seen.
+/// The elements that one thread, or all of them, have compared.
 struct Seen {
   std::vector<Judge> stores;
   std::vector<std::vector<FoldEstimate>> folds;

@@ -1,5 +1,5 @@
-// The reference for epilogues: a plain interpreter in float64 that carries along how far rounding
-// may have taken each value.
+// The reference for epilogues: a plain interpreter in float64 that bounds the rounding error of
+// each value.
 #pragma once
 
 #include <array>
@@ -14,11 +14,12 @@
 
 namespace estoc::check {
 
-/// A value of a node: what it should be, and how far from that a correct program may be.
+/// The expected value of a node, and how far from it the value of a correct program may be.
 struct Estimate {
   double value = 0;
   double slack = 0;
-  /// Rounding may lead to anything: a root of what may be negative, a quotient by what may be 0.
+  /// Any value is correct: the root of a value that may be negative, a quotient by one that may be
+  /// 0.
   bool any = false;
 };
 
@@ -34,7 +35,7 @@ class EpilogueOracle {
                 const Expectation& accumulator);
 
   const Estimate& node(std::uint16_t index) const { return values_[index]; }
-  /// The value of a node that an output takes as it is.
+  /// The value of a node that is stored without conversion.
   Estimate stored(std::uint16_t index) const;
 
  private:
@@ -69,10 +70,10 @@ class EpilogueOracle {
   std::int64_t index_ = 0;
   Dtype floating_ = Dtype::f32;
   double epsilon_ = 0;
-  double tiny_ = 0;  ///< what is lost where a result is too small
+  double tiny_ = 0;  ///< the error of a result that underflows
 };
 
-/// One element of a reduced output as it grows.
+/// One element of a reduced output while it is summed up.
 class FoldEstimate {
   static constexpr double kNone = std::numeric_limits<double>::infinity();
 
@@ -80,7 +81,7 @@ class FoldEstimate {
   void include(EpilogueReduction reduction, EpilogueType type, const Estimate& estimate);
   void merge(const FoldEstimate& other);
 
-  /// What the output should be, before it is converted to its dtype.
+  /// The expected output, before it is converted to its dtype.
   Estimate result(EpilogueReduction reduction, EpilogueType type) const;
 
  private:

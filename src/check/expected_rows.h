@@ -1,4 +1,4 @@
-// What the accumulators of a GEMM's checked rows should be: kept from elsewhere, or computed here.
+// The expected accumulators of a GEMM's checked rows: given, or computed here.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Compares elements with what they should be and sums up the differences.
+// Compares elements with their expected values and sums up the differences.
 #pragma once
 
 #include <cstdint>
@@ -57,13 +57,14 @@ class Judge {
   Judge(Dtype out, Dtype intermediate);
 
   void see(Place place, double got, const Expectation& expectation);
-  /// What passes, infinity left out where a number is expected; nullopt where a range cannot say.
+  /// The values that pass, without infinity where a number is expected; nullopt where they are no
+  /// range.
   std::optional<Range> passing(const Expectation& expectation) const;
-  /// What see() would take for a right output of that element.
+  /// A correct output of that element.
   double target(const Expectation& expectation) const { return convert(expectation.value); }
-  /// What errors are counted from: `value`, or the end of the range where that saturates.
+  /// The value that errors are relative to: `value`, or the end of the range where that saturates.
   double reference(const Expectation& expectation) const;
-  /// Adds what another judge of the same output has seen.
+  /// Adds the elements of another judge of the same output.
   void merge(const Judge& other);
 
   const Tally& tally() const { return tally_; }

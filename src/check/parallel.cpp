@@ -67,7 +67,7 @@ void run_tasks(std::int64_t count, int threads, const std::function<bool(double)
     for (std::int64_t i = 1; i < thread_count(threads, count); ++i)
       helpers.emplace_back(guarded);
   } catch (const std::system_error&) {
-    // Where no more threads are to be had, fewer do the work.
+    // Fewer threads do the work where the system has no more.
   }
   guarded();
   helpers.clear();

@@ -8,17 +8,17 @@
 
 namespace estoc::check {
 
-/// What an element of the output should be.
+/// The expected value of an element of the output.
 struct Expectation {
   /// Before it is converted to out's dtype.
   double value = 0;
-  /// How far from `value` rounding may take the number that is converted.
+  /// How far rounding may move the number that is converted from `value`.
   double slack = 0;
   /// Partial sums may pass the accumulator's largest value, depending on their order.
   bool may_overflow = false;
 };
 
-/// What is known of the sums of one GEMM.
+/// Properties of the sums of one GEMM.
 struct GemmRounding {
   /// Number of products of a sum.
   double k = 0;
@@ -35,7 +35,7 @@ struct GemmRounding {
   int exact_bits = 0;
   int lowest_exponent = 0;
 
-  /// What an element with these operands should be.
+  /// The expectation of an element with these operands.
   Expectation expect(const ReferenceElement& element, const VectorFacts& row,
                      const VectorFacts& column) const;
 

@@ -51,8 +51,8 @@ class GemmBinder final : public Binder {
                fmt::join(extents_, ", "), suffix, fmt::join(operand.tensor()->shape(), ", "));
   }
 
-  /// The modes that an input varies in. Of one element it is a scalar, unless out has one too, or
-  /// it has one for each row and the kernel must be that of any M.
+  /// The modes that an input varies in. An input of one element is a scalar, except where out also
+  /// has one element, or where it has one for each row and the kernel must serve any M.
   Varies broadcast(const EpilogueOperand& operand) const override {
     const TensorView& view = *operand.tensor();
     if (view.rank() > 3) fail_shape(operand, " or fewer modes");
@@ -68,7 +68,7 @@ class GemmBinder final : public Binder {
     Varies varies;
     varies.m = view.rank() >= 2 && modes.extents[1] == extents_[1];
     varies.n = view.rank() >= 1 && modes.extents[2] == extents_[2];
-    // A stride costs nothing, and a kernel for one batch then serves many.
+    // A stride costs nothing, and one kernel then serves one batch and many.
     varies.l = varies.m || varies.n || modes.extents[0] != 1;
     return varies;
   }

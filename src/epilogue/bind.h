@@ -9,8 +9,9 @@
 namespace estoc::epilogue {
 
 /// The binding of arguments whose operands have been checked; null when out is the accumulator and
-/// there is no other output. `used` is a binding that is needed no more, or null: where nothing
-/// else refers to it, it becomes the result. Throws Error{value | type} as GemmArguments does.
+/// there is no other output. `used` is an earlier binding whose memory may be reused, or
+/// null: where nothing else refers to it, it becomes the result. Throws Error{value | type} as
+/// GemmArguments does.
 std::shared_ptr<EpilogueBinding> bind(const GemmArguments& arguments,
                                       std::shared_ptr<EpilogueBinding> used);
 

@@ -17,12 +17,12 @@ std::string emit_epilogue(const EpilogueGraph& graph, bool transposed);
 /// reciprocal of.
 bool shares_reciprocals(const EpilogueGraph& graph);
 
-/// What one element costs, and how many registers its values take at most at a time.
+/// The cost of one element, and the most registers that its values take at a time.
 struct EpilogueCost {
   double instructions = 0;  ///< of the ordinary units
   double special = 0;       ///< of the unit for powers, logarithms and reciprocals
   int live_registers = 0;
-  std::size_t busiest_node = 0;  ///< where they are that many
+  std::size_t busiest_node = 0;  ///< the node at which they are most
 };
 EpilogueCost epilogue_cost(const EpilogueGraph& graph);
 

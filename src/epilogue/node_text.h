@@ -8,14 +8,13 @@
 
 namespace estoc::epilogue {
 
-/// "accum", "t0", "s1", "v4", or the number: what steps after it call it in canonical text.
+/// "accum", "t0", "s1", "v4", or the number: the reference to it in canonical text.
 std::string node_reference(const EpilogueGraph& graph, std::size_t index);
 
 /// "gelu(v4) in f32", "t0 bf16 mn", with the references of canonical text.
 std::string node_text(const EpilogueGraph& graph, std::size_t index);
 
-/// The step that an epilogue cannot be without: that which D is, or, where D is the accumulator,
-/// the first other output.
+/// The text of the step that computes D, or, where D is the accumulator, the first other output.
 std::string output_text(const EpilogueGraph& graph);
 
 /// "absmax(v3) kept along m".

@@ -41,9 +41,9 @@ inline constexpr int kReductionCount = 5;
 
 const OpInfo& op_info(EpilogueOp op);
 
-/// The operation that a call of that name is; casts and reductions aside.
+/// The operation that a call of that name stands for; not of casts and reductions.
 std::optional<EpilogueOp> find_function(std::string_view name);
-/// What stands for the last input of a call where it is left out; nothing where it must be given.
+/// The default of a call's last input; nullopt where it must be given.
 std::optional<double> default_input(EpilogueOp op);
 std::optional<EpilogueReduction> find_reduction(std::string_view name);
 /// The type that a call of that name rounds to.

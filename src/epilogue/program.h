@@ -1,4 +1,4 @@
-// The untyped program of an epilogue, and what parser and C++ builder make it with.
+// The untyped program of an epilogue, and the builder that the parser and the C++ interface share.
 #pragma once
 
 #include <array>
