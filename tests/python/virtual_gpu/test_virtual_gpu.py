@@ -110,6 +110,19 @@ def test_lists_are_remembered_for_addresses_that_are_aligned_alike(driver):
     assert found[0] > found[1], "the kernels of this shape do not look at the address"
 
 
+def test_elementwise_epilogue(driver):
+    values, bias = np.linspace(-3, 3, 24, dtype="f4").reshape(4, 6), np.arange(6, dtype="f4")
+    a, out = DeviceArray(driver, values), DeviceArray(driver, np.zeros((4, 6), "f4"))
+    epilogue = estoc.EpilogueArguments("D = relu(s * accum + bias)", s=2, bias=DeviceArray(driver, bias))
+    args = estoc.ElementwiseArguments(a, out, epilogue=epilogue)
+    plan = estoc.plan(args)
+    assert plan.kernel.name.startswith("simt_elementwise-")
+    for _ in range(2):
+        out.put(np.full((4, 6), 77, "f4"))
+        plan()
+        np.testing.assert_allclose(out.get(), np.maximum(2 * values + bias, 0), rtol=1e-6)
+
+
 def test_epilogue_with_a_sum_over_rows(product, driver):
     a, b, out, wanted = product()
     bias = np.arange(40, dtype="f4")
