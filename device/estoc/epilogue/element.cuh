@@ -20,7 +20,7 @@ class Elements {
         columns_(columns),
         scalars_(load_scalars<E>(parameters)) {}
 
-  /// Computes what becomes of the accumulator of an element, and stores it.
+  /// Evaluates the epilogue for the accumulator of one element, and stores the outputs.
   __device__ __forceinline__ void operator()(Accumulator accum, const Position& at) const {
     const Inputs in{*this, at};
     Outputs out{parameters_, at};

@@ -1,8 +1,8 @@
-// Where inputs and outputs of an sm90_gemm epilogue lie in shared memory, and the warp that brings
-// inputs there while the products are under way.
+// The layout of an sm90_gemm epilogue's inputs and outputs in shared memory, and the warp that
+// loads the inputs while the products are computed.
 //
-// Inputs that are whole matrices come in boxes, by TMA where they have a tensor map,
-// else by the warp's own loads; vectors and scalars come once a tile.
+// Matrices are loaded in boxes, by TMA where they have a tensor map, else by the warp's own loads;
+// vectors and scalars are loaded once for each tile.
 #pragma once
 
 #include <estoc/abi/sm90_gemm.cuh>
@@ -19,7 +19,7 @@ namespace estoc::epilogue {
 template <typename E>
 struct MappedFused {
   __device__ static constexpr bool matrix(int i) { return E::kTensor[i].m && E::kTensor[i].n; }
-  /// Inputs before number `i` that are whole matrices.
+  /// Inputs before number `i` that are matrices.
   __device__ static constexpr int matrices(int i) {
     int count = 0;
     for (int j = 0; j < i; ++j)
@@ -38,7 +38,7 @@ struct MappedFused {
   const Maps& maps;
 };
 
-/// What of an epilogue's inputs and outputs lies where.
+/// The offsets of an epilogue's inputs and outputs in shared memory.
 template <typename Fragment_, TileShape shape, abi::Sm90EpilogueShape room, typename E>
 struct EpilogueLayout {
   using Fragment = Fragment_;
@@ -121,7 +121,7 @@ __device__ __forceinline__ void over_box(u32 thread, const Each& each) {
     each(i / (columns / count), i % (columns / count) * count);
 }
 
-/// One warp that brings the inputs of one consumer's tiles.
+/// One warp that loads the inputs of one consumer's tiles.
 template <typename Layout, typename E>
 class TileLoader {
  public:

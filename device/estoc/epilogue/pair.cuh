@@ -1,11 +1,11 @@
-// Evaluates an epilogue for two elements at once, so that they can share what is dear.
+// Evaluates an epilogue for two elements at once, so that they can share costly operations.
 #pragma once
 
 #include <estoc/epilogue/ops.cuh>
 
 namespace estoc::epilogue {
 
-/// The inputs of an element whose gelu_tanh is put off: only what it is taken of is wanted.
+/// The inputs of an element in the first pass, which gives the argument of its gelu_tanh.
 template <typename Inputs>
 struct PutOff {
   const Inputs& in;
@@ -23,7 +23,7 @@ struct PutOff {
   __device__ __forceinline__ float gelu_tanh(float x) const { return argument = x; }
 };
 
-/// The inputs of an element whose gelu_tanh is known.
+/// The inputs of an element in the second pass, in which its gelu_tanh is known.
 template <typename Inputs>
 struct Known {
   const Inputs& in;

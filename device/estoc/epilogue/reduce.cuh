@@ -8,7 +8,7 @@
 
 namespace estoc::epilogue {
 
-/// What a reduction begins with.
+/// The initial value of a reduction.
 template <Reduction reduction, typename Value>
 __device__ __forceinline__ Value neutral() {
   if constexpr (reduction == Reduction::max || reduction == Reduction::min) {
@@ -23,7 +23,7 @@ __device__ __forceinline__ Value neutral() {
   return Value(0);
 }
 
-/// What one element counts for.
+/// The term of one element.
 template <Reduction reduction, typename Value>
 __device__ __forceinline__ Value term(Value value) {
   if constexpr (reduction == Reduction::absmax) return abs(value);
@@ -31,7 +31,7 @@ __device__ __forceinline__ Value term(Value value) {
   return value;
 }
 
-/// Two parts together; maxima and minima are NaN when either is.
+/// Combines two partial results; maxima and minima are NaN when either is.
 template <Reduction reduction, typename Value>
 __device__ __forceinline__ Value join(Value x, Value y) {
   if constexpr (reduction == Reduction::max || reduction == Reduction::absmax) {
@@ -75,14 +75,15 @@ __device__ __forceinline__ Value join_lanes(Value value) {
   return value;
 }
 
-/// Where a tile's parts stand among those of all tiles: of rows, of columns, of everything.
+/// The numbers of a tile's first partial results among those of all tiles: of rows, of columns, of
+/// everything.
 struct Parts {
   i64 row;
   i64 column;
   i64 all;
 };
 
-/// Leaves one part; `x` is the row or column where they are kept, `extent` how many there are.
+/// Stores one partial result of row or column `x` of `extent`.
 template <typename E, int i, typename Value>
 __device__ __forceinline__ void store_partial(const abi::EpiloguePartials& to, i64 part, i64 l,
                                               i64 x, i64 extent, Value value) {

@@ -76,13 +76,13 @@ class TileEpilogue {
       evaluate_tile<false, true>(acc, at, scalars);
     }
     if constexpr (Layout::kRoom.value_bytes > 0) {
-      // Everyone has passed the last barrier of the last box.
+      // All threads have passed the last barrier of the last box.
       if (thread_ == 0) ptx::mbarrier_arrive(layout_.values().empty(0));
       value_turn_.advance();
     }
   }
 
-  /// Shared memory may not go before the stores have read it.
+  /// Waits until the stores have read shared memory.
   __device__ __forceinline__ void finish() const {
     if (thread_ == 0) ptx::cp_async_bulk_wait_group<0>();
   }

@@ -1,5 +1,5 @@
-// What becomes of accumulators before they are stored. An epilogue is a struct that is generated
-// for a graph; docs/kernels.md says what it has.
+// Epilogues: what is applied to accumulators before they are stored. An epilogue is a struct that
+// is generated for a graph; docs/kernels.md says what it has.
 #pragma once
 
 #include <estoc/abi/epilogue.cuh>

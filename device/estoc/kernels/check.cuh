@@ -1,4 +1,5 @@
-// The check of outputs on the device: a reference product in float64, and the look at an output.
+// The check of outputs on the device: a reference product in float64, and the comparison of an
+// output with it.
 //
 // It shares no code with the kernels that it judges, decoding included. Nothing here is known at
 // compile time, so that one unit serves all types, layouts and sizes.
@@ -138,7 +139,7 @@ __device__ inline void vector_facts(const abi::CheckVectors& p) {
   }
 }
 
-/// What one element of the product adds up to; integers modulo 2^32.
+/// The sum of one element of the product; integers modulo 2^32.
 template <typename Number>
 struct Sum {
   Number value = 0;
@@ -199,7 +200,7 @@ struct Stage {
   }
 };
 
-/// Which of a tile's elements a thread brings, so that neighbours read neighbours.
+/// The elements of a tile that a thread loads, so that neighbours read neighbours.
 struct Share {
   int outer;
   int k;

@@ -228,7 +228,7 @@ __device__ __forceinline__ auto evaluate(typename E::Accumulator a, const In& in
   return result.value;
 }
 
-/// What a kernel is given, with the scalars in registers.
+/// The parameters of a kernel, with the scalars in registers.
 template <typename E>
 struct Given {
   const SimtElementwiseParameters& p;

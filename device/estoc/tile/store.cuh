@@ -49,7 +49,7 @@ class TmaTileStore {
       store_block(acc[i], {at.l, at.m + Fragment::kBlockRows * i, at.n});
   }
 
-  /// Shared memory may not go before the stores have read it.
+  /// Waits until the stores have read shared memory.
   __device__ __forceinline__ void finish() const {
     if (thread_ == 0) ptx::cp_async_bulk_wait_group<0>();
   }
