@@ -26,10 +26,13 @@ inline bool is_column_major(const DesignPoint& point) {
   return point.value(Role::layouts).numbers[2] == 'n';
 }
 
-/// The shape of a tile or a cluster as code sees it that computes the transposed product, or not.
+/// The shape of a tile or a cluster with rows and columns as the code sees them.
 inline Shape3 shape_in_code(const DesignPoint& point, Role role, bool transposed) {
   const Shape3 shape = point.shape(role);
   return transposed ? Shape3{shape.n, shape.m, shape.k} : shape;
+}
+inline Shape3 shape_in_code(const DesignPoint& point, Role role) {
+  return shape_in_code(point, role, is_column_major(point));
 }
 
 /// Rows of `inner()` elements, `outer()` of them, `outer_stride()` elements apart.

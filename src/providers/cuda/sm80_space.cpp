@@ -49,7 +49,7 @@ std::vector<Shape3> tile_shapes() {
 
 /// The menu's tile that the code computes; null when there is none for the dtype.
 const MenuTile* menu_tile(const DesignPoint& point) {
-  const Shape3 tile = shape_in_code(point, Role::tile, is_column_major(point));
+  const Shape3 tile = shape_in_code(point, Role::tile);
   const bool f64 = point.dtype(Role::a_dtype) == Dtype::f64;
   const std::span<const MenuTile> menu =
       f64 ? std::span<const MenuTile>(kF64Menu) : std::span<const MenuTile>(kMenu);
