@@ -8,7 +8,7 @@
 namespace estoc::run {
 namespace {
 
-constexpr int kMostModes = 3;
+constexpr int kMaxModes = 3;
 
 std::uint64_t as_word(std::int64_t number) {
   return static_cast<std::uint64_t>(number);
@@ -36,13 +36,13 @@ std::optional<Signature> Signature::of(const TensorView& a, const TensorView& b,
 }
 
 bool Signature::add(std::uint64_t word) {
-  if (count_ == kMostWords) return false;
+  if (count_ == kMaxWords) return false;
   words_[count_++] = word;
   return true;
 }
 
 bool Signature::add(const TensorView& view) {
-  if (view.rank() > kMostModes || count_ + 1 + 2 * kMostModes > kMostWords) return false;
+  if (view.rank() > kMaxModes || count_ + 1 + 2 * kMaxModes > kMaxWords) return false;
   const Device device = view.device();
   add(static_cast<std::uint64_t>(view.dtype()) | as_word(view.rank()) << 8 |
       static_cast<std::uint64_t>(device.kind) << 16 | as_word(view.described() ? 1 : 0) << 24 |

@@ -22,14 +22,14 @@ class Signature {
   std::size_t hash() const;
 
  private:
-  static constexpr std::size_t kMostWords = 128;
+  static constexpr std::size_t kMaxWords = 128;
 
   bool add(std::uint64_t word);
   bool add(const TensorView& view);
   bool add(const MatmulOptions& options);
   bool add(const EpilogueOperand& operand);
 
-  std::array<std::uint64_t, kMostWords> words_;  // those past the count are not initialised
+  std::array<std::uint64_t, kMaxWords> words_;  // those past the count are not initialised
   std::size_t count_ = 0;
 };
 
