@@ -353,6 +353,40 @@ def test_epilogues(registered, gemm):
     assert "relu(accum + bias)" in str(estoc.explain(other))
 
 
+def test_epilogues_of_elementwise_kernels(registered):
+    @registered
+    class Chain(estoc.Kernel):
+        targets = ("cpu",)
+
+        @classmethod
+        def generate_kernels(cls, metadata_filter, epilogue_args=None, cc=None):
+            f64 = estoc.TensorAttributes(estoc.f64, None)
+            operands = estoc.ElementwiseOperandsMetadata(f64, f64, f64, "identity")
+            return [cls(estoc.KernelMetadata("chain", cls, 0, operands))]
+
+        def compile(self, args, cc=None):
+            return estoc.CompiledArtifact(None, self)
+
+        def _supports_epilogue(self, epilogue):
+            return estoc.Status.success()
+
+        def _run(self, args, artifact, stream, workspace=None):
+            scale = args.epilogue.operands["scale"] if args.epilogue is not None else 1
+            np.asarray(args.out)[...] = np.asarray(args.A) * scale
+
+    a, out = np.arange(5.0), np.zeros(5)
+    epilogue = estoc.EpilogueArguments("D = accum * scale", scale=3.0)
+    for args, wanted in (
+        (estoc.ElementwiseArguments(a, out, epilogue=epilogue), 3 * a),
+        (estoc.ElementwiseArguments("identity", a, None, out), a),
+    ):
+        (kernel,) = estoc.get_kernels(args, providers="python")
+        kernel.run(args)
+        np.testing.assert_array_equal(out, wanted)
+    named = estoc.ElementwiseArguments("relu", a, None, out)
+    assert len(estoc.get_kernels(named, providers="python")) == 0
+
+
 def test_plans_give_the_epilogue_of_each_call(registered, gemm):
     a, b, out, wanted = gemm(dtype="f8", out="f8")
     bias = np.zeros(out.shape[1])
