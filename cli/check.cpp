@@ -49,23 +49,30 @@ struct Finding {
   CheckResult result;
 };
 
+/// Nothing but the epilogue of a text and its operands.
+Problem epilogue_problem(Operation operation, const std::string& text) {
+  Problem problem;
+  problem.operation = operation;
+  if (text.empty()) return problem;
+  const Problem given = parse_problem(fmt::format("{} {}", operation_name(operation), text));
+  problem.epilogue = given.epilogue;
+  problem.operands = given.operands;
+  if (problem == given) return problem;
+  throw Failure(Exit::usage,
+                fmt::format("--epilogue: expected epi and its operands alone, got \"{}\"", text));
+}
+
 /// Draws problems of a kernel's dtypes and layouts.
 class ProblemSource {
  public:
   ProblemSource(const Kernel& kernel, const CheckCommandOptions& options)
       : metadata_(kernel.metadata()),
-        epilogue_(options.epilogue.empty()
-                      ? Problem{}
-                      : parse_problem(fmt::format("{} {}", operation_name(metadata_.operation),
-                                                  options.epilogue))),
+        epilogue_(epilogue_problem(metadata_.operation, options.epilogue)),
         largest_(options.largest),
         random_(options.seed) {}
 
   Problem next() {
-    Problem problem;
-    problem.operation = metadata_.operation;
-    problem.epilogue = epilogue_.epilogue;
-    problem.operands = epilogue_.operands;
+    Problem problem = epilogue_;
     metadata_.gemm() != nullptr ? fill(*metadata_.gemm(), problem)
                                 : fill(*metadata_.elementwise(), problem);
     return problem;
@@ -109,7 +116,7 @@ class ProblemSource {
   }
 
   const KernelMetadata metadata_;
-  const Problem epilogue_;  ///< nothing but an epilogue and its operands
+  const Problem epilogue_;
   std::int64_t largest_;
   std::mt19937_64 random_;
 };

@@ -192,6 +192,9 @@ class Check(Compile):
         other = name.replace("identity", "relu")
         self.fails(USAGE, "check", other, "--epilogue", fused, says=["identity", "got one of relu"])
         self.fails(USAGE, "check", name, "--epilogue", 'epi="D = sum(accum)"', says=["got a reduction"])
+        for kernel, key in ((name, "shape=4"), (CPU, "m=4")):
+            self.fails(USAGE, "check", kernel, "--epilogue", f'{key} epi="D = relu(accum)"',
+                       says=["expected epi and its operands alone", key])  # fmt: skip
 
     def test_names_that_do_not_exist(self):
         self.fails(NOT_FOUND, "check", "nope", says=["nope"])
