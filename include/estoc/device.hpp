@@ -21,7 +21,8 @@ struct DeviceInfo {
   /// The architecture-specific one from 9.0 on, sm_90a; PTX, compute_121, of a device that is newer
   /// than every architecture Estoc knows.
   Target target = Target::cpu();
-  int cc = 0;  ///< ten times the compute capability
+  int cc = 0;            ///< ten times the compute capability
+  std::string driver{};  ///< CUDA version of the driver, "13.0"
   int multiprocessors = 0;
   std::int64_t l2_bytes = 0;
   std::int64_t memory_bytes = 0;

@@ -23,6 +23,7 @@
 #include "estoc/element_epilogue.hpp"
 #include "estoc/kernel.hpp"
 #include "estoc/discovery.hpp"
+#include "estoc/tuned.hpp"
 #include "estoc/plan.hpp"
 #include "estoc/compile_all.hpp"
 #include "estoc/bundle.hpp"

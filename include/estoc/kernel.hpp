@@ -53,6 +53,10 @@ class Kernel {
   /// Seconds the ranking expected for the arguments the kernel was found for, if it could tell.
   std::optional<double> predicted_seconds() const { return predicted_seconds_; }
 
+  /// Seconds that tuning measured for the arguments the kernel was found for, where that put it
+  /// first; its knobs are then those that were measured.
+  std::optional<double> tuned_seconds() const { return tuned_seconds_; }
+
   /// Whether the kernel can carry out `arguments`; on failure the reason. Never throws. `target`
   /// defaults to the one the kernel was found for, else to the device of the operands. Operands
   /// with data on a device that code for that target does not run on are a failure, as for run().
@@ -116,6 +120,7 @@ class Kernel {
   std::shared_ptr<const State> state_;
   Knobs knobs_;
   std::optional<double> predicted_seconds_;
+  std::optional<double> tuned_seconds_;
   std::optional<Target> target_;
 };
 

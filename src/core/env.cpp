@@ -22,6 +22,8 @@ constexpr std::array kVariables{
     EnvVariable{"ESTOC_CACHE_LIMIT", "size it may reach, such as 512M or 8G; 2G when not set"},
     EnvVariable{"XDG_CACHE_HOME", "folder of all caches, when ESTOC_CACHE_DIR is not set"},
     EnvVariable{"HOME", "its .cache is the folder of all caches, when XDG_CACHE_HOME is not set"},
+    EnvVariable{"ESTOC_TUNED",
+                "file of the kernels that tuning found; off: neither read nor written"},
     EnvVariable{"ESTOC_NVRTC", "file of the NVRTC library to use"},
     EnvVariable{"ESTOC_HOST_COMPILER",
                 "C++ compiler of the emulator; c++, g++ or clang++ when not set"},

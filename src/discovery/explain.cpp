@@ -8,6 +8,7 @@
 #include "discovery/matching.h"
 #include "discovery/ranking.h"
 #include "discovery/summation.h"
+#include "discovery/tuned_first.h"
 #include "discovery/unanswered.h"
 
 namespace estoc {
@@ -57,7 +58,9 @@ Explanation explain_class(const ClassEntry& entry, const ClassQuery& class_query
     if (explanation.supported == 0) {
       explanation.status = why_none(found);
     } else {
-      explanation.first = discovery::rank(std::span(&found, 1), class_query.target).front();
+      std::vector<Kernel> kernels = discovery::rank(std::span(&found, 1), class_query.target);
+      discovery::put_tuned_first(kernels, class_query);
+      explanation.first = kernels.front();
     }
   }
   if (!failures.empty()) {
@@ -100,6 +103,7 @@ std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query
 }
 
 std::vector<Explanation> explain(const RuntimeArguments& arguments, const KernelQuery& query) {
+  discovery::refresh_tuned();
   const auto snapshot = discovery::Registry::instance().snapshot();
   ClassQuery class_query{arguments, discovery::Signature(arguments),
                          discovery::query_target(arguments, query.target)};

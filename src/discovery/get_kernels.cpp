@@ -6,6 +6,7 @@
 #include "discovery/problem_key.h"
 #include "discovery/ranking.h"
 #include "discovery/summation.h"
+#include "discovery/tuned_first.h"
 #include "discovery/unanswered.h"
 
 namespace estoc {
@@ -32,7 +33,9 @@ AnswerCache::Answer ask(const ClassEntries& asked, const ClassQuery& class_query
   candidates.reserve(asked.size());
   for (const auto& entry : asked)
     candidates.push_back(query_class(*entry, class_query, filter, failures));
-  return std::make_shared<const std::vector<Kernel>>(rank(candidates, class_query.target));
+  std::vector<Kernel> kernels = rank(candidates, class_query.target);
+  put_tuned_first(kernels, class_query);
+  return std::make_shared<const std::vector<Kernel>>(std::move(kernels));
 }
 
 KernelList find(ClassQuery class_query, const KernelQuery& query) {
@@ -41,11 +44,12 @@ KernelList find(ClassQuery class_query, const KernelQuery& query) {
   const ClassEntries asked =
       discovery::asked_classes(snapshot->classes(query.providers), class_query, query, failures);
   AnswerCache& answers = *snapshot->answers;
-  const std::uint64_t generation = answers.generation();
   auto key = key_of(class_query, query, asked);
   if (key && failures.empty()) {
     if (auto known = answers.find(*key)) return KernelList(std::move(known));
   }
+  discovery::refresh_tuned();
+  const std::uint64_t generation = answers.generation();
   class_query.summation = discovery::choose_summation(asked, class_query, query.filter);
   AnswerCache::Answer answer = ask(asked, class_query, query.filter, failures);
   if (key && failures.empty()) {

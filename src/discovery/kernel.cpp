@@ -219,7 +219,10 @@ const DesignPoint& Kernel::point() const {
 
 Kernel Kernel::with_knobs(const Knobs& knobs) const {
   Kernel kernel = *this;
-  if (!(knobs == knobs_)) kernel.predicted_seconds_.reset();
+  if (!(knobs == knobs_)) {
+    kernel.predicted_seconds_.reset();
+    kernel.tuned_seconds_.reset();
+  }
   kernel.knobs_ = knobs;
   return kernel;
 }

@@ -69,6 +69,11 @@ struct KernelAccess {
     kernel.knobs_ = prediction.knobs;
     kernel.predicted_seconds_ = prediction.seconds;
   }
+  static void set_tuned(Kernel& kernel, const Knobs& knobs, double seconds) {
+    kernel.knobs_ = knobs;
+    kernel.tuned_seconds_ = seconds;
+  }
+  static const State& state(const Kernel& kernel) { return *kernel.state_; }
 };
 
 namespace discovery {

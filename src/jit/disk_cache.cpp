@@ -16,6 +16,7 @@
 #include <unordered_set>
 
 #include "core/atomic_file.h"
+#include "core/cache_folder.h"
 #include "core/env.h"
 #include "core/log.h"
 #include "core/natural_order.h"
@@ -224,10 +225,7 @@ std::int64_t DiskCache::default_limit(std::string* problem) {
 }
 
 std::optional<fs::path> DiskCache::default_folder() {
-  if (auto folder = core::env("ESTOC_CACHE_DIR")) return fs::path(*folder);
-  if (auto caches = core::env("XDG_CACHE_HOME")) return fs::path(*caches) / "estoc";
-  if (auto home = core::env("HOME")) return fs::path(*home) / ".cache" / "estoc";
-  return std::nullopt;
+  return core::cache_folder();
 }
 
 fs::path DiskCache::file(const std::string& key, std::string_view suffix) const {

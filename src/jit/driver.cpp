@@ -186,6 +186,8 @@ DeviceInfo read_device(const DriverTable& table, int index) {
   table.check(table.device_get_name(name.data(), static_cast<int>(name.size()), device),
               "cuDeviceGetName");
   info.name = name.data();
+  const int version = table.version;
+  info.driver = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
   CUuuid uuid{};
   table.check(table.device_get_uuid(&uuid, device), "cuDeviceGetUuid");
   info.uuid = uuid_text(uuid);

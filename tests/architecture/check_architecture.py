@@ -20,7 +20,8 @@ MAY_INCLUDE = {
     "check": ["model"],
     "epilogue": ["model"],
     "jit": ["core"],
-    "discovery": ["operations"],
+    "records": ["operations"],
+    "discovery": ["operations", "records"],
     "run": ["discovery"],
     "tune": ["discovery", "check", "jit"],
     "cost": ["jit", "operations"],
@@ -48,8 +49,9 @@ DEVICE_LAYERS = ["abi", "ptx", "", "tile", "epilogue", "sm90", "kernels"]
 # Headers of other projects, and the only places that may include them.
 THIRD_PARTY = {
     r"fmt/.*": r"(src|emulator|cli|tests|bench|python)/.*",
-    r"nlohmann/.*": r"(src/io|src/jit|src/tune|src/discovery|cli|bench|tests)/.*",
+    r"nlohmann/.*": r"(src/io|src/jit|src/records|src/tune|src/discovery|cli|bench|tests)/.*",
     r"xxhash\.h": r"(src/core|tests)/.*",
+    r"estoc_sqlite\.h": r"src/records/sqlite\.cpp",
     r"Eigen/.*|unsupported/Eigen/.*": r"(src/providers/cpu|bench|tests)/.*",
     r"CLI/.*": r"(cli|tests)/.*",
     r"nanobind/.*": r"python/.*",

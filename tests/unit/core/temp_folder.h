@@ -16,7 +16,7 @@ namespace estoc::test {
 class TempFolder {
  public:
   TempFolder() {
-    std::string name = testing::TempDir() + "estoc-test-XXXXXX";
+    std::string name = ::testing::TempDir() + "estoc-test-XXXXXX";
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = name;
   }

@@ -1,0 +1,141 @@
+// Writes and reads tuned kernels as JSON.
+#include "records/json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "estoc/status.hpp"
+#include "records/valid.h"
+
+namespace estoc::records {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kFileSchema = 1;
+// Records are flat; text that nests deeper would take the parser's stack.
+constexpr int kMostDepth = 6;
+
+Json json_of(const TunedKernel& record) {
+  const Knobs& knobs = record.knobs;
+  const auto& predicted = record.predicted_seconds;
+  return {{"device", record.device},
+          {"cc", record.cc},
+          {"driver", record.driver},
+          {"library", record.library},
+          {"signature", record.signature},
+          {"problem", record.problem},
+          {"kernel", record.kernel},
+          {"knobs",
+           {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
+            {"swizzle", knobs.swizzle},
+            {"split", knobs.split},
+            {"zigzag", knobs.zigzag}}},
+          {"seconds", record.seconds},
+          {"predicted_seconds", predicted ? Json(*predicted) : Json(nullptr)},
+          {"runner_up", record.runner_up},
+          {"runner_up_seconds", record.runner_up_seconds},
+          {"noise", record.noise},
+          {"candidates", record.candidates},
+          {"rounds", record.rounds},
+          {"time", record.time}};
+}
+
+[[noreturn]] void fail(const std::string& message) {
+  throw Error(ErrorKind::value, "tuned kernels: " + message);
+}
+
+template <class Number>
+Number integer(const Json& json, const char* name) {
+  const Json& value = json.at(name);
+  const bool fits =
+      value.is_number_unsigned()
+          ? std::in_range<Number>(value.get<std::uint64_t>())
+          : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
+  if (!fits) fail(fmt::format("expected a whole number that fits as {}", name));
+  return value.get<Number>();
+}
+
+double real(const Json& json, const char* name) {
+  const Json& value = json.at(name);
+  if (!value.is_number()) fail(fmt::format("expected a number as {}", name));
+  return value.get<double>();
+}
+
+Knobs knobs_of(const Json& json) {
+  const auto raster = json.at("raster").get<std::string>();
+  if (raster != "m" && raster != "n") fail("expected a raster m or n, got '" + raster + "'");
+  return {.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
+          .swizzle = integer<std::int16_t>(json, "swizzle"),
+          .split = integer<std::int16_t>(json, "split"),
+          .zigzag = json.at("zigzag").get<bool>()};
+}
+
+TunedKernel record_of(const Json& json) {
+  TunedKernel record;
+  for (const auto& [name, text] : {std::pair("device", &TunedKernel::device),
+                                   {"driver", &TunedKernel::driver},
+                                   {"library", &TunedKernel::library},
+                                   {"signature", &TunedKernel::signature},
+                                   {"problem", &TunedKernel::problem},
+                                   {"kernel", &TunedKernel::kernel},
+                                   {"runner_up", &TunedKernel::runner_up}})
+    record.*text = json.at(name).get<std::string>();
+  record.cc = integer<int>(json, "cc");
+  record.knobs = knobs_of(json.at("knobs"));
+  record.seconds = real(json, "seconds");
+  if (!json.at("predicted_seconds").is_null()) {
+    record.predicted_seconds = real(json, "predicted_seconds");
+  }
+  record.runner_up_seconds = real(json, "runner_up_seconds");
+  record.noise = real(json, "noise");
+  record.candidates = integer<int>(json, "candidates");
+  record.rounds = integer<int>(json, "rounds");
+  record.time = integer<std::int64_t>(json, "time");
+  if (const std::string problem = problem_of(record); !problem.empty()) fail(problem);
+  return record;
+}
+
+Json parse(std::string_view text) {
+  const auto check_depth = [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    if (depth > kMostDepth) fail("expected records, got text that is nested more deeply");
+    return true;
+  };
+  Json json = Json::parse(text, check_depth);
+  const auto schema = integer<int>(json, "schema");
+  if (schema != kFileSchema) fail(fmt::format("expected schema {}, got {}", kFileSchema, schema));
+  if (!json.at("tuned").is_array()) fail("expected a list as tuned");
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const std::vector<TunedKernel>& records) {
+  Json json{{"schema", kFileSchema}, {"tuned", Json::array()}};
+  for (const TunedKernel& record : records)
+    json["tuned"].push_back(json_of(record));
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+std::vector<TunedKernel> from_json(std::string_view text) {
+  std::vector<TunedKernel> records;
+  std::size_t number = 0;
+  try {
+    const Json json = parse(text);
+    for (const Json& each : json.at("tuned")) {
+      ++number;
+      records.push_back(record_of(each));
+    }
+  } catch (const Json::exception& error) {
+    fail(number == 0 ? std::string(error.what())
+                     : fmt::format("record {}: {}", number, error.what()));
+  } catch (const Error& error) {
+    if (number == 0) throw;
+    throw Error(ErrorKind::value, fmt::format("record {}: {}", number, error.what()));
+  }
+  return records;
+}
+
+}  // namespace estoc::records

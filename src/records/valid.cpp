@@ -1,0 +1,28 @@
+// Judges records, which come from files.
+#include "records/valid.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace estoc::records {
+
+std::string problem_of(const TunedKernel& record) {
+  const std::array<std::pair<const char*, const std::string*>, 3> texts{
+      {{"device", &record.device}, {"signature", &record.signature}, {"kernel", &record.kernel}}};
+  for (const auto& [name, text] : texts) {
+    if (text->empty()) return fmt::format("{}: expected a text, got none", name);
+  }
+  if (!std::isfinite(record.seconds) || record.seconds <= 0) {
+    return fmt::format("seconds: expected more than 0, got {}", record.seconds);
+  }
+  if (record.knobs.swizzle < 1 || record.knobs.split < 1) {
+    return fmt::format("knobs: expected swizzle and split of at least 1, got {} and {}",
+                       record.knobs.swizzle, record.knobs.split);
+  }
+  return {};
+}
+
+}  // namespace estoc::records
