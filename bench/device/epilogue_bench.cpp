@@ -96,7 +96,7 @@ class Work {
 
  private:
   struct Step {
-    std::unique_ptr<tune::OperandSets> sets;
+    std::unique_ptr<tuning::OperandSets> sets;
     DeviceMemory workspace;
     std::vector<BoundKernel> bound;
   };
@@ -105,7 +105,7 @@ class Work {
     Problem problem = Problem::parse(text);
     problem.complete();
     Step step;
-    step.sets = std::make_unique<tune::OperandSets>(problem, Device::cuda(0), 7);
+    step.sets = std::make_unique<tuning::OperandSets>(problem, Device::cuda(0), 7);
     KernelQuery query;
     query.providers = {provider};
     const KernelList kernels = get_kernels(step.sets->arguments(0), query);

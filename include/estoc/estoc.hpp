@@ -34,4 +34,5 @@
 #include "estoc/check.hpp"
 #include "estoc/device_check.hpp"
 #include "estoc/measure.hpp"
+#include "estoc/tune.hpp"
 // clang-format on

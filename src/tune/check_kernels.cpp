@@ -8,7 +8,7 @@
 #include "jit/launch.h"
 #include "jit/plan_device.h"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 namespace {
 
 constexpr const char* kSource = R"(#include <estoc/kernels/check.cuh>
@@ -113,4 +113,4 @@ abi::Matrix matrix_of(const MatrixView& view) {
           .batch_stride = view.batch_stride};
 }
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

@@ -12,7 +12,7 @@
 #include "jit/compile.h"
 #include "jit/loaded_unit.h"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 
 /// Their text, for any CUDA target.
 jit::UnitRequest check_unit(Target target);
@@ -51,4 +51,4 @@ unsigned long long address_of(const DeviceMemory& memory);
 
 abi::Matrix matrix_of(const MatrixView& view);
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

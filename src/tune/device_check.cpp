@@ -124,7 +124,7 @@ struct DeviceCheck::State {
   void prepare() {
     const GemmArguments& gemm = gemm_on_device();
     kernels.emplace(gemm.device());
-    expected = tune::expected_rows(gemm, sample_for(gemm, options), *kernels, options.host);
+    expected = tuning::expected_rows(gemm, sample_for(gemm, options), *kernels, options.host);
     check::require_agreement(gemm_on_host(), *expected, options.host);
     if (gemm.epilogue_binding() == nullptr) look.emplace(gemm, *expected, *kernels, options.host);
   }
@@ -136,11 +136,11 @@ struct DeviceCheck::State {
   }
 
   DeviceCheckOptions options;
-  tune::HostCopy operands;
+  tuning::HostCopy operands;
   std::string host_reason;
-  std::optional<tune::CheckKernels> kernels;
+  std::optional<tuning::CheckKernels> kernels;
   std::optional<check::ExpectedRows> expected;
-  std::optional<tune::OutputLook> look;
+  std::optional<tuning::OutputLook> look;
 };
 
 DeviceCheck::DeviceCheck(const RuntimeArguments& on_device, const DeviceCheckOptions& options) {

@@ -10,7 +10,7 @@
 #include "check/rounding.h"
 #include "estoc/status.hpp"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 namespace {
 
 using check::VectorFacts;
@@ -195,4 +195,4 @@ check::ExpectedRows expected_rows(const GemmArguments& on_device, const check::R
   return expected;
 }
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

@@ -6,7 +6,7 @@
 #include "estoc/device.hpp"
 #include "jit/shared_library.h"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 namespace {
 
 struct NvmlDevice;
@@ -54,4 +54,4 @@ GpuState read_gpu_state(int device) {
   return state;
 }
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

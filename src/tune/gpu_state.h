@@ -3,9 +3,9 @@
 
 #include "estoc/measure.hpp"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 
 /// The GPU's state now; zeros where NVML is absent or does not tell.
 GpuState read_gpu_state(int device);
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

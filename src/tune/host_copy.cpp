@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "jit/driver.h"
+#include "tune/epilogue_outputs.h"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 namespace {
 
 void download(const TensorView& device, const TensorView& host) {
@@ -18,13 +19,13 @@ void download(const TensorView& device, const TensorView& host) {
   jit::driver().check(jit::driver().memcpy_dtoh(host.data(), address, bytes), "cuMemcpyDtoH");
 }
 
+}  // namespace
+
 bool is_epilogue_output(const EpilogueArguments& epilogue, std::size_t operand) {
   const auto& outputs = epilogue.state().assignment_operands;
   return std::find(outputs.begin(), outputs.end(), static_cast<std::int16_t>(operand)) !=
          outputs.end();
 }
-
-}  // namespace
 
 HostCopy::HostCopy(const RuntimeArguments& on_device) : on_device_(on_device.clone()) {
   std::vector<Operand> operands;
@@ -59,4 +60,4 @@ void HostCopy::fetch_outputs() {
     download(output.device, output.host);
 }
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

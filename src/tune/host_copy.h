@@ -7,7 +7,7 @@
 
 #include "estoc/arguments.hpp"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 
 class HostCopy {
  public:
@@ -33,4 +33,4 @@ class HostCopy {
   std::unique_ptr<RuntimeArguments> on_host_;
 };
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -15,26 +14,19 @@
 #include "jit/driver.h"
 #include "tune/gpu_state.h"
 #include "tune/operand_sets.h"
+#include "tune/statistics.h"
 
 namespace estoc {
 namespace {
 
 using jit::driver;
 using jit::DriverTable;
-using tune::OperandPool;
-using tune::OperandSets;
+using tuning::OperandPool;
+using tuning::OperandSets;
+using tuning::quantile;
 
 // Launches in one graph: enough that the graph's own launch does not count.
 constexpr int kMaxLaunches = 20;
-
-double quantile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const double place = part * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], place - static_cast<double>(below));
-}
 
 /// What the kernels of a session share.
 struct Bench {
@@ -261,7 +253,7 @@ GpuState run_rounds(Contest& contest, const MeasureOptions& options, Device devi
   std::vector<double> clocks, watts, temperatures;
   for (int round = 0; round < options.rounds; ++round) {
     contest.round();
-    const GpuState gpu = tune::read_gpu_state(device.index);
+    const GpuState gpu = tuning::read_gpu_state(device.index);
     clocks.push_back(gpu.sm_clock_mhz);
     watts.push_back(gpu.watts);
     temperatures.push_back(gpu.celsius);
@@ -270,13 +262,6 @@ GpuState run_rounds(Contest& contest, const MeasureOptions& options, Device devi
     }
   }
   return {quantile(clocks, 0.5), quantile(watts, 0.5), quantile(temperatures, 0.5)};
-}
-
-std::optional<double> relative_difference(const std::vector<double>& first,
-                                          const std::vector<double>& second) {
-  const double base = quantile(first, 0.5);
-  if (base <= 0 || second.empty()) return std::nullopt;
-  return std::abs(quantile(second, 0.5) / base - 1);
 }
 
 }  // namespace
@@ -350,12 +335,11 @@ Measurement MeasureSession::measure(const Problem& problem, const std::vector<Ke
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     KernelTiming& timing = result.timings[i];
     timing.slices = contest.slices(i);
-    timing.median = quantile(timing.slices, 0.5);
-    timing.low = quantile(timing.slices, 0.25);
-    timing.high = quantile(timing.slices, 0.75);
+    tuning::summarize(timing);
   }
   if (compared && options.noise_floor) {
-    result.noise = relative_difference(contest.slices(twin_of), contest.slices(kernels.size()));
+    result.noise =
+        tuning::relative_difference(contest.slices(twin_of), contest.slices(kernels.size()));
   }
   return result;
 }

@@ -7,7 +7,7 @@
 #include "estoc/numeric.hpp"
 #include "jit/driver.h"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 namespace {
 
 // Random values before they repeat; odd, so that rows of a power of two differ.
@@ -151,4 +151,4 @@ OperandSets::OperandSets(const Problem& problem, OperandPool& pool, std::size_t 
     arguments_.push_back(placer.place(*described));
 }
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

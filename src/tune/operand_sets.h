@@ -11,7 +11,7 @@
 #include "estoc/device.hpp"
 #include "estoc/problem.hpp"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 
 /// Device memory that is kept from problem to problem and grows to the largest one met.
 class OperandPool {
@@ -52,4 +52,4 @@ class OperandSets {
   std::vector<std::unique_ptr<RuntimeArguments>> arguments_;
 };
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

@@ -11,7 +11,7 @@
 #include "check/parallel.h"
 #include "estoc/numeric.hpp"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 namespace {
 
 using check::Expectation;
@@ -145,4 +145,4 @@ std::optional<check::Tally> OutputLook::look(const CheckKernels& kernels) const 
   return seen;
 }
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

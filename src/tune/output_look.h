@@ -9,7 +9,7 @@
 #include "estoc/check.hpp"
 #include "tune/check_kernels.h"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 
 /// What passes for each element, on the device, for a GEMM without an epilogue whose output is not
 /// of a packed type.
@@ -32,4 +32,4 @@ class OutputLook {
   check::Tally perfect_;  ///< of an output that is right everywhere
 };
 
-}  // namespace estoc::tune
+}  // namespace estoc::tuning

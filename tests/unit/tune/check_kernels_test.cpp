@@ -4,7 +4,7 @@
 #include "jit/nvrtc.h"
 #include "tune/check_kernels.h"
 
-namespace estoc::tune {
+namespace estoc::tuning {
 namespace {
 
 TEST(CheckKernels, compile_without_spills_needs_nvrtc) {
@@ -22,4 +22,4 @@ TEST(CheckKernels, compile_without_spills_needs_nvrtc) {
 }
 
 }  // namespace
-}  // namespace estoc::tune
+}  // namespace estoc::tuning
