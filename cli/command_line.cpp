@@ -69,6 +69,7 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_run(app, invocation);
   add_check(app, invocation);
   add_bench(app, invocation);
+  add_tune(app, invocation);
   add_compile(app, invocation);
   add_cache(app, invocation);
   add_completion(app, invocation);

@@ -14,6 +14,7 @@ void add_check(CLI::App& app, Invocation& invocation);
 void add_compile(CLI::App& app, Invocation& invocation);
 void add_cache(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
+void add_tune(CLI::App& app, Invocation& invocation);
 void add_completion(CLI::App& app, Invocation& invocation);
 
 }  // namespace estoc::cli

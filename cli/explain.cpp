@@ -74,6 +74,7 @@ Json first_json(const Answer& answer) {
   const PredictionPart* limit = limiting_part(answer.parts);
   return {{"name", first.name()},
           {"predicted_seconds", seconds ? Json(*seconds) : Json(nullptr)},
+          {"tuned_seconds", first.tuned_seconds() ? Json(*first.tuned_seconds()) : Json(nullptr)},
           {"limited_by", limit != nullptr ? to_json(*limit) : Json(nullptr)}};
 }
 

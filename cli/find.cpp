@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* kFooter =
     "The table shows the first 20 kernels unless --top says otherwise; JSON has them all.\n"
-    "'predicted' is a model's time of a warm run on that device; 'estoc bench' measures times.\n"
+    "'predicted' is a model's time of a warm run on that device, or, after 'tuned', what 'estoc\n"
+    "tune' measured; 'estoc bench' measures times.\n"
     "Nothing found: exit status 3, and [] with --json.\n"
     "\n"
     "Examples:\n"
@@ -59,6 +60,8 @@ Json found_json(const PredictedKernel& found, bool parts) {
   json.update(to_json(kernel.metadata()));
   const auto seconds = kernel.predicted_seconds();
   json["predicted_seconds"] = seconds ? Json(*seconds) : Json(nullptr);
+  const auto tuned = kernel.tuned_seconds();
+  json["tuned_seconds"] = tuned ? Json(*tuned) : Json(nullptr);
   json["knobs"] = to_json(kernel.knobs());
   if (parts) json["parts"] = to_json(found.parts);
   return json;

@@ -116,6 +116,7 @@ Json to_json(std::span<const PredictionPart> parts) {
 }
 
 std::string predicted_cell(const Kernel& kernel) {
+  if (const auto tuned = kernel.tuned_seconds()) return "tuned, " + format_seconds(*tuned);
   const auto seconds = kernel.predicted_seconds();
   return seconds ? format_seconds(*seconds) : "-";
 }

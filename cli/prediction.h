@@ -28,7 +28,8 @@ const PredictionPart* limiting_part(std::span<const PredictionPart> parts);
 Json to_json(const PredictionPart& part);
 Json to_json(std::span<const PredictionPart> parts);
 
-/// Seconds as a time; "-" where they are not known.
+/// "tuned, 12.3 us" of a kernel that was measured, else the predicted time; "-" where it is not
+/// known.
 std::string predicted_cell(const Kernel& kernel);
 
 /// A table for each class: a line for each kernel, a column for each part.

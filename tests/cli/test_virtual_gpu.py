@@ -1,5 +1,6 @@
 """The way of a kernel through compiler, cache, driver and launch, on a GPU that is the emulator's."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -97,6 +98,20 @@ class VirtualGpu(CliTest):
         for kernel in record["kernels"]:
             self.assertGreater(kernel["seconds"]["median"], 0)
             self.assertTrue(kernel["check"]["passed"])
+
+    def test_a_search_finds_and_keeps_a_kernel(self):
+        env = {**self.environment("sm_90a"), "ESTOC_TUNED": self.path("tuned.db")}
+        few = ["--top", "2", "--rounds", "2", "--budget", "100ms"]
+        (result,) = json.loads(self.ok("tune", PRODUCT, *few, "--json", env=env))
+        record = result["record"]
+        self.assertEqual((record["device"], record["cc"]), ("Virtual GPU sm_90a", 90))
+        self.assertGreaterEqual(record["candidates"], 2)
+        first, *rest = json.loads(self.ok("find", PRODUCT, "--json", env=env))
+        self.assertEqual(first["name"], record["kernel"])
+        self.assertEqual(first["knobs"], record["knobs"])
+        self.assertEqual(first["tuned_seconds"], record["seconds"])
+        self.assertEqual({each["tuned_seconds"] for each in rest}, {None})
+        self.assertIn("sm90", self.ok("run", PRODUCT, "--check", env=env))
 
     def test_check_runs_problems(self):
         name = self.json("find", PRODUCT, "--filter", "class=sm80_gemm")[0]["name"]
