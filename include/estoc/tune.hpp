@@ -57,7 +57,7 @@ struct TuneResult {
   TunedKernel record;
   /// There was a record already and nothing was measured.
   bool was_known = false;
-  /// No kernel was faster, by more than the noise, than the one that was first before.
+  /// No kernel was surely faster than the one that was first before.
   bool kept_first = false;
   /// Those that could be timed first, the fastest first.
   std::vector<TuneCandidate> candidates;
@@ -76,7 +76,7 @@ class TuneSession {
   /// Compiles the first kernels, times them on random operands in slices that take turns, drops the
   /// slower half again and again, tries other knobs of the best ones, and checks the output of the
   /// fastest against float64. The kernel that was first before stays so unless another one is
-  /// faster by more than the noise. Stores the result (store_tuned).
+  /// faster by more than 0.5 % in three of four rounds. Stores the result (store_tuned).
   ///
   /// Throws Error{unsupported} with KernelList::why_empty() when no kernel fits, and when none gave
   /// a right result; Error{io} when records cannot be read, or the result cannot be stored,

@@ -34,8 +34,9 @@ constexpr std::size_t kLeftToTurn = 8;
 constexpr int kFirstRounds = 5;
 /// Seconds that a launch may take to be timed more than once in the first stage.
 constexpr double kPatience = 0.05;
-/// What is never a difference between kernels.
-constexpr double kLeastNoise = 0.005;
+/// What a kernel has to be faster by, and in what part of the rounds, to take the place of another.
+constexpr double kLeastGain = 0.005;
+constexpr double kSureRounds = 0.75;
 
 struct Contender {
   Kernel kernel;
@@ -46,6 +47,15 @@ struct Contender {
     return slices.empty() ? std::numeric_limits<double>::infinity() : tuning::quantile(slices, 0.5);
   }
 };
+
+/// Slices of one round are compared with each other, so that what changes from round to round, such
+/// as clocks, does not count.
+bool is_faster(const Contender& one, const Contender& than) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(one.slices.size(), than.slices.size()); ++i)
+    ratios.push_back(one.slices[i] / than.slices[i]);
+  return tuning::quantile(std::move(ratios), kSureRounds) < 1 - kLeastGain;
+}
 
 /// One search.
 class Search {
@@ -200,25 +210,25 @@ class Search {
     measuring.rounds = std::clamp(options_.rounds, 1, kFirstRounds);
     const double before = spent();
     noise_ = time(finalists_, measuring).value_or(0);
+    const int first_rounds = measuring.rounds;
     const double a_round = std::max((spent() - before) / measuring.rounds, 1e-6);
     const double affordable = std::clamp(left_until(1) / a_round, 0.0, 1e6);
     measuring.rounds = std::min(options_.rounds - measuring.rounds, static_cast<int>(affordable));
     finalists_ = in_order(finalists_);
     if (measuring.rounds > 0 && finalists_.size() > 1) {
-      noise_ = time(finalists_, measuring).value_or(noise_);
+      const double noise = time(finalists_, measuring).value_or(noise_);
+      if (measuring.rounds >= first_rounds) noise_ = noise;
     }
-    noise_ = std::max(noise_, kLeastNoise);
     choose();
   }
 
-  /// The fastest; or the one that was first before, if that is as fast but for the noise.
+  /// The fastest; or the one that was first before, unless it is surely slower.
   void choose() {
     for (finalists_ = in_order(finalists_); !finalists_.empty();
          finalists_ = in_order(finalists_)) {
       winner_ = finalists_.front();
       const bool first_is_in = std::ranges::find(finalists_, std::size_t{0}) != finalists_.end();
-      const double enough = contenders_.front().median() * (1 - noise_);
-      if (first_is_in && contenders_[winner_].median() >= enough) winner_ = 0;
+      if (first_is_in && !is_faster(contenders_[winner_], contenders_.front())) winner_ = 0;
       if (is_right(contenders_[winner_])) return;
     }
     std::string reasons;
