@@ -12,5 +12,6 @@
 #include "estoc/c/process.h"
 #include "estoc/c/run.h"
 #include "estoc/c/tensor.h"
+#include "estoc/c/tune.h"
 
 #endif /* ESTOC_ESTOC_H */

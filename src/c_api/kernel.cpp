@@ -78,6 +78,7 @@ estoc_kernel_info info_of(const Kernel& kernel) {
   info.stages = metadata.design.stages;
   info.split = metadata.design.split;
   info.predicted_seconds = kernel.predicted_seconds().value_or(0);
+  info.tuned_seconds = kernel.tuned_seconds().value_or(0);
   return info;
 }
 
@@ -122,6 +123,15 @@ Knobs knobs_of(const estoc_knobs* given) {
   knobs.zigzag = k.zigzag != 0;
   return knobs;
 }
+
+}  // namespace
+
+estoc_knobs knobs_struct(const Knobs& knobs) {
+  return {sizeof(estoc_knobs), knobs.raster == Knobs::Raster::along_n ? 1 : 0, knobs.swizzle,
+          knobs.split, knobs.zigzag ? 1 : 0};
+}
+
+namespace {
 
 static_assert(static_cast<int>(PredictionPart::Unit::seconds) == ESTOC_UNIT_SECONDS &&
               static_cast<int>(PredictionPart::Unit::count) == ESTOC_UNIT_COUNT &&
@@ -249,9 +259,7 @@ estoc_status estoc_kernel_targets(const estoc_kernel* kernel, estoc_strings** ta
 estoc_status estoc_kernel_get_knobs(const estoc_kernel* kernel, estoc_knobs* knobs) {
   return guarded([&] {
     const estoc::Knobs& given = value_of(kernel, "kernel").knobs();
-    const estoc_knobs filled = {sizeof(estoc_knobs), given.raster == estoc::Knobs::Raster::along_n,
-                                given.swizzle, given.split, static_cast<int>(given.zigzag)};
-    c_api::write_struct(knobs, filled, "knobs");
+    c_api::write_struct(knobs, c_api::knobs_struct(given), "knobs");
   });
 }
 

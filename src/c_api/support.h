@@ -191,6 +191,8 @@ Operand operand_of(const estoc_tensor* tensor, const std::string& what);
 /// The other way: its shape and strides are those of `view`.
 estoc_tensor tensor_of(const TensorView& view);
 
+estoc_knobs knobs_struct(const Knobs& knobs);
+
 /// The kernels of the caller's array.
 std::vector<Kernel> kernels_of(const estoc_kernel* const* kernels, std::size_t count);
 

@@ -77,6 +77,7 @@ typedef struct estoc_kernel_info {
   int stages;               /* of the pipeline in shared memory */
   int split;                /* parts that K is divided into */
   double predicted_seconds; /* for the arguments that it was found for; 0: not known */
+  double tuned_seconds;     /* that tuning measured for them, which put it first; 0: it did not */
 } estoc_kernel_info;
 ESTOC_API estoc_status estoc_kernel_get_info(const estoc_kernel* kernel, estoc_kernel_info* info);
 
