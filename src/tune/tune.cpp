@@ -38,7 +38,7 @@ constexpr double kPatience = 0.05;
 constexpr double kLeastGain = 0.005;
 constexpr double kSureRounds = 0.75;
 
-struct Contender {
+struct Entrant {
   Kernel kernel;
   std::vector<double> slices{};
   std::string problem{};
@@ -50,7 +50,7 @@ struct Contender {
 
 /// Slices of one round are compared with each other, so that what changes from round to round, such
 /// as clocks, does not count.
-bool is_faster(const Contender& one, const Contender& than) {
+bool is_faster(const Entrant& one, const Entrant& than) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(one.slices.size(), than.slices.size()); ++i)
     ratios.push_back(one.slices[i] / than.slices[i]);
@@ -91,7 +91,7 @@ class Search {
     const KernelList list = get_kernels(*described_, options_.query);
     (void)list.front();
     for (Kernel& kernel : tuning::first_candidates(list, std::max<std::size_t>(options_.top, 1)))
-      contenders_.push_back({std::move(kernel)});
+      entrants_.push_back({std::move(kernel)});
   }
 
   std::size_t batch_size() const {
@@ -99,40 +99,40 @@ class Search {
     return options_.threads > 0 ? static_cast<std::size_t>(options_.threads) : cores;
   }
 
-  /// In batches, so that the budget can end it; those that are left out are no contenders.
+  /// In batches, so that the budget can end it; those that are left out are no entrants.
   void compile() {
     const Target target = discovery::target_of(device_).value();
     std::size_t done = 0;
-    while (done < contenders_.size() && (done == 0 || left_until(kCompiling) > 0)) {
-      const std::size_t count = std::min(batch_size(), contenders_.size() - done);
+    while (done < entrants_.size() && (done == 0 || left_until(kCompiling) > 0)) {
+      const std::size_t count = std::min(batch_size(), entrants_.size() - done);
       std::vector<Kernel> kernels;
       for (std::size_t i = 0; i < count; ++i)
-        kernels.push_back(contenders_[done + i].kernel);
+        kernels.push_back(entrants_[done + i].kernel);
       CompileAllOptions compiling;
       compiling.threads = options_.threads;
       compiling.progress = [&](std::size_t more, std::size_t /*of*/) {
         report(TuneStage::compiling,
-               static_cast<double>(done + more) / static_cast<double>(contenders_.size()));
+               static_cast<double>(done + more) / static_cast<double>(entrants_.size()));
         return true;
       };
       const auto outcomes = compile_all(kernels, target, compiling);
       for (std::size_t i = 0; i < count; ++i)
-        contenders_[done + i].problem = outcomes[i].error;
+        entrants_[done + i].problem = outcomes[i].error;
       done += count;
     }
-    contenders_.resize(done, contenders_.front());
+    entrants_.resize(done, entrants_.front());
   }
 
   /// Those that nothing speaks against, the fastest first.
   Indices in_order(const Indices& of) const {
     Indices order;
     for (const std::size_t i : of)
-      if (contenders_[i].problem.empty()) order.push_back(i);
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return contenders_[i].median(); });
+      if (entrants_[i].problem.empty()) order.push_back(i);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return entrants_[i].median(); });
     return order;
   }
   Indices all() const {
-    Indices indices(contenders_.size());
+    Indices indices(entrants_.size());
     for (std::size_t i = 0; i < indices.size(); ++i)
       indices[i] = i;
     return indices;
@@ -142,7 +142,7 @@ class Search {
   std::optional<double> time(const Indices& of, MeasureOptions measuring) {
     std::vector<Kernel> kernels;
     for (const std::size_t i : of)
-      kernels.push_back(contenders_[i].kernel);
+      kernels.push_back(entrants_[i].kernel);
     measuring.seed = options_.seed;
     measuring.progress = [&](double /*of_stage*/) {
       report(TuneStage::timing, std::min(spent() / options_.budget_seconds, 1.0));
@@ -153,10 +153,10 @@ class Search {
             ? session_->measure(problem_, kernels, measuring)
             : tuning::measure_on_host(trial().arguments(), kernels, options_.threads, measuring);
     for (std::size_t i = 0; i < of.size(); ++i) {
-      Contender& contender = contenders_[of[i]];
+      Entrant& entrant = entrants_[of[i]];
       const KernelTiming& timing = measured.timings[i];
-      contender.problem = timing.problem;
-      contender.slices.insert(contender.slices.end(), timing.slices.begin(), timing.slices.end());
+      entrant.problem = timing.problem;
+      entrant.slices.insert(entrant.slices.end(), timing.slices.begin(), timing.slices.end());
     }
     return measured.noise;
   }
@@ -186,15 +186,15 @@ class Search {
     finalists_ = in_order(alive);
     if (finalists_.size() > kFinalists) finalists_.resize(kFinalists);
     const bool first_is_in = std::ranges::find(finalists_, std::size_t{0}) != finalists_.end();
-    if (!first_is_in && contenders_.front().problem.empty()) finalists_.push_back(0);
+    if (!first_is_in && entrants_.front().problem.empty()) finalists_.push_back(0);
   }
 
   void add_other_knobs(Indices& alive) {
     const std::size_t count = std::min(kTurned, alive.size());
     for (std::size_t i = 0; i < count; ++i) {
-      for (Kernel& other : tuning::other_knobs(contenders_[alive[i]].kernel, *described_)) {
-        alive.push_back(contenders_.size());
-        contenders_.push_back({std::move(other)});
+      for (Kernel& other : tuning::other_knobs(entrants_[alive[i]].kernel, *described_)) {
+        alive.push_back(entrants_.size());
+        entrants_.push_back({std::move(other)});
       }
     }
   }
@@ -202,7 +202,7 @@ class Search {
   /// Times the last ones until the budget is spent, and takes the fastest that is right.
   void decide() {
     for (const std::size_t i : finalists_)
-      contenders_[i].slices.clear();
+      entrants_[i].slices.clear();
     MeasureOptions measuring;
     measuring.pause_seconds = 0.005;
     measuring.noise_floor = true;
@@ -228,43 +228,43 @@ class Search {
          finalists_ = in_order(finalists_)) {
       winner_ = finalists_.front();
       const bool first_is_in = std::ranges::find(finalists_, std::size_t{0}) != finalists_.end();
-      if (first_is_in && !is_faster(contenders_[winner_], contenders_.front())) winner_ = 0;
-      if (is_right(contenders_[winner_])) return;
+      if (first_is_in && !is_faster(entrants_[winner_], entrants_.front())) winner_ = 0;
+      if (is_right(entrants_[winner_])) return;
     }
     std::string reasons;
-    for (const Contender& contender : contenders_) {
-      if (contender.problem.empty()) continue;
-      reasons += "; " + contender.kernel.name() + ": " + contender.problem;
+    for (const Entrant& entrant : entrants_) {
+      if (entrant.problem.empty()) continue;
+      reasons += "; " + entrant.kernel.name() + ": " + entrant.problem;
       break;
     }
     throw Error(ErrorKind::unsupported, "no kernel that was tried gave a right result" + reasons);
   }
 
-  bool is_right(Contender& contender) {
+  bool is_right(Entrant& entrant) {
     report(TuneStage::checking, 0);
     std::string wrong;
     try {
-      wrong = trial().judge(contender.kernel);
+      wrong = trial().judge(entrant.kernel);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::cancelled) throw;
       wrong = error.what();
     }
-    if (!wrong.empty()) contender.problem = "it is wrong or does not run: " + wrong;
+    if (!wrong.empty()) entrant.problem = "it is wrong or does not run: " + wrong;
     return wrong.empty();
   }
 
   TuneResult conclude() {
     TuneResult result;
-    const Contender& winner = contenders_[winner_];
+    const Entrant& winner = entrants_[winner_];
     result.kept_first = winner_ == 0;
     result.record = tuned_record(*described_, winner.kernel, winner.median());
     result.record.noise = noise_;
     result.record.rounds = static_cast<int>(winner.slices.size());
     for (const std::size_t i : finalists_) {
-      const bool is_other = contenders_[i].kernel.name() != winner.kernel.name();
+      const bool is_other = entrants_[i].kernel.name() != winner.kernel.name();
       if (!is_other || !result.record.runner_up.empty()) continue;
-      result.record.runner_up = contenders_[i].kernel.name();
-      result.record.runner_up_seconds = contenders_[i].median();
+      result.record.runner_up = entrants_[i].kernel.name();
+      result.record.runner_up_seconds = entrants_[i].median();
     }
     add_candidates(result);
     result.seconds = spent();
@@ -276,10 +276,10 @@ class Search {
     Indices order = finalists_;
     for (const std::size_t i : in_order(all()))
       if (std::ranges::find(finalists_, i) == finalists_.end()) order.push_back(i);
-    for (std::size_t i = 0; i < contenders_.size(); ++i)
-      if (!contenders_[i].problem.empty()) order.push_back(i);
+    for (std::size_t i = 0; i < entrants_.size(); ++i)
+      if (!entrants_[i].problem.empty()) order.push_back(i);
     for (const std::size_t i : order) {
-      const Contender& each = contenders_[i];
+      const Entrant& each = entrants_[i];
       const bool timed = !each.slices.empty();
       result.candidates.push_back({each.kernel.name(), each.kernel.metadata().provider,
                                    each.kernel.knobs(), timed ? each.median() : 0,
@@ -295,7 +295,7 @@ class Search {
   const TuneOptions& options_;
   Clock::time_point start_ = Clock::now();
   std::optional<tuning::Trial> trial_{};
-  std::vector<Contender> contenders_{};
+  std::vector<Entrant> entrants_{};
   Indices finalists_{};
   std::size_t winner_ = 0;
   double noise_ = 0;
