@@ -294,6 +294,12 @@ void bind_kernel(nb::module_& module) {
             return self.native ? self.native->predicted_seconds() : std::nullopt;
           },
           "What the ranking expected for the arguments the kernel was found for, or None.")
+      .def_prop_ro(
+          "tuned_seconds",
+          [](const PyKernel& self) {
+            return self.native ? self.native->tuned_seconds() : std::nullopt;
+          },
+          "What tuning measured for those arguments, where that put the kernel first, or None.")
       .def(
           "supports",
           [](nb::handle_t<PyKernel> self, nb::handle args, nb::handle cc, nb::handle target) {

@@ -6,19 +6,11 @@
 
 #include "errors.h"
 #include "numbers.h"
+#include "paths.h"
 #include "tensors.h"
 
 namespace estoc::python {
 namespace {
-
-std::string path_text(nb::handle path) {
-  const nb::object given = nb::steal(PyOS_FSPath(path.ptr()));
-  if (!given.is_valid()) {
-    PyErr_Clear();
-    fail_type("path: expected a str or a path, got " + class_name(path));
-  }
-  return text(given, "path");
-}
 
 Tensor load(nb::handle path) {
   const std::string name = path_text(path);

@@ -1,0 +1,142 @@
+// estoc.tune and the records of tuning.
+#include "estoc/tune.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "errors.h"
+#include "numbers.h"
+#include "paths.h"
+
+namespace estoc::python {
+namespace {
+
+nb::dict knobs_of(const TunedKernel& record) {
+  nb::dict knobs;
+  knobs["raster"] = record.knobs.raster == Knobs::Raster::along_m ? "m" : "n";
+  knobs["swizzle"] = record.knobs.swizzle;
+  knobs["split"] = record.knobs.split;
+  knobs["zigzag"] = record.knobs.zigzag;
+  return knobs;
+}
+
+std::string describe(const TunedKernel& record) {
+  return "TunedKernel(kernel='" + record.kernel +
+         "', seconds=" + nb::cast<std::string>(nb::repr(nb::float_(record.seconds))) +
+         ", problem='" + record.problem + "')";
+}
+
+/// Tells `progress`, unless it is None; Ctrl-C and what it raises are passed on.
+bool tell(nb::handle progress, TuneStage stage, double fraction) {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  return progress.is_none() || !progress(tune_stage_name(stage), fraction).is(Py_False);
+}
+
+TunedKernel search(nb::handle args, double budget, nb::handle top, nb::handle rounds,
+                   nb::handle threads, nb::handle seed, bool force, bool store,
+                   nb::handle providers, nb::handle progress) {
+  TuneOptions options;
+  const std::int64_t kernels = whole_number(top, "top");
+  options.budget_seconds = budget;
+  options.rounds = whole_int(rounds, "rounds");
+  options.threads = whole_int(threads, "threads");
+  if (!(budget > 0) || kernels < 1 || options.rounds < 1 || options.threads < 0) {
+    throw Error(ErrorKind::value,
+                "budget, top, rounds: expected more than 0, and threads of 0 or more");
+  }
+  options.top = static_cast<std::size_t>(kernels);
+  options.seed = static_cast<std::uint64_t>(whole_number(seed, "seed"));
+  options.force = force;
+  options.store = store;
+  if (!providers.is_none()) {
+    for (const nb::object& name : items_of(providers, "providers"))
+      options.query.providers.push_back(text(name, "providers"));
+  }
+  options.progress = [progress](TuneStage stage, double fraction) {
+    return tell(progress, stage, fraction);
+  };
+  const RuntimeArguments& arguments = to_arguments(args).require_native();
+  const nb::gil_scoped_release unlocked;
+  return tune(arguments, options).record;
+}
+
+std::vector<TunedKernel> records_of(nb::handle args) {
+  if (args.is_none()) return tuned_kernels();
+  std::vector<TunedKernel> records;
+  if (auto found = find_tuned(to_arguments(args).require_native())) {
+    records.push_back(std::move(*found));
+  }
+  return records;
+}
+
+nb::list tuned(nb::handle args) {
+  nb::list records;
+  for (TunedKernel& record : records_of(args))
+    records.append(nb::cast(new TunedKernel(std::move(record)), nb::rv_policy::take_ownership));
+  return records;
+}
+
+std::size_t forget(nb::handle args) {
+  return args.is_none() ? forget_all_tuned() : forget_tuned(to_arguments(args).require_native());
+}
+
+nb::object import_records(nb::handle path) {
+  const TunedMerge merge = import_tuned(path_text(path));
+  return nb::make_tuple(merge.added, merge.replaced, merge.kept);
+}
+
+void bind_record(nb::module_& module) {
+  nb::class_<TunedKernel>(module, "TunedKernel",
+                          "The kernel that was measured to be the fastest for a problem.")
+      .def_ro("problem", &TunedKernel::problem, "The problem's text.")
+      .def_ro("kernel", &TunedKernel::kernel, "The kernel's name.")
+      .def_prop_ro("knobs", &knobs_of, "Its run-time parameters: raster, swizzle, split, zigzag.")
+      .def_ro("seconds", &TunedKernel::seconds, "Measured, of one launch.")
+      .def_ro("predicted_seconds", &TunedKernel::predicted_seconds,
+              "What the ranking expected, or None.")
+      .def_ro("runner_up", &TunedKernel::runner_up,
+              "Name of the fastest other kernel; \"\" where there was none.")
+      .def_ro("runner_up_seconds", &TunedKernel::runner_up_seconds, "Its time.")
+      .def_ro("noise", &TunedKernel::noise,
+              "What two timings of one kernel differed by, as a part of the first.")
+      .def_ro("candidates", &TunedKernel::candidates, "How many were timed.")
+      .def_ro("rounds", &TunedKernel::rounds, "Time slices that `seconds` is the median of.")
+      .def_ro("time", &TunedKernel::time, "When it was measured, in seconds since 1970.")
+      .def_ro("device", &TunedKernel::device, "Model of the device.")
+      .def_ro("cc", &TunedKernel::cc, "Ten times its compute capability; 0 for a CPU.")
+      .def_ro("driver", &TunedKernel::driver, "CUDA version of the driver; \"\" for a CPU.")
+      .def_ro("library", &TunedKernel::library, "Version of Estoc.")
+      .def("__repr__", &describe);
+}
+
+}  // namespace
+
+void bind_tuning(nb::module_& module) {
+  bind_record(module);
+  module.def("_tune", &search, nb::arg("args").none(), nb::arg("budget"), nb::arg("top").none(),
+             nb::arg("rounds").none(), nb::arg("threads").none(), nb::arg("seed").none(),
+             nb::arg("force"), nb::arg("store"), nb::arg("providers").none(),
+             nb::arg("progress").none());
+  module.def("tuned", &tuned, nb::arg("args").none() = nb::none(),
+             "The records of tuning: of the problem that `args` describe on their device, the one\n"
+             "that get_kernels goes by, if there is one; without arguments all there are.\n\n"
+             "Raises OSError for a file that is damaged or locked; docs/tuning.md says where it\n"
+             "is.");
+  module.def("forget_tuned", &forget, nb::arg("args").none() = nb::none(),
+             "Removes the records of the problem that `args` describe on their device; without\n"
+             "arguments all. Returns how many.");
+  module.def("tuned_path", &tuned_path, "The file of the records; \"\" where there is none.");
+  module.def(
+      "export_tuned", [](nb::handle path) { export_tuned(path_text(path)); }, nb::arg("path"),
+      "Writes every record to a JSON file.");
+  module.def(
+      "import_tuned", &import_records, nb::arg("path"),
+      "Takes over the records of such a file. Of two for one problem the one of more rounds\n"
+      "stays, of equal ones the newer. Returns how many were added, replaced, and kept as\n"
+      "they were.");
+}
+
+}  // namespace estoc::python
