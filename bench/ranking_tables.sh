@@ -6,6 +6,7 @@
 #   ESTOC        the command (build/release/estoc)
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+export ESTOC_TUNED=off
 table=${1:?where does the table go, such as 2026-11-22_h200.jsonl?}
 estoc=${2:-$root/build/release/estoc}
 problems=$root/bench/problems/ranking

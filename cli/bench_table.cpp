@@ -167,6 +167,17 @@ void drop_narrower(std::vector<Kernel>& kernels) {
   });
 }
 
+/// The ranking is fitted to kernels as it chose them.
+void require_ranked(const NamedProblem& problem, const std::vector<Kernel>& kernels) {
+  if (std::ranges::none_of(kernels,
+                           [](const Kernel& each) { return each.tuned_seconds().has_value(); }))
+    return;
+  throw Failure(Exit::usage,
+                "--table: expected kernels as the ranking chose them, got one that was tuned, of " +
+                    problem.text,
+                "set ESTOC_TUNED=off");
+}
+
 std::vector<Row> open_rows(const BenchOptions& options, Target target,
                            std::vector<NamedProblem> problems, const TableFile& table,
                            Troubles& troubles) {
@@ -178,6 +189,7 @@ std::vector<Row> open_rows(const BenchOptions& options, Target target,
     const auto arguments = describe_arguments(problem.filled, device_for(target));
     try {
       std::vector<Kernel> kernels = choose_kernels(all, *arguments, target);
+      require_ranked(problem, kernels);
       drop_narrower(kernels);
       rows.push_back({std::move(problem), std::move(kernels)});
     } catch (const Failure& failure) {

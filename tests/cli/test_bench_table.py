@@ -138,6 +138,15 @@ class BenchTable(CliTest):
             os.chmod(self.folder / "t.jsonl", 0o600)
             self.assertEqual(self.text, before)
 
+    def test_tuned_kernels_are_none_of_the_rankings(self):
+        env = {**self.environment(), "ESTOC_TUNED": self.path("tuned.db")}
+        few = ["--top", "1", "--rounds", "1", "--budget", "10ms"]
+        self.ok("tune", COPY, *few, env=env)
+        result = self.estoc("bench", COPY, "--table", "t.jsonl", env=env)
+        self.assertEqual(result.returncode, USAGE)
+        self.assertIn("one that was tuned", result.stderr)
+        self.assertIn("ESTOC_TUNED=off", result.stderr)
+
     def test_tables_are_of_gpus(self):
         self.fails(USAGE, "bench", TWO, "--target", "cpu", "--table", "t.jsonl",
                    says=["--table", "got cpu"], hint=["--target"])  # fmt: skip

@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <thread>
 
 #include "estoc/log.hpp"
 #include "fake_class.h"
@@ -453,6 +454,49 @@ TEST_F(Tuned, ProcessesWriteAtOnceAndSeeEachOthersRecords) {
   EXPECT_EQ(get_kernels(f32_gemm()).front().tuned_seconds(), std::nullopt);
   EXPECT_TRUE(succeeds(in_child([&] { return store(base).added == 1; })));
   EXPECT_TRUE(get_kernels(f32_gemm()).front().tuned_seconds()) << "a list that is not remembered";
+}
+
+/// Stores the one record and the other in turn until it goes.
+class Storing {
+ public:
+  explicit Storing(std::vector<TunedKernel> records)
+      : thread_([records = std::move(records)](const std::stop_token& stop) {
+          for (std::size_t i = 0; !stop.stop_requested(); ++i)
+            store_tuned(std::span(&records[i % records.size()], 1), true);
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+TEST_F(Tuned, ThreadsQueryWhileOthersStore) {
+  const Registered registered(ranked_class());
+  const GemmArguments arguments = f32_gemm();
+  const TunedKernel second = record(arguments, 1);
+  const TunedKernel third = record(arguments, 2);
+  store(second);
+  const Storing storing({second, third});
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        const KernelList found = get_kernels(arguments);
+        ASSERT_THAT(found, SizeIs(4));
+        EXPECT_TRUE(found[0].tuned_seconds());
+        EXPECT_TRUE(found[0].name() == second.kernel || found[0].name() == third.kernel);
+        EXPECT_TRUE(find_tuned(arguments));
+      }
+    });
+  }
+}
+
+TEST_F(Tuned, AChildReadsWhileAThreadOfItsParentStored) {
+  const Registered registered(ranked_class());
+  const TunedKernel tuned = record(f32_gemm(), 1);
+  store(tuned);
+  const Storing storing({tuned});
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(succeeds(in_child([&] { return tuned_kernels() == std::vector{tuned}; })));
 }
 
 }  // namespace
