@@ -22,7 +22,8 @@ const char* tune_stage_name(TuneStage stage);
 
 /// How tune() goes about it. docs/tuning.md has the method.
 struct TuneOptions {
-  /// The kernels to choose from. Its target is that of the device.
+  /// The kernels to choose from, besides the one that is first without it. Its target is not looked
+  /// at: it is that of the device.
   KernelQuery query{};
   /// Seconds for one problem, what is compiled included. At least the first kernels are compiled
   /// and some rounds are timed, however small it is; where all is settled earlier it ends earlier.

@@ -85,6 +85,20 @@ TEST(Tune, KeepsTheFirstWhereNoneIsFaster) {
   EXPECT_TRUE(result.kept_first);
 }
 
+TEST(Tune, AFilterDoesNotTakeTheFirstAway) {
+  TwoKernels two;
+  two.sleep(200, 2000);
+  TuneOptions options = quick();
+  options.query.filter = MetadataFilter::parse(std::string("name=") + kSecond);
+  options.query.target = Target::sm(80);  // the device's own counts
+  const TuneResult result = search(options);
+  EXPECT_EQ(result.record.kernel, kFirst);
+  EXPECT_EQ(result.record.candidates, 2);
+  two.sleep(2000, 200);
+  options.force = true;
+  EXPECT_EQ(search(options).record.kernel, kSecond);
+}
+
 TEST(Tune, AKernelThatIsWrongDoesNotWin) {
   TwoKernels two;
   two.sleep(2000, 200);
