@@ -58,7 +58,8 @@ TEST(Tune, FindsTheFastestAndStoresIt) {
   EXPECT_GE(result.record.seconds, 200e-6);
   EXPECT_GT(result.record.noise, 0);
   EXPECT_EQ(result.record.candidates, 2);
-  EXPECT_EQ(result.record.rounds, 6);
+  EXPECT_GE(result.record.rounds, 5);  // what the budget leaves time for
+  EXPECT_LE(result.record.rounds, 6);
   EXPECT_EQ(result.record.predicted_seconds, 2e-9);
   EXPECT_FALSE(result.was_known);
   EXPECT_FALSE(result.kept_first);
