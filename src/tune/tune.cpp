@@ -28,9 +28,12 @@ using Indices = std::vector<std::size_t>;
 constexpr double kCompiling = 0.4;
 constexpr double kDropping = 0.7;
 constexpr std::size_t kFinalists = 4;
-/// Kernels of which other knobs are tried, once so few are left.
+/// Kernels of which other knobs are tried, once so few are left; and how often at most those of
+/// what that has found.
 constexpr std::size_t kTurned = 3;
 constexpr std::size_t kLeftToTurn = 8;
+constexpr int kMostTurns = 4;
+constexpr double kLongestSlice = 0.004;
 constexpr int kFirstRounds = 5;
 /// Seconds that a launch may take to be timed more than once in the first stage.
 constexpr double kPatience = 0.05;
@@ -42,6 +45,7 @@ struct Entrant {
   Kernel kernel;
   std::vector<double> slices{};
   std::string problem{};
+  bool is_turned = false;  ///< other knobs are among the entrants
 
   double median() const {
     return slices.empty() ? std::numeric_limits<double>::infinity() : tuning::quantile(slices, 0.5);
@@ -174,32 +178,38 @@ class Search {
     MeasureOptions measuring = MeasureOptions::survey();
     measuring.patience_seconds = kPatience;
     Indices alive = in_order(all());
-    bool turned = false;
+    int turns = 0;
+    bool has_grown = false;
     do {
       time(alive, measuring);
       alive = in_order(alive);
       const std::size_t half = std::max(kFinalists, (alive.size() + 1) / 2);
       if (alive.size() > half) alive.resize(half);
-      if (!turned && alive.size() <= kLeftToTurn) {
-        add_other_knobs(alive);
-        turned = true;
-      }
-      measuring.slice_seconds *= 2;
-    } while ((alive.size() > kFinalists || !turned) && left_until(kDropping) > 0);
+      has_grown = alive.size() <= kLeftToTurn && turns < kMostTurns && add_other_knobs(alive);
+      turns += has_grown ? 1 : 0;
+      measuring.slice_seconds = std::min(2 * measuring.slice_seconds, kLongestSlice);
+    } while ((alive.size() > kFinalists || has_grown) && left_until(kDropping) > 0);
     finalists_ = in_order(alive);
     if (finalists_.size() > kFinalists) finalists_.resize(kFinalists);
     const bool first_is_in = std::ranges::find(finalists_, std::size_t{0}) != finalists_.end();
     if (!first_is_in && entrants_.front().problem.empty()) finalists_.push_back(0);
   }
 
-  void add_other_knobs(Indices& alive) {
-    const std::size_t count = std::min(kTurned, alive.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      for (Kernel& other : tuning::other_knobs(entrants_[alive[i]].kernel, *described_)) {
-        alive.push_back(entrants_.size());
-        entrants_.push_back({std::move(other)});
+  /// Of the best ones; false where all of them are there.
+  bool add_other_knobs(Indices& alive) {
+    const std::size_t before = entrants_.size();
+    for (std::size_t i = 0; i < std::min(kTurned, alive.size()); ++i) {
+      if (std::exchange(entrants_[alive[i]].is_turned, true)) continue;
+      const Kernel kernel = entrants_[alive[i]].kernel;
+      for (Kernel& other : tuning::other_knobs(kernel, *described_)) {
+        const bool is_there = std::ranges::any_of(
+            entrants_, [&](const Entrant& each) { return each.kernel == other; });
+        if (!is_there) entrants_.push_back({std::move(other)});
       }
     }
+    for (std::size_t i = before; i < entrants_.size(); ++i)
+      alive.push_back(i);
+    return entrants_.size() > before;
   }
 
   /// Times the last ones until the budget is spent, and takes the fastest that is right.

@@ -1,10 +1,12 @@
 // A kernel class with two kernels that differ in time alone, and a file of records of a test's own.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +42,12 @@ class TwoKernels {
     class_->sleep_us[0] = first_us;
     class_->sleep_us[1] = second_us;
   }
+  /// The knobs that the ranking chooses, and those with which a launch does not sleep; the further
+  /// the split is from theirs, the longer it sleeps.
+  void choose(const Knobs& ranked, const Knobs& fast) {
+    class_->ranked = ranked;
+    class_->fast = fast;
+  }
   /// Has a variant give wrong results.
   void spoil(int variant) { class_->spoilt = variant; }
   std::filesystem::path file() const { return folder_ / "tuned.db"; }
@@ -53,13 +61,16 @@ class TwoKernels {
     std::optional<Prediction> predict(const DesignPoint& point,
                                       const RuntimeArguments& /*arguments*/,
                                       Target /*target*/) const override {
-      return Prediction{.seconds = 1e-9 * (1 + variant_of(point)), .knobs = {}};
+      return Prediction{.seconds = 1e-9 * (1 + variant_of(point)), .knobs = ranked};
     }
-    std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& /*knobs*/,
+    std::unique_ptr<Launch> bind(const DesignPoint& point, const Knobs& knobs,
                                  const RuntimeArguments& arguments,
                                  std::shared_ptr<const CompiledObject> /*object*/,
                                  const BindOptions& /*options*/) const override {
-      return std::make_unique<Product>(*this, variant_of(point),
+      const int variant = variant_of(point);
+      const int way = fast ? std::abs(fast->split - knobs.split) : 1;
+      const int sleep = fast == knobs ? 0 : sleep_us[variant] * std::max(way, 1);
+      return std::make_unique<Product>(*this, variant, sleep,
                                        static_cast<const GemmArguments&>(arguments));
     }
     static int variant_of(const DesignPoint& point) { return point.value("v").text == "1" ? 1 : 0; }
@@ -69,21 +80,24 @@ class TwoKernels {
                                                     .dtypes(Role::a_dtype, {Dtype::f32})
                                                     .integers("v", std::vector<int>{0, 1})
                                                     .build();
+    Knobs ranked;
+    std::optional<Knobs> fast;
     mutable std::atomic<int> launched = -1;
     std::atomic<int> spoilt = -1;
     std::atomic<int> sleep_us[2] = {0, 0};  // NOLINT: two numbers
   };
 
   struct Product final : Launch {
-    Product(const Class& class_of, int number, const GemmArguments& gemm)
+    Product(const Class& class_of, int number, int microseconds, const GemmArguments& gemm)
         : kernel_class(class_of),
           variant(number),
+          sleep(microseconds),
           a(gemm.a_matrix()),
           b(gemm.b_matrix()),
           out(gemm.out_matrix()) {}
     void launch(void* /*stream*/) override {
       kernel_class.launched = variant;
-      std::this_thread::sleep_for(std::chrono::microseconds(kernel_class.sleep_us[variant]));
+      std::this_thread::sleep_for(sleep);
       for (std::int64_t i = 0; i < out.rows; ++i)
         for (std::int64_t j = 0; j < out.columns; ++j)
           at(out, i, j) = dot(i, j) + (kernel_class.spoilt == variant ? 1.0F : 0.0F);
@@ -100,6 +114,7 @@ class TwoKernels {
 
     const Class& kernel_class;
     int variant;
+    std::chrono::microseconds sleep;
     MatrixView a, b, out;
   };
 

@@ -86,6 +86,27 @@ TEST(Tune, KeepsTheFirstWhereNoneIsFaster) {
   EXPECT_TRUE(result.kept_first);
 }
 
+TEST(Tune, OtherKnobsOfTheBestAreTried) {
+  TwoKernels two;
+  two.sleep(1000, 2000);
+  const Knobs ranked{.swizzle = 8, .split = 2};
+  Knobs fast = ranked;
+  fast.split = 8;  // two steps away
+  two.choose(ranked, fast);
+  TuneOptions options = quick();
+  options.budget_seconds = 2;
+  const TuneResult result = search(options);
+  EXPECT_EQ(result.record.knobs, fast);
+  EXPECT_FALSE(result.kept_first);
+  EXPECT_EQ(get_kernels(*small_problem().arguments()).front().knobs(), fast);
+
+  Problem ordered = small_problem();
+  ordered.controls.deterministic = true;
+  const TuneResult of_ordered = TuneSession(Device::cpu()).tune(ordered, options);
+  EXPECT_THAT(of_ordered.candidates, SizeIs(2)) << "the ranking's knobs alone";
+  EXPECT_EQ(of_ordered.record.knobs, ranked);
+}
+
 TEST(Tune, AFilterDoesNotTakeTheFirstAway) {
   TwoKernels two;
   two.sleep(200, 2000);
