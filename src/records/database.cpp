@@ -15,6 +15,7 @@
 #include "core/env.h"
 #include "core/fork.h"
 #include "core/posix.h"
+#include "records/json.h"
 #include "records/sqlite.h"
 #include "records/valid.h"
 
@@ -31,15 +32,14 @@ constexpr std::chrono::milliseconds kPatience{10'000};
 constexpr const char* kCreate =
     "CREATE TABLE tuned (device TEXT NOT NULL, cc INTEGER NOT NULL, driver TEXT NOT NULL,"
     " library TEXT NOT NULL, signature TEXT NOT NULL, problem TEXT NOT NULL, kernel TEXT NOT NULL,"
-    " raster INTEGER NOT NULL, swizzle INTEGER NOT NULL, split INTEGER NOT NULL,"
-    " zigzag INTEGER NOT NULL, seconds REAL NOT NULL, predicted_seconds REAL,"
+    " knobs TEXT NOT NULL, seconds REAL NOT NULL, predicted_seconds REAL,"
     " runner_up TEXT NOT NULL, runner_up_seconds REAL NOT NULL, noise REAL NOT NULL,"
     " candidates INTEGER NOT NULL, rounds INTEGER NOT NULL, time INTEGER NOT NULL,"
     " PRIMARY KEY (device, cc, driver, library, signature)) WITHOUT ROWID";
 
 constexpr const char* kSelect =
-    "SELECT device, cc, driver, library, signature, problem, kernel, raster, swizzle, split,"
-    " zigzag, seconds, predicted_seconds, runner_up, runner_up_seconds, noise, candidates, rounds,"
+    "SELECT device, cc, driver, library, signature, problem, kernel, knobs,"
+    " seconds, predicted_seconds, runner_up, runner_up_seconds, noise, candidates, rounds,"
     " time FROM tuned ORDER BY device, cc, problem, signature, time DESC";
 
 std::mutex& one_at_a_time() {
@@ -57,6 +57,15 @@ Number clamped(std::int64_t number) {
       std::clamp<std::int64_t>(number, 0, std::numeric_limits<Number>::max()));
 }
 
+/// Knobs that make no sense leave the record without a kernel, which is no valid one.
+void read_knobs(const std::string& text, TunedKernel& record) {
+  try {
+    record.knobs = knobs_of_text(text);
+  } catch (const Error&) {
+    record.kernel.clear();
+  }
+}
+
 TunedKernel read_record(Statement& row) {
   TunedKernel record;
   record.device = row.text();
@@ -66,10 +75,7 @@ TunedKernel read_record(Statement& row) {
   record.signature = row.text();
   record.problem = row.text();
   record.kernel = row.text();
-  record.knobs.raster = row.integer() == 0 ? Knobs::Raster::along_m : Knobs::Raster::along_n;
-  record.knobs.swizzle = clamped<std::int16_t>(row.integer());
-  record.knobs.split = clamped<std::int16_t>(row.integer());
-  record.knobs.zigzag = row.integer() != 0;
+  read_knobs(row.text(), record);
   record.seconds = row.real();
   record.predicted_seconds = row.optional_real();
   record.runner_up = row.text();
@@ -87,15 +93,12 @@ void bind_key(Statement& statement, const TunedKernel& record) {
 }
 
 void write_record(Connection& connection, const TunedKernel& record) {
+  const std::string knobs = knobs_text(record.knobs);
   Statement statement(connection,
                       "INSERT OR REPLACE INTO tuned VALUES"
-                      " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                      " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   bind_key(statement, record);
-  const Knobs& knobs = record.knobs;
-  statement.bind(record.problem).bind(record.kernel);
-  statement.bind(std::int64_t{knobs.raster == Knobs::Raster::along_m ? 0 : 1});
-  statement.bind(std::int64_t{knobs.swizzle}).bind(std::int64_t{knobs.split});
-  statement.bind(std::int64_t{knobs.zigzag ? 1 : 0});
+  statement.bind(record.problem).bind(record.kernel).bind(knobs);
   statement.bind(record.seconds).bind(record.predicted_seconds);
   statement.bind(record.runner_up).bind(record.runner_up_seconds).bind(record.noise);
   statement.bind(std::int64_t{record.candidates}).bind(std::int64_t{record.rounds});

@@ -18,8 +18,14 @@ constexpr int kFileSchema = 1;
 // Records are flat; text that nests deeper would take the parser's stack.
 constexpr int kMostDepth = 6;
 
+Json json_of(const Knobs& knobs) {
+  return {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
+          {"swizzle", knobs.swizzle},
+          {"split", knobs.split},
+          {"zigzag", knobs.zigzag}};
+}
+
 Json json_of(const TunedKernel& record) {
-  const Knobs& knobs = record.knobs;
   const auto& predicted = record.predicted_seconds;
   return {{"device", record.device},
           {"cc", record.cc},
@@ -28,11 +34,7 @@ Json json_of(const TunedKernel& record) {
           {"signature", record.signature},
           {"problem", record.problem},
           {"kernel", record.kernel},
-          {"knobs",
-           {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
-            {"swizzle", knobs.swizzle},
-            {"split", knobs.split},
-            {"zigzag", knobs.zigzag}}},
+          {"knobs", json_of(record.knobs)},
           {"seconds", record.seconds},
           {"predicted_seconds", predicted ? Json(*predicted) : Json(nullptr)},
           {"runner_up", record.runner_up},
@@ -99,11 +101,14 @@ TunedKernel record_of(const Json& json) {
 }
 
 Json parse(std::string_view text) {
-  const auto check_depth = [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+  return Json::parse(text, [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
     if (depth > kMostDepth) fail("expected records, got text that is nested more deeply");
     return true;
-  };
-  Json json = Json::parse(text, check_depth);
+  });
+}
+
+Json parse_file(std::string_view text) {
+  Json json = parse(text);
   const auto schema = integer<int>(json, "schema");
   if (schema != kFileSchema) fail(fmt::format("expected schema {}, got {}", kFileSchema, schema));
   if (!json.at("tuned").is_array()) fail("expected a list as tuned");
@@ -119,11 +124,23 @@ std::string to_json(const std::vector<TunedKernel>& records) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+std::string knobs_text(const Knobs& knobs) {
+  return json_of(knobs).dump();
+}
+
+Knobs knobs_of_text(std::string_view text) {
+  try {
+    return knobs_of(parse(text));
+  } catch (const Json::exception& error) {
+    fail(error.what());
+  }
+}
+
 std::vector<TunedKernel> from_json(std::string_view text) {
   std::vector<TunedKernel> records;
   std::size_t number = 0;
   try {
-    const Json json = parse(text);
+    const Json json = parse_file(text);
     for (const Json& each : json.at("tuned")) {
       ++number;
       records.push_back(record_of(each));
