@@ -87,8 +87,8 @@ class KernelList {
 /// Every kernel that carries out `arguments` on the target and passes the filter, the fastest
 /// first: by predicted time, then by predicted energy, then by name; behind them those without a
 /// prediction, in the order of the classes. One of them that tuning found to be the fastest for
-/// the arguments (tuned.hpp) is put before all. Empty when there is none; `why_empty()` then tells why.
-/// Thread-safe.
+/// the arguments (tuned.hpp) is put before all. Empty when there is none; `why_empty()` then tells
+/// why. Thread-safe.
 ///
 /// Answers to problems met lately are remembered where all that answer are the library's own
 /// classes and no filter is given: for equal shapes, strides, alignments, types, controls and
