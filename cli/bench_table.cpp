@@ -28,11 +28,13 @@ constexpr const char* kMark = "estoc_table";
 constexpr const char* kHint =
     "--table takes a file that 'estoc bench --table' wrote on this device, or a new one";
 
-/// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts.
+/// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts; "n1/4x18":
+/// that of the last 18 tiles.
 std::string knobs_text(const Knobs& knobs) {
   std::string text = knobs.raster == Knobs::Raster::along_m ? "m" : "n";
   text += std::to_string(knobs.swizzle);
   if (knobs.split != 1) text += '/' + std::to_string(knobs.split);
+  if (knobs.split_tiles != 0) text += 'x' + std::to_string(knobs.split_tiles);
   return text;
 }
 

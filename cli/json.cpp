@@ -68,6 +68,7 @@ Json to_json(const Knobs& knobs) {
   return {{"raster", knobs.raster == Knobs::Raster::along_m ? "along_m" : "along_n"},
           {"swizzle", knobs.swizzle},
           {"split", knobs.split},
+          {"split_tiles", knobs.split_tiles},
           {"zigzag", knobs.zigzag}};
 }
 

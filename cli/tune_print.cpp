@@ -15,9 +15,11 @@ namespace {
 constexpr std::size_t kShown = 5;
 
 std::string knobs_cell(const Knobs& knobs) {
-  return fmt::format("raster={} swizzle={} split={}{}",
+  const std::string tiles =
+      knobs.split_tiles > 0 ? fmt::format(" split_tiles={}", knobs.split_tiles) : "";
+  return fmt::format("raster={} swizzle={} split={}{}{}",
                      knobs.raster == Knobs::Raster::along_m ? "m" : "n", knobs.swizzle, knobs.split,
-                     knobs.zigzag ? " zigzag" : "");
+                     tiles, knobs.zigzag ? " zigzag" : "");
 }
 
 std::string time_cell(double seconds) {

@@ -22,6 +22,9 @@ struct Knobs {
   Raster raster = Raster::along_m;
   std::int16_t swizzle = 1;  ///< tiles of the other direction taken together
   std::int16_t split = 1;    ///< parts that K is divided into
+  /// Of how many tiles, the last ones, whose parts' sums pass through the workspace; 0: K of every
+  /// tile is divided among the CTAs of a cluster.
+  std::int32_t split_tiles = 0;
   /// Every second tile that is computed in a place takes K backwards, so that bits depend on where
   /// a tile stands; no kernel does so under deterministic or batch_invariant.
   bool zigzag = false;

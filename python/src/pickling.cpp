@@ -83,14 +83,15 @@ nb::tuple reduce_kernel(nb::handle_t<PyKernel> self) {
   return nb::make_tuple(
       member("make_kernel"),
       nb::make_tuple(kernel.native->name(), static_cast<int>(knobs.raster),
-                     static_cast<int>(knobs.swizzle), static_cast<int>(knobs.split), knobs.zigzag,
+                     static_cast<int>(knobs.swizzle), static_cast<int>(knobs.split),
+                     static_cast<int>(knobs.split_tiles), knobs.zigzag,
                      kernel.native->metadata().epilogue));
 }
 
-nb::object make_kernel(const std::string& name, int raster, int swizzle, int split, bool zigzag,
-                       const std::string& epilogue) {
+nb::object make_kernel(const std::string& name, int raster, int swizzle, int split, int split_tiles,
+                       bool zigzag, const std::string& epilogue) {
   const Knobs knobs{static_cast<Knobs::Raster>(raster), static_cast<std::int16_t>(swizzle),
-                    static_cast<std::int16_t>(split), zigzag};
+                    static_cast<std::int16_t>(split), split_tiles, zigzag};
   return wrap_kernel(kernel_again(name, epilogue).with_knobs(knobs));
 }
 

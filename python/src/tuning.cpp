@@ -18,6 +18,7 @@ nb::dict knobs_of(const TunedKernel& record) {
   knobs["raster"] = record.knobs.raster == Knobs::Raster::along_m ? "m" : "n";
   knobs["swizzle"] = record.knobs.swizzle;
   knobs["split"] = record.knobs.split;
+  knobs["split_tiles"] = record.knobs.split_tiles;
   knobs["zigzag"] = record.knobs.zigzag;
   return knobs;
 }
@@ -93,7 +94,9 @@ void bind_record(nb::module_& module) {
                           "The kernel that was measured to be the fastest for a problem.")
       .def_ro("problem", &TunedKernel::problem, "The problem's text.")
       .def_ro("kernel", &TunedKernel::kernel, "The kernel's name.")
-      .def_prop_ro("knobs", &knobs_of, "Its run-time parameters: raster, swizzle, split, zigzag.")
+      .def_prop_ro("knobs", &knobs_of,
+                   "Its run-time parameters: raster, swizzle, split, "
+                   "split_tiles, zigzag.")
       .def_ro("seconds", &TunedKernel::seconds, "Measured, of one launch.")
       .def_ro("predicted_seconds", &TunedKernel::predicted_seconds,
               "What the ranking expected, or None.")

@@ -120,6 +120,11 @@ Knobs knobs_of(const estoc_knobs* given) {
   knobs.raster = k.raster_along_n != 0 ? Knobs::Raster::along_n : Knobs::Raster::along_m;
   knobs.swizzle = knob(k.swizzle, "knobs.swizzle");
   knobs.split = knob(k.split, "knobs.split");
+  if (k.split_tiles < 0) {
+    throw Error(ErrorKind::value,
+                "knobs.split_tiles: expected 0 or more, got " + std::to_string(k.split_tiles));
+  }
+  knobs.split_tiles = k.split_tiles;
   knobs.zigzag = k.zigzag != 0;
   return knobs;
 }
@@ -127,8 +132,9 @@ Knobs knobs_of(const estoc_knobs* given) {
 }  // namespace
 
 estoc_knobs knobs_struct(const Knobs& knobs) {
-  return {sizeof(estoc_knobs), knobs.raster == Knobs::Raster::along_n ? 1 : 0, knobs.swizzle,
-          knobs.split, knobs.zigzag ? 1 : 0};
+  return {sizeof(estoc_knobs),  knobs.raster == Knobs::Raster::along_n ? 1 : 0,
+          knobs.swizzle,        knobs.split,
+          knobs.zigzag ? 1 : 0, knobs.split_tiles};
 }
 
 namespace {

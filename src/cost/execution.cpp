@@ -11,6 +11,10 @@ namespace {
 constexpr double kNeighbours = 8;
 // Of a store that runs beside the other consumer's products, this part delays them.
 constexpr double kSeenStore = 0.2;
+// Measured: seconds of a second kernel behind the first, and how often parts' sums move between
+// the L2 cache and multiprocessors.
+constexpr double kSecondKernel = 3.5e-6;
+constexpr double kSumsTraffic = 4;
 
 /// Of a positive quotient below 2^63. Without SSE 4.1, std::ceil is a call.
 double ceil_div(double a, double b) {
@@ -21,7 +25,7 @@ double ceil_div(double a, double b) {
 
 /// CTAs of a cluster that sum up a tile together.
 int parts_of(const Design& design) {
-  return design.gather_clocks > 0 ? design.split : 1;
+  return design.gather_clocks > 0 && design.split_tiles == 0 ? design.split : 1;
 }
 
 double live_clusters(int size, const Design& design, const DeviceModel& device) {
@@ -59,6 +63,21 @@ double distinct_bytes(const Grid& grid, const Work& work, const Design& design, 
          (taken * size);
 }
 
+/// The last tiles take as many waves as their parts need, each a part of a whole one; what their
+/// sums take on top.
+void add_tail(const Work& work, const Design& design, const DeviceModel& device, Execution& e) {
+  const double parts = design.split;
+  const double before = e.clusters - design.split_tiles;
+  const double tail_waves = ceil_div(design.split_tiles * parts, e.slots);
+  e.waves = ceil_div(before, e.slots) + tail_waves / parts;
+  e.exact_waves = std::min(e.exact_waves, e.waves);
+  const double tile =
+      std::min(design.tile_m * design.cluster_m, work.m) * design.tile_n * design.cluster_n;
+  const double bytes = design.split_tiles * parts * tile * sizeof(float);
+  e.sums = kSecondKernel +
+           bytes * kSumsTraffic / (device.l2_per_clock * device.multiprocessors * device.clock_hz);
+}
+
 }  // namespace
 
 double distinct_bytes(const Work& work, const Design& design, double window) {
@@ -72,12 +91,15 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const Grid grid(work, design);
   e.across_m = grid.across_m;
   e.across_n = grid.across_n;
-  e.clusters = std::max(e.across_m * e.across_n * work.l * (design.split / parts), 1.0);
+  const bool tail = design.split_tiles > 0;
+  e.clusters = std::max(e.across_m * e.across_n * work.l * (tail ? 1 : design.split / parts), 1.0);
   e.slots = std::max(live_clusters(size, design, device), 1.0);
   e.exact_waves = e.clusters / e.slots;
   e.waves = ceil_div(e.clusters, e.slots);
-  e.k_tiles = std::max(ceil_div(work.k, design.tile_k * design.split), 1.0);
-  e.live_ctas = std::min(e.clusters, e.slots) * size;
+  e.k_tiles = std::max(ceil_div(work.k, design.tile_k * (tail ? 1 : design.split)), 1.0);
+  if (tail) add_tail(work, design, device, e);
+  e.live_ctas =
+      std::min(e.clusters + (tail ? design.split_tiles * (design.split - 1) : 0), e.slots) * size;
 
   // Rows and columns beyond the problem are not fetched.
   const double rows = std::min(work.m / (e.across_m * design.cluster_m), design.tile_m);
@@ -102,13 +124,12 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   e.memory = work.compulsory / std::max(reached, 1.0);
   const double stores =
       design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1) : rounds;
-  e.store =
-      (stores * design.store_clocks + rounds * (design.split - 1) * design.gather_clocks) * clock;
+  e.store = (stores * design.store_clocks + rounds * (parts - 1) * design.gather_clocks) * clock;
   e.fill = design.start_clocks * clock * (together > 1 ? ceil_div(rounds, together) : 1.0);
   e.launch = device.launch_seconds;
   const double overlapped =
       std::sqrt(e.arithmetic * e.arithmetic + e.l2 * e.l2 + e.memory * e.memory);
-  e.seconds = e.launch + e.fill + overlapped + e.store;
+  e.seconds = e.launch + e.fill + overlapped + e.store + e.sums;
   return e;
 }
 

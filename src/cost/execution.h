@@ -18,6 +18,7 @@ struct Work {
   double epilogue_clocks = 0;  ///< of a multiprocessor for an element
   /// Rows in memory that are no whole number of 128-byte lines.
   bool a_split = false, b_split = false, out_split = false;
+  bool reduces = false;  ///< the epilogue has reductions
 };
 
 enum class Overlap : std::uint8_t {
@@ -49,6 +50,7 @@ struct Design {
   bool untried = false;       ///< no table has such kernels, and they were predicted too fast
   int split = 1;              ///< parts of K that are computed at once
   double gather_clocks = 0;   ///< of adding one more part to the first
+  double split_tiles = 0;     ///< the last tiles, whose parts' sums pass through memory; 0: all
   int choice = 0;             ///< a library's kernel: its place in the library's own order
   bool restated = false;      ///< likewise: the product is stated with out row-major
   bool older = false;         ///< likewise: not of its code for Hopper and later
@@ -72,6 +74,7 @@ struct Execution {
   /// Bytes of a tile of K that a CTA has for itself among those next to it, and in a wave.
   double neighbour_bytes = 0, wave_bytes = 0;
   double arithmetic = 0, l2 = 0, memory = 0, store = 0, fill = 0, launch = 0;  ///< seconds
+  double sums = 0;     ///< seconds in which a second kernel adds up the sums of parts
   double seconds = 0;  ///< of all, before the residual
 };
 

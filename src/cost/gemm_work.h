@@ -10,6 +10,7 @@ namespace estoc::cost {
 struct EpilogueTraffic {
   double bytes = 0;               ///< of global memory
   double clocks_per_element = 0;  ///< of one multiprocessor
+  bool reduces = false;           ///< it has reductions
 };
 
 /// The work of a product in the orientation of a kernel's code.

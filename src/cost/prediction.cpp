@@ -35,7 +35,9 @@ void set_knobs(Plan& plan, const Knobs& knobs) {
   plan.knobs = knobs;
   plan.design.along_m = knobs.raster == Knobs::Raster::along_m;
   plan.design.group = knobs.swizzle;
-  if (plan.family != Family::library) plan.design.split = knobs.split;
+  if (plan.family == Family::library) return;
+  plan.design.split = knobs.split;
+  plan.design.split_tiles = knobs.split_tiles;
 }
 
 double predicted_joules(const Plan& plan, const Execution& execution, double seconds) {
@@ -68,6 +70,7 @@ std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel
           {"memory", e.memory, Unit::seconds},
           {"stores", e.store, Unit::seconds},
           {"start", e.fill + e.launch, Unit::seconds},
+          {"sums of parts", e.sums, Unit::seconds},
           {"live CTAs", e.live_ctas, Unit::count},
           {"waves", e.exact_waves, Unit::count},
           {"bytes in flight", e.bytes_in_flight, Unit::count},

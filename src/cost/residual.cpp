@@ -79,14 +79,15 @@ Features features_of(const Plan& plan, const Execution& e, const DeviceModel& de
           log_of(e.neighbour_bytes + 1),
           log_of(e.wave_bytes + 1),
           flag(design.along_m),
-          log_of(design.split),
+          log_of(design.split_tiles > 0 ? 1 : design.split),
           static_cast<float>(design.choice),
           flag(design.restated),
           log_of(design.copy_bytes),
           flag(design.older),
           static_cast<float>(design.own_stages),
           log_of(design.own_waves + 0.01),
-          log_of(design.workspace + 1024)};
+          log_of(design.workspace + 1024),
+          share(e.sums)};
 }
 
 int band_of(const Features& features) {

@@ -9,7 +9,7 @@
 
 namespace estoc::cost {
 
-inline constexpr int kFeatures = 48;
+inline constexpr int kFeatures = 49;
 using Features = std::array<float, kFeatures>;
 
 /// What the residual depends on: logarithms of times, counts and extents, and the design.

@@ -84,6 +84,7 @@ Json to_json(const Knobs& knobs) {
   return {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
           {"swizzle", knobs.swizzle},
           {"split", knobs.split},
+          {"split_tiles", knobs.split_tiles},
           {"zigzag", knobs.zigzag}};
 }
 
@@ -93,8 +94,10 @@ Knobs knobs_of(const Json& json) {
   const Knobs knobs{.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
                     .swizzle = integer<std::int16_t>(json, "swizzle"),
                     .split = integer<std::int16_t>(json, "split"),
+                    .split_tiles = json.value("split_tiles", std::int32_t{0}),
                     .zigzag = json.value("zigzag", false)};
   if (knobs.swizzle < 1 || knobs.split < 1) fail("expected swizzle and split to be at least 1");
+  if (knobs.split_tiles < 0) fail("expected split_tiles to be at least 0");
   return knobs;
 }
 

@@ -22,6 +22,7 @@ Json json_of(const Knobs& knobs) {
   return {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
           {"swizzle", knobs.swizzle},
           {"split", knobs.split},
+          {"split_tiles", knobs.split_tiles},
           {"zigzag", knobs.zigzag}};
 }
 
@@ -69,10 +70,12 @@ double real(const Json& json, const char* name) {
 Knobs knobs_of(const Json& json) {
   const auto raster = json.at("raster").get<std::string>();
   if (raster != "m" && raster != "n") fail("expected a raster m or n, got '" + raster + "'");
-  return {.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
-          .swizzle = integer<std::int16_t>(json, "swizzle"),
-          .split = integer<std::int16_t>(json, "split"),
-          .zigzag = json.at("zigzag").get<bool>()};
+  return {
+      .raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
+      .swizzle = integer<std::int16_t>(json, "swizzle"),
+      .split = integer<std::int16_t>(json, "split"),
+      .split_tiles = json.contains("split_tiles") ? integer<std::int32_t>(json, "split_tiles") : 0,
+      .zigzag = json.at("zigzag").get<bool>()};
 }
 
 TunedKernel record_of(const Json& json) {

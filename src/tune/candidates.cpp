@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kMostOfALibrary = 8;
 constexpr int kMostSwizzle = 64;
-constexpr int kMostSplit = 64;
+constexpr int kMostSplit = 256;
+constexpr std::int16_t kClusterSplit = 8;
 
 std::vector<Knobs> neighbours(const Knobs& knobs) {
   std::vector<Knobs> all;
@@ -32,6 +33,13 @@ std::vector<Knobs> neighbours(const Knobs& knobs) {
     add([](Knobs& each) { each.split = static_cast<std::int16_t>(each.split + 1); });
     add([](Knobs& each) { each.split = static_cast<std::int16_t>(each.split - 1); });
     add([](Knobs& each) { each.split = static_cast<std::int16_t>(each.split * 2); });
+  }
+  // The same parts in clusters, without a second kernel.
+  if (knobs.split_tiles > 0) {
+    add([](Knobs& each) {
+      each.split = std::min(each.split, kClusterSplit);
+      each.split_tiles = 0;
+    });
   }
   return all;
 }

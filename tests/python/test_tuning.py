@@ -29,7 +29,7 @@ def test_a_search_is_remembered(records):
     assert {stage for stage, _ in seen} == {"compiling", "timing", "checking"}
     assert all(0 <= part <= 1 for _, part in seen)
     assert record.kernel == "cpu_gemm-f32-f32-f32-f32" and record.seconds > 0
-    assert record.knobs == {"raster": "m", "swizzle": 1, "split": 1, "zigzag": False}
+    assert record.knobs == {"raster": "m", "swizzle": 1, "split": 1, "split_tiles": 0, "zigzag": False}
     assert (record.cc, record.driver, record.library) == (0, "", estoc.__version__)
     first = estoc.get_kernels(args)[0]
     assert first.tuned_seconds == record.seconds and first.predicted_seconds > 0

@@ -53,6 +53,8 @@ struct Sm90EpilogueShape {
 struct Sm90GemmConfig {
   /// CTAs of the largest cluster that every device has.
   static constexpr int kMaxParts = 8;
+  /// Parts of a tile whose sums pass through the workspace.
+  static constexpr long long kMaxTailParts = 256;
 
   Type a;
   Type b;  ///< as wide as a
@@ -111,6 +113,10 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int sums() const {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
   }
+  /// Consumers that store a tile together.
+  ESTOC_CONSTEXPR int storers() const { return schedule == Schedule::cooperative ? 2 : 1; }
+  /// Of a CTA's tile in the workspace.
+  ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 4; }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
   ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() ? 56 : 40; }
   ESTOC_CONSTEXPR int consumer_registers() const { return epilogue.loads() ? 224 : 232; }
@@ -162,7 +168,18 @@ struct Sm90GemmParameters {
   bool b_batched : 1;
   bool zigzag : 1;      ///< every second tile of a cluster walks K backwards
   unsigned char parts;  ///< of K: CTAs of a cluster that sum up one tile, where splits_k(); 0 is 1
+  unsigned items;       ///< that clusters take in turn: tiles, and parts of the last tiles
+  unsigned undivided;   ///< of those, the tiles ahead of the first part
+  unsigned tail_tiles;  ///< after them, K of which is divided
+  unsigned tail_parts;  ///< of K of each of these
+  unsigned chunks;      ///< of kSumQuads quads that a CTA of the second kernel adds up
+  unsigned long long sums;  ///< address of the parts' sums, part after part
 };
-static_assert(sizeof(Sm90GemmParameters) == 3 * 128 + 64);
+static_assert(sizeof(Sm90GemmParameters) == 4 * 128);
+
+/// The kernel that adds up the sums of parts: a CTA has so many warps, which take chunks of so many
+/// times four neighbours of a row.
+inline constexpr int kSumWarps = 8;
+inline constexpr int kSumQuads = 32;
 
 }  // namespace estoc::abi

@@ -17,6 +17,7 @@
 #include <estoc/ptx/warp.cuh>
 #include <estoc/sm90/gather.cuh>
 #include <estoc/sm90/math.cuh>
+#include <estoc/sm90/parts.cuh>
 #include <estoc/sm90/work.cuh>
 
 namespace estoc::sm90 {
@@ -75,8 +76,10 @@ __device__ __forceinline__ void load_inputs(const typename Kernel::Parameters& p
                                             u32 consumer) {
   using Work = typename Kernel::Work;
   auto loader = Kernel::Store::loader(p, transform, cta.shared.staging(consumer));
-  for (OwnItems<config, Work> items(Work(p, cta.place), consumer); !items.done(); items.advance())
-    loader.load(items.item().tile);
+  for (OwnItems<config, Work> items(Work(p, cta.place), consumer); !items.done(); items.advance()) {
+    const Item item = items.item();
+    if (item.slot < 0) loader.load(item.tile);
+  }
 }
 
 /// Consumers of a ping-pong schedule take turns at the tensor cores: barrier 1 + `consumer` opens
@@ -113,7 +116,7 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
   Items items(Work(p, cta.place), consumer);
   RingPosition<config.stages> at;
   // Stages of the other's items are passed over.
-  if (Items::kPingpong && consumer == 1) at.skip(static_cast<u32>(items.k_tiles()));
+  if constexpr (Items::kPingpong) at.skip(items.ahead());
   const auto issued = [&]() __attribute__((always_inline)) {
     turns.pass(items.more());
   };
@@ -130,9 +133,13 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
         if (parts.own > 0) break;
       }
     }
-    store.store(acc.block, item.tile);
-    items.advance();
-    if constexpr (Items::kPingpong) at.skip(static_cast<u32>(items.k_tiles()));
+    if (item.slot < 0) {
+      store.store(acc.block, item.tile);
+    } else {
+      store_part(acc, p, cta.place, item, consumer, thread);
+    }
+    const u32 passed = items.advance();
+    if constexpr (Items::kPingpong) at.skip(passed);
   }
   store.finish();
 }

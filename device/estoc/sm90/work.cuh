@@ -13,6 +13,7 @@ struct Item {
   i32 k_tiles;     ///< stages that it takes
   bool backwards;  ///< they are loaded from the end of K
   i32 k_first;     ///< the first of its K tiles
+  i32 slot;        ///< of the workspace, for the sums of a part of K; -1: they are stored in out
 
   /// The K tile of a step.
   __device__ __forceinline__ i32 k_tile(i32 step) const {
@@ -38,9 +39,23 @@ struct Parts {
   }
 };
 
-/// Deals the tiles of all batches to clusters in turn. With zigzag every second tile of a cluster
-/// walks K backwards, and so starts with what the L2 cache still holds. Where tiles have several
-/// parts, the grid has a CTA for each part of each tile.
+/// Tile number `index` of all batches, of the CTA at `place` in its cluster.
+template <Sm90GemmConfig config>
+__device__ __forceinline__ Tile tile_at(const Sm90GemmParameters& p,
+                                        const ClusterPlace<config>& place, u32 index) {
+  const u32 plane = static_cast<u32>(p.tiles_m * p.tiles_n);
+  const u32 l = index / plane;
+  const TileRaster raster{static_cast<u32>(p.tiles_m), static_cast<u32>(p.tiles_n),
+                          static_cast<u32>(p.group), p.along_n};
+  const TileIndex at = raster.at(index - l * plane);
+  return {static_cast<i32>(l), static_cast<i32>(at.m * config.cluster_m + place.m) * config.tile_m,
+          static_cast<i32>(at.n * config.cluster_n + place.n) * config.tile_n};
+}
+
+/// Deals items to clusters in turn: the tiles of all batches, the last of them in parts of K whose
+/// sums pass through the workspace. With zigzag every second item of a cluster walks K backwards,
+/// and so starts with what the L2 cache still holds. Where the CTAs of a cluster sum up a tile
+/// together, the grid has a CTA for each part of each tile.
 template <Sm90GemmConfig config>
 class PersistentTiles {
  public:
@@ -52,37 +67,43 @@ class PersistentTiles {
         next_(ptx::ctaid_x() / (config.cluster_size() * parts_.count)),
         step_(ptx::nctaid_x() / (config.cluster_size() * parts_.count)) {}
 
-  __device__ __forceinline__ bool done() const { return next_ >= plane() * static_cast<u32>(p_.l); }
+  __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
   /// Whether the cluster has an item after this one.
-  __device__ __forceinline__ bool more() const {
-    return next_ + step_ < plane() * static_cast<u32>(p_.l);
-  }
+  __device__ __forceinline__ bool more() const { return next_ + step_ < p_.items; }
   __device__ __forceinline__ void advance() {
     next_ += step_;
     backwards_ = p_.zigzag && !backwards_;
   }
-  /// K tiles of each item.
+  /// K tiles of the item.
   __device__ __forceinline__ i32 k_tiles() const {
-    return parts_.first(parts_.own + 1, all_k_tiles()) - parts_.first(parts_.own, all_k_tiles());
+    const Share share = this->share();
+    return share.end - share.first;
   }
   __device__ __forceinline__ Item item() const {
-    const u32 l = next_ / plane();
-    const TileRaster raster{static_cast<u32>(p_.tiles_m), static_cast<u32>(p_.tiles_n),
-                            static_cast<u32>(p_.group), p_.along_n};
-    const TileIndex at = raster.at(next_ - l * plane());
-    const i32 m = static_cast<i32>(at.m * config.cluster_m + place_.m) * config.tile_m;
-    const i32 n = static_cast<i32>(at.n * config.cluster_n + place_.n) * config.tile_n;
-    return {{static_cast<i32>(l), m, n},
-            k_tiles(),
-            backwards_,
-            parts_.first(parts_.own, all_k_tiles())};
+    const Share share = this->share();
+    return {tile_at(p_, place_, share.tile), share.end - share.first, backwards_, share.first,
+            next_ < p_.undivided ? -1 : static_cast<i32>(next_ - p_.undivided)};
   }
 
  private:
-  __device__ __forceinline__ i32 all_k_tiles() const {
-    return (p_.k + config.tile_k() - 1) / config.tile_k();
+  /// K tiles `first` to `end` of a tile.
+  struct Share {
+    u32 tile;
+    i32 first;
+    i32 end;
+  };
+  __device__ __forceinline__ Share share() const {
+    const i32 k_tiles = (p_.k + config.tile_k() - 1) / config.tile_k();
+    if (next_ < p_.undivided) {
+      return {next_, parts_.first(parts_.own, k_tiles), parts_.first(parts_.own + 1, k_tiles)};
+    }
+    // CTAs beside each other have the same part of other tiles, and so share what they load.
+    const u32 past = next_ - p_.undivided;
+    const u32 part = past / p_.tail_tiles;
+    const u32 all = static_cast<u32>(k_tiles);
+    return {p_.undivided + past % p_.tail_tiles, static_cast<i32>(part * all / p_.tail_parts),
+            static_cast<i32>((part + 1) * all / p_.tail_parts)};
   }
-  __device__ __forceinline__ u32 plane() const { return static_cast<u32>(p_.tiles_m * p_.tiles_n); }
 
   // The rest is read from the parameters when it is needed: consumers have no register to spare.
   const Sm90GemmParameters& p_;
@@ -101,16 +122,23 @@ class OwnItems {
 
   __device__ __forceinline__ OwnItems(const Work& work, u32 consumer)
       : work_(work), row_(kPingpong ? 0 : static_cast<i32>(consumer) * config.consumer_rows()) {
-    if (kPingpong && consumer == 1) work_.advance();
+    if (!kPingpong || consumer == 0) return;
+    first_ = work_.done() ? 0 : static_cast<u32>(work_.k_tiles());
+    work_.advance();
   }
+  /// Stages of the other consumer's item ahead of this one's first.
+  __device__ __forceinline__ u32 ahead() const { return first_; }
 
   __device__ __forceinline__ bool done() const { return work_.done(); }
   /// Whether the CTA has an item after this one, of whichever consumer.
   __device__ __forceinline__ bool more() const { return work_.more(); }
-  __device__ __forceinline__ i32 k_tiles() const { return work_.k_tiles(); }
-  __device__ __forceinline__ void advance() {
+  /// Goes on to the next item; gives the stages of the other consumer's item between the two.
+  __device__ __forceinline__ u32 advance() {
     work_.advance();
-    if constexpr (kPingpong) work_.advance();
+    if constexpr (!kPingpong) return 0;
+    const u32 passed = work_.done() ? 0 : static_cast<u32>(work_.k_tiles());
+    work_.advance();
+    return passed;
   }
   /// The item, of whose tile this consumer has the rows from tile.m on.
   __device__ __forceinline__ Item item() const {
@@ -122,6 +150,7 @@ class OwnItems {
  private:
   Work work_;
   i32 row_;
+  u32 first_ = 0;
 };
 
 }  // namespace estoc::sm90

@@ -102,6 +102,8 @@ typedef struct estoc_knobs {
   int swizzle;        /* tiles of the other direction that are taken together, from 1 */
   int split;          /* parts that K is divided into, from 1 */
   int zigzag;         /* every second tile of a CTA takes K backwards */
+  int split_tiles;    /* tiles, the last ones, whose parts pass through the workspace; 0: K of every
+                         tile is divided among the CTAs of a cluster */
 } estoc_knobs;
 ESTOC_API estoc_status estoc_kernel_get_knobs(const estoc_kernel* kernel, estoc_knobs* knobs);
 /* The same kernel with other knobs. */

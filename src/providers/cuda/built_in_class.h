@@ -28,8 +28,13 @@ class BuiltInClass : public CudaKernelClass {
   /// The text of a unit, its entry being named "estoc_kernel"; without an epilogue where it is
   /// null. Entries of reductions are added to it.
   virtual std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const = 0;
+  /// The text of an entry "estoc_sum_parts", number 1 of a unit that has no reductions; empty where
+  /// there is none.
+  virtual std::string sums_source(const EpilogueGraph* /*epilogue*/) const { return {}; }
 
  private:
+  CudaCode with_sums(std::string text, const EpilogueGraph* epilogue) const;
+
   std::string device_name_;
 };
 

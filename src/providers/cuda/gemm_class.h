@@ -44,6 +44,7 @@ struct GemmLaunch {
   const GemmArguments& gemm;
   const GemmProblem& problem;  ///< the same as the code sees it
   const Knobs& knobs;
+  const Workspace& workspace;
   const PlanDevice& device;
 };
 
@@ -138,11 +139,16 @@ class ConfiguredGemm : public GemmClass {
     return check_epilogue(kernel_of(point, &epilogue), target);
   }
 
-  std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
+  std::size_t workspace_size(const DesignPoint& point, const Knobs& knobs,
                              const RuntimeArguments& arguments) const final {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    if (gemm.epilogue_binding() == nullptr) return 0;
+    const bool fused = gemm.epilogue_binding() != nullptr;
+    if (!fused && knobs.split_tiles == 0) return 0;
     const Decoded kernel = kernel_of(point, graph_of(gemm));
+    const std::size_t sums = knobs.split_tiles > 0
+                                 ? sums_workspace(kernel.config, gemm, lowered(kernel, gemm), knobs)
+                                 : 0;
+    if (!fused || sums > 0) return sums;
     return epilogue_workspace(gemm, kernel.transposed, parts_of(kernel, gemm));
   }
 
@@ -161,13 +167,17 @@ class ConfiguredGemm : public GemmClass {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
     const GemmProblem problem = lowered(kernel, gemm);
+    std::optional<Parameters> p;
     if (!problem.empty()) {
-      const Parameters p = parameters(kernel.config, {gemm, problem, knobs, plan.device()});
-      plan.kernel(geometry(kernel.config, p, plan.device()), p);
+      p = parameters(kernel.config, {gemm, problem, knobs, workspace, plan.device()});
+      plan.kernel(geometry(kernel.config, *p, plan.device()), *p);
     }
-    if (kernel.epilogue == nullptr) return;
-    const EpilogueView view(gemm, kernel.transposed);
-    add_epilogue(kernel.config, view, parts_of(kernel, gemm), workspace, problem.empty(), plan);
+    if (kernel.epilogue != nullptr) {
+      const EpilogueView view(gemm, kernel.transposed);
+      add_epilogue(kernel.config, view, parts_of(kernel, gemm), workspace, problem.empty(), plan);
+    }
+    if (p && add_sums(kernel.config, *p, plan) && kernel.epilogue != nullptr)
+      cuda::add_epilogue(EpilogueView(gemm, kernel.transposed), {}, workspace, nullptr, plan);
   }
 
  protected:
@@ -207,6 +217,17 @@ class ConfiguredGemm : public GemmClass {
                      1, batches},
             .block = {static_cast<unsigned>(config.threads()), 1, 1},
             .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
+  }
+
+  /// Bytes of workspace for sums of parts of K; such a launch has no reductions.
+  virtual std::size_t sums_workspace(const Config& /*config*/, const GemmArguments& /*gemm*/,
+                                     const GemmProblem& /*problem*/, const Knobs& /*knobs*/) const {
+    return 0;
+  }
+  /// Adds the kernel that adds up the sums of parts, without its epilogue; false without parts.
+  virtual bool add_sums(const Config& /*config*/, const Parameters& /*parameters*/,
+                        LaunchPlan& /*plan*/) const {
+    return false;
   }
 
   /// Parts that the tiles of an output of `m` x `n`, as the code sees it, leave of reductions.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace estoc::cuda {
 namespace {
@@ -31,6 +32,11 @@ constexpr double kMeetClocks = 3000;
 constexpr double kSentPerClock = 12;
 // A part of K is worth its CTA from so many stages on.
 constexpr double kMinStages = 4;
+// Parts through the workspace are tried where so many clusters live at once for each tile, and K
+// has such length.
+constexpr double kMinTailGain = 1.1;
+constexpr double kMinTailStages = 16;
+constexpr int kMaxTailWaves = 3;
 
 /// Clocks of one instruction of 64 rows and 32 bytes of K: the tensor cores' or, for few columns,
 /// those in which shared memory gives the operands.
@@ -105,24 +111,73 @@ Knobs sm90_knobs(const Sm90GemmConfig& config, const cost::Work& work) {
   return knobs;
 }
 
-int sm90_parts(const Sm90GemmConfig& config, const cost::Work& work, cost::Design design,
-               const cost::DeviceModel& device) {
-  if (!config.splits_k()) return 1;
-  const double tiles =
-      std::ceil(work.m / config.tile_m) * std::ceil(work.n / config.tile_n) * work.l;
-  const double stages = std::ceil(work.k / config.tile_k());
-  const double room = std::min(device.multiprocessors / tiles, stages / kMinStages);
-  const int most = std::min(static_cast<int>(std::min(room, 100.0)), config.kMaxParts);
-  int best = 1;
-  double least = most > 1 ? cost::execute(work, design, device).seconds : 0;
-  for (int parts = 2; parts <= most; ++parts) {
-    design.split = parts;
-    const double seconds = cost::execute(work, design, device).seconds;
-    if (seconds >= least) continue;
-    least = seconds;
-    best = parts;
+namespace {
+
+/// Tries divisions of K, and keeps the fastest and how long it takes.
+class SplitSearch {
+ public:
+  SplitSearch(const cost::Work& work, const cost::Design& design, const cost::DeviceModel& device)
+      : work_(work), device_(device), design_(design) {}
+
+  void attempt(Sm90Split split) {
+    design_.split = split.parts;
+    design_.split_tiles = split.tiles;
+    const double seconds = cost::execute(work_, design_, device_).seconds;
+    if (seconds >= least_) return;
+    least_ = seconds;
+    best_ = split;
   }
-  return best;
+  Sm90Split best() const { return best_; }
+
+ private:
+  const cost::Work& work_;
+  const cost::DeviceModel& device_;
+  cost::Design design_;
+  double least_ = std::numeric_limits<double>::max();
+  Sm90Split best_;
+};
+
+/// Clusters that have a tile each, those that live at once, and K in stages.
+struct Grid {
+  double clusters, slots, stages;
+
+  Grid(const Sm90GemmConfig& config, const cost::Work& work, const cost::DeviceModel& device)
+      : clusters(std::ceil(work.m / (config.tile_m * config.cluster_m)) *
+                 std::ceil(work.n / (config.tile_n * config.cluster_n)) * work.l),
+        slots(config.cluster_size() > 1
+                  ? device.live_clusters[static_cast<std::size_t>(config.cluster_size()) - 1]
+                  : device.multiprocessors),
+        stages(std::ceil(work.k / config.tile_k())) {}
+};
+
+}  // namespace
+
+Sm90Split sm90_cluster_split(const Sm90GemmConfig& config, const cost::Work& work,
+                             const cost::Design& design, const cost::DeviceModel& device) {
+  if (!config.splits_k()) return {};
+  const Grid grid(config, work, device);
+  const double room = std::min(device.multiprocessors / grid.clusters, grid.stages / kMinStages);
+  const int most = std::min(static_cast<int>(std::min(room, 100.0)), config.kMaxParts);
+  if (most < 2) return {};
+  SplitSearch search(work, design, device);
+  for (int parts = 1; parts <= most; ++parts)
+    search.attempt({parts, 0});
+  return search.best();
+}
+
+Sm90Split sm90_tail_split(const Sm90GemmConfig& config, const cost::Work& work,
+                          const cost::Design& design, const cost::DeviceModel& device) {
+  const Grid grid(config, work, device);
+  const bool worth = grid.stages >= kMinTailStages && grid.slots >= kMinTailGain * grid.clusters;
+  if (work.reduces || !worth) return {};
+  SplitSearch search(work, design, device);
+  for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
+    const double parts =
+        std::min({std::floor(grid.slots * waves / grid.clusters), grid.stages / kMinStages,
+                  static_cast<double>(Sm90GemmConfig::kMaxTailParts)});
+    if (parts >= 2) search.attempt({static_cast<int>(parts), static_cast<int>(grid.clusters)});
+  }
+  return search.best();
 }
 
 }  // namespace estoc::cuda

@@ -16,8 +16,19 @@ cost::Design sm90_design(const abi::Sm90GemmConfig& config, const cost::Work& wo
 /// load.
 Knobs sm90_knobs(const abi::Sm90GemmConfig& config, const cost::Work& work);
 
-/// Parts of K that a kernel of that design is predicted to be fastest with.
-int sm90_parts(const abi::Sm90GemmConfig& config, const cost::Work& work, cost::Design design,
-               const cost::DeviceModel& device);
+/// How K is divided: knobs split and split_tiles.
+struct Sm90Split {
+  int parts = 1;
+  int tiles = 0;
+};
+
+/// The fastest division of K among the CTAs of a cluster, by the physical model.
+Sm90Split sm90_cluster_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
+                             const cost::Design& design, const cost::DeviceModel& device);
+
+/// Likewise in parts whose sums pass through the workspace; one part where none is worth it, or the
+/// epilogue has reductions.
+Sm90Split sm90_tail_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
+                          const cost::Design& design, const cost::DeviceModel& device);
 
 }  // namespace estoc::cuda

@@ -111,6 +111,37 @@ estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
 }
 )";
 
+constexpr std::string_view kSumsEntry = R"(
+extern "C" __global__ void __launch_bounds__(32 * kSumWarps)
+estoc_sum_parts(const __grid_constant__ Sm90GemmParameters parameters{0}) {{
+  estoc::sm90::sum_parts<kConfig>(parameters, estoc::epilogue::{1});
+}}
+)";
+
+/// The tiles of which K is divided, the last ones, and in how many parts.
+struct Tail {
+  std::int64_t tiles = 0;
+  std::int64_t parts = 1;
+};
+
+std::int64_t cluster_tiles(const Sm90GemmConfig& config, const GemmProblem& problem) {
+  return ceil_div(problem.m, config.tile_m * config.cluster_m) *
+         ceil_div(problem.n, config.tile_n * config.cluster_n) * problem.l;
+}
+
+/// As many as the knobs say and the kernel, K and the workspace's numbers allow.
+Tail tail_of(const Sm90GemmConfig& config, const GemmArguments& gemm, const GemmProblem& problem,
+             const Knobs& knobs) {
+  constexpr std::int64_t kMaxSlots = 1 << 20;
+  const EpilogueBinding* const epilogue = gemm.epilogue_binding();
+  const bool reduces = epilogue != nullptr && !epilogue->graph->reduced.empty();
+  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces) return {};
+  const Tail tail{std::min<std::int64_t>(knobs.split_tiles, cluster_tiles(config, problem)),
+                  std::min<std::int64_t>({knobs.split, ceil_div(problem.k, config.tile_k()),
+                                          Sm90GemmConfig::kMaxTailParts})};
+  return tail.parts > 1 && tail.tiles <= kMaxSlots / tail.parts ? tail : Tail{};
+}
+
 class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters> {
  public:
   explicit Sm90Gemm(Sm90Kind kind)
@@ -170,10 +201,15 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.design.untried = kind_ == Sm90Kind::swapped && plan.work.n > kMaxTriedColumns;
     Knobs knobs = sm90_knobs(widest, plan.work);
     knobs.zigzag = !controls.keeps_order();
-    if (!controls.batch_invariant) {
-      knobs.split = static_cast<std::int16_t>(sm90_parts(config, plan.work, plan.design, device));
-    }
-    cost::set_knobs(plan, knobs);
+    if (controls.batch_invariant) return cost::set_knobs(plan, knobs);
+    const Sm90Split tail = sm90_tail_split(config, plan.work, plan.design, device);
+    const Sm90Split cluster = sm90_cluster_split(config, plan.work, plan.design, device);
+    set_split(plan, knobs, cluster);
+    if (tail.parts == 1) return;
+    cost::Plan other = plan;
+    set_split(other, knobs, tail);
+    if (cost::predicted_seconds(other, device) < cost::predicted_seconds(plan, device))
+      plan = other;
   }
 
   Sm90GemmParameters parameters(const Sm90GemmConfig& config,
@@ -194,21 +230,47 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     p.b_batched = is_batched(problem.b.view);
     p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order();
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
+    const Tail tail = tail_of(config, launch.gemm, problem, launch.knobs);
+    p.undivided = static_cast<unsigned>(cluster_tiles(config, problem) - tail.tiles);
+    p.tail_tiles = static_cast<unsigned>(tail.tiles);
+    p.tail_parts = static_cast<unsigned>(tail.parts);
+    p.items = p.undivided + static_cast<unsigned>(tail.tiles * tail.parts);
+    p.chunks = sum_chunks(p.tail_parts);
+    p.sums = reinterpret_cast<std::uintptr_t>(launch.workspace.data);
     return p;
   }
 
   CudaGeometry geometry(const Sm90GemmConfig& config, const Sm90GemmParameters& p,
                         const PlanDevice& device) const override {
-    const auto clusters = static_cast<unsigned>(std::int64_t{p.tiles_m} * p.tiles_n * p.l);
     const int together = config.cluster_size() * p.parts;
     const auto size = static_cast<unsigned>(together);
-    // A CTA of a split product has one part of one tile.
+    // A CTA of a cluster that sums up a tile has one part of one tile.
     const unsigned room =
-        p.parts > 1 ? clusters : static_cast<unsigned>(device.clusters_at_once(together));
-    return {.grid = {std::min(clusters, room) * size, 1, 1},
+        p.parts > 1 ? p.items : static_cast<unsigned>(device.clusters_at_once(together));
+    return {.grid = {std::min(p.items, room) * size, 1, 1},
             .block = {static_cast<unsigned>(config.threads()), 1, 1},
             .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
             .cluster = {size, 1, 1}};
+  }
+
+  std::size_t sums_workspace(const Sm90GemmConfig& config, const GemmArguments& gemm,
+                             const GemmProblem& problem, const Knobs& knobs) const override {
+    const Tail tail = tail_of(config, gemm, problem, knobs);
+    return static_cast<std::size_t>(tail.tiles * (tail.parts > 1 ? tail.parts : 0) *
+                                    config.cluster_size() * config.sums_bytes());
+  }
+  bool add_sums(const Sm90GemmConfig& config, const Sm90GemmParameters& p,
+                LaunchPlan& plan) const override {
+    if (p.tail_parts == 1) return false;
+    const auto chunks = static_cast<unsigned>(config.cluster_size() * config.tile_m *
+                                              config.tile_n / (4 * abi::kSumQuads));
+    plan.kernel(1,
+                {.grid = {p.tail_tiles * chunks / p.chunks, 1, 1},
+                 .block = {32 * abi::kSumWarps, 1, 1},
+                 .shared_bytes = 16 * 32 * abi::kSumWarps},
+                p);
+    plan.launch_programmatically();
+    return true;
   }
 
   PartCounts part_counts(const Sm90GemmConfig& config, std::int64_t m,
@@ -229,14 +291,35 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                        dtype_name(point.dtype(Role::b_dtype)), sums);
   }
   std::string fused_entry() const override { return std::string(kFusedEntry); }
+  std::string sums_source(const EpilogueGraph* epilogue) const override {
+    if (epilogue == nullptr) return fmt::format(kSumsEntry, "", "Identity{}");
+    return fmt::format(kSumsEntry,
+                       ",\n                const __grid_constant__ Epilogue::Parameters epilogue",
+                       "Fused<Epilogue>{epilogue}");
+  }
 
  private:
+  static void set_split(cost::Plan& plan, Knobs knobs, Sm90Split split) {
+    knobs.split = static_cast<std::int16_t>(split.parts);
+    knobs.split_tiles = split.tiles;
+    cost::set_knobs(plan, knobs);
+  }
+
+  /// Chunks of a CTA of the second kernel: more warps share one where there are many parts.
+  static unsigned sum_chunks(unsigned parts) {
+    unsigned chunks = abi::kSumWarps;
+    for (unsigned each = 8; chunks > 1 && each < parts; each *= 2)
+      chunks /= 2;
+    return chunks;
+  }
+
   /// CTAs that sum up a tile: as many as the knob says and the kernel, K and the grid allow.
   static int parts_of_k(const Sm90GemmConfig& config, const GemmLaunch& launch,
                         const Sm90GemmParameters& p) {
     constexpr std::int64_t kMaxTiles = 1 << 24;
     const bool many = std::int64_t{p.tiles_m} * p.tiles_n > kMaxTiles / p.l;
     if (launch.gemm.controls().batch_invariant || many || !config.splits_k()) return 1;
+    if (launch.knobs.split_tiles > 0) return 1;
     const std::int64_t k_tiles = ceil_div(launch.problem.k, config.tile_k());
     return static_cast<int>(std::clamp<std::int64_t>(
         std::min<std::int64_t>(launch.knobs.split, k_tiles), 1, config.kMaxParts));
