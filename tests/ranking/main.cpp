@@ -6,8 +6,7 @@
 //   estoc_ranking fit --out FOLDER TABLE...  writes residuals_DEVICE.cpp, of src/cost
 //
 // All print what was lost and end with 1 below the floor. A TABLE is a file of `estoc bench
-// --table`, not compressed. Tables of one device are joined: of a problem that is in several, the
-// last one counts.
+// --table`, not compressed. Tables of one device are joined (join in table.h).
 #include <fmt/format.h>
 
 #include <algorithm>

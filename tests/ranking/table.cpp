@@ -1,13 +1,14 @@
 // Tables of `estoc bench --table`, read for replaying and fitting the ranking.
 #include "table.h"
 
-#include <algorithm>
+#include <cmath>
 #include <istream>
-#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "estoc/problem.hpp"
@@ -17,7 +18,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts.
+/// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts;
+/// "n1/4x18": that of the last 18 tiles.
 Knobs knobs_of(const std::string& text) {
   Knobs knobs;
   knobs.raster = text.at(0) == 'm' ? Knobs::Raster::along_m : Knobs::Raster::along_n;
@@ -25,6 +27,8 @@ Knobs knobs_of(const std::string& text) {
   const std::size_t split = text.find('/');
   if (split != std::string::npos)
     knobs.split = static_cast<std::int16_t>(std::stoi(text.substr(split + 1)));
+  const std::size_t tiles = text.find('x');
+  if (tiles != std::string::npos) knobs.split_tiles = std::stoi(text.substr(tiles + 1));
   return knobs;
 }
 
@@ -48,6 +52,48 @@ TableRow row_of(const Json& json) {
   return row;
 }
 
+bool is_library(const TableEntry& entry) {
+  return !entry.facts.empty();
+}
+
+/// What was timed: a kernel, and how it divides K.
+using Timed = std::tuple<std::string_view, int, int>;
+Timed timed(const TableEntry& entry) {
+  return {entry.kernel, entry.knobs.split, entry.knobs.split_tiles};
+}
+
+/// Geometric mean of the library's times in `row` over those in `earlier`; 1 without any.
+double slowdown(const TableRow& row, const TableRow& earlier) {
+  std::map<std::string_view, double> before;
+  for (const TableEntry& entry : earlier.entries) {
+    if (is_library(entry)) before[entry.kernel] = entry.seconds;
+  }
+  double sum = 0;
+  int count = 0;
+  for (const TableEntry& entry : row.entries) {
+    const auto same = before.find(entry.kernel);
+    if (same == before.end()) continue;
+    sum += std::log(entry.seconds / same->second);
+    ++count;
+  }
+  return count > 0 ? std::exp(sum / count) : 1;
+}
+
+void keep_missing(TableRow& row, const TableRow& earlier) {
+  const double factor = slowdown(row, earlier);
+  std::set<Timed> known;
+  for (const TableEntry& entry : row.entries)
+    known.insert(timed(entry));
+  std::vector<TableEntry> missing;
+  for (const TableEntry& entry : earlier.entries) {
+    if (!is_library(entry) && !known.contains(timed(entry))) missing.push_back(entry);
+  }
+  for (TableEntry& entry : missing) {
+    entry.seconds *= factor;
+    row.entries.push_back(std::move(entry));
+  }
+}
+
 }  // namespace
 
 Table read_table(std::istream& lines) {
@@ -69,11 +115,18 @@ Table read_table(std::istream& lines) {
 }
 
 void join(Table& table, Table later) {
-  std::set<std::string_view> known;
-  for (const TableRow& row : later.rows)
-    known.insert(row.problem);
-  std::erase_if(table.rows, [&](const TableRow& row) { return known.contains(row.problem); });
-  std::move(later.rows.begin(), later.rows.end(), std::back_inserter(table.rows));
+  std::map<std::string, TableRow> earlier;
+  for (TableRow& row : table.rows)
+    earlier.try_emplace(row.problem, std::move(row));
+  table.rows.clear();
+  for (TableRow& row : later.rows) {
+    const auto same = earlier.find(row.problem);
+    if (same != earlier.end()) keep_missing(row, same->second);
+    earlier.erase(row.problem);
+    table.rows.push_back(std::move(row));
+  }
+  for (auto& [problem, row] : earlier)
+    table.rows.push_back(std::move(row));
 }
 
 }  // namespace estoc::ranking

@@ -34,8 +34,9 @@ struct Table {
 /// Reads lines of JSON. Throws std::exception with the line where one is none of a table.
 Table read_table(std::istream& lines);
 
-/// Adds the rows of another table of the same device; of a problem that both have, those of
-/// `later`.
+/// Adds the rows of another table of the same device. Of a problem that both have, times are those
+/// of `later`; kernels that it lacks, or has with another division of K, are kept, their times
+/// multiplied by what the library's kernels took longer in the later run.
 void join(Table& table, Table later);
 
 }  // namespace estoc::ranking

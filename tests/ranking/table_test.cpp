@@ -23,21 +23,31 @@ Table table_of(const std::string& lines) {
 }
 
 TEST(Table, ReadsTheKnobs) {
-  const Table table = table_of(line_of(8, R"(["one",2.5,"m16"],["two",3,"n4/3"])"));
+  const Table table = table_of(line_of(8, R"(["one",2.5,"m16"],["two",3,"n4/3x18"])"));
   ASSERT_EQ(table.rows.size(), 1U);
   const auto& entries = table.rows[0].entries;
   ASSERT_EQ(entries.size(), 2U);
   EXPECT_EQ(entries[0].knobs, (Knobs{.raster = Knobs::Raster::along_m, .swizzle = 16}));
-  EXPECT_EQ(entries[1].knobs, (Knobs{.raster = Knobs::Raster::along_n, .swizzle = 4, .split = 3}));
+  EXPECT_EQ(entries[1].knobs,
+            (Knobs{.raster = Knobs::Raster::along_n, .swizzle = 4, .split = 3, .split_tiles = 18}));
   EXPECT_DOUBLE_EQ(entries[0].seconds, 2.5e-6);
 }
 
-TEST(Table, LaterRowsOfAProblemReplaceEarlierOnes) {
-  Table table = table_of(line_of(8, R"(["old",2,"m1"])") + line_of(9, R"(["kept",2,"m1"])"));
-  join(table, table_of(line_of(8, R"(["new",1,"m1"])")));
+TEST(Table, JoinsRowsOfOneProblem) {
+  constexpr const char* kEarlier =
+      R"(["one",2,"m1"],["two",4,"m1"],["three",6,"m1"],["lt",8,"m1",{"fact":1}])";
+  constexpr const char* kLater = R"(["one",1,"n4"],["two",1,"m1/2"],["lt",12,"m1",{"fact":1}])";
+  Table table = table_of(line_of(9, R"(["kept",2,"m1"])") + line_of(8, kEarlier));
+  join(table, table_of(line_of(8, kLater)));
   ASSERT_EQ(table.rows.size(), 2U);
-  EXPECT_EQ(table.rows[0].entries[0].kernel, "kept");
-  EXPECT_EQ(table.rows[1].entries[0].kernel, "new");
+  EXPECT_EQ(table.rows[1].entries[0].kernel, "kept");
+  // Of the earlier row, what the later one lacks; the library took 1.5 times as long there.
+  const auto& entries = table.rows[0].entries;
+  ASSERT_EQ(entries.size(), 5U);
+  EXPECT_EQ(entries[3].kernel, "two");
+  EXPECT_DOUBLE_EQ(entries[3].seconds, 6e-6);
+  EXPECT_EQ(entries[4].kernel, "three");
+  EXPECT_DOUBLE_EQ(entries[4].seconds, 9e-6);
 }
 
 }  // namespace
