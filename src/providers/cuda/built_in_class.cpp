@@ -9,22 +9,27 @@
 namespace estoc::cuda {
 
 CudaCode BuiltInClass::code(const DesignPoint& point, Target /*target*/) const {
-  return {.source = source(point, nullptr), .image = {}};
+  CudaCode made{.source = source(point, nullptr), .image = {}};
+  add_entries(point, made);
+  return made;
 }
 
 CudaCode BuiltInClass::fused_code(const DesignPoint& point, Target /*target*/,
                                   const EpilogueGraph& epilogue) const {
   CudaCode made{.source = source(point, &epilogue), .image = {}};
-  if (epilogue.reduced.empty()) return made;
-  made.source += reduction_source(epilogue);
-  made.entries.emplace_back("estoc_reduce_partials");
+  if (!epilogue.reduced.empty()) {
+    made.source += reduction_source(epilogue);
+    made.entries.emplace_back("estoc_reduce_partials");
+  }
+  add_entries(point, made);
   return made;
 }
 
 std::string BuiltInClass::abi() const {
-  return jit::device_sources()
-      .includes.hash(fmt::format("#include <estoc/abi/{}.cuh>\n", device_name_))
-      .hex();
+  std::string text;
+  for (const std::string& header : shared_headers())
+    text += fmt::format("#include <estoc/abi/{}.cuh>\n", header);
+  return jit::device_sources().includes.hash(text).hex();
 }
 
 }  // namespace estoc::cuda

@@ -18,6 +18,7 @@
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/operand_plane.h"
+#include "providers/cuda/prepare.h"
 
 namespace estoc::cuda {
 
@@ -141,9 +142,8 @@ class ConfiguredGemm : public GemmClass {
   std::size_t workspace_size(const DesignPoint& point, const Knobs& /*knobs*/,
                              const RuntimeArguments& arguments) const final {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    if (gemm.epilogue_binding() == nullptr) return 0;
     const Decoded kernel = kernel_of(point, graph_of(gemm));
-    return epilogue_workspace(gemm, kernel.transposed, parts_of(kernel, gemm));
+    return epilogue_bytes(kernel, gemm) + copies(point, lowered(kernel, gemm)).bytes();
   }
 
   cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const final {
@@ -151,6 +151,7 @@ class ConfiguredGemm : public GemmClass {
     const Decoded kernel = kernel_of(point, nullptr);
     cost::Plan plan;
     plan.work = query.work(kernel.transposed);
+    plan.seconds_before = copies(point, query.problem(kernel.transposed)).seconds(query.device());
     add_cost(kernel.config, query.problem(kernel.transposed), query.controls(), query.device(),
              plan);
     return plan;
@@ -160,10 +161,12 @@ class ConfiguredGemm : public GemmClass {
             const Workspace& workspace, LaunchPlan& plan) const final {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
-    const GemmProblem problem = lowered(kernel, gemm);
+    GemmProblem problem = lowered(kernel, gemm);
     if (!problem.empty()) {
+      const bool follows = add_copies(kernel, point, gemm, workspace, problem, plan);
       const Parameters p = parameters(kernel.config, {gemm, problem, knobs, plan.device()});
       plan.kernel(geometry(kernel.config, p, plan.device()), p);
+      if (follows) plan.launch_programmatically();
     }
     if (kernel.epilogue == nullptr) return;
     const EpilogueView view(gemm, kernel.transposed);
@@ -195,6 +198,12 @@ class ConfiguredGemm : public GemmClass {
   virtual void add_cost(const Config& config, const GemmProblem& problem,
                         const PerformanceControls& controls, const cost::DeviceModel& device,
                         cost::Plan& plan) const = 0;
+
+  /// Operands that the kernel computes from copies of; add_entries() adds the entry that makes
+  /// them.
+  virtual OperandCopies copies(const DesignPoint& /*point*/, const GemmProblem& /*problem*/) const {
+    return {};
+  }
 
   virtual Parameters parameters(const Config& config, const GemmLaunch& launch) const = 0;
   /// By default a CTA for each tile, and for each batch as far as grids reach.
@@ -265,6 +274,19 @@ class ConfiguredGemm : public GemmClass {
     Decoded kernel{config_of(point), is_transposed(point), epilogue};
     if (epilogue != nullptr) kernel.config = fused(kernel.config, *epilogue, kernel.transposed);
     return kernel;
+  }
+
+  /// Of workspace, ahead of the copies.
+  std::size_t epilogue_bytes(const Decoded& kernel, const GemmArguments& gemm) const {
+    if (kernel.epilogue == nullptr) return 0;
+    return epilogue_workspace(gemm, kernel.transposed, parts_of(kernel, gemm));
+  }
+
+  bool add_copies(const Decoded& kernel, const DesignPoint& point, const GemmArguments& gemm,
+                  const Workspace& workspace, GemmProblem& problem, LaunchPlan& plan) const {
+    const bool reduces = kernel.epilogue != nullptr && !kernel.epilogue->reduced.empty();
+    std::byte* const first = static_cast<std::byte*>(workspace.data) + epilogue_bytes(kernel, gemm);
+    return copies(point, problem).add(problem, first, reduces ? 2 : 1, plan);
   }
 
   PartCounts parts_of(const Decoded& kernel, const GemmArguments& gemm) const {

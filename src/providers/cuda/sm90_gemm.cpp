@@ -8,6 +8,7 @@
 
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/prepare.h"
 #include "providers/cuda/sm90_cost.h"
 #include "providers/cuda/sm90_epilogue.h"
 #include "providers/cuda/sm90_space.h"
@@ -53,6 +54,26 @@ Status check_stored_rows(const OperandPlane& plane) {
                       fmt::format("{}.shape: expected rows of a multiple of 16 bytes for stores by "
                                   "TMA, got {} bytes",
                                   plane.name, bytes));
+}
+
+/// Whether TMA loads the operand as it is, in rows that wgmma multiplies.
+bool loads_by_tma(const MatrixView& view, bool rows_inner) {
+  const bool contiguous = rows_inner ? view.is_column_major() : view.is_row_major();
+  return contiguous && view.alignment >= 16 && check_strides({"", view, rows_inner}).ok();
+}
+
+/// Fails where a copy of the operand would be of no use; K is its rows or its columns.
+Status check_copied(std::string_view name, const MatrixView& view, bool k_is_rows,
+                    const PerformanceControls& controls) {
+  const bool both_ways = dtype_bits(view.dtype) == 16;
+  // M may decide on alignments, but not on kernels.
+  const bool needed = controls.batch_invariant || (!loads_by_tma(view, k_is_rows) &&
+                                                   !(both_ways && loads_by_tma(view, !k_is_rows)));
+  if (needed) return Status::success();
+  return Status::fail(Reason::layout, fmt::format("{}: expected strides or an alignment that TMA "
+                                                  "does not support, so that a copy is needed, got "
+                                                  "an operand that it loads as it is",
+                                                  name));
 }
 
 /// Whether a kernel that stores by TMA, and else is the same, carries out the problem too.
@@ -115,8 +136,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 3> kNames{"sm90_gemm", "sm90_fast_gemm",
-                                                     "sm90_swapped_gemm"};
+    constexpr std::array<std::string_view, 4> kNames{"sm90_gemm", "sm90_fast_gemm",
+                                                     "sm90_swapped_gemm", "sm90_prepared_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -146,8 +167,12 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     const OperandPlanes planes = operand_planes(point, gemm);
-    Status status = check_strides(planes.a);
-    if (status.ok()) status = check_strides(planes.b);
+    Status status = is_copied(point, 0) ? check_copied("A", gemm.a_matrix(), false, gemm.controls())
+                                        : check_strides(planes.a);
+    if (status.ok()) {
+      status = is_copied(point, 1) ? check_copied("B", gemm.b_matrix(), true, gemm.controls())
+                                   : check_strides(planes.b);
+    }
     if (point.integer(Role::out_alignment) != 16) return status;
     if (status.ok()) status = check_strides(planes.out);
     return status.ok() ? check_stored_rows(planes.out) : status;
@@ -172,6 +197,23 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       knobs.split = static_cast<std::int16_t>(sm90_parts(config, plan.work, plan.design, device));
     }
     cost::set_knobs(plan, knobs);
+  }
+
+  OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
+    if (kind_ != Sm90Kind::prepared) return {};
+    const bool transposed = problem.transposed;
+    return {problem, is_copied(point, transposed ? 1 : 0), is_copied(point, transposed ? 0 : 1)};
+  }
+
+  std::vector<std::string> shared_headers() const override {
+    if (kind_ != Sm90Kind::prepared) return ConfiguredGemm::shared_headers();
+    return {device_name(), "prepare"};
+  }
+
+  void add_entries(const DesignPoint& point, CudaCode& code) const override {
+    if (kind_ != Sm90Kind::prepared) return;
+    code.source += prepare_source(dtype_bits(point.dtype(Role::a_dtype)) / 8);
+    code.entries.emplace_back("estoc_prepare_operands");
   }
 
   Sm90GemmParameters parameters(const Sm90GemmConfig& config,
@@ -277,6 +319,10 @@ std::shared_ptr<const KernelClass> make_sm90_fast_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_swapped_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::swapped);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_prepared_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::prepared);
 }
 
 }  // namespace estoc::cuda

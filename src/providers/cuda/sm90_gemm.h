@@ -19,4 +19,8 @@ std::shared_ptr<const KernelClass> make_sm90_fast_gemm();
 /// code's tiles: those may be narrow, and their stages many.
 std::shared_ptr<const KernelClass> make_sm90_swapped_gemm();
 
+/// Class "sm90_prepared_gemm": the same kernels on copies, in workspace, of operands whose strides
+/// or alignment TMA does not support.
+std::shared_ptr<const KernelClass> make_sm90_prepared_gemm();
+
 }  // namespace estoc::cuda

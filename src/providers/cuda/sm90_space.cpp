@@ -41,6 +41,18 @@ constexpr MenuTile kSwappedMenu[] = {
     {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64},
 };
 
+// Those of prepared kernels, which are for products large enough to pay for a copy: tiles that were
+// the fastest of their size on an H200.
+constexpr MenuTile kPreparedMenu[] = {
+    {64, 32},   {64, 64},   {64, 128},  {64, 256},  {128, 64},
+    {128, 128}, {128, 192}, {128, 256}, {256, 128}, {256, 192},
+};
+
+std::span<const MenuTile> menu_of(Sm90Kind kind) {
+  if (kind == Sm90Kind::swapped) return kSwappedMenu;
+  return kind == Sm90Kind::prepared ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
+}
+
 bool is_swapped(const DesignPoint& point) {
   return point.space().find("orientation") >= 0;
 }
@@ -69,7 +81,7 @@ std::vector<Shape3> tile_shapes(Sm90Kind kind) {
     return shapes;
   }
   for (const int k : {64, 128, 32}) {
-    for (const MenuTile& tile : kMenu) {
+    for (const MenuTile& tile : menu_of(kind)) {
       for (const Shape3 shape : {Shape3{tile.m, tile.n, k}, Shape3{tile.n, tile.m, k}}) {
         if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
       }
@@ -92,6 +104,11 @@ bool layouts_fit(const DesignPoint& point) {
 Schedule schedule_of(const DesignPoint& point) {
   constexpr std::array kSchedules{Schedule::cooperative, Schedule::pingpong, Schedule::single};
   return kSchedules[static_cast<std::size_t>(point.integer(Role::schedule))];
+}
+
+bool alignments_fit(const DesignPoint& point) {
+  return (point.integer(Role::a_alignment) == 1) == is_copied(point, 0) &&
+         (point.integer(Role::b_alignment) == 1) == is_copied(point, 1);
 }
 
 bool tile_fits_schedule(const DesignPoint& point) {
@@ -158,6 +175,10 @@ bool store_rows_fit(const DesignPoint& point) {
 
 }  // namespace
 
+bool is_copied(const DesignPoint& point, std::size_t operand) {
+  return point.value(Role::layouts).numbers[operand] == 'x';
+}
+
 bool sm90_is_transposed(const DesignPoint& point) {
   return is_column_major(point) != is_swapped(point);
 }
@@ -198,6 +219,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
+  std::vector<int> alignments{16};
   std::vector<int> stages(swapped ? kMostSwappedStages - kLeastStages + 1
                                   : kMostStages - kLeastStages + 1);
   std::iota(stages.begin(), stages.end(), kLeastStages);
@@ -207,6 +229,10 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts.resize(4);
     out_alignments = {1};
   }
+  if (kind == Sm90Kind::prepared) {
+    layouts = {"xnt", "xtt", "txt", "nxt", "xxt", "xnn", "xtn", "txn", "nxn", "xxn"};
+    alignments.push_back(1);
+  }
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
@@ -214,8 +240,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2,
                                 Dtype::i32, Dtype::i8, Dtype::u8})
       .layouts(layouts)
-      .alignments(Role::a_alignment, {16})
-      .alignments(Role::b_alignment, {16})
+      .alignments(Role::a_alignment, alignments)
+      .alignments(Role::b_alignment, alignments)
       .alignments(Role::out_alignment, out_alignments)
       .choices(Role::schedule, {"cooperative", "pingpong", "single"})
       .shapes(Role::tile, tiles)
@@ -224,6 +250,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
+      .require({"layouts", "align_a", "align_b"}, alignments_fit)
       .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)
