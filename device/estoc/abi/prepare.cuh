@@ -19,7 +19,9 @@ ESTOC_CONSTEXPR int prepare_shared_bytes(int element_bytes) {
 }
 
 /// An operand and its copy. Element k of row r of batch l is copied to number
-/// (l * rows + r) * pitch + k; what lies between K and the end of a row is zero.
+/// (l * rows + r) * pitch + k; what lies between K and the end of a row is zero. An f32 operand may
+/// be copied as three planes of bf16, each `plane` elements long, which add up to it: the second is
+/// stored times 2^8, the third times 2^16, so that small elements lose no bits.
 struct PreparedOperand {
   unsigned long long from;
   unsigned long long to;  ///< a multiple of 16 bytes
@@ -29,6 +31,7 @@ struct PreparedOperand {
   long long rows;
   long long k;
   long long pitch;  ///< elements; a multiple of 16 bytes
+  long long plane;  ///< 0 where there is one
   long long tiles;  ///< of all batches
   int tiles_k;
   int tiles_rows;
@@ -36,7 +39,7 @@ struct PreparedOperand {
   /// and that mode's extent are multiples of them.
   bool words;
 };
-static_assert(sizeof(PreparedOperand) == 88);
+static_assert(sizeof(PreparedOperand) == 96);
 
 struct PrepareParameters {
   PreparedOperand operand[2];  ///< the second has no tiles where only one is copied

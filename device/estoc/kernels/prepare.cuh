@@ -5,17 +5,42 @@
 #pragma once
 
 #include <estoc/abi/prepare.cuh>
+#include <estoc/numeric.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/special.cuh>
-#include <estoc/vector_io.cuh>
 
 namespace estoc {
 
 namespace detail {
 
-/// One tile of an operand whose elements take `bytes`.
-template <int bytes>
+/// The three planes of an f32 element, as bits of bf16. Each is what the planes before it leave,
+/// rounded to nearest, so that no bit is lost.
+struct Bf16Planes {
+  static constexpr u32 kExponent = 0x7f800000u;
+  u32 plane[3];
+
+  __device__ __forceinline__ static Bf16Planes of(float value) {
+    Bf16Planes planes{{encode<Type::bf16>(value), 0, 0}};
+    if ((bit_cast<u32>(value) & kExponent) == kExponent) return planes;
+    planes.plane[0] = rounded(value);
+    float rest = (value - decode_f32<Type::bf16>(planes.plane[0])) * 0x1p8f;
+    planes.plane[1] = rounded(rest);
+    rest = (rest - decode_f32<Type::bf16>(planes.plane[1])) * 0x1p8f;
+    planes.plane[2] = rounded(rest);
+    return planes;
+  }
+
+ private:
+  /// To nearest; the largest numbers toward zero, not to infinity.
+  __device__ __forceinline__ static u32 rounded(float value) {
+    const u32 nearest = encode<Type::bf16>(value);
+    return (nearest << 16 & kExponent) == kExponent ? bit_cast<u32>(value) >> 16 : nearest;
+  }
+};
+
+/// One tile of an operand whose elements take `bytes`; with `planes` they are f32.
+template <int bytes, bool planes>
 struct PreparedTile {
   static constexpr u32 kTile = abi::kPrepareTile;
   static constexpr u32 kThreads = abi::kPrepareThreads;
@@ -89,6 +114,26 @@ struct PreparedTile {
     }
   }
 
+  /// Writes two neighbours of each plane a thread.
+  __device__ __forceinline__ void write_planes(u32 shared) const {
+    constexpr u32 kPairs = kTile / 2;
+    const u32 pair = ptx::tid() % kPairs * 2;
+#pragma unroll
+    for (u32 i = 0; i < kTile * kPairs / kThreads; ++i) {
+      const u32 row = ptx::tid() / kPairs + i * (kThreads / kPairs);
+      if (first_row + row >= operand.rows) continue;
+      const u32 from_shared = shared + row * kPitch + pair * 4;
+      const auto low = Bf16Planes::of(bit_cast<float>(ptx::ld_shared<1>(from_shared).word[0]));
+      const auto high = Bf16Planes::of(bit_cast<float>(ptx::ld_shared<1>(from_shared + 4).word[0]));
+      i64 at = (copied_row + row) * operand.pitch + first_k + pair;
+#pragma unroll
+      for (int plane = 0; plane < 3; ++plane, at += operand.plane) {
+        ptx::st_global<1>(operand.to + static_cast<u64>(at * 2),
+                          {low.plane[plane] | high.plane[plane] << 16});
+      }
+    }
+  }
+
   template <int bytes_read>
   __device__ __forceinline__ void read_any(u32 shared) const {
     if (operand.k_stride == 1) {
@@ -106,7 +151,11 @@ struct PreparedTile {
       read_any<bytes>(shared);
     }
     ptx::barrier_sync();
-    write(shared);
+    if constexpr (planes) {
+      write_planes(shared);
+    } else {
+      write(shared);
+    }
     ptx::barrier_sync();
   }
 };
@@ -114,7 +163,7 @@ struct PreparedTile {
 }  // namespace detail
 
 /// The entry: CTAs take tiles of both operands in turn.
-template <int bytes>
+template <int bytes, bool planes>
 __device__ __forceinline__ void prepare_operands(const abi::PrepareParameters& p) {
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
@@ -123,7 +172,7 @@ __device__ __forceinline__ void prepare_operands(const abi::PrepareParameters& p
   const i64 all = first + p.operand[1].tiles;
   for (i64 tile = ptx::ctaid_x(); tile < all; tile += ptx::nctaid_x()) {
     const bool second = tile >= first;
-    detail::PreparedTile<bytes>::at(p.operand[second ? 1 : 0], second ? tile - first : tile)
+    detail::PreparedTile<bytes, planes>::at(p.operand[second ? 1 : 0], second ? tile - first : tile)
         .copy(shared);
   }
 }

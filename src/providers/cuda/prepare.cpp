@@ -14,11 +14,15 @@ namespace {
 constexpr std::int64_t kRowAlignment = 16;
 constexpr std::int64_t kLine = 128;
 constexpr std::int64_t kLongRow = 4 * kLine;
+// Planes are whole stages; six products of them are summed.
+constexpr std::int64_t kPlaneUnit = 64;
+constexpr std::int64_t kPlanes = 3;
+constexpr std::int64_t kPlaneProducts = 6;
 constexpr std::size_t kCopyAlignment = 256;
 // Of 256 threads, that live on a multiprocessor at once.
 constexpr std::int64_t kLiveCtas = 8;
 // Of the bandwidth of a plain copy, and from one launch to the next.
-constexpr double kBandwidthReached = 0.7;
+constexpr double kBandwidthReached = 0.55;
 constexpr double kStepSeconds = 2.5e-6;
 
 std::int64_t element_bytes(const MatrixView& view) {
@@ -46,20 +50,38 @@ OperandCopies::Copy OperandCopies::copy_of(const MatrixView& rows_and_k) {
   return {true, rows_and_k, ceil_div(row, unit) * unit / bytes};
 }
 
+OperandCopies::Copy OperandCopies::planes_of(const MatrixView& rows_and_k) {
+  const std::int64_t plane = ceil_div(rows_and_k.columns, kPlaneUnit) * kPlaneUnit;
+  return {true, rows_and_k, kPlanes * plane, plane};
+}
+
 OperandCopies::OperandCopies(const operations::GemmProblem& problem, bool a, bool b) {
   if (a) copies_[0] = copy_of(problem.a.view);
   if (b) copies_[1] = copy_of(operations::transposed(problem.b.view));
 }
 
+OperandCopies OperandCopies::planes_of(const operations::GemmProblem& problem) {
+  OperandCopies copies;
+  copies.copies_ = {planes_of(problem.a.view), planes_of(operations::transposed(problem.b.view))};
+  return copies;
+}
+
+std::size_t OperandCopies::Copy::bytes_moved() const {
+  const std::int64_t read = batches() * from.rows * from.columns * element_bytes(from);
+  return is_made ? static_cast<std::size_t>(read) + bytes() : 0;
+}
+
 std::size_t OperandCopies::Copy::bytes() const {
   if (!is_made) return 0;
-  const std::int64_t all = batches() * from.rows * pitch * element_bytes(from);
+  const std::int64_t all = batches() * from.rows * pitch * (dtype_bits(dtype()) / 8);
   return (static_cast<std::size_t>(all) + kCopyAlignment - 1) / kCopyAlignment * kCopyAlignment;
 }
 
 MatrixView OperandCopies::Copy::view_at(std::byte* address) const {
   MatrixView view = from;
   view.data = address;
+  view.dtype = dtype();
+  if (plane > 0) view.columns = pitch;
   view.row_stride = pitch;
   view.column_stride = 1;
   view.batch_stride = batches() > 1 ? from.rows * pitch : 0;
@@ -70,7 +92,7 @@ MatrixView OperandCopies::Copy::view_at(std::byte* address) const {
 abi::PreparedOperand OperandCopies::Copy::parameters(std::byte* address) const {
   if (!is_made) return {};
   const std::int64_t tiles_rows = ceil_div(from.rows, abi::kPrepareTile);
-  const std::int64_t tiles_k = ceil_div(pitch, abi::kPrepareTile);
+  const std::int64_t tiles_k = ceil_div(plane > 0 ? plane : pitch, abi::kPrepareTile);
   return {.from = reinterpret_cast<std::uintptr_t>(from.data),
           .to = reinterpret_cast<std::uintptr_t>(address),
           .row_stride = from.row_stride,
@@ -79,6 +101,7 @@ abi::PreparedOperand OperandCopies::Copy::parameters(std::byte* address) const {
           .rows = from.rows,
           .k = from.columns,
           .pitch = pitch,
+          .plane = plane,
           .tiles = tiles_rows * tiles_k * batches(),
           .tiles_k = static_cast<int>(tiles_k),
           .tiles_rows = static_cast<int>(tiles_rows),
@@ -90,8 +113,7 @@ std::size_t OperandCopies::bytes() const {
 }
 
 double OperandCopies::seconds(const cost::DeviceModel& device) const {
-  // What is written is about what was read.
-  const double moved = 2 * static_cast<double>(bytes());
+  const auto moved = static_cast<double>(copies_[0].bytes_moved() + copies_[1].bytes_moved());
   return moved > 0 ? kStepSeconds + moved / (kBandwidthReached * device.memory_bytes_per_s) : 0;
 }
 
@@ -108,21 +130,27 @@ bool OperandCopies::add(operations::GemmProblem& problem, std::byte* workspace, 
                .block = {abi::kPrepareThreads, 1, 1},
                .shared_bytes = static_cast<unsigned>(abi::prepare_shared_bytes(bytes))},
               p);
-  if (copies_[0].is_made) problem.a.view = copies_[0].view_at(workspace);
-  if (copies_[1].is_made) problem.b.view = operations::transposed(copies_[1].view_at(b_copy));
+  apply(problem, workspace);
   return true;
 }
 
-std::string prepare_source(int element_bytes) {
+void OperandCopies::apply(operations::GemmProblem& problem, std::byte* workspace) const {
+  const auto& [a, b] = copies_;
+  if (a.is_made) problem.a.view = a.view_at(workspace);
+  if (b.is_made) problem.b.view = operations::transposed(b.view_at(workspace + a.bytes()));
+  problem.k = a.plane > 0 ? kPlaneProducts * a.plane : problem.k;
+}
+
+std::string prepare_source(int element_bytes, bool planes) {
   return fmt::format(R"(
 #include <estoc/kernels/prepare.cuh>
 extern "C" __global__ void __launch_bounds__({})
 estoc_prepare_operands(const __grid_constant__ PrepareParameters parameters) {{
   static_assert(sizeof(parameters) == {});
-  estoc::prepare_operands<{}>(parameters);
+  estoc::prepare_operands<{}, {}>(parameters);
 }}
 )",
-                     abi::kPrepareThreads, sizeof(abi::PrepareParameters), element_bytes);
+                     abi::kPrepareThreads, sizeof(abi::PrepareParameters), element_bytes, planes);
 }
 
 }  // namespace estoc::cuda

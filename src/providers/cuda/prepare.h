@@ -19,6 +19,8 @@ class OperandCopies {
   OperandCopies() = default;
   /// Of the problem as the code sees it; `a` and `b` say which operands are copied.
   OperandCopies(const operations::GemmProblem& problem, bool a, bool b);
+  /// Of an f32 product as planes of bf16 (abi/prepare.cuh).
+  static OperandCopies planes_of(const operations::GemmProblem& problem);
 
   /// Bytes of workspace.
   std::size_t bytes() const;
@@ -35,20 +37,26 @@ class OperandCopies {
     bool is_made = false;
     MatrixView from;         ///< rows and K in this order
     std::int64_t pitch = 0;  ///< elements from row to row
+    std::int64_t plane = 0;  ///< elements of bf16 from plane to plane; 0 for a plain copy
 
     std::int64_t batches() const { return from.batch_stride != 0 ? from.batches : 1; }
     std::size_t bytes() const;
+    std::size_t bytes_moved() const;
+    Dtype dtype() const { return plane > 0 ? Dtype::bf16 : from.dtype; }
     /// The copy at that address, rows and K in this order.
     MatrixView view_at(std::byte* address) const;
     abi::PreparedOperand parameters(std::byte* address) const;
   };
 
   static Copy copy_of(const MatrixView& rows_and_k);
+  static Copy planes_of(const MatrixView& rows_and_k);
+  void apply(operations::GemmProblem& problem, std::byte* workspace) const;
 
   std::array<Copy, 2> copies_;  ///< of A, and of B transposed
 };
 
-/// The source of the entry "estoc_prepare_operands" for elements of so many bytes.
-std::string prepare_source(int element_bytes);
+/// The source of the entry "estoc_prepare_operands" for elements of so many bytes, or for planes of
+/// f32.
+std::string prepare_source(int element_bytes, bool planes);
 
 }  // namespace estoc::cuda

@@ -136,8 +136,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 4> kNames{"sm90_gemm", "sm90_fast_gemm",
-                                                     "sm90_swapped_gemm", "sm90_prepared_gemm"};
+    constexpr std::array<std::string_view, 5> kNames{"sm90_gemm", "sm90_fast_gemm",
+                                                     "sm90_swapped_gemm", "sm90_prepared_gemm",
+                                                     "sm90_bf16x6_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -154,10 +155,17 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   GemmLimits limits() const override {
-    return {.extent = kMost, .batches = kMost, .tiles = kMost, .all_tiles = kMost};
+    // Products of planes have six times as many terms.
+    const std::int64_t most = kind_ == Sm90Kind::planes ? kMost / 8 : kMost;
+    return {.extent = most, .batches = kMost, .tiles = kMost, .all_tiles = kMost};
   }
 
   Status check_controls(const PerformanceControls& controls) const override {
+    if (kind_ == Sm90Kind::planes && !controls.allow_bf16x6) {
+      return Status::fail(Reason::controls,
+                          "controls.allow_bf16x6: expected true, for products of bf16 parts, got "
+                          "false");
+    }
     if (kind_ != Sm90Kind::fast || controls.fast_accumulation) return Status::success();
     return Status::fail(Reason::controls,
                         "controls.fast_accumulation: expected true, for sums of few bits, got "
@@ -167,15 +175,14 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     const OperandPlanes planes = operand_planes(point, gemm);
+    if (kind_ == Sm90Kind::planes) return check_out(point, planes.out);
     Status status = is_copied(point, 0) ? check_copied("A", gemm.a_matrix(), false, gemm.controls())
                                         : check_strides(planes.a);
     if (status.ok()) {
       status = is_copied(point, 1) ? check_copied("B", gemm.b_matrix(), true, gemm.controls())
                                    : check_strides(planes.b);
     }
-    if (point.integer(Role::out_alignment) != 16) return status;
-    if (status.ok()) status = check_strides(planes.out);
-    return status.ok() ? check_stored_rows(planes.out) : status;
+    return status.ok() ? check_out(point, planes.out) : status;
   }
 
   Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
@@ -187,12 +194,14 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                 cost::Plan& plan) const override {
     Sm90GemmConfig widest = config;
     widest.tma_store = config.tma_store || takes_tma_stores(problem);
+    if (config.planes) count_planes(plan.work);
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
-    plan.design.untried = kind_ == Sm90Kind::swapped && config.tile_m > 64;
+    plan.design.untried = (kind_ == Sm90Kind::swapped && config.tile_m > 64) ||
+                          (config.planes && config.cluster_size() == 1);
     Knobs knobs = sm90_knobs(widest, plan.work);
-    knobs.zigzag = !controls.keeps_order();
+    knobs.zigzag = !controls.keeps_order() && !config.planes;
     if (!controls.batch_invariant) {
       knobs.split = static_cast<std::int16_t>(sm90_parts(config, plan.work, plan.design, device));
     }
@@ -200,19 +209,21 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
+    if (kind_ == Sm90Kind::planes) return OperandCopies::planes_of(problem);
     if (kind_ != Sm90Kind::prepared) return {};
     const bool transposed = problem.transposed;
     return {problem, is_copied(point, transposed ? 1 : 0), is_copied(point, transposed ? 0 : 1)};
   }
 
   std::vector<std::string> shared_headers() const override {
-    if (kind_ != Sm90Kind::prepared) return ConfiguredGemm::shared_headers();
+    if (!is_prepared()) return ConfiguredGemm::shared_headers();
     return {device_name(), "prepare"};
   }
 
   void add_entries(const DesignPoint& point, CudaCode& code) const override {
-    if (kind_ != Sm90Kind::prepared) return;
-    code.source += prepare_source(dtype_bits(point.dtype(Role::a_dtype)) / 8);
+    if (!is_prepared()) return;
+    code.source +=
+        prepare_source(dtype_bits(point.dtype(Role::a_dtype)) / 8, kind_ == Sm90Kind::planes);
     code.entries.emplace_back("estoc_prepare_operands");
   }
 
@@ -232,7 +243,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     p.group = std::clamp<int>(launch.knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
     p.a_batched = is_batched(problem.a.view);
     p.b_batched = is_batched(problem.b.view);
-    p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order();
+    p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order() && !config.planes;
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
     return p;
   }
@@ -262,6 +273,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   std::string sums_of(const DesignPoint& point) const override {
     // Each product of an instruction is of 32 bytes of K, whatever the tile.
+    if (kind_ == Sm90Kind::planes) {
+      return "wgmma bf16 x bf16 of six pairs of parts, added to f32 every 64 or 256 of K";
+    }
     const std::string_view sums = kind_ == Sm90Kind::fast      ? ", sums of few bits"
                                   : sm90_config(point).promote ? ", added to f32 every 128 of K"
                                                                : "";
@@ -271,6 +285,22 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   std::string fused_entry() const override { return std::string(kFusedEntry); }
 
  private:
+  bool is_prepared() const { return kind_ == Sm90Kind::prepared || kind_ == Sm90Kind::planes; }
+
+  /// Has the work be that of six products of planes.
+  static void count_planes(cost::Work& work) {
+    const double inputs = (work.m + work.n) * work.k * work.l;
+    work.compulsory += inputs * (3 * 2 - work.element_bytes);
+    work.k *= 6;
+    work.element_bytes = 2;
+  }
+
+  static Status check_out(const DesignPoint& point, const OperandPlane& out) {
+    if (point.integer(Role::out_alignment) != 16) return Status::success();
+    Status status = check_strides(out);
+    return status.ok() ? check_stored_rows(out) : status;
+  }
+
   /// CTAs that sum up a tile: as many as the knob says and the kernel, K and the grid allow.
   static int parts_of_k(const Sm90GemmConfig& config, const GemmLaunch& launch,
                         const Sm90GemmParameters& p) {
@@ -323,6 +353,10 @@ std::shared_ptr<const KernelClass> make_sm90_swapped_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_prepared_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::prepared);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::planes);
 }
 
 }  // namespace estoc::cuda

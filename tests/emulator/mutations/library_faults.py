@@ -42,11 +42,11 @@ DIVERGENT = "divergent instruction"
 FAULTS = (
     # Copies of operands.
     Planted("a copy's tile is written before all of it was read", PREPARE, "lib_prepared", (RACE, UNSET, WRONG),
-            "    ptx::barrier_sync();\n    write(shared);",
-            "    write(shared);"),
+            "    ptx::barrier_sync();\n    if constexpr (planes) {",
+            "    if constexpr (planes) {"),
     Planted("the next tile is read into what is still written", PREPARE, "lib_prepared_many", (RACE, WRONG),
-            "    write(shared);\n    ptx::barrier_sync();",
-            "    write(shared);"),
+            "      write(shared);\n    }\n    ptx::barrier_sync();",
+            "      write(shared);\n    }"),
     Planted("a copy starts before the launch before has ended", PREPARE, "lib_prepared", (DEPENDENCY,),
             "  ptx::griddepcontrol_wait();\n",
             ""),
@@ -68,6 +68,19 @@ FAULTS = (
     Planted("B's copy is of A", PREPARE, "lib_prepared_bytes", (WRONG, OUT),
             "p.operand[second ? 1 : 0]",
             "p.operand[0]"),
+    # Planes of f32 operands.
+    Planted("the second plane is stored as it is", PREPARE, "lib_planes", (WRONG,),
+            "decode_f32<Type::bf16>(planes.plane[0])) * 0x1p8f;",
+            "decode_f32<Type::bf16>(planes.plane[0]));"),
+    Planted("planes of A and B are exchanged in a product", SM90_LOAD, "lib_planes", (WRONG,),
+            "kPlanesOfB = 0x124", "kPlanesOfB = 0x046"),
+    Planted("sums of small products are not scaled", SM90_MATH, "lib_planes", (WRONG,),
+            "acc.scale(0x1p-8f)", "acc.scale(1)"),
+    Planted("sums are scaled a group too early", SM90_MATH, "lib_planes", (WRONG,),
+            "product == 3 || product == 5", "product == 3 || product == 4"),
+    Planted("a product of planes takes stages of the next", SM90_MATH, "lib_planes",
+            (DEADLOCK, WRONG),
+            "left < most ? left : most", "most"),
     # The ring, clusters and turns of sm90_gemm.
     Planted("empty barrier is awaited at a tile's first stage only", SM90_SKELETON, "cooperative",
             (RACE, ARRIVALS, DEADLOCK),
@@ -85,8 +98,8 @@ FAULTS = (
             "(config.cluster_m + config.cluster_n - 1)",
             "(config.cluster_m * config.cluster_n)"),
     Planted("producer's columns by the other mode of the cluster", SM90_LOAD, "lib_tall", (WRONG,),
-            "barrier, tile.n, k,",
-            "barrier, tile.n / config.cluster_n * config.cluster_m, k,"),
+            "barrier, tile.n, k.b,",
+            "barrier, tile.n / config.cluster_n * config.cluster_m, k.b,"),
     Planted("clusters step by CTAs of one mode", SM90_WORK, "lib_wide", (UNWRITTEN,),
             "step_(ptx::nctaid_x() / (config.cluster_size() * parts_.count))",
             "step_(ptx::nctaid_x() / (config.cluster_m * parts_.count))"),
@@ -297,9 +310,9 @@ HARMLESS = (
             "return k_first + step;"),
     Planted("bytes are announced after their loads", SM90_LOAD, "lib_square", (),
             "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"
-            "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? "
+            "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k.a, p.a_batched ? "
             "tile.l : 0,\n                 cta.place.n, cta.place.sharers_of_a());\n",
-            "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? "
+            "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k.a, p.a_batched ? "
             "tile.l : 0,\n                 cta.place.n, cta.place.sharers_of_a());\n"
             "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"),
     Planted("stores have read, and may still write, at the end", TILE_STORE, "cooperative", (),

@@ -128,6 +128,9 @@ CASES = {
     "lib_prepared_bytes": library(
         "gemm m=136 n=80 k=200 a=e4m3:n b=e4m3 out=bf16", "class=sm90_prepared_gemm",
     ),
+    "lib_planes": library(
+        "gemm m=64 n=64 k=100 a=f32 b=f32 allow_bf16x6=1", "class=sm90_bf16x6_gemm",
+    ),
     "lib_one_tile": library("gemm m=40 n=40 k=136 a=bf16 b=bf16", "schedule=pingpong"),
     "lib_one_a": library("gemm m=72 n=72 k=72 l=3 a=bf16:[0,72,1] b=bf16"),
     "lib_one_b": library("gemm m=72 n=72 k=72 l=3 a=bf16 b=bf16:[0,72,1]"),
