@@ -35,8 +35,8 @@ struct PreparedOperand {
   long long tiles;  ///< of all batches
   int tiles_k;
   int tiles_rows;
-  /// Four bytes at a time are read along the mode whose stride is 1: addresses, the other strides
-  /// and that mode's extent are multiples of them.
+  /// Four bytes at a time are read along the rows, whose stride is 1: the address, the other
+  /// strides and the number of rows are multiples of them.
   bool words;
 };
 static_assert(sizeof(PreparedOperand) == 96);

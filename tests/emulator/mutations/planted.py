@@ -122,7 +122,7 @@ CASES = {
         "class=sm90_prepared_gemm",
     ),
     "lib_prepared_many": library(
-        "gemm m=264 n=136 k=1100 a=bf16:[1101,1] b=bf16:n", "class=sm90_prepared_gemm",
+        "gemm m=264 n=136 k=1100 a=bf16:[1,265] b=bf16:n", "class=sm90_prepared_gemm",
         multiprocessors=1,
     ),
     "lib_prepared_bytes": library(
