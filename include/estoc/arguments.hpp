@@ -38,6 +38,10 @@ struct PerformanceControls {
   /// and those of one order of summation (KernelClass::summation) are chosen among, which depends
   /// on N, K, dtypes and what of layouts and alignments is the same for every M.
   bool batch_invariant = false;
+  /// f32 operands may be split into three bf16 parts, of whose products the six largest are summed
+  /// by tensor cores. Errors are of the size of those of f32 products; a row or column that holds
+  /// an infinity gives NaN.
+  bool allow_bf16x6 = false;
   /// Kernels that need more bytes of workspace are left out.
   std::optional<std::int64_t> workspace_limit;
 

@@ -107,27 +107,32 @@ void bind_controls(nb::module_& module) {
       "deterministic : bool\n    The same input gives the same bits on the same device.\n"
       "workspace_limit : int, optional\n    Leave out kernels that need more bytes of workspace.\n"
       "batch_invariant : bool\n    GEMM: the bits of a row of out depend on that row of A and on B "
-      "alone.")
+      "alone.\n"
+      "allow_bf16x6 : bool\n    GEMM: f32 operands may be split into three bf16 parts.")
       .def(
           "__init__",
           [](PerformanceControls* self, nb::handle allow_tf32, nb::handle fast_accumulation,
-             nb::handle deterministic, nb::handle workspace_limit, nb::handle batch_invariant) {
+             nb::handle deterministic, nb::handle workspace_limit, nb::handle batch_invariant,
+             nb::handle allow_bf16x6) {
             std::optional<std::int64_t> limit;
             if (!workspace_limit.is_none())
               limit = whole_number(workspace_limit, "workspace_limit");
             new (self) PerformanceControls{truth(allow_tf32, "allow_tf32"),
                                            truth(fast_accumulation, "fast_accumulation"),
                                            truth(deterministic, "deterministic"),
-                                           truth(batch_invariant, "batch_invariant"), limit};
+                                           truth(batch_invariant, "batch_invariant"),
+                                           truth(allow_bf16x6, "allow_bf16x6"),
+                                           limit};
           },
           nb::arg("allow_tf32").none() = false, nb::arg("fast_accumulation").none() = false,
           nb::arg("deterministic").none() = false, nb::arg("workspace_limit") = nb::none(),
-          nb::arg("batch_invariant").none() = false)
+          nb::arg("batch_invariant").none() = false, nb::arg("allow_bf16x6").none() = false)
       .def_ro("allow_tf32", &PerformanceControls::allow_tf32)
       .def_ro("fast_accumulation", &PerformanceControls::fast_accumulation)
       .def_ro("deterministic", &PerformanceControls::deterministic)
       .def_ro("workspace_limit", &PerformanceControls::workspace_limit)
       .def_ro("batch_invariant", &PerformanceControls::batch_invariant)
+      .def_ro("allow_bf16x6", &PerformanceControls::allow_bf16x6)
       .def(
           "__eq__",
           [](const PerformanceControls& self, nb::handle other) {
@@ -139,7 +144,7 @@ void bind_controls(nb::module_& module) {
            [](const PerformanceControls& self) {
              return nb::hash(nb::make_tuple(self.allow_tf32, self.fast_accumulation,
                                             self.deterministic, self.workspace_limit,
-                                            self.batch_invariant));
+                                            self.batch_invariant, self.allow_bf16x6));
            })
       .def("__reduce__",
            [](nb::handle_t<PerformanceControls> self) {
@@ -147,7 +152,7 @@ void bind_controls(nb::module_& module) {
              return nb::make_tuple(self.type(),
                                    nb::make_tuple(controls.allow_tf32, controls.fast_accumulation,
                                                   controls.deterministic, controls.workspace_limit,
-                                                  controls.batch_invariant));
+                                                  controls.batch_invariant, controls.allow_bf16x6));
            })
       .def("__repr__", [](const PerformanceControls& self) {
         return std::string("PerformanceControls(allow_tf32=") +
@@ -155,7 +160,8 @@ void bind_controls(nb::module_& module) {
                ", fast_accumulation=" + (self.fast_accumulation ? "True" : "False") +
                ", deterministic=" + (self.deterministic ? "True" : "False") + ", workspace_limit=" +
                (self.workspace_limit ? std::to_string(*self.workspace_limit) : "None") +
-               ", batch_invariant=" + (self.batch_invariant ? "True" : "False") + ")";
+               ", batch_invariant=" + (self.batch_invariant ? "True" : "False") +
+               ", allow_bf16x6=" + (self.allow_bf16x6 ? "True" : "False") + ")";
       });
 }
 

@@ -11,6 +11,7 @@ PerformanceControls controls_of(const estoc_controls* given) {
   controls.fast_accumulation = c.fast_accumulation != 0;
   controls.deterministic = c.deterministic != 0;
   controls.batch_invariant = c.batch_invariant != 0;
+  controls.allow_bf16x6 = c.allow_bf16x6 != 0;
   if (c.limit_workspace == 0) return controls;
   if (c.workspace_limit < 0) {
     throw Error(ErrorKind::value, "controls.workspace_limit: expected 0 or more, got " +

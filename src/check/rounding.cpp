@@ -68,7 +68,8 @@ GemmRounding gemm_rounding(const GemmArguments& arguments) {
   const int bits = significant_bits(accumulator);
   const int tf32 = tf32_operands(arguments);
   // Processors round to nearest; matrix units, which take narrow operands, may truncate.
-  const bool to_nearest = is_wide(a) && is_wide(b) && tf32 == 0;
+  const bool splits = arguments.controls().allow_bf16x6 && a == Dtype::f32 && b == Dtype::f32;
+  const bool to_nearest = is_wide(a) && is_wide(b) && tf32 == 0 && !splits;
   const bool fast = is_narrow(a) && is_narrow(b) && arguments.controls().fast_accumulation;
   const double unit = fast ? kFastUnit : epsilon(accumulator) * (to_nearest ? 0.5 : 1);
   const int too_wide = (significant_bits(a) > bits ? 1 : 0) + (significant_bits(b) > bits ? 1 : 0);

@@ -51,8 +51,9 @@ double predicted_joules(const Plan& plan, const Execution& execution, double sec
 
 Prediction predict(const Plan& plan, const DeviceModel& device) {
   const Execution execution = execute(plan.work, plan.design, device);
-  const double seconds =
-      execution.seconds * residual_factor(plan, execution, device) * caution(plan.design);
+  const double seconds = plan.seconds_before + execution.seconds *
+                                                   residual_factor(plan, execution, device) *
+                                                   caution(plan.design);
   return {.seconds = seconds,
           .knobs = plan.knobs,
           .joules = predicted_joules(plan, execution, seconds)};
@@ -71,6 +72,7 @@ std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel
           {"stores", e.store, Unit::seconds},
           {"start", e.fill + e.launch, Unit::seconds},
           {"sums of parts", e.sums, Unit::seconds},
+          {"copies", plan.seconds_before, Unit::seconds},
           {"live CTAs", e.live_ctas, Unit::count},
           {"waves", e.exact_waves, Unit::count},
           {"bytes in flight", e.bytes_in_flight, Unit::count},

@@ -19,6 +19,7 @@ struct Plan {
   Work work;
   Design design;
   Knobs knobs;
+  double seconds_before = 0;  ///< of what is launched ahead of the kernel: copies of operands
 };
 
 /// Gives the plan and its design other knobs.

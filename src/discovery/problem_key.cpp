@@ -27,10 +27,10 @@ void add_device(ProblemKey& key, Device device) {
 }
 
 void add_controls(ProblemKey& key, const PerformanceControls& controls) {
-  const auto& [allow_tf32, fast_accumulation, deterministic, batch_invariant, workspace_limit] =
-      controls;
+  const auto& [allow_tf32, fast_accumulation, deterministic, batch_invariant, allow_bf16x6,
+               workspace_limit] = controls;
   add(key, (allow_tf32 ? 1 : 0) | (fast_accumulation ? 2 : 0) | (deterministic ? 4 : 0) |
-               (workspace_limit ? 8 : 0) | (batch_invariant ? 16 : 0));
+               (workspace_limit ? 8 : 0) | (batch_invariant ? 16 : 0) | (allow_bf16x6 ? 32 : 0));
   add(key, workspace_limit.value_or(0));
 }
 

@@ -55,12 +55,12 @@ bool Signature::add(const TensorView& view) {
 }
 
 bool Signature::add(const MatmulOptions& options) {
-  const auto& [allow_tf32, fast_accumulation, deterministic, batch_invariant, workspace_limit] =
-      options.controls;
+  const auto& [allow_tf32, fast_accumulation, deterministic, batch_invariant, allow_bf16x6,
+               workspace_limit] = options.controls;
   add((allow_tf32 ? 1U : 0U) | (fast_accumulation ? 2U : 0U) | (deterministic ? 4U : 0U) |
       (batch_invariant ? 8U : 0U) | (workspace_limit ? 16U : 0U) |
-      (options.programmatic ? 32U : 0U) | dtype_word(options.accumulator_type) << 8 |
-      as_word(options.threads) << 32);
+      (options.programmatic ? 32U : 0U) | (allow_bf16x6 ? 64U : 0U) |
+      dtype_word(options.accumulator_type) << 8 | as_word(options.threads) << 32);
   return add(as_word(workspace_limit.value_or(0))) && add(as_word(options.epilogue));
 }
 

@@ -43,8 +43,10 @@ class VirtualGpu(CliTest):
         self.assertIn("CUDA_ERROR_NO_DEVICE", self.ok("devices", devices="none"))
 
     def test_kernels_run_and_are_right(self):
-        for kernel_class in ("sm90_gemm", "sm80_gemm", "simt_gemm"):
-            answer = self.json("run", PRODUCT, "--filter", "class=" + kernel_class, "--check")
+        unaligned = PRODUCT.replace("k=64", "k=63")
+        for kernel_class, problem in (("sm90_gemm", PRODUCT), ("sm80_gemm", PRODUCT),
+                                      ("simt_gemm", PRODUCT), ("sm90_prepared_gemm", unaligned)):
+            answer = self.json("run", problem, "--filter", "class=" + kernel_class, "--check")
             self.assertTrue(answer["kernel"].startswith(kernel_class), answer)
             self.assertTrue(answer["check"]["passed"], answer)
 

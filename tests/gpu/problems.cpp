@@ -122,6 +122,7 @@ Problem gemm_problem(Random& random, const Combination& types, Dtype out, int la
   problem.out.layout = letter(0);
   problem.accumulator_type = types.accumulator;
   problem.controls.fast_accumulation = dtype_bits(types.a) == 8 && one_in(random, 2);
+  problem.controls.allow_bf16x6 = types.a == Dtype::f32 && one_in(random, 2);
   if (one_in(random, 4)) add_strides(random, problem);
   return problem;
 }

@@ -127,6 +127,11 @@ def test_performance_controls():
     assert invariant.batch_invariant and invariant != estoc.PerformanceControls()
     assert pickle.loads(pickle.dumps(invariant)) == invariant
     assert "batch_invariant=True" in repr(invariant)
+    split = estoc.PerformanceControls(allow_bf16x6=True)
+    assert split.allow_bf16x6 and split not in (estoc.PerformanceControls(), invariant)
+    assert pickle.loads(pickle.dumps(split)) == split
+    assert "allow_bf16x6=True" in repr(split)
+    assert "allow_bf16x6=1" in estoc.GemmArguments(A, B, OUT, performance=split).problem
     with pytest.raises(TypeError):
         estoc.GemmArguments(A, B, OUT, performance=3)
 

@@ -70,6 +70,9 @@ struct Sm90GemmConfig {
   Schedule schedule;
   bool promote;    ///< add what the tensor core accumulated to f32 registers after every tile_k
   bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
+  /// A and B are planes of bf16 (abi/prepare.cuh), six products of which make one of f32. K counts
+  /// the terms of all six.
+  bool planes = false;
   Sm90EpilogueShape epilogue = {};
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
@@ -89,6 +92,7 @@ struct Sm90GemmConfig {
     field("schedule", schedule);
     field("promote", promote);
     field("tma_store", tma_store);
+    if (planes) field("planes", planes);
     if (epilogue.columns > 0) field("epilogue", epilogue);
   }
 
@@ -107,7 +111,7 @@ struct Sm90GemmConfig {
   /// thread, long epilogues spill.
   ESTOC_CONSTEXPR bool splits_k() const {
     return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0 &&
-           sums() <= 128;
+           sums() <= 128 && !planes;
   }
   /// Sums that a thread of a consumer holds, the second set of a promoted product included.
   ESTOC_CONSTEXPR int sums() const {

@@ -23,7 +23,8 @@ struct Gemm {
   using Parameters = Sm90GemmParameters;
   using Work = PersistentTiles<config>;
   using Load = TmaTiles<config>;
-  using Math = Either<config.promote, PromotedSums<config>, WgmmaSums<config>>;
+  using Math = Either<config.planes, PlaneSums<config>,
+                      Either<config.promote, PromotedSums<config>, WgmmaSums<config>>>;
   using Store = typename StoreOf<config, Epilogue>::type;
 };
 

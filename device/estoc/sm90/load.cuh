@@ -34,6 +34,32 @@ struct OperandLoad {
   }
 };
 
+/// Where a K tile begins in A and in B, in elements.
+struct KOffsets {
+  i32 a;
+  i32 b;
+
+  template <Sm90GemmConfig config>
+  __device__ __forceinline__ static KOffsets of(const Sm90GemmParameters& p, i32 k_tile) {
+    if constexpr (!config.planes) return {k_tile * config.tile_k(), k_tile * config.tile_k()};
+    // Two bits for each of the six products, the smallest of which come first: the planes of A are
+    // 2 1 0 1 0 0, those of B 0 1 2 0 1 0.
+    constexpr u32 kPlanesOfA = 0x046;
+    constexpr u32 kPlanesOfB = 0x124;
+    const i32 tiles = p.k / (6 * config.tile_k());
+    i32 product = 0;
+    i32 tile = k_tile;
+    // A division would take registers that the producer does not have.
+    for (; tile >= tiles; tile -= tiles)
+      ++product;
+    const auto plane = [product](u32 planes) __attribute__((always_inline)) {
+      return static_cast<i32>(planes >> 2 * product & 3);
+    };
+    return {(plane(kPlanesOfA) * tiles + tile) * config.tile_k(),
+            (plane(kPlanesOfB) * tiles + tile) * config.tile_k()};
+  }
+};
+
 /// Tiles of A and B by TMA, multicast to the CTAs of the cluster that share them.
 template <Sm90GemmConfig config>
 struct TmaTiles {
@@ -52,11 +78,11 @@ struct TmaTiles {
                                               const Item& item, i32 step, u32 stage) {
     const u32 barrier = cta.shared.ring().full(stage);
     const Tile& tile = item.tile;
-    const i32 k = item.k_tile(step) * config.tile_k();
+    const KOffsets k = KOffsets::of<config>(p, item.k_tile(step));
     ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());
-    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? tile.l : 0,
+    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k.a, p.a_batched ? tile.l : 0,
                  cta.place.n, cta.place.sharers_of_a());
-    LoadB::issue(p.b, cta.shared.b(stage), barrier, tile.n, k, p.b_batched ? tile.l : 0,
+    LoadB::issue(p.b, cta.shared.b(stage), barrier, tile.n, k.b, p.b_batched ? tile.l : 0,
                  cta.place.m, cta.place.sharers_of_b());
   }
 };

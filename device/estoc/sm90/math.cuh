@@ -27,6 +27,14 @@ struct Accumulators {
     for (int i = 0; i < kBlocks; ++i)
       ptx::acc_use(block[i]);
   }
+  __device__ __forceinline__ void scale(float factor) {
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+#pragma unroll
+      for (int j = 0; j < config.tile_n / 2; ++j)
+        block[i][j] *= factor;
+    }
+  }
   __device__ __forceinline__ void add(const Accumulators& other) {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
@@ -133,6 +141,34 @@ struct PromotedSums {
       part.use();
       reader.release(at.stage);
       acc.add(part);
+    }
+    issued();
+  }
+};
+
+/// Six products of planes, in three groups of which each is 2^8 times as large as the one before.
+/// Tensor cores truncate, so that sums are added to f32 registers every 256 of K, and every 64 in
+/// the last group, which counts most.
+template <Sm90GemmConfig config>
+struct PlaneSums {
+  template <typename Issued>
+  __device__ __forceinline__ static void sum(Accumulators<config>& acc, i32 k_tiles,
+                                             RingPosition<config.stages>& at,
+                                             const StageReader<config>& reader,
+                                             const Issued& issued) {
+    const i32 tiles = k_tiles / 6;
+    Accumulators<config> some;
+    acc.clear();
+#pragma unroll 1
+    for (i32 product = 0; product < 6; ++product) {
+      if (product == 3 || product == 5) acc.scale(0x1p-8f);
+      const i32 most = product < 5 ? 4 : 1;
+#pragma unroll 1
+      for (i32 left = tiles; left > 0; left -= most) {
+        WgmmaSums<config>::sum(some, left < most ? left : most, at, reader,
+                               []() __attribute__((always_inline)){});
+        acc.add(some);
+      }
     }
     issued();
   }

@@ -19,6 +19,7 @@ typedef struct estoc_controls {
   int batch_invariant;     /* bits of a row of out do not depend on the other rows */
   int limit_workspace;     /* kernels that need more workspace than the limit are left out */
   int64_t workspace_limit; /* bytes */
+  int allow_bf16x6;        /* f32 operands may be split into three bf16 parts */
 } estoc_controls;
 
 /* What a name of an epilogue stands for: a tensor, which is read or written, or a number. */

@@ -31,7 +31,7 @@ constexpr std::array<OperandSchema, 3> kGemmOperands{{{.name = "A",
                                                        .alignment_role = Role::out_alignment,
                                                        .spec = &Problem::out}}};
 
-constexpr std::array<TextKey, 14> kGemmKeys{{
+constexpr std::array<TextKey, 15> kGemmKeys{{
     {"m", &Problem::m},
     {"n", &Problem::n},
     {"k", &Problem::k},
@@ -45,6 +45,7 @@ constexpr std::array<TextKey, 14> kGemmKeys{{
     {"fast_accumulation", &PerformanceControls::fast_accumulation},
     {"deterministic", &PerformanceControls::deterministic},
     {"batch_invariant", &PerformanceControls::batch_invariant},
+    {"allow_bf16x6", &PerformanceControls::allow_bf16x6},
     {"workspace", TextField::workspace},
 }};
 

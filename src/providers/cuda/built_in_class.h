@@ -3,19 +3,20 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "estoc/cuda_kernel_class.hpp"
 
 namespace estoc::cuda {
 
-/// A class whose code is made of the sources in device/: one entry, which waits for the kernel
-/// ahead of it where the target can.
+/// A class whose code is made of the sources in device/: entries that wait for the kernel ahead of
+/// them where the target can.
 class BuiltInClass : public CudaKernelClass {
  public:
   CudaCode code(const DesignPoint& point, Target target) const final;
   CudaCode fused_code(const DesignPoint& point, Target target,
                       const EpilogueGraph& epilogue) const final;
-  /// Hash of the header that the class shares with its device code, and of what that includes.
+  /// Hash of the headers that the class shares with its device code, and of what they include.
   std::string abi() const final;
   bool waits_for_dependencies() const final { return true; }
 
@@ -25,16 +26,18 @@ class BuiltInClass : public CudaKernelClass {
 
   const std::string& device_name() const { return device_name_; }
 
+  /// The headers of estoc/abi/ that host and device share, without their ends.
+  virtual std::vector<std::string> shared_headers() const { return {device_name_}; }
+
+  /// Adds what a unit of this kernel has besides, behind the entries of reductions.
+  virtual void add_entries(const DesignPoint& /*point*/, const EpilogueGraph* /*epilogue*/,
+                           CudaCode& /*code*/) const {}
+
   /// The text of a unit, its entry being named "estoc_kernel"; without an epilogue where it is
   /// null. Entries of reductions are added to it.
   virtual std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const = 0;
-  /// The text of an entry "estoc_sum_parts", number 1 of a unit that has no reductions; empty where
-  /// there is none.
-  virtual std::string sums_source(const EpilogueGraph* /*epilogue*/) const { return {}; }
 
  private:
-  CudaCode with_sums(std::string text, const EpilogueGraph* epilogue) const;
-
   std::string device_name_;
 };
 

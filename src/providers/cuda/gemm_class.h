@@ -18,6 +18,7 @@
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/operand_plane.h"
+#include "providers/cuda/prepare.h"
 
 namespace estoc::cuda {
 
@@ -64,6 +65,9 @@ class CostQuery {
   std::array<GemmProblem, 2> problems_;
   std::array<cost::Work, 2> works_;
 };
+
+/// The entry that copies operands, behind those of the product and of its reductions or sums.
+inline constexpr std::size_t kCopiesEntry = 2;
 
 /// The part that does not depend on the type of the configuration.
 class GemmClass : public BuiltInClass {
@@ -142,14 +146,10 @@ class ConfiguredGemm : public GemmClass {
   std::size_t workspace_size(const DesignPoint& point, const Knobs& knobs,
                              const RuntimeArguments& arguments) const final {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
-    const bool fused = gemm.epilogue_binding() != nullptr;
-    if (!fused && knobs.split_tiles == 0) return 0;
     const Decoded kernel = kernel_of(point, graph_of(gemm));
-    const std::size_t sums = knobs.split_tiles > 0
-                                 ? sums_workspace(kernel.config, gemm, lowered(kernel, gemm), knobs)
-                                 : 0;
-    if (!fused || sums > 0) return sums;
-    return epilogue_workspace(gemm, kernel.transposed, parts_of(kernel, gemm));
+    if (kernel.epilogue == nullptr && knobs.split_tiles == 0 && !copies_operands()) return 0;
+    const GemmProblem problem = lowered(kernel, gemm);
+    return front_bytes(kernel, gemm, problem, knobs) + copies(point, problem).bytes();
   }
 
   cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const final {
@@ -157,6 +157,7 @@ class ConfiguredGemm : public GemmClass {
     const Decoded kernel = kernel_of(point, nullptr);
     cost::Plan plan;
     plan.work = query.work(kernel.transposed);
+    plan.seconds_before = copies(point, query.problem(kernel.transposed)).seconds(query.device());
     add_cost(kernel.config, query.problem(kernel.transposed), query.controls(), query.device(),
              plan);
     return plan;
@@ -166,11 +167,16 @@ class ConfiguredGemm : public GemmClass {
             const Workspace& workspace, LaunchPlan& plan) const final {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
-    const GemmProblem problem = lowered(kernel, gemm);
+    GemmProblem problem = lowered(kernel, gemm);
     std::optional<Parameters> p;
     if (!problem.empty()) {
+      const std::size_t front = front_bytes(kernel, gemm, problem, knobs);
+      const bool follows =
+          copies(point, problem)
+              .add(problem, static_cast<std::byte*>(workspace.data) + front, kCopiesEntry, plan);
       p = parameters(kernel.config, {gemm, problem, knobs, workspace, plan.device()});
       plan.kernel(geometry(kernel.config, *p, plan.device()), *p);
+      if (follows) plan.launch_programmatically();
     }
     if (kernel.epilogue != nullptr) {
       const EpilogueView view(gemm, kernel.transposed);
@@ -205,6 +211,14 @@ class ConfiguredGemm : public GemmClass {
   virtual void add_cost(const Config& config, const GemmProblem& problem,
                         const PerformanceControls& controls, const cost::DeviceModel& device,
                         cost::Plan& plan) const = 0;
+
+  /// Whether there are kernels that compute from copies of operands.
+  virtual bool copies_operands() const { return false; }
+  /// Operands that the kernel computes from copies of; add_entries() adds the entry that makes
+  /// them, number kCopiesEntry.
+  virtual OperandCopies copies(const DesignPoint& /*point*/, const GemmProblem& /*problem*/) const {
+    return {};
+  }
 
   virtual Parameters parameters(const Config& config, const GemmLaunch& launch) const = 0;
   /// By default a CTA for each tile, and for each batch as far as grids reach.
@@ -286,6 +300,19 @@ class ConfiguredGemm : public GemmClass {
     Decoded kernel{config_of(point), is_transposed(point), epilogue};
     if (epilogue != nullptr) kernel.config = fused(kernel.config, *epilogue, kernel.transposed);
     return kernel;
+  }
+
+  /// Of workspace, ahead of the copies: what reductions leave, or sums of parts of K.
+  std::size_t front_bytes(const Decoded& kernel, const GemmArguments& gemm,
+                          const GemmProblem& problem, const Knobs& knobs) const {
+    constexpr std::size_t kAligned = 256;
+    const std::size_t reductions =
+        kernel.epilogue != nullptr
+            ? epilogue_workspace(gemm, kernel.transposed, parts_of(kernel, gemm))
+            : 0;
+    const std::size_t bytes =
+        reductions > 0 ? reductions : sums_workspace(kernel.config, gemm, problem, knobs);
+    return (bytes + kAligned - 1) / kAligned * kAligned;
   }
 
   PartCounts parts_of(const Decoded& kernel, const GemmArguments& gemm) const {

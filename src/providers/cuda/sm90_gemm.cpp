@@ -8,6 +8,7 @@
 
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/prepare.h"
 #include "providers/cuda/sm90_cost.h"
 #include "providers/cuda/sm90_epilogue.h"
 #include "providers/cuda/sm90_space.h"
@@ -55,6 +56,28 @@ Status check_stored_rows(const OperandPlane& plane) {
                       fmt::format("{}.shape: expected rows of a multiple of 16 bytes for stores by "
                                   "TMA, got {} bytes",
                                   plane.name, bytes));
+}
+
+/// Whether TMA loads the operand as it is, in rows that wgmma multiplies.
+bool loads_by_tma(const MatrixView& view, bool rows_inner) {
+  const bool contiguous = rows_inner ? view.is_column_major() : view.is_row_major();
+  return contiguous && view.alignment >= 16 && check_strides({"", view, rows_inner}).ok();
+}
+
+/// Fails where a copy of A or B would be of no use.
+Status check_copied(const GemmArguments& gemm, bool is_b) {
+  const MatrixView& view = is_b ? gemm.b_matrix() : gemm.a_matrix();
+  const bool both_ways = dtype_bits(view.dtype) == 16;
+  // M may decide on alignments, but not on kernels. K is the rows of B.
+  const bool needed = gemm.controls().batch_invariant ||
+                      (!loads_by_tma(view, is_b) && !(both_ways && loads_by_tma(view, !is_b)));
+  if (needed) return Status::success();
+  // Hundreds of kernels fail here in a search: nothing is formatted.
+  return Status::fail(Reason::layout, is_b
+                                          ? "B: expected strides or an alignment that TMA does not "
+                                            "support, got an operand that it loads as it is"
+                                          : "A: expected strides or an alignment that TMA does not "
+                                            "support, got an operand that it loads as it is");
 }
 
 /// Whether a kernel that stores by TMA, and else is the same, carries out the problem too.
@@ -135,7 +158,8 @@ Tail tail_of(const Sm90GemmConfig& config, const GemmArguments& gemm, const Gemm
   constexpr std::int64_t kMaxSlots = 1 << 20;
   const EpilogueBinding* const epilogue = gemm.epilogue_binding();
   const bool reduces = epilogue != nullptr && !epilogue->graph->reduced.empty();
-  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces) return {};
+  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces || config.planes)
+    return {};
   const Tail tail{std::min<std::int64_t>(knobs.split_tiles, cluster_tiles(config, problem)),
                   std::min<std::int64_t>({knobs.split, ceil_div(problem.k, config.tile_k()),
                                           Sm90GemmConfig::kMaxTailParts})};
@@ -148,8 +172,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 3> kNames{"sm90_gemm", "sm90_fast_gemm",
-                                                     "sm90_swapped_gemm"};
+    constexpr std::array<std::string_view, 5> kNames{"sm90_gemm", "sm90_fast_gemm",
+                                                     "sm90_swapped_gemm", "sm90_prepared_gemm",
+                                                     "sm90_bf16x6_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -166,10 +191,17 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   GemmLimits limits() const override {
-    return {.extent = kMost, .batches = kMost, .tiles = kMost, .all_tiles = kMost};
+    // Products of planes have six times as many terms.
+    const std::int64_t most = kind_ == Sm90Kind::planes ? kMost / 8 : kMost;
+    return {.extent = most, .batches = kMost, .tiles = kMost, .all_tiles = kMost};
   }
 
   Status check_controls(const PerformanceControls& controls) const override {
+    if (kind_ == Sm90Kind::planes && !controls.allow_bf16x6) {
+      return Status::fail(Reason::controls,
+                          "controls.allow_bf16x6: expected true, for products of bf16 parts, got "
+                          "false");
+    }
     if (kind_ != Sm90Kind::fast || controls.fast_accumulation) return Status::success();
     return Status::fail(Reason::controls,
                         "controls.fast_accumulation: expected true, for sums of few bits, got "
@@ -179,11 +211,12 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     const OperandPlanes planes = operand_planes(point, gemm);
-    Status status = check_strides(planes.a);
-    if (status.ok()) status = check_strides(planes.b);
-    if (point.integer(Role::out_alignment) != 16) return status;
-    if (status.ok()) status = check_strides(planes.out);
-    return status.ok() ? check_stored_rows(planes.out) : status;
+    if (kind_ == Sm90Kind::planes) return check_out(point, planes.out);
+    Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_strides(planes.a);
+    if (status.ok()) {
+      status = is_copied(point, 1) ? check_copied(gemm, true) : check_strides(planes.b);
+    }
+    return status.ok() ? check_out(point, planes.out) : status;
   }
 
   Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
@@ -195,13 +228,15 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                 cost::Plan& plan) const override {
     Sm90GemmConfig widest = config;
     widest.tma_store = config.tma_store || takes_tma_stores(problem);
+    if (config.planes) count_planes(plan.work);
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
-    plan.design.untried = kind_ == Sm90Kind::swapped && plan.work.n > kMaxTriedColumns;
+    plan.design.untried = (kind_ == Sm90Kind::swapped && plan.work.n > kMaxTriedColumns) ||
+                          (config.planes && config.cluster_size() == 1);
     Knobs knobs = sm90_knobs(widest, plan.work);
-    knobs.zigzag = !controls.keeps_order();
-    if (controls.batch_invariant) return cost::set_knobs(plan, knobs);
+    knobs.zigzag = !controls.keeps_order() && !config.planes;
+    if (controls.batch_invariant || config.planes) return cost::set_knobs(plan, knobs);
     const Sm90Split tail = sm90_tail_split(config, plan.work, plan.design, device);
     const Sm90Split cluster = sm90_cluster_split(config, plan.work, plan.design, device);
     set_split(plan, knobs, cluster);
@@ -210,6 +245,32 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     set_split(other, knobs, tail);
     if (cost::predicted_seconds(other, device) < cost::predicted_seconds(plan, device))
       plan = other;
+  }
+
+  OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
+    if (kind_ == Sm90Kind::planes) return OperandCopies::planes_of(problem);
+    if (kind_ != Sm90Kind::prepared) return {};
+    const bool transposed = problem.transposed;
+    return {problem, is_copied(point, transposed ? 1 : 0), is_copied(point, transposed ? 0 : 1)};
+  }
+
+  std::vector<std::string> shared_headers() const override {
+    if (!is_prepared()) return ConfiguredGemm::shared_headers();
+    return {device_name(), "prepare"};
+  }
+
+  bool copies_operands() const override { return is_prepared(); }
+
+  void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
+                   CudaCode& code) const override {
+    if (epilogue == nullptr || epilogue->reduced.empty()) {
+      code.source += sums_source(epilogue);
+      code.entries.emplace_back("estoc_sum_parts");
+    }
+    if (!is_prepared()) return;
+    code.source +=
+        prepare_source(dtype_bits(point.dtype(Role::a_dtype)) / 8, kind_ == Sm90Kind::planes);
+    code.entries.emplace_back("estoc_prepare_operands");
   }
 
   Sm90GemmParameters parameters(const Sm90GemmConfig& config,
@@ -228,7 +289,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     p.group = std::clamp<int>(launch.knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
     p.a_batched = is_batched(problem.a.view);
     p.b_batched = is_batched(problem.b.view);
-    p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order();
+    p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order() && !config.planes;
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
     const Tail tail = tail_of(config, launch.gemm, problem, launch.knobs);
     p.undivided = static_cast<unsigned>(cluster_tiles(config, problem) - tail.tiles);
@@ -284,6 +345,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   std::string sums_of(const DesignPoint& point) const override {
     // Each product of an instruction is of 32 bytes of K, whatever the tile.
+    if (kind_ == Sm90Kind::planes) {
+      return "wgmma bf16 x bf16 of six pairs of parts, added to f32 every 64 or 256 of K";
+    }
     const std::string_view sums = kind_ == Sm90Kind::fast      ? ", sums of few bits"
                                   : sm90_config(point).promote ? ", added to f32 every 128 of K"
                                                                : "";
@@ -291,14 +355,15 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                        dtype_name(point.dtype(Role::b_dtype)), sums);
   }
   std::string fused_entry() const override { return std::string(kFusedEntry); }
-  std::string sums_source(const EpilogueGraph* epilogue) const override {
+
+ private:
+  static std::string sums_source(const EpilogueGraph* epilogue) {
     if (epilogue == nullptr) return fmt::format(kSumsEntry, "", "Identity{}");
     return fmt::format(kSumsEntry,
                        ",\n                const __grid_constant__ Epilogue::Parameters epilogue",
                        "Fused<Epilogue>{epilogue}");
   }
 
- private:
   static void set_split(cost::Plan& plan, Knobs knobs, Sm90Split split) {
     knobs.split = static_cast<std::int16_t>(split.parts);
     knobs.split_tiles = split.tiles;
@@ -311,6 +376,22 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     for (unsigned each = 8; chunks > 1 && each < parts; each *= 2)
       chunks /= 2;
     return chunks;
+  }
+
+  bool is_prepared() const { return kind_ == Sm90Kind::prepared || kind_ == Sm90Kind::planes; }
+
+  /// Has the work be that of six products of planes.
+  static void count_planes(cost::Work& work) {
+    const double inputs = (work.m + work.n) * work.k * work.l;
+    work.compulsory += inputs * (3 * 2 - work.element_bytes);
+    work.k *= 6;
+    work.element_bytes = 2;
+  }
+
+  static Status check_out(const DesignPoint& point, const OperandPlane& out) {
+    if (point.integer(Role::out_alignment) != 16) return Status::success();
+    Status status = check_strides(out);
+    return status.ok() ? check_stored_rows(out) : status;
   }
 
   /// CTAs that sum up a tile: as many as the knob says and the kernel, K and the grid allow.
@@ -362,6 +443,14 @@ std::shared_ptr<const KernelClass> make_sm90_fast_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_swapped_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::swapped);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_prepared_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::prepared);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::planes);
 }
 
 }  // namespace estoc::cuda

@@ -19,4 +19,12 @@ std::shared_ptr<const KernelClass> make_sm90_fast_gemm();
 /// code's tiles: those may be narrow, and their stages many.
 std::shared_ptr<const KernelClass> make_sm90_swapped_gemm();
 
+/// Class "sm90_prepared_gemm": the same kernels on copies, in workspace, of operands whose strides
+/// or alignment TMA does not support.
+std::shared_ptr<const KernelClass> make_sm90_prepared_gemm();
+
+/// Class "sm90_bf16x6_gemm": f32 products as six products of bf16 planes, copies in workspace
+/// (PerformanceControls::allow_bf16x6).
+std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm();
+
 }  // namespace estoc::cuda

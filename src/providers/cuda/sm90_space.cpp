@@ -41,6 +41,24 @@ constexpr MenuTile kSwappedMenu[] = {
     {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64},
 };
 
+// Those of prepared kernels, which are for products large enough to pay for a copy: tiles that were
+// the fastest of their size on an H200.
+constexpr MenuTile kPreparedMenu[] = {
+    {64, 32},   {64, 64},   {64, 128},  {64, 256},  {128, 64},
+    {128, 128}, {128, 192}, {128, 256}, {256, 128}, {256, 192},
+};
+
+// Those of planes, whose promoted sums take twice the registers.
+constexpr MenuTile kPlanesMenu[] = {
+    {64, 64}, {64, 128}, {64, 192}, {128, 64}, {128, 96}, {128, 128}, {128, 192}, {256, 96},
+};
+
+std::span<const MenuTile> menu_of(Sm90Kind kind) {
+  if (kind == Sm90Kind::planes) return kPlanesMenu;
+  if (kind == Sm90Kind::swapped) return kSwappedMenu;
+  return kind == Sm90Kind::prepared ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
+}
+
 bool is_swapped(const DesignPoint& point) {
   return point.space().find("orientation") >= 0;
 }
@@ -67,7 +85,7 @@ std::vector<Shape3> tile_shapes(Sm90Kind kind) {
     return shapes;
   }
   for (const int k : {64, 128, 32}) {
-    for (const MenuTile& tile : kMenu) {
+    for (const MenuTile& tile : menu_of(kind)) {
       for (const Shape3 shape : {Shape3{tile.m, tile.n, k}, Shape3{tile.n, tile.m, k}}) {
         if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
       }
@@ -76,10 +94,17 @@ std::vector<Shape3> tile_shapes(Sm90Kind kind) {
   return shapes;
 }
 
-/// Sums are added to f32 registers after each stage: what tensor cores add up of 8-bit floats has
-/// few bits. A space with a dimension "sums" leaves them as they are.
+/// What tensor cores multiply: planes of bf16 for f32.
+Dtype multiplied(Dtype dtype) {
+  return dtype == Dtype::f32 ? Dtype::bf16 : dtype;
+}
+
+/// Sums are added to f32 registers after every 128 of K: what tensor cores add up of 8-bit floats
+/// has few bits, and what they add up of planes is truncated. A space with a dimension "sums"
+/// leaves them as they are.
 bool is_promoted(const DesignPoint& point) {
-  return is_fp8(point.dtype(Role::a_dtype)) && point.space().find("sums") < 0;
+  return point.dtype(Role::a_dtype) == Dtype::f32 ||
+         (is_fp8(point.dtype(Role::a_dtype)) && point.space().find("sums") < 0);
 }
 
 bool layouts_fit(const DesignPoint& point) {
@@ -92,8 +117,13 @@ Schedule schedule_of(const DesignPoint& point) {
   return kSchedules[static_cast<std::size_t>(point.integer(Role::schedule))];
 }
 
+bool alignments_fit(const DesignPoint& point) {
+  return (point.integer(Role::a_alignment) == 1) == is_copied(point, 0) &&
+         (point.integer(Role::b_alignment) == 1) == is_copied(point, 1);
+}
+
 bool tile_fits_schedule(const DesignPoint& point) {
-  if (point.shape(Role::tile).k != tile_k_of(point.dtype(Role::a_dtype))) return false;
+  if (point.shape(Role::tile).k != tile_k_of(multiplied(point.dtype(Role::a_dtype)))) return false;
   const Shape3 tile = in_code(point, Role::tile);
   const bool swapped = is_swapped(point);
   const auto menu = swapped ? std::span<const MenuTile>(kSwappedMenu) : std::span(kMenu);
@@ -156,6 +186,10 @@ bool store_rows_fit(const DesignPoint& point) {
 
 }  // namespace
 
+bool is_copied(const DesignPoint& point, std::size_t operand) {
+  return point.value(Role::layouts).numbers[operand] == 'x';
+}
+
 bool sm90_is_transposed(const DesignPoint& point) {
   return is_column_major(point) != is_swapped(point);
 }
@@ -164,8 +198,8 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
   const Majors majors = majors_in_code(point);
   const Shape3 tile = point.shape(Role::tile);
   const Shape3 cluster = point.shape(Role::cluster);
-  Sm90GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
-                        .b = abi_type(point.dtype(Role::b_dtype)),
+  Sm90GemmConfig config{.a = abi_type(multiplied(point.dtype(Role::a_dtype))),
+                        .b = abi_type(multiplied(point.dtype(Role::b_dtype))),
                         .accumulator = abi_type(point.dtype(Role::accumulator_type)),
                         .out = abi_type(point.dtype(Role::out_dtype)),
                         .a_m_major = majors.a_m_major,
@@ -177,7 +211,8 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
                         .cluster_n = cluster.n,
                         .schedule = schedule_of(point),
                         .promote = is_promoted(point),
-                        .tma_store = point.integer(Role::out_alignment) == 16};
+                        .tma_store = point.integer(Role::out_alignment) == 16,
+                        .planes = point.dtype(Role::a_dtype) == Dtype::f32};
   if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.tile_m, config.tile_n);
@@ -190,12 +225,15 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   static constexpr std::array kAll{Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
                                    Dtype::e5m2, Dtype::i8,   Dtype::u8};
   static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
-  const std::span<const Dtype> operands =
-      kind == Sm90Kind::fast ? std::span<const Dtype>(kNarrow) : std::span<const Dtype>(kAll);
+  static constexpr std::array kF32{Dtype::f32};
+  const std::span<const Dtype> operands = kind == Sm90Kind::fast ? std::span<const Dtype>(kNarrow)
+                                          : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
+                                                                     : std::span<const Dtype>(kAll);
   const bool swapped = kind == Sm90Kind::swapped;
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
+  std::vector<int> alignments{16};
   std::vector<int> stages(swapped ? kMostSwappedStages - kLeastStages + 1
                                   : kMostStages - kLeastStages + 1);
   std::iota(stages.begin(), stages.end(), kLeastStages);
@@ -205,15 +243,25 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts.resize(4);
     out_alignments = {1};
   }
+  if (kind == Sm90Kind::prepared) {
+    layouts = {"xnt", "xtt", "txt", "nxt", "xxt", "xnn", "xtn", "txn", "nxn", "xxn"};
+    alignments.push_back(1);
+  }
+  std::vector<Dtype> outs{Dtype::f32,  Dtype::f16, Dtype::bf16, Dtype::e4m3,
+                          Dtype::e5m2, Dtype::i32, Dtype::i8,   Dtype::u8};
+  if (kind == Sm90Kind::planes) {
+    outs.resize(3);
+    layouts = {"xxt", "xxn"};
+    alignments = {1};
+  }
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
-      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2,
-                                Dtype::i32, Dtype::i8, Dtype::u8})
+      .dtypes(Role::out_dtype, outs)
       .layouts(layouts)
-      .alignments(Role::a_alignment, {16})
-      .alignments(Role::b_alignment, {16})
+      .alignments(Role::a_alignment, alignments)
+      .alignments(Role::b_alignment, alignments)
       .alignments(Role::out_alignment, out_alignments)
       .choices(Role::schedule, {"cooperative", "pingpong", "single"})
       .shapes(Role::tile, tiles)
@@ -222,6 +270,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
+      .require({"layouts", "align_a", "align_b"}, alignments_fit)
       .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)

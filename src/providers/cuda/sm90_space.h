@@ -11,13 +11,18 @@ namespace estoc::cuda {
 /// The kernel classes that sm90_gemm's code serves.
 enum class Sm90Kind : std::uint8_t {
   plain,
-  fast,    ///< sums of 8-bit floats stay as the tensor cores make them
-  swapped  ///< row-major outputs of few rows: the code computes the transposed product
+  fast,      ///< sums of 8-bit floats stay as the tensor cores make them
+  swapped,   ///< row-major outputs of few rows: the code computes the transposed product
+  prepared,  ///< operands with layout letter x are copied to rows along K that TMA can load
+  planes     ///< f32 operands are copied to three planes of bf16 each
 };
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
 /// a dimension "sums", a swapped one a dimension "orientation".
 std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::plain);
+
+/// Whether operand number `operand` (0 is A, 1 is B) may have any strides, and is copied.
+bool is_copied(const DesignPoint& point, std::size_t operand);
 
 /// Whether the code computes out^T = B^T A^T: where out is column-major, or the kernel swapped.
 bool sm90_is_transposed(const DesignPoint& point);

@@ -276,6 +276,7 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, std::size_
   if (epilogue == 0) expected = tensors[2].storage;
   PerformanceControls controls;
   controls.fast_accumulation = point.space().find("sums") >= 0;
+  controls.allow_bf16x6 = true;
   if (epilogue == 0) {
     return std::make_unique<GemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view, sums,
                                            controls);

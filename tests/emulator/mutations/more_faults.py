@@ -43,11 +43,11 @@ PRODUCT = """      ptx::wgmma_mma_async<config.a, config.b, config.a_m_major, co
 FAULTS = (
     # kernels/sm90_gemm.cuh
     Planted("A is that of the first batch", SM90_LOAD, "batched", (WRONG,),
-            "tile.m, k, p.a_batched ? tile.l : 0,",
-            "tile.m, k, 0,"),
+            "tile.m, k.a, p.a_batched ? tile.l : 0,",
+            "tile.m, k.a, 0,"),
     Planted("B is that of the next batch", SM90_LOAD, "batched", (WRONG,),
-            "n, k, p.b_batched ? tile.l : 0",
-            "n, k, p.b_batched ? tile.l + 1 : 0"),
+            "n, k.b, p.b_batched ? tile.l : 0",
+            "n, k.b, p.b_batched ? tile.l + 1 : 0"),
     Planted("A's part is chosen by the wrong mode", SM90_LOAD, "cluster", (WRONG, RACE, OUT),
             "cta.place.n, cta.place.sharers_of_a()",
             "cta.place.m, cta.place.sharers_of_a()"),
@@ -57,8 +57,8 @@ FAULTS = (
             "      Kernel::Load::fill(p, cta, item, step, at.stage);\n"
             "      ring.wait_empty(at);\n"),
     Planted("CTAs of a cluster load the same rows", SM90_LOAD, "cluster", (WRONG,),
-            "barrier, tile.m, k,",
-            "barrier, tile.m - static_cast<i32>(cta.place.m) * config.tile_m, k,"),
+            "barrier, tile.m, k.a,",
+            "barrier, tile.m - static_cast<i32>(cta.place.m) * config.tile_m, k.a,"),
     Planted("modes of the cluster exchanged", SM90_CTA, "pair", (WRONG, OUT, DEADLOCK, COUNT, RACE),
             "{rank % config.cluster_m, rank / config.cluster_m}",
             "{rank / config.cluster_m, rank % config.cluster_m}"),

@@ -12,6 +12,7 @@ SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
+PREPARE = "kernels/prepare.cuh"
 ELEMENTWISE = "kernels/simt_elementwise.cuh"
 PIPELINE = "tile/pipeline.cuh"
 RASTER = "tile/raster.cuh"
@@ -112,6 +113,23 @@ CASES = {
     "lib_no_k": library("gemm m=72 n=72 k=0 a=bf16 b=bf16", "class=sm90_gemm"),
     "lib_no_k_cluster": library(
         "gemm m=520 n=264 k=0 a=bf16 b=bf16", "cluster=2x1", multiprocessors=2,
+    ),
+    "lib_prepared": library(
+        (
+            "gemm m=72 n=136 k=143 a=bf16 b=bf16:n out=bf16",
+            "gemm m=64 n=64 k=100 l=2 a=bf16:[6500,1,65] b=bf16:[6400,3,200]",
+        ),
+        "class=sm90_prepared_gemm",
+    ),
+    "lib_prepared_many": library(
+        "gemm m=264 n=136 k=1100 a=bf16:[1,265] b=bf16:n", "class=sm90_prepared_gemm",
+        multiprocessors=1,
+    ),
+    "lib_prepared_bytes": library(
+        "gemm m=136 n=80 k=200 a=e4m3:n b=e4m3 out=bf16", "class=sm90_prepared_gemm",
+    ),
+    "lib_planes": library(
+        "gemm m=64 n=64 k=100 a=f32 b=f32 allow_bf16x6=1", "class=sm90_bf16x6_gemm",
     ),
     "lib_one_tile": library("gemm m=40 n=40 k=136 a=bf16 b=bf16", "schedule=pingpong"),
     "lib_one_a": library("gemm m=72 n=72 k=72 l=3 a=bf16:[0,72,1] b=bf16"),

@@ -73,8 +73,10 @@ TEST(BatchInvariance, KeepsTheFastClasses) {
 // Strides of M say how rows are aligned: at M = 64 they are, at M = 63 not.
 TEST(BatchInvariance, AlignmentsThatDependOnMDoNotCount) {
   EXPECT_EQ(orders("n=4096 k=4096 a=bf16:n b=bf16:n out=bf16:t"),
-            std::set<std::string>{"fma bf16 x bf16"});
+            std::set<std::string>{"wgmma bf16 x bf16"});
   EXPECT_EQ(orders("n=4096 k=4096 a=bf16:t b=bf16:n out=bf16:n").size(), 1U);
+  EXPECT_EQ(orders("n=4096 k=4096 a=bf16:n b=bf16:n out=bf16:t epi=\"D = relu(accum)\"").size(),
+            1U);
 }
 
 TEST(BatchInvariance, TilesAreChosenForM) {

@@ -166,6 +166,7 @@ TEST(RememberedAnswers, ControlsTellApart) {
                     {[](Product& p) { p.controls.allow_tf32 = true; },
                      [](Product& p) { p.controls.fast_accumulation = true; },
                      [](Product& p) { p.controls.deterministic = true; },
+                     [](Product& p) { p.controls.allow_bf16x6 = true; },
                      [](Product& p) { p.controls.workspace_limit = 0; },
                      [](Product& p) { p.controls.workspace_limit = 1; }});
 }

@@ -93,7 +93,8 @@ TEST(ProblemParse, RefusesUnknownOperations) {
 TEST(ProblemParse, RefusesUnknownKeys) {
   EXPECT_EQ(complaint("gemm m=1 determinstic=1"),
             "problem, column 10: expected a key of gemm (m n k l a b out acc epi allow_tf32 "
-            "fast_accumulation deterministic batch_invariant workspace), got 'determinstic'; did "
+            "fast_accumulation deterministic batch_invariant allow_bf16x6 workspace), got "
+            "'determinstic'; did "
             "you mean "
             "deterministic?");
   EXPECT_EQ(complaint("elementwise m=1"),
@@ -101,7 +102,7 @@ TEST(ProblemParse, RefusesUnknownKeys) {
             "deterministic workspace), got 'm'");
   EXPECT_EQ(complaint("gemm =1"),
             "problem, column 6: expected a key of gemm (m n k l a b out acc epi allow_tf32 "
-            "fast_accumulation deterministic batch_invariant workspace), got nothing");
+            "fast_accumulation deterministic batch_invariant allow_bf16x6 workspace), got nothing");
 }
 
 TEST(ProblemParse, RefusesAKeyGivenTwice) {
