@@ -3,8 +3,8 @@
 
 Usage: ranking_report.py ESTOC_RANKING [--check]
 
-Reads the newest table of each device in bench/results/ranking, and in few_rows beside it, whose rows
-replace the others' of the same problem. Each problem is judged by a fit that has not seen its shape.
+Reads the newest table of each device in bench/results/ranking, and in few_rows and parts beside it,
+which estoc_ranking joins. Each problem is judged by a fit that has not seen its shape.
 --check changes nothing and fails when page or picture are out of date.
 """
 
@@ -19,6 +19,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLES = ROOT / "bench" / "results" / "ranking"
 FEW_ROWS = ROOT / "bench" / "results" / "few_rows"
+PARTS = ROOT / "bench" / "results" / "parts"
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "ranking_h200.svg"
 BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
@@ -43,7 +44,7 @@ class Row:
 def newest_tables():
     """The newest tables of each device: {"h200": [path, path]}."""
     newest = {}
-    for folder in (TABLES, FEW_ROWS):
+    for folder in (TABLES, FEW_ROWS, PARTS):
         for path in sorted(folder.glob("*.jsonl.gz")):
             device = path.name.removesuffix(".jsonl.gz").split("_", 1)[1]
             newest.setdefault(device, {})[folder] = path

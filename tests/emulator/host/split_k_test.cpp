@@ -1,4 +1,4 @@
-// sm90_gemm with K divided among the CTAs of clusters, on the emulator.
+// sm90_gemm with K divided, among the CTAs of clusters or through the workspace, on the emulator.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -77,12 +77,15 @@ class SplitK : public testing::Test {
     return get_kernels(arguments, query).front();
   }
 
-  /// Runs the kernel with K in so many parts; the output is checked, and returned.
-  static std::vector<std::byte> run(const std::string& text, const std::string& filter, int parts) {
+  /// Runs the kernel with K in so many parts, of the last `tiles` tiles or by clusters; the output
+  /// is checked, and returned.
+  static std::vector<std::byte> run(const std::string& text, const std::string& filter, int parts,
+                                    int tiles = 0) {
     const HostProblem problem(text);
     const Kernel found = kernel(problem.arguments(), filter);
     Knobs knobs = found.knobs();
     knobs.split = static_cast<std::int16_t>(parts);
+    knobs.split_tiles = tiles;
     const emulator::BuiltKernel built(found.with_knobs(knobs), kTarget);
     const emulator::Report report = built.run(problem.arguments());
     EXPECT_TRUE(report.clean()) << report.text();
@@ -164,6 +167,65 @@ TEST_F(SplitK, BatchInvarianceTakesPrecedence) {
   const std::string filter = "tile=64x64x32 schedule=single";
   EXPECT_EQ(run(text + " batch_invariant=1", filter, 4), run(text, filter, 1));
   EXPECT_NE(run(text, filter, 4), run(text, filter, 1));
+}
+
+TEST_F(SplitK, LastTilesThroughTheWorkspace) {
+  // 4 x 3 tiles.
+  const std::string text = "gemm m=200 n=136 k=584 a=tf32:t b=tf32:n out=f32:t";
+  const std::string filter = "tile=64x64x32 schedule=single";
+  const auto whole = run(text, filter, 1);
+  const auto all = run(text, filter, 3, 12);
+  EXPECT_NE(all, whole);
+  EXPECT_EQ(run(text, filter, 3, 100), all);
+  EXPECT_EQ(run(text, filter, 1, 12), whole);
+  run(text, filter, 3, 5);
+  run(text, filter, 4, 1);
+}
+
+TEST_F(SplitK, WorkspaceOfEverySchedule) {
+  const std::string text = "gemm m=264 n=200 k=840 l=2 a=bf16:t b=bf16:t out=bf16:t";
+  for (const int tiles : {3, 7, 100}) {
+    run(text, "tile=128x64x64 schedule=pingpong", 3, tiles);
+    run(text, "tile=128x64x64 schedule=cooperative", 3, tiles);
+  }
+  run(text, "class=sm90_gemm tile=128x128x64 cluster=2x1x1 schedule=cooperative", 4, 3);
+  run(text, "class=sm90_gemm tile=128x128x64 cluster=1x2x1 schedule=pingpong", 4, 2);
+}
+
+TEST_F(SplitK, WarpsShareManyParts) {
+  const std::string text = "gemm m=72 n=64 k=4800 a=bf16:t b=bf16:n out=bf16:t";
+  for (const int parts : {8, 9, 17, 33, 75, 500})
+    run(text, "tile=64x32x64 schedule=single", parts, 4);
+}
+
+TEST_F(SplitK, WorkspaceOfOtherKernels) {
+  run("gemm m=64 n=96 k=1024 a=e4m3:t b=e4m3:n out=bf16:t", "tile=64x96x128 schedule=single", 4, 1);
+  const std::string integers = "gemm m=70 n=64 k=1040 a=i8:t b=i8:n out=i32:t";
+  EXPECT_EQ(run(integers, "tile=64x64x128 schedule=single", 1),
+            run(integers, "tile=64x64x128 schedule=single", 6, 2));
+  run("gemm m=65 n=67 k=512 a=bf16:t b=bf16:n out=f32:t", "tile=64x64x64 schedule=single", 4, 4);
+  run("gemm m=16 n=192 k=640 a=bf16:t b=bf16:n out=bf16:n", "tile=32x64x64 schedule=single", 4, 3);
+  run("gemm m=40 n=257 k=776 l=2 a=bf16:t b=bf16:n out=f32:t",
+      "class=sm90_swapped_gemm tile=32x128x64", 3, 12);
+  run("gemm m=70 n=72 k=517 a=bf16:t b=bf16:n out=bf16:t",
+      "class=sm90_prepared_gemm tile=64x64x64 cluster=1x1x1 schedule=single", 3, 3);
+}
+
+TEST_F(SplitK, EpiloguesBehindTheWorkspace) {
+  const std::string operands =
+      "gemm m=100 n=136 k=704 a=bf16:t b=bf16:n out=bf16:t C=bf16:t bias=f32:row s=0.5 ";
+  const std::string filter = "tile=64x64x64 schedule=single";
+  for (const int tiles : {2, 100})
+    run(operands + "epi=\"D = gelu_tanh(accum * s + bias) + C\"", filter, 4, tiles);
+  // Reductions take no parts through the workspace.
+  run(operands + "rows=f32:column epi=\"D = accum * s + bias + C; rows = sum(D)\"", filter, 4, 100);
+}
+
+TEST_F(SplitK, BatchInvarianceHasNoWorkspace) {
+  const std::string text = "gemm m=64 n=64 k=320 a=tf32:t b=tf32:n out=f32:t";
+  const std::string filter = "tile=64x64x32 schedule=single";
+  EXPECT_EQ(run(text + " batch_invariant=1", filter, 4, 1), run(text, filter, 1));
+  EXPECT_NE(run(text, filter, 4, 1), run(text, filter, 1));
 }
 
 }  // namespace

@@ -204,13 +204,13 @@ FAULTS = (
             "        ptx::cp_async_bulk_tensor_store"),
     # Epilogues of sm90_gemm.
     Planted("inputs of the cluster's first rows", SM90_SKELETON, "lib_tall_input", (WRONG,),
-            "    loader.load(items.item().tile);",
-            "  {\n    Tile tile = items.item().tile;\n"
+            "loader.load(item.tile);",
+            "{\n    Tile tile = item.tile;\n"
             "    tile.m -= static_cast<i32>(cta.place.m) * config.tile_m;\n"
             "    loader.load(tile);\n  }"),
     Planted("inputs of the second consumer from row 64", SM90_SKELETON, "lib_high_input", (WRONG,),
-            "    loader.load(items.item().tile);",
-            "  {\n    Tile tile = items.item().tile;\n"
+            "loader.load(item.tile);",
+            "{\n    Tile tile = item.tile;\n"
             "    tile.m += static_cast<i32>(consumer) * (64 - config.consumer_rows());\n"
             "    loader.load(tile);\n  }"),
     Planted("vectors are released before they are read", TILE, "tile_aux", (RACE, DEADLOCK),

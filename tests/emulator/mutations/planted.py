@@ -6,6 +6,7 @@ SM90 = "kernels/sm90_gemm.cuh"
 SM90_CTA = "sm90/cta.cuh"
 SM90_WORK = "sm90/work.cuh"
 SM90_GATHER = "sm90/gather.cuh"
+SM90_PARTS = "sm90/parts.cuh"
 SM90_LOAD = "sm90/load.cuh"
 SM90_MATH = "sm90/math.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
@@ -191,6 +192,9 @@ CASES = {
         "tests/emulator/test_emulator_run", "EmulatedElementwise.*Packed*", "wrong output",
     ),
     "parts": TestCase("tests/emulator/test_emulator_run", "SplitK.Parts*:SplitK.More*", "wrong output"),
+    "tails": TestCase(
+        "tests/emulator/test_emulator_run", "SplitK.WorkspaceOfEvery*:SplitK.Warps*", "wrong output",
+    ),
     "far_index": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Numbers*", "wrong output"),
     "results_loop": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Finishes*", "race"),
     "sm80_tf32": TestCase("tests/emulator/test_emulator_run", "EmulatedGemm.*Tf32*", "wrong output"),

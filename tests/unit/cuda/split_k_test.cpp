@@ -9,19 +9,34 @@
 namespace estoc {
 namespace {
 
-/// The knob of the kernel with tiles of 128 x 128 that ranks first for the problem in bf16.
-int parts(const std::string& problem) {
+/// The knobs of the kernel with tiles of 128 x 128 that ranks first for the problem in bf16.
+Knobs knobs(const std::string& problem) {
   KernelQuery query;
   query.target = Target::sm(90, true);
   query.filter = MetadataFilter::parse(
       "class=sm90_gemm tile=128x128x64 cluster=1x1x1 schedule=cooperative align_out=16");
   const auto arguments =
       Problem::parse("gemm a=bf16:t b=bf16:n out=bf16 " + problem).arguments(Device::cuda(0));
-  return get_kernels(*arguments, query).front().knobs().split;
+  return get_kernels(*arguments, query).front().knobs();
+}
+
+int parts(const std::string& problem) {
+  return knobs(problem).split;
 }
 
 TEST(SplitK, FewTilesOfALongK) {
   EXPECT_GT(parts("m=256 n=512 k=16384"), 1);
+}
+
+TEST(SplitK, FewestTilesPassThroughTheWorkspace) {
+  const Knobs few = knobs("m=128 n=128 k=65536");
+  EXPECT_EQ(few.split_tiles, 1);
+  EXPECT_GT(few.split, 8);
+}
+
+TEST(SplitK, ReductionsPassNothingThroughTheWorkspace) {
+  const std::string text = "m=128 n=128 k=65536 rows=f32:column epi=\"D = accum; rows = sum(D)\"";
+  EXPECT_EQ(knobs(text).split_tiles, 0);
 }
 
 TEST(SplitK, NotWhereTilesFillTheDevice) {
