@@ -18,7 +18,8 @@ struct Work {
   double epilogue_clocks = 0;  ///< of a multiprocessor for an element
   /// Rows in memory that are no whole number of 128-byte lines.
   bool a_split = false, b_split = false, out_split = false;
-  bool reduces = false;  ///< the epilogue has reductions
+  bool fused = false;    ///< there is an epilogue
+  bool reduces = false;  ///< it has reductions
 };
 
 enum class Overlap : std::uint8_t {

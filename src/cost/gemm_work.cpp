@@ -40,6 +40,7 @@ Work work_of(const operations::GemmProblem& problem, const EpilogueTraffic& traf
   work.compulsory = matrix_bytes(a) + matrix_bytes(b) + matrix_bytes(out) + traffic.bytes;
   work.extra_bytes = traffic.bytes;
   work.epilogue_clocks = traffic.clocks_per_element;
+  work.fused = traffic.fused;
   work.reduces = traffic.reduces;
   work.a_split = splits_lines(a, problem.transposed);
   work.b_split = splits_lines(b, problem.transposed);

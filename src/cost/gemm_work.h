@@ -10,6 +10,7 @@ namespace estoc::cost {
 struct EpilogueTraffic {
   double bytes = 0;               ///< of global memory
   double clocks_per_element = 0;  ///< of one multiprocessor
+  bool fused = false;             ///< there is one
   bool reduces = false;           ///< it has reductions
 };
 

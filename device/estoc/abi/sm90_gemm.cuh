@@ -113,6 +113,12 @@ struct Sm90GemmConfig {
     return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0 &&
            sums() <= 128 && !planes;
   }
+  /// Whether parts of K may pass through the workspace. With more sums a thread, kernels with an
+  /// epilogue spill.
+  ESTOC_CONSTEXPR bool has_tails(bool fused) const {
+    return !planes && sums() <= (fused ? 96 : 192);
+  }
+  ESTOC_CONSTEXPR bool has_tails() const { return has_tails(epilogue.columns > 0); }
   /// Sums that a thread of a consumer holds, the second set of a promoted product included.
   ESTOC_CONSTEXPR int sums() const {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);

@@ -25,12 +25,14 @@ __device__ __forceinline__ u32 sums_offset(u32 block, u32 columns, u32 thread) {
   return ((block * (config.tile_n / 8) + columns) * (config.storers() * 128) + thread) * 16;
 }
 
-/// Leaves the sums of one consumer in the item's slot.
+/// Leaves the sums of one consumer in the item's slot; false where they are those of all K.
 template <Sm90GemmConfig config>
-__device__ __forceinline__ void store_part(const Accumulators<config>& acc,
+__device__ __forceinline__ bool leave_part(const Accumulators<config>& acc,
                                            const Sm90GemmParameters& p,
                                            const ClusterPlace<config>& place, const Item& item,
                                            u32 consumer, u32 thread) {
+  if constexpr (!config.has_tails()) return false;
+  if (item.slot < 0) return false;
   const u32 own = config.storers() == 2 ? consumer * 128 + thread : thread;
   const u64 first =
       slot_address<config>(p, static_cast<u32>(item.slot), place.m + place.n * config.cluster_m);
@@ -45,6 +47,7 @@ __device__ __forceinline__ void store_part(const Accumulators<config>& acc,
       ptx::st_global<4>(first + sums_offset<config>(i, j, own), words);
     }
   }
+  return true;
 }
 
 /// Four neighbours of a row of out, as far as out has them.

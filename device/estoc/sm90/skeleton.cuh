@@ -133,11 +133,7 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
         if (parts.own > 0) break;
       }
     }
-    if (item.slot < 0) {
-      store.store(acc.block, item.tile);
-    } else {
-      store_part(acc, p, cta.place, item, consumer, thread);
-    }
+    if (!leave_part(acc, p, cta.place, item, consumer, thread)) store.store(acc.block, item.tile);
     const u32 passed = items.advance();
     if constexpr (Items::kPingpong) at.skip(passed);
   }

@@ -82,7 +82,7 @@ class PersistentTiles {
   __device__ __forceinline__ Item item() const {
     const Share share = this->share();
     return {tile_at(p_, place_, share.tile), share.end - share.first, backwards_, share.first,
-            next_ < p_.undivided ? -1 : static_cast<i32>(next_ - p_.undivided)};
+            is_whole() ? -1 : static_cast<i32>(next_ - p_.undivided)};
   }
 
  private:
@@ -92,9 +92,12 @@ class PersistentTiles {
     i32 first;
     i32 end;
   };
+  __device__ __forceinline__ bool is_whole() const {
+    return !config.has_tails() || next_ < p_.undivided;
+  }
   __device__ __forceinline__ Share share() const {
     const i32 k_tiles = (p_.k + config.tile_k() - 1) / config.tile_k();
-    if (next_ < p_.undivided) {
+    if (is_whole()) {
       return {next_, parts_.first(parts_.own, k_tiles), parts_.first(parts_.own + 1, k_tiles)};
     }
     // CTAs beside each other have the same part of other tiles, and so share what they load.

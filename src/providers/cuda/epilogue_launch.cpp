@@ -164,6 +164,7 @@ cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm) {
     return extent(v.l, e.l) * extent(v.m, e.m) * extent(v.n, e.n);
   };
   cost::EpilogueTraffic traffic;
+  traffic.fused = true;
   traffic.reduces = !graph.reduced.empty();
   for (const EpilogueTensor& tensor : graph.tensors)
     traffic.bytes += elements(tensor.varies) * static_cast<double>(bytes_of(tensor.dtype));

@@ -169,7 +169,7 @@ Sm90Split sm90_tail_split(const Sm90GemmConfig& config, const cost::Work& work,
                           const cost::Design& design, const cost::DeviceModel& device) {
   const Grid grid(config, work, device);
   const bool worth = grid.stages >= kMinTailStages && grid.slots >= kMinTailGain * grid.clusters;
-  if (work.reduces || !worth) return {};
+  if (work.reduces || !worth || !config.has_tails(work.fused)) return {};
   SplitSearch search(work, design, device);
   for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
     const double parts =

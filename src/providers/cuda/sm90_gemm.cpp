@@ -158,7 +158,7 @@ Tail tail_of(const Sm90GemmConfig& config, const GemmArguments& gemm, const Gemm
   constexpr std::int64_t kMaxSlots = 1 << 20;
   const EpilogueBinding* const epilogue = gemm.epilogue_binding();
   const bool reduces = epilogue != nullptr && !epilogue->graph->reduced.empty();
-  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces || config.planes)
+  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces || !config.has_tails())
     return {};
   const Tail tail{std::min<std::int64_t>(knobs.split_tiles, cluster_tiles(config, problem)),
                   std::min<std::int64_t>({knobs.split, ceil_div(problem.k, config.tile_k()),
@@ -263,7 +263,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
                    CudaCode& code) const override {
-    if (epilogue == nullptr || epilogue->reduced.empty()) {
+    const Sm90GemmConfig config = kernel_of(point, epilogue).config;
+    const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
+    if (!reduces && (config.has_tails() || is_prepared())) {
       code.source += sums_source(epilogue);
       code.entries.emplace_back("estoc_sum_parts");
     }
