@@ -11,9 +11,7 @@ namespace {
 constexpr double kNeighbours = 8;
 // Of a store that runs beside the other consumer's products, this part delays them.
 constexpr double kSeenStore = 0.2;
-// Measured: seconds of a second kernel behind the first, and how often parts' sums move between
-// the L2 cache and multiprocessors.
-constexpr double kSecondKernel = 3.5e-6;
+// Measured: how often parts' sums move between the L2 cache and multiprocessors.
 constexpr double kSumsTraffic = 4;
 
 /// Of a positive quotient below 2^63. Without SSE 4.1, std::ceil is a call.

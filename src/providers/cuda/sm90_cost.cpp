@@ -37,6 +37,8 @@ constexpr double kMinStages = 4;
 constexpr double kMinTailGain = 1.1;
 constexpr double kMinTailStages = 16;
 constexpr int kMaxTailWaves = 3;
+// What is this much slower by the physical model may be faster with the residual.
+constexpr double kNearly = 1.15;
 
 /// Clocks of one instruction of 64 rows and 32 bytes of K: the tensor cores' or, for few columns,
 /// those in which shared memory gives the operands.
@@ -123,9 +125,9 @@ class SplitSearch {
     design_.split = split.parts;
     design_.split_tiles = split.tiles;
     const double seconds = cost::execute(work_, design_, device_).seconds;
-    if (seconds >= least_) return;
-    least_ = seconds;
+    if (seconds >= best_.seconds) return;
     best_ = split;
+    best_.seconds = seconds;
   }
   Sm90Split best() const { return best_; }
 
@@ -133,8 +135,7 @@ class SplitSearch {
   const cost::Work& work_;
   const cost::DeviceModel& device_;
   cost::Design design_;
-  double least_ = std::numeric_limits<double>::max();
-  Sm90Split best_;
+  Sm90Split best_{.seconds = std::numeric_limits<double>::max()};
 };
 
 /// Clusters that have a tile each, those that live at once, and K in stages.
@@ -154,21 +155,25 @@ struct Grid {
 
 Sm90Split sm90_cluster_split(const Sm90GemmConfig& config, const cost::Work& work,
                              const cost::Design& design, const cost::DeviceModel& device) {
-  if (!config.splits_k()) return {};
   const Grid grid(config, work, device);
   const double room = std::min(device.multiprocessors / grid.clusters, grid.stages / kMinStages);
-  const int most = std::min(static_cast<int>(std::min(room, 100.0)), config.kMaxParts);
-  if (most < 2) return {};
+  const int most =
+      config.splits_k() ? std::min(static_cast<int>(std::min(room, 100.0)), config.kMaxParts) : 1;
   SplitSearch search(work, design, device);
-  for (int parts = 1; parts <= most; ++parts)
+  search.attempt({});
+  for (int parts = 2; parts <= most; ++parts)
     search.attempt({parts, 0});
   return search.best();
 }
 
 Sm90Split sm90_tail_split(const Sm90GemmConfig& config, const cost::Work& work,
-                          const cost::Design& design, const cost::DeviceModel& device) {
+                          const cost::Design& design, const cost::DeviceModel& device,
+                          double seconds) {
   const Grid grid(config, work, device);
-  const bool worth = grid.stages >= kMinTailStages && grid.slots >= kMinTailGain * grid.clusters;
+  const double least = device.launch_seconds + design.start_clocks / device.clock_hz +
+                       work.compulsory / device.memory_bytes_per_s + cost::kSecondKernel;
+  const bool worth = least < kNearly * seconds && grid.stages >= kMinTailStages &&
+                     grid.slots >= kMinTailGain * grid.clusters;
   if (work.reduces || !worth || !config.has_tails(work.fused)) return {};
   SplitSearch search(work, design, device);
   for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
@@ -177,7 +182,8 @@ Sm90Split sm90_tail_split(const Sm90GemmConfig& config, const cost::Work& work,
                   static_cast<double>(Sm90GemmConfig::kMaxTailParts)});
     if (parts >= 2) search.attempt({static_cast<int>(parts), static_cast<int>(grid.clusters)});
   }
-  return search.best();
+  const Sm90Split best = search.best();
+  return best.seconds < kNearly * seconds ? best : Sm90Split{};
 }
 
 }  // namespace estoc::cuda

@@ -20,15 +20,17 @@ Knobs sm90_knobs(const abi::Sm90GemmConfig& config, const cost::Work& work);
 struct Sm90Split {
   int parts = 1;
   int tiles = 0;
+  double seconds = 0;  ///< by the physical model
 };
 
 /// The fastest division of K among the CTAs of a cluster, by the physical model.
 Sm90Split sm90_cluster_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
                              const cost::Design& design, const cost::DeviceModel& device);
 
-/// Likewise in parts whose sums pass through the workspace; one part where none is worth it, or the
-/// epilogue has reductions.
+/// Likewise in parts whose sums pass through the workspace; one part where none comes near
+/// `seconds`, or the epilogue has reductions.
 Sm90Split sm90_tail_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
-                          const cost::Design& design, const cost::DeviceModel& device);
+                          const cost::Design& design, const cost::DeviceModel& device,
+                          double seconds);
 
 }  // namespace estoc::cuda

@@ -237,8 +237,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     Knobs knobs = sm90_knobs(widest, plan.work);
     knobs.zigzag = !controls.keeps_order() && !config.planes;
     if (controls.batch_invariant || config.planes) return cost::set_knobs(plan, knobs);
-    const Sm90Split tail = sm90_tail_split(config, plan.work, plan.design, device);
     const Sm90Split cluster = sm90_cluster_split(config, plan.work, plan.design, device);
+    const Sm90Split tail = sm90_tail_split(config, plan.work, plan.design, device, cluster.seconds);
     set_split(plan, knobs, cluster);
     if (tail.parts == 1) return;
     cost::Plan other = plan;
