@@ -168,6 +168,11 @@ class KernelClass {
   virtual std::shared_ptr<const void> decode(
       const DesignPoint& point, const std::shared_ptr<const EpilogueGraph>& epilogue) const;
 
+  /// Conditions of every kernel of the class beyond the design space, which supports() checks too:
+  /// a search asks once, before it looks at kernels. Success by default. Must not throw; on failure
+  /// the message names operand, expected and got.
+  virtual Status supports_any(const RuntimeArguments& arguments) const;
+
   /// Conditions beyond the design space: sizes, strides, resources. Must not throw; on failure the
   /// message names operand, expected and got.
   virtual Status supports(const DesignPoint& point, const RuntimeArguments& arguments,

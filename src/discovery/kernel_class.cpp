@@ -36,6 +36,10 @@ Status KernelClass::supports(const DesignPoint& /*point*/, const RuntimeArgument
   return Status::success();
 }
 
+Status KernelClass::supports_any(const RuntimeArguments& /*arguments*/) const {
+  return Status::success();
+}
+
 Status KernelClass::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
                                       Target /*target*/) const {
   return Status::fail(Reason::epilogue,

@@ -67,6 +67,10 @@ KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_
     note(found.rejection, std::move(extras));
     return supported;
   }
+  if (Status any = entry.kernel_class().supports_any(class_query.arguments); !any.ok()) {
+    note(found.rejection, std::move(any));
+    return supported;
+  }
   found.kernels = fitting_kernels(entry, class_query);
   const auto& fitting = found.kernels->states;
   if (fitting.empty()) {

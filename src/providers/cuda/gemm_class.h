@@ -129,6 +129,12 @@ class ConfiguredGemm : public GemmClass {
     return std::make_shared<const Stored>(make_kernel(point, epilogue.get()), epilogue);
   }
 
+  Status supports_any(const RuntimeArguments& arguments) const final {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    Status status = check_controls(gemm.controls());
+    return status.ok() ? check_any(gemm) : status;
+  }
+
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const final {
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
@@ -200,6 +206,8 @@ class ConfiguredGemm : public GemmClass {
   virtual Status check_controls(const PerformanceControls& /*controls*/) const {
     return Status::success();
   }
+  /// Of these, what holds for every kernel of the class beside the controls.
+  virtual Status check_any(const GemmArguments& /*gemm*/) const { return Status::success(); }
   /// Conditions beyond the extents. Asked of every kernel of a query, most of which are not
   /// decoded.
   virtual Status check(const DesignPoint& point, const GemmArguments& gemm,

@@ -27,8 +27,8 @@ struct Sm90Split {
 Sm90Split sm90_cluster_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
                              const cost::Design& design, const cost::DeviceModel& device);
 
-/// Likewise in parts whose sums pass through the workspace; one part where none comes near
-/// `seconds`, or the epilogue has reductions.
+/// Likewise in parts whose sums pass through the workspace; one part where none is clearly
+/// faster than `seconds`, or the epilogue has reductions.
 Sm90Split sm90_tail_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
                           const cost::Design& design, const cost::DeviceModel& device,
                           double seconds);

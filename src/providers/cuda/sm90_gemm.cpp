@@ -208,6 +208,10 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                         "false");
   }
 
+  Status check_any(const GemmArguments& gemm) const override {
+    if (kind_ != Sm90Kind::prepared || check_copied(gemm, true).ok()) return Status::success();
+    return check_copied(gemm, false);
+  }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     const OperandPlanes planes = operand_planes(point, gemm);
@@ -239,12 +243,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (controls.batch_invariant || config.planes) return cost::set_knobs(plan, knobs);
     const Sm90Split cluster = sm90_cluster_split(config, plan.work, plan.design, device);
     const Sm90Split tail = sm90_tail_split(config, plan.work, plan.design, device, cluster.seconds);
-    set_split(plan, knobs, cluster);
-    if (tail.parts == 1) return;
-    cost::Plan other = plan;
-    set_split(other, knobs, tail);
-    if (cost::predicted_seconds(other, device) < cost::predicted_seconds(plan, device))
-      plan = other;
+    set_split(plan, knobs, tail.parts > 1 ? tail : cluster);
   }
 
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {

@@ -96,6 +96,21 @@ TEST(Explain, GivesTheReasonOfTheFirstKernelThatFits) {
   EXPECT_EQ(explanation.status.error(), "out.shape: too small for 64x64x32");
 }
 
+TEST(Explain, AsksNoKernelOfAClassThatRefuses) {
+  auto closed = make_class("closed", small_space());
+  int asked = 0;
+  closed->on_supports_any = [](const RuntimeArguments&) {
+    return Status::fail(Reason::layout, "A: expected odd strides, got even ones");
+  };
+  closed->on_supports = [&asked](const DesignPoint&, const RuntimeArguments&) {
+    ++asked;
+    return Status::success();
+  };
+  const Registered there(closed);
+  EXPECT_EQ(explain_one(gemm()).status.error(), "A: expected odd strides, got even ones");
+  EXPECT_EQ(asked, 0);
+}
+
 TEST(Explain, CountsWhatGetKernelsReturns) {
   auto hungry = make_class("hungry", plain_space(2));
   hungry->workspace_bytes = 1000;

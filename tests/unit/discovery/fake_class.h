@@ -52,6 +52,10 @@ class FakeClass final : public KernelClass {
     return on_decode ? on_decode(point) : KernelClass::decode(point, epilogue);
   }
 
+  Status supports_any(const RuntimeArguments& arguments) const override {
+    return on_supports_any ? on_supports_any(arguments) : KernelClass::supports_any(arguments);
+  }
+
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override {
     return on_supports ? on_supports(point, arguments)
@@ -103,6 +107,7 @@ class FakeClass final : public KernelClass {
   std::shared_ptr<Bound> bound = std::make_shared<Bound>();
   std::function<Space()> on_space;
   std::function<std::shared_ptr<const void>(const DesignPoint&)> on_decode;
+  std::function<Status(const RuntimeArguments&)> on_supports_any;
   std::function<Status(const DesignPoint&, const RuntimeArguments&)> on_supports;
   std::function<std::string(const DesignPoint&)> on_summation;
   std::function<std::optional<Prediction>(const DesignPoint&)> on_predict;
