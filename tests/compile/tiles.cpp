@@ -79,12 +79,18 @@ CudaGeometry geometry_of(const Kernel& kernel) {
   const auto& kernel_class = dynamic_cast<const CudaKernelClass&>(kernel.kernel_class());
   LaunchPlan plan(PlanDevice{.multiprocessors = 132, .encode_tiled = encode_nothing});
   kernel_class.plan(kernel.point(), kernel.knobs(), arguments, {}, plan);
-  return plan.step(0).geometry;
+  // A kernel that copies operands may be ahead of the product.
+  std::size_t product = 0;
+  while (plan.step(product).entry != 0)
+    ++product;
+  return plan.step(product).geometry;
 }
 
 long stage_bytes(const KernelMetadata& metadata) {
   const Shape3 tile = *metadata.design.tile;
-  return long{tile.m + tile.n} * tile.k * dtype_bits(metadata.gemm()->a.dtype) / 8;
+  const bool planes = metadata.kernel_class == "sm90_bf16x6_gemm";
+  const Dtype multiplied = planes ? Dtype::bf16 : metadata.gemm()->a.dtype;
+  return long{tile.m + tile.n} * tile.k * dtype_bits(multiplied) / 8;
 }
 
 }  // namespace
