@@ -18,7 +18,7 @@ namespace {
 void captured_in_a_graph(Device device) {
   Gemm gemm(190, 70, 130, 1, device);
   const GemmArguments arguments = gemm.arguments();
-  const Kernel kernel = get_kernels(arguments)[0];
+  const Kernel kernel = first_without_workspace(arguments);
   const Artifact artifact = kernel.compile(arguments);
   BoundKernel bound = kernel.bind(arguments, artifact);
   DeviceStream stream(device);

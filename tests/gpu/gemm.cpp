@@ -40,6 +40,13 @@ std::vector<Kernel> one_of_each_class(const RuntimeArguments& arguments) {
   return kernels;
 }
 
+Kernel first_without_workspace(const RuntimeArguments& arguments) {
+  for (const Kernel& kernel : get_kernels(arguments)) {
+    if (kernel.workspace_size(arguments) == 0) return kernel;
+  }
+  throw std::runtime_error("every kernel needs workspace");
+}
+
 Gemm::Gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::uint64_t seed, Device device)
     : m_(m),
       n_(n),

@@ -29,6 +29,9 @@ class Skipped : public std::runtime_error {
 /// The first kernel of each class that carries out the arguments.
 std::vector<Kernel> one_of_each_class(const RuntimeArguments& arguments);
 
+/// The first kernel for the arguments that needs no workspace, and so can be captured without one.
+Kernel first_without_workspace(const RuntimeArguments& arguments);
+
 /// bf16 (m, k) times bf16 (k, n), column-major, gives f32 (m, n).
 class Gemm {
  public:

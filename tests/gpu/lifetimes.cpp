@@ -10,11 +10,12 @@
 namespace estoc::gpu_test {
 namespace {
 
-/// Names of kernels for the arguments, the first of each class, then others.
+/// Names of kernels for the arguments that need no workspace, the first of each class, then others.
 std::vector<std::string> names_for(const GemmArguments& arguments) {
   std::vector<std::string> names;
   for (const Kernel& kernel : one_of_each_class(arguments)) {
-    if (kernel.metadata().provider == "cuda") names.push_back(kernel.name());
+    const bool own = kernel.metadata().provider == "cuda";
+    if (own && kernel.workspace_size(arguments) == 0) names.push_back(kernel.name());
   }
   KernelQuery query;
   query.filter = MetadataFilter::parse("class=simt_gemm");

@@ -168,9 +168,9 @@ FAULTS = (
     Planted("tiles of the first batch alone", SM90_WORK, "batched", (WRONG, RACE),
             "return {static_cast<i32>(l), static_cast<i32>(at.m",
             "return {0 * static_cast<i32>(l), static_cast<i32>(at.m"),
-    Planted("plane of rows alone", SM90_WORK, "along", (WRONG, OUT),
+    Planted("planes of a tile too many", SM90_WORK, "batched", (WRONG, OUT),
             "static_cast<u32>(p.tiles_m * p.tiles_n)",
-            "static_cast<u32>(p.tiles_m * p.tiles_m)"),
+            "static_cast<u32>(p.tiles_m * p.tiles_n + 1)"),
     # tile/raster.cuh
     Planted("columns of a problem walked along N", RASTER, "along", (WRONG, OUT, RACE),
             "along_n ? TileIndex{column, row} : TileIndex{row, column};",

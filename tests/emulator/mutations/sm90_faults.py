@@ -135,9 +135,6 @@ FAULTS = (
     Planted("consumers leave sums in one place", SM90_PARTS, "tails", (WRONG, RACE),
             "config.storers() == 2 ? consumer * 128 + thread : thread;",
             "thread;"),
-    Planted("sums are read before the product has ended", SM90_PARTS, "tails", (WRONG, RACE),
-            "  ptx::griddepcontrol_wait();\n",
-            ""),
     Planted("the last warp's parts are left out", SM90_PARTS, "tails", (WRONG,),
             "own == 0 && other < warps;",
             "own == 0 && other + 1 < warps;"),
@@ -304,7 +301,7 @@ FAULTS = (
             "rows - first < group ? rows - first : group",
             "group"),
     # tile/scheduler.cuh
-    Planted("one tile too many", SM90_WORK, "direct", (OUT,),
+    Planted("one tile too many", SM90_WORK, "direct", (WRONG,),
             "done() const { return next_ >= p_.items;",
             "done() const { return next_ > p_.items;"),
     Planted("tiles are skipped", SM90_WORK, "cooperative", (WRONG,),
