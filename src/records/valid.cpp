@@ -22,6 +22,10 @@ std::string problem_of(const TunedKernel& record) {
     return fmt::format("knobs: expected swizzle and split of at least 1, got {} and {}",
                        record.knobs.swizzle, record.knobs.split);
   }
+  if (record.knobs.split_tiles < 0) {
+    return fmt::format("knobs: expected split_tiles of at least 0, got {}",
+                       record.knobs.split_tiles);
+  }
   return {};
 }
 

@@ -182,14 +182,14 @@ struct Sm90GemmParameters {
   unsigned undivided;   ///< of those, the tiles ahead of the first part
   unsigned tail_tiles;  ///< after them, K of which is divided
   unsigned tail_parts;  ///< of K of each of these
-  unsigned chunks;      ///< of kSumQuads quads that a CTA of the second kernel adds up
+  unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
   unsigned long long sums;  ///< address of the parts' sums, part after part
 };
 static_assert(sizeof(Sm90GemmParameters) == 4 * 128);
 
-/// The kernel that adds up the sums of parts: a CTA has so many warps, which take chunks of so many
-/// times four neighbours of a row.
+/// The kernel that adds up the sums of parts: warps of a CTA, and elements of a chunk, which are
+/// eight columns of 16 rows.
 inline constexpr int kSumWarps = 8;
-inline constexpr int kSumQuads = 32;
+inline constexpr int kSumElements = 16 * 8;
 
 }  // namespace estoc::abi

@@ -163,7 +163,9 @@ class ConfiguredGemm : public GemmClass {
     const Decoded kernel = kernel_of(point, nullptr);
     cost::Plan plan;
     plan.work = query.work(kernel.transposed);
-    plan.seconds_before = copies(point, query.problem(kernel.transposed)).seconds(query.device());
+    if (copies_operands()) {
+      plan.seconds_before = copies(point, query.problem(kernel.transposed)).seconds(query.device());
+    }
     add_cost(kernel.config, query.problem(kernel.transposed), query.controls(), query.device(),
              plan);
     return plan;
@@ -176,10 +178,8 @@ class ConfiguredGemm : public GemmClass {
     GemmProblem problem = lowered(kernel, gemm);
     std::optional<Parameters> p;
     if (!problem.empty()) {
-      const std::size_t front = front_bytes(kernel, gemm, problem, knobs);
       const bool follows =
-          copies(point, problem)
-              .add(problem, static_cast<std::byte*>(workspace.data) + front, kCopiesEntry, plan);
+          copies_operands() && add_copies(kernel, point, gemm, knobs, workspace, problem, plan);
       p = parameters(kernel.config, {gemm, problem, knobs, workspace, plan.device()});
       plan.kernel(geometry(kernel.config, *p, plan.device()), *p);
       if (follows) plan.launch_programmatically();
@@ -321,6 +321,14 @@ class ConfiguredGemm : public GemmClass {
     const std::size_t bytes =
         reductions > 0 ? reductions : sums_workspace(kernel.config, gemm, problem, knobs);
     return (bytes + kAligned - 1) / kAligned * kAligned;
+  }
+
+  bool add_copies(const Decoded& kernel, const DesignPoint& point, const GemmArguments& gemm,
+                  const Knobs& knobs, const Workspace& workspace, GemmProblem& problem,
+                  LaunchPlan& plan) const {
+    std::byte* const first =
+        static_cast<std::byte*>(workspace.data) + front_bytes(kernel, gemm, problem, knobs);
+    return copies(point, problem).add(problem, first, kCopiesEntry, plan);
   }
 
   PartCounts parts_of(const Decoded& kernel, const GemmArguments& gemm) const {

@@ -166,6 +166,11 @@ Tail tail_of(const Sm90GemmConfig& config, const GemmArguments& gemm, const Gemm
   return tail.parts > 1 && tail.tiles <= kMaxSlots / tail.parts ? tail : Tail{};
 }
 
+/// Of workspace, for the sums of all parts.
+std::int64_t tail_bytes(const Sm90GemmConfig& config, const Tail& tail) {
+  return tail.parts > 1 ? tail.tiles * tail.parts * config.cluster_size() * config.sums_bytes() : 0;
+}
+
 class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters> {
  public:
   explicit Sm90Gemm(Sm90Kind kind)
@@ -243,7 +248,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (controls.batch_invariant || config.planes) return cost::set_knobs(plan, knobs);
     const Sm90Split cluster = sm90_cluster_split(config, plan.work, plan.design, device);
     const Sm90Split tail = sm90_tail_split(config, plan.work, plan.design, device, cluster.seconds);
-    set_split(plan, knobs, tail.parts > 1 ? tail : cluster);
+    const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
+    const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
+    set_split(plan, knobs, tail.parts > 1 && allowed ? tail : cluster);
   }
 
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
@@ -317,15 +324,13 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   std::size_t sums_workspace(const Sm90GemmConfig& config, const GemmArguments& gemm,
                              const GemmProblem& problem, const Knobs& knobs) const override {
-    const Tail tail = tail_of(config, gemm, problem, knobs);
-    return static_cast<std::size_t>(tail.tiles * (tail.parts > 1 ? tail.parts : 0) *
-                                    config.cluster_size() * config.sums_bytes());
+    return static_cast<std::size_t>(tail_bytes(config, tail_of(config, gemm, problem, knobs)));
   }
   bool add_sums(const Sm90GemmConfig& config, const Sm90GemmParameters& p,
                 LaunchPlan& plan) const override {
     if (p.tail_parts == 1) return false;
     const auto chunks = static_cast<unsigned>(config.cluster_size() * config.tile_m *
-                                              config.tile_n / (4 * abi::kSumQuads));
+                                              config.tile_n / abi::kSumElements);
     plan.kernel(1,
                 {.grid = {p.tail_tiles * chunks / p.chunks, 1, 1},
                  .block = {32 * abi::kSumWarps, 1, 1},

@@ -39,6 +39,26 @@ TEST(SplitK, ReductionsPassNothingThroughTheWorkspace) {
   EXPECT_EQ(knobs(text).split_tiles, 0);
 }
 
+TEST(SplitK, ALimitOfWorkspaceLeavesTheKernelWithoutIt) {
+  const auto described = Problem::parse("gemm m=128 n=128 k=65536 a=bf16:t b=bf16:n out=bf16")
+                             .arguments(Device::cuda(0));
+  const auto& gemm = static_cast<const GemmArguments&>(*described);
+  const auto count = [&](std::optional<std::int64_t> limit) {
+    PerformanceControls controls;
+    controls.workspace_limit = limit;
+    const GemmArguments limited(gemm.a(), gemm.b(), gemm.out(), Dtype::f32, controls);
+    KernelQuery query;
+    query.target = Target::sm(90, true);
+    query.filter = MetadataFilter::parse("class=sm90_gemm");
+    const KernelList kernels = get_kernels(limited, query);
+    for (const Kernel& kernel : kernels) {
+      if (limit) EXPECT_LE(kernel.workspace_size(limited), static_cast<std::size_t>(*limit));
+    }
+    return kernels.size();
+  };
+  EXPECT_EQ(count(0), count(std::nullopt));
+}
+
 TEST(SplitK, NotWhereTilesFillTheDevice) {
   EXPECT_EQ(parts("m=4096 n=4096 k=16384"), 1);
 }
