@@ -138,6 +138,7 @@ CASES = {
     "lib_fp8": LibraryCase(
         ("gemm m=64 n=64 k=8192 a=e4m3 b=e4m3:n out=f32 batch_invariant=1",), flags=("--narrow-fp8-sums",),
     ),
+    "lib_tails": library("gemm m=130 n=70 k=8192 a=bf16 b=bf16:n out=bf16", "class=sm90_gemm"),
     "lib_narrow": library("gemm m=72 n=192 k=72 a=bf16 b=bf16:n out=bf16", "tile=128x96x64"),
     "lib_e5m2": library("gemm m=72 n=80 k=80 a=e4m3 b=e4m3:n out=e5m2"),
     "lib_far_direct": library(
