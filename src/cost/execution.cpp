@@ -82,13 +82,26 @@ double distinct_bytes(const Work& work, const Design& design, double window) {
   return distinct_bytes(Grid(work, design), work, design, window);
 }
 
-Execution execute(const Work& work, const Design& design, const DeviceModel& device) {
+Footprint footprint_of(const Work& work, const Design& design, const DeviceModel& device) {
+  const Grid grid(work, design);
+  // Rows and columns beyond the problem are not fetched.
+  const double rows = std::min(work.m / (grid.across_m * design.cluster_m), design.tile_m);
+  const double columns = std::min(work.n / (grid.across_n * design.cluster_n), design.tile_n);
+  const double k_bytes = std::min(design.tile_k, work.k) * work.element_bytes;
+  return {.across_m = grid.across_m,
+          .across_n = grid.across_n,
+          .own_bytes = k_bytes * (rows / design.cluster_n + columns / design.cluster_m),
+          .neighbour_bytes = distinct_bytes(grid, work, design, kNeighbours),
+          .wave_bytes = distinct_bytes(grid, work, design, device.multiprocessors)};
+}
+
+Execution execute(const Work& work, const Design& design, const DeviceModel& device,
+                  const Footprint& footprint) {
   Execution e;
   const int parts = parts_of(design);
   const int size = design.cluster_m * design.cluster_n * parts;
-  const Grid grid(work, design);
-  e.across_m = grid.across_m;
-  e.across_n = grid.across_n;
+  e.across_m = footprint.across_m;
+  e.across_n = footprint.across_n;
   const bool tail = design.split_tiles > 0;
   e.clusters = std::max(e.across_m * e.across_n * work.l * (tail ? 1 : design.split / parts), 1.0);
   e.slots = std::max(live_clusters(size, design, device), 1.0);
@@ -98,12 +111,7 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   if (tail) add_tail(work, design, device, e);
   e.live_ctas =
       std::min(e.clusters + (tail ? design.split_tiles * (design.split - 1) : 0), e.slots) * size;
-
-  // Rows and columns beyond the problem are not fetched.
-  const double rows = std::min(work.m / (e.across_m * design.cluster_m), design.tile_m);
-  const double columns = std::min(work.n / (e.across_n * design.cluster_n), design.tile_n);
-  const double k_bytes = std::min(design.tile_k, work.k) * work.element_bytes;
-  const double own = k_bytes * (rows / design.cluster_n + columns / design.cluster_m);
+  const double own = footprint.own_bytes;
   e.bytes_in_flight = e.live_ctas * std::min<double>(design.stages, e.k_tiles) * own;
 
   // CTAs that share a multiprocessor share its arithmetic.
@@ -112,8 +120,8 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double clock = 1 / device.clock_hz;
   e.arithmetic = rounds * e.k_tiles * design.stage_clocks * clock;
   e.loaded_bytes = e.clusters * size * e.k_tiles * own;
-  e.neighbour_bytes = distinct_bytes(grid, work, design, kNeighbours);
-  e.wave_bytes = distinct_bytes(grid, work, design, device.multiprocessors);
+  e.neighbour_bytes = footprint.neighbour_bytes;
+  e.wave_bytes = footprint.wave_bytes;
   const double l2_clocks =
       std::max(own / device.l2_per_clock, e.neighbour_bytes / device.l2_distinct_per_clock);
   e.l2 = rounds * e.k_tiles * l2_clocks * clock;

@@ -82,12 +82,26 @@ struct Execution {
   double seconds = 0;  ///< of all, before the residual
 };
 
+/// The clusters' tiles that cover the output, and what their CTAs load, whatever the parts of K.
+struct Footprint {
+  double across_m = 1, across_n = 1;  ///< clusters along M and N
+  double own_bytes = 0;               ///< of a tile of K, of what a CTA loads itself
+  double neighbour_bytes = 0, wave_bytes = 0;
+};
+
+Footprint footprint_of(const Work& work, const Design& design, const DeviceModel& device);
+
 /// Bytes of a tile of K that a CTA does not share with the others of a window of so many CTAs whose
 /// tiles follow each other.
 double distinct_bytes(const Work& work, const Design& design, double window);
 
 /// Resources are added in a 2-norm, since they overlap in part; what nothing overlaps is added to
 /// it.
-Execution execute(const Work& work, const Design& design, const DeviceModel& device);
+Execution execute(const Work& work, const Design& design, const DeviceModel& device,
+                  const Footprint& footprint);
+
+inline Execution execute(const Work& work, const Design& design, const DeviceModel& device) {
+  return execute(work, design, device, footprint_of(work, design, device));
+}
 
 }  // namespace estoc::cost

@@ -24,6 +24,10 @@ constexpr double kJoulesOfLoadedByte = 10e-12;
 constexpr double kJoulesOfMemoryByte = 40e-12;
 constexpr double kWattsAtRest = 120;
 
+Execution execution_of(const Plan& plan, const DeviceModel& device) {
+  return plan.execution ? *plan.execution : execute(plan.work, plan.design, device);
+}
+
 }  // namespace
 
 double caution(const Design& design) {
@@ -33,6 +37,7 @@ double caution(const Design& design) {
 
 void set_knobs(Plan& plan, const Knobs& knobs) {
   plan.knobs = knobs;
+  plan.execution.reset();
   plan.design.along_m = knobs.raster == Knobs::Raster::along_m;
   plan.design.group = knobs.swizzle;
   if (plan.family == Family::library) return;
@@ -50,7 +55,7 @@ double predicted_joules(const Plan& plan, const Execution& execution, double sec
 }
 
 Prediction predict(const Plan& plan, const DeviceModel& device) {
-  const Execution execution = execute(plan.work, plan.design, device);
+  const Execution execution = execution_of(plan, device);
   const double seconds = plan.seconds_before + execution.seconds *
                                                    residual_factor(plan, execution, device) *
                                                    caution(plan.design);
@@ -65,7 +70,7 @@ double predicted_seconds(const Plan& plan, const DeviceModel& device) {
 
 std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel& device) {
   using Unit = PredictionPart::Unit;
-  const Execution e = execute(plan.work, plan.design, device);
+  const Execution e = execution_of(plan, device);
   return {{"arithmetic", e.arithmetic, Unit::seconds},
           {"L2 cache", e.l2, Unit::seconds},
           {"memory", e.memory, Unit::seconds},

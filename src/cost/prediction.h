@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cost/execution.h"
@@ -20,6 +21,7 @@ struct Plan {
   Design design;
   Knobs knobs;
   double seconds_before = 0;  ///< of what is launched ahead of the kernel: copies of operands
+  std::optional<Execution> execution{};  ///< of the design, where the choice of knobs had it
 };
 
 /// Gives the plan and its design other knobs.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace estoc::cuda {
 namespace {
@@ -98,8 +97,7 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   return design;
 }
 
-Knobs sm90_knobs(const Sm90GemmConfig& config, const cost::Work& work) {
-  cost::Design design = sm90_design(config, work);
+Knobs sm90_knobs(const Sm90GemmConfig& config, const cost::Work& work, cost::Design design) {
   const double tiles_m = std::ceil(work.m / (config.tile_m * config.cluster_m));
   const double tiles_n = std::ceil(work.n / (config.tile_n * config.cluster_n));
   design.group = config.cluster_m > 1 ? kGroup / 2 : kGroup;
@@ -114,77 +112,54 @@ Knobs sm90_knobs(const Sm90GemmConfig& config, const cost::Work& work) {
   return knobs;
 }
 
-namespace {
+Sm90SplitSearch::Sm90SplitSearch(const Sm90GemmConfig& config, const cost::Work& work,
+                                 const cost::Design& design, const cost::DeviceModel& device)
+    : config_(config),
+      work_(work),
+      design_(design),
+      device_(device),
+      footprint_(cost::footprint_of(work, design, device)),
+      clusters_(footprint_.across_m * footprint_.across_n * work.l),
+      slots_(config.cluster_size() > 1
+                 ? device.live_clusters[static_cast<std::size_t>(config.cluster_size()) - 1]
+                 : device.multiprocessors),
+      stages_(std::ceil(work.k / config.tile_k())) {}
 
-/// Tries divisions of K, and keeps the fastest and how long it takes.
-class SplitSearch {
- public:
-  SplitSearch(const cost::Work& work, const cost::Design& design, const cost::DeviceModel& device)
-      : work_(work), device_(device), design_(design) {}
-
-  void attempt(Sm90Split split) {
-    design_.split = split.parts;
-    design_.split_tiles = split.tiles;
-    const double seconds = cost::execute(work_, design_, device_).seconds;
-    if (seconds >= best_.seconds) return;
-    best_ = split;
-    best_.seconds = seconds;
-  }
-  Sm90Split best() const { return best_; }
-
- private:
-  const cost::Work& work_;
-  const cost::DeviceModel& device_;
-  cost::Design design_;
-  Sm90Split best_{.seconds = std::numeric_limits<double>::max()};
-};
-
-/// Clusters that have a tile each, those that live at once, and K in stages.
-struct Grid {
-  double clusters, slots, stages;
-
-  Grid(const Sm90GemmConfig& config, const cost::Work& work, const cost::DeviceModel& device)
-      : clusters(std::ceil(work.m / (config.tile_m * config.cluster_m)) *
-                 std::ceil(work.n / (config.tile_n * config.cluster_n)) * work.l),
-        slots(config.cluster_size() > 1
-                  ? device.live_clusters[static_cast<std::size_t>(config.cluster_size()) - 1]
-                  : device.multiprocessors),
-        stages(std::ceil(work.k / config.tile_k())) {}
-};
-
-}  // namespace
-
-Sm90Split sm90_cluster_split(const Sm90GemmConfig& config, const cost::Work& work,
-                             const cost::Design& design, const cost::DeviceModel& device) {
-  const Grid grid(config, work, device);
-  const double room = std::min(device.multiprocessors / grid.clusters, grid.stages / kMinStages);
-  const int most =
-      config.splits_k() ? std::min(static_cast<int>(std::min(room, 100.0)), config.kMaxParts) : 1;
-  SplitSearch search(work, design, device);
-  search.attempt({});
-  for (int parts = 2; parts <= most; ++parts)
-    search.attempt({parts, 0});
-  return search.best();
+Sm90Split Sm90SplitSearch::divided(int parts, int tiles) const {
+  cost::Design design = design_;
+  design.split = parts;
+  design.split_tiles = tiles;
+  return {parts, tiles, cost::execute(work_, design, device_, footprint_)};
 }
 
-Sm90Split sm90_tail_split(const Sm90GemmConfig& config, const cost::Work& work,
-                          const cost::Design& design, const cost::DeviceModel& device,
-                          double seconds) {
-  const Grid grid(config, work, device);
-  const double least = device.launch_seconds + design.start_clocks / device.clock_hz +
-                       work.compulsory / device.memory_bytes_per_s + cost::kSecondKernel;
-  const bool worth = kWorthTail * least < seconds && grid.stages >= kMinTailStages &&
-                     grid.slots >= kMinTailGain * grid.clusters;
-  if (work.reduces || !worth || !config.has_tails(work.fused)) return {};
-  SplitSearch search(work, design, device);
-  for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
-    const double parts =
-        std::min({std::floor(grid.slots * waves / grid.clusters), grid.stages / kMinStages,
-                  static_cast<double>(Sm90GemmConfig::kMaxTailParts)});
-    if (parts >= 2) search.attempt({static_cast<int>(parts), static_cast<int>(grid.clusters)});
+Sm90Split Sm90SplitSearch::in_clusters() const {
+  const double room = std::min(device_.multiprocessors / clusters_, stages_ / kMinStages);
+  const int most =
+      config_.splits_k() ? std::min(static_cast<int>(std::min(room, 100.0)), config_.kMaxParts) : 1;
+  Sm90Split best = divided(1, 0);
+  for (int parts = 2; parts <= most; ++parts) {
+    const Sm90Split split = divided(parts, 0);
+    if (split.execution.seconds < best.execution.seconds) best = split;
   }
-  const Sm90Split best = search.best();
-  return kWorthTail * best.seconds < seconds ? best : Sm90Split{};
+  return best;
+}
+
+Sm90Split Sm90SplitSearch::through_workspace(double seconds) const {
+  const double least = device_.launch_seconds + design_.start_clocks / device_.clock_hz +
+                       work_.compulsory / device_.memory_bytes_per_s + cost::kSecondKernel;
+  const bool worth = kWorthTail * least < seconds && stages_ >= kMinTailStages &&
+                     slots_ >= kMinTailGain * clusters_;
+  if (work_.reduces || !worth || !config_.has_tails(work_.fused)) return {};
+  Sm90Split best;
+  best.execution.seconds = seconds / kWorthTail;
+  for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
+    const double parts = std::min({std::floor(slots_ * waves / clusters_), stages_ / kMinStages,
+                                   static_cast<double>(Sm90GemmConfig::kMaxTailParts)});
+    if (parts < 2) continue;
+    const Sm90Split split = divided(static_cast<int>(parts), static_cast<int>(clusters_));
+    if (split.execution.seconds < best.execution.seconds) best = split;
+  }
+  return best;
 }
 
 }  // namespace estoc::cuda

@@ -14,23 +14,36 @@ cost::Design sm90_design(const abi::Sm90GemmConfig& config, const cost::Work& wo
 
 /// Rasterisation: in the direction in which CTAs beside each other share the most of what they
 /// load.
-Knobs sm90_knobs(const abi::Sm90GemmConfig& config, const cost::Work& work);
+Knobs sm90_knobs(const abi::Sm90GemmConfig& config, const cost::Work& work, cost::Design design);
 
 /// How K is divided: knobs split and split_tiles.
 struct Sm90Split {
   int parts = 1;
   int tiles = 0;
-  double seconds = 0;  ///< by the physical model
+  cost::Execution execution{};
 };
 
-/// The fastest division of K among the CTAs of a cluster, by the physical model.
-Sm90Split sm90_cluster_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
-                             const cost::Design& design, const cost::DeviceModel& device);
+/// Tries divisions of K by the physical model. The design has its rasterisation.
+class Sm90SplitSearch {
+ public:
+  Sm90SplitSearch(const abi::Sm90GemmConfig& config, const cost::Work& work,
+                  const cost::Design& design, const cost::DeviceModel& device);
 
-/// Likewise in parts whose sums pass through the workspace; one part where none is clearly
-/// faster than `seconds`, or the epilogue has reductions.
-Sm90Split sm90_tail_split(const abi::Sm90GemmConfig& config, const cost::Work& work,
-                          const cost::Design& design, const cost::DeviceModel& device,
-                          double seconds);
+  /// The fastest one among the CTAs of a cluster.
+  Sm90Split in_clusters() const;
+  /// The fastest one in parts whose sums pass through the workspace; one part where none is clearly
+  /// faster than `seconds`, or the epilogue has reductions.
+  Sm90Split through_workspace(double seconds) const;
+
+ private:
+  Sm90Split divided(int parts, int tiles) const;
+
+  const abi::Sm90GemmConfig& config_;
+  const cost::Work& work_;
+  const cost::Design& design_;
+  const cost::DeviceModel& device_;
+  cost::Footprint footprint_;
+  double clusters_, slots_, stages_;  ///< with a tile each; that live at once; of K
+};
 
 }  // namespace estoc::cuda

@@ -243,14 +243,16 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.design.narrower = widest.tma_store != config.tma_store;
     plan.design.untried = (kind_ == Sm90Kind::swapped && plan.work.n > kMaxTriedColumns) ||
                           (config.planes && config.cluster_size() == 1);
-    Knobs knobs = sm90_knobs(widest, plan.work);
+    Knobs knobs = sm90_knobs(widest, plan.work, plan.design);
     knobs.zigzag = !controls.keeps_order() && !config.planes;
-    if (controls.batch_invariant || config.planes) return cost::set_knobs(plan, knobs);
-    const Sm90Split cluster = sm90_cluster_split(config, plan.work, plan.design, device);
-    const Sm90Split tail = sm90_tail_split(config, plan.work, plan.design, device, cluster.seconds);
+    cost::set_knobs(plan, knobs);
+    if (controls.batch_invariant || config.planes) return;
+    const Sm90SplitSearch search(config, plan.work, plan.design, device);
+    const Sm90Split cluster = search.in_clusters();
+    const Sm90Split tail = search.through_workspace(cluster.execution.seconds);
     const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
     const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
-    set_split(plan, knobs, tail.parts > 1 && allowed ? tail : cluster);
+    set_split(plan, tail.parts > 1 && allowed ? tail : cluster);
   }
 
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
@@ -370,10 +372,12 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                        "Fused<Epilogue>{epilogue}");
   }
 
-  static void set_split(cost::Plan& plan, Knobs knobs, Sm90Split split) {
+  static void set_split(cost::Plan& plan, const Sm90Split& split) {
+    Knobs knobs = plan.knobs;
     knobs.split = static_cast<std::int16_t>(split.parts);
     knobs.split_tiles = split.tiles;
     cost::set_knobs(plan, knobs);
+    plan.execution = split.execution;
   }
 
   /// Chunks of a CTA of the second kernel: more warps share one where there are many parts.

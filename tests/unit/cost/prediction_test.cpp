@@ -182,7 +182,9 @@ abi::Sm90GemmConfig config_of(int tile_m, int tile_n) {
 
 TEST(Sm90Knobs, GoWhereNeighboursShareMore) {
   const auto raster = [](int tile_m, int tile_n, double m, double n) {
-    return cuda::sm90_knobs(config_of(tile_m, tile_n), Work{.m = m, .n = n, .k = 4096}).raster;
+    const auto config = config_of(tile_m, tile_n);
+    const Work work{.m = m, .n = n, .k = 4096};
+    return cuda::sm90_knobs(config, work, cuda::sm90_design(config, work)).raster;
   };
   EXPECT_EQ(raster(64, 256, 512, 4096), Knobs::Raster::along_m);
   EXPECT_EQ(raster(256, 64, 4096, 8192), Knobs::Raster::along_n);
