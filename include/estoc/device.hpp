@@ -50,6 +50,10 @@ std::vector<LibraryInfo> cuda_libraries();
 /// Waits for all work of a device. Throws Error{driver}, also for work that failed.
 void synchronize(Device device);
 
+/// Whether `stream` is being captured into a graph; the legacy stream never is. Throws
+/// Error{driver}.
+bool is_capturing(void* stream, Device device);
+
 /// Has later work on `stream` wait, on the device, for what `other` has been given so far. Does
 /// nothing while `stream` is captured: a graph cannot wait for what runs outside it. Throws
 /// Error{driver}.

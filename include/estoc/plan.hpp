@@ -95,7 +95,8 @@ struct MatmulOptions {
   int threads = 0;            ///< as of RunOptions
   bool programmatic = false;  ///< as of RunOptions
   /// Gives workspace of at least so many bytes, for a kernel that needs some; where there is no
-  /// function, the library's own is used.
+  /// function, the library's own is used. A call that is captured without a function takes a kernel
+  /// that needs no workspace, where there is one: a graph keeps the library's for good.
   std::function<Workspace(std::size_t bytes)> workspace{};
   /// `no` where the caller knows that every pointer is of the device that its view names.
   GemmArguments::AskDevice ask_device = GemmArguments::AskDevice::yes;

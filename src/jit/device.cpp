@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "jit/driver.h"
+#include "jit/stream.h"
 
 namespace estoc {
 namespace {
@@ -119,12 +120,14 @@ double DeviceEvent::seconds_since(const DeviceEvent& start) const {
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
-void await_stream(void* stream, void* other, Device device) {
+bool is_capturing(void* stream, Device device) {
   const ContextScope scope(index_of(device));
-  int capturing = 0;
-  driver().check(driver().stream_is_capturing(static_cast<jit::CUstream>(stream), &capturing),
-                 "cuStreamIsCapturing");
-  if (capturing != 0) return;
+  return jit::is_capturing(driver(), static_cast<jit::CUstream>(stream));
+}
+
+void await_stream(void* stream, void* other, Device device) {
+  if (is_capturing(stream, device)) return;
+  const ContextScope scope(index_of(device));
   DeviceEvent event(device);
   event.record(other);
   event.delay(stream);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "discovery/registry.h"
+#include "estoc/device.hpp"
 #include "run/plan_cache.h"
 
 namespace estoc {
@@ -30,6 +31,19 @@ GemmArguments arguments_of(const TensorView& a, const TensorView& b, const Tenso
           accumulator,
           options.controls,
           EpilogueArguments(options.epilogue, {options.operands.begin(), options.operands.end()})};
+}
+
+/// The options of a call that is captured and has no workspace of the caller's, where there is a
+/// kernel that needs none: the graph would keep the library's workspace for good.
+std::optional<MatmulOptions> without_workspace(const TensorView& a, const TensorView& b,
+                                               const TensorView& out, const MatmulOptions& options,
+                                               std::size_t bytes) {
+  if (bytes == 0 || options.workspace || options.controls.workspace_limit == 0) return std::nullopt;
+  if (!out.device().is_cuda() || !is_capturing(options.stream, out.device())) return std::nullopt;
+  MatmulOptions limited = options;
+  limited.controls.workspace_limit = 0;
+  if (get_kernels(arguments_of(a, b, out, limited)).empty()) return std::nullopt;
+  return limited;
 }
 
 std::optional<Dtype> result_of(Dtype dtype) {
@@ -65,6 +79,9 @@ bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
     const auto known = PlanCache::instance().find(*signature, generation);
     if (known != nullptr && known->matches(options)) {
       Remembered::Lease lease(*known);
+      const std::size_t bytes = lease.plan().workspace_size();
+      if (const auto other = without_workspace(a, b, out, options, bytes))
+        return matmul(a, b, out, *other);
       lease.plan().rebind(a.data(), b.data(), out.data(), options.operands, options.ask_device);
       launch(lease.plan(), options);
       return false;
@@ -73,7 +90,11 @@ bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
   const GemmArguments arguments = arguments_of(a, b, out, options);
   const PlanOptions plan_options{
       .query = {}, .threads = options.threads, .programmatic = options.programmatic};
-  const Artifact artifact = get_kernels(arguments).front().compile(arguments);
+  const KernelList kernels = get_kernels(arguments);
+  const std::size_t bytes = kernels.front().workspace_size(arguments);
+  if (const auto other = without_workspace(a, b, out, options, bytes))
+    return matmul(a, b, out, *other);
+  const Artifact artifact = kernels.front().compile(arguments);
   const auto found =
       std::make_shared<Remembered>(artifact, arguments, plan_options, options.epilogue, generation);
   {

@@ -7,6 +7,7 @@
 #include "counted_heap.h"
 #include "features.h"
 #include "gemm.h"
+#include "recording.h"
 
 namespace estoc::gpu_test {
 namespace {
@@ -152,6 +153,30 @@ void matmul_takes_workspace_of_the_caller(Device device) {
   }
 }
 
+// A graph would keep the library's workspace for good: a captured call does without, also where the
+// plan of a call before it has some.
+void matmul_is_captured_without_workspace(Device device) {
+  Gemm gemm(64, 64, 16384, 44, device);
+  const GemmArguments arguments = gemm.arguments();
+  if (estoc::plan(arguments).workspace_size() == 0)
+    throw Skipped("the kernel to use first needs no workspace");
+  for (const bool is_known : {false, true}) {
+    Recording recording(device);
+    const auto call = [&] {
+      matmul(arguments.a().tensor(), arguments.b().tensor(), arguments.out(),
+             {.stream = recording.stream()});
+    };
+    if (is_known) call();
+    recording.begin(Recording::Forbids::here);
+    call();
+    recording.end();
+    gemm.poison();
+    synchronize(device);
+    recording.replay();
+    gemm.verify();
+  }
+}
+
 }  // namespace
 
 std::vector<Feature> plan_features() {
@@ -159,7 +184,8 @@ std::vector<Feature> plan_features() {
           {"plans_refuse_operands_of_another_device", refuses_operands_of_another_device},
           {"matmul_remembers_epilogues", matmul_remembers_epilogues},
           {"matmul_from_many_threads", matmul_from_many_threads},
-          {"matmul_takes_workspace_of_the_caller", matmul_takes_workspace_of_the_caller}};
+          {"matmul_takes_workspace_of_the_caller", matmul_takes_workspace_of_the_caller},
+          {"matmul_is_captured_without_workspace", matmul_is_captured_without_workspace}};
 }
 
 }  // namespace estoc::gpu_test
