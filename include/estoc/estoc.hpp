@@ -35,4 +35,5 @@
 #include "estoc/device_check.hpp"
 #include "estoc/measure.hpp"
 #include "estoc/tune.hpp"
+#include "estoc/background_tuner.hpp"
 // clang-format on

@@ -82,6 +82,8 @@ class Plan {
 /// no kernel supports the arguments, Error{compile}.
 Plan plan(const RuntimeArguments& arguments, const PlanOptions& options = {});
 
+class BackgroundTuner;
+
 /// Options of matmul.
 struct MatmulOptions {
   /// default_accumulator_type() of the operands, when left out.
@@ -100,6 +102,8 @@ struct MatmulOptions {
   std::function<Workspace(std::size_t bytes)> workspace{};
   /// `no` where the caller knows that every pointer is of the device that its view names.
   GemmArguments::AskDevice ask_device = GemmArguments::AskDevice::yes;
+  /// Tunes the problem of a call that finds a kernel; null: it stays as it is.
+  BackgroundTuner* tuner = nullptr;
 };
 
 /// out = a @ b, with the kernel to use first. Thread-safe.

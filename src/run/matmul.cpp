@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "discovery/registry.h"
+#include "estoc/background_tuner.hpp"
 #include "estoc/device.hpp"
 #include "run/plan_cache.h"
 
@@ -102,6 +103,7 @@ bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
     launch(lease.plan(), options);
   }
   if (signature) PlanCache::instance().insert(*signature, found);
+  if (options.tuner != nullptr) options.tuner->add(arguments);
   return true;
 }
 
