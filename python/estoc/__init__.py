@@ -19,6 +19,7 @@ from . import (
     utils,
 )
 from ._estoc import (
+    BackgroundTuner,
     BLASDesignMetadata,
     BoundKernel,
     CancelledError,
@@ -100,6 +101,7 @@ from .providers import available_providers, register, register_provider, unregis
 from .tuning import tune
 
 __all__ = [
+    "BackgroundTuner",
     "BLASDesignMetadata",
     "BoundKernel",
     "CancelledError",

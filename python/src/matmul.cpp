@@ -12,6 +12,7 @@
 #include "estoc/plan.hpp"
 #include "results.h"
 #include "streams.h"
+#include "tuning.h"
 #include "workspaces.h"
 
 namespace estoc::python {
@@ -25,6 +26,7 @@ struct Call {
   nb::handle accumulator_type = nb::none();
   nb::handle epilogue = nb::none();
   nb::handle stream = nb::none();
+  nb::handle tuner = nb::none();
 };
 
 /// A function of estoc.planning, kept once found.
@@ -97,6 +99,12 @@ PerformanceControls controls_of(const Tensor& a, const Tensor& b) {
   return torch_controls(a.view.dtype() == Dtype::f32 || b.view.dtype() == Dtype::f32);
 }
 
+BackgroundTuner& tuner_of(nb::handle given) {
+  const PyTuner* tuner = nullptr;
+  if (nb::try_cast(given, tuner) && tuner != nullptr) return tuner->get();
+  fail_type("tuner: expected a BackgroundTuner, got " + shown_text(given));
+}
+
 nb::object matmul(const Call& call) {
   const Tensor a = import_tensor(call.a, "a");
   const Tensor b = import_tensor(call.b, "b");
@@ -111,6 +119,7 @@ nb::object matmul(const Call& call) {
   if (!call.accumulator_type.is_none()) {
     options.accumulator_type = to_dtype(call.accumulator_type, "accumulator_type");
   }
+  if (!call.tuner.is_none()) options.tuner = &tuner_of(call.tuner);
   if (!out.view.described()) options.stream = stream_for(out, call.stream, epilogue.awaited);
   HeldWorkspace workspace;
   const auto take_workspace = [&](std::size_t bytes) {
@@ -143,6 +152,7 @@ void set_keyword(Call& call, nb::handle name, nb::handle value) {
       {"accumulator_type", &Call::accumulator_type},
       {"epilogue", &Call::epilogue},
       {"stream", &Call::stream},
+      {"tuner", &Call::tuner},
   };
   for (const Keyword& keyword : kKeywords) {
     if (PyUnicode_CompareWithASCIIString(name.ptr(), keyword.name) != 0) continue;
@@ -152,7 +162,7 @@ void set_keyword(Call& call, nb::handle name, nb::handle value) {
     call.*keyword.place = value;
     return;
   }
-  fail_type(std::string("matmul: expected out, accumulator_type, epilogue or stream, got ") +
+  fail_type(std::string("matmul: expected out, accumulator_type, epilogue, stream or tuner, got ") +
             shown_text(name));
 }
 
@@ -183,7 +193,8 @@ PyObject* matmul_function(PyObject* /*module*/, PyObject* const* arguments, Py_s
 }
 
 constexpr const char* kDocumentation =
-    "matmul($module, a, b, out=None, *, accumulator_type=None, epilogue=None, stream=None)\n--\n\n"
+    "matmul($module, a, b, out=None, *, accumulator_type=None, epilogue=None, stream=None, "
+    "tuner=None)\n--\n\n"
     "out = a @ b, with the kernel to use first. No gradient is recorded.\n\n"
     "Parameters\n----------\n"
     "a : tensor of shape (M, K) or (L, M, K)\n"
@@ -194,7 +205,9 @@ constexpr const char* kDocumentation =
     "accumulator_type : dtype, optional\n"
     "epilogue : str, function or EpilogueArguments, optional\n"
     "    What is applied to the accumulator.\n"
-    "stream : optional\n    As of Kernel.run.\n\n"
+    "stream : optional\n    As of Kernel.run.\n"
+    "tuner : BackgroundTuner, optional\n"
+    "    Tunes the problem of a call that finds a kernel.\n\n"
     "Returns\n-------\n"
     "tensor\n    `out`.\n\n"
     "Raises\n------\n"

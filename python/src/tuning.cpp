@@ -1,4 +1,5 @@
 // estoc.tune and the records of tuning.
+#include "estoc/background_tuner.hpp"
 #include "estoc/tune.hpp"
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include "errors.h"
 #include "numbers.h"
 #include "paths.h"
+#include "tuning.h"
 
 namespace estoc::python {
 namespace {
@@ -115,10 +117,86 @@ void bind_record(nb::module_& module) {
       .def("__repr__", &describe);
 }
 
+PyTuner* start(double budget, nb::handle top, nb::handle threads, nb::handle limit) {
+  const std::int64_t kernels = whole_number(top, "top");
+  const std::int64_t problems = whole_number(limit, "limit");
+  if (kernels < 0 || problems < 0) {
+    throw Error(ErrorKind::value, "top, limit: expected whole numbers of 0 or more");
+  }
+  return new PyTuner{std::make_unique<BackgroundTuner>(
+      BackgroundTuning{.budget_seconds = budget,
+                       .top = static_cast<std::size_t>(kernels),
+                       .threads = whole_int(threads, "threads"),
+                       .limit = static_cast<std::size_t>(problems)})};
+}
+
+void bind_tuner(nb::module_& module) {
+  nb::class_<PyTuner>(
+      module, "BackgroundTuner",
+      "Tunes problem after problem on a thread of its own, of the lowest priority on the host:\n"
+      "those of matmul(..., tuner=), and those of add(). get_kernels, plan and matmul go by what "
+      "it\n"
+      "finds at the next call. A context, at whose end the search at hand is given up.\n\n"
+      "Parameters\n----------\nbudget : float\n    Seconds for one problem.\n"
+      "top : int\n    Kernels that are compiled for it.\nthreads : int\n    That compile.\n"
+      "limit : int\n    Problems that are taken; what is met after so many is left alone.\n\n"
+      "Raises\n------\nOSError\n    Where records cannot be stored.")
+      .def(nb::new_(&start), nb::arg("budget") = 10.0, nb::arg("top") = 16, nb::arg("threads") = 1,
+           nb::arg("limit") = 1024)
+      .def(
+          "add",
+          [](PyTuner& self, nb::handle args) {
+            self.get().add(to_arguments(args).require_native());
+          },
+          nb::arg("args"), "Has the problem tuned that `args` are an instance of, once.")
+      .def(
+          "wait",
+          [](PyTuner& self) {
+            const BackgroundTuner& tuner = self.get();
+            const nb::gil_scoped_release unlocked;
+            tuner.wait();
+          },
+          "Waits until no problem waits.")
+      .def("close", &PyTuner::close, "Gives up the search at hand, and waits until it has ended.")
+      .def(
+          "__enter__", [](PyTuner& self) -> PyTuner& { return self; }, nb::rv_policy::reference)
+      .def(
+          "__exit__", [](PyTuner& self, nb::handle, nb::handle, nb::handle) { self.close(); },
+          nb::arg("kind").none(), nb::arg("value").none(), nb::arg("traceback").none())
+      .def_prop_ro(
+          "waiting", [](PyTuner& self) { return self.get().progress().waiting; },
+          "Problems that wait, the one at hand included.")
+      .def_prop_ro(
+          "tuned", [](PyTuner& self) { return self.get().progress().tuned; },
+          "Problems that have a record now.")
+      .def_prop_ro(
+          "failed", [](PyTuner& self) { return self.get().progress().failed; },
+          "Problems that could not be tuned.")
+      .def_prop_ro(
+          "last_failure", [](PyTuner& self) { return self.get().progress().last_failure; },
+          "The last of these, and why; \"\" where there is none.");
+}
+
 }  // namespace
+
+PyTuner::~PyTuner() {
+  close();
+}
+
+BackgroundTuner& PyTuner::get() const {
+  if (native) return *native;
+  throw Error(ErrorKind::value, "tuner: expected one that is open, got one that was closed");
+}
+
+// Its thread may be waiting for the GIL, to call a kernel class of Python's.
+void PyTuner::close() {
+  const nb::gil_scoped_release unlocked;
+  native.reset();
+}
 
 void bind_tuning(nb::module_& module) {
   bind_record(module);
+  bind_tuner(module);
   module.def("_tune", &search, nb::arg("args").none(), nb::arg("budget"), nb::arg("top").none(),
              nb::arg("rounds").none(), nb::arg("threads").none(), nb::arg("seed").none(),
              nb::arg("force"), nb::arg("store"), nb::arg("providers").none(),

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "estoc/background_tuner.hpp"
 #include "estoc/bundle.hpp"
 #include "estoc/compile_all.hpp"
 #include "estoc/discovery.hpp"
@@ -20,7 +21,7 @@ namespace estoc::c_api {
 /// Begins each object with a word that tells its kind, so that a handle of another kind is refused,
 /// and one of a destroyed object as long as nothing else lies in its memory. Kinds that one file
 /// alone knows stand there: 13 to 16 in device.cpp, 17 and 18 in process.cpp, 19 to 21 in
-/// check.cpp, 22 in tune.cpp.
+/// check.cpp, 22 in tune.cpp, 100 in plan.cpp.
 template <std::uint32_t kind>
 class Tagged {
  public:
@@ -96,6 +97,9 @@ struct estoc_bundle : estoc::c_api::Holder<10, estoc::c_api::OpenBundle> {
   using Holder::Holder;
 };
 struct estoc_dispatch : estoc::c_api::Holder<11, estoc::c_api::DispatchTable> {
+  using Holder::Holder;
+};
+struct estoc_tuner : estoc::c_api::Holder<23, std::unique_ptr<estoc::BackgroundTuner>> {
   using Holder::Holder;
 };
 struct estoc_launch : estoc::c_api::Holder<12, estoc::c_api::BoundLaunch> {

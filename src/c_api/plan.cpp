@@ -35,6 +35,8 @@ bool matmul(const estoc_gemm* given, const estoc_run_options* options) {
                        .threads = run.threads,
                        .programmatic = run.programmatic};
   if (gemm.epilogue != nullptr) wishes.epilogue = gemm.epilogue;
+  if (estoc_tuner* const tuner = read_optional(options, "options").tuner)
+    wishes.tuner = value_of(tuner, "options.tuner").get();
   if (run.workspace.data != nullptr) {
     wishes.workspace = [&](std::size_t /*bytes*/) { return run.workspace; };
   }

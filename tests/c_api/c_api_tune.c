@@ -48,6 +48,42 @@ static void test_search(void) {
   estoc_arguments_destroy(arguments);
 }
 
+static void test_background(void) {
+  float a[64] = {1}, b[64] = {1}, out[64] = {0};
+  const int64_t shape[2] = {8, 8};
+  const estoc_tuner_options options = {
+      .struct_size = sizeof(options), .budget_seconds = 0.1, .top = 2};
+  const estoc_tuner_options wrong = {.struct_size = sizeof(wrong), .threads = -1};
+  estoc_tuner_progress progress = {.struct_size = sizeof(progress)};
+  estoc_tuner* tuner = NULL;
+  char* failure = NULL;
+  estoc_tensor tensors[3];
+  estoc_gemm gemm = {
+      .struct_size = sizeof(gemm), .a = &tensors[0], .b = &tensors[1], .out = &tensors[2]};
+  estoc_run_options run = {.struct_size = sizeof(run)};
+  float* const data[3] = {a, b, out};
+  for (int i = 0; i < 3; ++i)
+    tensors[i] = (estoc_tensor){.struct_size = sizeof(estoc_tensor),
+                                .data = data[i],
+                                .dtype = "f32",
+                                .shape = shape,
+                                .rank = 2,
+                                .device = -1};
+  REFUSED(estoc_tuner_create(&wrong, &tuner), ESTOC_ERROR_VALUE, "threads");
+  EXPECT_OK(estoc_tuner_create(&options, &tuner));
+  run.tuner = tuner;
+  EXPECT_OK(estoc_matmul(&gemm, &run));
+  EXPECT(out[0] == 1);
+  EXPECT_OK(estoc_tuner_wait(tuner));
+  EXPECT_OK(estoc_tuner_get_progress(tuner, &progress));
+  EXPECT(progress.tuned == 1 && progress.waiting == 0 && progress.failed == 0);
+  EXPECT_OK(estoc_tuner_last_failure(tuner, &failure));
+  EXPECT(strcmp(failure, "") == 0);
+  estoc_string_destroy(failure);
+  estoc_tuner_destroy(tuner);
+  REFUSED(estoc_tuner_wait(NULL), ESTOC_ERROR_VALUE, "tuner");
+}
+
 static void test_records(const char* folder) {
   char file[4200];
   char* path = NULL;
@@ -99,6 +135,7 @@ int main(int argc, char** argv) {
   remove(file);
   setenv("ESTOC_TUNED", file, 1);
   test_search();
+  test_background();
   test_records(folder);
   test_refusals();
   remove(file);

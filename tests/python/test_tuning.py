@@ -87,3 +87,41 @@ def test_refusals(monkeypatch):
 def test_store_false_remembers_nothing():
     assert estoc.tune(cpu_args(), **QUICK, store=False).seconds > 0
     assert estoc.tuned() == []
+
+
+def test_matmul_is_tuned_in_the_background():
+    a, other = np.eye(40, dtype="f4"), np.eye(41, dtype="f4")
+    with estoc.BackgroundTuner(budget=0.1, top=2) as tuner:
+        estoc.matmul(other, other)
+        tuner.wait()
+        assert (tuner.tuned, tuner.waiting) == (0, 0)  # of a call without a tuner
+        assert (estoc.matmul(a, a, tuner=tuner) == a).all()
+        tuner.add(estoc.parse_problem("gemm m=9 n=8 k=8 a=f32"))
+        tuner.wait()
+        assert (tuner.tuned, tuner.failed, tuner.last_failure) == (2, 0, "")
+        assert len(estoc.tuned()) == 2
+        # A plan that is remembered meets nothing.
+        estoc.matmul(a, a, tuner=tuner)
+        tuner.wait()
+        assert tuner.tuned == 2
+    with pytest.raises(ValueError, match="tuner: expected one that is open"):
+        tuner.wait()
+    with pytest.raises(ValueError, match="tuner: expected one that is open"):
+        estoc.matmul(a, a, tuner=tuner)
+
+
+def test_a_tuner_ends_with_its_search():
+    tuner = estoc.BackgroundTuner(budget=1000)
+    tuner.add(estoc.parse_problem("gemm m=512 n=512 k=512 a=f32"))
+    del tuner
+    assert estoc.tuned() == []
+
+
+def test_a_tuner_refuses_what_it_is_not():
+    a = np.eye(8, dtype="f4")
+    with pytest.raises(TypeError, match="tuner: expected a BackgroundTuner, got 7"):
+        estoc.matmul(a, a, tuner=7)
+    with pytest.raises(ValueError, match="budget_seconds: expected more than 0, got -1"):
+        estoc.BackgroundTuner(budget=-1)
+    with pytest.raises(ValueError, match="top, limit"):
+        estoc.BackgroundTuner(top=-1)

@@ -10,6 +10,9 @@ extern "C" {
 
 /* NOLINTBEGIN: the rules for C++ do not hold for C */
 
+/* Tunes on a thread of its own (c/tune.h). */
+typedef struct estoc_tuner estoc_tuner;
+
 typedef struct estoc_run_options {
   size_t struct_size;
   void* stream;    /* a CUstream; NULL is the null stream */
@@ -19,6 +22,7 @@ typedef struct estoc_run_options {
   int assume_supported; /* not 0: the caller knows that the kernel supports the arguments */
   int programmatic;     /* not 0: programmatic dependent launch; of use between short kernels */
   int reserved;         /* 0 */
+  estoc_tuner* tuner;   /* of estoc_matmul: tunes the problem of a call that finds a kernel */
 } estoc_run_options;
 
 /* Compiles where that has not been done, and launches once. On the host the output is complete

@@ -4,7 +4,7 @@
 #ifndef ESTOC_C_TUNE_H
 #define ESTOC_C_TUNE_H
 
-#include "estoc/c/kernel.h"
+#include "estoc/c/run.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -58,6 +58,37 @@ typedef struct estoc_tuned estoc_tuned;
  * ESTOC_ERROR_UNSUPPORTED when no kernel fits, ESTOC_ERROR_IO when it cannot be stored. */
 ESTOC_API estoc_status estoc_tune(const estoc_arguments* arguments,
                                   const estoc_tune_options* options, estoc_tuned** record);
+typedef struct estoc_tuner_options {
+  size_t struct_size;
+  double budget_seconds; /* for one problem; 0: 10 */
+  size_t top;            /* kernels that are compiled; 0: 16 */
+  int threads;           /* that compile; 0: 1 */
+  size_t limit;          /* problems that are taken; 0: 1024 */
+} estoc_tuner_options;
+
+/* What has become of the problems of a tuner. */
+typedef struct estoc_tuner_progress {
+  size_t struct_size;
+  size_t waiting; /* the one at hand included */
+  size_t tuned;   /* those that had a record included */
+  size_t failed;
+} estoc_tuner_progress;
+
+/* Tunes problem after problem on a thread of its own, of the lowest priority on the host, and
+ * stores what it finds. `options` may be NULL. ESTOC_ERROR_IO where records cannot be stored. */
+ESTOC_API estoc_status estoc_tuner_create(const estoc_tuner_options* options, estoc_tuner** tuner);
+/* Has the problem of the arguments tuned on the device of their operands, which are not touched;
+ * nothing happens for a problem that it has met before. */
+ESTOC_API estoc_status estoc_tuner_add(estoc_tuner* tuner, const estoc_arguments* arguments);
+/* Waits until no problem waits. */
+ESTOC_API estoc_status estoc_tuner_wait(estoc_tuner* tuner);
+ESTOC_API estoc_status estoc_tuner_get_progress(const estoc_tuner* tuner,
+                                                estoc_tuner_progress* progress);
+/* The problem that failed last, and why; empty: none. To be destroyed. */
+ESTOC_API estoc_status estoc_tuner_last_failure(const estoc_tuner* tuner, char** failure);
+/* Gives up the search at hand, and waits until it has ended. */
+ESTOC_API void estoc_tuner_destroy(estoc_tuner* tuner);
+
 /* The record that searches for kernels go by for the arguments: a list of one, or of none. */
 ESTOC_API estoc_status estoc_tuned_find(const estoc_arguments* arguments, estoc_tuned** record);
 /* Every record. */
