@@ -108,12 +108,10 @@ void require_agreement(const GemmArguments& arguments, const ExpectedRows& kept,
   run_tasks(static_cast<std::int64_t>(starts.size()), options.threads, {}, [&](TaskSource& source) {
     Comparison comparison(arguments, kept);
     while (const std::optional<std::int64_t> task = source.next()) {
-      std::span<const std::int64_t> rest = rows;
-      while (!rest.empty()) {
-        const auto group = rest.first(rows_with_one_b(arguments, rest));
-        comparison.compare(group, starts[static_cast<std::size_t>(*task)], static_cast<int>(width));
-        rest = rest.subspan(group.size());
-      }
+      const std::int64_t start = starts[static_cast<std::size_t>(*task)];
+      for_each_b(arguments, rows, [&](std::span<const std::int64_t> group) {
+        comparison.compare(group, start, static_cast<int>(width));
+      });
     }
   });
 }

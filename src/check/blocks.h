@@ -28,6 +28,17 @@ std::vector<std::int64_t> rows_from(const RowSample& sample, std::int64_t first,
 /// How many of the first rows multiply the same matrix B.
 std::size_t rows_with_one_b(const GemmArguments& arguments, std::span<const std::int64_t> rows);
 
+/// Calls each(group) for the rows, in groups that multiply the same matrix B.
+template <typename Each>
+void for_each_b(const GemmArguments& arguments, std::span<const std::int64_t> rows,
+                const Each& each) {
+  while (!rows.empty()) {
+    const auto group = rows.first(rows_with_one_b(arguments, rows));
+    each(group);
+    rows = rows.subspan(group.size());
+  }
+}
+
 /// "out[0, 3, 17]: expected 1.25, got 1.5".
 std::string describe(const WorstElement& worst, const TensorView& out, std::string_view name);
 

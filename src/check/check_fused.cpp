@@ -71,13 +71,11 @@ class FusedChecker {
         seen_(empty) {}
 
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
-    while (!rows.empty()) {
-      const auto group = rows.first(rows_with_one_b(arguments_, rows));
+    for_each_b(arguments_, rows, [&](std::span<const std::int64_t> group) {
       accumulators_.load(group, first_column, columns);
       for (std::size_t i = 0; i < group.size(); ++i)
         judge_row(group[i], static_cast<int>(i), first_column, columns);
-      rows = rows.subspan(group.size());
-    }
+    });
   }
 
   const Seen& seen() const { return seen_; }
