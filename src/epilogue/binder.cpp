@@ -20,14 +20,8 @@ std::uint8_t byte_of(Varies varies) {
                                    (varies.n ? 4U : 0U));
 }
 
-EpilogueType accumulator_of(Dtype dtype) {
-  if (dtype == Dtype::f64) return EpilogueType::f64;
-  return dtype == Dtype::i32 ? EpilogueType::i32 : EpilogueType::f32;
-}
-
-Dtype dtype_of(const Part& part, EpilogueType floating) {
-  if (part.dtype != Part::kNoDtype) return static_cast<Dtype>(part.dtype);
-  return floating == EpilogueType::f64 ? Dtype::f64 : Dtype::f32;
+Dtype part_dtype(const Part& part, EpilogueType floating) {
+  return part.dtype != Part::kNoDtype ? static_cast<Dtype>(part.dtype) : dtype_of(floating);
 }
 
 void check_limits(const EpilogueGraph& graph) {
@@ -166,7 +160,7 @@ bool Binder::is_input(std::uint16_t node, std::size_t input) const {
 }
 
 TypedProgram Binder::make_graph() const {
-  const EpilogueType accumulator = accumulator_of(accumulator_);
+  const EpilogueType accumulator = held_as(accumulator_);
   std::vector<Dtype> dtypes;
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
     if (input_parts_[i].dtype != Part::kNoDtype) {
@@ -223,7 +217,7 @@ int Binder::add_node(GraphBuilder& builder, EpilogueType floating, const Epilogu
       return builder.accumulator();
     case EpilogueOp::tensor: {
       const Part& part = input_parts_[node.slot];
-      const Dtype dtype = dtype_of(part, floating);
+      const Dtype dtype = part_dtype(part, floating);
       return part.scalar ? builder.scalar(node.slot, dtype)
                          : builder.tensor(node.slot, dtype, part.varies);
     }

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "epilogue/op_table.h"
+#include "estoc/epilogue.hpp"
 
 namespace estoc {
 namespace {
 
 using Op = EpilogueOp;
+using epilogue::device_name;
 using epilogue::op_info;
 using epilogue::OpInfo;
 
@@ -25,21 +27,8 @@ std::string_view c_type(EpilogueType type) {
   return kNames[static_cast<std::size_t>(type)];
 }
 
-std::string_view held_text(EpilogueType type) {
-  constexpr std::array<std::string_view, 4> kNames{"Type::boolean", "Type::i32", "Type::f32",
-                                                   "Type::f64"};
-  return kNames[static_cast<std::size_t>(type)];
-}
-
-std::string type_text(Dtype dtype) {
-  return fmt::format("Type::{}", dtype == Dtype::boolean ? "boolean" : dtype_name(dtype));
-}
-
-std::string_view reduction_text(EpilogueReduction reduction) {
-  constexpr std::array<std::string_view, 5> kNames{"Reduction::sum", "Reduction::max",
-                                                   "Reduction::min", "Reduction::absmax",
-                                                   "Reduction::sum_of_squares"};
-  return kNames[static_cast<std::size_t>(reduction)];
+std::string held_text(EpilogueType type) {
+  return device_name(epilogue::dtype_of(type));
 }
 
 bool compares(Op op) {
@@ -148,24 +137,25 @@ class Writer {
     table("TensorSpec", "kTensor", graph_.tensors.size(), [&](std::size_t i) {
       const EpilogueTensor& tensor = graph_.tensors[i];
       const Varies varies = transpose_modes(tensor.varies);
-      return fmt::format("{}, {}, {}, {}", type_text(tensor.dtype),
+      return fmt::format("{}, {}, {}, {}", device_name(tensor.dtype),
                          held_text(leaf_type(Op::tensor, i)), varies.m, varies.n);
     });
     table("ScalarSpec", "kScalar", graph_.scalars.size(), [&](std::size_t i) {
-      return fmt::format("{}, {}", type_text(graph_.scalars[i].dtype),
+      return fmt::format("{}, {}", device_name(graph_.scalars[i].dtype),
                          held_text(leaf_type(Op::scalar, i)));
     });
     table("StoreSpec", "kStore", graph_.stores.size(), [&](std::size_t i) {
       const EpilogueStore& store = graph_.stores[i];
-      return fmt::format("{}, {}", type_text(store.dtype),
+      return fmt::format("{}, {}", device_name(store.dtype),
                          held_text(graph_.nodes[store.node].type));
     });
     table("ReducedSpec", "kReduced", graph_.reduced.size(), [&](std::size_t i) {
       const EpilogueReducedStore& store = graph_.reduced[i];
       const EpilogueType held = std::max(graph_.nodes[store.node].type, EpilogueType::i32);
       const Varies keeps = transpose_modes(store.keeps);
-      return fmt::format("ep::{}, {}, {}, {}, {}, {}", reduction_text(store.reduction),
-                         type_text(store.dtype), held_text(held), keeps.l, keeps.m, keeps.n);
+      return fmt::format("ep::Reduction::{}, {}, {}, {}, {}, {}",
+                         epilogue_reduction_name(store.reduction), device_name(store.dtype),
+                         held_text(held), keeps.l, keeps.m, keeps.n);
     });
   }
 
@@ -203,7 +193,7 @@ class Writer {
     }
     if (node.op == Op::cast) {
       const std::size_t from = node.inputs[0];
-      return fmt::format("ep::cast<{}, {}>({})", c_type(node.type), type_text(node.dtype),
+      return fmt::format("ep::cast<{}, {}>({})", c_type(node.type), device_name(node.dtype),
                          operand(from, graph_.nodes[from].type));
     }
     if (node.op == Op::dropout) {

@@ -128,14 +128,11 @@ int GraphBuilder::as_type(int node, EpilogueType type) {
   const EpilogueNode input = at(node);
   if (input.type == type) return node;
   if (input.op == EpilogueOp::literal) return literal(input.value, type == EpilogueType::i32);
-  Dtype goal = Dtype::i32;
-  if (type == EpilogueType::f32) goal = Dtype::f32;
-  if (type == EpilogueType::f64) goal = Dtype::f64;
   EpilogueNode conversion;
   conversion.op = EpilogueOp::cast;
   conversion.type = type;
   conversion.varies = input.varies;
-  conversion.dtype = goal;
+  conversion.dtype = dtype_of(type);
   conversion.input_count = 1;
   conversion.inputs[0] = static_cast<Index>(node);
   return add(conversion);

@@ -81,12 +81,17 @@ constexpr std::array<Alias, 4> kAliases{
 constexpr std::array<std::string_view, kReductionCount> kReductions{"sum", "max", "min", "absmax",
                                                                     "sum_of_squares"};
 constexpr std::array<std::string_view, 3> kForms{"identity", "quantize", "dequantize"};
-constexpr std::array<std::string_view, 4> kTypes{"bool", "i32", "f32", "f64"};
+constexpr std::array<Dtype, 4> kHeld{Dtype::boolean, Dtype::i32, Dtype::f32, Dtype::f64};
 
 }  // namespace
 
 const OpInfo& op_info(EpilogueOp op) {
   return kOps[static_cast<std::size_t>(op)];
+}
+
+std::optional<EpilogueOp> find_op(std::string_view name) {
+  const auto* const found = std::ranges::find(kOps, name, &OpInfo::name);
+  return found == kOps.end() ? std::nullopt : std::optional(found->op);
 }
 
 std::optional<EpilogueOp> find_function(std::string_view name) {
@@ -136,6 +141,19 @@ std::optional<Dtype> find_cast(std::string_view name) {
   return dtype && is_cast_goal(*dtype) ? dtype : std::nullopt;
 }
 
+Dtype dtype_of(EpilogueType type) {
+  return kHeld[static_cast<std::size_t>(type)];
+}
+
+EpilogueType held_as(Dtype accumulator) {
+  if (accumulator == Dtype::f64) return EpilogueType::f64;
+  return accumulator == Dtype::i32 ? EpilogueType::i32 : EpilogueType::f32;
+}
+
+std::string device_name(Dtype dtype) {
+  return "Type::" + std::string(dtype == Dtype::boolean ? "boolean" : dtype_name(dtype));
+}
+
 std::optional<std::string> nearest_function(std::string_view name) {
   std::vector<std::string_view> names(kForms.begin(), kForms.end());
   for (const OpInfo& info : kOps)
@@ -162,7 +180,7 @@ std::string_view epilogue_reduction_name(EpilogueReduction reduction) {
 }
 
 std::string_view epilogue_type_name(EpilogueType type) {
-  return epilogue::kTypes[static_cast<std::size_t>(type)];
+  return dtype_name(epilogue::dtype_of(type));
 }
 
 }  // namespace estoc

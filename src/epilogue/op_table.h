@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "estoc/epilogue_graph.hpp"
@@ -41,6 +42,8 @@ inline constexpr int kReductionCount = 5;
 
 const OpInfo& op_info(EpilogueOp op);
 
+/// The operation of that name in canonical text.
+std::optional<EpilogueOp> find_op(std::string_view name);
 /// The operation that a call of that name stands for; not of casts and reductions.
 std::optional<EpilogueOp> find_function(std::string_view name);
 /// The default of a call's last input; nullopt where it must be given.
@@ -51,6 +54,13 @@ std::optional<Dtype> find_cast(std::string_view name);
 /// Whether tensors and scalars may be of the dtype.
 bool is_operand_dtype(Dtype dtype);
 bool is_cast_goal(Dtype dtype);
+
+/// The dtype of the values that a type holds.
+Dtype dtype_of(EpilogueType type);
+/// The type in which an accumulator is held.
+EpilogueType held_as(Dtype accumulator);
+/// "Type::bf16": a dtype in device code.
+std::string device_name(Dtype dtype);
 
 /// The nearest name of a function, reduction or cast, for messages.
 std::optional<std::string> nearest_function(std::string_view name);

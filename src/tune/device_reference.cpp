@@ -9,6 +9,7 @@
 #include "check/reference.h"
 #include "check/rounding.h"
 #include "estoc/status.hpp"
+#include "jit/abi_type.h"
 
 namespace estoc::tuning {
 namespace {
@@ -21,13 +22,12 @@ std::vector<abi::CheckTile> tiles_of(const GemmArguments& arguments,
                                      std::span<const std::int64_t> rows) {
   std::vector<abi::CheckTile> tiles;
   std::int64_t first = 0;
-  while (!rows.empty()) {
-    const auto group = static_cast<std::int64_t>(check::rows_with_one_b(arguments, rows));
-    for (std::int64_t i = 0; i < group; i += abi::kCheckTile)
-      tiles.push_back({first + i, std::min<std::int64_t>(abi::kCheckTile, group - i)});
-    first += group;
-    rows = rows.subspan(static_cast<std::size_t>(group));
-  }
+  check::for_each_b(arguments, rows, [&](std::span<const std::int64_t> group) {
+    const std::int64_t count = std::ssize(group);
+    for (std::int64_t i = 0; i < count; i += abi::kCheckTile)
+      tiles.push_back({first + i, std::min<std::int64_t>(abi::kCheckTile, count - i)});
+    first += count;
+  });
   return tiles;
 }
 
@@ -36,10 +36,6 @@ VectorFacts facts_of(int lowest) {
   facts.finite = lowest != abi::kCheckNotFinite;
   if (facts.finite) facts.lowest_bit = lowest;
   return facts;
-}
-
-abi::Type type_of(Dtype dtype) {
-  return static_cast<abi::Type>(dtype);
 }
 
 /// The rows of one panel, and what the device says of them.
@@ -90,8 +86,8 @@ class Panel {
                       .tiles = address_of(tiles),
                       .result = address_of(result_),
                       .column_tiles = column_tiles,
-                      .a_type = type_of(arguments_.a_matrix().dtype),
-                      .b_type = type_of(arguments_.b_matrix().dtype)},
+                      .a_type = abi_type(arguments_.a_matrix().dtype),
+                      .b_type = abi_type(arguments_.b_matrix().dtype)},
                      list.size(), integers_);
     result_.download(elements_.data(), elements_.size() * sizeof(abi::CheckElement));
   }
@@ -109,7 +105,7 @@ class Panel {
                          .inner_stride = 0,
                          .k = arguments_.extents().k,
                          .k_stride = a.column_stride,
-                         .type = type_of(a.dtype)});
+                         .type = abi_type(a.dtype)});
   }
 
   /// Of the columns of each matrix B of the panel.
@@ -127,7 +123,7 @@ class Panel {
                          .inner_stride = b.column_stride,
                          .k = arguments_.extents().k,
                          .k_stride = b.row_stride,
-                         .type = type_of(b.dtype)});
+                         .type = abi_type(b.dtype)});
   }
 
   std::vector<int> vector_facts(abi::CheckVectors vectors) const {

@@ -34,6 +34,7 @@ MAY_INCLUDE = {
 EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
     r"(src/providers|src/tune|emulator|tests)/.*": [r"estoc/abi/\w+\.cuh"],
+    r"src/jit/abi_type\.h": [r"estoc/abi/types\.cuh"],
     r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
     r"cli/.*": [r"emulator/run\.h"],
     r"emulator/host/.*": [r"(core|jit)/.*"],

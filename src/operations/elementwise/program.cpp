@@ -4,24 +4,23 @@
 #include <algorithm>
 
 #include "epilogue/graph_builder.h"
+#include "epilogue/op_table.h"
 
 namespace estoc::operations {
 namespace {
 
 using epilogue::GraphBuilder;
 
-constexpr std::array kOps{
-    EpilogueOp::add,     EpilogueOp::sub,        EpilogueOp::mul,         EpilogueOp::div,
-    EpilogueOp::maximum, EpilogueOp::minimum,    EpilogueOp::accumulator, EpilogueOp::neg,
-    EpilogueOp::abs,     EpilogueOp::sqrt,       EpilogueOp::rsqrt,       EpilogueOp::exp,
-    EpilogueOp::log,     EpilogueOp::reciprocal, EpilogueOp::relu,        EpilogueOp::gelu,
-    EpilogueOp::silu,    EpilogueOp::sigmoid,    EpilogueOp::tanh};
-static_assert(kOps.size() == static_cast<std::size_t>(ElementwiseOp::tanh) + 1);
-static_assert(kOps[static_cast<std::size_t>(ElementwiseOp::identity)] == EpilogueOp::accumulator);
+constexpr std::size_t kOpCount = static_cast<std::size_t>(ElementwiseOp::tanh) + 1;
 
-EpilogueType held_as(Dtype accumulator) {
-  if (accumulator == Dtype::f64) return EpilogueType::f64;
-  return accumulator == Dtype::i32 ? EpilogueType::i32 : EpilogueType::f32;
+/// The operation of the same name; none for identity.
+std::array<EpilogueOp, kOpCount> make_functions() {
+  std::array<EpilogueOp, kOpCount> functions{};
+  for (std::size_t i = 0; i < kOpCount; ++i) {
+    const auto op = static_cast<ElementwiseOp>(i);
+    functions[i] = epilogue::find_op(elementwise_op_name(op)).value_or(EpilogueOp::accumulator);
+  }
+  return functions;
 }
 
 }  // namespace
@@ -33,12 +32,13 @@ Dtype accumulator_type(std::span<const Dtype> inputs, Dtype out) {
 }
 
 EpilogueOp function_of(ElementwiseOp op) {
-  return kOps[static_cast<std::size_t>(op)];
+  static const std::array<EpilogueOp, kOpCount> kFunctions = make_functions();
+  return kFunctions[static_cast<std::size_t>(op)];
 }
 
 std::shared_ptr<const EpilogueGraph> program_graph(ElementwiseOp op, Dtype a, Dtype b, Dtype out) {
   const std::array inputs{a, is_binary(op) ? b : a};
-  const EpilogueType accumulator = held_as(accumulator_type(inputs, out));
+  const EpilogueType accumulator = epilogue::held_as(accumulator_type(inputs, out));
   GraphBuilder builder(accumulator, epilogue::floating_type(accumulator, inputs));
   int node = builder.accumulator();
   const EpilogueOp function = function_of(op);

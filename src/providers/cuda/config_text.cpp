@@ -1,11 +1,12 @@
 // Configurations as generated units spell them.
 #include "providers/cuda/config_text.h"
 
+#include "epilogue/op_table.h"
+
 namespace estoc::cuda {
 
 std::string value_text(abi::Type type) {
-  const auto dtype = static_cast<Dtype>(type);
-  return fmt::format("Type::{}", dtype == Dtype::boolean ? "boolean" : dtype_name(dtype));
+  return epilogue::device_name(static_cast<Dtype>(type));
 }
 
 std::string value_text(abi::Vectors vectors) {

@@ -10,15 +10,9 @@
 
 #include "estoc/abi/simt_gemm.cuh"
 #include "estoc/abi/sm90_gemm.cuh"
-#include "estoc/dtype.hpp"
+#include "jit/abi_type.h"
 
 namespace estoc::cuda {
-
-constexpr abi::Type abi_type(Dtype dtype) {
-  return static_cast<abi::Type>(dtype);
-}
-static_assert(abi_type(Dtype::boolean) == abi::Type::boolean);
-static_assert(abi_type(Dtype::e4m3) == abi::Type::e4m3);
 
 /// "Type::bf16", "Schedule::single".
 std::string value_text(abi::Type type);

@@ -9,6 +9,7 @@
 
 #include "cost/device_model.h"
 #include "epilogue/emit.h"
+#include "epilogue/op_table.h"
 #include "estoc/abi/simt_elementwise.cuh"
 #include "estoc/arguments.hpp"
 #include "operations/elementwise/program.h"
@@ -56,11 +57,6 @@ int vector_of(const DesignPoint& point, const Modes& modes) {
   return vector_of(point, widest);
 }
 
-abi::Type type_of(EpilogueType accumulator) {
-  if (accumulator == EpilogueType::f64) return abi::Type::f64;
-  return accumulator == EpilogueType::i32 ? abi::Type::i32 : abi::Type::f32;
-}
-
 abi::SimtElementwiseConfig config_of(const DesignPoint& point, const EpilogueGraph& program) {
   const Dtype a = point.dtype(Role::a_dtype);
   const Dtype out = point.dtype(Role::out_dtype);
@@ -70,7 +66,7 @@ abi::SimtElementwiseConfig config_of(const DesignPoint& point, const EpilogueGra
     widest = std::max(widest, dtype_bits(tensor.dtype));
   return {.a = abi_type(a),
           .out = abi_type(out),
-          .compute = type_of(program.accumulator),
+          .compute = abi_type(epilogue::dtype_of(program.accumulator)),
           .tensors = static_cast<int>(program.tensors.size()),
           .vector = vector_of(point, widest),
           .flat = access == "flat",
