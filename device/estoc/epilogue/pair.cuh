@@ -5,11 +5,10 @@
 
 namespace estoc::epilogue {
 
-/// The inputs of an element in the first pass, which gives the argument of its gelu_tanh.
+/// Passes on the inputs of an element.
 template <typename Inputs>
-struct PutOff {
+struct Forwarded {
   const Inputs& in;
-  float& argument;
 
   template <int i>
   __device__ __forceinline__ auto tensor() const {
@@ -20,24 +19,21 @@ struct PutOff {
     return in.template scalar<i>();
   }
   __device__ __forceinline__ u64 index() const { return in.index(); }
+};
+
+/// The inputs of an element in the first pass, which gives the argument of its gelu_tanh.
+template <typename Inputs>
+struct PutOff : Forwarded<Inputs> {
+  float& argument;
+
   __device__ __forceinline__ float gelu_tanh(float x) const { return argument = x; }
 };
 
 /// The inputs of an element in the second pass, in which its gelu_tanh is known.
 template <typename Inputs>
-struct Known {
-  const Inputs& in;
+struct Known : Forwarded<Inputs> {
   float value;
 
-  template <int i>
-  __device__ __forceinline__ auto tensor() const {
-    return in.template tensor<i>();
-  }
-  template <int i>
-  __device__ __forceinline__ auto scalar() const {
-    return in.template scalar<i>();
-  }
-  __device__ __forceinline__ u64 index() const { return in.index(); }
   __device__ __forceinline__ float gelu_tanh(float /*x*/) const { return value; }
 };
 
@@ -59,14 +55,14 @@ __device__ __forceinline__ void evaluate_pair(const Accumulator* acc, const In& 
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       const auto inputs = in(e);
-      E::element(acc[e], PutOff<decltype(in(0))>{inputs, x[e]}, nowhere);
+      E::element(acc[e], PutOff<decltype(in(0))>{{inputs}, x[e]}, nowhere);
     }
     gelu_tanh(x);
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       const auto inputs = in(e);
       auto outputs = out(e);
-      E::element(acc[e], Known<decltype(in(0))>{inputs, x[e]}, outputs);
+      E::element(acc[e], Known<decltype(in(0))>{{inputs}, x[e]}, outputs);
     }
   } else {
 #pragma unroll
