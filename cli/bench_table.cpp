@@ -30,7 +30,7 @@ constexpr const char* kHint =
 
 /// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts; "n1/4x18":
 /// that of the last 18 tiles.
-std::string knobs_text(const Knobs& knobs) {
+std::string knobs_cell(const Knobs& knobs) {
   std::string text = knobs.raster == Knobs::Raster::along_m ? "m" : "n";
   text += std::to_string(knobs.swizzle);
   if (knobs.split != 1) text += '/' + std::to_string(knobs.split);
@@ -228,7 +228,7 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
     const KernelTiming& timing = measured.timings[i];
     if (!timing.problem.empty()) continue;
     Json entry =
-        Json::array({kernel.name(), rounded(1e6 * timing.median), knobs_text(kernel.knobs())});
+        Json::array({kernel.name(), rounded(1e6 * timing.median), knobs_cell(kernel.knobs())});
     if (kernel.kernel_class().needs_device()) entry.push_back(facts_of(kernel, arguments));
     kernels.push_back(std::move(entry));
   }

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "estoc/tuned.hpp"
+
 namespace estoc::cli {
 namespace {
 
@@ -65,11 +67,7 @@ Json to_json(const KernelMetadata& metadata) {
 }
 
 Json to_json(const Knobs& knobs) {
-  return {{"raster", knobs.raster == Knobs::Raster::along_m ? "along_m" : "along_n"},
-          {"swizzle", knobs.swizzle},
-          {"split", knobs.split},
-          {"split_tiles", knobs.split_tiles},
-          {"zigzag", knobs.zigzag}};
+  return Json::parse(knobs_text(knobs));
 }
 
 Json to_json(const CheckResult& check) {

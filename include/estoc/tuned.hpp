@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "estoc/arguments.hpp"
@@ -35,6 +36,11 @@ struct TunedKernel {
 
   bool operator==(const TunedKernel&) const = default;
 };
+
+/// Knobs as JSON, as files of kernels and of records have them: {"raster":"m","swizzle":8,...}.
+std::string knobs_text(const Knobs& knobs);
+/// Reads such a text. Throws Error{value} that says what was expected.
+Knobs parse_knobs(std::string_view text);
 
 /// The file of the records: ESTOC_TUNED, else `tuned.db` in the folder of the kernel cache. Empty
 /// where that variable is `off`, and where no folder is known: nothing is read or kept then.

@@ -10,11 +10,12 @@
 
 #include "core/hash.h"
 #include "estoc/status.hpp"
+#include "records/knobs_json.h"
 
 namespace estoc::discovery {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kMagic = "ESTOCBIN";
 constexpr std::uint32_t kSchema = 2;
@@ -44,16 +45,10 @@ Number get(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-/// Unlike nlohmann's own, takes no other type for a number and loses none of its digits.
 template <typename Number, typename Place>
 Number integer(const Json& json, Place place) {
-  const Json& value = json.at(place);
-  const bool fits =
-      value.is_number_unsigned()
-          ? std::in_range<Number>(value.get<std::uint64_t>())
-          : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
-  if (!fits) fail(fmt::format("expected a whole number that fits as {}", place));
-  return value.get<Number>();
+  if (const auto value = records::as_integer<Number>(json.at(place))) return *value;
+  fail(fmt::format("expected a whole number that fits as {}", place));
 }
 
 std::string text(const Json& json, const char* name) {
@@ -80,25 +75,12 @@ KernelResources resources_of(const Json& json) {
           .barriers = integer<int>(json, "barriers")};
 }
 
-Json to_json(const Knobs& knobs) {
-  return {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
-          {"swizzle", knobs.swizzle},
-          {"split", knobs.split},
-          {"split_tiles", knobs.split_tiles},
-          {"zigzag", knobs.zigzag}};
-}
-
 Knobs knobs_of(const Json& json) {
-  const auto raster = json.at("raster").get<std::string>();
-  if (raster != "m" && raster != "n") fail("expected a raster m or n, got '" + raster + "'");
-  const Knobs knobs{.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
-                    .swizzle = integer<std::int16_t>(json, "swizzle"),
-                    .split = integer<std::int16_t>(json, "split"),
-                    .split_tiles = json.value("split_tiles", std::int32_t{0}),
-                    .zigzag = json.value("zigzag", false)};
-  if (knobs.swizzle < 1 || knobs.split < 1) fail("expected swizzle and split to be at least 1");
-  if (knobs.split_tiles < 0) fail("expected split_tiles to be at least 0");
-  return knobs;
+  try {
+    return records::knobs_of(json);
+  } catch (const Error& error) {
+    fail(error.what());
+  }
 }
 
 std::size_t aligned(std::size_t offset) {
@@ -132,7 +114,7 @@ std::string manifest_of(const StoredBundle& bundle, const Placement& placement) 
                          {"target", artifact.target},
                          {"abi", artifact.abi},
                          {"code_key", artifact.code_key},
-                         {"knobs", to_json(artifact.knobs)},
+                         {"knobs", records::to_json(artifact.knobs)},
                          {"epilogue", artifact.epilogue},
                          {"format", artifact.code.format},
                          {"compiler", artifact.code.compiler},

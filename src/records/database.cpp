@@ -60,7 +60,7 @@ Number clamped(std::int64_t number) {
 /// Knobs that make no sense leave the record without a kernel, which is no valid one.
 void read_knobs(const std::string& text, TunedKernel& record) {
   try {
-    record.knobs = knobs_of_text(text);
+    record.knobs = parse_knobs(text);
   } catch (const Error&) {
     record.kernel.clear();
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "estoc/status.hpp"
+#include "records/knobs_json.h"
 #include "records/valid.h"
 
 namespace estoc::records {
@@ -15,16 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFileSchema = 1;
-// Records are flat; text that nests deeper would take the parser's stack.
-constexpr int kMostDepth = 6;
-
-Json json_of(const Knobs& knobs) {
-  return {{"raster", knobs.raster == Knobs::Raster::along_m ? "m" : "n"},
-          {"swizzle", knobs.swizzle},
-          {"split", knobs.split},
-          {"split_tiles", knobs.split_tiles},
-          {"zigzag", knobs.zigzag}};
-}
 
 Json json_of(const TunedKernel& record) {
   const auto& predicted = record.predicted_seconds;
@@ -35,7 +26,7 @@ Json json_of(const TunedKernel& record) {
           {"signature", record.signature},
           {"problem", record.problem},
           {"kernel", record.kernel},
-          {"knobs", json_of(record.knobs)},
+          {"knobs", to_json(record.knobs)},
           {"seconds", record.seconds},
           {"predicted_seconds", predicted ? Json(*predicted) : Json(nullptr)},
           {"runner_up", record.runner_up},
@@ -52,30 +43,14 @@ Json json_of(const TunedKernel& record) {
 
 template <class Number>
 Number integer(const Json& json, const char* name) {
-  const Json& value = json.at(name);
-  const bool fits =
-      value.is_number_unsigned()
-          ? std::in_range<Number>(value.get<std::uint64_t>())
-          : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
-  if (!fits) fail(fmt::format("expected a whole number that fits as {}", name));
-  return value.get<Number>();
+  if (const auto value = as_integer<Number>(json.at(name))) return *value;
+  fail(fmt::format("expected a whole number that fits as {}", name));
 }
 
 double real(const Json& json, const char* name) {
   const Json& value = json.at(name);
   if (!value.is_number()) fail(fmt::format("expected a number as {}", name));
   return value.get<double>();
-}
-
-Knobs knobs_of(const Json& json) {
-  const auto raster = json.at("raster").get<std::string>();
-  if (raster != "m" && raster != "n") fail("expected a raster m or n, got '" + raster + "'");
-  return {
-      .raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
-      .swizzle = integer<std::int16_t>(json, "swizzle"),
-      .split = integer<std::int16_t>(json, "split"),
-      .split_tiles = json.contains("split_tiles") ? integer<std::int32_t>(json, "split_tiles") : 0,
-      .zigzag = json.at("zigzag").get<bool>()};
 }
 
 TunedKernel record_of(const Json& json) {
@@ -103,15 +78,8 @@ TunedKernel record_of(const Json& json) {
   return record;
 }
 
-Json parse(std::string_view text) {
-  return Json::parse(text, [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-    if (depth > kMostDepth) fail("expected records, got text that is nested more deeply");
-    return true;
-  });
-}
-
 Json parse_file(std::string_view text) {
-  Json json = parse(text);
+  Json json = parse_json(text);
   const auto schema = integer<int>(json, "schema");
   if (schema != kFileSchema) fail(fmt::format("expected schema {}, got {}", kFileSchema, schema));
   if (!json.at("tuned").is_array()) fail("expected a list as tuned");
@@ -125,18 +93,6 @@ std::string to_json(const std::vector<TunedKernel>& records) {
   for (const TunedKernel& record : records)
     json["tuned"].push_back(json_of(record));
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
-}
-
-std::string knobs_text(const Knobs& knobs) {
-  return json_of(knobs).dump();
-}
-
-Knobs knobs_of_text(std::string_view text) {
-  try {
-    return knobs_of(parse(text));
-  } catch (const Json::exception& error) {
-    fail(error.what());
-  }
 }
 
 std::vector<TunedKernel> from_json(std::string_view text) {

@@ -11,11 +11,6 @@ namespace estoc::records {
 
 std::string to_json(const std::vector<TunedKernel>& records);
 
-/// Knobs as text, {"raster":"m",...}, which may get further members.
-std::string knobs_text(const Knobs& knobs);
-/// Throws Error{value}.
-Knobs knobs_of_text(std::string_view text);
-
 /// Throws Error{value} that says which record is wrong, and how.
 std::vector<TunedKernel> from_json(std::string_view text);
 

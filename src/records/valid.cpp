@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "records/knobs_json.h"
+
 namespace estoc::records {
 
 std::string problem_of(const TunedKernel& record) {
@@ -18,15 +20,7 @@ std::string problem_of(const TunedKernel& record) {
   if (!std::isfinite(record.seconds) || record.seconds <= 0) {
     return fmt::format("seconds: expected more than 0, got {}", record.seconds);
   }
-  if (record.knobs.swizzle < 1 || record.knobs.split < 1) {
-    return fmt::format("knobs: expected swizzle and split of at least 1, got {} and {}",
-                       record.knobs.swizzle, record.knobs.split);
-  }
-  if (record.knobs.split_tiles < 0) {
-    return fmt::format("knobs: expected split_tiles of at least 0, got {}",
-                       record.knobs.split_tiles);
-  }
-  return {};
+  return problem_of(record.knobs);
 }
 
 }  // namespace estoc::records
