@@ -45,7 +45,6 @@ estoc_tuned_kernel record_of(const TunedKernel& record) {
   filled.signature = record.signature.c_str();
   filled.problem = record.problem.c_str();
   filled.kernel = record.kernel.c_str();
-  filled.knobs = knobs_struct(record.knobs);
   filled.seconds = record.seconds;
   filled.predicted_seconds = record.predicted_seconds.value_or(0);
   filled.runner_up = record.runner_up.c_str();
@@ -99,6 +98,13 @@ estoc_status estoc_tuned_get(const estoc_tuned* records, size_t index, estoc_tun
   return guarded([&] {
     const auto& found = c_api::element(value_of(records, "records"), index, "record");
     c_api::write_struct(record, c_api::record_of(found), "record");
+  });
+}
+
+estoc_status estoc_tuned_get_knobs(const estoc_tuned* records, size_t index, estoc_knobs* knobs) {
+  return guarded([&] {
+    const auto& found = c_api::element(value_of(records, "records"), index, "record");
+    c_api::write_struct(knobs, c_api::knobs_struct(found.knobs), "knobs");
   });
 }
 

@@ -16,6 +16,7 @@ static void test_search(void) {
   estoc_tuned_kernel tuned = {.struct_size = sizeof(tuned)};
   estoc_kernel* kernel = NULL;
   estoc_kernel_info info = {.struct_size = sizeof(info)};
+  estoc_knobs knobs = {.struct_size = sizeof(knobs)};
   int calls = 0;
   estoc_tune_options options = {.struct_size = sizeof(options),
                                 .budget_seconds = 0.1,
@@ -35,7 +36,10 @@ static void test_search(void) {
   EXPECT(calls < 1000 && estoc_tuned_count(record) == 1);
   EXPECT_OK(estoc_tuned_get(record, 0, &tuned));
   EXPECT(tuned.seconds > 0 && tuned.predicted_seconds > 0 && tuned.rounds == 2);
-  EXPECT(tuned.knobs.struct_size == sizeof(estoc_knobs) && tuned.knobs.swizzle == 1);
+  EXPECT_OK(estoc_tuned_get_knobs(record, 0, &knobs));
+  EXPECT(knobs.swizzle == 1 && knobs.split == 1);
+  REFUSED(estoc_tuned_get_knobs(record, 1, &knobs), ESTOC_ERROR_VALUE, "record");
+  REFUSED(estoc_tuned_get_knobs(record, 0, NULL), ESTOC_ERROR_VALUE, "knobs");
   EXPECT(strcmp(tuned.kernel, "cpu_gemm-f32-f32-f32-f32") == 0 && tuned.time > 0);
   EXPECT_OK(estoc_kernel_find(arguments, NULL, &kernel));
   EXPECT_OK(estoc_kernel_get_info(kernel, &info));

@@ -37,10 +37,9 @@ typedef struct estoc_tuned_kernel {
   int cc;             /* ten times the compute capability; 0 for a CPU */
   const char* driver; /* CUDA version of the driver; empty for a CPU */
   const char* library;
-  const char* signature; /* what tells the problem from others */
-  const char* problem;   /* its text */
-  const char* kernel;    /* its name */
-  estoc_knobs knobs;
+  const char* signature;    /* what tells the problem from others */
+  const char* problem;      /* its text */
+  const char* kernel;       /* its name */
   double seconds;           /* measured, of one launch */
   double predicted_seconds; /* 0: not known */
   const char* runner_up;    /* the fastest other kernel; empty: none */
@@ -97,6 +96,9 @@ ESTOC_API estoc_status estoc_tuned_list(estoc_tuned** records);
 ESTOC_API size_t estoc_tuned_count(const estoc_tuned* records);
 ESTOC_API estoc_status estoc_tuned_get(const estoc_tuned* records, size_t index,
                                        estoc_tuned_kernel* record);
+/* The knobs of the record's kernel. */
+ESTOC_API estoc_status estoc_tuned_get_knobs(const estoc_tuned* records, size_t index,
+                                             estoc_knobs* knobs);
 ESTOC_API void estoc_tuned_destroy(estoc_tuned* records);
 
 /* The file of the records; empty: there is none. To be destroyed. */
