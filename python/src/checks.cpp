@@ -73,6 +73,15 @@ void bind_checks(nb::module_& module) {
           "The element that differs most: \"out[0, 3, 17]: expected 1.25, got 1.5\"; \"\" where\n"
           "the output passed.")
       .def("__bool__", [](const CheckResult& self) { return self.passed; })
+      .def("__getstate__",
+           [](const CheckResult& self) {
+             return std::tuple(self.passed, self.error, self.bound, self.rows_checked,
+                               self.rows_total, self.worst);
+           })
+      .def("__setstate__",
+           [](CheckResult& self,
+              const std::tuple<bool, double, double, std::int64_t, std::int64_t, std::string>&
+                  state) { new (&self) CheckResult(std::make_from_tuple<CheckResult>(state)); })
       .def("__repr__", &describe);
   module.def(
       "check_output", &check, nb::arg("args"), nb::kw_only(), nb::arg("seed").none() = 0,

@@ -156,6 +156,12 @@ void bind_cuda_classes(nb::module_& module) {
                      return nb::bytes(self.native.image.data(), self.native.image.size());
                    })
       .def_prop_ro("entries", [](const PyCode& self) { return self.native.entries; })
+      .def("__reduce__",
+           [](nb::handle_t<PyCode> self) {
+             return nb::make_tuple(
+                 self.type(),
+                 nb::make_tuple(self.attr("source"), self.attr("image"), self.attr("entries")));
+           })
       .def("__repr__", &describe);
   nb::class_<EpilogueGraph>(
       module, "EpilogueGraph",
@@ -164,6 +170,11 @@ void bind_cuda_classes(nb::module_& module) {
       .def_ro("text", &EpilogueGraph::canonical, "Equal epilogues have equal texts.")
       .def_prop_ro("source", &element_epilogue_source,
                    "The struct Epilogue for the source of a kernel (docs/adding_a_kernel.md).")
+      .def("__getstate__", [](const EpilogueGraph& self) { return self.canonical; })
+      .def("__setstate__",
+           [](EpilogueGraph& self, const std::string& canonical) {
+             new (&self) EpilogueGraph(*parse_epilogue_graph(canonical));
+           })
       .def("__repr__",
            [](const EpilogueGraph& self) { return "<EpilogueGraph " + self.canonical + ">"; });
   module.def("_register_cuda_class", [](const std::string& provider, const nb::object& author) {

@@ -78,6 +78,14 @@ void bind_status(nb::module_& module) {
           },
           "Why the arguments are not supported; None on success.")
       .def("__bool__", &Status::ok)
+      .def("__getstate__",
+           [](const Status& self) {
+             return std::pair(static_cast<int>(self.reason()), self.error());
+           })
+      .def("__setstate__",
+           [](Status& self, const std::pair<int, std::string>& state) {
+             new (&self) Status(Status::fail(static_cast<Reason>(state.first), state.second));
+           })
       .def("__repr__", [](const Status& status) {
         return status.ok() ? std::string("Status.success()")
                            : "Status.fail(" + shown_repr(nb::cast(status.error())) + ")";

@@ -6,6 +6,7 @@
 #include "epilogue.h"
 #include "errors.h"
 #include "estoc/discovery.hpp"
+#include "estoc/tuned.hpp"
 #include "kernels.h"
 
 namespace estoc::python {
@@ -79,20 +80,14 @@ nb::tuple reduce_scaled(const PyScaledTensor& self) {
 nb::tuple reduce_kernel(nb::handle_t<PyKernel> self) {
   auto& kernel = kernel_behind(self);
   if (!kernel.native) return nb::make_tuple(self.type(), nb::make_tuple(metadata_of(kernel)));
-  const Knobs& knobs = kernel.native->knobs();
-  return nb::make_tuple(
-      member("make_kernel"),
-      nb::make_tuple(kernel.native->name(), static_cast<int>(knobs.raster),
-                     static_cast<int>(knobs.swizzle), static_cast<int>(knobs.split),
-                     static_cast<int>(knobs.split_tiles), knobs.zigzag,
-                     kernel.native->metadata().epilogue));
+  return nb::make_tuple(member("make_kernel"),
+                        nb::make_tuple(kernel.native->name(), knobs_text(kernel.native->knobs()),
+                                       kernel.native->metadata().epilogue));
 }
 
-nb::object make_kernel(const std::string& name, int raster, int swizzle, int split, int split_tiles,
-                       bool zigzag, const std::string& epilogue) {
-  const Knobs knobs{static_cast<Knobs::Raster>(raster), static_cast<std::int16_t>(swizzle),
-                    static_cast<std::int16_t>(split), split_tiles, zigzag};
-  return wrap_kernel(kernel_again(name, epilogue).with_knobs(knobs));
+nb::object make_kernel(const std::string& name, const std::string& knobs,
+                       const std::string& epilogue) {
+  return wrap_kernel(kernel_again(name, epilogue).with_knobs(parse_knobs(knobs)));
 }
 
 nb::tuple reduce_metadata(nb::handle_t<PyKernelMetadata> self) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "arguments.h"
@@ -16,14 +17,20 @@ namespace estoc::python {
 namespace {
 
 nb::dict knobs_of(const TunedKernel& record) {
-  nb::dict knobs;
-  knobs["raster"] = record.knobs.raster == Knobs::Raster::along_m ? "m" : "n";
-  knobs["swizzle"] = record.knobs.swizzle;
-  knobs["split"] = record.knobs.split;
-  knobs["split_tiles"] = record.knobs.split_tiles;
-  knobs["zigzag"] = record.knobs.zigzag;
-  return knobs;
+  const nb::object loads = nb::module_::import_("json").attr("loads");
+  return nb::cast<nb::dict>(loads(knobs_text(record.knobs)));
 }
+
+/// All but the knobs.
+auto fields_of(auto& record) {
+  return std::tie(record.device, record.cc, record.driver, record.library, record.signature,
+                  record.problem, record.kernel, record.seconds, record.predicted_seconds,
+                  record.runner_up, record.runner_up_seconds, record.noise, record.candidates,
+                  record.rounds, record.time);
+}
+using Fields =
+    std::tuple<std::string, int, std::string, std::string, std::string, std::string, std::string,
+               double, std::optional<double>, std::string, double, double, int, int, std::int64_t>;
 
 std::string describe(const TunedKernel& record) {
   return "TunedKernel(kernel='" + record.kernel +
@@ -114,6 +121,23 @@ void bind_record(nb::module_& module) {
       .def_ro("cc", &TunedKernel::cc, "Ten times its compute capability; 0 for a CPU.")
       .def_ro("driver", &TunedKernel::driver, "CUDA version of the driver; \"\" for a CPU.")
       .def_ro("library", &TunedKernel::library, "Version of Estoc.")
+      .def("__getstate__",
+           [](const TunedKernel& self) {
+             return std::pair(knobs_text(self.knobs), Fields(fields_of(self)));
+           })
+      .def("__setstate__",
+           [](TunedKernel& self, const std::pair<std::string, Fields>& state) {
+             new (&self) TunedKernel();
+             self.knobs = parse_knobs(state.first);
+             fields_of(self) = state.second;
+           })
+      .def(
+          "__eq__",
+          [](const TunedKernel& self, nb::handle other) {
+            TunedKernel* given = nullptr;
+            return nb::try_cast(other, given, false) && given != nullptr && self == *given;
+          },
+          nb::arg("other").none())
       .def("__repr__", &describe);
 }
 

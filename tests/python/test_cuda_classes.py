@@ -472,6 +472,8 @@ def test_epilogues_are_asked_about(made):
     config, graph, target = seen[0]
     assert (config, target) == ({"a": "f32"}, "sm_90a")
     assert type(graph) is estoc.EpilogueGraph and "relu" in repr(graph)
+    again = pickle.loads(pickle.dumps(graph))
+    assert (again.text, again.source) == (graph.text, graph.source)
     assert graph.source.startswith("#include <estoc/epilogue/element.cuh>")
     assert "struct Epilogue {" in graph.source
     with pytest.raises(estoc.CompileError, match="fused_code: .*expected a method fused_code"):

@@ -164,6 +164,26 @@ def test_every_object_has_a_short_repr(gemm):
     assert "cpu_gemm-f32-f32-f32-f32" in kernels._repr_html_()
 
 
+def test_plain_values_can_be_pickled(gemm, monkeypatch, tmp_path):
+    a, b, out, _ = gemm()
+    args = estoc.GemmArguments(a, b, out)
+    kernel = estoc.get_kernels(args)[0]
+    kernel.run(args)
+    monkeypatch.setenv("ESTOC_TUNED", str(tmp_path / "tuned.db"))
+    record = estoc.tune(args, budget=0.1, rounds=2, store=False)
+    values = [args.performance, args.A.dtype, kernel.metadata, kernel.metadata.operands,
+              kernel.metadata.design, estoc.Status.success(), estoc.Status.fail("no"),
+              estoc.check_output(args), estoc.CudaCode("x", entries=("y", "z")), record,
+              estoc.CudaCode(image=b"\x7fELF\x02\x01\x01" + bytes(57)), estoc.cuda_devices()]
+    for value in values:
+        again = pickle.loads(pickle.dumps(value))
+        assert type(again) is type(value) and repr(again) == repr(value)
+    again = pickle.loads(pickle.dumps(record))
+    assert again == record and again.knobs == record.knobs and again != "record"
+    code = pickle.loads(pickle.dumps(estoc.CudaCode("x", entries=("y", "z"))))
+    assert (code.source, code.image, code.entries) == ("x", b"", ["y", "z"])
+
+
 def test_nvidias_packages_of_this_python_are_found(tmp_path):
     """Also where no variable of the environment tells which Python it is."""
     build = os.environ.get("ESTOC_BUILD", "")
