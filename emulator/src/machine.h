@@ -60,13 +60,19 @@ struct Accumulators {
   std::array<void*, kGroupThreads> registers{};  ///< of each thread that has entered the product
   std::array<void*, kGroupThreads> registers_before{};  ///< where the results of `before` go
   int columns = 0;
-  bool integers = false;
-  bool untouched = true;      ///< the registers were what products left there
-  std::vector<float> values;  ///< 64 x columns, row by row; bits of integers
+  abi::Type sum_type = abi::Type::f32;
+  bool untouched = true;  ///< the registers were what products left there
+  /// 64 x columns, row by row; bits of integers. Two neighbours of f16 are in the place of the
+  /// first.
+  std::vector<float> values;
   std::vector<float> before;  ///< what products left there
   /// Threads that have not called acc_use since the wait: their registers hold poison.
   std::bitset<kGroupThreads> unused;
   u64 last_group = 0;
+
+  bool packed() const { return sum_type == abi::Type::f16; }
+  /// Registers of each thread.
+  int words() const { return columns / (packed() ? 4 : 2); }
 };
 
 /// An instruction that threads of a warpgroup have entered, and which takes place with the last.

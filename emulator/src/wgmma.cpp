@@ -16,7 +16,8 @@
 namespace estoc::emulator {
 namespace {
 
-constexpr u32 kPoison = 0x7fc0dead;
+// NaN, as one float and as two halves.
+constexpr u32 kPoison = 0x7fc07ead;
 constexpr std::size_t kRemembered = 8;
 
 const char* posted_name(Posted::Kind kind) {
@@ -25,7 +26,7 @@ const char* posted_name(Posted::Kind kind) {
 }
 
 // Calls action(value, register) for the accumulators of a thread: their places in the matrix and in
-// its registers.
+// its registers, of packed ones those of the first.
 template <typename Action>
 void for_registers(Accumulators& acc, u32 thread, const Action& action) {
   const auto columns = static_cast<u32>(acc.columns);
@@ -34,6 +35,11 @@ void for_registers(Accumulators& acc, u32 thread, const Action& action) {
   for (u32 j = 0; j < columns / 8; ++j) {
     const u32 upper = place + 8 * j;
     const u32 lower = upper + 8 * columns;
+    if (acc.packed()) {
+      action(upper, registers[2 * j]);
+      action(lower, registers[2 * j + 1]);
+      continue;
+    }
     action(upper, registers[4 * j]);
     action(upper + 1, registers[4 * j + 1]);
     action(lower, registers[4 * j + 2]);
@@ -42,7 +48,7 @@ void for_registers(Accumulators& acc, u32 thread, const Action& action) {
 }
 
 void poison(Accumulators& acc, u32 thread) {
-  std::fill_n(static_cast<u32*>(acc.registers[thread]), acc.columns / 2, kPoison);
+  std::fill_n(static_cast<u32*>(acc.registers[thread]), acc.words(), kPoison);
 }
 
 void report_unused(const Thread& thread, Site site) {
@@ -75,7 +81,7 @@ void check_poison(Accumulators& acc, Thread& thread, u32 index, Site site) {
   if (!Machine::current().checks()) return;
   const auto* registers = static_cast<const u32*>(acc.registers[index]);
   u32 changed = 0;
-  for (int i = 0; i < acc.columns / 2; ++i)
+  for (int i = 0; i < acc.words(); ++i)
     changed |= registers[i] ^ kPoison;
   if (changed == 0) return;
   poison(acc, index);
@@ -97,7 +103,8 @@ Accumulators& accumulators_of(WgmmaState& state, u32 thread, const WgmmaOperands
   taken = found == state.in_flight.end();
   if (!taken) return *found;
   const auto before = find_accumulators(state.written, thread, operands.acc);
-  if (before != state.written.end() && before->columns == operands.columns) {
+  if (before != state.written.end() && before->columns == operands.columns &&
+      before->sum_type == operands.sum_type) {
     state.in_flight.splice(state.in_flight.end(), state.written, before);
   } else {
     state.in_flight.emplace_back();
@@ -108,7 +115,7 @@ Accumulators& accumulators_of(WgmmaState& state, u32 thread, const WgmmaOperands
   acc.registers_before = acc.registers;
   acc.registers = {};
   acc.columns = operands.columns;
-  acc.integers = operands.integers;
+  acc.sum_type = operands.sum_type;
   acc.untouched = true;
   acc.last_group = state.committed + 1;
   return acc;
@@ -140,7 +147,7 @@ void check_operand(Thread& thread, const Team& team, const Product& p, bool of_a
 
 Product product_of(const Posted& posted, Cta& cta) {
   const WgmmaOperands& o = posted.operands;
-  return {o.a_type,       o.b_type,  o.transpose_a, o.transpose_b, o.integers,
+  return {o.a_type,       o.b_type,  o.transpose_a, o.transpose_b, o.sum_type,
           o.add,          o.columns, o.a,           o.b,           o.a_registers != nullptr,
           posted.a_words, &cta};
 }

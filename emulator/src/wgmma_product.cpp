@@ -193,14 +193,27 @@ void execute_as(const Product& p, Value* sums) {
   multiply(sums, a.data(), b.data(), kProductRows, p.columns, p.depth());
 }
 
+// Sums of f16: the instruction adds up in f32, and rounds to nearest even once.
+void execute_packed(const Product& p, float* values) {
+  thread_local std::vector<float> sums;
+  sums.resize(kProductRows * static_cast<std::size_t>(p.columns));
+  for (std::size_t i = 0; i < sums.size(); i += 2) {
+    const u32 word = std::bit_cast<u32>(values[i]);
+    sums[i] = half_to_float(word & 0xffff);
+    sums[i + 1] = half_to_float(word >> 16);
+  }
+  execute_as(p, sums.data());
+  for (std::size_t i = 0; i < sums.size(); i += 2) {
+    values[i] = std::bit_cast<float>(float_to_half(sums[i]) | float_to_half(sums[i + 1]) << 16);
+  }
+}
+
 }  // namespace
 
 void execute(const Product& p, float* values) {
-  if (p.integers) {
-    execute_as(p, reinterpret_cast<u32*>(values));
-  } else {
-    execute_as(p, values);
-  }
+  if (p.sum_type == Type::i32) return execute_as(p, reinterpret_cast<u32*>(values));
+  if (p.sum_type == Type::f16) return execute_packed(p, values);
+  execute_as(p, values);
 }
 
 }  // namespace estoc::emulator

@@ -55,7 +55,7 @@ struct Product {
   abi::Type b_type;
   bool transpose_a;
   bool transpose_b;
-  bool integers;
+  abi::Type sum_type;
   bool add;
   int columns;
   u64 a;
@@ -86,7 +86,7 @@ void for_chunks(const Product& p, bool of_a, int outer, const Action& action) {
   }
 }
 
-/// values (64 x columns, row by row) += A B, or = A B.
+/// values (64 x columns, row by row, as in Accumulators) += A B, or = A B.
 void execute(const Product& product, float* values);
 
 }  // namespace estoc::emulator

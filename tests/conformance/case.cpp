@@ -104,6 +104,14 @@ std::vector<std::byte> launch(const Case& test, const std::vector<std::byte>& in
   return {out.data(), out.data() + out.size()};
 }
 
+// A number of f16 in memory.
+struct Half {
+  std::uint16_t bits;
+  operator double() const {  // NOLINT(google-explicit-constructor): like float
+    return estoc::load_element(estoc::Dtype::f16, &bits, 0);
+  }
+};
+
 template <typename Value>
 Value value_at(const std::vector<std::byte>& bytes, std::size_t index) {
   Value value{};
@@ -123,6 +131,7 @@ bool near(double expected, double got, int digits, double ulps) {
 template <typename Value>
 std::string judge_numbers(const Case& test, const Expected& expected,
                           const std::vector<std::byte>& got) {
+  const bool sums = test.judge == Judge::sums || test.judge == Judge::sums_f16;
   std::size_t wrong = 0;
   std::string first;
   for (std::size_t i = 0; i < got.size() / sizeof(Value); ++i) {
@@ -130,7 +139,7 @@ std::string judge_numbers(const Case& test, const Expected& expected,
     const double have = value_at<Value>(got, i);
     bool fits = false;
     double bound = 0;
-    if (test.judge == Judge::sums) {
+    if (sums) {
       bound = test.model * value_at<Value>(expected.magnitudes, i);
       fits =
           std::fabs(want - have) <= bound || std::bit_cast<u64>(want) == std::bit_cast<u64>(have);
@@ -203,7 +212,7 @@ Expected run_on_emulator(const Case& test, emulator::Schedule schedule) {
   Expected expected;
   try {
     expected.out = launch(test, make_input(test), schedule, expected.findings);
-    if (test.judge == Judge::sums) {
+    if (test.judge == Judge::sums || test.judge == Judge::sums_f16) {
       expected.magnitudes = launch(test, make_input(test, true), schedule, expected.findings);
     }
   } catch (const std::exception& error) {
@@ -214,6 +223,7 @@ Expected run_on_emulator(const Case& test, emulator::Schedule schedule) {
 
 std::string judge(const Case& test, const Expected& expected, const std::vector<std::byte>& got) {
   if (test.judge == Judge::ulps_f64) return judge_numbers<double>(test, expected, got);
+  if (test.judge == Judge::sums_f16) return judge_numbers<Half>(test, expected, got);
   if (test.judge != Judge::bits) return judge_numbers<float>(test, expected, got);
   return compare_words(expected.out, got);
 }

@@ -34,6 +34,7 @@ struct Segment {
 enum class Judge {
   bits,      ///< equal
   sums,      ///< f32 sums: within `model` times the sum of the magnitudes
+  sums_f16,  ///< the same of f16
   ulps_f32,  ///< within 4 units of the last place
   ulps_f64,
 };
@@ -62,6 +63,7 @@ struct Product {
   bool transpose_a = false;
   bool transpose_b = false;
   u64 swizzle = 0;
+  bool packed = false;  ///< sums of f16
 };
 
 struct Case {

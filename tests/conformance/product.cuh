@@ -2,6 +2,7 @@
 #pragma once
 
 #include <conformance/parameters.cuh>
+#include <estoc/ptx/cvt.cuh>
 #include <estoc/ptx/ldmatrix.cuh>
 #include <estoc/ptx/mma.cuh>
 #include <estoc/ptx/wgmma.cuh>
@@ -120,6 +121,22 @@ __device__ inline void start_sums(Value (&acc)[count]) {
   for (u32 i = 0; i < count; ++i)
     acc[i] = static_cast<Value>((ptx::tid() + 3 * i) % 8);
 }
+/// The same numbers as f16, two to a register.
+template <int count>
+__device__ inline void start_sums(u32 (&acc)[count]) {
+#pragma unroll
+  for (u32 i = 0; i < count; ++i) {
+    const u32 first = ptx::tid() + 6 * i;
+    acc[i] =
+        ptx::cvt_rn_f16x2_f32(static_cast<float>(first % 8), static_cast<float>((first + 3) % 8));
+  }
+}
+
+/// Registers of the sums of n columns.
+template <typename Value, int n>
+inline constexpr int kRegisters = n / 2;
+template <int n>
+inline constexpr int kRegisters<u32, n> = n / 4;
 
 template <typename Value, int count>
 __device__ inline void finish_sums(const Parameters& p, Value (&acc)[count]) {
@@ -135,7 +152,7 @@ __device__ inline void finish_sums(const Parameters& p, Value (&acc)[count]) {
 template <Type a, Type b, int n, bool transpose_a, bool transpose_b, typename Value>
 __device__ inline void wgmma_shared(const Parameters& p) {
   const u32 base = load_image(p);
-  Value acc[n / 2];
+  Value acc[kRegisters<Value, n>];
   start_sums(acc);
   const u64 from_a = p.descriptor_a + (base >> 4);
   const u64 from_b = p.descriptor_b + ((base + kImageOfB) >> 4);
@@ -148,7 +165,7 @@ __device__ inline void wgmma_shared(const Parameters& p) {
 template <Type a, Type b, int n, bool transpose_b, typename Value>
 __device__ inline void wgmma_registers(const Parameters& p) {
   const u32 base = load_image(p);
-  Value acc[n / 2];
+  Value acc[kRegisters<Value, n>];
   start_sums(acc);
   u32 words[4];
   for (u32 i = 0; i < 4; ++i)

@@ -74,7 +74,12 @@ void warpgroup_product(const Case& test, const std::vector<std::byte>& in,
         sum += a.at(from) * b.at(place(column, k, b.bytes(), p.transpose_b, p.swizzle));
       }
       const double start = test.at[0] != 0 ? (t + 3 * i) % 8 : 0;
-      write(test, out, i * 128 + t, start + (p.a_registers ? 1 : 2) * sum);
+      sum = start + (p.a_registers ? 1 : 2) * sum;
+      if (p.packed) {
+        put(Type::f16, out.data() + 4 * (i / 2 * 128 + t) + i % 2 * 2, sum);
+      } else {
+        write(test, out, i * 128 + t, sum);
+      }
     }
   }
 }

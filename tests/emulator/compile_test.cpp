@@ -114,19 +114,25 @@ TEST_F(Compile, WrappersAreTheInstructionsOfTheGoldenText) {
 struct Pair {
   const char* first;
   const char* second;
+  bool packed = false;
 };
 
+std::string name_of(const Pair& pair) {
+  return fmt::format("{}_{}{}", pair.first, pair.second, pair.packed ? "_packed" : "");
+}
+
 void PrintTo(const Pair& pair, std::ostream* to) {  // NOLINT: the name that GoogleTest looks for
-  *to << pair.first << " x " << pair.second;
+  *to << name_of(pair);
 }
 
 class CompileWgmma : public testing::TestWithParam<Pair> {};
 
 TEST_P(CompileWgmma, EveryWidth) {
   if (jit::nvrtc_info() == nullptr) GTEST_SKIP();
-  expect_compiles(
-      read("ptx/wgmma.cu"), "sm_90a",
-      {fmt::format("-DFIRST={}", GetParam().first), fmt::format("-DSECOND={}", GetParam().second)});
+  std::vector<std::string> options{fmt::format("-DFIRST={}", GetParam().first),
+                                   fmt::format("-DSECOND={}", GetParam().second)};
+  if (GetParam().packed) options.emplace_back("-DPACKED");
+  expect_compiles(read("ptx/wgmma.cu"), "sm_90a", options);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, CompileWgmma,
@@ -134,10 +140,11 @@ INSTANTIATE_TEST_SUITE_P(Types, CompileWgmma,
                                          Pair{"tf32", "tf32"}, Pair{"e4m3", "e4m3"},
                                          Pair{"e4m3", "e5m2"}, Pair{"e5m2", "e4m3"},
                                          Pair{"e5m2", "e5m2"}, Pair{"i8", "i8"}, Pair{"i8", "u8"},
-                                         Pair{"u8", "i8"}, Pair{"u8", "u8"}),
-                         [](const auto& test) {
-                           return fmt::format("{}_{}", test.param.first, test.param.second);
-                         });
+                                         Pair{"u8", "i8"}, Pair{"u8", "u8"},
+                                         Pair{"f16", "f16", true}, Pair{"e4m3", "e4m3", true},
+                                         Pair{"e4m3", "e5m2", true}, Pair{"e5m2", "e4m3", true},
+                                         Pair{"e5m2", "e5m2", true}),
+                         [](const auto& test) { return name_of(test.param); });
 
 }  // namespace
 }  // namespace estoc

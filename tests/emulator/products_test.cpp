@@ -75,6 +75,7 @@ struct Case {
   bool a_rows;  // A is stored K x 64, B as K x 32
   bool b_rows;
   bool from_registers;
+  bool packed = false;  // sums of f16
 };
 
 template <Case c>
@@ -107,8 +108,8 @@ struct WgmmaKernel {
     }
     ptx::barrier_sync();
     ptx::mbarrier_wait(barrier, 0);
-    using Value = std::conditional_t<is_integer(c.a), i32, float>;
-    Value acc[kColumns / 2];
+    using Wide = std::conditional_t<is_integer(c.a), i32, float>;
+    std::conditional_t<c.packed, u32, Wide> acc[kColumns / (c.packed ? 4 : 2)];
     ptx::wgmma_fence();
     for (u32 k = 0; k < kDepth * kBytes / 32; ++k) {
       const u64 a_descriptor = descriptor(base + (c.a_rows ? 0 : k * 32), c.a_rows);
@@ -133,9 +134,15 @@ struct WgmmaKernel {
     for (u32 i = 0; i < kColumns / 2; ++i) {
       const u32 row = 16 * (t / 32) + t % 32 / 4 + i / 2 % 2 * 8;
       const u32 column = i / 4 * 8 + t % 4 * 2 + i % 2;
-      const auto value = static_cast<float>(acc[i]);
+      const float value = sum(acc, i);
       ptx::st_global<1>(out + (row * kColumns + column) * 4, {{bit_cast<u32>(value)}});
     }
+  }
+
+  template <typename Value, std::size_t count>
+  static float sum(const Value (&acc)[count], u32 i) {
+    if constexpr (c.packed) return emulator::half_to_float(acc[i / 2] >> (16 * (i % 2)) & 0xffff);
+    if constexpr (!c.packed) return static_cast<float>(acc[i]);
   }
 
   // Transposed, the leading offset leads to the next 16 << swizzle bytes of M or N.
@@ -213,6 +220,32 @@ TEST(Wgmma, Types) {
   check_wgmma<Case{Type::e4m3, Type::e5m2, 3, false, false, false}>();
   check_wgmma<Case{Type::i8, Type::u8, 3, false, false, false}>();
   check_wgmma<Case{Type::u8, Type::i8, 2, false, false, false}>();
+}
+
+TEST(Wgmma, PackedSums) {
+  check_wgmma<Case{Type::f16, Type::f16, 3, false, false, false, true}>();
+  check_wgmma<Case{Type::f16, Type::f16, 2, true, true, false, true}>();
+  check_wgmma<Case{Type::f16, Type::f16, 3, false, false, true, true}>();
+  check_wgmma<Case{Type::e4m3, Type::e4m3, 3, false, false, false, true}>();
+  check_wgmma<Case{Type::e5m2, Type::e4m3, 3, false, false, true, true}>();
+}
+
+// Each instruction rounds its sum to nearest even: 2048 + 1 is 2048, 2048 + 3 is 2052.
+TEST(Wgmma, PackedSumsAreRoundedOnceAnInstruction) {
+  constexpr Case kF16{Type::f16, Type::f16, 3, false, false, false, true};
+  constexpr int kDepth = WgmmaKernel<kF16>::kDepth;
+  Matrix a(Type::f16, 64, kDepth, 1);
+  Matrix b(Type::f16, 32, kDepth, 2);
+  for (int row = 0; row < 64; ++row) {
+    for (int k = 0; k < kDepth; ++k) {
+      const int added = k % 16 == 1 ? 2 * (row % 2) + 1 : 0;
+      a.set(Type::f16, row, k, k == 0 ? 2048 : k < 32 ? added : 0);
+      if (row < 32) b.set(Type::f16, row, k, 1);
+    }
+  }
+  const std::vector<float> out = run_wgmma<kF16>(a, b);
+  EXPECT_EQ(out[0], 2048);
+  EXPECT_EQ(out[32], 2056);
 }
 
 // 14 bits: small integers are exact, ones next to a product of 2^17 are lost, sixteens are not.

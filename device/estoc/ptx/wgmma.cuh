@@ -1,7 +1,8 @@
 // Products of a warpgroup, four warps, from shared memory (PTX ISA 9.7.15, wgmma).
 //
 // Thread t of the warpgroup holds, in acc[4 * j + 2 * h + e], row 16 * (t / 32) + t % 32 / 4 + 8 *
-// h and column 8 * j + t % 4 * 2 + e of the 64 x N accumulators.
+// h and column 8 * j + t % 4 * 2 + e of the 64 x N accumulators. Accumulators of f16 are packed:
+// acc[2 * j + h] holds columns e = 0 and 1, from its low bits.
 #pragma once
 
 #include <estoc/abi/types.cuh>
@@ -40,6 +41,12 @@ __device__ __forceinline__ void acc_use(i32 (&acc)[count], int = __builtin_LINE(
   for (int i = 0; i < count; ++i)
     asm volatile("" : "+r"(acc[i])::"memory");
 }
+template <int count>
+__device__ __forceinline__ void acc_use(u32 (&acc)[count], int = __builtin_LINE()) {
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    asm volatile("" : "+r"(acc[i])::"memory");
+}
 
 /// An accumulator's value, apart from the accumulator: the compiler may otherwise keep those that
 /// are read as bits in registers of another type, and copies them between products.
@@ -48,6 +55,10 @@ __device__ __forceinline__ float acc_value(float value) {
   return value;
 }
 __device__ __forceinline__ i32 acc_value(i32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+__device__ __forceinline__ u32 acc_value(u32 value) {
   asm volatile("" : "+r"(value));
   return value;
 }
@@ -157,11 +168,15 @@ namespace detail {
 // The instruction with A from shared memory (operands p0 A, p1 B, p2 whether to add) and from
 // registers (operands p0 to p3 A, p4 B, p5 whether to add).
 #define ESTOC_SHARED(n, kind, more, p0, p1, p2)                                   \
+  ESTOC_SHARED_OF(n, ESTOC_TEXT_##n, kind, more, p0, p1, p2)
+#define ESTOC_SHARED_OF(n, text, kind, more, p0, p1, p2)                          \
   "{.reg .pred p; setp.ne.b32 p, %" #p2 ", 0; wgmma.mma_async.sync.aligned.m64n"  \
-  #n kind " {" ESTOC_TEXT_##n "}, %" #p0 ", %" #p1 ", p" more ";}"
+  #n kind " {" text "}, %" #p0 ", %" #p1 ", p" more ";}"
 #define ESTOC_REGISTERS(n, kind, more, p0, p1, p2, p3, p4, p5)                    \
+  ESTOC_REGISTERS_OF(n, ESTOC_TEXT_##n, kind, more, p0, p1, p2, p3, p4, p5)
+#define ESTOC_REGISTERS_OF(n, text, kind, more, p0, p1, p2, p3, p4, p5)           \
   "{.reg .pred p; setp.ne.b32 p, %" #p5 ", 0; wgmma.mma_async.sync.aligned.m64n"  \
-  #n kind " {" ESTOC_TEXT_##n "}, {%" #p0 ", %" #p1 ", %" #p2 ", %" #p3 "}, %"    \
+  #n kind " {" text "}, {%" #p0 ", %" #p1 ", %" #p2 ", %" #p3 "}, %"              \
   #p4 ", p" more ";}"
 
 #define ESTOC_WGMMA_F32(n, size, p0, p1, p2, p3, p4, p5, p6)                                        \
@@ -225,6 +240,36 @@ __device__ __forceinline__ void wgmma_registers(i32 (&d)[size], const u32 (&ra)[
     asm volatile(ESTOC_REGISTERS(n, "k32.s32.u8.u8", "", p0, p1, p2, p3, p4, p5) : ESTOC_S32_##n : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(db), "r"(add));\
 }
 
+// Sums of f16, two to a register: as many registers as `half` columns of 32-bit sums.
+#define ESTOC_WGMMA_F16(n, half, size, p0, p1, p2, p3, p4, p5, p6)                                  \
+template <Type a, Type b, int ta, int tb>                                                           \
+__device__ __forceinline__ void wgmma_shared(u32 (&d)[size], u64 da, u64 db, u32 add) {             \
+  if constexpr (a == Type::f16 && b == Type::f16)                                                   \
+    asm volatile(ESTOC_SHARED_OF(n, ESTOC_TEXT_##half, "k16.f16.f16.f16", ", 1, 1, %" #p3 ", %" #p4, p0, p1, p2) : ESTOC_S32_##half : "l"(da), "l"(db), "r"(add), "n"(ta), "n"(tb));\
+  else if constexpr (a == Type::e4m3 && b == Type::e4m3)                                            \
+    asm volatile(ESTOC_SHARED_OF(n, ESTOC_TEXT_##half, "k32.f16.e4m3.e4m3", ", 1, 1", p0, p1, p2) : ESTOC_S32_##half : "l"(da), "l"(db), "r"(add));\
+  else if constexpr (a == Type::e4m3 && b == Type::e5m2)                                            \
+    asm volatile(ESTOC_SHARED_OF(n, ESTOC_TEXT_##half, "k32.f16.e4m3.e5m2", ", 1, 1", p0, p1, p2) : ESTOC_S32_##half : "l"(da), "l"(db), "r"(add));\
+  else if constexpr (a == Type::e5m2 && b == Type::e4m3)                                            \
+    asm volatile(ESTOC_SHARED_OF(n, ESTOC_TEXT_##half, "k32.f16.e5m2.e4m3", ", 1, 1", p0, p1, p2) : ESTOC_S32_##half : "l"(da), "l"(db), "r"(add));\
+  else if constexpr (a == Type::e5m2 && b == Type::e5m2)                                            \
+    asm volatile(ESTOC_SHARED_OF(n, ESTOC_TEXT_##half, "k32.f16.e5m2.e5m2", ", 1, 1", p0, p1, p2) : ESTOC_S32_##half : "l"(da), "l"(db), "r"(add));\
+}                                                                                                   \
+template <Type a, Type b, int tb>                                                                   \
+__device__ __forceinline__ void wgmma_registers(u32 (&d)[size], const u32 (&ra)[4], u64 db,         \
+                                                u32 add) {                                          \
+  if constexpr (a == Type::f16 && b == Type::f16)                                                   \
+    asm volatile(ESTOC_REGISTERS_OF(n, ESTOC_TEXT_##half, "k16.f16.f16.f16", ", 1, 1, %" #p6, p0, p1, p2, p3, p4, p5) : ESTOC_S32_##half : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(db), "r"(add), "n"(tb));\
+  else if constexpr (a == Type::e4m3 && b == Type::e4m3)                                            \
+    asm volatile(ESTOC_REGISTERS_OF(n, ESTOC_TEXT_##half, "k32.f16.e4m3.e4m3", ", 1, 1", p0, p1, p2, p3, p4, p5) : ESTOC_S32_##half : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(db), "r"(add));\
+  else if constexpr (a == Type::e4m3 && b == Type::e5m2)                                            \
+    asm volatile(ESTOC_REGISTERS_OF(n, ESTOC_TEXT_##half, "k32.f16.e4m3.e5m2", ", 1, 1", p0, p1, p2, p3, p4, p5) : ESTOC_S32_##half : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(db), "r"(add));\
+  else if constexpr (a == Type::e5m2 && b == Type::e4m3)                                            \
+    asm volatile(ESTOC_REGISTERS_OF(n, ESTOC_TEXT_##half, "k32.f16.e5m2.e4m3", ", 1, 1", p0, p1, p2, p3, p4, p5) : ESTOC_S32_##half : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(db), "r"(add));\
+  else if constexpr (a == Type::e5m2 && b == Type::e5m2)                                            \
+    asm volatile(ESTOC_REGISTERS_OF(n, ESTOC_TEXT_##half, "k32.f16.e5m2.e5m2", ", 1, 1", p0, p1, p2, p3, p4, p5) : ESTOC_S32_##half : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(db), "r"(add));\
+}
+
 using abi::Type;
 
 ESTOC_WGMMA_F32(8, 4, 4, 5, 6, 7, 8, 9, 10)
@@ -277,20 +322,40 @@ ESTOC_WGMMA_S32(208, 104, 104, 105, 106, 107, 108, 109)
 ESTOC_WGMMA_S32(224, 112, 112, 113, 114, 115, 116, 117)
 ESTOC_WGMMA_S32(240, 120, 120, 121, 122, 123, 124, 125)
 ESTOC_WGMMA_S32(256, 128, 128, 129, 130, 131, 132, 133)
+ESTOC_WGMMA_F16(16, 8, 4, 4, 5, 6, 7, 8, 9, 10)
+ESTOC_WGMMA_F16(32, 16, 8, 8, 9, 10, 11, 12, 13, 14)
+ESTOC_WGMMA_F16(48, 24, 12, 12, 13, 14, 15, 16, 17, 18)
+ESTOC_WGMMA_F16(64, 32, 16, 16, 17, 18, 19, 20, 21, 22)
+ESTOC_WGMMA_F16(80, 40, 20, 20, 21, 22, 23, 24, 25, 26)
+ESTOC_WGMMA_F16(96, 48, 24, 24, 25, 26, 27, 28, 29, 30)
+ESTOC_WGMMA_F16(112, 56, 28, 28, 29, 30, 31, 32, 33, 34)
+ESTOC_WGMMA_F16(128, 64, 32, 32, 33, 34, 35, 36, 37, 38)
+ESTOC_WGMMA_F16(144, 72, 36, 36, 37, 38, 39, 40, 41, 42)
+ESTOC_WGMMA_F16(160, 80, 40, 40, 41, 42, 43, 44, 45, 46)
+ESTOC_WGMMA_F16(176, 88, 44, 44, 45, 46, 47, 48, 49, 50)
+ESTOC_WGMMA_F16(192, 96, 48, 48, 49, 50, 51, 52, 53, 54)
+ESTOC_WGMMA_F16(208, 104, 52, 52, 53, 54, 55, 56, 57, 58)
+ESTOC_WGMMA_F16(224, 112, 56, 56, 57, 58, 59, 60, 61, 62)
+ESTOC_WGMMA_F16(240, 120, 60, 60, 61, 62, 63, 64, 65, 66)
+ESTOC_WGMMA_F16(256, 128, 64, 64, 65, 66, 67, 68, 69, 70)
 // clang-format on
 
 #undef ESTOC_SHARED
+#undef ESTOC_SHARED_OF
 #undef ESTOC_REGISTERS
+#undef ESTOC_REGISTERS_OF
 #undef ESTOC_WGMMA_F32
 #undef ESTOC_WGMMA_S32
+#undef ESTOC_WGMMA_F16
 
 }  // namespace detail
 
 /// wgmma.mma_async: acc = A B, or acc + A B if `add`, of 64 x K and K x N elements, K being 32
 /// bytes. `a` and `b` are matrix descriptors. Both are K-major (the K mode is contiguous) unless
 /// transposed, which 16-bit types allow. Type pairs: f16 f16, bf16 bf16, tf32 tf32, any two of e4m3
-/// e5m2 (acc float), any two of i8 u8 (acc i32). N, twice the size of acc, is a multiple of 8 up to
-/// 256; for integers beyond 32 of 16.
+/// e5m2 (acc float), any two of i8 u8 (acc i32); f16 f16 and any two of e4m3 e5m2 with sums of f16
+/// (acc u32). N, twice the size of acc and four times that of packed sums, is a multiple of 8 up to
+/// 256; for integers beyond 32 and for sums of f16 it is a multiple of 16.
 template <abi::Type a_type, abi::Type b_type, bool transpose_a = false, bool transpose_b = false,
           typename Value, int count>
 __device__ __forceinline__ void wgmma_mma_async(Value (&acc)[count], u64 a, u64 b, bool add,

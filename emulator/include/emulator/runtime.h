@@ -55,7 +55,7 @@ struct WgmmaOperands {
   abi::Type b_type;
   bool transpose_a;
   bool transpose_b;
-  bool integers;
+  abi::Type sum_type;  ///< f32, i32 or f16
   int columns;
   void* acc;               ///< of the calling thread
   const u32* a_registers;  ///< or null

@@ -1,4 +1,5 @@
-// Uses each wgmma_mma_async of the types FIRST and SECOND, which the test defines, in every width.
+// Uses each wgmma_mma_async of the types FIRST and SECOND, which the test defines, in every width;
+// with PACKED those whose sums are f16.
 #include <estoc/ptx/memory.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/wgmma.cuh>
@@ -13,7 +14,10 @@ constexpr Type kA = Type::FIRST;
 constexpr Type kB = Type::SECOND;
 constexpr bool kIntegers = kA == Type::i8 || kA == Type::u8;
 constexpr bool kTransposes = estoc::abi::type_bytes(kA) == 2;
-
+#ifdef PACKED
+using Value = u32;
+constexpr int kPerRegister = 2;
+#else
 template <bool integers>
 struct Sum {
   using Value = float;
@@ -22,17 +26,22 @@ template <>
 struct Sum<true> {
   using Value = i32;
 };
+using Value = Sum<kIntegers>::Value;
+constexpr int kPerRegister = 1;
+#endif
 
 template <int n>
 __device__ __forceinline__ void products(u64 global, u64 a, u64 b) {
-  if constexpr (!kIntegers || n < 32 || n % 16 == 0) {
-    Sum<kIntegers>::Value acc[n / 2];
+  constexpr bool kEverywhere = !kIntegers && kPerRegister == 1;
+  if constexpr (kEverywhere || (kIntegers && n < 32) || n % 16 == 0) {
+    Value acc[n / 2 / kPerRegister];
     const u32 registers[4] = {ptx::tid(), 1, 2, ptx::tid() + 3};
     ptx::wgmma_fence();
     ptx::wgmma_mma_async<kA, kB>(acc, a, b, false);
     ptx::wgmma_mma_async<kA, kB>(acc, a, b, ptx::ctaid_x() > 0);
-    if constexpr (n % 128 == 8) ptx::wgmma_mma_async<kA, kB>(acc, registers, b, true);
-    if constexpr (n % 128 == 8 && kTransposes) {
+    constexpr bool kAll = n % 128 == (kPerRegister == 1 ? 8 : 16);
+    if constexpr (kAll) ptx::wgmma_mma_async<kA, kB>(acc, registers, b, true);
+    if constexpr (kAll && kTransposes) {
       ptx::wgmma_mma_async<kA, kB, true, false>(acc, a, b, true);
       ptx::wgmma_mma_async<kA, kB, false, true>(acc, a, b, true);
       ptx::wgmma_mma_async<kA, kB, true>(acc, registers, b, true);
@@ -41,7 +50,7 @@ __device__ __forceinline__ void products(u64 global, u64 a, u64 b) {
     ptx::wgmma_wait_group<0>();
     ptx::acc_use(acc);
 #pragma unroll
-    for (int i = 0; i < n / 2; ++i)
+    for (int i = 0; i < n / 2 / kPerRegister; ++i)
       ptx::st_global<1>(global + 4 * i, {estoc::bit_cast<u32>(acc[i])});
   }
 }
