@@ -18,7 +18,11 @@ struct Expectation {
   bool may_overflow = false;
 };
 
-/// Properties of the sums of one GEMM.
+/// Properties of the sums of one GEMM, by the standard model: each of k additions has a relative
+/// error of at most `unit`, so that a sum of terms of magnitudes S is off by at most k unit S
+/// (Higham, Accuracy and Stability of Numerical Algorithms, 4.2). It holds for accumulators of any
+/// dtype, those of f16 included, whatever number of products an instruction adds up before it
+/// rounds.
 struct GemmRounding {
   /// Number of products of a sum.
   double k = 0;

@@ -26,9 +26,16 @@ constexpr bool multiplies(Dtype a, Dtype b) {
   return a == b || (is_narrow_float(a) && is_narrow_float(b)) || (is_byte(a) && is_byte(b));
 }
 
-/// What products of such elements are added up in.
+/// What products of such elements are added up in by default.
 constexpr Dtype accumulator_of(Dtype a) {
   return a == Dtype::f64 ? Dtype::f64 : is_byte(a) ? Dtype::i32 : Dtype::f32;
+}
+
+/// Whether products of such elements may be added up in `accumulator`: that of accumulator_of, or
+/// f16 where both elements are f16 or fp8.
+constexpr bool accumulates_in(Dtype a, Dtype b, Dtype accumulator) {
+  if (accumulator != Dtype::f16) return accumulator == accumulator_of(a);
+  return is_narrow_float(a) && is_narrow_float(b) && a != Dtype::bf16 && b != Dtype::bf16;
 }
 
 /// Whether an accumulator may be stored as `out`.

@@ -115,6 +115,8 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
   // Sums of whole numbers are exact in any order.
   in_order_ = arguments.controls().batch_invariant && sum_ != Sum::i32;
   const bool fused = problem.epilogue != nullptr;
+  // Where out is f16, storing rounds.
+  rounds_ = problem.accumulator_type == Dtype::f16 && (fused || c_.dtype != Dtype::f16);
   choose_blocks(fused);
   choose_tasks(threads);
   if (l_ > 0) allocate_scratch();
@@ -145,7 +147,8 @@ void BlockedGemm::choose_blocks(bool fused) {
   direct_a_ = !is_integer && can_be_direct(a_, number);
   // A vector must have stride 1 for the product with a vector.
   direct_b_ = !is_integer && can_be_direct(b_, number) && (n_ > 1 || b_.row_stride == 1);
-  direct_c_ = !fused && !is_integer && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
+  direct_c_ =
+      !fused && !rounds_ && !is_integer && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
 
   block_m_ = kPanelM;
   block_n_ = kPanelN;
@@ -319,6 +322,9 @@ void BlockedGemm::sum_tile(const Tile& tile, bool first_of_columns,
     }
     p += block_k_;
   } while (p < k_);
+  if constexpr (std::is_same_v<T, float>) {
+    if (rounds_) round_sums(tile, scratch.tile);
+  }
 }
 
 template <class T>
@@ -345,6 +351,20 @@ void BlockedGemm::load(const Block& block, float* panel) const {
 
 void BlockedGemm::load(const Block& block, double* panel) const {
   products_.load_f64(block, panel, block.inner);
+}
+
+void BlockedGemm::round_sums(const Tile& tile, float* sums) const {
+  constexpr std::int64_t kRun = 256;
+  std::array<std::uint16_t, kRun> halves;
+  for (std::int64_t j = 0; j < tile.n; ++j) {
+    for (std::int64_t i = 0; i < tile.m; i += kRun) {
+      const std::int64_t count = std::min(kRun, tile.m - i);
+      float* const values = sums + i + j * block_m_;
+      const Block run{halves.data(), Dtype::f16, count, 1, 1, 0};
+      products_.store_f32(run, values, count);
+      products_.load_f32(run, values, count);
+    }
+  }
 }
 
 void BlockedGemm::add_whole_numbers(const Tile& tile, const Scratch<float>& scratch) const {

@@ -18,7 +18,8 @@ namespace estoc::cpu {
 /// out^T = B^T A^T where it was the columns. Each task computes a rectangle of out in one or
 /// several batches. Operands that Eigen can read as they lie are read there; the others are widened
 /// a panel at a time. Sums are kept in out itself where it has the accumulator's type, else in a
-/// tile that store_tile converts once, or that the epilogue is applied to.
+/// tile that store_tile converts once, or that the epilogue is applied to. Accumulators of f16 are
+/// sums of f32 that are rounded to f16 once, in the end.
 class BlockedGemm {
  public:
   /// `arguments` must have data, and a combination of dtypes that cpu_gemm describes. With
@@ -100,6 +101,7 @@ class BlockedGemm {
                   T* panel) const;
   void load(const Block& block, float* panel) const;
   void load(const Block& block, double* panel) const;
+  void round_sums(const Tile& tile, float* sums) const;
   void add_whole_numbers(const Tile& tile, const Scratch<float>& scratch) const;
   template <class T>
   void store_tile(const Tile& tile, const Scratch<T>& scratch) const;
@@ -113,6 +115,7 @@ class BlockedGemm {
   MatrixView c_;
   std::int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   Sum sum_;
+  bool rounds_ = false;      ///< sums become accumulators of f16 before anything else
   bool in_order_ = false;    ///< products are added up one after the other
   bool transposed_ = false;  ///< a_ and b_ are the views of B and A
   bool direct_a_ = false, direct_b_ = false, direct_c_ = false;

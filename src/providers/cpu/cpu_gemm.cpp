@@ -18,17 +18,17 @@ std::shared_ptr<const DesignSpace> make_space() {
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, kFactors)
       .dtypes(Role::b_dtype, kFactors)
-      .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32})
+      .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32, Dtype::f16})
       .dtypes(Role::out_dtype, {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
                                 Dtype::e5m2, Dtype::i32, Dtype::i8, Dtype::u8})
       .require({"a", "b"},
                [](const DesignPoint& point) {
                  return multiplies(point.dtype(Role::a_dtype), point.dtype(Role::b_dtype));
                })
-      .require({"a", "acc"},
+      .require({"a", "b", "acc"},
                [](const DesignPoint& point) {
-                 return point.dtype(Role::accumulator_type) ==
-                        accumulator_of(point.dtype(Role::a_dtype));
+                 return accumulates_in(point.dtype(Role::a_dtype), point.dtype(Role::b_dtype),
+                                       point.dtype(Role::accumulator_type));
                })
       .require({"acc", "out"}, [](const DesignPoint& point) {
         return stores(point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype));

@@ -52,6 +52,27 @@ TEST(CpuGemmValues, AnInfinityTimesZeroIsNan) {
       std::isnan(product_of_constants({Dtype::e5m2, Dtype::e4m3, Dtype::f32}, kInfinity, 0, 3)));
 }
 
+TEST(CpuGemmValues, HalfAccumulatorsAreSumsThatAreRoundedOnce) {
+  constexpr Combination kF32{Dtype::f16, Dtype::f16, Dtype::f32, true};
+  EXPECT_EQ(product_of_constants(kF32, 1, 1, 2049), 2048);
+  EXPECT_EQ(product_of_constants(kF32, 1, 1, 2051), 2052);
+  EXPECT_EQ(product_of_constants(kF32, 256, 255, 1), 65280);
+  EXPECT_EQ(product_of_constants(kF32, 256, 256, 1), kInfinity);
+  EXPECT_EQ(product_of_constants({Dtype::e4m3, Dtype::e4m3, Dtype::bf16, true}, 448, -448, 1),
+            -kInfinity);
+  EXPECT_EQ(product_of_constants({Dtype::f16, Dtype::f16, Dtype::f64, true}, 0x1p-14, 0x1p-12, 1),
+            0);
+}
+
+TEST(CpuGemmValues, AnEpilogueTakesTheHalfAccumulator) {
+  const Tensor a = matrix(Dtype::f16, 3, 2051).fill([](std::int64_t) { return 1; });
+  const Tensor b = matrix(Dtype::f16, 2051, 300).fill([](std::int64_t) { return 1; });
+  Tensor out = matrix(Dtype::f32, 3, 300);
+  run(GemmArguments(a.view(), b.view(), out.view(), Dtype::f16, {}, {"D = accum * 0.5 + 1"}));
+  for (const double value : out.values())
+    EXPECT_EQ(value, 1027);
+}
+
 TEST(CpuGemmValues, OutputsBeyondTheRangeSaturateOrBecomeInfinite) {
   EXPECT_EQ(product_of_constants({Dtype::f16, Dtype::f16, Dtype::e4m3}, 100, 100, 1), 448);
   EXPECT_EQ(product_of_constants({Dtype::f16, Dtype::f16, Dtype::e4m3}, 100, -100, 1), -448);

@@ -59,9 +59,19 @@ TEST(CpuProvider, KernelsSayWhatTheyAre) {
 }
 
 TEST(CpuProvider, OffersNothingForOtherAccumulators) {
-  const Tensor a = matrix(Dtype::f16, 4, 4);
-  const Tensor out = matrix(Dtype::f16, 4, 4);
-  EXPECT_TRUE(get_kernels(GemmArguments(a.view(), a.view(), out.view(), Dtype::f16)).empty());
+  const auto reason_for = [](Dtype operand, Dtype accumulator) {
+    const Tensor a = matrix(operand, 4, 4);
+    const Tensor out = matrix(Dtype::f32, 4, 4);
+    const GemmArguments arguments(a.view(), a.view(), out.view(), accumulator);
+    EXPECT_TRUE(get_kernels(arguments).empty());
+    for (const Explanation& each : explain(arguments))
+      if (each.kernel_class == "cpu_gemm") return each.status.error();
+    return std::string();
+  };
+  EXPECT_EQ(reason_for(Dtype::bf16, Dtype::f16),
+            "accumulator_type: expected f32 with the rest as it is, got f16");
+  EXPECT_EQ(reason_for(Dtype::f16, Dtype::f64),
+            "accumulator_type: expected f32 or f16 with the rest as it is, got f64");
 }
 
 TEST(CpuProvider, PredictsLongerTimesForMoreWork) {

@@ -146,10 +146,11 @@ inline Dtype accumulator_of(Dtype dtype) {
 /// A combination of dtypes that cpu_gemm has.
 struct Combination {
   Dtype a, b, out;
-  Dtype accumulator() const { return accumulator_of(a); }
+  bool half_sums = false;  ///< accumulators are f16
+  Dtype accumulator() const { return half_sums ? Dtype::f16 : accumulator_of(a); }
 };
 
-/// All 126 combinations, written out apart from the provider's own rules.
+/// All 180 combinations, written out apart from the provider's own rules.
 inline std::vector<Combination> all_combinations() {
   const std::vector<Dtype> narrow = {Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2};
   const std::vector<Dtype> outputs = {Dtype::f64,  Dtype::f32,  Dtype::f16,
@@ -158,8 +159,10 @@ inline std::vector<Combination> all_combinations() {
   std::vector<Combination> combinations;
   for (const Dtype a : narrow) {
     for (const Dtype b : narrow) {
-      for (const Dtype out : outputs)
+      for (const Dtype out : outputs) {
         combinations.push_back({a, b, out});
+        if (a != Dtype::bf16 && b != Dtype::bf16) combinations.push_back({a, b, out, true});
+      }
     }
   }
   for (const Dtype out : outputs) {
