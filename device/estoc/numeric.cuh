@@ -28,6 +28,18 @@ struct ComputeOf<Type::i32> {
 template <Type type>
 using Compute = typename ComputeOf<type>::type;
 
+/// What instructions of tensor cores take sums in. Those of f16 are packed: two in one.
+template <Type accumulator>
+struct SumOf {
+  using type = Compute<accumulator>;
+  static constexpr int kCount = 1;
+};
+template <>
+struct SumOf<Type::f16> {
+  using type = u32;
+  static constexpr int kCount = 2;
+};
+
 namespace detail {
 
 // A float with few bits: sign, exponent, mantissa, without infinities where `finite`.

@@ -12,7 +12,7 @@ namespace estoc::abi {
 struct Sm80GemmConfig {
   Type a;
   Type b;            ///< as wide as a
-  Type accumulator;  ///< f32, i32 or f64
+  Type accumulator;  ///< f32, i32, f64 or f16
   Type out;
   bool a_m_major;  ///< M is the contiguous mode of A, else K
   bool b_n_major;  ///< likewise for B
@@ -51,12 +51,16 @@ struct Sm80GemmConfig {
   ESTOC_CONSTEXPR int threads() const { return 32 * warps_m * warps_n; }
   ESTOC_CONSTEXPR int warp_rows() const { return tile_m / warps_m; }
   ESTOC_CONSTEXPR int warp_columns() const { return tile_n / warps_n; }
+  /// Registers of a thread's sums; two of f16 share one.
+  ESTOC_CONSTEXPR int sum_registers() const {
+    return warp_rows() * warp_columns() / 32 * type_bytes(accumulator) / 4;
+  }
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * tile_k * type_bytes(a); }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k * type_bytes(b); }
   ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
   /// From one row of a warp's store to the next: 16 bytes more than the row, against conflicts.
   ESTOC_CONSTEXPR int store_pitch() const {
-    return warp_columns() * type_bytes(fused ? accumulator : out) + 16;
+    return warp_columns() * type_bytes(fused ? computed_as(accumulator) : out) + 16;
   }
   /// Sixteen rows of each warp; they take the place of the stages.
   ESTOC_CONSTEXPR int store_bytes() const { return warps_m * warps_n * 16 * store_pitch(); }

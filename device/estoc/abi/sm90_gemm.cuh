@@ -106,26 +106,29 @@ struct Sm90GemmConfig {
   }
   ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
   /// Tiles of sums that the ring has room for, when nothing else needs it.
-  ESTOC_CONSTEXPR int ring_tiles() const { return staging_offset() / (tile_m * tile_n * 4); }
+  ESTOC_CONSTEXPR int ring_tiles() const {
+    return staging_offset() / (tile_m * tile_n * type_bytes(accumulator));
+  }
   /// Whether K can have parts, up to kMaxParts, that the CTAs of a cluster sum up. With more sums a
   /// thread, long epilogues spill.
   ESTOC_CONSTEXPR bool splits_k() const {
     return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0 &&
-           sums() <= 128 && !planes;
+           sum_registers() <= 128 && !planes;
   }
   /// Whether parts of K may pass through the workspace. With more sums a thread, kernels with an
   /// epilogue spill.
   ESTOC_CONSTEXPR bool has_tails(bool fused) const {
-    return !planes && sums() <= (fused ? 96 : 192);
+    return !planes && sum_registers() <= (fused ? 96 : 192);
   }
   ESTOC_CONSTEXPR bool has_tails() const { return has_tails(epilogue.columns > 0); }
-  /// Sums that a thread of a consumer holds, the second set of a promoted product included.
-  ESTOC_CONSTEXPR int sums() const {
-    return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
+  /// Registers of the sums of a consumer's thread, the second set of a promoted product included;
+  /// two of f16 share one.
+  ESTOC_CONSTEXPR int sum_registers() const {
+    return consumer_rows() / 64 * (tile_n / 2) * type_bytes(accumulator) / 4 * (promote ? 2 : 1);
   }
   /// Consumers that store a tile together.
   ESTOC_CONSTEXPR int storers() const { return schedule == Schedule::cooperative ? 2 : 1; }
-  /// Of a CTA's tile in the workspace.
+  /// Of a CTA's tile in the workspace, where sums of f16 are f32.
   ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 4; }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
   ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() ? 56 : 40; }

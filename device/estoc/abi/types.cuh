@@ -49,6 +49,11 @@ ESTOC_CONSTEXPR int type_bytes(Type type) {
   }
 }
 
+/// What accumulators are computed with: those of f16 are widened.
+ESTOC_CONSTEXPR Type computed_as(Type accumulator) {
+  return accumulator == Type::f16 ? Type::f32 : accumulator;
+}
+
 /// Bits of an element: 64 to 4.
 ESTOC_CONSTEXPR int type_bits(Type type) {
   return type_bytes(type) == 0 ? 4 : 8 * type_bytes(type);

@@ -69,10 +69,22 @@ __device__ __forceinline__ u32 widen_fp8(u32 word, int half) {
   if constexpr (type == Type::e5m2) return (pair & 0xff) << 8 | (pair & 0xff00) << 16;
 }
 
+/// acc += a b of f16 for 16 rows, 8 columns and 16 elements of K; sums of f16 are packed.
+__device__ __forceinline__ void multiply_f16(float (&acc)[4], const u32 (&a)[4],
+                                             const u32 (&b)[2]) {
+  ptx::mma_m16n8k16<Type::f16>(acc, a, b);
+}
+__device__ __forceinline__ void multiply_f16(u32 (&acc)[2], const u32 (&a)[4], const u32 (&b)[2]) {
+  ptx::mma_m16n8k16_f16(acc, a, b);
+}
+
 /// acc += a b for 16 rows, 8 columns and 32 bytes of K.
-template <Type a_type, Type b_type, typename Value>
-__device__ __forceinline__ void multiply(Value (&acc)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-  if constexpr (a_type == Type::f16 || a_type == Type::bf16) {
+template <Type a_type, Type b_type, typename Value, int count>
+__device__ __forceinline__ void multiply(Value (&acc)[count], const u32 (&a)[4],
+                                         const u32 (&b)[2]) {
+  if constexpr (a_type == Type::f16) {
+    multiply_f16(acc, a, b);
+  } else if constexpr (a_type == Type::bf16) {
     ptx::mma_m16n8k16<a_type>(acc, a, b);
   } else if constexpr (a_type == Type::tf32) {
     ptx::mma_m16n8k8_tf32(acc, a, b);
@@ -85,7 +97,7 @@ __device__ __forceinline__ void multiply(Value (&acc)[4], const u32 (&a)[4], con
       const u32 wide_a[4] = {widen_fp8<a_type>(a[0], half), widen_fp8<a_type>(a[1], half),
                              widen_fp8<a_type>(a[2], half), widen_fp8<a_type>(a[3], half)};
       const u32 wide_b[2] = {widen_fp8<b_type>(b[0], half), widen_fp8<b_type>(b[1], half)};
-      ptx::mma_m16n8k16<Type::f16>(acc, wide_a, wide_b);
+      multiply_f16(acc, wide_a, wide_b);
     }
   }
 }
@@ -107,12 +119,14 @@ __device__ __forceinline__ void multiply_f64(double (&acc)[4], const double (&a)
 #endif
 }
 
-/// The sums of one warp: blocks of 16 rows and 8 columns, four a thread.
+/// The sums of one warp: blocks of 16 rows and 8 columns, four a thread. Those of f16 are packed,
+/// two to a register.
 template <Sm80GemmConfig config>
 struct Sums {
+  using Sum = SumOf<config.accumulator>;
   static constexpr int kBlocksM = config.warp_rows() / 16;
   static constexpr int kBlocksN = config.warp_columns() / 8;
-  Compute<config.accumulator> block[kBlocksM][kBlocksN][4] = {};
+  typename Sum::type block[kBlocksM][kBlocksN][4 / Sum::kCount] = {};
 };
 
 /// The fragments of one K step of a warp's part of a stage.
@@ -175,6 +189,10 @@ struct MmaFragment : Quad<1> {
   __device__ __forceinline__ static Value value(const Value (&block)[count][4], int x) {
     return block[x / 4][x % 4];
   }
+  template <int count>
+  __device__ __forceinline__ static float value(const u32 (&block)[count][2], int x) {
+    return element_of<Type::f32, Type::f16>(Words<1>{block[x / 4][x % 4 / 2]}, x % 2);
+  }
   __device__ __forceinline__ static MmaFragment of(u32 lane) { return {Quad::of(lane)}; }
 };
 
@@ -206,7 +224,7 @@ __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmPa
       tile_n * config.warps_n + static_cast<i64>(place.warp % config.warps_n),
       tile_m * config.warps_m + static_cast<i64>(place.warp / config.warps_n),
       (tile_m * p.tiles_n + tile_n) * (config.threads() / 32) + static_cast<i64>(place.warp)};
-  epilogue::StagedEpilogue<MmaFragment, kTileShape<config>, config.accumulator,
+  epilogue::StagedEpilogue<MmaFragment, kTileShape<config>, abi::computed_as(config.accumulator),
                            config.store_pitch(), E>(fused.parameters, buffer, p.m, p.n, place.lane)
       .store(sums.block, tile, place.part, parts);
 }

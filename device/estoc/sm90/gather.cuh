@@ -19,19 +19,33 @@ __device__ __forceinline__ void meet() {
   ptx::barrier_cluster_wait();
 }
 
+/// A register of sums and one of another CTA's.
+template <typename Value>
+__device__ __forceinline__ Value add_sums(Value sum, Value other) {
+  return sum + other;
+}
+/// The same of packed ones, each rounded to f16.
+__device__ __forceinline__ u32 add_sums(u32 sums, u32 others) {
+  const auto total = [&](int e) __attribute__((always_inline)) {
+    return element_of<Type::f32, Type::f16>(Words<1>{sums}, e) +
+           element_of<Type::f32, Type::f16>(Words<1>{others}, e);
+  };
+  return encode_pair<Type::f16>(total(0), total(1)).word[0];
+}
+
 template <Sm90GemmConfig config>
 struct PartGather {
-  static constexpr int kSums = config.tile_n / 2;  ///< of a thread in each block of 64 rows
+  static constexpr int kQuads = Accumulators<config>::kRegisters / 4;  ///< in each block of 64 rows
   static constexpr u32 kThreads = 128 * config.consumers();
-  using Value = Compute<config.accumulator>;
-  static_assert(kSums % 4 == 0 && sizeof(Value) == 4);
+  using Register = typename SumOf<config.accumulator>::type;
+  static_assert(Accumulators<config>::kRegisters % 4 == 0 && sizeof(Register) == 4);
 
   static constexpr u32 kTiles = config.ring_tiles();  ///< that are sent at a time
 
-  /// Where four sums of `thread` of all consumers are in tile `tile` of the ring's memory.
+  /// Where four registers of `thread` of all consumers are in tile `tile` of the ring's memory.
   __device__ __forceinline__ static u32 slot(u32 base, u32 tile, int block, int quad, u32 thread) {
-    constexpr u32 kQuads = Accumulators<config>::kBlocks * kSums / 4;
-    const u32 at = tile * kQuads + static_cast<u32>(block * (kSums / 4) + quad);
+    constexpr u32 kTileQuads = Accumulators<config>::kBlocks * kQuads;
+    const u32 at = tile * kTileQuads + static_cast<u32>(block * kQuads + quad);
     return base + (at * kThreads + thread) * 16;
   }
 
@@ -68,7 +82,7 @@ struct PartGather {
 #pragma unroll
     for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {
 #pragma unroll
-      for (int j = 0; j < kSums / 4; ++j) {
+      for (int j = 0; j < kQuads; ++j) {
         Words<4> words;
 #pragma unroll
         for (int e = 0; e < 4; ++e)
@@ -83,11 +97,12 @@ struct PartGather {
 #pragma unroll
     for (int i = 0; i < Accumulators<config>::kBlocks; ++i) {
 #pragma unroll
-      for (int j = 0; j < kSums / 4; ++j) {
+      for (int j = 0; j < kQuads; ++j) {
         const Words<4> words = ptx::ld_shared<4>(slot(base, tile, i, j, thread));
 #pragma unroll
         for (int e = 0; e < 4; ++e)
-          acc.block[i][4 * j + e] += bit_cast<Value>(words.word[e]);
+          acc.block[i][4 * j + e] =
+              add_sums(acc.block[i][4 * j + e], bit_cast<Register>(words.word[e]));
       }
     }
   }

@@ -8,17 +8,20 @@
 
 namespace estoc::sm90 {
 
-/// The accumulators of one consumer warpgroup: blocks of 64 rows.
+/// The accumulators of one consumer warpgroup: blocks of 64 rows. Those of f16 are packed, two to a
+/// register.
 template <Sm90GemmConfig config>
 struct Accumulators {
+  using Sum = SumOf<config.accumulator>;
   static constexpr int kBlocks = config.consumer_rows() / 64;
-  Compute<config.accumulator> block[kBlocks][config.tile_n / 2];
+  static constexpr int kRegisters = config.tile_n / 2 / Sum::kCount;  ///< of each block
+  typename Sum::type block[kBlocks][kRegisters];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
-      for (int j = 0; j < config.tile_n / 2; ++j)
+      for (int j = 0; j < kRegisters; ++j)
         block[i][j] = 0;
     }
   }
@@ -31,7 +34,7 @@ struct Accumulators {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
-      for (int j = 0; j < config.tile_n / 2; ++j)
+      for (int j = 0; j < kRegisters; ++j)
         block[i][j] *= factor;
     }
   }
@@ -39,7 +42,7 @@ struct Accumulators {
 #pragma unroll
     for (int i = 0; i < kBlocks; ++i) {
 #pragma unroll
-      for (int j = 0; j < config.tile_n / 2; ++j)
+      for (int j = 0; j < kRegisters; ++j)
         block[i][j] += other.block[i][j];
     }
   }

@@ -43,7 +43,7 @@ __device__ __forceinline__ bool leave_part(const Accumulators<config>& acc,
       Words<4> words;
 #pragma unroll
       for (int e = 0; e < 4; ++e)
-        words.word[e] = bit_cast<u32>(ptx::acc_value(acc.block[i][4 * j + e]));
+        words.word[e] = bit_cast<u32>(WgmmaFragment::value(acc.block[i], 4 * j + e));
       ptx::st_global<4>(first + sums_offset<config>(i, j, own), words);
     }
   }
@@ -92,7 +92,7 @@ template <Sm90GemmConfig config>
 struct SumChunk {
   static constexpr u32 kAcross = config.tile_n / 8;
   static constexpr u32 kChunks = config.tile_m / 16 * kAcross;  ///< of a CTA's tile
-  using Value = Compute<config.accumulator>;
+  using Value = Compute<abi::computed_as(config.accumulator)>;
 
   u32 tile;  ///< among the divided ones
   u32 rank;  ///< of the CTA

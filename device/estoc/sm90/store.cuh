@@ -14,6 +14,10 @@ struct WgmmaFragment : Quad<4> {
   __device__ __forceinline__ static Value value(const Value (&block)[count], int x) {
     return ptx::acc_value(block[x]);
   }
+  template <int count>
+  __device__ __forceinline__ static float value(const u32 (&block)[count], int x) {
+    return element_of<Type::f32, Type::f16>(Words<1>{ptx::acc_value(block[x / 2])}, x % 2);
+  }
   __device__ __forceinline__ static WgmmaFragment of(u32 thread) { return {Quad::of(thread)}; }
 };
 

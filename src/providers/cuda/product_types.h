@@ -6,11 +6,11 @@
 
 namespace estoc::cuda {
 
-/// Whether the accumulator is that of A and B.
+/// Whether A and B are multiplied, and added up in the accumulator.
 inline bool accumulates(const DesignPoint& point) {
   const Dtype a = point.dtype(Role::a_dtype);
-  return multiplies(a, point.dtype(Role::b_dtype)) &&
-         accumulator_of(a) == point.dtype(Role::accumulator_type);
+  const Dtype b = point.dtype(Role::b_dtype);
+  return multiplies(a, b) && accumulates_in(a, b, point.dtype(Role::accumulator_type));
 }
 
 /// The same of operands that one instruction of the tensor cores takes: of two formats only those

@@ -61,9 +61,8 @@ bool has_wgmma_kernel(const Sm80GemmConfig& config, Target target) {
 /// CTAs that a multiprocessor holds: by shared memory, and by registers as the compiler gives them.
 int ctas_of(const Sm80GemmConfig& config, const cost::DeviceModel& device) {
   const core::Architecture& architecture = core::architecture(device.target.cc());
-  const int sums =
-      config.warp_rows() * config.warp_columns() / 32 * (abi::type_bytes(config.accumulator) / 4);
-  const int registers = std::min(sums + 80, architecture.registers_per_thread) * config.threads();
+  const int registers =
+      std::min(config.sum_registers() + 80, architecture.registers_per_thread) * config.threads();
   const int shared = architecture.shared_bytes / config.shared_bytes();
   return std::max(std::min(shared, architecture.registers / registers), 1);
 }
@@ -136,10 +135,9 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   Status check_epilogue(const Decoded& kernel, Target target) const override {
     const Sm80GemmConfig& c = kernel.config;
     if (Status status = check_shared(c, target); !status.ok()) return status;
-    const int sums = c.warp_rows() * c.warp_columns() / 32 * (abi::type_bytes(c.accumulator) / 4);
     return check_epilogue_registers(
         *kernel.epilogue, epilogue_registers(*kernel.epilogue, kernel.transposed),
-        core::architecture(target.cc()).registers_per_thread - kCodeRegisters - sums);
+        core::architecture(target.cc()).registers_per_thread - kCodeRegisters - c.sum_registers());
   }
 
   void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
@@ -185,8 +183,10 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
 
   std::string sums_of(const DesignPoint& point) const override {
     // Behind the end of K there are zeros up to the end of a tile.
-    return fmt::format("mma.sync {} x {}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
-                       dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
+    const bool half = point.dtype(Role::accumulator_type) == Dtype::f16;
+    return fmt::format(
+        "mma.sync {} x {}{}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
+        dtype_name(point.dtype(Role::b_dtype)), half ? " in f16" : "", point.shape(Role::tile).k);
   }
 
  private:

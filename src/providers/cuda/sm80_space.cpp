@@ -131,7 +131,7 @@ std::shared_ptr<const DesignSpace> make_sm80_space() {
   return DesignSpace::Builder{}
       .dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
-      .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32, Dtype::f64})
+      .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32, Dtype::f64, Dtype::f16})
       .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2,
                                 Dtype::i32, Dtype::i8, Dtype::u8, Dtype::f64})
       .layouts({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"})

@@ -356,9 +356,11 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (kind_ == Sm90Kind::planes) {
       return "wgmma bf16 x bf16 of six pairs of parts, added to f32 every 64 or 256 of K";
     }
-    const std::string_view sums = kind_ == Sm90Kind::fast      ? ", sums of few bits"
-                                  : sm90_config(point).promote ? ", added to f32 every 128 of K"
-                                                               : "";
+    const Sm90GemmConfig config = sm90_config(point);
+    const std::string_view sums = kind_ == Sm90Kind::fast ? ", sums of few bits"
+                                  : config.promote        ? ", added to f32 every 128 of K"
+                                  : config.accumulator == abi::Type::f16 ? " in f16"
+                                                                         : "";
     return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
                        dtype_name(point.dtype(Role::b_dtype)), sums);
   }

@@ -101,10 +101,11 @@ Dtype multiplied(Dtype dtype) {
 
 /// Sums are added to f32 registers after every 128 of K: what tensor cores add up of 8-bit floats
 /// has few bits, and what they add up of planes is truncated. A space with a dimension "sums"
-/// leaves them as they are.
+/// leaves them as they are, and so do accumulators of f16.
 bool is_promoted(const DesignPoint& point) {
   return point.dtype(Role::a_dtype) == Dtype::f32 ||
-         (is_fp8(point.dtype(Role::a_dtype)) && point.space().find("sums") < 0);
+         (is_fp8(point.dtype(Role::a_dtype)) && point.space().find("sums") < 0 &&
+          point.dtype(Role::accumulator_type) != Dtype::f16);
 }
 
 bool layouts_fit(const DesignPoint& point) {
@@ -254,10 +255,12 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts = {"xxt", "xxn"};
     alignments = {1};
   }
+  std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
+  if (kind != Sm90Kind::fast && kind != Sm90Kind::planes) accumulators.push_back(Dtype::f16);
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
-      .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
+      .dtypes(Role::accumulator_type, accumulators)
       .dtypes(Role::out_dtype, outs)
       .layouts(layouts)
       .alignments(Role::a_alignment, alignments)
@@ -271,7 +274,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
       .require({"layouts", "align_a", "align_b"}, alignments_fit)
-      .require({"a", "layouts", "tile", "schedule"}, tile_fits_schedule)
+      .require({"a", "acc", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)
       .require({"layouts", "out", "tile"}, store_rows_fit)

@@ -18,9 +18,11 @@ from planted import (
     SM80,
     SM90,
     SM90_CTA,
+    SM90_GATHER,
     SM90_LOAD,
     SM90_MATH,
     SM90_SKELETON,
+    SM90_STORE,
     SM90_WORK,
     STAGED,
     STAGED_STORE,
@@ -299,6 +301,13 @@ FAULTS = (
             "ptx::ld_global_u8(at) << (8 * (e % 4))", "ptx::ld_global_u8(at) << (8 * (e % 2))"),
     Planted("neighbour of a lone packed element is cleared", ELEMENTWISE, "test_packed", (WRONG,),
             ": ptx::ld_global_u8(address) & 0xf0;", ": 0;"),
+    # Sums of f16, two to a register.
+    Planted("wgmma's halves of a register exchanged", SM90_STORE, "half", (WRONG,),
+            "(block[x / 2])}, x % 2);", "(block[x / 2])}, 1 - x % 2);"),
+    Planted("mma.sync's halves of a register exchanged", SM80, "half", (WRONG,),
+            "[x % 4 / 2]}, x % 2);", "[x % 4 / 2]}, 1 - x % 2);"),
+    Planted("packed parts: the lower half twice", SM90_GATHER, "half_parts", (WRONG,),
+            "total(0), total(1)", "total(0), total(0)"),
     # Wrappers, of which the emulator has twins: their PTX is compared with what it should be.
     Planted("mbarrier_wait tests once", BARRIERS, "test_ptx", (GOLDEN,),
             '      "again:\\n"\n      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\\n"\n'

@@ -196,6 +196,10 @@ CASES = {
     "tails": TestCase(
         "tests/emulator/test_emulator_run", "SplitK.WorkspaceOfEvery*:SplitK.Warps*", "wrong output",
     ),
+    "half": TestCase(
+        "tests/emulator/test_emulator_run", "HalfSums.Sm90Schedules:HalfSums.Sm80", "wrong output",
+    ),
+    "half_parts": TestCase("tests/emulator/test_emulator_run", "HalfSums.*PartsOfK", "wrong output"),
     "far_index": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Numbers*", "wrong output"),
     "results_loop": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Finishes*", "race"),
     "sm80_tf32": TestCase("tests/emulator/test_emulator_run", "EmulatedGemm.*Tf32*", "wrong output"),

@@ -118,7 +118,7 @@ FAULTS = (
             "      meet();\n      const u32 sent",
             "      const u32 sent"),
     Planted("sums of all parts in one place", SM90_GATHER, "parts", (WRONG,),
-            "const u32 at = tile * kQuads +",
+            "const u32 at = tile * kTileQuads +",
             "const u32 at ="),
     Planted("the last part is left out", SM90_GATHER, "parts", (WRONG,),
             "const u32 sent = parts - first < kTiles ? parts - first : kTiles;",
