@@ -198,8 +198,24 @@ __device__ __forceinline__ u32 encode(float value) {
   if constexpr (type == Type::boolean) return value != 0 ? 1 : 0;
 }
 
+namespace detail {
+
+/// `value` in f32: exact below 2^24, else rounded to odd with 17 bits or more, so that rounding to
+/// a narrower format after it is as if there had been one rounding.
+__device__ __forceinline__ float to_odd_f32(i32 value) {
+  constexpr i32 kExact = 1 << 24;
+  const i32 coarse = (value >> 7) | ((value & 127) != 0 ? 1 : 0);
+  const bool exact = value > -kExact && value < kExact;
+  return exact ? static_cast<float>(value) : static_cast<float>(coarse) * 128.0F;
+}
+
+}  // namespace detail
+
+/// Rounds once, to nearest even.
 template <Type type>
 __device__ __forceinline__ u32 encode(i32 value) {
+  if constexpr (type == Type::f16 || type == Type::bf16)
+    return encode<type>(detail::to_odd_f32(value));
   if constexpr (type == Type::i32) return static_cast<u32>(value);
   if constexpr (type == Type::i8) return static_cast<u32>(detail::clamp(value, -128, 127)) & 0xff;
   if constexpr (type == Type::u8) return static_cast<u32>(detail::clamp(value, 0, 255));
@@ -241,6 +257,7 @@ template <Type type, typename Value>
 __device__ __forceinline__ Bytes<2 * abi::type_bytes(type)> encode_pair(Value low, Value high) {
   constexpr int kBytes = abi::type_bytes(type);
   constexpr bool kFloat = sizeof(Value) == 4 && Value(0.5f) != Value(0);
+  constexpr bool kInteger = sizeof(Value) == 4 && !kFloat;
   if constexpr (kBytes == 8) {
     const Words<2> first = bit_cast<Words<2>>(static_cast<double>(low));
     const Words<2> second = bit_cast<Words<2>>(static_cast<double>(high));
@@ -251,6 +268,8 @@ __device__ __forceinline__ Bytes<2 * abi::type_bytes(type)> encode_pair(Value lo
     return {ptx::cvt_rn_bf16x2_f32(low, high)};
   } else if constexpr (kFloat && type == Type::f16) {
     return {ptx::cvt_rn_f16x2_f32(low, high)};
+  } else if constexpr (kInteger && (type == Type::bf16 || type == Type::f16)) {
+    return encode_pair<type>(detail::to_odd_f32(low), detail::to_odd_f32(high));
   } else {
     return {encode<type>(low) | encode<type>(high) << 8 * kBytes};
   }

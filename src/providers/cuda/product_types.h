@@ -21,11 +21,11 @@ inline bool accumulates_in_tensor_cores(const DesignPoint& point) {
   return accumulates(point) && (a == b || (dtype_bits(a) == 8 && dtype_bits(b) == 8));
 }
 
-/// Integers are not stored as narrow floats.
+/// Integers are not stored as floats of eight bits.
 inline bool stores_accumulator(const DesignPoint& point) {
   const Dtype accumulator = point.dtype(Role::accumulator_type);
   const Dtype out = point.dtype(Role::out_dtype);
-  return stores(accumulator, out) && !(accumulator == Dtype::i32 && is_narrow_float(out));
+  return stores(accumulator, out) && !(accumulator == Dtype::i32 && is_fp8(out));
 }
 
 }  // namespace estoc::cuda
