@@ -25,6 +25,7 @@ struct DeviceModel {
   double l2_distinct_per_clock = 32;  ///< of those, that its neighbours do not ask for too
   double launch_seconds = 3e-6;
   double f16_products = 1024;  ///< multiply-adds of a multiprocessor in a clock
+  double f32_sums = 1;         ///< of that rate and its multiples, where floats are added up in f32
   double f64_products = 128;   ///< by mma.sync; half as many without
   double f32_products = 128;
 };

@@ -24,7 +24,8 @@ double products_per_clock(Dtype multiplied, bool older, const cost::DeviceModel&
     case Dtype::f32:
       return device.f32_products;
     default:
-      return f16 * 16 / (multiplied == Dtype::tf32 ? 32 : dtype_bits(multiplied));
+      return f16 * 16 / (multiplied == Dtype::tf32 ? 32 : dtype_bits(multiplied)) *
+             (is_float(multiplied) ? device.f32_sums : 1);
   }
 }
 

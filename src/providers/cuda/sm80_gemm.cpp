@@ -27,6 +27,7 @@ double products_per_clock(const Sm80GemmConfig& config, const cost::DeviceModel&
   if (config.accumulator == abi::Type::f64) rate = device.f64_products;
   if (config.a == abi::Type::tf32) rate = f16 / 2;
   if (config.accumulator == abi::Type::i32) rate = 2 * f16;
+  if (config.accumulator == abi::Type::f32) rate *= device.f32_sums;
   const int bytes = abi::type_bytes(config.a);
   // Fragments that are gathered element by element.
   const int gathered = (config.a_m_major ? 1 : 0) + (config.b_n_major ? 1 : 0);
