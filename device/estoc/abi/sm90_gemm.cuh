@@ -113,22 +113,24 @@ struct Sm90GemmConfig {
   /// thread, long epilogues spill.
   ESTOC_CONSTEXPR bool splits_k() const {
     return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0 &&
-           sum_registers() <= 128 && !planes;
+           sums() <= 128 && !planes;
   }
   /// Whether parts of K may pass through the workspace. With more sums a thread, kernels with an
-  /// epilogue spill.
+  /// epilogue spill, and those that store e5m2, which code converts to; and all with sums of f16,
+  /// which are widened on their way.
   ESTOC_CONSTEXPR bool has_tails(bool fused) const {
-    return !planes && sum_registers() <= (fused ? 96 : 192);
+    const int most = fused ? 96 : out == Type::e5m2 ? 120 : 192;
+    return !planes && accumulator != Type::f16 && sums() <= most;
   }
   ESTOC_CONSTEXPR bool has_tails() const { return has_tails(epilogue.columns > 0); }
-  /// Registers of the sums of a consumer's thread, the second set of a promoted product included;
-  /// two of f16 share one.
-  ESTOC_CONSTEXPR int sum_registers() const {
-    return consumer_rows() / 64 * (tile_n / 2) * type_bytes(accumulator) / 4 * (promote ? 2 : 1);
+  /// Sums that a thread of a consumer holds, the second set of a promoted product included. Two of
+  /// f16 share a register until they are widened.
+  ESTOC_CONSTEXPR int sums() const {
+    return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
   }
   /// Consumers that store a tile together.
   ESTOC_CONSTEXPR int storers() const { return schedule == Schedule::cooperative ? 2 : 1; }
-  /// Of a CTA's tile in the workspace, where sums of f16 are f32.
+  /// Of a CTA's tile in the workspace.
   ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 4; }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
   ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() ? 56 : 40; }

@@ -184,11 +184,11 @@ bool reduces_columns(const EpilogueGraph& graph, bool transposed) {
 bool needs_loop(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
   // Products of 8-bit floats leave ptxas fewer registers.
   const int most = abi::type_bytes(config.a) == 1 ? 96 : 128;
-  if (config.consumers() == 1 || config.sum_registers() < most) return false;
+  if (config.consumers() == 1 || config.sums() < most) return false;
   if (!reduces_columns(graph, transposed)) return false;
   const bool alone = graph.tensors.empty() && graph.scalars.empty() && graph.stores.size() == 1 &&
                      abi::type_bytes(config.out) <= 2;
-  return config.sum_registers() > most || !alone;
+  return config.sums() > most || !alone;
 }
 
 /// What the code takes beside sums, inputs and outputs. Where many sums leave less, ptxas makes do
@@ -196,7 +196,7 @@ bool needs_loop(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool t
 int code_registers(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
   const bool simple = config.tma_store && abi::type_bytes(config.out) == 2 &&
                       graph.reduced.empty() && !config.epilogue.rolled;
-  return config.sum_registers() > 160 && simple ? 16 : 40;
+  return config.sums() > 160 && simple ? 16 : 40;
 }
 
 std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_t bytes) {
@@ -266,11 +266,9 @@ Status sm90_check_epilogue(const abi::Sm90GemmConfig& config, const EpilogueGrap
   int available = config.consumers() == 1 ? core::architecture(90).registers_per_thread
                                           : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
-  if (abi::type_bytes(config.a) == 1 && !config.promote && config.sum_registers() > 128)
-    available -= 48;
-  return check_epilogue_registers(
-      graph, registers_of(graph, transposed),
-      available - code_registers(config, graph) - config.sum_registers());
+  if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
+  return check_epilogue_registers(graph, registers_of(graph, transposed),
+                                  available - code_registers(config, graph) - config.sums());
 }
 
 PartCounts sm90_part_counts(const abi::Sm90GemmConfig& config, std::int64_t m, std::int64_t n) {

@@ -23,10 +23,10 @@ class HalfSums : public testing::Test {
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
-  /// Runs the first kernel that fits on integers whose sums are exact, and checks the output; K is
-  /// in so many parts, of the last `tiles` tiles or by clusters.
+  /// Runs the first kernel that fits on integers whose sums are exact, and checks the output; the
+  /// CTAs of a cluster sum up so many parts of K.
   static emulator::Statistics run(Target target, const std::string& filter, const std::string& text,
-                                  int parts = 1, int tiles = 0) {
+                                  int parts = 1) {
     SCOPED_TRACE(filter + " " + text);
     testing_support::ProblemData data(Problem::parse("gemm acc=f16 " + text), 3,
                                       testing_support::Values::integers);
@@ -41,7 +41,6 @@ class HalfSums : public testing::Test {
     }
     Knobs knobs = found.front().knobs();
     knobs.split = static_cast<std::int16_t>(parts);
-    knobs.split_tiles = tiles;
     const emulator::Report report =
         emulator::run(found.front().with_knobs(knobs), target, data.arguments());
     EXPECT_TRUE(report.clean()) << report.text();
@@ -51,8 +50,8 @@ class HalfSums : public testing::Test {
     return report.statistics;
   }
   static emulator::Statistics run_sm90(const std::string& filter, const std::string& text,
-                                       int parts = 1, int tiles = 0) {
-    return run(Target::sm(90, true), filter, text, parts, tiles);
+                                       int parts = 1) {
+    return run(Target::sm(90, true), filter, text, parts);
   }
 
   static std::string folder;
@@ -87,8 +86,6 @@ TEST_F(HalfSums, Sm90PartsOfK) {
            "m=100 n=72 k=264 a=f16:t b=f16:n out=f32:t", 3);
   run_sm90("class=sm90_gemm schedule=cooperative tile=128x96x64 cluster=1x1",
            "m=136 n=104 k=264 a=f16:t b=f16:n out=f16:t", 2);
-  run_sm90("class=sm90_gemm schedule=pingpong tile=64x64x64 cluster=1x1",
-           "m=136 n=72 k=264 a=f16:t b=f16:n out=f16:t", 3, 100);
 }
 
 TEST_F(HalfSums, Sm90FewRowsAndCopies) {
