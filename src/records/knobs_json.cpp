@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 /// Knobs that were written before there was this one do not have it.
 template <class Number>
-Number integer(const Json& json, const char* name, std::optional<Number> missing = {}) {
+Number whole_knob(const Json& json, const char* name, std::optional<Number> missing = {}) {
   if (missing && !json.contains(name)) return *missing;
   if (const auto value = as_integer<Number>(json.at(name))) return *value;
   throw Error(ErrorKind::value, fmt::format("knobs: expected a whole number as {}", name));
@@ -44,9 +44,9 @@ Knobs knobs_of(const Json& json) {
     throw Error(ErrorKind::value, "knobs: expected a raster of m or n, got '" + raster + "'");
   }
   const Knobs knobs{.raster = raster == "m" ? Knobs::Raster::along_m : Knobs::Raster::along_n,
-                    .swizzle = integer<std::int16_t>(json, "swizzle"),
-                    .split = integer<std::int16_t>(json, "split"),
-                    .split_tiles = integer<std::int32_t>(json, "split_tiles", 0),
+                    .swizzle = whole_knob<std::int16_t>(json, "swizzle"),
+                    .split = whole_knob<std::int16_t>(json, "split"),
+                    .split_tiles = whole_knob<std::int32_t>(json, "split_tiles", 0),
                     .zigzag = json.value("zigzag", false)};
   if (const std::string problem = problem_of(knobs); !problem.empty()) {
     throw Error(ErrorKind::value, problem);
