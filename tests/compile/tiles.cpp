@@ -121,7 +121,9 @@ std::vector<std::string> tile_defects(const Case& one, const std::string& cubin,
                     "of tile {}x{}x{}",
                     products.all, step, tile.m, tile.n, tile.k));
   }
-  const long code_columns = metadata.gemm()->out.layout == LayoutConstraint::n ? tile.m : tile.n;
+  const bool swapped = metadata.kernel_class == "sm90_swapped_gemm";
+  const bool transposed = (metadata.gemm()->out.layout == LayoutConstraint::n) != swapped;
+  const long code_columns = transposed ? tile.m : tile.n;
   if (!products.wgmma_columns.empty() && products.wgmma_columns != std::set{code_columns}) {
     defects.push_back(fmt::format("its wgmma have {} columns, expected {} alone",
                                   *products.wgmma_columns.begin(), code_columns));

@@ -329,7 +329,7 @@ std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target ta
                                                  Random& random, std::string& reason,
                                                  std::size_t epilogue) {
   const DesignPoint& point = kernel.point();
-  for (int attempt = 0; attempt < 60; ++attempt) {
+  for (int attempt = 0; attempt < 500; ++attempt) {
     auto problem = std::make_unique<CoverProblem>();
     try {
       problem->arguments_ =
