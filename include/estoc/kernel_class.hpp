@@ -193,6 +193,13 @@ class KernelClass {
       std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
       Target target) const;
 
+  /// predict() again, closer and at more expense, in the order of the points. A search calls it for
+  /// the kernels that it lists first, and keeps predict()'s knobs. Empty, as by default, where
+  /// predict() is as close as can be.
+  virtual std::vector<std::optional<Prediction>> predict_closely(
+      std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
+      Target target) const;
+
   /// What predict() made its time of, and facts it rests on, in the order they are to be read.
   /// Names are short, stable and differ. Parts of unit seconds are times of resources, of which the
   /// largest limits the kernel; they need not add up to the prediction. Empty by default.

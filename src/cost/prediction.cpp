@@ -28,6 +28,13 @@ Execution execution_of(const Plan& plan, const DeviceModel& device) {
   return plan.execution ? *plan.execution : execute(plan.work, plan.design, device);
 }
 
+Prediction with_residual(const Plan& plan, const Execution& execution, double factor) {
+  const double seconds = plan.seconds_before + execution.seconds * factor * caution(plan.design);
+  return {.seconds = seconds,
+          .knobs = plan.knobs,
+          .joules = predicted_joules(plan, execution, seconds)};
+}
+
 }  // namespace
 
 double caution(const Design& design) {
@@ -56,12 +63,14 @@ double predicted_joules(const Plan& plan, const Execution& execution, double sec
 
 Prediction predict(const Plan& plan, const DeviceModel& device) {
   const Execution execution = execution_of(plan, device);
-  const double seconds = plan.seconds_before + execution.seconds *
-                                                   residual_factor(plan, execution, device) *
-                                                   caution(plan.design);
-  return {.seconds = seconds,
-          .knobs = plan.knobs,
-          .joules = predicted_joules(plan, execution, seconds)};
+  return with_residual(plan, execution, residual_factor(plan, execution, device));
+}
+
+Prediction predict_closely(const Plan& plan, const DeviceModel& device) {
+  const Execution execution = execution_of(plan, device);
+  return with_residual(
+      plan, execution,
+      residual_factor(plan, execution, device) * closer_factor(plan, execution, device));
 }
 
 double predicted_seconds(const Plan& plan, const DeviceModel& device) {
@@ -82,6 +91,7 @@ std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel
           {"waves", e.exact_waves, Unit::count},
           {"bytes in flight", e.bytes_in_flight, Unit::count},
           {"residual", residual_factor(plan, e, device), Unit::factor},
+          {"trees", closer_factor(plan, e, device), Unit::factor},
           {"caution", caution(plan.design), Unit::factor}};
 }
 

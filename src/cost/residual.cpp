@@ -30,6 +30,13 @@ float flag(bool value) {
   return value ? 1.0F : 0.0F;
 }
 
+/// Null where nobody measured.
+const DeviceResiduals* residuals_of(const DeviceModel& device) {
+  if (device.name == "H200") return &residuals_h200();
+  if (device.name.starts_with("H100")) return &residuals_h100();
+  return nullptr;
+}
+
 }  // namespace
 
 Features features_of(const Plan& plan, const Execution& e, const DeviceModel& device) {
@@ -99,12 +106,15 @@ int band_of(const Features& features) {
 
 const Residual& residual_of(const DeviceModel& device, Family family, int band) {
   static constexpr Residual kNone{};
-  const auto of = [&](const DeviceResiduals& all) -> const Residual& {
-    return all.families[static_cast<std::size_t>(family)][static_cast<std::size_t>(band)];
-  };
-  if (device.name == "H200") return of(residuals_h200());
-  if (device.name.starts_with("H100")) return of(residuals_h100());
-  return kNone;
+  const DeviceResiduals* const all = residuals_of(device);
+  if (all == nullptr) return kNone;
+  return all->families[static_cast<std::size_t>(family)][static_cast<std::size_t>(band)];
+}
+
+const Trees& trees_of(const DeviceModel& device, Family family) {
+  static constexpr Trees kNone{};
+  const DeviceResiduals* const all = residuals_of(device);
+  return all == nullptr ? kNone : all->trees[static_cast<std::size_t>(family)];
 }
 
 float evaluate(const Residual& residual, const Features& features) {
@@ -143,6 +153,20 @@ double residual_factor(const Plan& plan, const Execution& execution, const Devic
   if (residual_of(device, plan.family, 0).features.empty()) return 1;
   const Features features = features_of(plan, execution, device);
   return std::exp(evaluate(residual_of(device, plan.family, band_of(features)), features));
+}
+
+float closer(const Residual& residual, const Trees& trees, const Features& features) {
+  if (trees.empty()) return 0;
+  const float by_trees = std::clamp(evaluate(trees, features), -kMostResidual, kMostResidual);
+  return (by_trees - evaluate(residual, features)) / 2;
+}
+
+double closer_factor(const Plan& plan, const Execution& execution, const DeviceModel& device) {
+  if (plan.design.older_instructions) return 1;
+  const Trees& trees = trees_of(device, plan.family);
+  if (trees.empty()) return 1;
+  const Features features = features_of(plan, execution, device);
+  return std::exp(closer(residual_of(device, plan.family, band_of(features)), trees, features));
 }
 
 }  // namespace estoc::cost

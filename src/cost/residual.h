@@ -1,16 +1,14 @@
 // What is learned from tables of measured kernels and added to the physical model.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
+#include "cost/features.h"
 #include "cost/prediction.h"
+#include "cost/trees.h"
 
 namespace estoc::cost {
-
-inline constexpr int kFeatures = 49;
-using Features = std::array<float, kFeatures>;
 
 /// What the residual depends on: logarithms of times, counts and extents, and the design.
 Features features_of(const Plan& plan, const Execution& execution, const DeviceModel& device);
@@ -33,6 +31,9 @@ int band_of(const Features& features);
 /// That of a device, a family of kernels and a band; without features where nobody measured.
 const Residual& residual_of(const DeviceModel& device, Family family, int band);
 
+/// Those of a device and a family of kernels; none where nobody measured, or too little.
+const Trees& trees_of(const DeviceModel& device, Family family);
+
 /// The logarithm of the factor, within +-kMostResidual.
 inline constexpr float kMostResidual = 1.2F;
 float evaluate(const Residual& residual, const Features& features);
@@ -40,5 +41,11 @@ float evaluate(const Residual& residual, const Features& features);
 /// How many times as long as the physical model says a kernel takes; 1 for kernels that come behind
 /// anyway, which are most of a list.
 double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
+
+/// What a closer prediction multiplies that by: the factor is then the geometric mean of what the
+/// quadratic form says and what the trees say. 1 without trees.
+double closer_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
+/// The logarithm of closer_factor().
+float closer(const Residual& residual, const Trees& trees, const Features& features);
 
 }  // namespace estoc::cost

@@ -7,9 +7,9 @@
 
 namespace estoc::cost {
 
-/// By family of kernels and band of waves.
 struct DeviceResiduals {
-  std::array<std::array<Residual, kBands>, kFamilies> families;
+  std::array<std::array<Residual, kBands>, kFamilies> families;  ///< by band of waves
+  std::array<Trees, kFamilies> trees{};                          ///< by family
 };
 
 const DeviceResiduals& residuals_h100();

@@ -58,7 +58,7 @@ Explanation explain_class(const ClassEntry& entry, const ClassQuery& class_query
     if (explanation.supported == 0) {
       explanation.status = why_none(found);
     } else {
-      std::vector<Kernel> kernels = discovery::rank(std::span(&found, 1), class_query.target);
+      std::vector<Kernel> kernels = discovery::rank(std::span(&found, 1), class_query, failures);
       discovery::put_tuned_first(kernels, class_query);
       explanation.first = kernels.front();
     }

@@ -33,7 +33,7 @@ AnswerCache::Answer ask(const ClassEntries& asked, const ClassQuery& class_query
   candidates.reserve(asked.size());
   for (const auto& entry : asked)
     candidates.push_back(query_class(*entry, class_query, filter, failures));
-  std::vector<Kernel> kernels = rank(candidates, class_query.target);
+  std::vector<Kernel> kernels = rank(candidates, class_query, failures);
   put_tuned_first(kernels, class_query);
   return std::make_shared<const std::vector<Kernel>>(std::move(kernels));
 }

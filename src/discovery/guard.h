@@ -9,20 +9,25 @@
 
 namespace estoc::discovery {
 
-/// Runs `work`, which calls the class of `entry`. When that throws, adds a failure and returns
+/// Runs `work`, which calls a kernel class. When that throws, adds a failure and returns
 /// false.
 template <typename Work>
-bool query_guarded(const ClassEntry& entry, std::vector<DiscoveryFailure>& failures,
-                   const Work& work) {
+bool query_guarded(const std::string& provider, const std::string& name,
+                   std::vector<DiscoveryFailure>& failures, const Work& work) {
   try {
     work();
     return true;
   } catch (const std::exception& error) {
-    failures.push_back({entry.provider(), entry.name(), error.what()});
+    failures.push_back({provider, name, error.what()});
   } catch (...) {
-    failures.push_back({entry.provider(), entry.name(), "threw something that is no exception"});
+    failures.push_back({provider, name, "threw something that is no exception"});
   }
   return false;
+}
+template <typename Work>
+bool query_guarded(const ClassEntry& entry, std::vector<DiscoveryFailure>& failures,
+                   const Work& work) {
+  return query_guarded(entry.provider(), entry.name(), failures, work);
 }
 
 }  // namespace estoc::discovery

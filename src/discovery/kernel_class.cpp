@@ -53,6 +53,12 @@ std::optional<Prediction> KernelClass::predict(const DesignPoint& /*point*/,
   return std::nullopt;
 }
 
+std::vector<std::optional<Prediction>> KernelClass::predict_closely(
+    std::span<const DesignPoint* const> /*points*/, const RuntimeArguments& /*arguments*/,
+    Target /*target*/) const {
+  return {};
+}
+
 std::vector<std::optional<Prediction>> KernelClass::predict_all(
     std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
     Target target) const {

@@ -1,9 +1,11 @@
-// Fits the residual of a family of kernels to tables, by weighted ridge regression.
+// Fits the residual of a family of kernels to tables, by weighted ridge regression and boosted
+// trees.
 #include "fit.h"
 
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <numeric>
 
 namespace estoc::ranking {
@@ -21,6 +23,11 @@ constexpr double kMinDeviation = 1e-5;
 // the library's kernels decides between them and ours.
 constexpr double kForgiven = 0.95;
 constexpr double kForgivenOfLibrary = 0.5;
+// Trees follow the noise of fewer.
+constexpr std::size_t kFewestForTrees = 5000;
+// Of more samples a part is enough for each tree.
+constexpr std::size_t kManySamples = 30000;
+constexpr double kShareOfMany = 0.3;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;
 
@@ -145,12 +152,20 @@ class Mean {
   double weight_ = 0;
 };
 
+double weight_of(const Sample& sample) {
+  return std::pow(sample.over_best, kWeightPower);
+}
+
+double wanted_of(const Sample& sample) {
+  return std::log(sample.seconds / sample.physical);
+}
+
 /// Returns the sample's weight.
 double put_sample(const Fitted& space, const Sample& sample, Block& block) {
-  const double weight = std::pow(sample.over_best, kWeightPower);
+  const double weight = weight_of(sample);
   put_terms(space, sample, block.terms, block.used);
   block.terms.col(block.used) *= std::sqrt(weight);
-  block.wanted(block.used++) = std::sqrt(weight) * std::log(sample.seconds / sample.physical);
+  block.wanted(block.used++) = std::sqrt(weight) * wanted_of(sample);
   return weight;
 }
 
@@ -214,6 +229,30 @@ Solutions solve(const SampledTable& table, const Fitted& space,
   return solutions;
 }
 
+/// Trees fitted to the samples that are not of the part; to all without one.
+FittedTrees grow_trees(const SampledTable& table, const std::vector<const Sample*>& samples,
+                       std::optional<int> left_out) {
+  std::vector<BoostSample> chosen;
+  for (const Sample* sample : samples) {
+    if (part_of(table.shapes[static_cast<std::size_t>(sample->row)]) == left_out) continue;
+    chosen.push_back({&sample->features, wanted_of(*sample), weight_of(*sample)});
+  }
+  BoostOptions options;
+  if (chosen.size() > kManySamples) options.share = kShareOfMany;
+  return boost(chosen, options);
+}
+
+void fit_trees(const SampledTable& table, const std::vector<const Sample*>& samples,
+               FamilyFit& fit) {
+  std::vector<std::future<FittedTrees>> without;
+  for (int part = 0; part < kParts; ++part)
+    without.push_back(
+        std::async(std::launch::async, [&, part] { return grow_trees(table, samples, part); }));
+  fit.all.trees = grow_trees(table, samples, std::nullopt);
+  for (std::size_t part = 0; part < kParts; ++part)
+    fit.without[part].trees = without[part].get();
+}
+
 }  // namespace
 
 int part_of(int shape) {
@@ -239,6 +278,7 @@ FamilyFit fit_family(const SampledTable& table, cost::Family family) {
     for (std::size_t i = 0; i < kParts; ++i)
       fit.without[i].coefficients[static_cast<std::size_t>(band)] = floats_of(found.without[i]);
   }
+  if (samples.size() >= kFewestForTrees) fit_trees(table, samples, fit);
   return fit;
 }
 

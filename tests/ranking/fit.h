@@ -1,4 +1,5 @@
-// Fits the residual of a family of kernels to tables, by weighted ridge regression.
+// Fits the residual of a family of kernels to tables, by weighted ridge regression and boosted
+// trees.
 #pragma once
 
 #include <array>
@@ -6,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "boost.h"
 #include "samples.h"
 
 namespace estoc::ranking {
@@ -21,6 +23,7 @@ struct Fitted {
   std::vector<std::uint8_t> features;
   std::vector<float> means, scales;
   std::array<std::vector<float>, cost::kBands> coefficients;  ///< of each band of waves
+  FittedTrees trees;  ///< none for families of which few kernels were timed
 
   cost::Residual view(int band) const {
     return {features, means, scales, coefficients[static_cast<std::size_t>(band)]};

@@ -6,9 +6,12 @@
 namespace estoc::ranking {
 namespace {
 
-double seconds_by(const cost::Residual& residual, const Sample& sample) {
-  const double factor = sample.corrected ? std::exp(cost::evaluate(residual, sample.features)) : 1;
-  return sample.physical * sample.caution * factor;
+Predicted seconds_by(const cost::Residual& residual, const cost::Trees& trees,
+                     const Sample& sample) {
+  const double least = sample.physical * sample.caution;
+  if (!sample.corrected) return {least, least};
+  const double seconds = least * std::exp(cost::evaluate(residual, sample.features));
+  return {seconds, seconds * std::exp(cost::closer(residual, trees, sample.features))};
 }
 
 }  // namespace
@@ -25,14 +28,15 @@ Predict left_out(const SampledTable& table, const DeviceFit& fit) {
     const int shape = table.shapes[static_cast<std::size_t>(sample.row)];
     const FamilyFit& family = fit.families[static_cast<std::size_t>(sample.family)];
     const Fitted& fitted = family.without[static_cast<std::size_t>(part_of(shape))];
-    return seconds_by(fitted.view(cost::band_of(sample.features)), sample);
+    return seconds_by(fitted.view(cost::band_of(sample.features)), fitted.trees.view(), sample);
   };
 }
 
 Predict shipped(const SampledTable& table) {
   return [&](const Sample& sample) {
     return seconds_by(
-        cost::residual_of(*table.model, sample.family, cost::band_of(sample.features)), sample);
+        cost::residual_of(*table.model, sample.family, cost::band_of(sample.features)),
+        cost::trees_of(*table.model, sample.family), sample);
   };
 }
 

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <span>
 
+#include "discovery/ranking.h"
 #include "estoc/problem.hpp"
 
 namespace estoc::ranking {
@@ -21,21 +22,33 @@ char letter_of(const OperandSpec& operand) {
   return operand.layout == Layout::n ? 'n' : 't';
 }
 
+/// One kernel of a row.
+struct Entrant {
+  Predicted predicted;
+  double measured = 0;
+};
+
+/// As discovery::rank does.
+Choice choose(std::vector<Entrant>& row) {
+  std::ranges::stable_sort(row, {}, [](const Entrant& each) { return each.predicted.seconds; });
+  const auto close = std::span(row).first(std::min(row.size(), discovery::kCloselyPredicted));
+  const auto first = std::ranges::min_element(
+      close, {}, [](const Entrant& each) { return each.predicted.closely; });
+  const auto best = std::ranges::min_element(row, {}, &Entrant::measured);
+  return {.first = first->measured, .best = best->measured};
+}
+
 }  // namespace
 
 std::vector<Choice> choices(const SampledTable& table, Field field, const Predict& predict) {
-  std::vector<Choice> found(table.problems.size());
-  std::vector<double> least(table.problems.size(), std::numeric_limits<double>::infinity());
+  std::vector<std::vector<Entrant>> entrants(table.problems.size());
   for (const Sample& sample : table.samples) {
     if (!takes_part(sample, field)) continue;
-    const auto row = static_cast<std::size_t>(sample.row);
-    Choice& choice = found[row];
-    choice.best = choice.best > 0 ? std::min(choice.best, sample.seconds) : sample.seconds;
-    const double predicted = predict(sample);
-    if (predicted >= least[row]) continue;
-    least[row] = predicted;
-    choice.first = sample.seconds;
+    entrants[static_cast<std::size_t>(sample.row)].push_back({predict(sample), sample.seconds});
   }
+  std::vector<Choice> found;
+  for (std::vector<Entrant>& row : entrants)
+    found.push_back(row.empty() ? Choice{} : choose(row));
   return found;
 }
 

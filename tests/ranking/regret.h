@@ -14,17 +14,21 @@ namespace estoc::ranking {
 enum class Field { ours, library, all };
 
 /// Predicted seconds of a sample.
-using Predict = std::function<double(const Sample&)>;
+struct Predicted {
+  double seconds = 0;
+  double closely = 0;  ///< counts among the first of a list
+};
+using Predict = std::function<Predicted(const Sample&)>;
 
 /// Measured seconds on one row; 0 where no kernel takes part.
 struct Choice {
-  double first = 0;  ///< of the kernel with the least predicted time
+  double first = 0;  ///< of the kernel that the ranking puts first
   double best = 0;
 };
 std::vector<Choice> choices(const SampledTable& table, Field field, const Predict& predict);
 
-/// Of each row of a table, the best measured time over that of the kernel with the least predicted
-/// time; absent where no kernel takes part.
+/// Of each row of a table, the best measured time over that of the kernel that the ranking puts
+/// first; absent where no kernel takes part.
 std::vector<std::optional<double>> regrets(const SampledTable& table, Field field,
                                            const Predict& predict);
 

@@ -13,23 +13,28 @@ namespace estoc::ranking {
 namespace {
 
 constexpr std::size_t kLineWidth = 100;
+// Of thresholds and units, with which the leaves were fitted.
+constexpr int kDigitsOfTrees = 6;
 
-std::string number(float value) {
-  std::string text = fmt::format("{:.4g}", value);
+std::string number(float value, int digits = 4) {
+  std::string text = fmt::format("{:.{}g}", value, digits);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text + "F";
 }
-std::string number(std::uint8_t value) {
+std::string number(std::uint8_t value, int /*digits*/) {
+  return std::to_string(value);
+}
+std::string number(std::int8_t value, int /*digits*/) {
   return std::to_string(value);
 }
 
 template <typename Number>
 void write_array(std::ostream& out, const std::string& type, const std::string& name,
-                 std::span<const Number> values) {
+                 std::span<const Number> values, int digits = 4) {
   out << fmt::format("constexpr {} {}[] = {{", type, name);
   std::size_t width = kLineWidth;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string text = number(values[i]) + (i + 1 < values.size() ? "," : "");
+    const std::string text = number(values[i], digits) + (i + 1 < values.size() ? "," : "");
     if (width + 1 + text.size() > kLineWidth) {
       out << "\n   ";
       width = 3;
@@ -56,6 +61,20 @@ void write_family(std::ostream& out, const Fitted& fitted, const std::string& na
   }
 }
 
+void write_trees(std::ostream& out, const FittedTrees& trees, const std::string& name) {
+  if (trees.units.empty()) return;
+  write_array<std::uint8_t>(out, "std::uint8_t", name + "TreeFeatures", trees.features);
+  write_array<float>(out, "float", name + "Thresholds", trees.thresholds, kDigitsOfTrees);
+  write_array<float>(out, "float", name + "Units", trees.units, kDigitsOfTrees);
+  write_array<std::int8_t>(out, "std::int8_t", name + "Leaves", trees.leaves);
+}
+
+std::string trees_of(const FittedTrees& trees, const std::string& name) {
+  if (trees.units.empty()) return "Trees{}";
+  return fmt::format("Trees{{{1}, {0}TreeFeatures, {0}Thresholds, {0}Units, {0}Leaves}}", name,
+                     trees.depth);
+}
+
 std::string array_name(std::size_t family) {
   constexpr std::array kNames{"kSm90", "kSm80", "kSimt", "kLibrary"};
   static_assert(kNames.size() == cost::kFamilies);
@@ -80,8 +99,10 @@ void write_residuals(const DeviceFit& fit, const std::string& folder) {
       << ", which `estoc_ranking fit` wrote from the table in bench/results.\n"
          "#include \"cost/residuals.h\"\n\n"
          "namespace estoc::cost {\nnamespace {\n\n// clang-format off\n";
-  for (std::size_t family = 0; family < fit.families.size(); ++family)
+  for (std::size_t family = 0; family < fit.families.size(); ++family) {
     write_family(out, fit.families[family].all, array_name(family));
+    write_trees(out, fit.families[family].all.trees, array_name(family));
+  }
   out << "// clang-format on\n\n}  // namespace\n\nconst DeviceResiduals& residuals_" << name
       << "() {\n  static constexpr DeviceResiduals kAll{{{\n";
   for (std::size_t family = 0; family < fit.families.size(); ++family) {
@@ -93,6 +114,9 @@ void write_residuals(const DeviceFit& fit, const std::string& folder) {
     }
     out << "}},\n";
   }
+  out << "  }},\n   {{\n";
+  for (std::size_t family = 0; family < fit.families.size(); ++family)
+    out << "      " << trees_of(fit.families[family].all.trees, array_name(family)) << ",\n";
   out << "  }}};\n  return kAll;\n}\n\n}  // namespace estoc::cost\n";
   if (!out.flush()) throw std::runtime_error(path + ": cannot be written");
 }

@@ -284,6 +284,17 @@ class CublasltGemm final : public KernelClass {
     return cost::predict(plan, device);
   }
 
+  std::vector<std::optional<Prediction>> predict_closely(std::span<const DesignPoint* const> points,
+                                                         const RuntimeArguments& arguments,
+                                                         Target target) const override {
+    const cost::DeviceModel& device = cost::device_model(target, arguments.device());
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    std::vector<std::optional<Prediction>> predictions;
+    for (const DesignPoint* const point : points)
+      predictions.push_back(cost::predict_closely(plan_of(*point, gemm, target), device));
+    return predictions;
+  }
+
   std::vector<PredictionPart> predict_parts(const DesignPoint& point,
                                             const RuntimeArguments& arguments,
                                             Target target) const override {

@@ -59,6 +59,17 @@ std::vector<std::optional<Prediction>> GemmClass::predict_all(
   return predictions;
 }
 
+std::vector<std::optional<Prediction>> GemmClass::predict_closely(
+    std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
+    Target target) const {
+  const CostQuery query = cost_query(arguments, target);
+  std::vector<std::optional<Prediction>> predictions;
+  predictions.reserve(points.size());
+  for (const DesignPoint* const point : points)
+    predictions.push_back(cost::predict_closely(cost_plan(*point, query), query.device()));
+  return predictions;
+}
+
 std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
                                                      const RuntimeArguments& arguments,
                                                      Target target) const {

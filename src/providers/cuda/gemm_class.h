@@ -84,6 +84,9 @@ class GemmClass : public BuiltInClass {
   std::vector<std::optional<Prediction>> predict_all(std::span<const DesignPoint* const> points,
                                                      const RuntimeArguments& arguments,
                                                      Target target) const final;
+  std::vector<std::optional<Prediction>> predict_closely(std::span<const DesignPoint* const> points,
+                                                         const RuntimeArguments& arguments,
+                                                         Target target) const final;
   std::vector<PredictionPart> predict_parts(const DesignPoint& point,
                                             const RuntimeArguments& arguments,
                                             Target target) const final;

@@ -122,7 +122,7 @@ TEST(Residual, IsClipped) {
 }
 
 TEST(Residual, IsNothingWithoutFeatures) {
-  EXPECT_EQ(evaluate({}, {}), 0);
+  EXPECT_EQ(evaluate(Residual{}, {}), 0);
   Plan plan;
   for (const char* const name : {"A100", "RTX 4090", "B200"}) {
     const DeviceModel& device = *find_device_model(name);
@@ -162,6 +162,36 @@ TEST(Residual, BandsAreThoseOfWaves) {
     features[kWaves] = waves;
     EXPECT_EQ(band_of(features), band) << waves;
   }
+}
+
+TEST(Trees, EachAddsTheLeafThatItsComparisonsName) {
+  const std::vector<std::uint8_t> features{3, 5, 5, 3};
+  const std::vector<float> thresholds{1, 2, 3, 4};
+  const std::vector<float> units{0.5F, 0.25F};
+  const std::vector<std::int8_t> leaves{1, 2, 3, 4, 10, 20, 30, -40};
+  const Trees trees{2, features, thresholds, units, leaves};
+  Features values{};
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 1 + 0.25F * 10);
+  values[3] = 1;  // not less than the first threshold
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 2 + 0.25F * 10);
+  values[5] = 3;
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * 20);
+  values[3] = 4;
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * -40);
+}
+
+TEST(Trees, ACloserFactorIsHalfwayBetweenFormAndTrees) {
+  std::mt19937 random(4);
+  const OwnResidual form = random_residual(3, 0.05F, random);
+  const std::vector<std::uint8_t> features{0};
+  const std::vector<float> thresholds{0};
+  const std::vector<float> units{0.01F};
+  const std::vector<std::int8_t> leaves{-20, 30};
+  const Trees trees{1, features, thresholds, units, leaves};
+  const Features values{1};
+  const float by_form = evaluate(form.view(), values);
+  EXPECT_FLOAT_EQ(by_form + closer(form.view(), trees, values), (by_form + 0.3F) / 2);
+  EXPECT_EQ(closer(form.view(), Trees{}, values), 0);
 }
 
 }  // namespace

@@ -71,6 +71,16 @@ class FakeClass final : public KernelClass {
     return on_predict ? on_predict(point) : KernelClass::predict(point, arguments, target);
   }
 
+  std::vector<std::optional<Prediction>> predict_closely(std::span<const DesignPoint* const> points,
+                                                         const RuntimeArguments& arguments,
+                                                         Target target) const override {
+    if (!on_predict_closely) return KernelClass::predict_closely(points, arguments, target);
+    std::vector<std::optional<Prediction>> predictions;
+    for (const DesignPoint* const point : points)
+      predictions.push_back(on_predict_closely(*point));
+    return predictions;
+  }
+
   std::vector<PredictionPart> predict_parts(const DesignPoint& point,
                                             const RuntimeArguments& arguments,
                                             Target target) const override {
@@ -111,6 +121,7 @@ class FakeClass final : public KernelClass {
   std::function<Status(const DesignPoint&, const RuntimeArguments&)> on_supports;
   std::function<std::string(const DesignPoint&)> on_summation;
   std::function<std::optional<Prediction>(const DesignPoint&)> on_predict;
+  std::function<std::optional<Prediction>(const DesignPoint&)> on_predict_closely;
   std::function<std::vector<PredictionPart>(const DesignPoint&, Target)> on_parts;
   std::function<void()> on_compile;
   mutable std::atomic<int> compilations = 0;

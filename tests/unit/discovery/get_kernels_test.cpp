@@ -294,6 +294,30 @@ TEST(GetKernels, OfEqualTimesTheSmallerEnergyComesFirst) {
       << "those of no or impossible energy behind the others, by name";
 }
 
+TEST(GetKernels, TheFirstArePredictedCloselyAndStayAheadOfTheOthers) {
+  auto fake = make_class("fake", plain_space(30));
+  fake->on_predict = [](const DesignPoint& point) {
+    return Prediction{1e-6 * (1 + point.index(1)), {.swizzle = 4}};
+  };
+  std::vector<int> seen;
+  fake->on_predict_closely = [&](const DesignPoint& point) -> std::optional<Prediction> {
+    seen.push_back(point.index(1));
+    if (point.index(1) == 5) return std::nullopt;
+    return Prediction{1e-6 * (100 - point.index(1)), {.swizzle = 2}};
+  };
+  const Registered there(fake);
+  const KernelList kernels = get_kernels(f32_gemm());
+  ASSERT_EQ(kernels.size(), 30U);
+  EXPECT_EQ(seen.size(), 24U);
+  EXPECT_EQ(kernels[0].name(), "fake-f32-v5") << "it keeps the first prediction";
+  EXPECT_EQ(kernels[1].name(), "fake-f32-v23");
+  EXPECT_EQ(kernels[1].predicted_seconds(), 1e-6 * (100 - 23));
+  EXPECT_EQ(kernels[1].knobs().swizzle, 4) << "for which its workspace was checked";
+  EXPECT_EQ(kernels[23].name(), "fake-f32-v0");
+  EXPECT_EQ(kernels[24].name(), "fake-f32-v24");
+  EXPECT_EQ(kernels[24].predicted_seconds(), 1e-6 * 25);
+}
+
 TEST(GetKernels, TimeDecidesBeforeEnergy) {
   auto fake = make_class("fake", plain_space(2));
   fake->on_predict = [](const DesignPoint& point) {
@@ -516,6 +540,21 @@ TEST(GetKernelsFailures, PredictThrows) {
   };
   const Broken broken(fake);
   broken.expect_failure("cannot tell");
+}
+
+TEST(GetKernelsFailures, PredictCloselyThrows) {
+  auto fake = make_class("broken", plain_space(3));
+  fake->on_predict = [](const DesignPoint& point) {
+    return Prediction{1e-6 * (1 + point.index(1)), {}};
+  };
+  fake->on_predict_closely = [](const DesignPoint&) -> std::optional<Prediction> {
+    throw std::runtime_error("cannot tell");
+  };
+  const Registered there(fake);
+  const KernelList kernels = get_kernels(f32_gemm());
+  ASSERT_EQ(kernels.failures().size(), 1U);
+  EXPECT_EQ(kernels.failures()[0].message, "cannot tell");
+  EXPECT_EQ(kernels.front().name(), "broken-f32-v0") << "by its first predictions";
 }
 
 }  // namespace

@@ -1,0 +1,11 @@
+// What a residual depends on.
+#pragma once
+
+#include <array>
+
+namespace estoc::cost {
+
+inline constexpr int kFeatures = 49;
+using Features = std::array<float, kFeatures>;
+
+}  // namespace estoc::cost

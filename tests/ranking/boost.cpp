@@ -1,0 +1,206 @@
+// Fits boosted trees to samples.
+#include "boost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+namespace estoc::ranking {
+namespace {
+
+// Thresholds of a feature at most, so that a bin is a byte and a scan short.
+constexpr std::size_t kMostThresholds = 63;
+
+/// The number that its text in a source has.
+float rounded(double value) {
+  return std::stof(fmt::format("{:.6g}", value));
+}
+
+/// A feature's thresholds, in the middle between values, and the bin of each sample: how many
+/// thresholds are not above it.
+struct Binned {
+  std::vector<float> thresholds;
+  std::vector<std::uint8_t> bins;
+};
+
+std::vector<float> thresholds_of(std::vector<float> values) {
+  std::sort(values.begin(), values.end());
+  std::vector<float> distinct = values;
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<float> ends;  // the first values of bins
+  if (distinct.size() <= kMostThresholds + 1) {
+    ends.assign(distinct.begin() + (distinct.empty() ? 0 : 1), distinct.end());
+  } else {
+    for (std::size_t i = 1; i <= kMostThresholds; ++i) {
+      const float value = values[values.size() * i / (kMostThresholds + 1)];
+      if (value > values.front() && (ends.empty() || value > ends.back())) ends.push_back(value);
+    }
+  }
+  std::vector<float> thresholds;
+  for (const float end : ends) {
+    const float before = *std::prev(std::lower_bound(distinct.begin(), distinct.end(), end));
+    thresholds.push_back(rounded((static_cast<double>(before) + end) / 2));
+  }
+  return thresholds;
+}
+
+std::vector<Binned> bin(std::span<const BoostSample> samples) {
+  std::vector<Binned> all(cost::kFeatures);
+  for (std::size_t feature = 0; feature < all.size(); ++feature) {
+    std::vector<float> values;
+    values.reserve(samples.size());
+    for (const BoostSample& sample : samples)
+      values.push_back((*sample.features)[feature]);
+    Binned& binned = all[feature];
+    binned.thresholds = thresholds_of(values);
+    for (const float value : values) {
+      const auto above =
+          std::upper_bound(binned.thresholds.begin(), binned.thresholds.end(), value);
+      binned.bins.push_back(static_cast<std::uint8_t>(above - binned.thresholds.begin()));
+    }
+  }
+  return all;
+}
+
+/// Sums over samples.
+struct Sums {
+  double errors = 0;  ///< times weights
+  double weights = 0;
+
+  Sums& operator+=(const Sums& other) {
+    errors += other.errors;
+    weights += other.weights;
+    return *this;
+  }
+  double gain(double ridge) const { return errors * errors / (weights + ridge); }
+};
+
+/// Where a level divides the leaves.
+struct Split {
+  std::size_t feature = 0;
+  std::size_t threshold = 0;
+  double gain = -1;
+};
+
+/// Grows one tree after the other on what is left of the samples' wanted values.
+class Booster {
+ public:
+  Booster(std::span<const BoostSample> samples, const BoostOptions& options)
+      : samples_(samples), options_(options), binned_(bin(samples)), leaf_(samples.size()) {
+    for (const BoostSample& sample : samples)
+      left_.push_back(sample.wanted);
+    fitted_.depth = options.depth;
+  }
+
+  FittedTrees run() {
+    for (int tree = 0; tree < options_.trees; ++tree) {
+      choose_samples();
+      grow();
+      put_leaves();
+    }
+    return std::move(fitted_);
+  }
+
+ private:
+  void choose_samples() {
+    chosen_.clear();
+    chosen_sums_.clear();
+    const auto limit = static_cast<std::uint32_t>(options_.share * 1000);
+    for (std::size_t i = 0; i < samples_.size(); ++i) {
+      if (random_() % 1000 >= limit) continue;
+      chosen_.push_back(i);
+      chosen_sums_.push_back({left_[i] * samples_[i].weight, samples_[i].weight});
+    }
+  }
+
+  void grow() {
+    std::fill(leaf_.begin(), leaf_.end(), 0);
+    for (int level = 0; level < options_.depth; ++level) {
+      Split best;
+      for (std::size_t feature = 0; feature < binned_.size(); ++feature)
+        consider(feature, std::size_t{1} << level, best);
+      const Binned& binned = binned_[best.feature];
+      fitted_.features.push_back(static_cast<std::uint8_t>(best.feature));
+      // Where all samples are alike, they are all below.
+      fitted_.thresholds.push_back(binned.thresholds.empty()
+                                       ? rounded(std::numeric_limits<float>::max())
+                                       : binned.thresholds[best.threshold]);
+      for (std::size_t i = 0; i < leaf_.size(); ++i)
+        leaf_[i] = static_cast<std::uint8_t>(
+            leaf_[i] | static_cast<unsigned>(binned.bins[i] > best.threshold) << level);
+    }
+  }
+
+  /// Takes the feature's best threshold where it is better than `best`.
+  void consider(std::size_t feature, std::size_t leaves, Split& best) {
+    const Binned& binned = binned_[feature];
+    const std::size_t bins = binned.thresholds.size() + 1;
+    if (bins < 2) return;
+    sums_.assign(leaves * bins, {});
+    for (std::size_t i = 0; i < chosen_.size(); ++i)
+      sums_[leaf_[chosen_[i]] * bins + binned.bins[chosen_[i]]] += chosen_sums_[i];
+    gains_.assign(bins - 1, 0);
+    for (std::size_t leaf = 0; leaf < leaves; ++leaf)
+      add_gains(std::span(sums_).subspan(leaf * bins, bins));
+    const auto most = std::max_element(gains_.begin(), gains_.end());
+    if (*most <= best.gain) return;
+    best = {feature, static_cast<std::size_t>(most - gains_.begin()), *most};
+  }
+
+  void add_gains(std::span<const Sums> bins) {
+    Sums all;
+    for (const Sums& each : bins)
+      all += each;
+    if (all.weights == 0) return;
+    Sums below;
+    for (std::size_t i = 0; i + 1 < bins.size(); ++i) {
+      below += bins[i];
+      const Sums above{all.errors - below.errors, all.weights - below.weights};
+      gains_[i] += below.gain(options_.ridge) + above.gain(options_.ridge);
+    }
+  }
+
+  void put_leaves() {
+    std::vector<Sums> sums(std::size_t{1} << options_.depth);
+    for (std::size_t i = 0; i < chosen_.size(); ++i)
+      sums[leaf_[chosen_[i]]] += chosen_sums_[i];
+    std::vector<double> values;
+    double most = 0;
+    for (const Sums& each : sums) {
+      values.push_back(options_.rate * each.errors / (each.weights + options_.ridge));
+      most = std::max(most, std::abs(values.back()));
+    }
+    const float unit = rounded(most / 127);
+    fitted_.units.push_back(unit);
+    const std::size_t first = fitted_.leaves.size();
+    for (const double value : values)
+      fitted_.leaves.push_back(static_cast<std::int8_t>(unit > 0 ? std::lround(value / unit) : 0));
+    for (std::size_t i = 0; i < left_.size(); ++i)
+      left_[i] -= static_cast<double>(unit) * fitted_.leaves[first + leaf_[i]];
+  }
+
+  std::span<const BoostSample> samples_;
+  BoostOptions options_;
+  std::vector<Binned> binned_;
+  std::vector<double> left_;        ///< of each sample's wanted value
+  std::vector<std::uint8_t> leaf_;  ///< of the tree that grows, of each sample
+  std::vector<std::size_t> chosen_;
+  std::vector<Sums> chosen_sums_;  ///< of each of these samples alone
+  std::vector<Sums> sums_;
+  std::vector<double> gains_;
+  std::mt19937 random_{1};
+  FittedTrees fitted_;
+};
+
+}  // namespace
+
+FittedTrees boost(std::span<const BoostSample> samples, const BoostOptions& options) {
+  if (samples.empty()) return {};
+  return Booster(samples, options).run();
+}
+
+}  // namespace estoc::ranking
