@@ -1,4 +1,4 @@
-// What to compute and on which operands: GemmArguments, ElementwiseArguments.
+// What to compute and on which operands: GemmArguments, ElementwiseArguments, GroupedGemmArguments.
 #pragma once
 
 #include <array>
@@ -18,9 +18,9 @@
 namespace estoc {
 
 /// The operations Estoc can describe.
-enum class Operation : std::uint8_t { gemm, elementwise };
+enum class Operation : std::uint8_t { gemm, elementwise, grouped_gemm };
 
-/// "gemm", "elementwise".
+/// "gemm", "elementwise", "grouped_gemm".
 std::string_view operation_name(Operation operation);
 std::optional<Operation> parse_operation(std::string_view name);
 
@@ -100,8 +100,8 @@ class Operand {
 /// The largest number of operands of an operation; those of its epilogue do not count.
 inline constexpr std::size_t kMaxOperands = 6;
 
-/// What an operation does with an operand.
-enum class OperandRole : std::uint8_t { input, output };
+/// What an operation does with an operand; an index says where elements are, and is read as well.
+enum class OperandRole : std::uint8_t { input, output, index };
 
 /// An operand of some arguments, which it refers to.
 struct NamedOperand {
@@ -111,7 +111,8 @@ struct NamedOperand {
   OperandRole role = OperandRole::input;
 };
 
-/// The operands of some arguments: inputs first, at most kMaxOperands. Allocates nothing.
+/// The operands of some arguments: inputs, outputs, indices, at most kMaxOperands. Allocates
+/// nothing.
 class OperandList {
  public:
   template <std::same_as<NamedOperand>... Operands>
@@ -144,7 +145,8 @@ class RuntimeArguments {
   virtual ~RuntimeArguments() = default;
 
   Operation operation() const { return operation_; }
-  /// All operands but the epilogue's, with their names: A, B and out, or A and out.
+  /// All operands but the epilogue's, with their names: A, B and out, A and out, or A, B, out and
+  /// offsets.
   virtual OperandList operands() const = 0;
   virtual OperationWork work() const = 0;
 
@@ -245,6 +247,8 @@ class GemmArguments final : public RuntimeArguments {
   const MatrixView& out_matrix() const { return out_matrix_; }
 
  private:
+  friend class GroupedGemmArguments;
+
   Operand a_;
   Operand b_;
   TensorView out_;
@@ -344,6 +348,94 @@ class ElementwiseArguments final : public RuntimeArguments {
 
   std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
                                             EpilogueArguments epilogue) const override;
+};
+
+/// The mode along which the groups of a grouped GEMM follow one another.
+enum class GroupMode : std::uint8_t {
+  rows,       ///< M: A (M, K), B (G, K, N), out (M, N)
+  columns,    ///< N: A (G, M, K), B (K, N), out (M, N)
+  reduction,  ///< K: A (M, K), B (K, N), out (G, M, N)
+  batches     ///< none: A (G, M, K), B (G, K, N), out (G, M, N)
+};
+
+/// The letter of the mode: "m", "n", "k", "l".
+std::string_view group_mode_name(GroupMode mode);
+std::optional<GroupMode> parse_group_mode(std::string_view name);
+
+/// Where a group ends that begins at `begin`, if its offset is `offset` and its mode has `extent`
+/// elements: at the offset, but neither before its beginning nor beyond the mode. The next group
+/// begins there, the first one at 0. So groups are disjoint and in the mode, whatever offsets hold.
+constexpr std::int64_t group_end(std::int64_t begin, std::int64_t offset, std::int64_t extent) {
+  const std::int64_t inside = offset < extent ? offset : extent;
+  return inside > begin ? inside : begin;
+}
+
+/// How a grouped GEMM is divided.
+struct GroupOptions {
+  /// The end of each group, i32 of shape (G), on the operands' device; none for GroupMode::batches.
+  std::optional<TensorView> offsets{};
+  /// What is in no group is computed as a product of zeros; otherwise it is left as it is.
+  bool zero_rest = false;
+};
+
+/// Products of groups of rows, columns or summands, whose extents the device alone needs to know.
+///
+/// The ranks of the operands say along which mode the groups lie (GroupMode). Group g is the part
+/// of that mode from the end of group g - 1 to offsets[g], by the rule of group_end(), and
+/// multiplies matrix g of the operand that has three modes; groups along K give matrix g of out,
+/// zeros for an empty group. With GroupMode::batches this is a batched GEMM. Operands of an
+/// epilogue broadcast to out's shape.
+class GroupedGemmArguments final : public RuntimeArguments {
+ public:
+  /// Throws Error as GemmArguments does; Error{value} also for other combinations of ranks, for
+  /// offsets that are missing or not wanted, or of another shape or device, Error{type} for offsets
+  /// that are not i32, Error{unsupported} for scaled operands.
+  GroupedGemmArguments(const Operand& a, const Operand& b, const TensorView& out,
+                       Dtype accumulator_type, const GroupOptions& groups,
+                       PerformanceControls controls = {}, EpilogueArguments epilogue = {});
+
+  /// A, B, out and, unless the mode is GroupMode::batches, offsets.
+  OperandList operands() const override;
+  /// flops: 2 M N K; times G for GroupMode::batches.
+  OperationWork work() const override;
+  std::unique_ptr<RuntimeArguments> clone() const override;
+
+  GroupMode mode() const { return mode_; }
+  std::int64_t groups() const { return groups_; }
+  bool zero_rest() const { return zero_rest_; }
+  /// Elements of the mode that is divided.
+  std::int64_t divided_extent() const;
+
+  const TensorView& a() const { return a_; }
+  const TensorView& b() const { return b_; }
+  const TensorView& out() const { return product_.out(); }
+  /// Null for GroupMode::batches.
+  const TensorView* offsets() const { return offsets_ ? &*offsets_ : nullptr; }
+  Dtype accumulator_type() const { return product_.accumulator_type(); }
+
+  /// The product as if all of the divided mode were in group 0, with the epilogue. Of groups along
+  /// K, each matrix of out is the product of all of K.
+  const GemmArguments& product() const { return product_; }
+  /// Elements from one group's matrix to the next: of B for GroupMode::rows, of A for columns.
+  std::int64_t matrix_stride() const;
+
+  /// The ends of all groups, by the rule of group_end(). Reads offsets, which must be on the host.
+  void read_ends(std::span<std::int64_t> ends) const;
+
+ private:
+  TensorView a_;
+  TensorView b_;
+  std::optional<TensorView> offsets_;
+  GroupMode mode_;
+  std::int64_t groups_;
+  bool zero_rest_;
+  GemmArguments product_;
+
+  std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
+                                            EpilogueArguments epilogue) const override;
+  bool move(std::span<void* const> data, AskDevice ask) override;
+  void check_memory(AskDevice ask) const;
+  void take_product();
 };
 
 }  // namespace estoc

@@ -30,6 +30,7 @@ struct TensorAttributes {
   bool operator==(const TensorAttributes&) const = default;
 };
 
+/// Of products: gemm and grouped_gemm.
 struct GemmOperandsMetadata {
   TensorAttributes a, b, out;
   Dtype accumulator_type = Dtype::f32;
@@ -73,7 +74,7 @@ struct KernelMetadata {
   DesignMetadata design;
   std::string epilogue;  ///< canonical text; empty for out = accumulator
 
-  /// Null when the kernel is of another operation.
+  /// Null when the kernel computes no product.
   const GemmOperandsMetadata* gemm() const { return std::get_if<GemmOperandsMetadata>(&operands); }
   const ElementwiseOperandsMetadata* elementwise() const {
     return std::get_if<ElementwiseOperandsMetadata>(&operands);

@@ -58,7 +58,11 @@ struct EpilogueOperandSpec {
 /// `elementwise op=add shape=2x64x64 a=f32:t b=f32:t out=f16:t`. Grammar: docs/problem_text.md.
 struct Problem {
   Operation operation = Operation::gemm;
-  std::optional<std::int64_t> m, n, k, l;  ///< gemm
+  std::optional<std::int64_t> m, n, k, l;  ///< gemm; m, n and k also of grouped_gemm
+  std::optional<std::int64_t> g;           ///< grouped_gemm: the number of groups
+  std::optional<GroupMode> along;          ///< grouped_gemm: the mode that is divided
+  std::vector<std::int64_t> sizes;         ///< grouped_gemm: of the groups; empty: equal parts
+  bool zero_rest = false;                  ///< grouped_gemm
   std::optional<ElementwiseOp> op;         ///< elementwise
   std::vector<std::int64_t> shape;         ///< elementwise, of out
   bool has_shape = false;                  ///< an empty shape is a legal rank-0 tensor
@@ -75,7 +79,8 @@ struct Problem {
   /// The canonical text: parse(to_string()) gives an equal problem.
   std::string to_string() const;
 
-  /// Fills what is absent: l = 1, layouts t, acc default_accumulator_type(a, b);
+  /// Fills what is absent: l = 1, layouts t, acc default_accumulator_type(a, b); groups along m, g
+  /// from sizes, and the extent that is divided their sum;
   /// b's dtype from a (and the reverse); out of the accumulator's type, for elementwise of a's;
   /// matrices of the epilogue of out's, its other operands f64 with f64 accumulators, else f32.
   /// Throws Error{value} naming what is missing when m, n, k, a dtype, op or shape cannot be known,
@@ -86,6 +91,11 @@ struct Problem {
   /// three modes when l is not 1 or an operand has three strides, else two. Throws what complete()
   /// and the arguments throw.
   std::unique_ptr<RuntimeArguments> arguments(Device device = Device::cpu()) const;
+
+  /// Writes what the problem, once complete, says of the operand of role index: the offsets of a
+  /// grouped_gemm, which are `offsets`, on the host. Sizes that are not given are equal, the first
+  /// ones larger by one where they must. Throws what complete() throws.
+  void fill_index(const TensorView& offsets) const;
 
   /// The problem that `arguments` is an instance of: extents, dtypes, layouts (strides where no
   /// letter fits), alignments below 16 bytes that the strides do not imply, controls, epilogue.

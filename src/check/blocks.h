@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "check/expected_rows.h"
+#include "check/groups.h"
 #include "check/judge.h"
 #include "check/parallel.h"
 #include "check/sampling.h"
@@ -57,11 +58,13 @@ void refuse_fused_in_place(const GemmArguments& arguments);
 
 /// check_output of a GEMM that can be checked. Where there is `kept`, its rows are judged by it and
 /// of the operands nothing is read but outputs and what epilogues take.
+/// `groups` are those that the product is divided into, if any; what of out is in none, and left as
+/// it is, is not judged.
 CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options,
-                       const ExpectedRows* kept);
+                       const ExpectedRows* kept, const Groups* groups = nullptr);
 /// The same with an epilogue: on D and every other output.
 CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions& options,
-                             const ExpectedRows* kept);
+                             const ExpectedRows* kept, const Groups* groups = nullptr);
 
 /// Runs a checker on each thread over blocks of the sample's rows and of `columns` columns, and
 /// merges what they saw into `total`.

@@ -61,8 +61,9 @@ struct Seen {
 class FusedChecker {
  public:
   FusedChecker(const GemmArguments& arguments, const GemmRounding& rounding,
-               const ExpectedRows* kept, const Seen& empty)
+               const ExpectedRows* kept, const Groups* groups, const Seen& empty)
       : arguments_(arguments),
+        groups_(groups),
         binding_(*arguments.epilogue_binding()),
         graph_(*binding_.graph),
         accumulators_(arguments, rounding, kept),
@@ -71,11 +72,11 @@ class FusedChecker {
         seen_(empty) {}
 
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
-    for_each_b(arguments_, rows, [&](std::span<const std::int64_t> group) {
-      accumulators_.load(group, first_column, columns);
-      for (std::size_t i = 0; i < group.size(); ++i)
-        judge_row(group[i], static_cast<int>(i), first_column, columns);
-    });
+    for (const Part& part : parts_of(arguments_, groups_, rows, first_column, columns)) {
+      accumulators_.load(part);
+      for (std::size_t i = 0; i < part.rows.size(); ++i)
+        judge_row(part.rows[i], static_cast<int>(i), part.first_column, part.columns);
+    }
   }
 
   const Seen& seen() const { return seen_; }
@@ -110,6 +111,7 @@ class FusedChecker {
   }
 
   const GemmArguments& arguments_;
+  const Groups* groups_;
   const EpilogueBinding& binding_;
   const EpilogueGraph& graph_;
   Accumulators accumulators_;
@@ -200,7 +202,7 @@ void refuse_fused_in_place(const GemmArguments& arguments) {
 }
 
 CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions& options,
-                             const ExpectedRows* kept) {
+                             const ExpectedRows* kept, const Groups* groups) {
   const GemmExtents& extents = arguments.extents();
   const bool integers = is_integer_gemm(arguments);
   const RowSample sample = kept != nullptr
@@ -211,7 +213,7 @@ CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions&
   const Seen empty = nothing_seen(arguments, sample.count() == sample.total());
   Seen seen = empty;
   check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, seen,
-               [&] { return FusedChecker(arguments, rounding, kept, empty); });
+               [&] { return FusedChecker(arguments, rounding, kept, groups, empty); });
 
   const OutputNames names(arguments.epilogue());
   CheckResult result = rounded_verdict(seen.stores[0].tally());

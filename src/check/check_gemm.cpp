@@ -28,18 +28,19 @@ namespace {
 class GemmChecker {
  public:
   GemmChecker(const GemmArguments& arguments, const GemmRounding& rounding,
-              const ExpectedRows* kept)
+              const ExpectedRows* kept, const Groups* groups)
       : judge_(arguments.out_matrix().dtype, Dtype::f64),
         arguments_(arguments),
+        groups_(groups),
         accumulators_(arguments, rounding, kept) {}
 
   /// Judges columns [first_column, first_column + columns) of at most GemmReference::kRows rows.
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
-    for_each_b(arguments_, rows, [&](std::span<const std::int64_t> group) {
-      accumulators_.load(group, first_column, columns);
-      for (std::size_t i = 0; i < group.size(); ++i)
-        judge_row(group[i], static_cast<int>(i), first_column, columns);
-    });
+    for (const Part& part : parts_of(arguments_, groups_, rows, first_column, columns)) {
+      accumulators_.load(part);
+      for (std::size_t i = 0; i < part.rows.size(); ++i)
+        judge_row(part.rows[i], static_cast<int>(i), part.first_column, part.columns);
+    }
   }
 
   const Judge& seen() const { return judge_; }
@@ -58,6 +59,7 @@ class GemmChecker {
 
   Judge judge_;
   const GemmArguments& arguments_;
+  const Groups* groups_;
   Accumulators accumulators_;
 };
 
@@ -87,8 +89,9 @@ void require_checkable(const GemmArguments& arguments) {
 }
 
 CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options,
-                       const ExpectedRows* kept) {
-  if (arguments.epilogue_binding() != nullptr) return check_fused_gemm(arguments, options, kept);
+                       const ExpectedRows* kept, const Groups* groups) {
+  if (arguments.epilogue_binding() != nullptr)
+    return check_fused_gemm(arguments, options, kept, groups);
   const GemmExtents& extents = arguments.extents();
   const bool integers = is_integer_gemm(arguments);
   const RowSample sample = kept != nullptr
@@ -98,7 +101,7 @@ CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& optio
   const GemmRounding rounding = integers ? GemmRounding{} : gemm_rounding(arguments);
   Judge judge(arguments.out().dtype(), Dtype::f64);
   check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, judge,
-               [&] { return GemmChecker(arguments, rounding, kept); });
+               [&] { return GemmChecker(arguments, rounding, kept, groups); });
   return finished(verdict(arguments, judge.tally()), judge, sample, arguments.out());
 }
 

@@ -27,6 +27,12 @@ void Accumulators::load(std::span<const std::int64_t> rows, std::int64_t first_c
     kept_rows_.push_back(kept_->of_row(row) + first_column);
 }
 
+void Accumulators::load(const Part& part) {
+  if (!reference_) return load(part.rows, part.first_column, part.columns);
+  rounding_.set_products(part.k);
+  reference_->compute(part);
+}
+
 Expectation Accumulators::at(int row, int column) const {
   if (!reference_) return kept_rows_[static_cast<std::size_t>(row)][column];
   const ReferenceElement element = reference_->element(row, column);

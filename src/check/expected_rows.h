@@ -32,12 +32,13 @@ class Accumulators {
 
   /// Rows and columns as GemmReference::compute takes them.
   void load(std::span<const std::int64_t> rows, std::int64_t first_column, int columns);
+  void load(const Part& part);
 
   /// By position within the block that was loaded last.
   Expectation at(int row, int column) const;
 
  private:
-  const GemmRounding& rounding_;
+  GemmRounding rounding_;
   const ExpectedRows* kept_;
   bool integers_;
   std::optional<GemmReference> reference_;

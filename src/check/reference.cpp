@@ -96,14 +96,14 @@ GemmReference::GemmReference(const GemmArguments& arguments)
 }
 
 template <class Number>
-void GemmReference::load_blocks(std::span<const std::int64_t> rows, std::int64_t first_column,
-                                int columns, std::int64_t first_k, int depth,
+void GemmReference::load_blocks(const Part& part, std::int64_t first_k, int depth,
                                 Blocks<Number>& blocks) {
+  const auto& [rows, first_column, columns, products, a_offset, b_offset] = part;
   const MatrixView& a = arguments_.a_matrix();
   const MatrixView& b = arguments_.b_matrix();
   const std::int64_t m = arguments_.extents().m;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::int64_t start = rows[i] / m * a.batch_stride + rows[i] % m * a.row_stride;
+    const std::int64_t start = a_offset + rows[i] / m * a.batch_stride + rows[i] % m * a.row_stride;
     for (int k = 0; k < depth; ++k) {
       const double element =
           operand_value(a.dtype, a.data, start + (first_k + k) * a.column_stride);
@@ -111,7 +111,8 @@ void GemmReference::load_blocks(std::span<const std::int64_t> rows, std::int64_t
       blocks.a[i * kDepth + static_cast<std::size_t>(k)] = to_number<Number>(element);
     }
   }
-  const std::int64_t b_start = rows[0] / m * b.batch_stride + first_column * b.column_stride;
+  const std::int64_t b_start =
+      b_offset + rows[0] / m * b.batch_stride + first_column * b.column_stride;
   for (int k = 0; k < depth; ++k) {
     Number* const block_row = &blocks.b[static_cast<std::size_t>(k) * kColumns];
     for (int j = 0; j < columns; ++j) {
@@ -151,26 +152,31 @@ void GemmReference::add_block(std::size_t row, int depth, int columns,
 }
 
 template <class Number>
-void GemmReference::compute_with(std::span<const std::int64_t> rows, std::int64_t first_column,
-                                 int columns, Blocks<Number>& blocks) {
+void GemmReference::compute_with(const Part& part, Blocks<Number>& blocks) {
   std::ranges::fill(blocks.sums, Number{0});
   std::ranges::fill(magnitudes_, 0.0);
   std::ranges::fill(partials_, 0.0);
-  const std::int64_t k = arguments_.extents().k;
-  for (std::int64_t first_k = 0; first_k < k; first_k += kDepth) {
-    const int depth = static_cast<int>(std::min<std::int64_t>(kDepth, k - first_k));
-    load_blocks(rows, first_column, columns, first_k, depth, blocks);
-    for (std::size_t row = 0; row < rows.size(); ++row)
-      add_block(row, depth, columns, blocks);
+  for (std::int64_t first_k = 0; first_k < part.k; first_k += kDepth) {
+    const int depth = static_cast<int>(std::min<std::int64_t>(kDepth, part.k - first_k));
+    load_blocks(part, first_k, depth, blocks);
+    for (std::size_t row = 0; row < part.rows.size(); ++row)
+      add_block(row, depth, part.columns, blocks);
   }
 }
 
 void GemmReference::compute(std::span<const std::int64_t> rows, std::int64_t first_column,
                             int columns) {
+  compute({.rows = rows,
+           .first_column = first_column,
+           .columns = columns,
+           .k = arguments_.extents().k});
+}
+
+void GemmReference::compute(const Part& part) {
   std::ranges::fill(row_facts_, VectorFacts{});
   std::ranges::fill(column_facts_, VectorFacts{});
-  if (integers_) return compute_with(rows, first_column, columns, wrapping_);
-  compute_with(rows, first_column, columns, floats_);
+  if (integers_) return compute_with(part, wrapping_);
+  compute_with(part, floats_);
 }
 
 ReferenceElement GemmReference::element(int row, int column) const {

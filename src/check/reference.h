@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "check/groups.h"
 #include "estoc/arguments.hpp"
 
 namespace estoc::check {
@@ -56,6 +57,8 @@ class GemmReference {
   /// Rows of out, each counted over batches and rows (batch * m + row), that share their B; and
   /// columns [first_column, first_column + columns).
   void compute(std::span<const std::int64_t> rows, std::int64_t first_column, int columns);
+  /// The same of a part of a product with groups.
+  void compute(const Part& part);
 
   /// Results, by position within the rectangle. Of integer problems there is the value alone,
   /// wrapped to i32.
@@ -77,13 +80,11 @@ class GemmReference {
   };
 
   template <class Number>
-  void load_blocks(std::span<const std::int64_t> rows, std::int64_t first_column, int columns,
-                   std::int64_t first_k, int depth, Blocks<Number>& blocks);
+  void load_blocks(const Part& part, std::int64_t first_k, int depth, Blocks<Number>& blocks);
   void add_block(std::size_t row, int depth, int columns, Blocks<double>& blocks);
   void add_block(std::size_t row, int depth, int columns, Blocks<std::uint64_t>& blocks);
   template <class Number>
-  void compute_with(std::span<const std::int64_t> rows, std::int64_t first_column, int columns,
-                    Blocks<Number>& blocks);
+  void compute_with(const Part& part, Blocks<Number>& blocks);
 
   const GemmArguments& arguments_;
   bool integers_;

@@ -75,14 +75,18 @@ GemmRounding gemm_rounding(const GemmArguments& arguments) {
   const int too_wide = (significant_bits(a) > bits ? 1 : 0) + (significant_bits(b) > bits ? 1 : 0);
 
   GemmRounding rounding;
-  rounding.k = static_cast<double>(arguments.extents().k);
   rounding.unit = unit + kReferenceUnit;
   rounding.operands = tf32 * epsilon(Dtype::tf32) + too_wide * unit;
   rounding.lowest_exponent = lowest_exponent(accumulator);
-  rounding.floor = rounding.k * std::ldexp(1.0, rounding.lowest_exponent);
   rounding.largest = max_finite(accumulator);
   rounding.exact_bits = fast ? kFastBits : bits;
+  rounding.set_products(arguments.extents().k);
   return rounding;
+}
+
+void GemmRounding::set_products(std::int64_t count) {
+  k = static_cast<double>(count);
+  floor = k * std::ldexp(1.0, lowest_exponent);
 }
 
 bool GemmRounding::is_exact(double magnitude, const VectorFacts& row,

@@ -39,6 +39,9 @@ struct GemmRounding {
   int exact_bits = 0;
   int lowest_exponent = 0;
 
+  /// Has sums be of so many products.
+  void set_products(std::int64_t count);
+
   /// The expectation of an element with these operands.
   Expectation expect(const ReferenceElement& element, const VectorFacts& row,
                      const VectorFacts& column) const;

@@ -212,7 +212,7 @@ std::string_view expected_instead(ValueKind kind, std::string_view text) {
     case ValueKind::layouts:
       return is_layouts(text) ? "" : "layouts of A, B and out such as tnt, x for any";
     case ValueKind::operation:
-      return parse_operation(text) ? "" : "an operation, gemm or elementwise";
+      return parse_operation(text) ? "" : "an operation, gemm, elementwise or grouped_gemm";
     case ValueKind::target:
       return Target::parse(text) ? "" : "a target such as cpu or sm_90a";
     case ValueKind::op:

@@ -10,6 +10,11 @@ GemmOperand transposed_operand(const GemmOperand& operand) {
   return {operand.name, transposed(operand.view), operand.scaled};
 }
 
+Mapping transposed_mapping(Mapping mapping) {
+  if (mapping == Mapping::rows) return Mapping::columns;
+  return mapping == Mapping::columns ? Mapping::rows : mapping;
+}
+
 }  // namespace
 
 GemmProblem transposed(const GemmProblem& problem) {
@@ -19,6 +24,7 @@ GemmProblem transposed(const GemmProblem& problem) {
   result.b = transposed_operand(problem.a);
   result.out = transposed_operand(problem.out);
   result.transposed = !problem.transposed;
+  result.mapping = transposed_mapping(problem.mapping);
   return result;
 }
 

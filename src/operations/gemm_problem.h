@@ -9,7 +9,19 @@ namespace estoc::operations {
 
 /// How tiles of a product find their operands.
 enum class Mapping : std::uint8_t {
-  strided  ///< by strides alone: dense and batched products
+  strided,   ///< by strides alone: dense and batched products
+  rows,      ///< rows are in groups, each of which has its own matrix B
+  columns,   ///< columns are in groups, each of which has its own matrix A
+  reduction  ///< K is in groups, one for each batch
+};
+
+/// The groups of a mapping other than strided; their ends follow from `offsets` by group_end().
+struct Groups {
+  std::int64_t count = 0;
+  std::int64_t extent = 0;        ///< of the mode that is divided
+  const void* offsets = nullptr;  ///< i32, one for each group; may be on the device
+  std::int64_t stride = 1;        ///< from offset to offset, in elements
+  bool zero_rest = false;  ///< what is in no group is the product of zeros, not left as it is
 };
 
 /// One operand of the normal form.
@@ -27,7 +39,9 @@ struct GemmProblem {
   Dtype accumulator_type = Dtype::f32;
   bool transposed = false;                    ///< the arguments' product is the transpose of this
   const EpilogueBinding* epilogue = nullptr;  ///< rows and columns as in the arguments
+  /// With rows in groups, the batches of b are theirs; with columns, those of a.
   Mapping mapping = Mapping::strided;
+  Groups groups{};
 
   bool empty() const { return m == 0 || n == 0 || l == 0; }
 };

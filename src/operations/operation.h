@@ -26,12 +26,12 @@ struct OperandSchema {
 };
 
 /// Parts of a problem that have a separate grammar.
-enum class TextField : std::uint8_t { op, shape, epilogue, workspace };
+enum class TextField : std::uint8_t { op, shape, epilogue, workspace, along, sizes };
 
 /// What the value of a key sets: an extent, an operand, a dtype, a control, or a field.
-using TextTarget =
-    std::variant<std::optional<std::int64_t> Problem::*, OperandSpec Problem::*,
-                 std::optional<Dtype> Problem::*, bool PerformanceControls::*, TextField>;
+using TextTarget = std::variant<std::optional<std::int64_t> Problem::*, OperandSpec Problem::*,
+                                std::optional<Dtype> Problem::*, bool PerformanceControls::*,
+                                bool Problem::*, TextField>;
 
 /// A key of problem text.
 struct TextKey {
@@ -51,7 +51,8 @@ struct Attributes {
 struct OperationSchema {
   Operation operation;
   std::string_view name;
-  /// In the order of layout letters. An operand that some arguments lack is the one before it.
+  /// Those that kernels are told apart by, in the order of layout letters; further operands of the
+  /// arguments follow them. An operand that some arguments lack is the one before it.
   std::span<const OperandSchema> operands;
   /// Keys of its problem text, in the order in which they are printed.
   std::span<const TextKey> keys;

@@ -4,12 +4,14 @@
 
 #include "operations/elementwise/schema.h"
 #include "operations/gemm/schema.h"
+#include "operations/grouped_gemm/schema.h"
 
 namespace estoc {
 namespace operations {
 
 std::span<const OperationSchema* const> all_operations() {
-  static constexpr std::array<const OperationSchema*, 2> kOperations{&kGemm, &kElementwise};
+  static constexpr std::array<const OperationSchema*, 3> kOperations{&kGemm, &kElementwise,
+                                                                     &kGroupedGemm};
   return kOperations;
 }
 

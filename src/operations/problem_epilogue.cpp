@@ -11,7 +11,20 @@
 namespace estoc {
 namespace operations {
 
+namespace {
+
+/// L of out.
+std::int64_t batches_of(const Problem& problem) {
+  if (problem.operation == Operation::grouped_gemm) return is_batched(problem) ? *problem.g : 1;
+  return problem.l.value_or(1);
+}
+
+}  // namespace
+
 bool is_batched(const Problem& problem) {
+  if (problem.operation == Operation::grouped_gemm) {
+    return problem.along == GroupMode::reduction || problem.along == GroupMode::batches;
+  }
   const auto has_batch_stride = [](const OperandSpec& spec) { return spec.strides.size() == 3; };
   return *problem.l != 1 || has_batch_stride(problem.a) || has_batch_stride(problem.b) ||
          has_batch_stride(problem.out);
@@ -184,7 +197,7 @@ Extents broadcast_shape(const EpilogueOperandSpec& spec, const Extents& shape) {
 std::vector<std::int64_t> epilogue_operand_shape(const EpilogueOperandSpec& spec,
                                                  const Problem& problem) {
   if (problem.operation == Operation::elementwise) return broadcast_shape(spec, problem.shape);
-  const std::int64_t l = problem.l.value_or(1);
+  const std::int64_t l = operations::batches_of(problem);
   const std::size_t strides = spec.tensor.strides.size();
   switch (spec.form) {
     case EpilogueForm::matrix: {
@@ -206,7 +219,7 @@ std::vector<std::int64_t> epilogue_operand_strides(const EpilogueOperandSpec& sp
                                                    const Problem& problem) {
   const Extents shape = epilogue_operand_shape(spec, problem);
   const Extents& given = spec.tensor.strides;
-  const bool of_product = problem.operation == Operation::gemm;
+  const bool of_product = problem.operation != Operation::elementwise;
   if (spec.form == EpilogueForm::matrix) {
     if (given.empty()) {
       return operations::strides_of_layout(spec.tensor.layout.value_or(Layout::t), shape,

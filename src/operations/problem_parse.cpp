@@ -72,6 +72,7 @@ class ProblemParser {
   void read(OperandSpec Problem::*operand) { read_spec(problem_.*operand); }
   void read(std::optional<Dtype> Problem::*dtype) { problem_.*dtype = read_dtype(); }
   void read(bool PerformanceControls::*control) { problem_.controls.*control = read_flag(); }
+  void read(bool Problem::*flag) { problem_.*flag = read_flag(); }
   void read(TextField field) {
     switch (field) {
       case TextField::op:
@@ -83,6 +84,10 @@ class ProblemParser {
         return;
       case TextField::workspace:
         return read_workspace();
+      case TextField::along:
+        return read_along();
+      case TextField::sizes:
+        return read_sizes();
     }
   }
 
@@ -255,6 +260,19 @@ class ProblemParser {
       names.push_back(elementwise_op_name(static_cast<ElementwiseOp>(op)));
     }
     cursor_.fail_word(start, "an elementwise operation such as add or relu", name, names);
+  }
+
+  void read_along() {
+    const std::size_t start = cursor_.position();
+    const std::string_view name = cursor_.take_until("");
+    problem_.along = parse_group_mode(name);
+    if (!problem_.along) cursor_.fail_expected(start, "the mode that is divided, m, n, k or l");
+  }
+
+  void read_sizes() {
+    do {
+      problem_.sizes.push_back(read_number("sizes of groups such as 10,0,33"));
+    } while (cursor_.accept(','));
   }
 
   void read_shape() {

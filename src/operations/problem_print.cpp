@@ -46,6 +46,9 @@ class ProblemPrinter {
   void print(std::string_view key, bool PerformanceControls::*control) {
     if (problem_.controls.*control) add(key, "1");
   }
+  void print(std::string_view key, bool Problem::*flag) {
+    if (problem_.*flag) add(key, "1");
+  }
   void print(std::string_view key, TextField field) {
     switch (field) {
       case TextField::op:
@@ -60,6 +63,12 @@ class ProblemPrinter {
         if (problem_.controls.workspace_limit) {
           add(key, bytes_text(*problem_.controls.workspace_limit));
         }
+        return;
+      case TextField::along:
+        if (problem_.along) add(key, group_mode_name(*problem_.along));
+        return;
+      case TextField::sizes:
+        if (!problem_.sizes.empty()) add(key, fmt::format("{}", fmt::join(problem_.sizes, ",")));
         return;
     }
   }

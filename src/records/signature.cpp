@@ -38,7 +38,7 @@ std::string canonical_epilogue(const EpilogueBinding& binding) {
 std::string text_of(const RuntimeArguments& arguments) {
   Problem problem = Problem::of(arguments);
   const EpilogueBinding* const binding = arguments.epilogue_binding();
-  if (arguments.operation() == Operation::gemm && binding != nullptr) {
+  if (arguments.operation() != Operation::elementwise && binding != nullptr) {
     problem.epilogue.clear();
     problem.operands.clear();
     return problem.to_string() + canonical_epilogue(*binding);

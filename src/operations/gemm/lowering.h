@@ -39,4 +39,10 @@ inline GemmProblem lower(const GemmArguments& gemm, Orientation orientation) {
 /// The product with out row-major, where one of the orientations makes it so.
 GemmProblem lower(const GemmArguments& gemm);
 
+/// The same of any operation that is lowered to a product: gemm, grouped_gemm.
+GemmProblem lower_product(const RuntimeArguments& arguments, Orientation orientation);
+
+/// What such an operation has in common with a GEMM: extents, dtypes, out and the epilogue.
+const GemmArguments& product_of(const RuntimeArguments& arguments);
+
 }  // namespace estoc::operations

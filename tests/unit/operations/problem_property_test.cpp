@@ -54,14 +54,24 @@ PerformanceControls random_controls() {
   return controls;
 }
 
+void make_grouped(Problem& problem) {
+  problem.operation = Operation::grouped_gemm;
+  if (flip()) problem.along = static_cast<GroupMode>(uniform(0, 4));
+  if (flip()) problem.sizes = random_numbers(1);
+  problem.zero_rest = flip();
+}
+
 Problem random_problem() {
   Problem problem;
   if (flip()) {
-    for (auto Problem::*extent : {&Problem::m, &Problem::n, &Problem::k, &Problem::l}) {
+    const bool grouped = flip();
+    auto Problem::*const last = grouped ? &Problem::g : &Problem::l;
+    for (auto Problem::*extent : {&Problem::m, &Problem::n, &Problem::k, last}) {
       if (flip()) problem.*extent = random_number();
     }
     if (flip()) problem.accumulator_type = random_dtype();
     if (flip()) problem.epilogue = *arbitrary<std::string>();
+    if (grouped) make_grouped(problem);
   } else {
     problem.operation = Operation::elementwise;
     if (flip()) problem.op = static_cast<ElementwiseOp>(uniform(0, 19));

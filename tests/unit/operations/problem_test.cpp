@@ -80,14 +80,18 @@ TEST(ProblemParse, UnescapesEpilogues) {
 
 TEST(ProblemParse, RefusesUnknownOperations) {
   EXPECT_EQ(complaint("gem m=1"),
-            "problem, column 1: expected an operation, gemm or elementwise, got 'gem'; did you "
+            "problem, column 1: expected an operation, gemm or elementwise or grouped_gemm, got "
+            "'gem'; did you "
             "mean gemm?");
-  EXPECT_EQ(complaint(""),
-            "problem, column 1: expected an operation, gemm or elementwise, got nothing");
-  EXPECT_EQ(complaint("   "),
-            "problem, column 4: expected an operation, gemm or elementwise, got nothing");
-  EXPECT_EQ(complaint("m=1 gemm"),
-            "problem, column 1: expected an operation, gemm or elementwise, got 'm=1'");
+  EXPECT_EQ(
+      complaint(""),
+      "problem, column 1: expected an operation, gemm or elementwise or grouped_gemm, got nothing");
+  EXPECT_EQ(
+      complaint("   "),
+      "problem, column 4: expected an operation, gemm or elementwise or grouped_gemm, got nothing");
+  EXPECT_EQ(
+      complaint("m=1 gemm"),
+      "problem, column 1: expected an operation, gemm or elementwise or grouped_gemm, got 'm=1'");
 }
 
 TEST(ProblemParse, RefusesUnknownKeys) {

@@ -1,0 +1,89 @@
+// Cuts rows and columns of out where what they are summed from changes.
+#include "check/groups.h"
+
+#include <algorithm>
+
+namespace estoc::check {
+namespace {
+
+class Cutter {
+ public:
+  Cutter(const GemmArguments& product, const Groups* groups)
+      : product_(product), groups_(groups), m_(product.extents().m) {}
+
+  std::vector<Part> cut(std::span<const std::int64_t> rows, std::int64_t first_column,
+                        int columns) {
+    while (!rows.empty()) {
+      const std::int64_t band = band_of(rows.front());
+      const auto end =
+          std::ranges::find_if(rows, [&](std::int64_t row) { return band_of(row) != band; });
+      const auto some = rows.first(static_cast<std::size_t>(end - rows.begin()));
+      cut_columns({some, first_column, columns, product_.extents().k}, band);
+      rows = rows.subspan(some.size());
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  bool is(GroupMode mode) const { return groups_ != nullptr && groups_->mode == mode; }
+
+  /// What rows of one part have in common: the group, or the batch.
+  std::int64_t band_of(std::int64_t row) const {
+    if (is(GroupMode::rows)) return group_of(row);
+    const bool one_b = product_.b_matrix().batch_stride == 0;
+    return one_b && !is(GroupMode::reduction) ? 0 : row / m_;
+  }
+
+  /// The number of groups for what is in none.
+  std::int64_t group_of(std::int64_t element) const {
+    const auto end = std::ranges::upper_bound(groups_->ends, element);
+    return end - groups_->ends.begin();
+  }
+
+  void cut_columns(Part part, std::int64_t band) {
+    if (!is(GroupMode::columns)) return add(part, band);
+    for (const std::int64_t end = part.first_column + part.columns; part.first_column < end;) {
+      const std::int64_t group = group_of(part.first_column);
+      const bool in_none = group == count();
+      const std::int64_t next =
+          in_none ? end : std::min(end, groups_->ends[static_cast<std::size_t>(group)]);
+      part.columns = static_cast<int>(next - part.first_column);
+      add(part, group);
+      part.first_column = next;
+    }
+  }
+
+  std::int64_t count() const { return static_cast<std::int64_t>(groups_->ends.size()); }
+
+  void add(Part part, std::int64_t group) {
+    if (is(GroupMode::reduction)) {
+      const std::int64_t begin =
+          group == 0 ? 0 : groups_->ends[static_cast<std::size_t>(group - 1)];
+      part.k = groups_->ends[static_cast<std::size_t>(group)] - begin;
+      part.a_offset = begin * product_.a_matrix().column_stride;
+      part.b_offset = begin * product_.b_matrix().row_stride;
+    } else if (is(GroupMode::rows) || is(GroupMode::columns)) {
+      if (group == count() && !groups_->zero_rest) return;
+      const bool in_none = group == count();
+      if (in_none) part.k = 0;
+      const std::int64_t offset = in_none ? 0 : group * groups_->matrix_stride;
+      (is(GroupMode::rows) ? part.b_offset : part.a_offset) = offset;
+    }
+    parts_.push_back(part);
+  }
+
+  const GemmArguments& product_;
+  const Groups* groups_;
+  std::int64_t m_;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+std::vector<Part> parts_of(const GemmArguments& product, const Groups* groups,
+                           std::span<const std::int64_t> rows, std::int64_t first_column,
+                           int columns) {
+  return Cutter(product, groups).cut(rows, first_column, columns);
+}
+
+}  // namespace estoc::check

@@ -1,0 +1,238 @@
+// Checks the operands of a grouped GEMM, and reads the ends of its groups.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "estoc/arguments.hpp"
+#include "model/fail.h"
+#include "model/operand_checks.h"
+#include "operations/operand_bytes.h"
+
+namespace estoc {
+namespace {
+
+using model::fail;
+using model::fail_value;
+using model::NamedView;
+
+constexpr std::array<std::string_view, 4> kModeNames{"m", "n", "k", "l"};
+
+const TensorView& plain(const Operand& operand, const char* name) {
+  if (operand.is_scaled()) {
+    fail(ErrorKind::unsupported, "{}: expected a plain tensor, got a scaled one", name);
+  }
+  return operand.tensor();
+}
+
+GroupMode mode_of(const TensorView& a, const TensorView& b) {
+  for (const NamedView operand : {NamedView{&a, "A"}, NamedView{&b, "B"}}) {
+    if (operand.view->rank() == 2 || operand.view->rank() == 3) continue;
+    fail_value("{}.shape: expected 2 or 3 modes, got {}", operand.name, operand.view->rank());
+  }
+  if (a.rank() == 2) return b.rank() == 3 ? GroupMode::rows : GroupMode::reduction;
+  return b.rank() == 2 ? GroupMode::columns : GroupMode::batches;
+}
+
+/// Whose first mode counts the groups.
+NamedView counted(GroupMode mode, const TensorView& a, const TensorView& b, const TensorView& out) {
+  const bool has_groups = mode != GroupMode::reduction;
+  const TensorView& view = !has_groups ? out : mode == GroupMode::rows ? b : a;
+  return {&view, !has_groups ? "out" : mode == GroupMode::rows ? "B" : "A"};
+}
+
+void check_out(GroupMode mode, const TensorView& out) {
+  const int rank = mode == GroupMode::rows || mode == GroupMode::columns ? 2 : 3;
+  if (out.rank() == rank) return;
+  fail_value("out.shape: expected {} modes for groups along {}, got {}", rank,
+             group_mode_name(mode), out.rank());
+}
+
+void check_groups(const char* operand, NamedView expected, std::int64_t got) {
+  const std::int64_t groups = expected.view->shape(0);
+  if (got == groups) return;
+  fail_value("{}.shape: expected G = {} like {}, got {}", operand, groups, expected.name, got);
+}
+
+void check_offsets(GroupMode mode, const std::optional<TensorView>& offsets, NamedView groups) {
+  if (mode == GroupMode::batches) {
+    if (offsets) {
+      fail_value("offsets: expected none where A and B have three modes, got {}",
+                 offsets->to_string());
+    }
+    return;
+  }
+  if (!offsets) fail_value("offsets: expected the ends of the groups, got none");
+  if (offsets->rank() != 1) fail_value("offsets.shape: expected 1 mode, got {}", offsets->rank());
+  check_groups("offsets", groups, offsets->shape(0));
+  if (offsets->dtype() != Dtype::i32) {
+    fail(ErrorKind::type, "offsets.dtype: expected i32, got {}", dtype_name(offsets->dtype()));
+  }
+  check_device({&*offsets, "offsets"}, groups);
+}
+
+/// Matrix 0 of a tensor of three modes. Where there is none, a description stands for it.
+TensorView first_matrix(const TensorView& view, const char* name) {
+  const auto shape = view.shape().last(2);
+  const auto strides = view.strides().last(2);
+  if (view.described() || view.data() == nullptr) {
+    return TensorView::describe(view.dtype(), shape, strides, view.device(), view.alignment(),
+                                name);
+  }
+  return {view.data(), view.dtype(), shape, strides, view.device(), name};
+}
+
+GemmArguments product_of(GroupMode mode, const TensorView& a, const TensorView& b,
+                         const TensorView& out, Dtype accumulator_type,
+                         PerformanceControls controls, EpilogueArguments epilogue) {
+  return {mode == GroupMode::columns ? first_matrix(a, "A") : a,
+          mode == GroupMode::rows ? first_matrix(b, "B") : b,
+          out,
+          accumulator_type,
+          controls,
+          std::move(epilogue)};
+}
+
+/// The ranks and extents that the product of group 0 does not show.
+GroupMode checked_mode(const Operand& a, const Operand& b, const TensorView& out,
+                       const std::optional<TensorView>& offsets) {
+  const TensorView& plain_a = plain(a, "A");
+  const TensorView& plain_b = plain(b, "B");
+  const GroupMode mode = mode_of(plain_a, plain_b);
+  check_out(mode, out);
+  const NamedView groups = counted(mode, plain_a, plain_b, out);
+  if (mode == GroupMode::batches) {
+    check_groups("B", groups, plain_b.shape(0));
+    check_groups("out", groups, out.shape(0));
+  }
+  check_offsets(mode, offsets, groups);
+  for (const NamedView operand : {NamedView{&plain_a, "A"}, NamedView{&plain_b, "B"}})
+    check_packed(operand);
+  return mode;
+}
+
+}  // namespace
+
+std::string_view group_mode_name(GroupMode mode) {
+  return kModeNames[static_cast<std::size_t>(mode)];
+}
+
+std::optional<GroupMode> parse_group_mode(std::string_view name) {
+  const auto found = std::ranges::find(kModeNames, name);
+  if (found == kModeNames.end()) return std::nullopt;
+  return static_cast<GroupMode>(found - kModeNames.begin());
+}
+
+GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
+                                           const TensorView& out, Dtype accumulator_type,
+                                           const GroupOptions& groups, PerformanceControls controls,
+                                           EpilogueArguments epilogue)
+    : RuntimeArguments(Operation::grouped_gemm, controls, std::move(epilogue)),
+      a_(a.tensor()),
+      b_(b.tensor()),
+      offsets_(groups.offsets),
+      mode_(checked_mode(a, b, out, offsets_)),
+      groups_(counted(mode_, a_, b_, out).view->shape(0)),
+      zero_rest_(groups.zero_rest),
+      product_(product_of(mode_, a_, b_, out, accumulator_type, controls, epilogue_)) {
+  device_ = product_.device();
+  check_memory(AskDevice::yes);
+  take_product();
+}
+
+/// What the product knows once its operands are where they belong.
+void GroupedGemmArguments::take_product() {
+  epilogue_binding_ = product_.epilogue_binding_;
+  has_data_ = !a_.described() && !b_.described() && !out().described() &&
+              !(offsets_ && offsets_->described());
+  for (const EpilogueOperand& operand : epilogue_.operands())
+    has_data_ = has_data_ && (operand.tensor() == nullptr || !operand.tensor()->described());
+}
+
+/// Of the operands that the product does not have, or only a part of.
+void GroupedGemmArguments::check_memory(AskDevice ask) const {
+  std::array<NamedView, 3> inputs{NamedView{&a_, "A"}, NamedView{&b_, "B"}};
+  std::size_t count = 2;
+  if (offsets_) inputs[count++] = {&*offsets_, "offsets"};
+  for (const NamedView input : std::span(inputs.data(), count)) {
+    if (ask == AskDevice::yes) check_pointer(input);
+    check_overlap({&out(), "out"}, input);
+    if (epilogue_.empty()) continue;
+    for (const EpilogueAssignment& assignment : epilogue_.program().assignments()) {
+      const EpilogueOperand* const output = epilogue_.find(assignment.name);
+      if (output == nullptr || assignment.name == "D") continue;
+      check_overlap({output->tensor(), output->name.c_str()}, input);
+    }
+  }
+}
+
+bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
+  a_ = a_.moved(data[0], "A");
+  b_ = b_.moved(data[1], "B");
+  if (offsets_) offsets_ = offsets_->moved(data[3], "offsets");
+  // Nothing else may refer to the binding, so that its memory is used again.
+  epilogue_binding_.reset();
+  product_.epilogue_ = epilogue_;
+  product_.move(data.first(3), ask);
+  check_memory(ask);
+  take_product();
+  return true;
+}
+
+OperandList GroupedGemmArguments::operands() const {
+  const NamedOperand a{"A", &a_, nullptr, OperandRole::input};
+  const NamedOperand b{"B", &b_, nullptr, OperandRole::input};
+  const NamedOperand out{"out", &product_.out(), nullptr, OperandRole::output};
+  if (!offsets_) return OperandList(a, b, out);
+  return OperandList(a, b, out, NamedOperand{"offsets", &*offsets_, nullptr, OperandRole::index});
+}
+
+OperationWork GroupedGemmArguments::work() const {
+  const auto& [m, n, k, l] = product_.extents();
+  const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+                          static_cast<double>(mode_ == GroupMode::batches ? l : 1);
+  return {2 * products, operations::element_bytes(operands())};
+}
+
+std::unique_ptr<RuntimeArguments> GroupedGemmArguments::clone() const {
+  return std::make_unique<GroupedGemmArguments>(*this);
+}
+
+std::unique_ptr<RuntimeArguments> GroupedGemmArguments::rebuilt(std::span<const Operand> operands,
+                                                                EpilogueArguments epilogue) const {
+  GroupOptions groups{.offsets = std::nullopt, .zero_rest = zero_rest_};
+  if (offsets_) groups.offsets = operands[3].tensor();
+  return std::make_unique<GroupedGemmArguments>(operands[0], operands[1], operands[2].tensor(),
+                                                accumulator_type(), groups, controls_,
+                                                std::move(epilogue));
+}
+
+std::int64_t GroupedGemmArguments::divided_extent() const {
+  const GemmExtents& extents = product_.extents();
+  switch (mode_) {
+    case GroupMode::rows:
+      return extents.m;
+    case GroupMode::columns:
+      return extents.n;
+    case GroupMode::reduction:
+      return extents.k;
+    default:
+      return 0;
+  }
+}
+
+std::int64_t GroupedGemmArguments::matrix_stride() const {
+  if (mode_ == GroupMode::rows) return b_.stride(0);
+  return mode_ == GroupMode::columns ? a_.stride(0) : 0;
+}
+
+void GroupedGemmArguments::read_ends(std::span<std::int64_t> ends) const {
+  const auto* const offsets = static_cast<const std::int32_t*>(offsets_->data());
+  const std::int64_t extent = divided_extent();
+  std::int64_t end = 0;
+  for (std::size_t group = 0; group < ends.size(); ++group) {
+    end = group_end(end, offsets[static_cast<std::int64_t>(group) * offsets_->stride(0)], extent);
+    ends[group] = end;
+  }
+}
+
+}  // namespace estoc
