@@ -1,4 +1,5 @@
-// A GEMM cut into tasks for threads and blocks for caches, around the products of one variant.
+// A GEMM, grouped or not, cut into tasks for threads and blocks for caches, around the products of
+// one variant.
 #include "providers/cpu/blocked_gemm.h"
 
 #include <algorithm>
@@ -95,13 +96,14 @@ void multiply(const ProductTable& products, const Product<double>& product) {
 
 }  // namespace
 
-BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
+BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
                          const ProductTable& products, int threads)
     : products_(products), sum_(Sum::f32) {
   using operations::Orientation;
-  transposed_ = goes_along_columns(arguments.out_matrix());
-  const operations::GemmProblem problem =
-      operations::lower(arguments, transposed_ ? Orientation::transposed : Orientation::as_given);
+  const GemmArguments& product = operations::product_of(arguments);
+  transposed_ = goes_along_columns(product.out_matrix());
+  const operations::GemmProblem problem = operations::lower_product(
+      arguments, transposed_ ? Orientation::transposed : Orientation::as_given);
   a_ = problem.a.view;
   b_ = problem.b.view;
   c_ = problem.out.view;
@@ -109,6 +111,9 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
   n_ = problem.n;
   k_ = problem.k;
   l_ = problem.empty() ? 0 : problem.l;
+  mapping_ = problem.mapping;
+  groups_ = problem.groups;
+  ends_.resize(static_cast<std::size_t>(groups_.count));
   if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
   if (problem.accumulator_type == Dtype::f64) sum_ = Sum::f64;
   if (problem.accumulator_type == Dtype::i32) sum_ = Sum::i32;
@@ -120,15 +125,30 @@ BlockedGemm::BlockedGemm(const GemmArguments& arguments, bool round_to_tf32,
   choose_blocks(fused);
   choose_tasks(threads);
   if (l_ > 0) allocate_scratch();
-  if (fused) prepare_epilogue(arguments, transposed_);
+  if (fused) prepare_epilogue(product, transposed_);
 }
 
-bool BlockedGemm::move_to(const GemmArguments& arguments) {
+bool BlockedGemm::move_to(const RuntimeArguments& arguments) {
   if (epilogue_ != nullptr) return false;  // which holds the address of out
-  a_.data = (transposed_ ? arguments.b_matrix() : arguments.a_matrix()).data;
-  b_.data = (transposed_ ? arguments.a_matrix() : arguments.b_matrix()).data;
-  c_.data = arguments.out_matrix().data;
+  const GemmArguments& product = operations::product_of(arguments);
+  a_.data = (transposed_ ? product.b_matrix() : product.a_matrix()).data;
+  b_.data = (transposed_ ? product.a_matrix() : product.b_matrix()).data;
+  c_.data = product.out_matrix().data;
+  if (mapping_ != operations::Mapping::strided) {
+    const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+    groups_.offsets = grouped.offsets()->data();
+    groups_.zero_rest = grouped.zero_rest();
+  }
   return true;
+}
+
+void BlockedGemm::read_groups() const {
+  const auto* const offsets = static_cast<const std::int32_t*>(groups_.offsets);
+  std::int64_t end = 0;
+  for (std::int64_t group = 0; group < groups_.count; ++group) {
+    end = group_end(end, offsets[group * groups_.stride], groups_.extent);
+    ends_[static_cast<std::size_t>(group)] = end;
+  }
 }
 
 void BlockedGemm::prepare_epilogue(const GemmArguments& arguments, bool transposed) {
@@ -246,6 +266,7 @@ BlockedGemm::Task BlockedGemm::task(std::int64_t index, int slot) const {
 }
 
 void BlockedGemm::run() const {
+  if (mapping_ != operations::Mapping::strided) read_groups();
   if (epilogue_ != nullptr) epilogue_->begin();
   if (l_ > 0) run_tasks();
   if (epilogue_ != nullptr) epilogue_->finish();
@@ -276,10 +297,45 @@ void BlockedGemm::run_task(const Task& task, const Scratch<T>& scratch) const {
 
 template <class T>
 void BlockedGemm::run_batch(const Task& task, std::int64_t l, const Scratch<T>& scratch) const {
-  for (std::int64_t j = task.n0; j < task.n1; j += block_n_) {
-    for (std::int64_t i = task.m0; i < task.m1; i += block_m_) {
-      const Tile tile{l, i, j, std::min(block_m_, task.m1 - i), std::min(block_n_, task.n1 - j)};
-      sum_tile(tile, i == task.m0, scratch);
+  using operations::Mapping;
+  Part whole{l, task.m0, task.m1, task.n0, task.n1, 0, k_, l, l};
+  if (mapping_ == Mapping::rows || mapping_ == Mapping::columns) {
+    return run_groups(task, whole, scratch);
+  }
+  if (mapping_ == Mapping::reduction) {
+    whole.k0 = l == 0 ? 0 : ends_[static_cast<std::size_t>(l - 1)];
+    whole.k1 = ends_[static_cast<std::size_t>(l)];
+  }
+  run_part(task, whole, scratch);
+}
+
+template <class T>
+void BlockedGemm::run_groups(const Task& task, const Part& whole, const Scratch<T>& scratch) const {
+  const bool by_rows = mapping_ == operations::Mapping::rows;
+  const std::int64_t last = by_rows ? whole.m1 : whole.n1;
+  std::int64_t begin = by_rows ? whole.m0 : whole.n0;
+  for (auto group = std::ranges::upper_bound(ends_, begin) - ends_.begin(); begin < last; ++group) {
+    const bool in_none = group == groups_.count;
+    if (in_none && !groups_.zero_rest) return;
+    Part part = whole;
+    const std::int64_t end =
+        in_none ? last : std::min(last, ends_[static_cast<std::size_t>(group)]);
+    (by_rows ? part.m0 : part.n0) = begin;
+    (by_rows ? part.m1 : part.n1) = end;
+    (by_rows ? part.b_batch : part.a_batch) = in_none ? 0 : group;
+    if (in_none) part.k1 = 0;
+    if (end > begin) run_part(task, part, scratch);
+    begin = end;
+  }
+}
+
+template <class T>
+void BlockedGemm::run_part(const Task& task, const Part& part, const Scratch<T>& scratch) const {
+  for (std::int64_t j = part.n0; j < part.n1; j += block_n_) {
+    for (std::int64_t i = part.m0; i < part.m1; i += block_m_) {
+      const Tile tile{part.l, i, j, std::min(block_m_, part.m1 - i),
+                      std::min(block_n_, part.n1 - j)};
+      sum_tile(part, tile, scratch);
       if (epilogue_ != nullptr) {
         apply_epilogue(task, tile, scratch);
       } else if (!direct_c_) {
@@ -290,8 +346,7 @@ void BlockedGemm::run_batch(const Task& task, std::int64_t l, const Scratch<T>& 
 }
 
 template <class T>
-void BlockedGemm::sum_tile(const Tile& tile, bool first_of_columns,
-                           const Scratch<T>& scratch) const {
+void BlockedGemm::sum_tile(const Part& part, const Tile& tile, const Scratch<T>& scratch) const {
   Product<T> product;
   product.m = tile.m;
   product.n = tile.n;
@@ -301,27 +356,28 @@ void BlockedGemm::sum_tile(const Tile& tile, bool first_of_columns,
   product.in_order = in_order_;
   const bool is_integer = sum_ == Sum::i32;
   if (is_integer) std::fill_n(scratch.whole_tile, block_m_ * tile.n, 0);
-  std::int64_t p = 0;
+  // A panel of B as deep as K serves every tile of its columns.
+  const bool one_panel = part.k1 - part.k0 <= block_k_ && tile.i != part.m0;
+  std::int64_t p = part.k0;
   do {
-    product.k = std::min(block_k_, k_ - p);
-    const Region a{tile.l, tile.i, p, tile.m, product.k};
-    const Region b{tile.l, p, tile.j, product.k, tile.n};
+    product.k = std::min(block_k_, part.k1 - p);
+    const Region a{part.a_batch, tile.i, p, tile.m, product.k};
+    const Region b{part.b_batch, p, tile.j, product.k, tile.n};
     const Reading<T> read_a = read(a_, direct_a_, a, true, scratch.a);
-    // A panel of B as deep as K serves every tile of its columns.
-    const Reading<T> read_b = read(b_, direct_b_, b, first_of_columns || k_ > block_k_, scratch.b);
+    const Reading<T> read_b = read(b_, direct_b_, b, !one_panel, scratch.b);
     product.a = read_a.data;
     product.a_stride = read_a.stride;
     product.a_row_major = read_a.row_major;
     product.b = read_b.data;
     product.b_stride = read_b.stride;
     product.b_row_major = read_b.row_major;
-    product.accumulate = p > 0 && !is_integer;
+    product.accumulate = p > part.k0 && !is_integer;
     multiply(products_, product);
     if constexpr (std::is_same_v<T, float>) {
       if (is_integer) add_whole_numbers(tile, scratch);
     }
     p += block_k_;
-  } while (p < k_);
+  } while (p < part.k1);
   if constexpr (std::is_same_v<T, float>) {
     if (rounds_) round_sums(tile, scratch.tile);
   }

@@ -1,18 +1,20 @@
-// A GEMM cut into tasks for threads and blocks for caches, around the products of one variant.
+// A GEMM, grouped or not, cut into tasks for threads and blocks for caches, around the products of
+// one variant.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <vector>
 
-#include "estoc/arguments.hpp"
+#include "operations/gemm_problem.h"
 #include "providers/cpu/product.h"
 #include "providers/cpu/tile_epilogue.h"
 
 namespace estoc::cpu {
 
-/// Everything a launch of one GEMM needs, scratch memory included.
+/// Everything a launch of one GEMM or grouped GEMM needs, scratch memory included.
 ///
 /// The product is seen so that out's mode of stride 1 (else its tighter one) is the rows:
 /// out^T = B^T A^T where it was the columns. Each task computes a rectangle of out in one or
@@ -20,16 +22,20 @@ namespace estoc::cpu {
 /// a panel at a time. Sums are kept in out itself where it has the accumulator's type, else in a
 /// tile that store_tile converts once, or that the epilogue is applied to. Accumulators of f16 are
 /// sums of f32 that are rounded to f16 once, in the end.
+///
+/// Groups are read from their offsets by each launch. Tasks are those of the product as a whole, so
+/// that threads are busy whatever the sizes of groups; a task computes the part of each group in
+/// it.
 class BlockedGemm {
  public:
-  /// `arguments` must have data, and a combination of dtypes that cpu_gemm describes. With
-  /// `round_to_tf32`, f32 operands are read as tf32. `threads` is the most that take part. Throws
-  /// std::bad_alloc.
-  BlockedGemm(const GemmArguments& arguments, bool round_to_tf32, const ProductTable& products,
+  /// `arguments`, of gemm or grouped_gemm, must have data, and a combination of dtypes that
+  /// cpu_gemm describes. With `round_to_tf32`, f32 operands are read as tf32. `threads` is the most
+  /// that take part. Throws std::bad_alloc.
+  BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32, const ProductTable& products,
               int threads);
 
   /// As Launch::move_to.
-  bool move_to(const GemmArguments& arguments);
+  bool move_to(const RuntimeArguments& arguments);
 
   /// Computes out, on the calling thread and the pool's. One thread at a time may call it.
   void run() const;
@@ -43,6 +49,12 @@ class BlockedGemm {
     std::int64_t index;
     int slot;
     std::int64_t l0, l1, m0, m1, n0, n1;
+  };
+
+  /// What of a batch of a task multiplies the same matrices: a rectangle of out, products k0 to k1,
+  /// and the batches of A and B.
+  struct Part {
+    std::int64_t l, m0, m1, n0, n1, k0, k1, a_batch, b_batch;
   };
 
   /// The part of out that is summed at a time: m rows from i, n columns from j.
@@ -85,6 +97,7 @@ class BlockedGemm {
   void allocate_scratch();
 
   void prepare_epilogue(const GemmArguments& arguments, bool transposed);
+  void read_groups() const;
 
   Task task(std::int64_t index, int slot) const;
   void run_tasks() const;
@@ -95,7 +108,11 @@ class BlockedGemm {
   template <class T>
   void run_batch(const Task& task, std::int64_t l, const Scratch<T>& scratch) const;
   template <class T>
-  void sum_tile(const Tile& tile, bool first_of_columns, const Scratch<T>& scratch) const;
+  void run_groups(const Task& task, const Part& whole, const Scratch<T>& scratch) const;
+  template <class T>
+  void run_part(const Task& task, const Part& part, const Scratch<T>& scratch) const;
+  template <class T>
+  void sum_tile(const Part& part, const Tile& tile, const Scratch<T>& scratch) const;
   template <class T>
   Reading<T> read(const MatrixView& matrix, bool direct, const Region& region, bool refresh,
                   T* panel) const;
@@ -114,6 +131,9 @@ class BlockedGemm {
   MatrixView b_;
   MatrixView c_;
   std::int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
+  operations::Mapping mapping_ = operations::Mapping::strided;
+  operations::Groups groups_;
+  mutable std::vector<std::int64_t> ends_;  ///< of the groups, as of this launch
   Sum sum_;
   bool rounds_ = false;      ///< sums become accumulators of f16 before anything else
   bool in_order_ = false;    ///< products are added up one after the other

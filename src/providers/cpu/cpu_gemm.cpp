@@ -1,9 +1,10 @@
-// The kernel class cpu_gemm: dense and batched GEMM on the host processor.
+// The kernel classes cpu_gemm and cpu_grouped_gemm: products on the host processor.
 #include "providers/cpu/cpu_gemm.h"
 
 #include <algorithm>
 
 #include "model/dtype_rules.h"
+#include "operations/gemm/lowering.h"
 #include "providers/cpu/blocked_gemm.h"
 #include "providers/cpu/cost_model.h"
 #include "providers/cpu/host_kernel.h"
@@ -38,13 +39,11 @@ std::shared_ptr<const DesignSpace> make_space() {
 
 class GemmLaunch final : public Launch {
  public:
-  GemmLaunch(const GemmArguments& arguments, bool round_to_tf32, const ProductTable& products,
+  GemmLaunch(const RuntimeArguments& arguments, bool round_to_tf32, const ProductTable& products,
              int threads)
       : gemm_(arguments, round_to_tf32, products, threads) {}
   void launch(void* /*stream*/) override { gemm_.run(); }
-  bool move_to(const RuntimeArguments& arguments) override {
-    return gemm_.move_to(static_cast<const GemmArguments&>(arguments));
-  }
+  bool move_to(const RuntimeArguments& arguments) override { return gemm_.move_to(arguments); }
 
  private:
   BlockedGemm gemm_;
@@ -64,7 +63,7 @@ double bytes_of(const MatrixView& matrix) {
 
 }  // namespace
 
-CpuGemm::CpuGemm() : space_(make_space()) {}
+CpuGemm::CpuGemm(Operation operation) : operation_(operation), space_(make_space()) {}
 
 std::span<const Target> CpuGemm::targets() const {
   return host_targets();
@@ -93,12 +92,11 @@ std::string CpuGemm::summation(const DesignPoint& point, const EpilogueGraph* ep
 std::optional<Prediction> CpuGemm::predict(const DesignPoint& point,
                                            const RuntimeArguments& arguments,
                                            Target /*target*/) const {
-  const auto& gemm = static_cast<const GemmArguments&>(arguments);
-  const GemmExtents& extents = gemm.extents();
-  const double products = static_cast<double>(extents.m) * static_cast<double>(extents.n) *
-                          static_cast<double>(extents.k) * static_cast<double>(extents.l);
+  const operations::GemmProblem problem =
+      operations::lower_product(arguments, operations::Orientation::as_given);
+  const double products = arguments.work().flops.value_or(0) / 2;
   const double bytes =
-      bytes_of(gemm.a_matrix()) + bytes_of(gemm.b_matrix()) + bytes_of(gemm.out_matrix());
+      bytes_of(problem.a.view) + bytes_of(problem.b.view) + bytes_of(problem.out.view);
   return Prediction{.seconds = predict_product_seconds(point.dtype(Role::a_dtype), products, bytes),
                     .knobs = {}};
 }
@@ -111,8 +109,7 @@ std::unique_ptr<Launch> CpuGemm::bind(const DesignPoint& point, const Knobs& /*k
   if (products == nullptr) throw Error(ErrorKind::unsupported, processor_status().error());
   // Where the user allows tf32, a kernel for tf32 may be given f32 operands.
   const bool round_to_tf32 = point.dtype(Role::a_dtype) == Dtype::tf32;
-  return std::make_unique<GemmLaunch>(static_cast<const GemmArguments&>(arguments), round_to_tf32,
-                                      *products, launch_threads(options));
+  return std::make_unique<GemmLaunch>(arguments, round_to_tf32, *products, launch_threads(options));
 }
 
 }  // namespace estoc::cpu

@@ -1,4 +1,4 @@
-// The kernel class cpu_gemm: dense and batched GEMM on the host processor.
+// The kernel classes cpu_gemm and cpu_grouped_gemm: products on the host processor.
 #pragma once
 
 #include "estoc/kernel_class.hpp"
@@ -9,10 +9,13 @@ namespace estoc::cpu {
 /// combinations and says how sums are made.
 class CpuGemm final : public KernelClass {
  public:
-  CpuGemm();
+  /// For gemm or grouped_gemm.
+  explicit CpuGemm(Operation operation);
 
-  std::string_view name() const override { return "cpu_gemm"; }
-  Operation operation() const override { return Operation::gemm; }
+  std::string_view name() const override {
+    return operation_ == Operation::gemm ? "cpu_gemm" : "cpu_grouped_gemm";
+  }
+  Operation operation() const override { return operation_; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override;
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
@@ -29,6 +32,7 @@ class CpuGemm final : public KernelClass {
                                const BindOptions& options) const override;
 
  private:
+  Operation operation_;
   std::shared_ptr<const DesignSpace> space_;
 };
 
