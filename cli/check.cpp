@@ -75,6 +75,7 @@ class ProblemSource {
     Problem problem = epilogue_;
     metadata_.gemm() != nullptr ? fill(*metadata_.gemm(), problem)
                                 : fill(*metadata_.elementwise(), problem);
+    if (metadata_.operation == Operation::grouped_gemm) fill_groups(problem);
     return problem;
   }
 
@@ -104,6 +105,25 @@ class ProblemSource {
     problem.b = spec(operands.b);
     problem.out = spec(operands.out);
     problem.accumulator_type = operands.accumulator_type;
+  }
+
+  /// Any mode, divided into a few groups of any sizes.
+  void fill_groups(Problem& problem) {
+    const auto below = [&](std::int64_t end) {
+      return std::uniform_int_distribution<std::int64_t>(0, end)(random_);
+    };
+    problem.l.reset();
+    problem.along = static_cast<GroupMode>(below(3));
+    problem.g = 1 + below(6);
+    problem.zero_rest = coin();
+    if (problem.along == GroupMode::batches) return;
+    std::int64_t left = problem.along == GroupMode::rows      ? *problem.m
+                        : problem.along == GroupMode::columns ? *problem.n
+                                                              : *problem.k;
+    for (std::int64_t group = 0; group < *problem.g; ++group) {
+      problem.sizes.push_back(below(left));
+      left -= problem.sizes.back();
+    }
   }
 
   void fill(const ElementwiseOperandsMetadata& operands, Problem& problem) {
@@ -146,7 +166,9 @@ Finding check_one(const Kernel& kernel, FilledProblem filled, Target target,
   CheckOptions check_options;
   check_options.seed = seed;
   check_options.threads = options.threads;
-  return {Problem::of(host.arguments()).to_string(), check_output(host.arguments(), check_options)};
+  Problem problem = Problem::of(host.arguments());
+  problem.sizes = host.problem().sizes;
+  return {problem.to_string(), check_output(host.arguments(), check_options)};
 }
 
 bool can_run(Target target) {

@@ -88,7 +88,7 @@ HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std
   out_ = operand(problem.out, filled_.out_shape, std::nullopt, out_buffer_, "out");
   for (const FilledOperand& each : filled_.operands)
     make_tensor(each);
-  arguments_ = make_arguments(filled_, a_, b_, out_, tensors_);
+  arguments_ = make_arguments(filled_, {a_, b_, out_, make_offsets(), tensors_});
   if (!filled_.a) fill_random(a_, seed);
   if (!filled_.b && !unary) fill_random(b_, seed + 1);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -103,6 +103,16 @@ void HostProblem::poison() {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (filled_.operands[i].is_output) fill_with_poison(tensors_[i]);
   }
+}
+
+TensorView HostProblem::make_offsets() {
+  const auto described = described_offsets(filled_.problem, Device::cpu());
+  if (!described) return {};
+  offsets_buffer_ = HostBuffer(described->span_bytes(), "offsets");
+  const TensorView offsets =
+      TensorView::row_major(offsets_buffer_.data(), Dtype::i32, described->shape());
+  filled_.problem.fill_index(offsets);
+  return offsets;
 }
 
 void HostProblem::make_tensor(const FilledOperand& each) {

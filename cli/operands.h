@@ -51,11 +51,13 @@ class HostProblem {
 
  private:
   void make_tensor(const FilledOperand& operand);
+  /// Those that the problem says; an empty view where it has no groups.
+  TensorView make_offsets();
   TensorView operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,
                      const std::optional<FileOperand>& file, HostBuffer& buffer, const char* what);
 
   FilledProblem filled_;
-  HostBuffer a_buffer_, b_buffer_, out_buffer_;
+  HostBuffer a_buffer_, b_buffer_, out_buffer_, offsets_buffer_;
   std::vector<HostBuffer> buffers_;
   std::vector<TensorView> tensors_;
   TensorView a_, b_, out_;

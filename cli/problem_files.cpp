@@ -190,6 +190,24 @@ void settle_gemm_shapes(FilledProblem& filled) {
   filled.out_shape = matrix_shape(batched, l, *problem.m, *problem.n);
 }
 
+/// What the text says; files must have the same shapes.
+void settle_grouped_shapes(FilledProblem& filled) {
+  const auto described = filled.problem.arguments();
+  const OperandList operands = described->operands();
+  filled.a_shape = shape_of(*operands[0].tensor);
+  filled.b_shape = shape_of(*operands[1].tensor);
+  filled.out_shape = shape_of(*operands[2].tensor);
+  const auto check = [](const char* name, const std::optional<FileOperand>& file,
+                        const Shape& shape) {
+    if (!file || shape_of(file->view) == shape) return;
+    contradict(name, fmt::format("the problem text says shape {}", format_shape(shape)),
+               fmt::format("{} has shape {}", file->path, format_shape(file->view.shape())),
+               "the shapes of grouped operands follow from m, n, k, g and along");
+  };
+  check("A", filled.a, filled.a_shape);
+  check("B", filled.b, filled.b_shape);
+}
+
 /// The shape that both broadcast to; nullopt when there is none.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b) {
   Shape out(std::max(a.size(), b.size()), 1);
@@ -267,11 +285,14 @@ FilledProblem fill_problem(Problem problem, const std::string& a_path, const std
   filled.problem = std::move(problem);
   filled.a = open_operand("A", a_path, filled.problem.a);
   filled.b = open_operand("B", b_path, filled.problem.b);
-  const bool gemm = filled.problem.operation == Operation::gemm;
-  gemm ? settle_gemm_extents(filled) : settle_elementwise_shape(filled);
+  const Operation operation = filled.problem.operation;
+  if (operation == Operation::gemm) settle_gemm_extents(filled);
+  if (operation == Operation::elementwise) settle_elementwise_shape(filled);
   with_hint("say it in the problem text, or pass files for the operands",
             [&] { filled.problem.complete(); });
-  gemm ? settle_gemm_shapes(filled) : settle_elementwise_shapes(filled);
+  if (operation == Operation::gemm) settle_gemm_shapes(filled);
+  if (operation == Operation::elementwise) settle_elementwise_shapes(filled);
+  if (operation == Operation::grouped_gemm) settle_grouped_shapes(filled);
   filled.operands = fill_operands(epilogue, filled.problem);
   return filled;
 }
@@ -287,10 +308,25 @@ std::vector<std::string> random_operands(const FilledProblem& filled) {
   return names;
 }
 
-std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, const TensorView& a,
-                                                 const TensorView& b, const TensorView& out,
-                                                 const std::vector<TensorView>& tensors) {
+std::optional<TensorView> described_offsets(const Problem& problem, Device device) {
+  const bool has_groups =
+      problem.operation == Operation::grouped_gemm && problem.along != GroupMode::batches;
+  if (!has_groups) return std::nullopt;
+  return TensorView::describe(Dtype::i32, std::array{*problem.g}, std::array<std::int64_t, 1>{1},
+                              device);
+}
+
+std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
+                                                 const OperandViews& views) {
   const Problem& problem = filled.problem;
+  const auto& [a, b, out, offsets, tensors] = views;
+  if (problem.operation == Operation::grouped_gemm) {
+    GroupOptions groups{.offsets = std::nullopt, .zero_rest = problem.zero_rest};
+    if (problem.along != GroupMode::batches) groups.offsets = offsets;
+    return std::make_unique<GroupedGemmArguments>(a, b, out, *problem.accumulator_type, groups,
+                                                  problem.controls,
+                                                  make_epilogue(problem, filled.operands, tensors));
+  }
   if (problem.operation == Operation::gemm) {
     return std::make_unique<GemmArguments>(a, b, out, *problem.accumulator_type, problem.controls,
                                            make_epilogue(problem, filled.operands, tensors));
@@ -317,13 +353,14 @@ std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled
   };
   const Problem& problem = filled.problem;
   const bool unary = has_one_operand(problem);
-  const TensorView a = describe(problem.a, filled.a_shape, filled.a, "A");
-  const TensorView b = unary ? a : describe(problem.b, filled.b_shape, filled.b, "B");
-  const TensorView out = describe(problem.out, filled.out_shape, std::nullopt, "out");
-  std::vector<TensorView> tensors;
+  OperandViews views;
+  views.a = describe(problem.a, filled.a_shape, filled.a, "A");
+  views.b = unary ? views.a : describe(problem.b, filled.b_shape, filled.b, "B");
+  views.out = describe(problem.out, filled.out_shape, std::nullopt, "out");
+  if (const auto offsets = described_offsets(problem, device)) views.offsets = *offsets;
   for (const FilledOperand& operand : filled.operands)
-    tensors.push_back(describe_operand(operand, device));
-  return make_arguments(filled, a, b, out, tensors);
+    views.tensors.push_back(describe_operand(operand, device));
+  return make_arguments(filled, views);
 }
 
 }  // namespace estoc::cli

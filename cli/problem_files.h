@@ -51,11 +51,19 @@ bool has_one_operand(const Problem& problem);
 /// Names of the inputs that neither a file nor a number stands for: they are random when it is run.
 std::vector<std::string> random_operands(const FilledProblem& filled);
 
-/// The problem's arguments on these operands; `b` is ignored where the operation has one operand.
-/// `tensors` are those of filled.operands.
-std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled, const TensorView& a,
-                                                 const TensorView& b, const TensorView& out,
-                                                 const std::vector<TensorView>& tensors);
+/// The operands of a problem; `b` is ignored where the operation has one operand, `offsets` where
+/// it has no groups. `tensors` are those of FilledProblem::operands.
+struct OperandViews {
+  TensorView a, b, out, offsets;
+  std::vector<TensorView> tensors;
+};
+
+/// The problem's arguments on these operands.
+std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
+                                                 const OperandViews& views);
+
+/// The offsets of a grouped product, described; nothing for another problem.
+std::optional<TensorView> described_offsets(const Problem& problem, Device device);
 
 /// The problem's arguments without data, on `device`.
 std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled, Device device);

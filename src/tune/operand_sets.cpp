@@ -36,7 +36,9 @@ std::size_t span_bytes(const TensorView& view) {
 }
 
 OperandPool::Use use_of(const NamedOperand& operand) {
-  return operand.role == OperandRole::input ? OperandPool::Use::inputs : OperandPool::Use::outputs;
+  return operand.role == OperandRole::output ? OperandPool::Use::outputs
+         : operand.role == OperandRole::index ? OperandPool::Use::indices
+                                              : OperandPool::Use::inputs;
 }
 
 /// Bytes that all copies of the operands take of each kind of memory.
@@ -75,10 +77,12 @@ class Placer {
     }
   }
 
-  std::unique_ptr<RuntimeArguments> place(const RuntimeArguments& like) {
+  std::unique_ptr<RuntimeArguments> place(const RuntimeArguments& like, const Problem& problem) {
     std::vector<Operand> operands;
-    for (const NamedOperand& operand : like.operands())
+    for (const NamedOperand& operand : like.operands()) {
       operands.emplace_back(place(use_of(operand), *operand.tensor));
+      if (operand.role == OperandRole::index) upload_index(problem, operands.back().tensor());
+    }
     std::vector<EpilogueOperand> epilogue;
     for (const EpilogueOperand& operand : like.epilogue().operands()) {
       if (operand.tensor() == nullptr) {
@@ -96,6 +100,16 @@ class Placer {
     void* const address = next;
     next += aligned(span_bytes(like));
     return TensorView(address, like.dtype(), like.shape(), like.strides(), device_);
+  }
+
+  void upload_index(const Problem& problem, const TensorView& view) const {
+    std::vector<std::int32_t> values(static_cast<std::size_t>(view.elements()));
+    problem.fill_index(TensorView::row_major(values.data(), view.dtype(), view.shape()));
+    const jit::ContextScope scope(device_.index);
+    jit::driver().check(
+        jit::driver().memcpy_htod(reinterpret_cast<jit::CUdeviceptr>(view.data()), values.data(),
+                                  values.size() * sizeof(std::int32_t)),
+        "cuMemcpyHtoD");
   }
 
   Device device_;
@@ -148,7 +162,7 @@ OperandSets::OperandSets(const Problem& problem, OperandPool& pool, std::size_t 
   const int sets = static_cast<int>(std::clamp<std::size_t>(wanted, 2, most));
   Placer placer(pool, one_set, sets);
   for (int set = 0; set < sets; ++set)
-    arguments_.push_back(placer.place(*described));
+    arguments_.push_back(placer.place(*described, problem));
 }
 
 }  // namespace estoc::tuning

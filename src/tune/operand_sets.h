@@ -16,7 +16,7 @@ namespace estoc::tuning {
 /// Device memory that is kept from problem to problem and grows to the largest one met.
 class OperandPool {
  public:
-  enum class Use : std::uint8_t { inputs, epilogue, outputs };
+  enum class Use : std::uint8_t { inputs, epilogue, outputs, indices };
 
   OperandPool(Device device, std::uint64_t seed) : device_(device), seed_(seed) {}
 

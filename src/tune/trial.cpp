@@ -20,8 +20,10 @@ Trial::Trial(const Problem& problem, Device device, std::uint64_t seed, int thre
     : threads_(threads), seed_(seed) {
   const auto described = problem.arguments(Device::cpu());
   std::vector<Operand> operands;
-  for (const NamedOperand& operand : described->operands())
+  for (const NamedOperand& operand : described->operands()) {
     operands.emplace_back(add(*operand.tensor, operand.role == OperandRole::output));
+    if (operand.role == OperandRole::index) problem.fill_index(operands.back().tensor());
+  }
   std::vector<EpilogueOperand> epilogue;
   for (const EpilogueOperand& operand : described->epilogue().operands()) {
     if (operand.tensor() == nullptr) {
