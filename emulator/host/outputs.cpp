@@ -84,12 +84,29 @@ std::size_t OutputElements::span_bytes() const {
 
 GemmExtents epilogue_extents(const RuntimeArguments& arguments) {
   const OperandList operands = arguments.operands();
-  const TensorView& out = *operands[operands.size() - 1].tensor;
+  const auto* const found = std::ranges::find(operands, OperandRole::output, &NamedOperand::role);
+  const TensorView& out = *found->tensor;
   const int rank = out.rank();
   return {.m = out.shape(rank - 2), .n = out.shape(rank - 1), .l = rank > 2 ? out.shape(0) : 1};
 }
 
-std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments) {
+namespace {
+
+/// Groups that divide out and leave a rest as it is end before it: only what they have is written.
+void leave_rest(const RuntimeArguments& arguments, std::vector<OutputElements>& all) {
+  if (arguments.operation() != Operation::grouped_gemm) return;
+  const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+  const bool by_rows = grouped.mode() == GroupMode::rows;
+  if (grouped.zero_rest() || (!by_rows && grouped.mode() != GroupMode::columns)) return;
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(grouped.groups()));
+  grouped.read_ends(ends);
+  for (OutputElements& output : all) {
+    const std::size_t mode = output.extents.size() - (by_rows ? 2 : 1);
+    output.extents[mode] = ends.empty() ? 0 : ends.back();
+  }
+}
+
+std::vector<OutputElements> whole_outputs(const RuntimeArguments& arguments) {
   std::vector<OutputElements> all;
   for (const NamedOperand& operand : arguments.operands())
     if (operand.role == OperandRole::output)
@@ -107,6 +124,14 @@ std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments) {
     all.push_back(elements_of(fmt::format("reduction {} of the epilogue", i), binding->reduced[i],
                               graph.reduced[i].dtype, graph.reduced[i].keeps, e));
   }
+  return all;
+}
+
+}  // namespace
+
+std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments) {
+  std::vector<OutputElements> all = whole_outputs(arguments);
+  leave_rest(arguments, all);
   return all;
 }
 

@@ -30,7 +30,8 @@ std::size_t span_bytes(const std::vector<std::int64_t>& extents,
 /// The extents of what an epilogue is applied to: m, n and l of the output.
 GemmExtents epilogue_extents(const RuntimeArguments& arguments);
 
-/// Those of the operation and, of an epilogue, the others.
+/// Those of the operation and, of an epilogue, the others; less what is in no group and stays as it
+/// is.
 std::vector<OutputElements> outputs_of(const RuntimeArguments& arguments);
 
 /// Adds a finding for each output that has elements which are not in `written`.

@@ -179,7 +179,10 @@ void add_outputs(MemoryList& list, const OperandList& operands,
   std::size_t own = 0;
   for (const NamedOperand& operand : operands) {
     if (operand.role != OperandRole::output) continue;
-    list.add_output(*operand.tensor, operand.name);
+    const std::size_t bytes = outputs[own].span_bytes();
+    const bool is_whole = bytes == static_cast<std::size_t>(operand.tensor->span_bytes());
+    is_whole ? list.add_output(*operand.tensor, operand.name)
+             : list.add_output(outputs[own].data, bytes, operand.name);
     ++own;
   }
   for (std::size_t i = own; i < outputs.size(); ++i)
@@ -188,7 +191,7 @@ void add_outputs(MemoryList& list, const OperandList& operands,
 
 void add_inputs(MemoryList& list, const OperandList& operands) {
   for (const NamedOperand& operand : operands) {
-    if (operand.role != OperandRole::input) continue;
+    if (operand.role == OperandRole::output) continue;
     list.add_input(*operand.tensor, operand.name);
     if (operand.scaled != nullptr) list.add_input(operand.scaled->scale, "scale");
   }

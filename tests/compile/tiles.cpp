@@ -111,7 +111,7 @@ std::vector<std::string> tile_defects(const Case& one, const std::string& cubin,
   const long warpgroups = metadata.design.schedule == "cooperative" ? 2 : 1;
   Products products = products_of(sass, threads, warpgroups);
   long step = long{tile.m} * tile.n;
-  const bool scalar = metadata.kernel_class == "simt_gemm";
+  const bool scalar = metadata.kernel_class.starts_with("simt_");
   if (scalar) products.all = scalar_products_of(sass, metadata.gemm()->accumulator_type, threads);
   if (!scalar) step *= tile.k;
   // The loop over a stage may occur several times, unrolled; not in part.
@@ -172,7 +172,8 @@ std::vector<Case> cases_of_tiles(const Pool& pool, std::size_t most, std::uint64
       const KernelMetadata& metadata = kernel.metadata();
       const Shape3 tile = *metadata.design.tile;
       // simt_gemm multiplies integers by instructions that addresses are computed with, too.
-      if (metadata.kernel_class == "simt_gemm" && is_integer(metadata.gemm()->a.dtype)) continue;
+      if (metadata.kernel_class.starts_with("simt_") && is_integer(metadata.gemm()->a.dtype))
+        continue;
       const std::string where = metadata.kernel_class + metadata.design.schedule;
       const bool new_tile =
           met.insert(fmt::format("{} {}x{}x{}", where, tile.m, tile.n, tile.k)).second;

@@ -17,8 +17,12 @@ class DirectTile {
   using Parameters = typename E::Parameters;
   static constexpr int kWidth = E::kWidth;  ///< elements that are evaluated at once: 2 or 4
 
+  /// Rows and columns end at `rows` and `columns`; out has `width` columns, or as many.
   __device__ __forceinline__ DirectTile(const Parameters& p, i64 l, i64 rows, i64 columns)
-      : p_(p), l_(l), rows_(rows), columns_(columns), scalars_(load_scalars<E>(p)) {
+      : DirectTile(p, l, rows, columns, columns) {}
+  __device__ __forceinline__ DirectTile(const Parameters& p, i64 l, i64 rows, i64 columns,
+                                        i64 width)
+      : p_(p), l_(l), rows_(rows), columns_(columns), width_(width), scalars_(load_scalars<E>(p)) {
     set_neutral(row_);
 #pragma unroll
     for (int g = 0; g < groups; ++g)
@@ -164,7 +168,7 @@ class DirectTile {
   __device__ __forceinline__ u64 index(i64 m, i64 n) const {
     if constexpr (!E::kIndexed) return 0;
     return static_cast<u64>(E::kTransposed ? (l_ * columns_ + n) * rows_ + m
-                                           : (l_ * rows_ + m) * columns_ + n);
+                                           : (l_ * rows_ + m) * width_ + n);
   }
 
   template <int i, int width>
@@ -213,6 +217,7 @@ class DirectTile {
   i64 l_;
   i64 rows_;
   i64 columns_;
+  i64 width_;
   ScalarValues<E> scalars_;
   TensorValues<E, 4> columns_values_[groups];
   ReducedValues<E, 1> row_;

@@ -238,12 +238,13 @@ __device__ __forceinline__ void store_tile(const Value (&acc)[config.thread_m][c
   }
 }
 
-/// The same with an epilogue that is more than the accumulators.
+/// The same with an epilogue that is more than the accumulators; `n` counts the columns of out, of
+/// which p.n or less are the tile's to store.
 template <SimtGemmConfig config, typename Value, typename E>
 __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][config.thread_n],
                                           const SimtGemmParameters& p,
                                           const epilogue::Fused<E>& fused, i64 l, i64 m_begin,
-                                          i64 n_begin) {
+                                          i64 n_begin, i64 n) {
   using Tile = ThreadTile<config>;
   const i64 warp = static_cast<i64>(ptx::tid() / 32);
   const i64 tile_m = m_begin / config.tile_m;
@@ -251,7 +252,7 @@ __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][co
   const epilogue::Parts parts{tile_n * Tile::kWarpsN + warp % Tile::kWarpsN,
                               tile_m * (config.warps() / Tile::kWarpsN) + warp / Tile::kWarpsN,
                               (tile_m * p.tiles_n + tile_n) * config.warps() + warp};
-  epilogue::DirectTile<E, Tile::kGroupsN, 4> tile(fused.parameters, l, p.m, p.n);
+  epilogue::DirectTile<E, Tile::kGroupsN, 4> tile(fused.parameters, l, p.m, p.n, n);
   auto column = [n_begin](int g) __attribute__((always_inline)) {
     return n_begin + Tile::column(4 * g);
   };
@@ -272,11 +273,12 @@ __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][co
   tile.end(parts, column);
 }
 
-/// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
+/// Computes the tile of batch `l` that begins at row m_begin and column n_begin, and ends where p.m
+/// and p.n do; `n` counts the columns of out. All threads of the CTA call it, and synchronise
+/// before they do so again.
 template <SimtGemmConfig config, typename Epilogue>
-__device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epilogue& epilogue) {
-  ptx::griddepcontrol_launch_dependents();
-  ptx::griddepcontrol_wait();
+__device__ __forceinline__ void compute_tile(const SimtGemmParameters& p, const Epilogue& epilogue,
+                                             i64 l, i64 m_begin, i64 n_begin, i64 n) {
   using Value = Compute<config.accumulator>;
   constexpr int kThreads = config.threads();
   constexpr u32 kABytes = static_cast<u32>(config.tile_k * config.a_pitch() * sizeof(Value));
@@ -288,38 +290,45 @@ __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epi
                             config.b_vectors == Vectors::next_to_last, config.tile_n, config.tile_k,
                             config.b_pitch(), kThreads>;
 
+  const u32 a_stages = ptx::smem_base();
+  const u32 b_stages = a_stages + 2 * kABytes;
+  const u64 a_batch = static_cast<u64>(l * p.a.batch_stride * abi::type_bytes(config.a));
+  const u64 b_batch = static_cast<u64>(l * p.b.batch_stride * abi::type_bytes(config.b));
+  ATile a(p.a.address + a_batch, p.a.row_stride, p.a.column_stride, p.m, m_begin);
+  BTile b(p.b.address + b_batch, p.b.column_stride, p.b.row_stride, p.n, n_begin);
+  Value acc[config.thread_m][config.thread_n] = {};
+
+  a.fetch(p.k);
+  b.fetch(p.k);
+  u32 stage = 0;
+  for (i64 k_left = p.k; k_left > 0; k_left -= config.tile_k) {
+    a.put(a_stages + stage * kABytes);
+    b.put(b_stages + stage * kBBytes);
+    ptx::barrier_sync();
+    if (k_left > config.tile_k) {
+      a.fetch(k_left - config.tile_k);
+      b.fetch(k_left - config.tile_k);
+    }
+    multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
+    stage ^= 1;
+  }
+  if constexpr (epilogue::kIsIdentity<Epilogue>) {
+    store_tile<config>(acc, p, epilogue, l, m_begin, n_begin);
+  } else {
+    fuse_tile<config>(acc, p, epilogue, l, m_begin, n_begin, n);
+  }
+}
+
+/// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
+template <SimtGemmConfig config, typename Epilogue>
+__device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epilogue& epilogue) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   const i64 m_begin = static_cast<i64>(tile.m) * config.tile_m;
   const i64 n_begin = static_cast<i64>(tile.n) * config.tile_n;
-  const u32 a_stages = ptx::smem_base();
-  const u32 b_stages = a_stages + 2 * kABytes;
-
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
-    const u64 a_batch = static_cast<u64>(l * p.a.batch_stride * abi::type_bytes(config.a));
-    const u64 b_batch = static_cast<u64>(l * p.b.batch_stride * abi::type_bytes(config.b));
-    ATile a(p.a.address + a_batch, p.a.row_stride, p.a.column_stride, p.m, m_begin);
-    BTile b(p.b.address + b_batch, p.b.column_stride, p.b.row_stride, p.n, n_begin);
-    Value acc[config.thread_m][config.thread_n] = {};
-
-    a.fetch(p.k);
-    b.fetch(p.k);
-    u32 stage = 0;
-    for (i64 k_left = p.k; k_left > 0; k_left -= config.tile_k) {
-      a.put(a_stages + stage * kABytes);
-      b.put(b_stages + stage * kBBytes);
-      ptx::barrier_sync();
-      if (k_left > config.tile_k) {
-        a.fetch(k_left - config.tile_k);
-        b.fetch(k_left - config.tile_k);
-      }
-      multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
-      stage ^= 1;
-    }
-    if constexpr (epilogue::kIsIdentity<Epilogue>) {
-      store_tile<config>(acc, p, epilogue, l, m_begin, n_begin);
-    } else {
-      fuse_tile<config>(acc, p, epilogue, l, m_begin, n_begin);
-    }
+    compute_tile<config>(p, epilogue, l, m_begin, n_begin, p.n);
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();
   }

@@ -192,7 +192,7 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
   Filler filler(plan.add_parameter_bytes(parameter_bytes(graph), 8));
   auto put_operand = [&](const EpilogueAddress& address, Dtype dtype) {
     const abi::Matrix at = view.matrix(address);
-    filler.put(abi::EpilogueOperand{at, moves_four(at, dtype) ? 1 : 0,
+    filler.put(abi::EpilogueOperand{at, view.whole_fours && moves_four(at, dtype) ? 1 : 0,
                                     tma != nullptr ? *tma++ : abi::TmaMode::none});
   };
   for (std::size_t i = 0; i < graph.tensors.size(); ++i)

@@ -24,7 +24,8 @@ struct EpilogueView {
   const EpilogueBinding* binding;
   GemmExtents extents;
   bool transposed;
-  bool batch_invariant;  ///< the order of a reduction's parts does not depend on M
+  bool batch_invariant;     ///< the order of a reduction's parts does not depend on M
+  bool whole_fours = true;  ///< groups of four columns begin at multiples of four
 
   EpilogueView(const GemmArguments& gemm, bool transposed);
   const EpilogueGraph& graph() const { return *binding->graph; }

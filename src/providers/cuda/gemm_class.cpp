@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "epilogue/emit.h"
 #include "estoc/arguments.hpp"
 
@@ -13,18 +15,29 @@ namespace {
 using operations::Orientation;
 
 CostQuery cost_query(const RuntimeArguments& arguments, Target target) {
-  return {static_cast<const GemmArguments&>(arguments),
-          cost::device_model(target, arguments.device())};
+  return {arguments, cost::device_model(target, arguments.device())};
+}
+
+/// The product as if its groups were of one size: each a batch.
+GemmProblem balanced(GemmProblem problem) {
+  using operations::Mapping;
+  const std::int64_t groups = std::max<std::int64_t>(problem.groups.count, 1);
+  const auto part = [&](std::int64_t& extent) { extent = ceil_div(extent, groups); };
+  if (problem.mapping == Mapping::rows) part(problem.m);
+  if (problem.mapping == Mapping::columns) part(problem.n);
+  if (problem.mapping == Mapping::reduction) part(problem.k);
+  if (problem.mapping != Mapping::strided) problem.l = groups;
+  return problem;
 }
 
 }  // namespace
 
-CostQuery::CostQuery(const GemmArguments& gemm, const cost::DeviceModel& device)
-    : controls_(gemm.controls()),
+CostQuery::CostQuery(const RuntimeArguments& arguments, const cost::DeviceModel& device)
+    : controls_(arguments.controls()),
       device_(device),
-      problems_{operations::lower(gemm, Orientation::as_given),
-                operations::lower(gemm, Orientation::transposed)} {
-  const cost::EpilogueTraffic traffic = epilogue_traffic(gemm);
+      problems_{balanced(operations::lower_product(arguments, Orientation::as_given)),
+                balanced(operations::lower_product(arguments, Orientation::transposed))} {
+  const cost::EpilogueTraffic traffic = epilogue_traffic(operations::product_of(arguments));
   for (std::size_t i = 0; i < works_.size(); ++i)
     works_[i] = cost::work_of(problems_[i], traffic);
 }

@@ -52,7 +52,7 @@ struct GemmLaunch {
 /// What predictions take of the arguments: the product and its work, as given and transposed.
 class CostQuery {
  public:
-  CostQuery(const GemmArguments& gemm, const cost::DeviceModel& device);
+  CostQuery(const RuntimeArguments& arguments, const cost::DeviceModel& device);
 
   const PerformanceControls& controls() const { return controls_; }
   const cost::DeviceModel& device() const { return device_; }
@@ -72,7 +72,7 @@ inline constexpr std::size_t kCopiesEntry = 2;
 /// The part that does not depend on the type of the configuration.
 class GemmClass : public BuiltInClass {
  public:
-  Operation operation() const final { return Operation::gemm; }
+  Operation operation() const override { return Operation::gemm; }
 
   /// What a kernel does on the arguments, and the knobs it holds for.
   virtual cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const = 0;
@@ -133,16 +133,17 @@ class ConfiguredGemm : public GemmClass {
   }
 
   Status supports_any(const RuntimeArguments& arguments) const final {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmArguments& gemm = operations::product_of(arguments);
     Status status = check_controls(gemm.controls());
     return status.ok() ? check_any(gemm) : status;
   }
 
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const final {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmArguments& gemm = operations::product_of(arguments);
     if (Status status = check_controls(gemm.controls()); !status.ok()) return status;
     Status status = check_limits(limits(), gemm.extents(), point.shape(Role::tile));
+    if (status.ok()) status = check_groups(point, arguments);
     return status.ok() ? check(point, gemm, target) : status;
   }
 
@@ -154,10 +155,10 @@ class ConfiguredGemm : public GemmClass {
 
   std::size_t workspace_size(const DesignPoint& point, const Knobs& knobs,
                              const RuntimeArguments& arguments) const final {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmArguments& gemm = operations::product_of(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
     if (kernel.epilogue == nullptr && knobs.split_tiles == 0 && !copies_operands()) return 0;
-    const GemmProblem problem = lowered(kernel, gemm);
+    const GemmProblem problem = lowered(kernel, arguments);
     return front_bytes(kernel, gemm, problem, knobs) + copies(point, problem).bytes();
   }
 
@@ -176,9 +177,9 @@ class ConfiguredGemm : public GemmClass {
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
             const Workspace& workspace, LaunchPlan& plan) const final {
-    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    const GemmArguments& gemm = operations::product_of(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
-    GemmProblem problem = lowered(kernel, gemm);
+    GemmProblem problem = lowered(kernel, arguments);
     std::optional<Parameters> p;
     if (!problem.empty()) {
       const bool follows =
@@ -188,7 +189,8 @@ class ConfiguredGemm : public GemmClass {
       if (follows) plan.launch_programmatically();
     }
     if (kernel.epilogue != nullptr) {
-      const EpilogueView view(gemm, kernel.transposed);
+      EpilogueView view(gemm, kernel.transposed);
+      view.whole_fours = problem.mapping != operations::Mapping::columns;
       add_epilogue(kernel.config, view, parts_of(kernel, gemm), workspace, problem.empty(), plan);
     }
     if (p && add_sums(kernel.config, *p, plan) && kernel.epilogue != nullptr)
@@ -215,6 +217,11 @@ class ConfiguredGemm : public GemmClass {
   /// decoded.
   virtual Status check(const DesignPoint& point, const GemmArguments& gemm,
                        Target target) const = 0;
+  /// Of a class whose kernels compute products in groups.
+  virtual Status check_groups(const DesignPoint& /*point*/,
+                              const RuntimeArguments& /*arguments*/) const {
+    return Status::success();
+  }
   /// Whether shared memory and registers suffice for the kernel's epilogue.
   virtual Status check_epilogue(const Decoded& kernel, Target target) const = 0;
 
@@ -301,10 +308,10 @@ class ConfiguredGemm : public GemmClass {
            (first != nullptr && second != nullptr && first->canonical == second->canonical);
   }
 
-  static GemmProblem lowered(const Decoded& kernel, const GemmArguments& gemm) {
+  static GemmProblem lowered(const Decoded& kernel, const RuntimeArguments& arguments) {
     using operations::Orientation;
-    return operations::lower(gemm,
-                             kernel.transposed ? Orientation::transposed : Orientation::as_given);
+    return operations::lower_product(
+        arguments, kernel.transposed ? Orientation::transposed : Orientation::as_given);
   }
 
   Decoded make_kernel(const DesignPoint& point, const EpilogueGraph* epilogue) const {

@@ -1,13 +1,15 @@
-// Kernel class simt_gemm: every dtype, strides, alignment and size, on the ordinary units.
+// Kernel classes simt_gemm and simt_grouped_gemm: every dtype, strides, alignment and size, on the
+// ordinary units.
 #include "providers/cuda/simt_gemm.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/architectures.h"
-#include "estoc/abi/simt_gemm.cuh"
+#include "estoc/abi/simt_grouped_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/product_types.h"
@@ -109,11 +111,13 @@ cost::Design design_of(const abi::SimtGemmConfig& config, const cost::Work& work
 // What the loop over a tile's rows takes beside sums, inputs and outputs.
 constexpr int kCodeRegisters = 64;
 
-class SimtGemm final : public ConfiguredGemm<abi::SimtGemmConfig, abi::SimtGemmParameters> {
+/// What both classes have in common.
+template <typename Parameters>
+class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
  public:
-  SimtGemm() : ConfiguredGemm("simt_gemm", "SimtGemm") {}
+  using Decoded = GemmKernel<abi::SimtGemmConfig>;
+  using ConfiguredGemm<abi::SimtGemmConfig, Parameters>::ConfiguredGemm;
 
-  std::string_view name() const override { return "simt_gemm"; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
 
  protected:
@@ -144,9 +148,8 @@ class SimtGemm final : public ConfiguredGemm<abi::SimtGemmConfig, abi::SimtGemmP
     plan.design = design_of(config, plan.work, device);
   }
 
-  abi::SimtGemmParameters parameters(const abi::SimtGemmConfig& config,
-                                     const GemmLaunch& launch) const override {
-    const GemmProblem& problem = launch.problem;
+  static abi::SimtGemmParameters product_parameters(const abi::SimtGemmConfig& config,
+                                                    const GemmProblem& problem) {
     return {.a = device_matrix(problem.a.view),
             .b = device_matrix(problem.b.view),
             .out = device_matrix(problem.out.view),
@@ -178,10 +181,128 @@ class SimtGemm final : public ConfiguredGemm<abi::SimtGemmConfig, abi::SimtGemmP
   std::shared_ptr<const DesignSpace> space_ = make_space();
 };
 
+class SimtGemm final : public SimtClass<abi::SimtGemmParameters> {
+ public:
+  SimtGemm() : SimtClass("simt_gemm", "SimtGemm") {}
+
+  std::string_view name() const override { return "simt_gemm"; }
+
+ protected:
+  abi::SimtGemmParameters parameters(const abi::SimtGemmConfig& config,
+                                     const GemmLaunch& launch) const override {
+    return product_parameters(config, launch.problem);
+  }
+};
+
+abi::GroupedMode grouped_mode(operations::Mapping mapping) {
+  switch (mapping) {
+    case operations::Mapping::rows:
+      return abi::GroupedMode::rows;
+    case operations::Mapping::columns:
+      return abi::GroupedMode::columns;
+    case operations::Mapping::reduction:
+      return abi::GroupedMode::reduction;
+    default:
+      return abi::GroupedMode::none;
+  }
+}
+
+/// The most tiles that groups of any sizes and the rest can be cut into along the divided mode.
+std::int64_t most_tiles(const operations::Groups& groups, int tile) {
+  const std::int64_t parts = std::min(groups.count + 1, groups.extent);
+  return (groups.extent - parts) / tile + parts;
+}
+
+class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
+ public:
+  SimtGroupedGemm() : SimtClass("simt_grouped_gemm", "SimtGroupedGemm") {}
+
+  std::string_view name() const override { return "simt_grouped_gemm"; }
+  Operation operation() const override { return Operation::grouped_gemm; }
+
+ protected:
+  std::vector<std::string> shared_headers() const override { return {"simt_grouped_gemm"}; }
+
+  Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
+    const GemmProblem problem =
+        operations::lower_product(arguments, operations::Orientation::as_given);
+    if (Status status = check_vectors(point, problem.mapping); !status.ok()) return status;
+    const bool cuts_out = problem.mapping == operations::Mapping::rows ||
+                          problem.mapping == operations::Mapping::columns;
+    if (!cuts_out) return Status::success();
+    if (problem.epilogue != nullptr && !problem.epilogue->graph->reduced.empty()) {
+      return Status::fail(Reason::epilogue,
+                          "epilogue: expected no reduction where groups divide out, got one");
+    }
+    return check_tiles(point, problem);
+  }
+
+  abi::SimtGroupedGemmParameters parameters(const abi::SimtGemmConfig& config,
+                                            const GemmLaunch& launch) const override {
+    const GemmProblem& problem = launch.problem;
+    abi::SimtGroupedGemmParameters p{product_parameters(config, problem), {}};
+    p.groups = {.offsets = reinterpret_cast<std::uintptr_t>(problem.groups.offsets),
+                .stride = problem.groups.stride,
+                .count = problem.groups.count,
+                .extent = problem.groups.extent,
+                .mode = grouped_mode(problem.mapping),
+                .zero_rest = problem.groups.zero_rest ? 1 : 0};
+    if (p.groups.mode == abi::GroupedMode::rows) {
+      p.tiles_m = static_cast<unsigned>(most_tiles(problem.groups, config.tile_m));
+    }
+    if (p.groups.mode == abi::GroupedMode::columns) {
+      p.tiles_n = static_cast<unsigned>(most_tiles(problem.groups, config.tile_n));
+    }
+    return p;
+  }
+
+ private:
+  /// Groups begin anywhere, so that no vector may lie along the mode that they divide.
+  static Status check_vectors(const DesignPoint& point, operations::Mapping mapping) {
+    const std::string& letters = point.value(Role::layouts).text;
+    struct Rule {
+      operations::Mapping mapping;
+      std::size_t operand;
+      char letter;
+      const char* name;
+    };
+    using operations::Mapping;
+    constexpr Rule kRules[] = {
+        {Mapping::rows, 0, 'n', "A"},      {Mapping::columns, 1, 't', "B"},
+        {Mapping::columns, 2, 't', "out"}, {Mapping::reduction, 0, 't', "A"},
+        {Mapping::reduction, 1, 'n', "B"},
+    };
+    for (const Rule& rule : kRules) {
+      if (rule.mapping != mapping || letters[rule.operand] != rule.letter) continue;
+      return Status::fail(Reason::layout,
+                          fmt::format("{}.layout: expected a kernel of any strides (x) where the "
+                                      "contiguous mode is divided, got one of {}",
+                                      rule.name, rule.letter));
+    }
+    return Status::success();
+  }
+
+  static Status check_tiles(const DesignPoint& point, const GemmProblem& problem) {
+    const Shape3 tile = point.shape(Role::tile);
+    const bool by_rows = problem.mapping == operations::Mapping::rows;
+    const std::int64_t divided = most_tiles(problem.groups, by_rows ? tile.m : tile.n);
+    const std::int64_t others = by_rows ? ceil_div(problem.n, tile.n) : ceil_div(problem.m, tile.m);
+    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+    if (divided <= kMost && (others == 0 || divided <= kMost / others)) return Status::success();
+    return Status::fail(Reason::shape, fmt::format("out.shape: expected at most {} tiles, got {} x "
+                                                   "{}",
+                                                   kMost, divided, others));
+  }
+};
+
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_simt_gemm() {
   return std::make_shared<SimtGemm>();
+}
+
+std::shared_ptr<const KernelClass> make_simt_grouped_gemm() {
+  return std::make_shared<SimtGroupedGemm>();
 }
 
 }  // namespace estoc::cuda

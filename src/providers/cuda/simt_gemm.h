@@ -1,4 +1,5 @@
-// Kernel class simt_gemm: every dtype, strides, alignment and size, on the ordinary units.
+// Kernel classes simt_gemm and simt_grouped_gemm: every dtype, strides, alignment and size, on the
+// ordinary units.
 #pragma once
 
 #include <memory>
@@ -8,5 +9,6 @@
 namespace estoc::cuda {
 
 std::shared_ptr<const KernelClass> make_simt_gemm();
+std::shared_ptr<const KernelClass> make_simt_grouped_gemm();
 
 }  // namespace estoc::cuda

@@ -287,6 +287,53 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, std::size_
                                          controls, fused);
 }
 
+/// A draw for a kernel of grouped products: a few groups of any sizes along any mode.
+std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, Random& random,
+                                               std::vector<HostTensor>& tensors) {
+  Extents e = draw_extents(point, random);
+  const auto mode = static_cast<GroupMode>(draw_number(random, 0, 3));
+  const std::int64_t groups = draw_number(random, 1, one_in(random, 4) ? 40 : 4);
+  const bool many_a = mode == GroupMode::columns || mode == GroupMode::batches;
+  const bool many_b = mode == GroupMode::rows || mode == GroupMode::batches;
+  const bool many_out = mode == GroupMode::reduction || mode == GroupMode::batches;
+  const auto add = [&](const Plane& plane, bool many) {
+    HostTensor& tensor = tensors.emplace_back(draw_operand(plane, 1, random));
+    if (!many) return;
+    const TensorView& one = tensor.view;
+    tensor = host_tensor(plane.dtype, {groups, plane.rows, plane.columns},
+                         {std::max(plane.rows * one.stride(0), plane.columns * one.stride(1)),
+                          one.stride(0), one.stride(1)});
+  };
+  const Dtype sums = point.dtype(Role::accumulator_type);
+  add({e.m, e.k, point.dtype(Role::a_dtype), letter_of(point, 0),
+       alignment_of(point, Role::a_alignment)},
+      many_a);
+  add({e.k, e.n, point.dtype(Role::b_dtype), letter_of(point, 1),
+       alignment_of(point, Role::b_alignment)},
+      many_b);
+  add({e.m, e.n, point.dtype(Role::out_dtype), letter_of(point, 2),
+       alignment_of(point, Role::out_alignment)},
+      many_out);
+  fill(tensors[0], many_a ? groups : 1, e.m, e.k, false, random);
+  fill(tensors[1], many_b ? groups : 1, e.k, e.n, false, random);
+  GroupOptions options{.offsets = std::nullopt, .zero_rest = one_in(random, 2)};
+  if (mode != GroupMode::batches) {
+    const std::int64_t extent = mode == GroupMode::rows      ? e.m
+                                : mode == GroupMode::columns ? e.n
+                                                             : e.k;
+    const HostTensor& offsets = tensors.emplace_back(host_tensor(Dtype::i32, {groups}, {1}));
+    for (std::int64_t group = 0; group < groups; ++group) {
+      const std::int64_t wild = draw_number(random, -extent, 2 * extent);
+      const std::int64_t even = extent * (group + 1) / groups;
+      store_element(Dtype::i32, const_cast<void*>(static_cast<const void*>(offsets.view.data())),
+                    group, static_cast<double>(one_in(random, 8) ? wild : even));
+    }
+    options.offsets = offsets.view;
+  }
+  return std::make_unique<GroupedGemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view,
+                                                sums, options);
+}
+
 std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Random& random,
                                                    std::vector<HostTensor>& tensors) {
   const std::int64_t rows = draw_number(random, 1, 60);
@@ -319,6 +366,19 @@ std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Ran
   return std::make_unique<ElementwiseArguments>(op, tensors[0].view, tensors[2].view);
 }
 
+std::unique_ptr<RuntimeArguments> draw_arguments(const Kernel& kernel, std::size_t epilogue,
+                                                 Random& random, std::vector<HostTensor>& tensors,
+                                                 std::vector<std::byte>& expected) {
+  switch (kernel.kernel_class().operation()) {
+    case Operation::gemm:
+      return draw_gemm(kernel.point(), epilogue, random, tensors, expected);
+    case Operation::grouped_gemm:
+      return draw_grouped(kernel.point(), random, tensors);
+    default:
+      return draw_elementwise(kernel.point(), random, tensors);
+  }
+}
+
 }  // namespace
 
 std::size_t CoverProblem::epilogues() {
@@ -328,14 +388,11 @@ std::size_t CoverProblem::epilogues() {
 std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target target,
                                                  Random& random, std::string& reason,
                                                  std::size_t epilogue) {
-  const DesignPoint& point = kernel.point();
   for (int attempt = 0; attempt < 500; ++attempt) {
     auto problem = std::make_unique<CoverProblem>();
     try {
       problem->arguments_ =
-          kernel.kernel_class().operation() == Operation::gemm
-              ? draw_gemm(point, epilogue, random, problem->tensors_, problem->expected_)
-              : draw_elementwise(point, random, problem->tensors_);
+          draw_arguments(kernel, epilogue, random, problem->tensors_, problem->expected_);
     } catch (const Error& error) {
       reason = error.what();
       continue;

@@ -35,6 +35,7 @@ sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().paren
 
 import changed  # noqa: E402
 import epilogue_faults  # noqa: E402
+import grouped_faults  # noqa: E402
 import library_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
@@ -45,7 +46,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
 FAULTS = (
     sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
-    + library_faults.FAULTS
+    + library_faults.FAULTS + grouped_faults.FAULTS
 )  # fmt: skip
 HARMLESS = library_faults.HARMLESS
 

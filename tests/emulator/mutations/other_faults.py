@@ -145,10 +145,10 @@ FAULTS = (
             "x.address + static_cast<u64>(0 * x.batch_stride *"),
     # kernels/simt_gemm.cuh
     Planted("no barrier before a stage is read", SIMT, "simt", (RACE,),
-            "      b.put(b_stages + stage * kBBytes);\n      ptx::barrier_sync();\n",
-            "      b.put(b_stages + stage * kBBytes);\n"),
+            "    b.put(b_stages + stage * kBBytes);\n    ptx::barrier_sync();\n",
+            "    b.put(b_stages + stage * kBBytes);\n"),
     Planted("one stage for all tiles", SIMT, "simt", (RACE,),
-            "      stage ^= 1;\n",
+            "    stage ^= 1;\n",
             ""),
     Planted("no barrier between batches", SIMT, "simt_loop", (RACE,),
             "    // The next batch starts with stage 0, which slower threads may still be "

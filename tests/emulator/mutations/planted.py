@@ -13,6 +13,8 @@ SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
+GROUPED = "kernels/simt_grouped_gemm.cuh"
+GROUPS = "tile/groups.cuh"
 PREPARE = "kernels/prepare.cuh"
 ELEMENTWISE = "kernels/simt_elementwise.cuh"
 PIPELINE = "tile/pipeline.cuh"
@@ -259,6 +261,22 @@ CASES = {
         "gemm m=70 n=35 k=21 a=f32",
         "gemm m=33 n=33 k=37 l=2 a=f32",
     ), "class=simt_gemm tile=32x32x16"),
+    "grouped_rows": library((
+        "grouped_gemm m=90 n=40 k=24 sizes=33,0,1,40 zero_rest=1 a=f32 b=f32:n",
+        "grouped_gemm m=60 n=20 k=9 g=40 a=f32",
+    ), "class=simt_grouped_gemm tile=32x32x16"),
+    "grouped_columns": library(
+        "grouped_gemm along=n m=40 n=90 k=24 sizes=33,0,1,40 zero_rest=1 a=f32 b=f32:n",
+        "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "grouped_k": library((
+        "grouped_gemm along=k m=40 n=40 k=90 sizes=33,0,1,40 a=f32:n b=f32",
+        "grouped_gemm along=k m=9 n=9 k=80 g=40 a=f32:n b=f32",
+    ), "class=simt_grouped_gemm tile=32x32x16"),
+    "grouped_index": library(
+        "grouped_gemm along=n m=40 n=90 k=9 sizes=33,50 a=f32 epi=\"D = dropout(accum, 0.5, 7, 3)\"",
+        "class=simt_grouped_gemm tile=32x32x16",
+    ),
     "elementwise": library(
         "elementwise op=add shape=700x37 a=f16:[40,1] b=f16:[1,0] out=f16:[40,1]", "class=simt_elementwise",
     ),

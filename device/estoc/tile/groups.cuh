@@ -1,0 +1,103 @@
+// Finds groups by their offsets, which the device alone knows: the group of a tile, and its range.
+#pragma once
+
+#include <estoc/abi/groups.cuh>
+#include <estoc/ptx/memory.cuh>
+#include <estoc/ptx/special.cuh>
+#include <estoc/ptx/warp.cuh>
+
+namespace estoc {
+
+/// Part of a mode that groups divide.
+struct GroupRange {
+  i64 begin;
+  i64 end;
+};
+
+/// Tile of a group: elements [begin, end) of the mode, of which a tile may hold less.
+struct GroupTile {
+  GroupRange range;
+  i64 group;      ///< their number where it is part of the rest
+  bool is_there;  ///< no group has the tile otherwise
+};
+
+namespace detail {
+
+__device__ __forceinline__ u32 largest(u32 a, u32 b) {
+  return a > b ? a : b;
+}
+
+/// Offset `group` within the mode; 0 beyond the last.
+__device__ __forceinline__ u32 offset_inside(const abi::Groups& groups, i64 group) {
+  if (group >= groups.count) return 0;
+  const u64 address = groups.offsets + static_cast<u64>(group * groups.stride * 4);
+  const auto offset = static_cast<i32>(ptx::ld_global<1>(address).word[0]);
+  const i64 inside = offset < groups.extent ? offset : groups.extent;
+  return inside > 0 ? static_cast<u32>(inside) : 0;
+}
+
+/// The largest value of the warp.
+__device__ __forceinline__ u32 warp_largest(u32 value) {
+#pragma unroll
+  for (u32 mask = 16; mask > 0; mask /= 2)
+    value = largest(value, ptx::shfl_sync_bfly(value, mask));
+  return value;
+}
+
+}  // namespace detail
+
+/// Of the tiles of `tile_extent` elements that all groups are cut into, one after the other, and
+/// the rest if it counts, tile number `index`. Every thread of the warp gets the same.
+///
+/// Each thread looks at one group in 32: ends are the running largest offset, first tiles a running
+/// sum over groups.
+__device__ inline GroupTile find_group_tile(const abi::Groups& groups, u32 index, u32 tile_extent) {
+  const u32 lane = ptx::tid() % 32;
+  u32 carried = 0;  // where the groups that were looked at end
+#pragma unroll 1
+  for (i64 first = 0; first < groups.count; first += 32) {
+    u32 end = detail::largest(carried, detail::offset_inside(groups, first + lane));
+#pragma unroll
+    for (u32 step = 1; step < 32; step *= 2) {
+      const u32 before = ptx::shfl_sync_up(end, step);
+      if (lane >= step) end = detail::largest(end, before);
+    }
+    const u32 before = ptx::shfl_sync_up(end, 1);
+    const u32 begin = lane == 0 ? carried : before;
+    const u32 tiles = (end - begin + tile_extent - 1) / tile_extent;
+    u32 sum = tiles;
+#pragma unroll
+    for (u32 step = 1; step < 32; step *= 2) {
+      const u32 others = ptx::shfl_sync_up(sum, step);
+      if (lane >= step) sum += others;
+    }
+    const bool is_here = index < sum && index >= sum - tiles;
+    if (ptx::vote_sync_any(is_here)) {
+      const u32 owner = detail::warp_largest(is_here ? lane : 0);
+      const u32 own_begin = ptx::shfl_sync_idx(begin, owner);
+      const u32 own_end = ptx::shfl_sync_idx(end, owner);
+      const u32 own_tiles = ptx::shfl_sync_idx(sum - tiles, owner);
+      const i64 start = own_begin + static_cast<i64>(index - own_tiles) * tile_extent;
+      return {{start, own_end}, first + owner, true};
+    }
+    index -= ptx::shfl_sync_idx(sum, 31);
+    carried = ptx::shfl_sync_idx(end, 31);
+  }
+  const i64 start = carried + static_cast<i64>(index) * tile_extent;
+  return {{start, groups.extent}, groups.count, groups.zero_rest != 0 && start < groups.extent};
+}
+
+/// The range of a group. Every thread of the warp gets the same.
+__device__ inline GroupRange group_range(const abi::Groups& groups, i64 group) {
+  const u32 lane = ptx::tid() % 32;
+  u32 begin = 0;
+#pragma unroll 1
+  for (i64 first = 0; first < group; first += 32) {
+    const i64 at = first + lane;
+    const u32 offset = at < group ? detail::offset_inside(groups, at) : 0;
+    begin = detail::largest(begin, detail::warp_largest(offset));
+  }
+  return {begin, detail::largest(begin, detail::offset_inside(groups, group))};
+}
+
+}  // namespace estoc

@@ -1,0 +1,58 @@
+"""Faults planted into simt_grouped_gemm and into what finds groups."""
+
+from planted import GROUPED, GROUPS, Planted
+
+WRONG = "wrong output"
+RACE = "race"
+OUT = "out of bounds"
+
+FAULTS = (
+    Planted("rows are stored beyond their group", GROUPED, "grouped_rows", (RACE, WRONG),
+            "part.m = own.range.end;",
+            "part.m = p.m;"),
+    Planted("columns are stored beyond their group", GROUPED, "grouped_columns", (RACE, WRONG),
+            "part.n = own.range.end;",
+            "part.n = p.n;"),
+    Planted("tiles begin where those of the whole product do", GROUPED, "grouped_rows", (WRONG, RACE),
+            "m_begin = own.range.begin;",
+            "m_begin = static_cast<i64>(tile.m) * config.tile_m;"),
+    Planted("B of the next group", GROUPED, "grouped_rows", (OUT, WRONG),
+            "detail::advance<config.b>(part.b, matrix * p.b.batch_stride);",
+            "detail::advance<config.b>(part.b, (matrix + 1) * p.b.batch_stride);"),
+    Planted("A of the first group", GROUPED, "grouped_columns", (WRONG,),
+            "detail::advance<config.a>(part.a, matrix * p.a.batch_stride);",
+            ""),
+    Planted("the rest is multiplied", GROUPED, "grouped_rows", (WRONG,),
+            "if (in_none) part.k = 0;",
+            ""),
+    Planted("K of the next groups is summed in", GROUPED, "grouped_k", (WRONG,),
+            "part.k = range.end - range.begin;",
+            "part.k = p.k - range.begin;"),
+    Planted("K of B begins with the first group", GROUPED, "grouped_k", (WRONG,),
+            "detail::advance<config.b>(part.b, range.begin * p.b.row_stride);",
+            ""),
+    Planted("an element's place is that in its group", GROUPED, "grouped_index", (WRONG,),
+            "m_begin, n_begin, p.n);",
+            "m_begin, n_begin, part.n);"),
+    Planted("offset of the group before", GROUPS, "grouped_rows", (WRONG, OUT),
+            "static_cast<u64>(group * groups.stride * 4)",
+            "static_cast<u64>((group > 0 ? group - 1 : 0) * groups.stride * 4)"),
+    Planted("groups after 32 begin at 0", GROUPS, "grouped_rows", (WRONG, OUT, RACE),
+            "    carried = ptx::shfl_sync_idx(end, 31);\n",
+            ""),
+    Planted("tiles of the first 32 groups are counted again", GROUPS, "grouped_rows", (WRONG, RACE),
+            "    index -= ptx::shfl_sync_idx(sum, 31);\n",
+            ""),
+    Planted("every lane adds the tiles of another", GROUPS, "grouped_rows", (WRONG, RACE),
+            "if (lane >= step) sum += others;",
+            "sum += others;"),
+    Planted("a group's last tile is left out", GROUPS, "grouped_rows", (WRONG,),
+            "(end - begin + tile_extent - 1) / tile_extent",
+            "(end - begin) / tile_extent"),
+    Planted("a group of K begins at its own end", GROUPS, "grouped_k", (WRONG,),
+            "at < group ?",
+            "at <= group ?"),
+    Planted("begins of K are those of 32 groups before", GROUPS, "grouped_k", (WRONG,),
+            "for (i64 first = 0; first < group; first += 32) {\n    const i64 at",
+            "for (i64 first = 32; first < group; first += 32) {\n    const i64 at"),
+)  # fmt: skip
