@@ -88,7 +88,10 @@ HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std
   out_ = operand(problem.out, filled_.out_shape, std::nullopt, out_buffer_, "out");
   for (const FilledOperand& each : filled_.operands)
     make_tensor(each);
-  arguments_ = make_arguments(filled_, {a_, b_, out_, make_offsets(), tensors_});
+  const std::uint64_t scale_seed = seed + 2 + filled_.operands.size();
+  const Operand a = scaled(problem.a, a_, 1, scale_seed, "A");
+  const Operand b = unary ? a : scaled(problem.b, b_, 2, scale_seed + 2, "B");
+  arguments_ = make_arguments(filled_, {a, b, out_, make_offsets(), tensors_});
   if (!filled_.a) fill_random(a_, seed);
   if (!filled_.b && !unary) fill_random(b_, seed + 1);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -113,6 +116,22 @@ TensorView HostProblem::make_offsets() {
       TensorView::row_major(offsets_buffer_.data(), Dtype::i32, described->shape());
   filled_.problem.fill_index(offsets);
   return offsets;
+}
+
+Operand HostProblem::scaled(const OperandSpec& spec, const TensorView& data, int k_from_end,
+                            std::uint64_t seed, const char* what) {
+  if (!spec.scale) return data;
+  const auto filled = [&](const TensorView& described) {
+    scales_.emplace_back(described.span_bytes(), what);
+    void* const memory = described.span_bytes() == 0 ? nullptr : scales_.back().data();
+    const TensorView view = described.moved(memory, what);
+    fill_random(view, seed++);
+    return view;
+  };
+  ScaledTensor tensor = describe_scaled(*spec.scale, data, data.rank() - k_from_end, what);
+  tensor.scale = filled(tensor.scale);
+  if (tensor.tensor_scale) tensor.tensor_scale = filled(*tensor.tensor_scale);
+  return tensor;
 }
 
 void HostProblem::make_tensor(const FilledOperand& each) {

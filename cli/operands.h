@@ -36,7 +36,7 @@ std::uint8_t poison_byte(Dtype dtype);
 class HostProblem {
  public:
   /// Operands without a file get random data: A from `seed`, B from the next one, those of the
-  /// epilogue from the ones after that.
+  /// epilogue from the ones after that, then scales.
   HostProblem(FilledProblem filled, std::uint64_t seed);
 
   const RuntimeArguments& arguments() const { return *arguments_; }
@@ -56,9 +56,14 @@ class HostProblem {
   TensorView operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,
                      const std::optional<FileOperand>& file, HostBuffer& buffer, const char* what);
 
+  /// The operand, with random scales where the spec has some.
+  Operand scaled(const OperandSpec& spec, const TensorView& data, int k_from_end,
+                 std::uint64_t seed, const char* what);
+
   FilledProblem filled_;
   HostBuffer a_buffer_, b_buffer_, out_buffer_, offsets_buffer_;
   std::vector<HostBuffer> buffers_;
+  std::vector<HostBuffer> scales_;
   std::vector<TensorView> tensors_;
   TensorView a_, b_, out_;
   std::unique_ptr<RuntimeArguments> arguments_;

@@ -13,8 +13,11 @@ PlacedProblem::PlacedProblem(HostProblem& host, Target target) : host_(host) {
   Copies& copies = copies_.emplace();
   std::vector<Operand> operands;
   for (const NamedOperand& operand : host.arguments().operands()) {
-    copies.operands.push_back(DeviceTensor::copy_of(*operand.tensor, device));
-    operands.emplace_back(copies.operands.back().view());
+    operands.push_back(operand_with(operand, [&](const TensorView& view) {
+      const bool is_data = &view == operand.tensor;
+      auto& held = is_data ? copies.operands : copies.scales;
+      return held.emplace_back(DeviceTensor::copy_of(view, device)).view();
+    }));
   }
   std::vector<EpilogueOperand> epilogue;
   for (const EpilogueOperand& operand : host.arguments().epilogue().operands()) {

@@ -27,6 +27,7 @@ class PlacedProblem {
  private:
   struct Copies {
     std::vector<DeviceTensor> operands;  ///< of host_.arguments().operands()
+    std::vector<DeviceTensor> scales;    ///< of these operands
     std::vector<DeviceTensor> tensors;   ///< of the epilogue
     std::unique_ptr<RuntimeArguments> arguments;
   };

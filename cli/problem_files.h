@@ -54,8 +54,10 @@ std::vector<std::string> random_operands(const FilledProblem& filled);
 /// The operands of a problem; `b` is ignored where the operation has one operand, `offsets` where
 /// it has no groups. `tensors` are those of FilledProblem::operands.
 struct OperandViews {
-  TensorView a, b, out, offsets;
-  std::vector<TensorView> tensors;
+  Operand a, b;
+  TensorView out;
+  TensorView offsets{};
+  std::vector<TensorView> tensors{};
 };
 
 /// The problem's arguments on these operands.

@@ -111,6 +111,17 @@ struct NamedOperand {
   OperandRole role = OperandRole::input;
 };
 
+/// The operand with place(view) in place of each of its tensors: the data, then scales.
+template <class Place>
+Operand operand_with(const NamedOperand& operand, Place place) {
+  if (operand.scaled == nullptr) return Operand(place(*operand.tensor));
+  ScaledTensor scaled = *operand.scaled;
+  scaled.data = place(*operand.tensor);
+  scaled.scale = place(scaled.scale);
+  if (scaled.tensor_scale) scaled.tensor_scale = place(*scaled.tensor_scale);
+  return Operand(scaled);
+}
+
 /// The operands of some arguments: inputs, outputs, indices, at most kMaxOperands. Allocates
 /// nothing.
 class OperandList {
@@ -207,11 +218,16 @@ class RuntimeArguments {
 /// The accumulator of a product that names none: f64 where an input is f64, i32 where both are
 /// integers, else f32.
 Dtype default_accumulator_type(Dtype a, Dtype b);
+/// The same of operands: f32 for integers with scales of blocks.
+Dtype default_accumulator_type(const Operand& a, const Operand& b);
 
 /// out = A @ B, batched when the operands have three modes.
 ///
 /// A is (m, k) or (l, m, k), B (k, n) or (l, k, n), out (m, n) or (l, m, n). A or B may have two
 /// modes, or a batch mode of 1, where out has three: the matrix is then used for every batch.
+/// A scaled operand stands for its data times its scales. Scales of a tensor or of its rows are
+/// factors that the accumulator is multiplied by before the epilogue: A's, B's, then those of a
+/// second level. Scales of blocks take part in the products, whose sums are then of floats.
 /// Extents of 0 are legal: k = 0 gives zeros, the others an empty output.
 class GemmArguments final : public RuntimeArguments {
  public:
@@ -219,7 +235,8 @@ class GemmArguments final : public RuntimeArguments {
   /// fit, m * n * k * l passes 2^63 - 1, `out` has elements that coincide with each other or with
   /// an input's (or so intricate strides that this cannot be decided), operands live on different
   /// devices, a pointer is not of the device it claims, `accumulator_type` is not f64 f32 f16 or
-  /// i32, or a packed type has a contiguous mode of odd extent. For the operands of an epilogue:
+  /// i32, or is i32 with scales of blocks, a scale does not fit its data, or a packed type has a
+  /// contiguous mode of odd extent. For the operands of an epilogue:
   /// when their shapes do not broadcast to out's, dtypes are none that epilogues have, an output
   /// shares memory with another or with an input other than element for element.
   GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,

@@ -41,7 +41,7 @@ struct CheckResult {
 /// operation. NaN and infinity must be where the reference has them.
 ///
 /// Throws Error{value | unsupported} for operands that are not in host memory or have no data, an
-/// operation in place, scaled operands, an epilogue, an i32 accumulator of floating-point operands.
+/// operation in place, an epilogue, an i32 accumulator of floating-point operands.
 CheckResult check_output(const RuntimeArguments& arguments, const CheckOptions& options = {});
 
 /// Fills a host tensor with reproducible random data that suits its dtype: floats in [-1, 1) on a

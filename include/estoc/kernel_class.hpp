@@ -156,6 +156,11 @@ class KernelClass {
   /// machine has a CUDA device. False by default.
   virtual bool needs_device() const;
 
+  /// Whether kernels of the class multiply operands with scales of blocks; which, supports() says.
+  /// Other classes are not given such operands, and need not know of scaled ones: other scales come
+  /// as an epilogue. False by default.
+  virtual bool takes_block_scales() const;
+
   /// How a GEMM kernel adds up an element of out, for PerformanceControls::batch_invariant. Kernels
   /// of one target that answer alike, of whatever class, give an element the same bits, wherever
   /// its row stands and whatever else they compute. Empty, as by default, where that cannot be

@@ -16,14 +16,30 @@ namespace estoc {
 /// Layout of an operand in problem text: t = last mode contiguous, n = next-to-last contiguous.
 enum class Layout : std::uint8_t { t, n };
 
+/// The scales of an operand of a gemm: `*tensor`, `*row`, `*1x128:n`, `*1x32:swizzled`,
+/// `*1x16+tensor`.
+struct ScaleSpec {
+  ScaleMode mode = ScaleMode::tensorwise;
+  ScaleSwizzle swizzle = ScaleSwizzle::none;
+  std::optional<Layout> layout{};       ///< of the scales, where they are not swizzled
+  std::vector<std::int64_t> strides{};  ///< empty unless given
+  bool tensor_scale = false;            ///< a second level
+
+  bool operator==(const ScaleSpec&) const = default;
+};
+
+/// "tensor", "row", "1x16", "128x128": a mode in problem text.
+std::string_view scale_mode_text(ScaleMode mode);
+
 /// One operand of a problem: `bf16:t`, `bf16:n@4` (aligned to 4 bytes), `f32:[0,128,1]` (strides
-/// in elements, outermost first), or any part of it; a letter or strides, not both. What is absent
-/// is filled from files or by `Problem::complete`.
+/// in elements, outermost first), or any part of it; a letter or strides, not both; scales come
+/// last, `e4m3:t*1x128`. What is absent is filled from files or by `Problem::complete`.
 struct OperandSpec {
   std::optional<Dtype> dtype;
   std::optional<Layout> layout;
   std::vector<std::int64_t> strides;  ///< empty unless given
   std::optional<int> alignment;       ///< bytes, a power of two up to 256
+  std::optional<ScaleSpec> scale{};   ///< of A or B of a gemm
 
   bool operator==(const OperandSpec&) const = default;
 };
@@ -79,9 +95,9 @@ struct Problem {
   /// The canonical text: parse(to_string()) gives an equal problem.
   std::string to_string() const;
 
-  /// Fills what is absent: l = 1, layouts t, acc default_accumulator_type(a, b); groups along m, g
-  /// from sizes, and the extent that is divided their sum;
-  /// b's dtype from a (and the reverse); out of the accumulator's type, for elementwise of a's;
+  /// Fills what is absent: l = 1, layouts t, acc default_accumulator_type(a, b), f32 with scales of
+  /// blocks; groups along m, g from sizes, and the extent that is divided their sum; b's dtype from
+  /// a (and the reverse); out of the accumulator's type, with scales f32, for elementwise of a's;
   /// matrices of the epilogue of out's, its other operands f64 with f64 accumulators, else f32.
   /// Throws Error{value} naming what is missing when m, n, k, a dtype, op or shape cannot be known,
   /// and for an operand with both a letter and strides or a second operand of a unary operation.
@@ -98,12 +114,17 @@ struct Problem {
   void fill_index(const TensorView& offsets) const;
 
   /// The problem that `arguments` is an instance of: extents, dtypes, layouts (strides where no
-  /// letter fits), alignments below 16 bytes that the strides do not imply, controls, epilogue.
-  /// Throws Error{unsupported} for scaled operands.
+  /// letter fits), alignments below 16 bytes that the strides do not imply, scales, controls,
+  /// epilogue.
   static Problem of(const RuntimeArguments& arguments);
 
   bool operator==(const Problem&) const = default;
 };
+
+/// The scales of a spec that has some, described for `data`, on its device; `k_mode` as in
+/// ScaledTensor::validate. Throws Error{value}.
+ScaledTensor describe_scaled(const ScaleSpec& spec, const TensorView& data, int k_mode,
+                             const char* what);
 
 /// The value of a spec that has one.
 EpilogueScalarOperand epilogue_scalar(const EpilogueOperandSpec& spec);

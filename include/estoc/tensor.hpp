@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -143,26 +144,32 @@ enum class ScaleMode : std::uint8_t {
 
 /// How the scale factors are arranged in memory.
 enum class ScaleSwizzle : std::uint8_t {
-  none,           ///< row-major
+  none,           ///< by the strides of the scale
   swizzle_32x4x4  ///< the blocked order of Blackwell's tensor cores (32 x 4 x 4 tiles)
 };
 
 std::string_view scale_mode_name(ScaleMode mode);
 std::string_view scale_swizzle_name(ScaleSwizzle swizzle);
 
-/// Quantised data with its scale factors: value = data * scale.
+/// Quantised data with its scale factors: value = data * scale, or data * scale * tensor_scale.
 ///
 /// The scale has the shape of the data with K, and for blockwise_128x128 the other mode, divided by
 /// the block and rounded up; one element for tensorwise. swizzle_32x4x4 goes with blocks of 16 or
 /// 32: the other mode is then filled up to a multiple of 128 and the scales along K to one of 4, in
-/// contiguous memory.
+/// contiguous memory, one batch after the other. Scale (o, k) of a batch is there at
+/// (o / 128 * (K scales / 4) + k / 4) * 512 + o % 32 * 16 + o % 128 / 32 * 4 + k % 4.
 struct ScaledTensor {
   TensorView data;
   TensorView scale;
   ScaleMode mode = ScaleMode::tensorwise;
   ScaleSwizzle swizzle = ScaleSwizzle::none;
+  /// The second level of a mode of blocks: one f32 for the whole tensor.
+  std::optional<TensorView> tensor_scale = std::nullopt;
 
-  /// Throws Error when dtype, shape or device of `scale` does not fit `data` and `mode`.
+  /// Whether the mode shares scales by blocks along K.
+  bool has_blocks() const { return mode >= ScaleMode::blockwise_1x16; }
+
+  /// Throws Error when dtype, shape or device of a scale does not fit `data` and `mode`.
   /// `k_mode` is the mode of `data` that is summed over (last for A, next to last for B).
   void validate(const char* what, int k_mode) const;
 };

@@ -75,8 +75,8 @@ std::unique_ptr<RuntimeArguments> gemm_of(const estoc_gemm* given) {
   const Operand a = operand_of(gemm.a, "A");
   const Operand b = operand_of(gemm.b, "B");
   const TensorView out = view_of(gemm.out, "out");
-  const Dtype accumulator =
-      accumulator_of(gemm.accumulator, a.tensor().dtype(), b.tensor().dtype());
+  const Dtype accumulator = gemm.accumulator != nullptr ? dtype_of(gemm.accumulator, "accumulator")
+                                                        : default_accumulator_type(a, b);
   const PerformanceControls controls = controls_of(gemm.controls);
   EpilogueArguments epilogue(gemm.epilogue != nullptr ? gemm.epilogue : "", gemm_operands(gemm));
   return std::make_unique<GemmArguments>(a, b, out, accumulator, controls, std::move(epilogue));

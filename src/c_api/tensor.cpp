@@ -68,6 +68,9 @@ ScaledTensor scaled_of(const estoc_tensor& t, const std::string& what) {
     scaled.swizzle =
         value_of_name(kScaleSwizzles, scale_swizzle_name, scale.swizzle, scale_name + ".swizzle");
   }
+  if (scale.tensor_scale != nullptr) {
+    scaled.tensor_scale = view_of(scale.tensor_scale, scale_name + ".tensor_scale");
+  }
   return scaled;
 }
 

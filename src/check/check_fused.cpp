@@ -179,6 +179,7 @@ struct OutputNames {
   std::vector<const EpilogueOperand*> reduced;
 
   explicit OutputNames(const EpilogueArguments& epilogue) {
+    if (epilogue.empty()) return;  // scales alone
     for (const EpilogueAssignment& assignment : epilogue.program().assignments()) {
       const EpilogueOperand* operand = epilogue.find(assignment.name);
       if (operand == nullptr || assignment.name == "D") continue;

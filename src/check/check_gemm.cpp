@@ -63,10 +63,7 @@ class GemmChecker {
   Accumulators accumulators_;
 };
 
-void refuse_scales(const GemmArguments& arguments) {
-  if (arguments.a().is_scaled() || arguments.b().is_scaled()) {
-    throw Error(ErrorKind::unsupported, "check_output: scaled operands cannot be checked");
-  }
+void refuse_integer_sums_of_floats(const GemmArguments& arguments) {
   if (arguments.accumulator_type() == Dtype::i32 && !is_integer_gemm(arguments)) {
     throw Error(ErrorKind::unsupported,
                 "check_output: an i32 accumulator of floating-point operands cannot be checked");
@@ -84,7 +81,7 @@ CheckResult finished(CheckResult result, const Judge& judge, const RowSample& sa
 }
 
 void require_checkable(const GemmArguments& arguments) {
-  refuse_scales(arguments);
+  refuse_integer_sums_of_floats(arguments);
   if (arguments.epilogue_binding() != nullptr) refuse_fused_in_place(arguments);
 }
 

@@ -54,12 +54,15 @@ ReferenceElement reference_gemm_element(const GemmArguments& arguments, std::int
                                         std::int64_t row, std::int64_t column) {
   const MatrixView& a = arguments.a_matrix();
   const MatrixView& b = arguments.b_matrix();
+  const ElementScales a_scales(arguments.a(), 1);
+  const ElementScales b_scales(arguments.b(), 2);
   ReferenceElement sum;
   for (std::int64_t k = 0; k < arguments.extents().k; ++k) {
     const std::int64_t a_at = batch * a.batch_stride + row * a.row_stride + k * a.column_stride;
     const std::int64_t b_at = batch * b.batch_stride + k * b.row_stride + column * b.column_stride;
-    const double product =
-        operand_value(a.dtype, a.data, a_at) * operand_value(b.dtype, b.data, b_at);
+    double product = operand_value(a.dtype, a.data, a_at) * operand_value(b.dtype, b.data, b_at);
+    if (a_scales.any()) product *= a_scales.at(batch, row, k);
+    if (b_scales.any()) product *= b_scales.at(batch, column, k);
     sum.value += product;
     sum.magnitude += std::abs(product);
     sum.partials += std::abs(sum.value);
@@ -78,6 +81,8 @@ void VectorFacts::include(double element) {
 
 GemmReference::GemmReference(const GemmArguments& arguments)
     : arguments_(arguments),
+      a_scales_(arguments.a(), 1),
+      b_scales_(arguments.b(), 2),
       integers_(is_integer_gemm(arguments)),
       row_facts_(kRows),
       column_facts_(kColumns) {
@@ -105,8 +110,8 @@ void GemmReference::load_blocks(const Part& part, std::int64_t first_k, int dept
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t start = a_offset + rows[i] / m * a.batch_stride + rows[i] % m * a.row_stride;
     for (int k = 0; k < depth; ++k) {
-      const double element =
-          operand_value(a.dtype, a.data, start + (first_k + k) * a.column_stride);
+      double element = operand_value(a.dtype, a.data, start + (first_k + k) * a.column_stride);
+      if (a_scales_.any()) element *= a_scales_.at(rows[i] / m, rows[i] % m, first_k + k);
       row_facts_[i].include(element);
       blocks.a[i * kDepth + static_cast<std::size_t>(k)] = to_number<Number>(element);
     }
@@ -117,7 +122,8 @@ void GemmReference::load_blocks(const Part& part, std::int64_t first_k, int dept
     Number* const block_row = &blocks.b[static_cast<std::size_t>(k) * kColumns];
     for (int j = 0; j < columns; ++j) {
       const std::int64_t at = b_start + (first_k + k) * b.row_stride + j * b.column_stride;
-      const double element = operand_value(b.dtype, b.data, at);
+      double element = operand_value(b.dtype, b.data, at);
+      if (b_scales_.any()) element *= b_scales_.at(rows[0] / m, first_column + j, first_k + k);
       column_facts_[static_cast<std::size_t>(j)].include(element);
       block_row[j] = to_number<Number>(element);
     }

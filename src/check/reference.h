@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check/groups.h"
+#include "check/scales.h"
 #include "estoc/arguments.hpp"
 
 namespace estoc::check {
@@ -87,6 +88,8 @@ class GemmReference {
   void compute_with(const Part& part, Blocks<Number>& blocks);
 
   const GemmArguments& arguments_;
+  ElementScales a_scales_;
+  ElementScales b_scales_;
   bool integers_;
   Blocks<double> floats_;
   std::vector<double> magnitudes_;  ///< kRows x kColumns

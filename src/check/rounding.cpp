@@ -59,6 +59,19 @@ int tf32_operands(const GemmArguments& arguments) {
          (arguments.b_matrix().dtype == Dtype::f32 ? 1 : 0);
 }
 
+/// How many scales of A and B a product may be multiplied by with a rounding error each.
+int rounded_scales(const GemmArguments& arguments) {
+  int count = 0;
+  for (const Operand* operand : {&arguments.a(), &arguments.b()}) {
+    const ScaledTensor* const scaled = operand->scaled();
+    // Products with powers of two, and of e2m1 with e4m3, are exact.
+    const bool rounds =
+        scaled != nullptr && scaled->has_blocks() && scaled->mode > ScaleMode::blockwise_1x32;
+    count += rounds ? 1 : 0;
+  }
+  return count;
+}
+
 }  // namespace
 
 GemmRounding gemm_rounding(const GemmArguments& arguments) {
@@ -76,7 +89,8 @@ GemmRounding gemm_rounding(const GemmArguments& arguments) {
 
   GemmRounding rounding;
   rounding.unit = unit + kReferenceUnit;
-  rounding.operands = tf32 * epsilon(Dtype::tf32) + too_wide * unit;
+  rounding.operands =
+      tf32 * epsilon(Dtype::tf32) + too_wide * unit + rounded_scales(arguments) * unit;
   rounding.lowest_exponent = lowest_exponent(accumulator);
   rounding.largest = max_finite(accumulator);
   rounding.exact_bits = fast ? kFastBits : bits;

@@ -355,12 +355,16 @@ Status check_alignments(const ClassInfo& info, const DesignPoint& point,
                   alignment_as_laid_out(info, point, operand, signature)));
 }
 
-Status check_extras(const Signature& signature) {
-  if (!signature.scaled()) return Status::success();
+Status check_extras(const ClassInfo& info, const Signature& signature) {
+  if (!signature.block_scaled() || info.kernel_class->takes_block_scales()) {
+    return Status::success();
+  }
   for (std::size_t i = 0; i < signature.operands().size(); ++i) {
-    if (!signature.operands()[i].scaled) continue;
-    return Status::fail(Reason::dtype, fmt::format("{}: expected a plain tensor, got a scaled one",
-                                                   signature.schema().operands[i].name));
+    if (!signature.operands()[i].block_scaled) continue;
+    return Status::fail(Reason::dtype,
+                        fmt::format("{}.scale: expected none, or those of the tensor "
+                                    "or its rows, got those of blocks",
+                                    signature.schema().operands[i].name));
   }
   return Status::success();
 }
@@ -375,7 +379,7 @@ Status check_point(const ClassInfo& info, const DesignPoint& point,
     }
   }
   Status status = check_alignments(info, point, signature);
-  return status.ok() ? check_extras(signature) : status;
+  return status.ok() ? check_extras(info, signature) : status;
 }
 
 Status check_target(const ClassInfo& info, Target target) {
@@ -408,7 +412,7 @@ Status check_class(const ClassInfo& info, const RuntimeArguments& arguments,
       mismatches.add(unmet_combination(info, arguments, signature));
     }
   }
-  mismatches.add(check_extras(signature));
+  mismatches.add(check_extras(info, signature));
   return mismatches.status();
 }
 

@@ -32,8 +32,8 @@ const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
 Status check_alignments(const ClassInfo& info, const DesignPoint& point,
                         const Signature& signature);
 
-/// What no design space describes yet: scaled operands.
-Status check_extras(const Signature& signature);
+/// What no design space describes: scales of blocks, which few classes take.
+Status check_extras(const ClassInfo& info, const Signature& signature);
 
 /// Compares one kernel with the arguments. On success it allocates nothing.
 Status check_point(const ClassInfo& info, const DesignPoint& point,

@@ -100,7 +100,8 @@ void require_data(const RuntimeArguments& arguments) {
     throw Error(ErrorKind::value,
                 fmt::format("{}: expected a tensor with data, got a description", operand.name));
   }
-  throw Error(ErrorKind::value, "operands: expected tensors with data, got a description");
+  throw Error(ErrorKind::value,
+              "operands: expected tensors and scales with data, got a description");
 }
 
 void require_device(const RuntimeArguments& arguments, Target target) {
@@ -156,11 +157,12 @@ Status check_epilogue(const KernelAccess::State& state, const RuntimeArguments& 
   const EpilogueBinding* const binding = arguments.epilogue_binding();
   const EpilogueGraph* const wanted = binding != nullptr ? binding->graph.get() : nullptr;
   if (same_epilogue(state.epilogue().get(), wanted)) return Status::success();
+  const bool is_text_shown = state.epilogue() == nullptr && !arguments.epilogue().empty();
   return Status::fail(
       Reason::epilogue,
       fmt::format("epilogue: expected {}, got {}", epilogue_text(state.epilogue().get()),
-                  state.epilogue() == nullptr ? fmt::format("\"{}\"", arguments.epilogue().text())
-                                              : epilogue_text(wanted)));
+                  is_text_shown ? fmt::format("\"{}\"", arguments.epilogue().text())
+                                : epilogue_text(wanted)));
 }
 
 Status check_beyond_space(const KernelAccess::State& state, const RuntimeArguments& arguments,

@@ -63,7 +63,7 @@ void note(std::optional<Status>& rejection, Status status) {
 KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_query,
                                ClassCandidates& found) {
   KernelStates supported;
-  if (Status extras = check_extras(class_query.signature); !extras.ok()) {
+  if (Status extras = check_extras(*entry.info(), class_query.signature); !extras.ok()) {
     note(found.rejection, std::move(extras));
     return supported;
   }

@@ -46,6 +46,16 @@ void add_view(ProblemKey& key, const TensorView& view) {
     add(key, stride);
 }
 
+/// Scales that are not of blocks are inputs of the epilogue.
+void add_operand(ProblemKey& key, const NamedOperand& operand) {
+  add_view(key, *operand.tensor);
+  if (operand.scaled == nullptr) return add(key, -1);
+  const auto& [data, scale, mode, swizzle, tensor_scale] = *operand.scaled;
+  add(key, static_cast<std::int64_t>(mode) * 4 + static_cast<std::int64_t>(swizzle) * 2 +
+               (tensor_scale ? 1 : 0));
+  if (operand.scaled->has_blocks()) add_view(key, scale);
+}
+
 void add_addresses(ProblemKey& key, const std::vector<EpilogueAddress>& addresses) {
   add(key, static_cast<std::int64_t>(addresses.size()));
   for (const auto& [data, batch_stride, row_stride, column_stride, alignment] : addresses) {
@@ -74,7 +84,6 @@ bool add_epilogue(ProblemKey& key, const EpilogueBinding* binding) {
 
 std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
                                             const ClassEntries& asked) {
-  if (class_query.signature.scaled()) return std::nullopt;
   ProblemKey key;
   key.reserve(64);
   for (const auto& entry : asked)
@@ -87,7 +96,7 @@ std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
   add_device(key, class_query.arguments.device());
   add_controls(key, class_query.arguments.controls());
   for (const NamedOperand& operand : class_query.arguments.operands())
-    add_view(key, *operand.tensor);
+    add_operand(key, operand);
   if (!add_epilogue(key, class_query.arguments.epilogue_binding())) return std::nullopt;
   if (class_query.arguments.operation() == Operation::elementwise) {
     // Addresses of its epilogue have no strides.

@@ -9,8 +9,8 @@ namespace estoc::discovery {
 
 /// Everything of the query that classes of the library look at, and the classes queried; they
 /// look at an address no further than to its alignment. nullopt for queries that are not worth
-/// remembering or too intricate: scaled operands, and epilogues with scalars given by value, which
-/// may be others each time.
+/// remembering or too intricate: epilogues with scalars given by value, which may be others each
+/// time.
 std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
                                             const ClassEntries& asked);
 

@@ -11,7 +11,8 @@ std::int64_t extent_of(const TensorView& view, int mode) {
   return mode < 0 ? 1 : view.shape(mode);
 }
 
-OperandSignature signature_of(const TensorView& view, bool scaled) {
+OperandSignature signature_of(const NamedOperand& named) {
+  const TensorView& view = *named.tensor;
   const int column = view.rank() - 1;
   const int row = view.rank() - 2;
   const auto is_contiguous = [&](int mode) {
@@ -23,7 +24,7 @@ OperandSignature signature_of(const TensorView& view, bool scaled) {
   OperandSignature operand{.dtype = view.dtype(),
                            .row_major = is_contiguous(column),
                            .column_major = is_contiguous(row),
-                           .scaled = scaled,
+                           .block_scaled = named.scaled != nullptr && named.scaled->has_blocks(),
                            .alignment = static_cast<std::int16_t>(view.alignment())};
   operand.element_rows = operand.row_major && steps_by_one(row);
   operand.element_columns = operand.column_major && steps_by_one(column);
@@ -40,7 +41,7 @@ std::size_t place_of(const operations::OperandSchema& schema, const OperandList&
 
 std::uint32_t word_of(const OperandSignature& operand) {
   std::uint32_t word = static_cast<std::uint32_t>(operand.dtype);
-  for (const bool bit : {operand.row_major, operand.column_major, operand.scaled,
+  for (const bool bit : {operand.row_major, operand.column_major, operand.block_scaled,
                          operand.element_rows, operand.element_columns})
     word = word << 1 | (bit ? 1U : 0U);
   return word << 4 |
@@ -67,9 +68,9 @@ Signature::Signature(const RuntimeArguments& arguments)
   for (std::size_t i = 0; i < size_; ++i) {
     const std::size_t place =
         operands.size() == size_ ? i : place_of(schema_->operands[i], operands, next);
-    operands_[i] = signature_of(*operands[place].tensor, operands[place].scaled != nullptr);
+    operands_[i] = signature_of(operands[place]);
     aligns_by_letter_ |= operands_[i].aligns_by_letter();
-    scaled_ |= operands_[i].scaled;
+    block_scaled_ |= operands_[i].block_scaled;
     next = place + 1;
   }
 }

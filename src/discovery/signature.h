@@ -17,7 +17,7 @@ struct OperandSignature {
   Dtype dtype = Dtype::f32;
   bool row_major = false;     ///< fits layout letter t
   bool column_major = false;  ///< fits layout letter n
-  bool scaled = false;
+  bool block_scaled = false;
   std::int16_t alignment = 1;  ///< bytes, a power of two up to 256
   // An operand of one row or column fits both letters, and may be aligned as one of them alone:
   // rows of one element, which the other letter has, begin at every element.
@@ -71,8 +71,8 @@ class Signature {
 
   /// Whether some operand's alignment depends on the letter that it is seen as.
   bool aligns_by_letter() const { return aligns_by_letter_; }
-  /// Whether some operand is scaled.
-  bool scaled() const { return scaled_; }
+  /// Whether some operand has scales of blocks. Other scales are part of the epilogue.
+  bool block_scaled() const { return block_scaled_; }
 
   SignatureKey key() const;
   /// What of the key does not follow from the operands.
@@ -84,7 +84,7 @@ class Signature {
   std::size_t size_;
   operations::Attributes attributes_;
   bool aligns_by_letter_ = false;
-  bool scaled_ = false;
+  bool block_scaled_ = false;
   bool allow_tf32_;
   bool fast_accumulation_;
 };

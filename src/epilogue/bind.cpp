@@ -34,16 +34,35 @@ Modes modes_of(const TensorView& view) {
   return modes;
 }
 
+/// The program of arguments that have none.
+const EpilogueArguments& accumulator_alone() {
+  static const EpilogueArguments epilogue("D = accum");
+  return epilogue;
+}
+
 class GemmBinder final : public Binder {
  public:
   explicit GemmBinder(const GemmArguments& arguments)
-      : Binder(arguments.epilogue(), arguments.accumulator_type(), arguments.out(),
-               arguments.controls()),
+      : Binder(arguments.epilogue().empty() ? accumulator_alone() : arguments.epilogue(),
+               arguments.accumulator_type(), arguments.out(), arguments.controls()),
         arguments_(arguments),
         extents_{arguments.extents().l, arguments.extents().m, arguments.extents().n},
-        named_out_{&arguments.out(), "out"} {}
+        named_out_{&arguments.out(), "out"} {
+    add_factors(arguments.a().scaled());
+    add_factors(arguments.b().scaled());
+  }
 
  private:
+  /// Scales of a tensor and of rows; those of blocks are in the accumulator.
+  void add_factors(const ScaledTensor* scaled) {
+    if (scaled == nullptr) return;
+    if (scaled->tensor_scale) add_factor(*scaled->tensor_scale, {});
+    if (scaled->mode == ScaleMode::tensorwise) add_factor(scaled->scale, {});
+    if (scaled->mode == ScaleMode::rowwise) {
+      add_factor(scaled->scale, varies_of(scaled->scale, modes_of(scaled->scale)));
+    }
+  }
+
   // ------------------------------------------------------------------ shapes
 
   [[noreturn]] void fail_shape(const EpilogueOperand& operand, const char* suffix) const {
@@ -62,6 +81,10 @@ class GemmBinder final : public Binder {
         fail_shape(operand, " or extents of 1");
       }
     }
+    return varies_of(view, modes);
+  }
+
+  Varies varies_of(const TensorView& view, const Modes& modes) const {
     const bool one = modes.extents[0] == 1 && modes.extents[1] == 1 && modes.extents[2] == 1;
     const bool one_part = extents_[2] == 1 || controls_.batch_invariant;
     if (one && !(view.rank() >= 2 && extents_[1] == 1 && one_part)) return {};
@@ -145,8 +168,18 @@ class GemmBinder final : public Binder {
         model::check_overlap(output, named(state_.assignment_operands[other]));
       }
       check_inputs(output, !program_.assignments[i].reduction);
+      check_scales(output, arguments_.a(), "A.scale", "A.tensor_scale");
+      check_scales(output, arguments_.b(), "B.scale", "B.tensor_scale");
     }
     check_inputs(named_out_, true);
+  }
+
+  static void check_scales(NamedView output, const Operand& operand, const char* name,
+                           const char* second) {
+    if (!operand.is_scaled()) return;
+    model::check_overlap(output, {&operand.scaled()->scale, name});
+    const auto& tensor_scale = operand.scaled()->tensor_scale;
+    if (tensor_scale) model::check_overlap(output, {&*tensor_scale, second});
   }
 
   NamedView named(std::int16_t operand) const {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "epilogue/op_table.h"
 #include "model/fail.h"
@@ -14,6 +15,9 @@ namespace {
 
 using model::fail;
 using model::fail_value;
+
+/// No assignment has that number.
+constexpr std::uint8_t kFactorsFollow = 0xFF;
 
 std::uint8_t byte_of(Varies varies) {
   return static_cast<std::uint8_t>((varies.l ? 1U : 0U) | (varies.m ? 2U : 0U) |
@@ -84,6 +88,11 @@ Part Binder::part_of(std::size_t assignment, const EpilogueOperand& operand) con
   return {};
 }
 
+void Binder::add_factor(const TensorView& scale, Varies varies) {
+  factors_[factor_count_++] = {&scale,
+                               {varies, varies == Varies{}, static_cast<std::uint8_t>(Dtype::f32)}};
+}
+
 void Binder::look_at_operands() {
   const Dtype accumulator = accumulator_;
   key_.add(static_cast<std::uint8_t>(accumulator));
@@ -100,6 +109,9 @@ void Binder::look_at_operands() {
     key_.add(static_cast<std::uint8_t>(i));
     add_to_key(part_of(i, operand_at(operand)));
   }
+  key_.add(kFactorsFollow);
+  for (std::size_t i = 0; i < factor_count_; ++i)
+    add_to_key(factors_[i].part);
 }
 
 void Binder::add_to_key(const Part& part) {
@@ -214,7 +226,7 @@ int Binder::add_node(GraphBuilder& builder, EpilogueType floating, const Epilogu
     inputs[i] = nodes[node.inputs[i]];
   switch (node.op) {
     case EpilogueOp::accumulator:
-      return builder.accumulator();
+      return scaled_accumulator(builder);
     case EpilogueOp::tensor: {
       const Part& part = input_parts_[node.slot];
       const Dtype dtype = part_dtype(part, floating);
@@ -228,6 +240,34 @@ int Binder::add_node(GraphBuilder& builder, EpilogueType floating, const Epilogu
     default:
       return builder.operation(node.op, {inputs.data(), node.input_count});
   }
+}
+
+int Binder::scaled_accumulator(GraphBuilder& builder) const {
+  int value = builder.accumulator();
+  for (std::size_t i = 0; i < factor_count_; ++i) {
+    const Part& part = factors_[i].part;
+    const auto slot = static_cast<std::uint16_t>(kInputs + i);
+    const int factor = part.scalar ? builder.scalar(slot, Dtype::f32)
+                                   : builder.tensor(slot, Dtype::f32, part.varies);
+    value = builder.operation(EpilogueOp::mul, std::array{value, factor});
+  }
+  return value;
+}
+
+const TensorView& Binder::tensor_of(std::uint16_t slot) const {
+  return slot < kInputs ? *operand_at(state_.input_operands[slot]).tensor()
+                        : *factors_[slot - kInputs].view;
+}
+
+Varies Binder::slot_varies(std::uint16_t slot) const {
+  return slot < kInputs ? input_parts_[slot].varies : factors_[slot - kInputs].part.varies;
+}
+
+EpilogueScalarValue Binder::scalar_of(std::uint16_t slot, Dtype dtype) const {
+  if (slot < kInputs) return value_of(operand_at(state_.input_operands[slot]), dtype);
+  EpilogueScalarValue value;
+  value.data = factors_[slot - kInputs].view->data();
+  return value;
 }
 
 /// D first, then the others in the order in which they are assigned.
@@ -259,15 +299,11 @@ void Binder::fill(EpilogueBinding& binding, const TypedProgram& typed) const {
   binding.graph = typed.graph;
   binding.tensors.clear();
   binding.tensors.reserve(typed.tensors.size());
-  for (const std::uint16_t input : typed.tensors) {
-    const EpilogueOperand& operand = operand_at(state_.input_operands[input]);
-    binding.tensors.push_back(address_of(*operand.tensor(), input_parts_[input].varies));
-  }
+  for (const std::uint16_t slot : typed.tensors)
+    binding.tensors.push_back(address_of(tensor_of(slot), slot_varies(slot)));
   binding.scalars.clear();
-  for (std::size_t i = 0; i < typed.scalars.size(); ++i) {
-    const EpilogueOperand& operand = operand_at(state_.input_operands[typed.scalars[i]]);
-    binding.scalars.push_back(value_of(operand, typed.graph->scalars[i].dtype));
-  }
+  for (std::size_t i = 0; i < typed.scalars.size(); ++i)
+    binding.scalars.push_back(scalar_of(typed.scalars[i], typed.graph->scalars[i].dtype));
   binding.stores.clear();
   for (const std::uint16_t assignment : typed.stores) {
     const std::int16_t operand = state_.assignment_operands[assignment];

@@ -23,6 +23,15 @@ struct Part {
   std::uint8_t dtype = kNoDtype;
 };
 
+/// A scale that the accumulator is multiplied by before the program sees it.
+struct ScaleFactor {
+  const TensorView* view = nullptr;
+  Part part;
+};
+
+/// At most that many: of A and of B, each with a second level.
+inline constexpr std::size_t kMaxScaleFactors = 4;
+
 /// Binds the program of some arguments. An operation says how operands broadcast to its output,
 /// and which memory they may share.
 class Binder {
@@ -56,6 +65,9 @@ class Binder {
   }
   static std::uint8_t dtype_byte(const EpilogueOperand& operand);
 
+  /// Adds a scale of f32 that varies in these modes.
+  void add_factor(const TensorView& scale, Varies varies);
+
   const EpilogueArguments::State& state_;
   const Program& program_;
   const Dtype accumulator_;
@@ -83,7 +95,15 @@ class Binder {
 
   static constexpr std::size_t kInputs = EpilogueLimits::kTensors + EpilogueLimits::kScalars;
 
+  /// The tensor of an input of the program or, after those, of a scale.
+  const TensorView& tensor_of(std::uint16_t slot) const;
+  Varies slot_varies(std::uint16_t slot) const;
+  EpilogueScalarValue scalar_of(std::uint16_t slot, Dtype dtype) const;
+  int scaled_accumulator(GraphBuilder& builder) const;
+
   std::array<Part, kInputs> input_parts_{};
+  std::array<ScaleFactor, kMaxScaleFactors> factors_{};
+  std::size_t factor_count_ = 0;
   GraphKey key_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "estoc/tensor.hpp"
 #include "model/fail.h"
+#include "model/scale_rules.h"
 
 namespace estoc {
 namespace {
@@ -17,17 +18,7 @@ namespace {
 using model::fail;
 using model::fail_value;
 
-/// What a mode fixes: the scale's dtype, elements along K and along the other mode that share a
-/// scale (0: all of them).
-struct ModeRule {
-  ScaleMode mode;
-  std::string_view name;
-  Dtype scale_dtype;
-  std::int64_t k_block;
-  std::int64_t other_block;
-};
-
-constexpr std::array<ModeRule, 6> kModeRules{{
+constexpr std::array<model::ScaleRule, 6> kModeRules{{
     {ScaleMode::tensorwise, "tensorwise", Dtype::f32, 0, 0},
     {ScaleMode::rowwise, "rowwise", Dtype::f32, 0, 1},
     {ScaleMode::blockwise_1x16, "blockwise_1x16", Dtype::e4m3, 16, 1},
@@ -35,10 +26,6 @@ constexpr std::array<ModeRule, 6> kModeRules{{
     {ScaleMode::blockwise_1x128, "blockwise_1x128", Dtype::f32, 128, 1},
     {ScaleMode::blockwise_128x128, "blockwise_128x128", Dtype::f32, 128, 128},
 }};
-
-const ModeRule& rule_of(ScaleMode mode) {
-  return kModeRules[static_cast<std::size_t>(mode)];
-}
 
 std::int64_t blocks(std::int64_t extent, std::int64_t block) {
   return block == 0 ? 1 : extent / block + (extent % block != 0 ? 1 : 0);
@@ -73,28 +60,14 @@ std::string in_parentheses(std::span<const std::int64_t> values) {
   return fmt::format("({})", fmt::join(values, ", "));
 }
 
-/// The blocked order goes by tiles of 128 rows and 4 scales along K; part tiles are filled up.
-std::vector<std::int64_t> expected_shape(const ScaledTensor& scaled, std::size_t k_mode) {
-  const ModeRule& rule = rule_of(scaled.mode);
-  const auto shape = scaled.data.shape();
-  std::vector<std::int64_t> expected(shape.begin(), shape.end());
-  const std::size_t other_mode = 2 * expected.size() - 3 - k_mode;
-  expected[k_mode] = blocks(expected[k_mode], rule.k_block);
-  expected[other_mode] = blocks(expected[other_mode], rule.other_block);
-  if (scaled.swizzle == ScaleSwizzle::swizzle_32x4x4) {
-    expected[k_mode] = round_up(expected[k_mode], 4);
-    expected[other_mode] = round_up(expected[other_mode], 128);
-  }
-  return expected;
-}
-
-void check_shape(const ScaledTensor& scaled, const char* what, std::size_t k_mode) {
+void check_shape(const ScaledTensor& scaled, const char* what, int k_mode) {
   if (scaled.mode == ScaleMode::tensorwise) {
     if (scaled.scale.elements() == 1) return;
     fail_value("{}.scale.shape: expected () (tensorwise), got {}", what,
                in_parentheses(scaled.scale.shape()));
   }
-  const std::vector<std::int64_t> expected = expected_shape(scaled, k_mode);
+  const std::vector<std::int64_t> expected =
+      model::scale_shape(scaled.data, k_mode, scaled.mode, scaled.swizzle);
   if (!std::ranges::equal(expected, scaled.scale.shape())) {
     fail_value("{}.scale.shape: expected {} ({}), got {}", what, in_parentheses(expected),
                scale_mode_name(scaled.mode), in_parentheses(scaled.scale.shape()));
@@ -109,6 +82,30 @@ void check_swizzle(const ScaledTensor& scaled, const char* what) {
   }
 }
 
+void check_scale_device(const ScaledTensor& scaled, const TensorView& scale, const char* what,
+                        const char* member) {
+  if (scale.device() == scaled.data.device()) return;
+  fail_value("{}.{}.device: expected {} like the data, got {}", what, member,
+             scaled.data.device().name(), scale.device().name());
+}
+
+void check_tensor_scale(const ScaledTensor& scaled, const char* what) {
+  if (!scaled.tensor_scale) return;
+  const TensorView& scale = *scaled.tensor_scale;
+  if (!scaled.has_blocks()) {
+    fail_value("{}.tensor_scale: expected none with mode {}, got one", what,
+               scale_mode_name(scaled.mode));
+  }
+  if (scale.elements() != 1) {
+    fail_value("{}.tensor_scale.shape: expected (), got {}", what, in_parentheses(scale.shape()));
+  }
+  if (scale.dtype() != Dtype::f32) {
+    fail(ErrorKind::type, "{}.tensor_scale.dtype: expected f32, got {}", what,
+         dtype_name(scale.dtype()));
+  }
+  check_scale_device(scaled, scale, what, "tensor_scale");
+}
+
 /// A blocked order is no matter of strides: the memory must be in one piece.
 void check_contiguous(const ScaledTensor& scaled, const char* what) {
   if (scaled.swizzle == ScaleSwizzle::none) return;
@@ -121,8 +118,33 @@ void check_contiguous(const ScaledTensor& scaled, const char* what) {
 
 }  // namespace
 
+namespace model {
+
+const ScaleRule& scale_rule(ScaleMode mode) {
+  return kModeRules[static_cast<std::size_t>(mode)];
+}
+
+/// The blocked order goes by tiles of 128 rows and 4 scales along K; part tiles are filled up.
+std::vector<std::int64_t> scale_shape(const TensorView& data, int k_mode, ScaleMode mode,
+                                      ScaleSwizzle swizzle) {
+  if (mode == ScaleMode::tensorwise) return {};
+  const ScaleRule& rule = scale_rule(mode);
+  std::vector<std::int64_t> shape(data.shape().begin(), data.shape().end());
+  const auto k = static_cast<std::size_t>(k_mode);
+  const std::size_t other = 2 * shape.size() - 3 - k;
+  shape[k] = blocks(shape[k], rule.k_block);
+  shape[other] = blocks(shape[other], rule.other_block);
+  if (swizzle == ScaleSwizzle::swizzle_32x4x4) {
+    shape[k] = round_up(shape[k], 4);
+    shape[other] = round_up(shape[other], 128);
+  }
+  return shape;
+}
+
+}  // namespace model
+
 std::string_view scale_mode_name(ScaleMode mode) {
-  return rule_of(mode).name;
+  return model::scale_rule(mode).name;
 }
 
 std::string_view scale_swizzle_name(ScaleSwizzle swizzle) {
@@ -137,19 +159,18 @@ void ScaledTensor::validate(const char* what, int k_mode) const {
                k_mode);
   }
   check_swizzle(*this, what);
-  check_shape(*this, what, static_cast<std::size_t>(k_mode));
+  check_shape(*this, what, k_mode);
   if (!data_dtype_fits(mode, data.dtype())) {
     fail(ErrorKind::type, "{}.dtype: expected {} with mode {}, got {}", what, expected_data(mode),
          scale_mode_name(mode), dtype_name(data.dtype()));
   }
-  if (scale.dtype() != rule_of(mode).scale_dtype) {
+  if (scale.dtype() != model::scale_rule(mode).scale_dtype) {
     fail(ErrorKind::type, "{}.scale.dtype: expected {} ({}), got {}", what,
-         dtype_name(rule_of(mode).scale_dtype), scale_mode_name(mode), dtype_name(scale.dtype()));
+         dtype_name(model::scale_rule(mode).scale_dtype), scale_mode_name(mode),
+         dtype_name(scale.dtype()));
   }
-  if (scale.device() != data.device()) {
-    fail_value("{}.scale.device: expected {} like the data, got {}", what, data.device().name(),
-               scale.device().name());
-  }
+  check_scale_device(*this, scale, what, "scale");
+  check_tensor_scale(*this, what);
   check_contiguous(*this, what);
 }
 

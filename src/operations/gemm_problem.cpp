@@ -3,11 +3,13 @@
 
 #include <utility>
 
+#include "model/scale_rules.h"
+
 namespace estoc::operations {
 namespace {
 
 GemmOperand transposed_operand(const GemmOperand& operand) {
-  return {operand.name, transposed(operand.view), operand.scaled};
+  return {operand.name, transposed(operand.view), operand.scaled, operand.scales};
 }
 
 Mapping transposed_mapping(Mapping mapping) {
@@ -16,6 +18,30 @@ Mapping transposed_mapping(Mapping mapping) {
 }
 
 }  // namespace
+
+BlockScales block_scales(const Operand& operand, int k_from_end) {
+  const ScaledTensor* const scaled = operand.scaled();
+  if (scaled == nullptr || !scaled->has_blocks()) return {};
+  const model::ScaleRule& rule = model::scale_rule(scaled->mode);
+  const TensorView& scale = scaled->scale;
+  const int rank = scale.rank();
+  const int k_mode = rank - k_from_end;
+  const int other_mode = 2 * rank - 3 - k_mode;
+  const bool batched = rank > 2 && scale.shape(0) > 1;
+  BlockScales scales{.data = scale.data(),
+                     .dtype = scale.dtype(),
+                     .k_block = rule.k_block,
+                     .other_block = rule.other_block};
+  if (scaled->swizzle == ScaleSwizzle::none) {
+    scales.k_stride = scale.stride(k_mode);
+    scales.other_stride = scale.stride(other_mode);
+    scales.batch_stride = batched ? scale.stride(0) : 0;
+  } else {
+    scales.k_tiles = scale.shape(k_mode) / 4;
+    scales.batch_stride = batched ? scale.shape(k_mode) * scale.shape(other_mode) : 0;
+  }
+  return scales;
+}
 
 GemmProblem transposed(const GemmProblem& problem) {
   GemmProblem result = problem;

@@ -24,12 +24,42 @@ struct Groups {
   bool zero_rest = false;  ///< what is in no group is the product of zeros, not left as it is
 };
 
+/// The scales of blocks of an operand, as kernels read them: element (o, k) of batch l, o being the
+/// mode beside K, has scale (o / other_block, k / k_block). By strides that is at data +
+/// l * batch_stride + (o / other_block) * other_stride + (k / k_block) * k_stride, counted in
+/// scales; swizzled as ScaledTensor says.
+struct BlockScales {
+  const void* data = nullptr;
+  Dtype dtype = Dtype::f32;
+  std::int64_t k_block = 0;  ///< 0: there are none, and every scale is 1
+  std::int64_t other_block = 1;
+  std::int64_t k_stride = 0;
+  std::int64_t other_stride = 0;
+  std::int64_t batch_stride = 0;
+  std::int64_t k_tiles = 0;  ///< swizzled: tiles of 4 scales along K; else 0
+
+  bool any() const { return k_block > 0; }
+  /// The index of the scale of element (l, o, k).
+  std::int64_t at(std::int64_t l, std::int64_t o, std::int64_t k) const {
+    o /= other_block;
+    k /= k_block;
+    if (k_tiles == 0) return l * batch_stride + o * other_stride + k * k_stride;
+    return l * batch_stride + (o / 128 * k_tiles + k / 4) * 512 + o % 32 * 16 + o % 128 / 32 * 4 +
+           k % 4;
+  }
+};
+
 /// One operand of the normal form.
 struct GemmOperand {
   const char* name = "";  ///< of the arguments' operand: "A", "B" or "out"
   MatrixView view;
   const ScaledTensor* scaled = nullptr;  ///< null for a plain tensor
+  BlockScales scales{};                  ///< other ones are factors in the epilogue
 };
+
+/// The scales of blocks of an operand. Its mode that is summed over is counted from the last, which
+/// is 1: of A 1, of B 2.
+BlockScales block_scales(const Operand& operand, int k_from_end);
 
 /// out (l, m, n) = a (l, m, k) @ b (l, k, n), as a kernel computes it. Where that is the transpose
 /// of the arguments' product, a is B^T, b is A^T, and out is out^T. Refers to the arguments.

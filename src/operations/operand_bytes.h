@@ -11,6 +11,9 @@ inline double element_bytes(const OperandList& operands) {
   for (const NamedOperand& operand : operands) {
     bytes +=
         static_cast<double>(operand.tensor->elements()) * dtype_bits(operand.tensor->dtype()) / 8;
+    if (operand.scaled == nullptr) continue;
+    const TensorView& scale = operand.scaled->scale;
+    bytes += static_cast<double>(scale.elements()) * dtype_bits(scale.dtype()) / 8;
   }
   return bytes;
 }

@@ -69,7 +69,10 @@ class ProblemParser {
   void read(std::optional<std::int64_t> Problem::*extent) {
     problem_.*extent = read_number("an extent, a whole number of 0 or more");
   }
-  void read(OperandSpec Problem::*operand) { read_spec(problem_.*operand); }
+  void read(OperandSpec Problem::*operand) {
+    const bool may_be_scaled = schema_->accumulates && operand != &Problem::out;
+    read_spec(problem_.*operand, may_be_scaled);
+  }
   void read(std::optional<Dtype> Problem::*dtype) { problem_.*dtype = read_dtype(); }
   void read(bool PerformanceControls::*control) { problem_.controls.*control = read_flag(); }
   void read(bool Problem::*flag) { problem_.*flag = read_flag(); }
@@ -239,7 +242,7 @@ class ProblemParser {
 
   Dtype read_dtype() {
     const std::size_t start = cursor_.position();
-    const std::string_view name = cursor_.take_until(":@");
+    const std::string_view name = cursor_.take_until(":@*");
     if (const auto dtype = parse_dtype(name)) return *dtype;
     if (const std::string_view ours = our_name(name); !ours.empty()) {
       cursor_.fail_at(start,
@@ -287,12 +290,50 @@ class ProblemParser {
     } while (cursor_.accept('x'));
   }
 
-  void read_spec(OperandSpec& spec) {
+  void read_spec(OperandSpec& spec, bool may_be_scaled) {
     const std::size_t start = cursor_.position();
-    if (cursor_.peek() != ':' && cursor_.peek() != '@') spec.dtype = read_dtype();
+    const char first = cursor_.peek();
+    if (first != ':' && first != '@' && first != '*') spec.dtype = read_dtype();
     if (cursor_.accept(':')) read_layout(spec);
     if (cursor_.accept('@')) spec.alignment = read_alignment();
+    if (may_be_scaled && cursor_.accept('*')) read_scale(spec.scale.emplace());
     if (spec == OperandSpec{}) cursor_.fail_expected(start, "an operand such as bf16:t");
+  }
+
+  void read_scale(ScaleSpec& scale) {
+    scale.mode = read_scale_mode();
+    if (cursor_.accept(':')) read_scale_layout(scale);
+    if (!cursor_.accept('+')) return;
+    const std::size_t start = cursor_.position();
+    if (cursor_.take_until("") != scale_mode_text(ScaleMode::tensorwise)) {
+      cursor_.fail_expected(start, "tensor after +");
+    }
+    scale.tensor_scale = true;
+  }
+
+  ScaleMode read_scale_mode() {
+    const std::size_t start = cursor_.position();
+    const std::string_view name = cursor_.take_until(":+");
+    std::vector<std::string_view> names;
+    for (int i = 0; i <= static_cast<int>(ScaleMode::blockwise_128x128); ++i) {
+      const auto mode = static_cast<ScaleMode>(i);
+      if (scale_mode_text(mode) == name) return mode;
+      names.push_back(scale_mode_text(mode));
+    }
+    cursor_.fail_word(start, fmt::format("scales, {}", fmt::join(names, " ")), name, names);
+  }
+
+  void read_scale_layout(ScaleSpec& scale) {
+    const TextCursor start = cursor_;
+    if (cursor_.take_until("+") == "swizzled") {
+      scale.swizzle = ScaleSwizzle::swizzle_32x4x4;
+      return;
+    }
+    cursor_ = start;
+    OperandSpec layout;
+    read_layout(layout);
+    scale.layout = layout.layout;
+    scale.strides = std::move(layout.strides);
   }
 
   void read_layout(OperandSpec& spec) {

@@ -8,6 +8,7 @@
 
 #include "estoc/problem.hpp"
 #include "operations/operation.h"
+#include "operations/problem_scale.h"
 
 namespace estoc {
 namespace {
@@ -110,6 +111,7 @@ class ProblemPrinter {
       value += *spec.layout == Layout::t ? ":t" : ":n";
     }
     if (spec.alignment) value += fmt::format("@{}", *spec.alignment);
+    if (spec.scale) value += fmt::format("*{}", operations::scale_text(*spec.scale));
     return value;
   }
 

@@ -68,14 +68,10 @@ std::unique_ptr<RuntimeArguments> rebuild(const RuntimeArguments& arguments,
                                           std::span<void* const> data) {
   std::vector<Operand> operands;
   for (const NamedOperand& operand : arguments.operands()) {
-    const TensorView view = operand.tensor->moved(data[operands.size()], operand.name);
-    if (operand.scaled == nullptr) {
-      operands.emplace_back(view);
-    } else {
-      ScaledTensor scaled = *operand.scaled;
-      scaled.data = view;
-      operands.emplace_back(scaled);
-    }
+    void* const address = data[operands.size()];
+    operands.push_back(operand_with(operand, [&](const TensorView& view) {
+      return &view == operand.tensor ? view.moved(address, operand.name) : view;
+    }));
   }
   const auto epilogue = arguments.epilogue().operands();
   return arguments.with_operands(operands, {epilogue.begin(), epilogue.end()});

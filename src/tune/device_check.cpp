@@ -69,6 +69,13 @@ bool host_sees_more(const GemmArguments& arguments, const RowSample& ours,
              .count() == ours.total();
 }
 
+bool has_block_scales(const GemmArguments& gemm) {
+  const auto has = [](const Operand& operand) {
+    return operand.is_scaled() && operand.scaled()->has_blocks();
+  };
+  return has(gemm.a()) || has(gemm.b());
+}
+
 /// Empty when the reference can come from the device.
 std::string reason_for_host(const RuntimeArguments& arguments, const DeviceCheckOptions& options) {
   if (arguments.operation() != Operation::gemm) {
@@ -78,6 +85,7 @@ std::string reason_for_host(const RuntimeArguments& arguments, const DeviceCheck
   if (is_packed(gemm.out().dtype())) {
     return fmt::format("out is {}", dtype_name(gemm.out().dtype()));
   }
+  if (has_block_scales(gemm)) return "operands have scales of blocks";
   if (host_sees_more(gemm, sample_for(gemm, options), options)) {
     return "a reduction needs all rows";
   }

@@ -29,8 +29,11 @@ bool is_epilogue_output(const EpilogueArguments& epilogue, std::size_t operand) 
 
 HostCopy::HostCopy(const RuntimeArguments& on_device) : on_device_(on_device.clone()) {
   std::vector<Operand> operands;
-  for (const NamedOperand& operand : on_device.operands())
-    operands.emplace_back(add(*operand.tensor, operand.role == OperandRole::output));
+  for (const NamedOperand& operand : on_device.operands()) {
+    const bool is_output = operand.role == OperandRole::output;
+    operands.push_back(
+        operand_with(operand, [&](const TensorView& view) { return add(view, is_output); }));
+  }
   std::vector<EpilogueOperand> epilogue;
   for (const EpilogueOperand& operand : on_device.epilogue().operands()) {
     if (operand.tensor() == nullptr) {

@@ -2,6 +2,7 @@
 #include "tune/operand_sets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "estoc/numeric.hpp"
@@ -26,7 +27,9 @@ std::vector<std::byte> random_elements(Dtype dtype, std::int64_t elements, std::
   std::uniform_int_distribution<int> integer(dtype == Dtype::u8 ? 0 : -128,
                                              dtype == Dtype::u8 ? 255 : 127);
   for (std::int64_t i = 0; i < elements; ++i) {
-    store_element(dtype, bytes.data(), i, is_float(dtype) ? normal(random) : integer(random));
+    double value = is_float(dtype) ? normal(random) : integer(random);
+    if (dtype == Dtype::e8m0) value = std::exp2(std::round(value));
+    store_element(dtype, bytes.data(), i, value);
   }
   return bytes;
 }
@@ -50,8 +53,12 @@ class Demand {
     bytes_[{use, view.dtype()}] += aligned(span_bytes(view));
   }
   void add(const RuntimeArguments& arguments) {
-    for (const NamedOperand& operand : arguments.operands())
-      add(use_of(operand), *operand.tensor);
+    for (const NamedOperand& operand : arguments.operands()) {
+      operand_with(operand, [&](const TensorView& view) {
+        add(use_of(operand), view);
+        return view;
+      });
+    }
     for (const EpilogueOperand& operand : arguments.epilogue().operands())
       if (operand.tensor() != nullptr) add(OperandPool::Use::epilogue, *operand.tensor());
   }
@@ -80,7 +87,8 @@ class Placer {
   std::unique_ptr<RuntimeArguments> place(const RuntimeArguments& like, const Problem& problem) {
     std::vector<Operand> operands;
     for (const NamedOperand& operand : like.operands()) {
-      operands.emplace_back(place(use_of(operand), *operand.tensor));
+      operands.push_back(operand_with(
+          operand, [&](const TensorView& view) { return place(use_of(operand), view); }));
       if (operand.role == OperandRole::index) upload_index(problem, operands.back().tensor());
     }
     std::vector<EpilogueOperand> epilogue;

@@ -21,7 +21,9 @@ Trial::Trial(const Problem& problem, Device device, std::uint64_t seed, int thre
   const auto described = problem.arguments(Device::cpu());
   std::vector<Operand> operands;
   for (const NamedOperand& operand : described->operands()) {
-    operands.emplace_back(add(*operand.tensor, operand.role == OperandRole::output));
+    const bool is_output = operand.role == OperandRole::output;
+    operands.push_back(
+        operand_with(operand, [&](const TensorView& view) { return add(view, is_output); }));
     if (operand.role == OperandRole::index) problem.fill_index(operands.back().tensor());
   }
   std::vector<EpilogueOperand> epilogue;
@@ -59,7 +61,7 @@ void Trial::copy_to(Device device) {
   };
   std::vector<Operand> operands;
   for (const NamedOperand& operand : on_host_->operands())
-    operands.emplace_back(copy(*operand.tensor));
+    operands.push_back(operand_with(operand, copy));
   std::vector<EpilogueOperand> epilogue;
   for (const EpilogueOperand& operand : on_host_->epilogue().operands()) {
     if (operand.tensor() == nullptr) {

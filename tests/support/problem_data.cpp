@@ -6,12 +6,13 @@
 #include <random>
 
 #include "estoc/numeric.hpp"
-#include "support/views.h"
 
 namespace estoc::testing_support {
 namespace {
 
 constexpr std::size_t kOperandAlignment = 256;
+// Far from the seeds of other tensors.
+constexpr std::uint64_t kScaleSeed = 1000;
 
 /// Calls action(offset in elements) for each element, in row-major order.
 template <typename Action>
@@ -28,6 +29,8 @@ void for_each_element(const TensorView& view, const Action& action, int mode = 0
 /// Bits after the point of a number that every type of its width can hold.
 int mantissa_bits(Dtype dtype) {
   switch (dtype) {
+    case Dtype::e2m1:
+      return 0;
     case Dtype::e5m2:
       return 2;
     case Dtype::e4m3:
@@ -40,6 +43,7 @@ int mantissa_bits(Dtype dtype) {
 }
 
 double draw(std::mt19937_64& random, Dtype dtype, Values values) {
+  if (dtype == Dtype::e8m0) return std::ldexp(1.0, static_cast<int>(random() % 5) - 2);
   if (dtype == Dtype::boolean) return static_cast<double>(random() % 2);
   const bool whole = dtype == Dtype::i8 || dtype == Dtype::u8 || dtype == Dtype::i32;
   if (values == Values::integers || whole) {
@@ -55,22 +59,28 @@ double draw(std::mt19937_64& random, Dtype dtype, Values values) {
 
 ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values values) {
   const auto described = problem.arguments();
-  const OperandViews views = views_of(*described);
-  OperandViews here;
-  here.a = add(views.a, true, seed, values);
-  here.b = add(views.b, true, seed + 1, values);
-  here.out = add(views.out, false, 0, values);
+  std::vector<Operand> operands;
+  std::vector<EpilogueOperand> epilogue_operands;
+  for (const NamedOperand& operand : described->operands()) {
+    const bool input = operand.role == OperandRole::input;
+    std::uint64_t of_tensor = seed + operands.size();
+    operands.push_back(operand_with(operand, [&](const TensorView& view) {
+      const TensorView placed = add(view, input, of_tensor, values);
+      of_tensor += kScaleSeed;
+      return placed;
+    }));
+  }
   const EpilogueArguments& epilogue = described->epilogue();
-  for (const EpilogueOperand& operand : views.epilogue) {
+  for (const EpilogueOperand& operand : epilogue.operands()) {
     if (operand.tensor() == nullptr) {
-      here.epilogue.push_back(operand);
+      epilogue_operands.push_back(operand);
       continue;
     }
     const auto& inputs = epilogue.program().inputs();
     const bool input = std::find(inputs.begin(), inputs.end(), operand.name) != inputs.end();
-    here.epilogue.emplace_back(operand.name, add(*operand.tensor(), input, ++seed + 1, values));
+    epilogue_operands.emplace_back(operand.name, add(*operand.tensor(), input, ++seed + 1, values));
   }
-  arguments_ = with_views(*described, here);
+  arguments_ = described->with_operands(operands, std::move(epilogue_operands));
 }
 
 TensorView ProblemData::add(const TensorView& described, bool input, std::uint64_t seed,
@@ -124,16 +134,20 @@ std::vector<double> ProblemData::magnitudes() const {
 OnDevice::OnDevice(const ProblemData& data, Device device) {
   for (const auto& tensor : data.tensors_)
     tensors_.push_back(DeviceTensor::copy_of(tensor->view, device));
-  OperandViews views = views_of(data.arguments());
-  views.a = tensors_[0].view();
-  views.b = tensors_[1].view();
-  views.out = tensors_[2].view();
-  std::size_t next = 3;
-  for (EpilogueOperand& operand : views.epilogue) {
-    if (operand.tensor() != nullptr)
-      operand = EpilogueOperand(operand.name, tensors_[next++].view());
+  std::size_t next = 0;
+  const auto place = [&](const TensorView& /*view*/) { return tensors_[next++].view(); };
+  std::vector<Operand> operands;
+  for (const NamedOperand& operand : data.arguments().operands())
+    operands.push_back(operand_with(operand, place));
+  std::vector<EpilogueOperand> epilogue;
+  for (const EpilogueOperand& operand : data.arguments().epilogue().operands()) {
+    if (operand.tensor() == nullptr) {
+      epilogue.push_back(operand);
+    } else {
+      epilogue.emplace_back(operand.name, place(*operand.tensor()));
+    }
   }
-  arguments_ = with_views(data.arguments(), views);
+  arguments_ = data.arguments().with_operands(operands, std::move(epilogue));
 }
 
 void OnDevice::read_back(ProblemData& data) const {

@@ -39,7 +39,8 @@ class ProblemData {
 
   friend class OnDevice;
   std::unique_ptr<RuntimeArguments> arguments_;
-  std::vector<std::unique_ptr<Tensor>> tensors_;  ///< A, B, out, then those of the epilogue
+  std::vector<std::unique_ptr<Tensor>>
+      tensors_;  ///< A, B, out, each with its scales, the epilogue's
 };
 
 /// A copy on a device.

@@ -72,7 +72,7 @@ ESTOC_API estoc_status estoc_arguments_elementwise(const estoc_elementwise* elem
  * "gemm m=64 n=4096 k=4096 a=bf16:t b=bf16:n" (docs/problem_text.md). `device` as in a tensor. */
 ESTOC_API estoc_status estoc_arguments_parse(const char* text, int device,
                                              estoc_arguments** arguments);
-/* The problem text of arguments; to be destroyed. ESTOC_ERROR_UNSUPPORTED for scaled operands. */
+/* The problem text of arguments; to be destroyed. */
 ESTOC_API estoc_status estoc_arguments_text(const estoc_arguments* arguments, char** text);
 /* The canonical text of the epilogue, as estoc_kernel_with_epilogue takes it; to be destroyed.
  * Empty when out is the accumulator. */

@@ -24,14 +24,15 @@ typedef struct estoc_tensor {
   const struct estoc_scale* scale; /* of a quantised operand A or B; NULL: not quantised */
 } estoc_tensor;
 
-/* The scale factors of quantised data: value = data * scale. */
+/* The scale factors of quantised data: value = data * scale, or data * scale * tensor_scale. */
 typedef struct estoc_scale {
   size_t struct_size;
   const estoc_tensor* tensor; /* the factors */
   /* Which elements share a factor: "tensorwise", "rowwise", "blockwise_1x16", "blockwise_1x32",
    * "blockwise_1x128", "blockwise_128x128". */
   const char* mode;
-  const char* swizzle; /* NULL or "none": row-major; "swizzle_32x4x4" */
+  const char* swizzle;              /* NULL or "none": by strides; "swizzle_32x4x4" */
+  const estoc_tensor* tensor_scale; /* one f32 for the whole tensor beside blocks; NULL: none */
 } estoc_scale;
 
 /* Bits that an element of the dtype takes in memory; ESTOC_ERROR_TYPE for a name of none. */

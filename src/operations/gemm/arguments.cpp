@@ -94,11 +94,30 @@ void check_scale(const Operand& operand, const char* name, int k_from_end) {
   if (operand.is_scaled()) operand.scaled()->validate(name, operand.tensor().rank() - k_from_end);
 }
 
-void check_scale_memory(const Operand& operand, const char* name, NamedView out) {
+void check_scale_memory(const Operand& operand, const char* name, const char* second,
+                        NamedView out) {
   if (!operand.is_scaled()) return;
-  const NamedView scale{&operand.scaled()->scale, name};
-  check_pointer(scale);
-  check_overlap(out, scale);
+  const ScaledTensor& scaled = *operand.scaled();
+  model::check_pointer({&scaled.scale, name});
+  model::check_overlap(out, {&scaled.scale, name});
+  if (!scaled.tensor_scale) return;
+  model::check_pointer({&*scaled.tensor_scale, second});
+  model::check_overlap(out, {&*scaled.tensor_scale, second});
+}
+
+bool has_block_scales(const Operand& operand) {
+  return operand.is_scaled() && operand.scaled()->has_blocks();
+}
+
+/// Whether out is more than the accumulator, or may be: scales of tensors and rows are factors.
+bool has_epilogue(const GemmArguments& gemm) {
+  return !gemm.epilogue().empty() || gemm.a().is_scaled() || gemm.b().is_scaled();
+}
+
+/// Sums of scaled blocks are no whole numbers.
+void check_block_accumulator(const Operand& a, const Operand& b, Dtype accumulator) {
+  if (accumulator != Dtype::i32 || !(has_block_scales(a) || has_block_scales(b))) return;
+  fail(ErrorKind::type, "accumulator_type: expected f32 or f64 with scales of blocks, got i32");
 }
 
 /// The operand with its data at another address.
@@ -111,8 +130,10 @@ Operand moved_operand(const Operand& operand, void* data, const char* name) {
 }
 
 bool lacks_data(const Operand& operand) {
-  return operand.tensor().described() ||
-         (operand.is_scaled() && operand.scaled()->scale.described());
+  if (operand.tensor().described()) return true;
+  const ScaledTensor* const scaled = operand.scaled();
+  return scaled != nullptr &&
+         (scaled->scale.described() || (scaled->tensor_scale && scaled->tensor_scale->described()));
 }
 
 }  // namespace
@@ -120,6 +141,12 @@ bool lacks_data(const Operand& operand) {
 Dtype default_accumulator_type(Dtype a, Dtype b) {
   if (a == Dtype::f64 || b == Dtype::f64) return Dtype::f64;
   return is_integer(a) && is_integer(b) ? Dtype::i32 : Dtype::f32;
+}
+
+Dtype default_accumulator_type(const Operand& a, const Operand& b) {
+  const Dtype sums = default_accumulator_type(a.tensor().dtype(), b.tensor().dtype());
+  const bool blocks = has_block_scales(a) || has_block_scales(b);
+  return sums == Dtype::i32 && blocks ? Dtype::f32 : sums;
 }
 
 GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorView& out,
@@ -142,15 +169,16 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
   check_accumulator(accumulator_type);
   check_scale(a_, "A", 1);
   check_scale(b_, "B", 2);
+  check_block_accumulator(a_, b_, accumulator_type);
   check_device(named_b, named_a);
   check_device(named_out, named_a);
   device_ = out_.device();
   check_self_overlap(named_out);
   check_memory(AskDevice::yes);
-  check_scale_memory(a_, "A.scale", named_out);
-  check_scale_memory(b_, "B.scale", named_out);
+  check_scale_memory(a_, "A.scale", "A.tensor_scale", named_out);
+  check_scale_memory(b_, "B.scale", "B.tensor_scale", named_out);
   set_matrices();
-  if (!epilogue_.empty()) epilogue_binding_ = epilogue::bind(*this, nullptr);
+  if (has_epilogue(*this)) epilogue_binding_ = epilogue::bind(*this, nullptr);
   note_data();
 }
 
@@ -193,10 +221,10 @@ bool GemmArguments::move(std::span<void* const> data, AskDevice ask) {
   out_ = out_.moved(data[2], "out");
   check_memory(ask);
   const NamedView named_out{&out_, "out"};
-  check_scale_memory(a_, "A.scale", named_out);
-  check_scale_memory(b_, "B.scale", named_out);
+  check_scale_memory(a_, "A.scale", "A.tensor_scale", named_out);
+  check_scale_memory(b_, "B.scale", "B.tensor_scale", named_out);
   set_matrices();
-  if (!epilogue_.empty()) {
+  if (has_epilogue(*this)) {
     epilogue_binding_ = epilogue::bind(*this, std::move(epilogue_binding_));
   }
   note_data();

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "check/blocks.h"
-#include "model/fail.h"
 #include "operations/problem_epilogue.h"
 #include "operations/problem_parts.h"
+#include "operations/problem_scale.h"
 
 namespace estoc::operations {
 namespace {
@@ -59,15 +59,30 @@ void complete_gemm(Problem& problem) {
   require(problem.k.has_value(), "k", "an extent such as k=128");
   if (!problem.l) problem.l = 1;
   default_input_dtypes(problem.a, problem.b);
+  complete_scale(problem.a, "a");
+  complete_scale(problem.b, "b");
   if (!problem.accumulator_type) {
-    problem.accumulator_type = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
+    const bool blocks = has_block_scale(problem.a) || has_block_scale(problem.b);
+    const Dtype sums = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
+    problem.accumulator_type = blocks && sums == Dtype::i32 ? Dtype::f32 : sums;
   }
-  if (!problem.out.dtype) problem.out.dtype = problem.accumulator_type;
+  if (!problem.out.dtype) {
+    const bool scaled = problem.a.scale || problem.b.scale;
+    problem.out.dtype =
+        scaled && *problem.accumulator_type == Dtype::i32 ? Dtype::f32 : *problem.accumulator_type;
+  }
   default_layout(problem.a, "a");
   default_layout(problem.b, "b");
   default_layout(problem.out, "out");
   for (EpilogueOperandSpec& operand : problem.operands)
     complete_operand(operand, problem);
+}
+
+/// The operand that a spec and its data make.
+Operand scaled_operand(const OperandSpec& spec, const TensorView& data, int k_from_end,
+                       const char* name) {
+  if (!spec.scale) return data;
+  return describe_scaled(*spec.scale, data, data.rank() - k_from_end, name);
 }
 
 std::int64_t extent_of(char mode, const Problem& problem) {
@@ -100,30 +115,40 @@ std::unique_ptr<RuntimeArguments> gemm_arguments(const Problem& problem, Device 
     return describe(problem.*operand.spec, shape_of(operand, problem), device, operand.name);
   };
   const auto& [a, b, out] = kGemmOperands;
-  const TensorView a_view = view(a);
-  const TensorView b_view = view(b);
+  const Operand a_operand = scaled_operand(problem.a, view(a), 1, a.name);
+  const Operand b_operand = scaled_operand(problem.b, view(b), 2, b.name);
   const TensorView out_view = view(out);
   std::vector<EpilogueOperand> operands;
   for (const EpilogueOperandSpec& spec : problem.operands)
     operands.push_back(describe_operand(spec, problem, device));
-  return std::make_unique<GemmArguments>(a_view, b_view, out_view, *problem.accumulator_type,
+  return std::make_unique<GemmArguments>(a_operand, b_operand, out_view, *problem.accumulator_type,
                                          problem.controls,
                                          EpilogueArguments(problem.epilogue, std::move(operands)));
 }
 
+/// The spec of A or B. Scales of a matrix for every batch have no batch mode, nor may it then.
+OperandSpec input_spec(const Operand& operand, const MatrixView& matrix) {
+  OperandSpec spec = spec_of(matrix);
+  spec.scale = scale_spec_of(operand);
+  const TensorView& data = operand.tensor();
+  const bool serves_all = matrix.batches != 1 && (data.rank() == 2 || data.shape(0) == 1);
+  if (spec.scale && serves_all) {
+    spec.layout.reset();
+    spec.strides = {matrix.row_stride, matrix.column_stride};
+  }
+  return spec;
+}
+
 Problem gemm_problem(const RuntimeArguments& arguments) {
   const GemmArguments& gemm = as_gemm(arguments);
-  if (gemm.a().is_scaled() || gemm.b().is_scaled()) {
-    model::fail(ErrorKind::unsupported, "problem text: expected plain operands, got a scaled one");
-  }
   Problem problem;
   const auto& [m, n, k, l] = gemm.extents();
   problem.m = m;
   problem.n = n;
   problem.k = k;
   problem.l = l;
-  problem.a = spec_of(gemm.a_matrix());
-  problem.b = spec_of(gemm.b_matrix());
+  problem.a = input_spec(gemm.a(), gemm.a_matrix());
+  problem.b = input_spec(gemm.b(), gemm.b_matrix());
   problem.out = spec_of(gemm.out_matrix());
   problem.accumulator_type = gemm.accumulator_type();
   problem.epilogue = gemm.epilogue().text();

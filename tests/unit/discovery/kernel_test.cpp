@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "estoc/problem.hpp"
 #include "fake_class.h"
 
 namespace estoc::testing {
@@ -197,18 +198,15 @@ TEST(KernelSupports, RefusesAnEpilogueThatTheKernelDoesNotHave) {
   EXPECT_EQ(status.error(), "epilogue: expected none, got \"D = relu(accum)\"");
 }
 
-TEST(KernelSupports, ScaledOperandsAreNotThereYet) {
+TEST(KernelSupports, ScalesOfBlocksGoToClassesThatTakeThem) {
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, {Dtype::e4m3});
   const auto fake = make_class("scaled", builder.build());
-  ScaledTensor b{describe(Dtype::e4m3, 32, 64, 't'),
-                 TensorView::describe(Dtype::f32, std::span<const std::int64_t>{},
-                                      std::span<const std::int64_t>{})};
-  const GemmArguments arguments(describe(Dtype::e4m3, 128, 32, 't'), b,
-                                describe(Dtype::f32, 128, 64, 't'), Dtype::f32);
-  const Status status = Kernel(fake, "mine", fake->design_space->at(0)).supports(arguments);
+  const auto arguments = Problem::parse("gemm m=128 n=64 k=32 a=e4m3 b=e4m3*1x32").arguments();
+  const Status status = Kernel(fake, "mine", fake->design_space->at(0)).supports(*arguments);
   EXPECT_EQ(status.reason(), Reason::dtype);
-  EXPECT_EQ(status.error(), "B: expected a plain tensor, got a scaled one");
+  EXPECT_EQ(status.error(),
+            "B.scale: expected none, or those of the tensor or its rows, got those of blocks");
 }
 
 TEST(KernelPredictionParts, AreTheClassesForSupportedArguments) {

@@ -69,15 +69,13 @@ TEST(Signature, HasAnOperandForEachOfTheSchema) {
   EXPECT_EQ(discovery::operand_view(*arguments, 2).dtype(), Dtype::f32);
 }
 
-TEST(Signature, KnowsScaledOperands) {
-  const auto plain = TensorView::describe(Dtype::e4m3, std::array<std::int64_t, 2>{64, 64},
-                                          std::array<std::int64_t, 2>{64, 1});
-  const auto out = TensorView::describe(Dtype::f32, std::array<std::int64_t, 2>{64, 64},
-                                        std::array<std::int64_t, 2>{64, 1});
-  const ScaledTensor scaled{plain, TensorView::describe(Dtype::f32, {}, {})};
-  const Signature signature(GemmArguments(plain, scaled, out, Dtype::f32));
-  EXPECT_FALSE(signature.operands()[0].scaled);
-  EXPECT_TRUE(signature.operands()[1].scaled);
+TEST(Signature, KnowsScalesOfBlocks) {
+  const Signature blocks(*Problem::parse("gemm m=64 n=64 k=64 a=e4m3 b=e4m3*1x128").arguments());
+  EXPECT_FALSE(blocks.operands()[0].block_scaled);
+  EXPECT_TRUE(blocks.operands()[1].block_scaled);
+  EXPECT_TRUE(blocks.block_scaled());
+  const Signature rows(*Problem::parse("gemm m=64 n=64 k=64 a=e4m3 b=e4m3*row").arguments());
+  EXPECT_FALSE(rows.block_scaled());
 }
 
 }  // namespace

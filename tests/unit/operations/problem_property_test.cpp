@@ -44,6 +44,22 @@ OperandSpec random_spec() {
   return spec;
 }
 
+OperandSpec random_scaled_spec() {
+  OperandSpec spec = random_spec();
+  if (flip()) return spec;
+  ScaleSpec& scale = spec.scale.emplace();
+  scale.mode = static_cast<ScaleMode>(uniform(0, 6));
+  scale.tensor_scale = flip();
+  if (flip()) {
+    scale.swizzle = ScaleSwizzle::swizzle_32x4x4;
+  } else if (flip()) {
+    scale.layout = flip() ? Layout::t : Layout::n;
+  } else if (flip()) {
+    scale.strides = random_numbers(1);
+  }
+  return spec;
+}
+
 PerformanceControls random_controls() {
   PerformanceControls controls;
   controls.allow_tf32 = flip();
@@ -78,8 +94,9 @@ Problem random_problem() {
     problem.has_shape = flip();
     if (problem.has_shape) problem.shape = random_numbers(0);
   }
-  problem.a = random_spec();
-  problem.b = random_spec();
+  const bool scaled = problem.operation == Operation::gemm;
+  problem.a = scaled ? random_scaled_spec() : random_spec();
+  problem.b = scaled ? random_scaled_spec() : random_spec();
   problem.out = random_spec();
   problem.controls = random_controls();
   // A key of products alone.

@@ -357,16 +357,46 @@ TEST(ProblemOf, NamesAlignmentsThatStridesDoNotImply) {
   EXPECT_EQ(gemm(4096 + 8, 33), std::nullopt);  // the strides allow 2 bytes anyway
 }
 
-TEST(ProblemOf, RefusesScaledOperands) {
-  const ScaledTensor a{TensorView::describe(Dtype::e4m3, Extents{4, 4}, Extents{4, 1}),
-                       TensorView::describe(Dtype::f32, Extents{}, Extents{}),
-                       ScaleMode::tensorwise,
-                       {}};
-  const TensorView b = TensorView::describe(Dtype::e4m3, Extents{4, 4}, Extents{4, 1});
-  const TensorView out = TensorView::describe(Dtype::f32, Extents{4, 4}, Extents{4, 1});
-  const GemmArguments arguments(a, b, out, Dtype::f32);
-  expect_error([&] { (void)Problem::of(arguments); },
-               "problem text: expected plain operands, got a scaled one", ErrorKind::unsupported);
+TEST(ProblemOf, DescribesScales) {
+  for (const char* text : {
+           "gemm m=130 n=70 k=300 l=1 a=e4m3:t*1x128:n b=e4m3:n*128x128:t out=f32:t acc=f32",
+           "gemm m=130 n=70 k=300 l=3 a=e4m3:t*row:t b=e5m2:n*tensor out=bf16:t acc=f32",
+           "gemm m=130 n=70 k=300 l=3 a=e2m1:t*1x16:swizzled+tensor b=e2m1:n*1x16:t+tensor "
+           "out=f32:t acc=f32",
+           "gemm m=8 n=8 k=256 l=1 a=i8:t*1x128:[5,2] b=i8:n*1x128:n out=f16:t acc=f32",
+           "gemm m=8 n=8 k=64 l=2 a=e4m3:[64,1]*1x32:swizzled b=e4m3:n*1x32:n out=f32:t acc=f32",
+       }) {
+    EXPECT_EQ(Problem::of(*Problem::parse(text).arguments()).to_string(), text);
+  }
+}
+
+TEST(ProblemComplete, ScalesDecideAccumulatorAndOutput) {
+  Problem blocks = Problem::parse("gemm m=8 n=8 k=8 a=i8*1x128 b=i8*1x128");
+  blocks.complete();
+  EXPECT_EQ(blocks.accumulator_type, Dtype::f32);
+  EXPECT_EQ(blocks.a.scale->layout, Layout::t);
+  Problem rows = Problem::parse("gemm m=8 n=8 k=8 a=i8*row b=i8*row");
+  rows.complete();
+  EXPECT_EQ(rows.accumulator_type, Dtype::i32);
+  EXPECT_EQ(rows.out.dtype, Dtype::f32);
+}
+
+TEST(ProblemParse, RefusesScalesThatMakeNoSense) {
+  const auto refused = [](const char* text, const char* message) {
+    expect_error([&] { (void)Problem::parse(text).arguments(); }, message, ErrorKind::value);
+  };
+  refused(
+      "gemm m=8 n=8 k=8 a=e4m3*1x33",
+      "problem, column 25: expected scales, tensor row 1x16 1x32 1x128 128x128, got '1x33'; did "
+      "you mean 1x32?");
+  refused("gemm m=8 n=8 k=8 a=e2m1*1x16+row",
+          "problem, column 30: expected tensor after +, got 'row'");
+  refused("gemm m=8 n=8 k=8 a=e4m3 out=f32*row",
+          "problem, column 32: expected a blank after the value of out, got '*row'");
+  refused("gemm m=8 n=8 k=8 a=e4m3*tensor:t b=e4m3",
+          "a: expected no layout of tensor scales, got one");
+  refused("gemm m=8 n=8 k=8 a=e4m3*row:swizzled b=e4m3",
+          "A.swizzle: expected none with mode rowwise, got swizzle_32x4x4");
 }
 
 TEST(OperandStrides, FollowsTheSpec) {

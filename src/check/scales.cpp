@@ -1,0 +1,54 @@
+// Reads scales by the definition of each mode, one element at a time.
+#include "check/scales.h"
+
+#include "estoc/numeric.hpp"
+
+namespace estoc::check {
+namespace {
+
+/// Elements along K that share a scale.
+std::int64_t block_along_k(ScaleMode mode) {
+  switch (mode) {
+    case ScaleMode::blockwise_1x16:
+      return 16;
+    case ScaleMode::blockwise_1x32:
+      return 32;
+    default:
+      return 128;
+  }
+}
+
+/// Tiles of 128 x 4 scales are 512 in a row: 32 rows of 16, of which each holds four scales of rows
+/// that are 32 apart.
+std::int64_t swizzled_index(std::int64_t other, std::int64_t k, std::int64_t k_scales) {
+  const std::int64_t tile = other / 128 * (k_scales / 4) + k / 4;
+  const std::int64_t row = other % 128;
+  return tile * 512 + row % 32 * 16 + row / 32 * 4 + k % 4;
+}
+
+}  // namespace
+
+ElementScales::ElementScales(const Operand& operand, int k_from_end) {
+  if (!operand.is_scaled() || !operand.scaled()->has_blocks()) return;
+  scaled_ = operand.scaled();
+  k_mode_ = scaled_->data.rank() - k_from_end;
+  other_mode_ = scaled_->data.rank() - (3 - k_from_end);
+}
+
+double ElementScales::at(std::int64_t l, std::int64_t other, std::int64_t k) const {
+  const TensorView& scale = scaled_->scale;
+  const bool squares = scaled_->mode == ScaleMode::blockwise_128x128;
+  const std::int64_t row = squares ? other / 128 : other;
+  const std::int64_t column = k / block_along_k(scaled_->mode);
+  const std::int64_t batch = scale.rank() > 2 && scale.shape(0) > 1 ? l : 0;
+  if (scaled_->swizzle == ScaleSwizzle::swizzle_32x4x4) {
+    const std::int64_t one = scale.shape(k_mode_) * scale.shape(other_mode_);
+    return load_element(scale.dtype(), scale.data(),
+                        batch * one + swizzled_index(row, column, scale.shape(k_mode_)));
+  }
+  const std::int64_t start = batch == 0 ? 0 : batch * scale.stride(0);
+  return load_element(scale.dtype(), scale.data(),
+                      start + row * scale.stride(other_mode_) + column * scale.stride(k_mode_));
+}
+
+}  // namespace estoc::check

@@ -1,0 +1,13 @@
+// Which products are computed by dequantising operands first.
+#pragma once
+
+#include "estoc/arguments.hpp"
+#include "estoc/status.hpp"
+
+namespace estoc::operations {
+
+/// Fails unless an operand has scales of blocks, or one is scaled and of 4 bits: products of the
+/// others are computed from their elements as they are, and scaled in the epilogue.
+Status check_dequantised(const GemmArguments& gemm);
+
+}  // namespace estoc::operations
