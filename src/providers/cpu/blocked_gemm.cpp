@@ -61,6 +61,13 @@ void* address(const MatrixView& matrix, std::int64_t l, std::int64_t row, std::i
   return static_cast<std::byte*>(matrix.data) + offset * (dtype_bits(matrix.dtype) / 8);
 }
 
+/// Null for an operand that is read without scales, and whose elements are of a byte or more.
+std::unique_ptr<const ScaledPanel> scaled_panel(const operations::GemmOperand& operand,
+                                                bool k_is_row) {
+  if (!operand.scales.any() && is_block_dtype(operand.view.dtype)) return nullptr;
+  return std::make_unique<const ScaledPanel>(operand.view, operand.scales, k_is_row);
+}
+
 /// The most products that add up to at most 2^24, so that every sum is exact in f32, less what
 /// makes it a power of two.
 std::int64_t exact_depth(Dtype a, Dtype b) {
@@ -107,6 +114,8 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
   a_ = problem.a.view;
   b_ = problem.b.view;
   c_ = problem.out.view;
+  scaled_a_ = scaled_panel(problem.a, false);
+  scaled_b_ = scaled_panel(problem.b, true);
   m_ = problem.m;
   n_ = problem.n;
   k_ = problem.k;
@@ -130,6 +139,7 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
 
 bool BlockedGemm::move_to(const RuntimeArguments& arguments) {
   if (epilogue_ != nullptr) return false;  // which holds the address of out
+  if (scaled_a_ != nullptr || scaled_b_ != nullptr) return false;
   const GemmArguments& product = operations::product_of(arguments);
   a_.data = (transposed_ ? product.b_matrix() : product.a_matrix()).data;
   b_.data = (transposed_ ? product.a_matrix() : product.b_matrix()).data;
@@ -386,19 +396,30 @@ void BlockedGemm::sum_tile(const Part& part, const Tile& tile, const Scratch<T>&
 template <class T>
 BlockedGemm::Reading<T> BlockedGemm::read(const MatrixView& matrix, bool direct,
                                           const Region& region, bool refresh, T* panel) const {
-  void* const data = address(matrix, region.l, region.row, region.column);
   if (direct) {
     const bool row_major = !has_unit_row_stride(matrix);
+    const void* const data = address(matrix, region.l, region.row, region.column);
     return {static_cast<const T*>(data), row_major ? matrix.row_stride : matrix.column_stride,
             row_major};
   }
   const bool row_major = goes_along_columns(matrix);
-  const Block block = row_major ? Block{data,        matrix.dtype,         region.columns,
-                                        region.rows, matrix.column_stride, matrix.row_stride}
-                                : Block{data,           matrix.dtype,      region.rows,
-                                        region.columns, matrix.row_stride, matrix.column_stride};
-  if (refresh) load(block, panel);
-  return {panel, block.inner, row_major};
+  if (refresh) load(matrix, region, row_major, panel);
+  return {panel, row_major ? region.columns : region.rows, row_major};
+}
+
+template <class T>
+void BlockedGemm::load(const MatrixView& matrix, const Region& region, bool row_major,
+                       T* panel) const {
+  if constexpr (std::is_same_v<T, float>) {
+    const ScaledPanel* const scaled = (&matrix == &a_ ? scaled_a_ : scaled_b_).get();
+    if (scaled != nullptr) return scaled->load(products_, region, row_major, panel);
+  }
+  void* const data = address(matrix, region.l, region.row, region.column);
+  load(row_major ? Block{data, matrix.dtype, region.columns, region.rows, matrix.column_stride,
+                         matrix.row_stride}
+                 : Block{data, matrix.dtype, region.rows, region.columns, matrix.row_stride,
+                         matrix.column_stride},
+       panel);
 }
 
 void BlockedGemm::load(const Block& block, float* panel) const {

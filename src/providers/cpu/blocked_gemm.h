@@ -10,6 +10,7 @@
 
 #include "operations/gemm_problem.h"
 #include "providers/cpu/product.h"
+#include "providers/cpu/scaled_panel.h"
 #include "providers/cpu/tile_epilogue.h"
 
 namespace estoc::cpu {
@@ -62,10 +63,7 @@ class BlockedGemm {
     std::int64_t l, i, j, m, n;
   };
 
-  /// A part of an operand.
-  struct Region {
-    std::int64_t l, row, column, rows, columns;
-  };
+  using Region = PanelRegion;
 
   /// Where a part of an operand can be read as numbers, and how they lie.
   template <class T>
@@ -116,6 +114,8 @@ class BlockedGemm {
   template <class T>
   Reading<T> read(const MatrixView& matrix, bool direct, const Region& region, bool refresh,
                   T* panel) const;
+  template <class T>
+  void load(const MatrixView& matrix, const Region& region, bool row_major, T* panel) const;
   void load(const Block& block, float* panel) const;
   void load(const Block& block, double* panel) const;
   void round_sums(const Tile& tile, float* sums) const;
@@ -130,6 +130,8 @@ class BlockedGemm {
   MatrixView a_;
   MatrixView b_;
   MatrixView c_;
+  /// Null for operands that the product's own functions read.
+  std::unique_ptr<const ScaledPanel> scaled_a_, scaled_b_;
   std::int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   operations::Mapping mapping_ = operations::Mapping::strided;
   operations::Groups groups_;

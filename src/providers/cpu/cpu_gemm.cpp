@@ -1,9 +1,10 @@
-// The kernel classes cpu_gemm and cpu_grouped_gemm: products on the host processor.
+// The kernel classes cpu_gemm, cpu_scaled_gemm and cpu_grouped_gemm: products on the host processor.
 #include "providers/cpu/cpu_gemm.h"
 
 #include <algorithm>
 
 #include "model/dtype_rules.h"
+#include "operations/gemm/dequantised.h"
 #include "operations/gemm/lowering.h"
 #include "providers/cpu/blocked_gemm.h"
 #include "providers/cpu/cost_model.h"
@@ -37,6 +38,17 @@ std::shared_ptr<const DesignSpace> make_space() {
   return builder.build();
 }
 
+std::shared_ptr<const DesignSpace> make_scaled_space() {
+  constexpr Dtype kFactors[] = {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::i8,
+                                Dtype::u8,   Dtype::i4,   Dtype::u4};
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, kFactors)
+      .dtypes(Role::b_dtype, kFactors)
+      .dtypes(Role::accumulator_type, {Dtype::f32})
+      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2});
+  return builder.build();
+}
+
 class GemmLaunch final : public Launch {
  public:
   GemmLaunch(const RuntimeArguments& arguments, bool round_to_tf32, const ProductTable& products,
@@ -64,6 +76,18 @@ double bytes_of(const MatrixView& matrix) {
 }  // namespace
 
 CpuGemm::CpuGemm(Operation operation) : operation_(operation), space_(make_space()) {}
+
+CpuScaledGemm::CpuScaledGemm() : CpuGemm(make_scaled_space()) {}
+
+Status CpuScaledGemm::supports_any(const RuntimeArguments& arguments) const {
+  return operations::check_dequantised(static_cast<const GemmArguments&>(arguments));
+}
+
+Status CpuScaledGemm::supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                               Target target) const {
+  Status status = supports_any(arguments);
+  return status.ok() ? CpuGemm::supports(point, arguments, target) : status;
+}
 
 std::span<const Target> CpuGemm::targets() const {
   return host_targets();

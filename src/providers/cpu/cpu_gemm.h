@@ -1,5 +1,7 @@
-// The kernel classes cpu_gemm and cpu_grouped_gemm: products on the host processor.
+// The kernel classes cpu_gemm, cpu_scaled_gemm and cpu_grouped_gemm: products on the host processor.
 #pragma once
+
+#include <utility>
 
 #include "estoc/kernel_class.hpp"
 
@@ -7,7 +9,7 @@ namespace estoc::cpu {
 
 /// One kernel for each combination of dtypes; any strides, any size. docs/cpu_provider.md lists the
 /// combinations and says how sums are made.
-class CpuGemm final : public KernelClass {
+class CpuGemm : public KernelClass {
  public:
   /// For gemm or grouped_gemm.
   explicit CpuGemm(Operation operation);
@@ -31,9 +33,26 @@ class CpuGemm final : public KernelClass {
                                std::shared_ptr<const CompiledObject> object,
                                const BindOptions& options) const override;
 
+ protected:
+  explicit CpuGemm(std::shared_ptr<const DesignSpace> space)
+      : operation_(Operation::gemm), space_(std::move(space)) {}
+
  private:
   Operation operation_;
   std::shared_ptr<const DesignSpace> space_;
+};
+
+/// The same for quantised operands with scales of blocks, and for scaled ones of 4 bits: elements
+/// are multiplied by their scales in f32 while panels are read.
+class CpuScaledGemm final : public CpuGemm {
+ public:
+  CpuScaledGemm();
+
+  std::string_view name() const override { return "cpu_scaled_gemm"; }
+  bool takes_block_scales() const override { return true; }
+  Status supports_any(const RuntimeArguments& arguments) const override;
+  Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
+                  Target target) const override;
 };
 
 }  // namespace estoc::cpu
