@@ -54,7 +54,9 @@ std::shared_ptr<const DesignSpace> make_space() {
       .build_lazily();
 }
 
-abi::SimtGemmConfig config_of(const DesignPoint& point) {
+}  // namespace
+
+abi::SimtGemmConfig simt_config(const DesignPoint& point) {
   const auto& letters = point.value(Role::layouts).numbers;
   const Shape3 tile = point.shape(Role::tile);
   const Dtype accumulator = point.dtype(Role::accumulator_type);
@@ -78,6 +80,11 @@ abi::SimtGemmConfig config_of(const DesignPoint& point) {
           .thread_n = thread};
 }
 
+namespace {
+
+// What the loop over a tile's rows takes beside sums, inputs and outputs.
+constexpr int kCodeRegisters = 64;
+
 /// Sustained multiply-adds of a multiprocessor in one clock, read off the H200.
 double products_per_clock(const abi::SimtGemmConfig& config, const cost::DeviceModel& device) {
   const double full = config.accumulator == abi::Type::f64   ? device.f64_products / 2
@@ -89,8 +96,10 @@ double products_per_clock(const abi::SimtGemmConfig& config, const cost::DeviceM
   return full * reached / (strided ? 1.5 : 1);
 }
 
-cost::Design design_of(const abi::SimtGemmConfig& config, const cost::Work& work,
-                       const cost::DeviceModel& device) {
+}  // namespace
+
+cost::Design simt_design(const abi::SimtGemmConfig& config, const cost::Work& work,
+                         const cost::DeviceModel& device) {
   const double area = static_cast<double>(config.tile_m) * config.tile_n;
   cost::Design design;
   design.tile_m = config.tile_m;
@@ -108,8 +117,25 @@ cost::Design design_of(const abi::SimtGemmConfig& config, const cost::Work& work
   return design;
 }
 
-// What the loop over a tile's rows takes beside sums, inputs and outputs.
-constexpr int kCodeRegisters = 64;
+Status check_simt_epilogue(const abi::SimtGemmConfig& c, const EpilogueGraph& epilogue,
+                           Target target) {
+  // The smallest tile takes every epilogue, if need be through local memory.
+  if (c.tile_m == 32) return Status::success();
+  const int sums = c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4);
+  return check_epilogue_registers(
+      epilogue, epilogue_registers(epilogue, false),
+      core::architecture(target.cc()).registers_per_thread - kCodeRegisters - sums);
+}
+
+PartCounts simt_part_counts(const abi::SimtGemmConfig& config, std::int64_t m, std::int64_t n) {
+  const std::int64_t tiles_m = ceil_div(m, config.tile_m);
+  const std::int64_t tiles_n = ceil_div(n, config.tile_n);
+  return {.row = tiles_n * config.warps_n(),
+          .column = tiles_m * (config.warps() / config.warps_n()),
+          .all = tiles_m * tiles_n * config.warps()};
+}
+
+namespace {
 
 /// What both classes have in common.
 template <typename Parameters>
@@ -122,7 +148,7 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
 
  protected:
   abi::SimtGemmConfig config_of(const DesignPoint& point) const override {
-    return cuda::config_of(point);
+    return simt_config(point);
   }
   GemmLimits limits() const override { return {}; }
 
@@ -132,20 +158,14 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
   }
 
   Status check_epilogue(const Decoded& kernel, Target target) const override {
-    const abi::SimtGemmConfig& c = kernel.config;
-    // The smallest tile takes every epilogue, if need be through local memory.
-    if (c.tile_m == 32) return Status::success();
-    const int sums = c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4);
-    return check_epilogue_registers(
-        *kernel.epilogue, epilogue_registers(*kernel.epilogue, false),
-        core::architecture(target.cc()).registers_per_thread - kCodeRegisters - sums);
+    return check_simt_epilogue(kernel.config, *kernel.epilogue, target);
   }
 
   void add_cost(const abi::SimtGemmConfig& config, const GemmProblem& /*problem*/,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     plan.family = cost::Family::simt;
-    plan.design = design_of(config, plan.work, device);
+    plan.design = simt_design(config, plan.work, device);
   }
 
   static abi::SimtGemmParameters product_parameters(const abi::SimtGemmConfig& config,
@@ -164,11 +184,7 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
 
   PartCounts part_counts(const abi::SimtGemmConfig& config, std::int64_t m,
                          std::int64_t n) const override {
-    const std::int64_t tiles_m = ceil_div(m, config.tile_m);
-    const std::int64_t tiles_n = ceil_div(n, config.tile_n);
-    return {.row = tiles_n * config.warps_n(),
-            .column = tiles_m * (config.warps() / config.warps_n()),
-            .all = tiles_m * tiles_n * config.warps()};
+    return simt_part_counts(config, m, n);
   }
 
   std::string sums_of(const DesignPoint& point) const override {

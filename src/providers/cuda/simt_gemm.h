@@ -1,14 +1,27 @@
 // Kernel classes simt_gemm and simt_grouped_gemm: every dtype, strides, alignment and size, on the
-// ordinary units.
+// ordinary units; and what simt_scaled_gemm has of them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
+#include "cost/prediction.h"
+#include "estoc/abi/simt_gemm.cuh"
 #include "estoc/kernel_class.hpp"
+#include "providers/cuda/epilogue_launch.h"
 
 namespace estoc::cuda {
 
 std::shared_ptr<const KernelClass> make_simt_gemm();
 std::shared_ptr<const KernelClass> make_simt_grouped_gemm();
+
+abi::SimtGemmConfig simt_config(const DesignPoint& point);
+cost::Design simt_design(const abi::SimtGemmConfig& config, const cost::Work& work,
+                         const cost::DeviceModel& device);
+/// Whether registers suffice for the epilogue.
+Status check_simt_epilogue(const abi::SimtGemmConfig& config, const EpilogueGraph& epilogue,
+                           Target target);
+/// Parts that tiles of an output of m x n leave of reductions.
+PartCounts simt_part_counts(const abi::SimtGemmConfig& config, std::int64_t m, std::int64_t n);
 
 }  // namespace estoc::cuda

@@ -1,0 +1,191 @@
+// GEMM of quantised operands with scales of blocks on the ordinary units: any strides and size.
+//
+// As simt_gemm, but for the way of operands to shared memory: elements of 4 or 8 bits are widened
+// to f32 and multiplied by the scale of their block. A tile along K lies in one block, as blocks
+// are multiples of it.
+#pragma once
+
+#include <estoc/abi/simt_scaled_gemm.cuh>
+#include <estoc/kernels/simt_gemm.cuh>
+
+namespace estoc {
+
+using abi::SimtScaledGemmParameters;
+
+/// The scales of one batch of an operand.
+class BatchScales {
+ public:
+  __device__ __forceinline__ BatchScales(const abi::Scales& scales, i64 l)
+      : scales_(scales), first_(l * scales.batch_stride) {}
+
+  /// The scale of element k of row `outer` of A, or column `outer` of B.
+  __device__ __forceinline__ float at(i64 outer, i64 k) const {
+    if (scales_.address == 0) return 1.0F;
+    const i64 index = first_ + index_of(outer >> scales_.other_shift, k >> scales_.k_shift);
+    if (scales_.type == Type::f32) {
+      return bit_cast<float>(
+          ptx::ld_global<1>(scales_.address + static_cast<u64>(index) * 4).word[0]);
+    }
+    const u32 bits = ptx::ld_global_u8(scales_.address + static_cast<u64>(index));
+    return scales_.type == Type::e8m0 ? decode_f32<Type::e8m0>(bits) : decode_f32<Type::e4m3>(bits);
+  }
+
+ private:
+  __device__ __forceinline__ i64 index_of(i64 outer, i64 k) const {
+    if (scales_.k_tiles == 0) return outer * scales_.other_stride + k * scales_.k_stride;
+    const i64 tile = outer / 128 * scales_.k_tiles + k / 4;
+    return tile * 512 + outer % 32 * 16 + outer % 128 / 32 * 4 + k % 4;
+  }
+
+  const abi::Scales& scales_;
+  i64 first_;
+};
+
+/// Brings tiles of one quantised operand from global memory to shared memory. `outer` is M for A
+/// and N for B. A thread moves kPerThread pieces of kVector elements along K, a fixed step apart.
+template <Type type, bool vectors, int outer_tile, int k_tile, int pitch, int threads>
+class ScaledOperandTile {
+ public:
+  __device__ __forceinline__ ScaledOperandTile(u64 address, i64 first_element, i64 outer_stride,
+                                               i64 k_stride, const BatchScales& scales,
+                                               i64 outer_extent, i64 outer_begin)
+      : address_(address),
+        first_(first_element),
+        outer_stride_(outer_stride),
+        k_stride_(k_stride),
+        scales_(scales),
+        outer_extent_(outer_extent),
+        outer_(outer_begin + outer_of_first()) {}
+
+  /// Starts reading the tile from `k_begin` on; what lies outside the operand is zero.
+  __device__ __forceinline__ void fetch(i64 k_begin, i64 k_extent) {
+    const i64 k = k_begin + k_of_first();
+    const i64 room = k_extent - k;
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i) {
+      held_[i] = 0;
+      factors_[i] = 0;
+      const i64 outer = outer_ + i * kStep;
+      if (!has_piece(i) || outer >= outer_extent_ || room <= 0) continue;
+      held_[i] = read(first_ + outer * outer_stride_ + k * k_stride_, room);
+      factors_[i] = scales_.at(outer, k);
+    }
+  }
+
+  /// Widens and scales what fetch read and writes it to the stage at `shared`.
+  __device__ __forceinline__ void put(u32 shared) const {
+    const u32 first = shared + static_cast<u32>(k_of_first() * pitch + outer_of_first()) * 4;
+#pragma unroll
+    for (int i = 0; i < kPerThread; ++i) {
+      if (!has_piece(i)) continue;
+#pragma unroll
+      for (int e = 0; e < kVector; ++e) {
+        const float value = element_of<Type::f32, type>(Words<1>{held_[i]}, e) * factors_[i];
+        ptx::st_shared(first + static_cast<u32>(e * pitch + i * kStep) * 4,
+                       Words<1>{bit_cast<u32>(value)});
+      }
+    }
+  }
+
+ private:
+  static constexpr int kBits = abi::type_bits(type);
+  static constexpr int kVector = vectors ? 32 / kBits : 1;
+  static constexpr int kPieces = outer_tile * k_tile / kVector;
+  static constexpr int kPerThread = (kPieces + threads - 1) / threads;
+  static constexpr int kAcross = k_tile / kVector;
+  static constexpr int kStep = threads / kAcross;
+  static_assert(k_tile % kVector == 0 && threads % kAcross == 0);
+
+  __device__ static __forceinline__ int outer_of_first() {
+    return static_cast<int>(ptx::tid()) / kAcross;
+  }
+  __device__ static __forceinline__ int k_of_first() {
+    return static_cast<int>(ptx::tid()) % kAcross * kVector;
+  }
+  __device__ static __forceinline__ bool has_piece(int i) {
+    return kPieces % threads == 0 || static_cast<int>(ptx::tid()) + i * threads < kPieces;
+  }
+
+  // kVector elements from element `index` of the operand on, of which `room` exist.
+  __device__ __forceinline__ u32 read(i64 index, i64 room) const {
+    if (vectors && room >= kVector) {
+      return ptx::ld_global<1>(address_ + static_cast<u64>(index * kBits / 8)).word[0];
+    }
+    u32 bits = 0;
+#pragma unroll 1
+    for (int e = 0; e < kVector && e < room; ++e)
+      bits |= read_one(index + e) << (kBits * e);
+    return bits;
+  }
+
+  __device__ __forceinline__ u32 read_one(i64 index) const {
+    if constexpr (kBits == 8) return ptx::ld_global_u8(address_ + static_cast<u64>(index));
+    const u32 pair = ptx::ld_global_u8(address_ + static_cast<u64>(index >> 1));
+    return pair >> (4 * static_cast<u32>(index & 1)) & 15;
+  }
+
+  u64 address_;
+  i64 first_;
+  i64 outer_stride_;
+  i64 k_stride_;
+  BatchScales scales_;
+  i64 outer_extent_;
+  i64 outer_;
+  u32 held_[kPerThread];
+  float factors_[kPerThread];
+};
+
+/// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
+template <SimtGemmConfig config, typename Epilogue>
+__device__ __forceinline__ void simt_scaled_gemm(const SimtScaledGemmParameters& p,
+                                                 const Epilogue& epilogue) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  constexpr int kThreads = config.threads();
+  constexpr u32 kABytes = static_cast<u32>(config.tile_k * config.a_pitch() * 4);
+  constexpr u32 kBBytes = static_cast<u32>(config.tile_k * config.b_pitch() * 4);
+  using ATile = ScaledOperandTile<config.a, config.a_vectors == Vectors::last, config.tile_m,
+                                  config.tile_k, config.a_pitch(), kThreads>;
+  using BTile = ScaledOperandTile<config.b, config.b_vectors == Vectors::next_to_last,
+                                  config.tile_n, config.tile_k, config.b_pitch(), kThreads>;
+
+  const SimtGemmParameters plain{p.a, p.b, p.out,     p.m,       p.n,
+                                 p.k, p.l, p.tiles_m, p.tiles_n, p.group};
+  const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
+  const i64 m_begin = static_cast<i64>(tile.m) * config.tile_m;
+  const i64 n_begin = static_cast<i64>(tile.n) * config.tile_n;
+  const u32 a_stages = ptx::smem_base();
+  const u32 b_stages = a_stages + 2 * kABytes;
+
+  for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
+    ATile a(p.a.address, l * p.a.batch_stride, p.a.row_stride, p.a.column_stride,
+            BatchScales(p.a_scales, l), p.m, m_begin);
+    BTile b(p.b.address, l * p.b.batch_stride, p.b.column_stride, p.b.row_stride,
+            BatchScales(p.b_scales, l), p.n, n_begin);
+    float acc[config.thread_m][config.thread_n] = {};
+
+    a.fetch(0, p.k);
+    b.fetch(0, p.k);
+    u32 stage = 0;
+    for (i64 k = 0; k < p.k; k += config.tile_k) {
+      a.put(a_stages + stage * kABytes);
+      b.put(b_stages + stage * kBBytes);
+      ptx::barrier_sync();
+      if (k + config.tile_k < p.k) {
+        a.fetch(k + config.tile_k, p.k);
+        b.fetch(k + config.tile_k, p.k);
+      }
+      multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
+      stage ^= 1;
+    }
+    if constexpr (epilogue::kIsIdentity<Epilogue>) {
+      store_tile<config>(acc, plain, epilogue, l, m_begin, n_begin);
+    } else {
+      fuse_tile<config>(acc, plain, epilogue, l, m_begin, n_begin);
+    }
+    // The next batch starts with stage 0, which slower threads may still be reading.
+    ptx::barrier_sync();
+  }
+}
+
+}  // namespace estoc

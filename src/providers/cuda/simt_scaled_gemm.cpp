@@ -1,0 +1,129 @@
+// Kernel class simt_scaled_gemm: quantised operands with scales of blocks, on the ordinary units.
+#include "providers/cuda/simt_scaled_gemm.h"
+
+#include <fmt/core.h>
+
+#include <bit>
+
+#include "core/architectures.h"
+#include "estoc/abi/simt_scaled_gemm.cuh"
+#include "operations/gemm/dequantised.h"
+#include "providers/cuda/gemm_class.h"
+#include "providers/cuda/simt_gemm.h"
+
+namespace estoc::cuda {
+namespace {
+
+// K is contiguous and read by words, or strides are any.
+constexpr int kWordBytes = 4;
+
+bool scaled_alignments_follow_layouts(const DesignPoint& p) {
+  const int wanted = p.value(Role::layouts).text[0] == 'x' ? 1 : kWordBytes;
+  return p.integer(Role::a_alignment) == wanted && p.integer(Role::b_alignment) == wanted;
+}
+
+std::shared_ptr<const DesignSpace> scaled_space() {
+  const auto operands = {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::i8};
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f32})
+      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16})
+      .layouts({"tnx", "xxx"})
+      .alignments(Role::a_alignment, {kWordBytes, 1})
+      .alignments(Role::b_alignment, {kWordBytes, 1})
+      .shapes(Role::tile, {{128, 128, 16}, {64, 64, 16}, {32, 32, 16}})
+      .require({"layouts", "align_a", "align_b"}, scaled_alignments_follow_layouts)
+      .build();
+}
+
+int shift_of(std::int64_t block) {
+  return std::countr_zero(static_cast<std::uint64_t>(block));
+}
+
+abi::Scales device_scales(const operations::BlockScales& scales) {
+  if (!scales.any()) return {};
+  return {.address = reinterpret_cast<std::uintptr_t>(scales.data),
+          .k_stride = scales.k_stride,
+          .other_stride = scales.other_stride,
+          .batch_stride = scales.batch_stride,
+          .k_tiles = static_cast<int>(scales.k_tiles),
+          .k_shift = static_cast<unsigned char>(shift_of(scales.k_block)),
+          .other_shift = static_cast<unsigned char>(shift_of(scales.other_block)),
+          .type = abi_type(scales.dtype)};
+}
+
+class SimtScaledGemm final
+    : public ConfiguredGemm<abi::SimtScaledGemmConfig, abi::SimtScaledGemmParameters> {
+ public:
+  SimtScaledGemm() : ConfiguredGemm("simt_scaled_gemm", "SimtScaledGemm") {}
+
+  std::string_view name() const override { return "simt_scaled_gemm"; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  bool takes_block_scales() const override { return true; }
+
+ protected:
+  abi::SimtGemmConfig config_of(const DesignPoint& point) const override {
+    return simt_config(point);
+  }
+  GemmLimits limits() const override { return {}; }
+
+  Status check_any(const GemmArguments& gemm) const override {
+    return operations::check_dequantised(gemm);
+  }
+  Status check(const DesignPoint& /*point*/, const GemmArguments& gemm,
+               Target /*target*/) const override {
+    return check_any(gemm);
+  }
+
+  Status check_epilogue(const Decoded& kernel, Target target) const override {
+    return check_simt_epilogue(kernel.config, *kernel.epilogue, target);
+  }
+
+  void add_cost(const abi::SimtGemmConfig& config, const GemmProblem& /*problem*/,
+                const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
+                cost::Plan& plan) const override {
+    plan.family = cost::Family::simt;
+    plan.design = simt_design(config, plan.work, device);
+    plan.design.copy_bytes = config.a_vectors == abi::Vectors::none ? 1 : kWordBytes;
+  }
+
+  abi::SimtScaledGemmParameters parameters(const abi::SimtGemmConfig& config,
+                                           const GemmLaunch& launch) const override {
+    const GemmProblem& problem = launch.problem;
+    return {.a = device_matrix(problem.a.view),
+            .b = device_matrix(problem.b.view),
+            .out = device_matrix(problem.out.view),
+            .a_scales = device_scales(problem.a.scales),
+            .b_scales = device_scales(problem.b.scales),
+            .m = problem.m,
+            .n = problem.n,
+            .k = problem.k,
+            .l = problem.l,
+            .tiles_m = static_cast<unsigned>(ceil_div(problem.m, config.tile_m)),
+            .tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n)),
+            .group = 8};
+  }
+
+  PartCounts part_counts(const abi::SimtGemmConfig& config, std::int64_t m,
+                         std::int64_t n) const override {
+    return simt_part_counts(config, m, n);
+  }
+
+  std::string sums_of(const DesignPoint& point) const override {
+    return fmt::format("fma of scaled {} x {}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)));
+  }
+  std::string_view least_ctas(bool fused) const override { return fused ? "1" : "kConfig.ctas()"; }
+
+ private:
+  std::shared_ptr<const DesignSpace> space_ = scaled_space();
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelClass> make_simt_scaled_gemm() {
+  return std::make_shared<SimtScaledGemm>();
+}
+
+}  // namespace estoc::cuda

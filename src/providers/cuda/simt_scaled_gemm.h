@@ -1,0 +1,12 @@
+// Makes the kernel class simt_scaled_gemm.
+#pragma once
+
+#include <memory>
+
+#include "estoc/kernel_class.hpp"
+
+namespace estoc::cuda {
+
+std::shared_ptr<const KernelClass> make_simt_scaled_gemm();
+
+}  // namespace estoc::cuda
