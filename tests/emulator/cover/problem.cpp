@@ -4,7 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <map>
 
 #include "estoc/check.hpp"
 #include "estoc/numeric.hpp"
@@ -69,21 +71,16 @@ HostTensor draw_operand(const Plane& plane, std::int64_t batches, Random& random
   return host_tensor(plane.dtype, shape, strides);
 }
 
-std::byte* element_at(const TensorView& view, std::int64_t l, std::int64_t i, std::int64_t j) {
+// Inputs of tf32 have low bits that rounding to the nearest takes away, and cutting off does not.
+void put(const TensorView& view, std::int64_t l, std::int64_t i, std::int64_t j, double value) {
   const auto strides = view.strides();
   const std::size_t first = strides.size() - 2;
   std::int64_t offset = i * strides[first] + j * strides[first + 1];
   if (first == 1) offset += l * strides[0];
-  return static_cast<std::byte*>(const_cast<void*>(static_cast<const void*>(view.data()))) +
-         offset * dtype_bits(view.dtype()) / 8;
-}
-
-// Inputs of tf32 have low bits that rounding to the nearest takes away, and cutting off does not.
-void put(Dtype dtype, std::byte* to, double value) {
-  if (dtype == Dtype::tf32) {
-    store_element(Dtype::f32, to, 0, value * (1 - 0x1p-13));
+  if (view.dtype() == Dtype::tf32) {
+    store_element(Dtype::f32, view.data(), offset, value * (1 - 0x1p-13));
   } else {
-    store_element(dtype, to, 0, value);
+    store_element(view.dtype(), view.data(), offset, value);
   }
 }
 
@@ -106,7 +103,7 @@ std::vector<double> fill(const HostTensor& tensor, std::int64_t batches, std::in
       for (std::int64_t j = 0; j < columns; ++j) {
         const int number = lowest + static_cast<int>(draw_number(random, 0, count - 1));
         values.push_back(narrow ? number / 2.0 : number);
-        put(dtype, element_at(tensor.view, l, i, j), values.back());
+        put(tensor.view, l, i, j, values.back());
       }
     }
   }
@@ -235,11 +232,70 @@ EpilogueArguments draw_epilogue(std::size_t number, const Extents& e, Dtype sums
   return EpilogueArguments(program.text, operands);
 }
 
+ScaleMode draw_mode(Dtype dtype, Random& random) {
+  const int first = dtype == Dtype::e2m1 ? 0 : dtype == Dtype::e4m3 || dtype == Dtype::e5m2 ? 1 : 2;
+  return static_cast<ScaleMode>(static_cast<int>(ScaleMode::blockwise_1x16) +
+                                draw_number(random, first, 3));
+}
+
+/// Scales of blocks of an operand of (batches, rows, columns), drawn so that sums stay exact; what
+/// fills up tiles is NaN. Its values are multiplied by them.
+ScaledTensor draw_scales(const TensorView& data, bool is_b, Random& random,
+                         std::vector<HostTensor>& tensors, std::vector<double>& values) {
+  ScaleSpec spec{.mode = draw_mode(data.dtype(), random), .layout = Layout::t};
+  const bool fine = spec.mode <= ScaleMode::blockwise_1x32;
+  if (fine && one_in(random, 2)) {
+    spec.swizzle = ScaleSwizzle::swizzle_32x4x4;
+  } else if (one_in(random, 2)) {
+    spec.layout = Layout::n;
+  }
+  const int k_mode = data.rank() - (is_b ? 2 : 1);
+  ScaledTensor scaled = describe_scaled(spec, data, k_mode, "scaled");
+  const auto shape = scaled.scale.shape();
+  const auto strides = scaled.scale.strides();
+  tensors.push_back(host_tensor(scaled.scale.dtype(), {shape.begin(), shape.end()},
+                                {strides.begin(), strides.end()}));
+  std::ranges::fill(tensors.back().storage, std::byte{0xff});
+  scaled.scale = tensors.back().view;
+  const TensorView& scale = scaled.scale;
+  const std::int64_t k_block = spec.mode == ScaleMode::blockwise_1x16   ? 16
+                               : spec.mode == ScaleMode::blockwise_1x32 ? 32
+                                                                        : 128;
+  const std::int64_t other_block = spec.mode == ScaleMode::blockwise_128x128 ? 128 : 1;
+  const int other_mode = 2 * data.rank() - 3 - k_mode;
+  const std::int64_t rows = data.shape(data.rank() - 2);
+  const std::int64_t columns = data.shape(data.rank() - 1);
+  const std::int64_t one = scale.shape(k_mode) * scale.shape(other_mode);
+  std::map<std::int64_t, double> drawn;
+  for (std::size_t at = 0; at < values.size(); ++at) {
+    const auto number = static_cast<std::int64_t>(at);
+    const std::int64_t l = data.rank() > 2 ? number / (rows * columns) : 0;
+    const std::int64_t row = number / columns % rows;
+    const std::int64_t column = number % columns;
+    const std::int64_t k = (is_b ? row : column) / k_block;
+    const std::int64_t other = (is_b ? column : row) / other_block;
+    std::int64_t index = other * scale.stride(other_mode) + k * scale.stride(k_mode);
+    if (data.rank() > 2) index += l * scale.stride(0);
+    if (spec.swizzle != ScaleSwizzle::none) {
+      const std::int64_t tile = other / 128 * (scale.shape(k_mode) / 4) + k / 4;
+      index = l * one + tile * 512 + other % 32 * 16 + other % 128 / 32 * 4 + k % 4;
+    }
+    const auto [entry, is_new] = drawn.try_emplace(index, 0.0);
+    if (is_new) {
+      entry->second = std::ldexp(1.0, static_cast<int>(draw_number(random, -1, 1)));
+      store_element(scale.dtype(), scale.data(), index, entry->second);
+    }
+    values[at] *= entry->second;
+  }
+  return scaled;
+}
+
 // A draw for a GEMM kernel: the operands, and the expected output's bytes where there is no
 // epilogue.
-std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, std::size_t epilogue,
+std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t epilogue,
                                             Random& random, std::vector<HostTensor>& tensors,
                                             std::vector<std::byte>& expected) {
+  const DesignPoint& point = kernel.point();
   Extents e = draw_extents(point, random);
   // With one row or column an epilogue would be another.
   if (epilogue != 0) {
@@ -264,14 +320,23 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, std::size_
       {e.m, e.n, out, letter_of(point, 2), alignment_of(point, Role::out_alignment)}, e.l, random));
   // In f16, sums of one sign would be rounded.
   const bool positive = one_in(random, 2) && sums != Dtype::f16;
-  const std::vector<double> values_a = fill(tensors[0], e.l, e.m, e.k, positive, random);
-  const std::vector<double> values_b = fill(tensors[1], e.l, e.k, e.n, positive, random);
+  std::vector<double> values_a = fill(tensors[0], e.l, e.m, e.k, positive, random);
+  std::vector<double> values_b = fill(tensors[1], e.l, e.k, e.n, positive, random);
+  Operand operand_a = tensors[0].view;
+  Operand operand_b = tensors[1].view;
+  if (kernel.kernel_class().takes_block_scales()) {
+    const bool both = one_in(random, 2);
+    if (both || one_in(random, 2))
+      operand_a = draw_scales(tensors[0].view, false, random, tensors, values_a);
+    if (both || !operand_a.is_scaled())
+      operand_b = draw_scales(tensors[1].view, true, random, tensors, values_b);
+  }
   const std::vector<double> values = product(e, values_a, values_b);
   std::size_t index = 0;
   for (std::int64_t l = 0; l < e.l; ++l) {
     for (std::int64_t i = 0; i < e.m; ++i) {
       for (std::int64_t j = 0; j < e.n; ++j)
-        put(out, element_at(tensors[2].view, l, i, j), values[index++]);
+        put(tensors[2].view, l, i, j, values[index++]);
     }
   }
   if (epilogue == 0) expected = tensors[2].storage;
@@ -279,12 +344,11 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const DesignPoint& point, std::size_
   controls.fast_accumulation = point.space().find("sums") >= 0;
   controls.allow_bf16x6 = true;
   if (epilogue == 0) {
-    return std::make_unique<GemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view, sums,
-                                           controls);
+    return std::make_unique<GemmArguments>(operand_a, operand_b, tensors[2].view, sums, controls);
   }
   const EpilogueArguments fused = draw_epilogue(epilogue, e, sums, random, tensors);
-  return std::make_unique<GemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view, sums,
-                                         controls, fused);
+  return std::make_unique<GemmArguments>(operand_a, operand_b, tensors[2].view, sums, controls,
+                                         fused);
 }
 
 /// A draw for a kernel of grouped products: a few groups of any sizes along any mode.
@@ -371,7 +435,7 @@ std::unique_ptr<RuntimeArguments> draw_arguments(const Kernel& kernel, std::size
                                                  std::vector<std::byte>& expected) {
   switch (kernel.kernel_class().operation()) {
     case Operation::gemm:
-      return draw_gemm(kernel.point(), epilogue, random, tensors, expected);
+      return draw_gemm(kernel, epilogue, random, tensors, expected);
     case Operation::grouped_gemm:
       return draw_grouped(kernel.point(), random, tensors);
     default:

@@ -39,6 +39,7 @@ import grouped_faults  # noqa: E402
 import library_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
+import scaled_faults  # noqa: E402
 import sm90_faults  # noqa: E402
 from planted import ALWAYS, CASES, LibraryCase, TestCase  # noqa: E402
 
@@ -46,7 +47,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
 FAULTS = (
     sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
-    + library_faults.FAULTS + grouped_faults.FAULTS
+    + library_faults.FAULTS + grouped_faults.FAULTS + scaled_faults.FAULTS
 )  # fmt: skip
 HARMLESS = library_faults.HARMLESS
 

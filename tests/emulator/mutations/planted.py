@@ -15,6 +15,7 @@ SM80 = "kernels/sm80_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
 GROUPS = "tile/groups.cuh"
+SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
 PREPARE = "kernels/prepare.cuh"
 ELEMENTWISE = "kernels/simt_elementwise.cuh"
 PIPELINE = "tile/pipeline.cuh"
@@ -290,6 +291,21 @@ CASES = {
         f"gemm m=71 n=74 k=40 a=bf16 b=bf16:n out=bf16:[80,1] C=bf16:[80,1] {SCALED}", SMALL,
     ),
     "sm80_mixed": library(f"gemm m=71 n=74 k=24 l=2 a=bf16 {MIXED}", SMALL),
+    "scaled_blocks": library(
+        (
+            "gemm m=40 n=136 k=300 a=e4m3*1x128:n b=e4m3:n*128x128",
+            "gemm m=140 n=36 k=300 l=2 a=e5m2*128x128 b=i8:n*1x128",
+            "gemm m=34 n=36 k=298 a=e4m3:[300,1]*1x128 b=e4m3:[1,300]*1x128",
+        ), "class=simt_scaled_gemm tile=32x32x16",
+    ),
+    "scaled_swizzled": library(
+        "gemm m=140 n=36 k=200 l=2 a=e4m3*1x32:swizzled b=e2m1:n*1x16:swizzled",
+        "class=simt_scaled_gemm tile=32x32x16",
+    ),
+    "scaled_any": library(
+        "gemm m=36 n=38 k=98 a=e2m1:n*1x16 b=e2m1*1x32:n",
+        "class=simt_scaled_gemm tile=32x32x16",
+    ),
     "simt_linear": library(f"gemm m=71 n=74 k=24 {LINEAR}", "class=simt_gemm tile=64x64x16"),
     "simt_mixed": library(f"gemm m=584 n=74 k=24 l=2 a=bf16 {MIXED}", "class=simt_gemm tile=32x32x16"),
 }

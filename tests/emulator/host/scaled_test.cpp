@@ -1,0 +1,87 @@
+// Scaled products on the emulator: every mode, dtype, layout and tile of simt_scaled_gemm, and
+// scales of rows and tensors as the epilogue of other classes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "emulator/run.h"
+#include "estoc/check.hpp"
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
+#include "support/problem_data.h"
+
+namespace estoc {
+namespace {
+
+class Scaled : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = testing::TempDir() + "estoc_scaled_" + std::to_string(::getpid());
+    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+
+  /// Runs the first kernel that fits, and checks the output.
+  static void run(Target target, const std::string& filter, const std::string& text) {
+    SCOPED_TRACE(filter + " " + text);
+    testing_support::ProblemData data(Problem::parse("gemm " + text), 3,
+                                      testing_support::Values::reals);
+    data.poison();
+    KernelQuery query;
+    query.target = target;
+    query.filter = MetadataFilter::parse(filter);
+    const KernelList found = get_kernels(data.arguments(), query);
+    ASSERT_FALSE(found.empty());
+    const emulator::Report report = emulator::run(found.front(), target, data.arguments());
+    EXPECT_TRUE(report.clean()) << report.text();
+    const CheckResult result = check_output(data.arguments());
+    EXPECT_TRUE(result.passed) << result.worst;
+  }
+  static void run_simt(const std::string& filter, const std::string& text) {
+    run(Target::sm(80), "class=simt_scaled_gemm " + filter, text);
+  }
+
+  static std::string folder;
+};
+
+std::string Scaled::folder;
+
+TEST_F(Scaled, BlocksOf128) {
+  run_simt("tile=32x32x16", "m=133 n=70 k=300 a=e4m3:t*1x128:n b=e4m3:n*128x128:t out=f32:t");
+  run_simt("tile=64x64x16", "m=65 n=130 k=260 l=2 a=i8:t*128x128 b=i8:n*1x128:n out=bf16:n");
+  run_simt("tile=32x32x16", "m=30 n=35 k=129 a=e5m2:n*1x128 b=e4m3:t*1x128 out=f16:t");
+  run_simt("tile=32x32x16",
+           "m=30 n=300 k=400 l=3 a=e4m3:[400,1]*128x128 b=e4m3:n*128x128 out=f32:t");
+}
+
+TEST_F(Scaled, BlocksOf32And16) {
+  run_simt("tile=32x32x16",
+           "m=140 n=35 k=200 a=e4m3:t*1x32:swizzled b=e5m2:n*1x32:swizzled out=f32:t");
+  run_simt("tile=32x32x16", "m=33 n=17 k=66 a=e2m1:t*1x32:n b=e4m3:n*1x32 out=f32:t");
+  run_simt("tile=64x64x16",
+           "m=70 n=266 k=136 l=2 a=e2m1:t*1x16:swizzled+tensor b=e2m1:n*1x16+tensor out=bf16:t");
+  run_simt("tile=32x32x16", "m=36 n=38 k=98 a=e2m1:n*1x16 b=e2m1:t*1x16:n out=f32:t");
+}
+
+TEST_F(Scaled, WithAnEpilogue) {
+  run_simt("tile=32x32x16",
+           "m=40 n=70 k=256 a=e4m3:t*1x128 b=e4m3:n*128x128 out=bf16:t bias=f32:row "
+           "epi=\"D = relu(accum + bias)\"");
+  run_simt("tile=32x32x16", "m=40 n=70 k=64 a=e2m1:t*row b=e2m1:n*tensor out=f32:t");
+}
+
+TEST_F(Scaled, RowsAndTensorsAreAnEpilogueOfEveryClass) {
+  for (const char* const operands :
+       {"a=e4m3:t*row b=e4m3:n*row out=bf16:t", "a=i8:t*row b=i8:n*tensor out=bf16:t"}) {
+    const std::string text = std::string("m=72 n=136 k=128 ") + operands;
+    run(Target::sm(80), "class=simt_gemm tile=32x32x16", text);
+    run(Target::sm(90, true), "class=sm90_gemm cluster=1x1 tile=64x64x128", text);
+  }
+  run(Target::sm(89), "class=sm80_gemm", "m=72 n=136 k=128 a=i8:t*row b=i8:n*row out=f16:t");
+}
+
+}  // namespace
+}  // namespace estoc
