@@ -73,6 +73,10 @@ struct Sm90GemmConfig {
   /// A and B are planes of bf16 (abi/prepare.cuh), six products of which make one of f32. K counts
   /// the terms of all six.
   bool planes = false;
+  /// A and B have scales for every 128 of K, which so many rows of A or columns of B share: 1 or
+  /// 128; 0: they have none. tile_n is a divisor or multiple of 128 then.
+  int a_scale_rows = 0;
+  int b_scale_columns = 0;
   Sm90EpilogueShape epilogue = {};
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
@@ -93,9 +97,14 @@ struct Sm90GemmConfig {
     field("promote", promote);
     field("tma_store", tma_store);
     if (planes) field("planes", planes);
+    if (scaled()) {
+      field("a_scale_rows", a_scale_rows);
+      field("b_scale_columns", b_scale_columns);
+    }
     if (epilogue.columns > 0) field("epilogue", epilogue);
   }
 
+  ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
   /// Rows of 128 bytes, what one swizzle pattern spans.
   ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
   ESTOC_CONSTEXPR int consumers() const { return schedule == Schedule::single ? 1 : 2; }
@@ -166,6 +175,16 @@ struct EpilogueMaps {
   TensorMap map[count > 0 ? count : 1];
 };
 
+/// Scales of an operand, f32. One of their modes is contiguous; the other has stride |pitch|.
+struct Sm90Scales {
+  unsigned long long address;
+  int pitch;  ///< from scale to scale beside K; negative: along K
+  int batch_stride;
+
+  ESTOC_CONSTEXPR int other_stride() const { return pitch > 0 ? pitch : 1; }
+  ESTOC_CONSTEXPR int k_stride() const { return pitch > 0 ? 1 : -pitch; }
+};
+
 struct Sm90GemmParameters {
   TensorMap a;
   TensorMap b;
@@ -189,6 +208,8 @@ struct Sm90GemmParameters {
   unsigned tail_parts;  ///< of K of each of these
   unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
   unsigned long long sums;  ///< address of the parts' sums, part after part
+  Sm90Scales a_scales;      ///< where the configuration is scaled()
+  Sm90Scales b_scales;
 };
 static_assert(sizeof(Sm90GemmParameters) == 4 * 128);
 

@@ -23,8 +23,9 @@ struct Gemm {
   using Parameters = Sm90GemmParameters;
   using Work = PersistentTiles<config>;
   using Load = TmaTiles<config>;
-  using Math = Either<config.planes, PlaneSums<config>,
-                      Either<config.promote, PromotedSums<config>, WgmmaSums<config>>>;
+  using Unscaled = Either<config.planes, PlaneSums<config>,
+                          Either<config.promote, PromotedSums<config>, WgmmaSums<config>>>;
+  using Math = Either<config.scaled(), ScaledSums<config>, Unscaled>;
   using Store = typename StoreOf<config, Epilogue>::type;
 };
 

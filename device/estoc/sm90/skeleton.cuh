@@ -125,7 +125,11 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
     const Item item = items.item();
     Accumulators<config> acc;
     turns.wait();
-    Kernel::Math::sum(acc, item.k_tiles, at, reader, issued);
+    if constexpr (config.scaled()) {
+      Kernel::Math::sum(acc, p, item, at, reader, issued);
+    } else {
+      Kernel::Math::sum(acc, item.k_tiles, at, reader, issued);
+    }
     if constexpr (config.splits_k()) {
       if (p.parts > 1) {
         const Parts<config> parts = Parts<config>::of(p);

@@ -11,6 +11,7 @@
 #include "providers/cuda/prepare.h"
 #include "providers/cuda/sm90_cost.h"
 #include "providers/cuda/sm90_epilogue.h"
+#include "providers/cuda/sm90_scales.h"
 #include "providers/cuda/sm90_space.h"
 #include "providers/cuda/tensor_map.h"
 
@@ -177,13 +178,14 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 5> kNames{"sm90_gemm", "sm90_fast_gemm",
+    constexpr std::array<std::string_view, 6> kNames{"sm90_gemm",         "sm90_fast_gemm",
                                                      "sm90_swapped_gemm", "sm90_prepared_gemm",
-                                                     "sm90_bf16x6_gemm"};
+                                                     "sm90_bf16x6_gemm",  "sm90_scaled_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
+  bool takes_block_scales() const override { return kind_ == Sm90Kind::scaled; }
 
  protected:
   Sm90GemmConfig config_of(const DesignPoint& point) const override { return sm90_config(point); }
@@ -214,11 +216,16 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   Status check_any(const GemmArguments& gemm) const override {
+    if (kind_ == Sm90Kind::scaled) return sm90_check_scales(gemm);
     if (kind_ != Sm90Kind::prepared || check_copied(gemm, true).ok()) return Status::success();
     return check_copied(gemm, false);
   }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
+    if (kind_ == Sm90Kind::scaled) {
+      Status scales = sm90_check_scales(point, gemm);
+      if (!scales.ok()) return scales;
+    }
     const OperandPlanes planes = operand_planes(point, gemm);
     if (kind_ == Sm90Kind::planes) return check_out(point, planes.out);
     Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_strides(planes.a);
@@ -308,6 +315,10 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     p.items = p.undivided + static_cast<unsigned>(tail.tiles * tail.parts);
     p.chunks = sum_chunks(p.tail_parts);
     p.sums = reinterpret_cast<std::uintptr_t>(launch.workspace.data);
+    if (config.scaled()) {
+      p.a_scales = sm90_scales(problem.a.scales);
+      p.b_scales = sm90_scales(problem.b.scales);
+    }
     return p;
   }
 
@@ -358,6 +369,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     }
     const Sm90GemmConfig config = sm90_config(point);
     const std::string_view sums = kind_ == Sm90Kind::fast ? ", sums of few bits"
+                                  : config.scaled()       ? ", scaled every 128 of K"
                                   : config.promote        ? ", added to f32 every 128 of K"
                                   : config.accumulator == abi::Type::f16 ? " in f16"
                                                                          : "";
@@ -463,6 +475,10 @@ std::shared_ptr<const KernelClass> make_sm90_prepared_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::planes);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_scaled_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::scaled);
 }
 
 }  // namespace estoc::cuda

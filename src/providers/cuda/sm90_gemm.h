@@ -27,4 +27,8 @@ std::shared_ptr<const KernelClass> make_sm90_prepared_gemm();
 /// (PerformanceControls::allow_bf16x6).
 std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm();
 
+/// Class "sm90_scaled_gemm": products of 8-bit floats with f32 scales for every 128 of K, of rows
+/// or of 128 of them, which multiply the tensor cores' sums of each block.
+std::shared_ptr<const KernelClass> make_sm90_scaled_gemm();
+
 }  // namespace estoc::cuda

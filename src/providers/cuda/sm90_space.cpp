@@ -53,7 +53,13 @@ constexpr MenuTile kPlanesMenu[] = {
     {64, 64}, {64, 128}, {64, 192}, {128, 64}, {128, 96}, {128, 128}, {128, 192}, {256, 96},
 };
 
+// Those of scaled kernels: 128 is a multiple of their columns.
+constexpr MenuTile kScaledMenu[] = {
+    {64, 32}, {64, 64}, {64, 128}, {128, 64}, {128, 128}, {256, 64},
+};
+
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
+  if (kind == Sm90Kind::scaled) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
   if (kind == Sm90Kind::swapped) return kSwappedMenu;
   return kind == Sm90Kind::prepared ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
@@ -180,6 +186,12 @@ bool has_the_stages_that_fit(const DesignPoint& point) {
   return point.integer(Role::stages) == stages;
 }
 
+/// Whether no tile has columns of the code in parts of two blocks of scales.
+bool tile_fits_scales(const DesignPoint& point) {
+  const int columns = in_code(point, Role::tile).n;
+  return columns % 128 == 0 || 128 % columns == 0;
+}
+
 bool store_rows_fit(const DesignPoint& point) {
   if (is_swapped(point)) return true;
   return in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
@@ -189,6 +201,11 @@ bool store_rows_fit(const DesignPoint& point) {
 
 bool is_copied(const DesignPoint& point, std::size_t operand) {
   return point.value(Role::layouts).numbers[operand] == 'x';
+}
+
+int scale_block(const DesignPoint& point, std::size_t operand) {
+  const int pair = point.value("scales").numbers[0];
+  return (operand == 0 ? pair / 2 : pair % 2) == 0 ? 1 : 128;
 }
 
 bool sm90_is_transposed(const DesignPoint& point) {
@@ -214,8 +231,13 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
                         .promote = is_promoted(point),
                         .tma_store = point.integer(Role::out_alignment) == 16,
                         .planes = point.dtype(Role::a_dtype) == Dtype::f32};
+  if (point.space().find("scales") >= 0) {
+    config.a_scale_rows = scale_block(point, 0);
+    config.b_scale_columns = scale_block(point, 1);
+  }
   if (majors.transposed) {
     std::swap(config.a, config.b);
+    std::swap(config.a_scale_rows, config.b_scale_columns);
     std::swap(config.tile_m, config.tile_n);
     std::swap(config.cluster_m, config.cluster_n);
   }
@@ -227,7 +249,9 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                    Dtype::e5m2, Dtype::i8,   Dtype::u8};
   static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
   static constexpr std::array kF32{Dtype::f32};
-  const std::span<const Dtype> operands = kind == Sm90Kind::fast ? std::span<const Dtype>(kNarrow)
+  const bool scaled = kind == Sm90Kind::scaled;
+  const bool narrow = kind == Sm90Kind::fast || scaled;
+  const std::span<const Dtype> operands = narrow ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
   const bool swapped = kind == Sm90Kind::swapped;
@@ -250,13 +274,18 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   }
   std::vector<Dtype> outs{Dtype::f32,  Dtype::f16, Dtype::bf16, Dtype::e4m3,
                           Dtype::e5m2, Dtype::i32, Dtype::i8,   Dtype::u8};
+  if (scaled) {
+    outs.resize(3);
+    layouts = {"tnt", "tnn"};
+    clusters.resize(3);
+  }
   if (kind == Sm90Kind::planes) {
     outs.resize(3);
     layouts = {"xxt", "xxn"};
     alignments = {1};
   }
   std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
-  if (kind != Sm90Kind::fast && kind != Sm90Kind::planes) accumulators.push_back(Dtype::f16);
+  if (!narrow && kind != Sm90Kind::planes) accumulators.push_back(Dtype::f16);
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
@@ -281,6 +310,10 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
   if (kind == Sm90Kind::fast) builder.choices("sums", {"fast"});
   if (swapped) builder.choices("orientation", {"swapped"});
+  if (scaled) {
+    builder.choices("scales", {"1x128.1x128", "1x128.128x128", "128x128.1x128", "128x128.128x128"})
+        .require({"layouts", "tile"}, tile_fits_scales);
+  }
   return builder.build_lazily();
 }
 

@@ -14,15 +14,19 @@ enum class Sm90Kind : std::uint8_t {
   fast,      ///< sums of 8-bit floats stay as the tensor cores make them
   swapped,   ///< row-major outputs of few rows: the code computes the transposed product
   prepared,  ///< operands with layout letter x are copied to rows along K that TMA can load
-  planes     ///< f32 operands are copied to three planes of bf16 each
+  planes,    ///< f32 operands are copied to three planes of bf16 each
+  scaled     ///< 8-bit floats with f32 scales for blocks of 128 along K
 };
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
-/// a dimension "sums", a swapped one a dimension "orientation".
+/// a dimension "sums", a swapped one a dimension "orientation", a scaled one a dimension "scales".
 std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::plain);
 
 /// Whether operand number `operand` (0 is A, 1 is B) may have any strides, and is copied.
 bool is_copied(const DesignPoint& point, std::size_t operand);
+
+/// Rows of A (0) or columns of B (1) that share a scale in a kernel of a scaled space: 1 or 128.
+int scale_block(const DesignPoint& point, std::size_t operand);
 
 /// Whether the code computes out^T = B^T A^T: where out is column-major, or the kernel swapped.
 bool sm90_is_transposed(const DesignPoint& point);
