@@ -6,6 +6,7 @@
 
 #include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/sm90/load.cuh>
+#include <estoc/sm90/scaled.cuh>
 #include <estoc/sm90/skeleton.cuh>
 #include <estoc/sm90/store.cuh>
 

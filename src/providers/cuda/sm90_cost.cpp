@@ -14,6 +14,8 @@ using abi::Sm90GemmConfig;
 constexpr double kSharedPerClock = 128;
 // Measured: what adding the tensor cores' sums to registers takes beside the products.
 constexpr double kPromotion = 1.12;
+// Estimated: multiplying them by scales, which are read meanwhile, besides.
+constexpr double kScaling = 1.1;
 // Clocks from a launch to the first product, and of a tile's stores that nothing hides.
 constexpr double kStartClocks = 1500;
 constexpr double kStoreBytesPerClock = 48;
@@ -85,6 +87,7 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   design.stages = config.stages;
   design.stage_clocks = 4 * (config.tile_m / 64.0) * instruction_clocks(config);
   if (config.promote) design.stage_clocks *= kPromotion;
+  if (config.scaled()) design.stage_clocks *= kScaling;
   design.start_clocks = kStartClocks;
   design.store_clocks = store_clocks(config, work);
   design.overlap = overlap_of(config.schedule);

@@ -1,5 +1,5 @@
-// Scaled products on the emulator: every mode, dtype, layout and tile of simt_scaled_gemm, and
-// scales of rows and tensors as the epilogue of other classes.
+// Scaled products on the emulator: simt_scaled_gemm with every mode, dtype and layout,
+// sm90_scaled_gemm with every schedule, and scales of rows and tensors as the epilogue of others.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -43,6 +43,9 @@ class Scaled : public testing::Test {
   static void run_simt(const std::string& filter, const std::string& text) {
     run(Target::sm(80), "class=simt_scaled_gemm " + filter, text);
   }
+  static void run_sm90(const std::string& filter, const std::string& text) {
+    run(Target::sm(90, true), "class=sm90_scaled_gemm " + filter, text);
+  }
 
   static std::string folder;
 };
@@ -81,6 +84,18 @@ TEST_F(Scaled, RowsAndTensorsAreAnEpilogueOfEveryClass) {
     run(Target::sm(90, true), "class=sm90_gemm cluster=1x1 tile=64x64x128", text);
   }
   run(Target::sm(89), "class=sm80_gemm", "m=72 n=136 k=128 a=i8:t*row b=i8:n*row out=f16:t");
+}
+
+TEST_F(Scaled, OnTensorCores) {
+  run_sm90("schedule=cooperative tile=128x128x128 cluster=1x1",
+           "m=200 n=264 k=1100 a=e4m3:[1104,1]*1x128:n b=e4m3:[1,1104]*128x128 out=bf16:t");
+  run_sm90("schedule=pingpong tile=64x128x128 cluster=2x1",
+           "m=264 n=136 k=400 l=2 a=e4m3:t*128x128 b=e5m2:n*1x128:n out=f32:t");
+  run_sm90("schedule=single tile=64x32x128 cluster=1x1",
+           "m=72 n=72 k=144 l=3 a=e5m2:t*1x128 b=e4m3:[1,144]*1x128 out=f16:t");
+  run_sm90("schedule=cooperative tile=64x128x128",
+           "m=136 n=264 k=256 a=e4m3:t*1x128 b=e4m3:n*128x128 out=bf16:n bias=f32:column "
+           "epi=\"D = relu(accum + bias)\"");
 }
 
 }  // namespace

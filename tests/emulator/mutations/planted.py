@@ -9,6 +9,7 @@ SM90_GATHER = "sm90/gather.cuh"
 SM90_PARTS = "sm90/parts.cuh"
 SM90_LOAD = "sm90/load.cuh"
 SM90_MATH = "sm90/math.cuh"
+SM90_SCALED = "sm90/scaled.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
@@ -301,6 +302,13 @@ CASES = {
     "scaled_swizzled": library(
         "gemm m=140 n=36 k=200 l=2 a=e4m3*1x32:swizzled b=e2m1:n*1x16:swizzled",
         "class=simt_scaled_gemm tile=32x32x16",
+    ),
+    "scaled_sm90": library(
+        (
+            "gemm m=200 n=264 k=1100 a=e4m3:[1104,1]*1x128:n b=e4m3:[1,1104]*128x128 out=f32",
+            "gemm m=136 n=136 k=304 l=2 a=e4m3*128x128 b=e4m3:n*1x128 out=f32",
+        ),
+        "class=sm90_scaled_gemm tile=64x128x128", multiprocessors=4,
     ),
     "scaled_any": library(
         "gemm m=36 n=38 k=98 a=e2m1:n*1x16 b=e2m1*1x32:n",

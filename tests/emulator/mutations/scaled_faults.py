@@ -1,7 +1,8 @@
-"""Faults planted into simt_scaled_gemm: which scale an element has, and where scales lie."""
+"""Faults planted into simt_scaled_gemm and sm90_scaled_gemm: which scale an element has, and where scales
+lie."""
 
-from planted import SIMT_SCALED, Planted
-from sm90_faults import OUT, RACE, UNSET, WRONG
+from planted import SIMT_SCALED, SM90_SCALED, Planted
+from sm90_faults import FLIGHT, OUT, RACE, UNSET, WRONG
 
 FAULTS = (
     Planted("the scale of the next block along K", SIMT_SCALED, "scaled_blocks", (OUT, WRONG),
@@ -44,4 +45,32 @@ FAULTS = (
     Planted("no barrier before a stage is read", SIMT_SCALED, "scaled_blocks", (RACE, UNSET),
             "      ptx::barrier_sync();\n      if (k +",
             "      if (k +"),
+    # sm90/scaled.cuh
+    Planted("the block after along K", SM90_SCALED, "scaled_sm90", (OUT, WRONG),
+            "scales.load(item.k_tile(step));",
+            "scales.load(item.k_tile(step) + 1);"),
+    Planted("blocks along K are counted from the first step", SM90_SCALED, "scaled_sm90", (WRONG,),
+            "scales.load(item.k_tile(step));",
+            "scales.load(step);"),
+    Planted("both rows of a thread have one scale", SM90_SCALED, "scaled_sm90", (WRONG,),
+            "i / 2 * 64 + i % 2 * 8 + static_cast<i32>(place_.row)",
+            "i / 2 * 64 + static_cast<i32>(place_.row)"),
+    Planted("both columns of a pair have one scale", SM90_SCALED, "scaled_sm90", (WRONG,),
+            "const int at = column / 2 * 8 + column % 2;",
+            "const int at = column / 2 * 8;"),
+    Planted("columns of other lanes", SM90_SCALED, "scaled_sm90", (WRONG,),
+            ": column_scale(tile_.n + at + static_cast<i32>(place_.column));",
+            ": column_scale(tile_.n + at);"),
+    Planted("every batch has the first one's scales", SM90_SCALED, "scaled_sm90", (WRONG,),
+            "tile_.l * scales.batch_stride + other",
+            "other"),
+    Planted("scales of rows beyond the output are read", SM90_SCALED, "scaled_sm90", (OUT,),
+            "(m < p_.m ? m : p_.m - 1)",
+            "m"),
+    Planted("scales of columns beyond the output are read", SM90_SCALED, "scaled_sm90", (OUT,),
+            "(n < p_.n ? n : p_.n - 1)",
+            "n"),
+    Planted("scaled sums of the products before", SM90_SCALED, "scaled_sm90", (FLIGHT, WRONG),
+            "      ptx::wgmma_wait_group<0>();\n      part.use();\n      reader.release(at.stage);\n      scales.add(acc, part);",
+            "      scales.add(acc, part);\n      ptx::wgmma_wait_group<0>();\n      part.use();\n      reader.release(at.stage);"),
 )
