@@ -67,6 +67,7 @@ class ProblemSource {
  public:
   ProblemSource(const Kernel& kernel, const CheckCommandOptions& options)
       : metadata_(kernel.metadata()),
+        scaled_(kernel.kernel_class().takes_block_scales()),
         epilogue_(epilogue_problem(metadata_.operation, options.epilogue)),
         largest_(options.largest),
         random_(options.seed) {}
@@ -96,6 +97,21 @@ class ProblemSource {
     return spec;
   }
 
+  /// Scales of some mode, which may not be one that goes with the dtype, or that the kernel has.
+  ScaleSpec scale() {
+    constexpr int kModes = static_cast<int>(ScaleMode::blockwise_128x128);
+    ScaleSpec spec;
+    spec.mode = static_cast<ScaleMode>(std::uniform_int_distribution<int>(1, kModes)(random_));
+    const bool fine =
+        spec.mode == ScaleMode::blockwise_1x16 || spec.mode == ScaleMode::blockwise_1x32;
+    if (fine && coin()) {
+      spec.swizzle = ScaleSwizzle::swizzle_32x4x4;
+    } else {
+      spec.layout = coin() ? Layout::t : Layout::n;
+    }
+    return spec;
+  }
+
   void fill(const GemmOperandsMetadata& operands, Problem& problem) {
     problem.m = extent();
     problem.n = extent();
@@ -105,6 +121,9 @@ class ProblemSource {
     problem.b = spec(operands.b);
     problem.out = spec(operands.out);
     problem.accumulator_type = operands.accumulator_type;
+    if (!scaled_) return;
+    problem.a.scale = scale();
+    problem.b.scale = scale();
   }
 
   /// Any mode, divided into a few groups of any sizes.
@@ -136,17 +155,28 @@ class ProblemSource {
   }
 
   const KernelMetadata metadata_;
+  const bool scaled_;
   const Problem epilogue_;
   std::int64_t largest_;
   std::mt19937_64 random_;
 };
+
+/// Null for a problem that makes no sense: scales that do not go with a dtype, rows of half a byte.
+std::unique_ptr<RuntimeArguments> described(const FilledProblem& filled, Target target) {
+  try {
+    return describe_arguments(filled, device_for(target));
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
 
 /// A problem that the kernel supports; nullopt when luck does not find one.
 std::optional<FilledProblem> draw(ProblemSource& source, const Kernel& kernel, Target target) {
   constexpr int kTries = 400;
   for (int i = 0; i < kTries; ++i) {
     FilledProblem filled = fill_problem(source.next(), "", "");
-    const auto arguments = describe_arguments(filled, device_for(target));
+    const auto arguments = described(filled, target);
+    if (arguments == nullptr) continue;
     if (kernel.with_epilogue(arguments->epilogue_graph()).supports(*arguments, target)) {
       return filled;
     }
