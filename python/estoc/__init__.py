@@ -97,6 +97,7 @@ from .cuda import CudaCode, CudaKernelClass, CudaLaunch
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
 from .planning import Plan, matmul, plan
+from .scaling import scaled_mm
 from .providers import available_providers, register, register_provider, unregister
 from .tuning import tune
 
@@ -188,6 +189,7 @@ __all__ = [
     "register_provider",
     "safetensors_names",
     "save_tensor",
+    "scaled_mm",
     "status",
     "strides_to_layout_string",
     "tf32",

@@ -103,7 +103,11 @@ def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> obj
 
 
 def _new(a: object, left: Tensor, right: Tensor) -> object:
-    shape, name = _result(left, right)
+    return _new_tensor(a, *_result(left, right))
+
+
+def _new_tensor(a: object, shape: object, name: str) -> object:
+    """A new tensor of the framework of `a`, on its device, of the dtype of that name."""
     if isinstance(a, Tensor):
         a = a.tensor
     kind = type(a).__module__.partition(".")[0]
@@ -113,7 +117,7 @@ def _new(a: object, left: Tensor, right: Tensor) -> object:
         import cupy
 
         return cupy.empty(shape, _numpy_dtype(name))
-    if left.device == "cpu":
+    if Tensor(a).device == "cpu":
         import numpy
 
         return numpy.empty(shape, _numpy_dtype(name))

@@ -56,8 +56,10 @@ nb::object epilogue_object(const RuntimeArguments& native) {
 std::unique_ptr<const PyScaledTensor> scaled_of(const Operand& operand) {
   const ScaledTensor* scaled = operand.scaled();
   if (scaled == nullptr) return nullptr;
-  return std::make_unique<const PyScaledTensor>(PyScaledTensor{
-      tensor_of(scaled->data), tensor_of(scaled->scale), scaled->mode, scaled->swizzle});
+  PyScaledTensor shown{tensor_of(scaled->data), tensor_of(scaled->scale), scaled->mode,
+                       scaled->swizzle};
+  if (scaled->tensor_scale) shown.tensor_scale = tensor_of(*scaled->tensor_scale);
+  return std::make_unique<const PyScaledTensor>(std::move(shown));
 }
 
 Operand operand_of(const Tensor& tensor, const PyScaledTensor* scaled) {
@@ -354,15 +356,19 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
       out_(import_tensor(out, "out")) {
   require_writable(out_);
   if (a_.placeless || b_.placeless || out_.placeless) place_together({&a_, &b_, &out_});
+  const Operand operand_a = operand_of(a_, scaled_a_.get());
+  const Operand operand_b = operand_of(b_, scaled_b_.get());
   const Dtype accumulator = accumulator_type.is_none()
-                                ? default_accumulator_type(a_.view.dtype(), b_.view.dtype())
+                                ? default_accumulator_type(operand_a, operand_b)
                                 : to_dtype(accumulator_type, "accumulator_type");
-  native_.emplace(operand_of(a_, scaled_a_.get()), operand_of(b_, scaled_b_.get()), out_.view,
-                  accumulator, controls_for(controls, out_, {&a_, &b_}),
-                  native_epilogue(this->epilogue()));
+  native_.emplace(operand_a, operand_b, out_.view, accumulator,
+                  controls_for(controls, out_, {&a_, &b_}), native_epilogue(this->epilogue()));
   await({&a_, &b_, &out_});
-  if (scaled_a_ != nullptr) await({&scaled_a_->scale});
-  if (scaled_b_ != nullptr) await({&scaled_b_->scale});
+  for (const auto* scaled : {scaled_a_.get(), scaled_b_.get()}) {
+    if (scaled == nullptr) continue;
+    await({&scaled->scale});
+    if (scaled->tensor_scale) await({&*scaled->tensor_scale});
+  }
 }
 
 PyGemmArguments::PyGemmArguments(const GemmArguments& native)

@@ -74,7 +74,7 @@ nb::tuple reduce_grouped(const PyGroupedGemmArguments& self) {
 nb::tuple reduce_scaled(const PyScaledTensor& self) {
   return nb::make_tuple(member("ScaledTensor"),
                         nb::make_tuple(self.base, self.scale, scale_mode_name(self.mode),
-                                       scale_swizzle_name(self.swizzle)));
+                                       scale_swizzle_name(self.swizzle), self.tensor_scale));
 }
 
 nb::tuple reduce_kernel(nb::handle_t<PyKernel> self) {

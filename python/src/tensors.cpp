@@ -315,7 +315,8 @@ Enum parse_named(nb::handle value, const char* what, std::initializer_list<Enum>
   fail_value(std::string(what) + ": expected one of " + known + ", got " + shown_repr(value));
 }
 
-PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, nb::handle swizzle) {
+PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, nb::handle swizzle,
+                           nb::handle tensor_scale) {
   PyScaledTensor result{import_tensor(base, "base"), import_tensor(scale, "scale")};
   result.mode = parse_named(
       mode, "mode",
@@ -326,6 +327,7 @@ PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, n
     result.swizzle = parse_named(
         swizzle, "swizzle", {ScaleSwizzle::none, ScaleSwizzle::swizzle_32x4x4}, scale_swizzle_name);
   }
+  if (!tensor_scale.is_none()) result.tensor_scale = import_tensor(tensor_scale, "tensor_scale");
   return result;
 }
 
@@ -338,11 +340,15 @@ void bind_scaled(nb::module_& module) {
       "scale : tensor\n    Shape of `base` with K (and the other mode, where the mode says so)\n"
       "    divided by the block and rounded up; one element for tensorwise.\n"
       "mode : ScaleMode or str\n    Which elements share a scale.\n"
-      "swizzle : ScaleSwizzleMode or str, optional\n    How the scales lie in memory.")
+      "swizzle : ScaleSwizzleMode or str, optional\n    How the scales lie in memory.\n"
+      "tensor_scale : tensor, optional\n"
+      "    One f32 that every value is multiplied by beside its block's scale.")
       .def(nb::new_(&make_scaled), nb::arg("base").none(), nb::arg("scale").none(),
-           nb::arg("mode").none(), nb::arg("swizzle") = nb::none())
+           nb::arg("mode").none(), nb::arg("swizzle") = nb::none(),
+           nb::arg("tensor_scale") = nb::none())
       .def_prop_ro("base", [](const PyScaledTensor& self) { return self.base; })
       .def_prop_ro("scale", [](const PyScaledTensor& self) { return self.scale; })
+      .def_prop_ro("tensor_scale", [](const PyScaledTensor& self) { return self.tensor_scale; })
       .def_prop_ro("mode", [](const PyScaledTensor& self) { return scale_mode_name(self.mode); })
       .def_prop_ro("swizzle",
                    [](const PyScaledTensor& self) { return scale_swizzle_name(self.swizzle); })

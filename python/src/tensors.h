@@ -40,7 +40,13 @@ struct PyScaledTensor {
   ScaleMode mode = ScaleMode::tensorwise;
   ScaleSwizzle swizzle = ScaleSwizzle::none;
 
-  ScaledTensor native() const { return {base.view, scale.view, mode, swizzle}; }
+  std::optional<Tensor> tensor_scale{};
+
+  ScaledTensor native() const {
+    ScaledTensor scaled{base.view, scale.view, mode, swizzle};
+    if (tensor_scale) scaled.tensor_scale = tensor_scale->view;
+    return scaled;
+  }
 };
 
 /// The tensor that an object is. Throws Error naming `what` where it is none: neither an
