@@ -244,7 +244,10 @@ static void test_scaled(void) {
   estoc_arguments* arguments = NULL;
   char* text = NULL;
   EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
-  REFUSED(estoc_arguments_text(arguments, &text), ESTOC_ERROR_UNSUPPORTED, "scale");
+  EXPECT_OK(estoc_arguments_text(arguments, &text));
+  EXPECT(strcmp(text, "gemm m=128 n=128 k=256 l=1 a=e4m3:t*1x32:t b=e4m3:t out=f32:t acc=f32") ==
+         0);
+  estoc_string_destroy(text);
   estoc_arguments_destroy(arguments);
   arguments = NULL;
   scale.swizzle = "swizzle_32x4x4";
@@ -261,6 +264,45 @@ static void test_scaled(void) {
   scale.tensor = NULL;
   REFUSED(estoc_arguments_gemm(&gemm, &arguments), ESTOC_ERROR_VALUE, "A.scale.tensor");
   EXPECT(arguments == NULL);
+}
+
+static estoc_tensor placed(const char* dtype, void* data, const int64_t* shape) {
+  return (estoc_tensor){.struct_size = sizeof(estoc_tensor),
+                        .data = data,
+                        .dtype = dtype,
+                        .shape = shape,
+                        .rank = shape == NULL ? 0 : 2,
+                        .device = -1};
+}
+
+/* 256 ones of e4m3 times 256 ones: two blocks of A, one scale of B, and a second level. */
+static void test_scaled_product(void) {
+  unsigned char ones[256];
+  float blocks[] = {2, 3}, column[] = {10}, half = 0.5F, result = 0;
+  memset(ones, 0x38, sizeof(ones));
+  const estoc_tensor a_factors = placed("f32", blocks, (const int64_t[]){1, 2});
+  const estoc_tensor b_factors = placed("f32", column, (const int64_t[]){1, 1});
+  const estoc_tensor second = placed("f32", &half, NULL);
+  const estoc_scale a_scale = {.struct_size = sizeof(a_scale),
+                               .tensor = &a_factors,
+                               .mode = "blockwise_1x128",
+                               .tensor_scale = &second};
+  const estoc_scale b_scale = {
+      .struct_size = sizeof(b_scale), .tensor = &b_factors, .mode = "rowwise"};
+  estoc_tensor a = placed("e4m3", ones, (const int64_t[]){1, 256});
+  estoc_tensor b = placed("e4m3", ones, (const int64_t[]){256, 1});
+  const estoc_tensor out = placed("f32", &result, (const int64_t[]){1, 1});
+  a.scale = &a_scale;
+  b.scale = &b_scale;
+  const estoc_gemm gemm = {.struct_size = sizeof(gemm), .a = &a, .b = &b, .out = &out};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  estoc_plan* plan = NULL;
+  EXPECT_OK(estoc_plan_create(arguments, NULL, &plan));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(result == 128 * (2 + 3) * 0.5F * 10);
+  estoc_plan_destroy(plan);
+  estoc_arguments_destroy(arguments);
 }
 
 static void test_text(void) {
@@ -361,6 +403,7 @@ int main(int argc, char** argv) {
   test_elementwise();
   test_elementwise_program();
   test_scaled();
+  test_scaled_product();
   test_text();
   test_work_and_epilogue();
   test_alignment();
