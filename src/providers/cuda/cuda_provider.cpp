@@ -20,8 +20,7 @@ class CudaProvider final : public Provider {
       make_sm90_gemm(),          make_sm90_fast_gemm(),   make_sm90_swapped_gemm(),
       make_sm90_prepared_gemm(), make_sm90_bf16x6_gemm(), make_sm90_scaled_gemm(),
       make_sm80_gemm(),          make_simt_gemm(),        make_simt_scaled_gemm(),
-      make_simt_grouped_gemm(),
-      make_simt_elementwise()};
+      make_simt_grouped_gemm(),  make_simt_elementwise()};
 };
 
 }  // namespace
