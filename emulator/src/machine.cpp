@@ -16,16 +16,6 @@ constinit thread_local Thread* running_thread = nullptr;
 
 namespace {
 
-const Thread* thread_of(const Cluster& cluster, u32 agent) {
-  for (const auto& cta : cluster.ctas) {
-    const u32 first = cta->threads[0]->agent;
-    if (agent >= first && agent < first + cta->threads.size()) {
-      return cta->threads[agent - first].get();
-    }
-  }
-  return nullptr;
-}
-
 void fiber_main() {
   enter_fiber();
   running_machine->thread_main();
@@ -307,7 +297,11 @@ void Machine::finish_thread(Thread& thread) {
            "wgmma_wait_group<0>()");
   }
   check_unused(thread);
-  if (--cta.running == 0) check_visits(cta);
+  finish_tensor(thread);
+  if (--cta.running == 0) {
+    check_visits(cta);
+    finish_tensor(cta);
+  }
   if (--cluster.running == 0) finish_cluster(cluster);
 }
 
@@ -319,8 +313,8 @@ void Machine::check_visits(Cta& cta) {
                                      return thread->known.seen[visitor] >= time;
                                    });
     if (known) continue;
-    const Place& from = thread_of(*cta.cluster, agent)->place;
-    report(Fault::leaked_async, *thread_of(*cta.cluster, agent), visit.site, visit.address,
+    const Place& from = visit.by->place;
+    report(Fault::leaked_async, *visit.by, visit.site, visit.address,
            fmt::format("the access from CTA {} of the cluster may come after CTA {}, whose shared "
                        "memory it is, has ended: let the CTA wait for it, or end with a barrier of "
                        "the cluster",
@@ -334,8 +328,8 @@ void Machine::finish_cluster(Cluster& cluster) {
     const Pending& first = *std::find_if(pending_.begin(), pending_.end(),
                                          [&](const Pending& p) { return p.cluster == &cluster; });
     report(Fault::leaked_async, *first.issuer, first.site, first.shared,
-           fmt::format("the CTA ends while {} bulk copies into its shared memory are under way: "
-                       "wait for their mbarrier first",
+           fmt::format("the CTA ends while {} bulk copies into its shared memory, or products, are "
+                       "under way: wait for their mbarrier first",
                        cluster.pending_copies));
   }
   std::erase_if(pending_, [&](const Pending& p) { return p.cluster == &cluster; });
@@ -345,9 +339,11 @@ void Machine::finish_cluster(Cluster& cluster) {
     give_cells(std::move(cta->cells));
     cta->storage = {};
     cta->mbarriers.clear();
+    cta->tensor = nullptr;
     for (auto& thread : cta->threads) {
       if (thread.get() != current_) thread->stack.reset();
       thread->known = {};
+      thread->tensor_known = {};
     }
   }
 }
@@ -449,7 +445,7 @@ void visit(Thread& thread, Cta& cta, u32 address, Site site) {
                          "with a barrier of the cluster",
                          cta.rank));
   }
-  if (m.checks()) cta.visits[thread.agent] = {thread.time(), address, site};
+  if (m.checks()) cta.visits[thread.agent] = {thread.time(), address, site, &thread};
 }
 
 void together(Team& team, Thread& thread, const char* what, Site site, void* operands,

@@ -34,6 +34,7 @@ struct Thread;
 struct Mbarrier;
 struct Cta;
 struct Cluster;
+struct TensorMemory;
 class Machine;
 
 /// What a thread is blocked in; `what` is the instruction's name.
@@ -153,6 +154,7 @@ struct alignas(64) Thread {
   WgmmaState* wgmma = nullptr;
   u64 posted = 0;  ///< instructions that it has entered into its warpgroup's log
   Knowledge known;
+  VectorClock tensor_known;  ///< what it knew at its latest tcgen05.fence::after_thread_sync
   u32 lane = 0;
   u32 agent = 0;
   /// Its own time, which `known` has only as far as others have told it: so threads that know the
@@ -218,6 +220,7 @@ struct Visit {
   u32 time = 0;
   u32 address = 0;
   Site site{};
+  const Thread* by = nullptr;
 };
 
 struct Cta {
@@ -235,6 +238,7 @@ struct Cta {
   std::vector<WgmmaState> wgmma;
   u32 running = 0;
   std::unordered_map<u32, Visit> visits;  ///< latest, by threads of other CTAs
+  std::shared_ptr<TensorMemory> tensor;   ///< where an instruction has asked for it
   u32 free_registers = 0;
   std::vector<u32> group_registers;
   std::vector<Thread*> register_waiters;
@@ -514,6 +518,13 @@ bool touch_global(const Accessor& accessor, u64 address, u32 bytes);
 void acquire_word(Thread& thread, const SyncWord& word);
 
 Mbarrier* find_mbarrier(Thread& thread, u32 address, const char* what, Site site, Cta*& cta);
+/// One arrival, which tells whoever waits what is in `barrier.known`.
+void count_arrival(Thread& thread, Mbarrier& barrier, u32 address, Site site);
+/// Reports an mbarrier that no fence has made known to asynchronous operations, once.
+void check_init_fence(Thread& thread, Mbarrier& barrier, u32 address, Site site);
+/// Reports tensor memory that is in use or allocated at the end.
+void finish_tensor(Thread& thread);
+void finish_tensor(Cta& cta);
 /// Bytes arrive at a barrier; `epoch` is of the barrier's agent.
 void complete_bytes(Mbarrier& barrier, u32 bytes, u32 epoch);
 

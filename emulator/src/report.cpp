@@ -46,6 +46,10 @@ std::string_view fault_name(Fault fault) {
       return "bad descriptor";
     case Fault::register_pool:
       return "register pool";
+    case Fault::tensor_memory:
+      return "misused tensor memory";
+    case Fault::missing_tcgen05_fence:
+      return "missing tcgen05.fence";
     case Fault::missing_dependency_wait:
       return "missing griddepcontrol.wait";
     case Fault::trap:

@@ -229,8 +229,14 @@ void check_complete(Mbarrier& barrier) {
 }
 
 void arrive(Thread& thread, Mbarrier& barrier, u32 address, Site site) {
-  Machine& m = Machine::current();
   release(thread, barrier.known);
+  count_arrival(thread, barrier, address, site);
+}
+
+}  // namespace
+
+void count_arrival(Thread& thread, Mbarrier& barrier, u32 address, Site site) {
+  Machine& m = Machine::current();
   if (barrier.pending == 0) {
     m.report(
         Fault::arrival_overflow, thread, site, address,
@@ -250,7 +256,15 @@ void arrive(Thread& thread, Mbarrier& barrier, u32 address, Site site) {
                   barrier.phase - 1, barrier.count));
 }
 
-}  // namespace
+void check_init_fence(Thread& thread, Mbarrier& barrier, u32 address, Site site) {
+  if (barrier.init_fenced) return;
+  Machine::current().report(
+      Fault::missing_init_fence, thread, site, address,
+      fmt::format("the mbarrier initialised at {}:{} was not made known to asynchronous copies: "
+                  "call fence_mbarrier_init() after mbarrier_init",
+                  barrier.init_site.file, barrier.init_site.line));
+  barrier.init_fenced = true;
+}
 
 void complete_bytes(Mbarrier& barrier, u32 bytes, u32 epoch) {
   if (Machine::current().checks()) barrier.known.seen.raise(barrier.agent, epoch);

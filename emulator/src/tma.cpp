@@ -7,6 +7,7 @@
 #include "machine.h"
 #include "numbers.h"
 #include "tensor_map.h"
+#include "tensor_memory.h"
 
 namespace estoc::emulator {
 namespace {
@@ -175,25 +176,20 @@ void check_source(Thread& thread, const Box& box, Site site, bool write, u32 age
   }
 }
 
-// What arrives at one CTA: writes are entered when the copy is issued, under the issuer's clock.
-void load_into(Thread& thread, Cta& cta, u32 offset, u32 bytes, u32 barrier_address, Site site,
-               const std::shared_ptr<std::vector<std::byte>>& data,
+// What arrives at one CTA, which tells a barrier of `signalled`: writes are entered when the copy
+// is issued, under the issuer's clock.
+void load_into(Thread& thread, Cta& cta, Cta& signalled, u32 offset, u32 bytes, u32 barrier_address,
+               Site site, const std::shared_ptr<std::vector<std::byte>>& data,
                const std::function<void(std::vector<std::byte>&)>& fetch, u32 swizzle) {
   Machine& m = Machine::current();
-  const auto found = cta.mbarriers.find(barrier_address);
-  if (found == cta.mbarriers.end() || !found->second.valid) {
+  const auto found = signalled.mbarriers.find(barrier_address);
+  if (found == signalled.mbarriers.end() || !found->second.valid) {
     m.report(Fault::barrier_misuse, thread, site, barrier_address,
              "the copy's mbarrier is not initialised");
     return;
   }
   Mbarrier& barrier = found->second;
-  if (!barrier.init_fenced) {
-    m.report(Fault::missing_init_fence, thread, site, barrier_address,
-             fmt::format("the mbarrier initialised at {}:{} was not made known to asynchronous "
-                         "copies: call fence_mbarrier_init() after mbarrier_init",
-                         barrier.init_site.file, barrier.init_site.line));
-    barrier.init_fenced = true;
-  }
+  check_init_fence(thread, barrier, barrier_address, site);
   const u32 epoch = barrier.phase + 1;
   touch_shared(Accessor::asynchronous(thread, site, true, barrier.agent, epoch, true), cta, offset,
                bytes);
@@ -224,8 +220,15 @@ void prefetch_tensormap(const TensorMap& map, Site site) {
   }
 }
 
-void tma_load(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int rank, u32 ctas,
-              Site site) {
+namespace {
+
+// The CTA whose barrier a copy into `cta` signals: `cta`, or the even one of its pair.
+Cta& signalled_by(Cta& cta, bool pair) {
+  return pair ? *cta.cluster->ctas[cta.rank & ~1u] : cta;
+}
+
+void load_box(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int rank, u32 ctas,
+              bool pair, Site site) {
   Thread& thread = Machine::self();
   Machine& m = Machine::current();
   m.maybe_yield(thread);
@@ -239,6 +242,7 @@ void tma_load(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
   }
   check_shared_alignment(thread, box, shared, site);
   ++m.statistics().tma_loads;
+  if (pair) signal.cta = &signalled_by(*thread.cta, true);
   if (const auto found = signal.cta->mbarriers.find(kSharedBase + signal.offset);
       found != signal.cta->mbarriers.end()) {
     check_source(thread, box, site, false, found->second.agent, found->second.phase + 1);
@@ -263,8 +267,8 @@ void tma_load(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
   };
   Cluster& cluster = *thread.cta->cluster;
   if (ctas == 0) {
-    load_into(thread, *to.cta, to.offset, box.bytes(), kSharedBase + signal.offset, site, data,
-              fetch, box.map.swizzle);
+    load_into(thread, *to.cta, signalled_by(*to.cta, pair), to.offset, box.bytes(),
+              kSharedBase + signal.offset, site, data, fetch, box.map.swizzle);
     return;
   }
   for (u32 rank_in_cluster = 0; rank_in_cluster < 16; ++rank_in_cluster) {
@@ -275,9 +279,24 @@ void tma_load(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
           fmt::format("multicast to CTA {}, which the cluster does not have", rank_in_cluster));
       continue;
     }
-    load_into(thread, *cluster.ctas[rank_in_cluster], to.offset, box.bytes(),
+    Cta& cta = *cluster.ctas[rank_in_cluster];
+    load_into(thread, cta, signalled_by(cta, pair), to.offset, box.bytes(),
               kSharedBase + signal.offset, site, data, fetch, box.map.swizzle);
   }
+}
+
+}  // namespace
+
+void tma_load(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int rank, u32 ctas,
+              Site site) {
+  load_box(shared, map, barrier, at, rank, ctas, false, site);
+}
+
+void tma_load_pair(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int rank, u32 ctas,
+                   Site site) {
+  Thread& thread = Machine::self();
+  if (!check_tensor_group(thread, 2, false, "a bulk copy", site)) return;
+  load_box(shared, map, barrier, at, rank, ctas, true, site);
 }
 
 void bulk_load(u32 shared, u64 global, u32 bytes, u32 barrier, Site site) {
@@ -302,7 +321,7 @@ void bulk_load(u32 shared, u64 global, u32 bytes, u32 barrier, Site site) {
   const auto fetch = [=](std::vector<std::byte>& into) {
     if (exists) std::memcpy(into.data(), host_pointer(global), bytes);
   };
-  load_into(thread, *to.cta, to.offset, bytes, kSharedBase + signal.offset, site,
+  load_into(thread, *to.cta, *to.cta, to.offset, bytes, kSharedBase + signal.offset, site,
             std::make_shared<std::vector<std::byte>>(), fetch, 0);
 }
 

@@ -34,8 +34,10 @@ enum class Fault {
   leaked_async,
   accumulator_in_flight,
   missing_wgmma_fence,
-  bad_descriptor,  ///< of wgmma, or a tensor map
+  bad_descriptor,  ///< of wgmma or tcgen05, or a tensor map
   register_pool,
+  tensor_memory,            ///< an allocation, a lane or a CTA that an instruction does not reach
+  missing_tcgen05_fence,    ///< between tensor memory's accesses and a synchronisation of threads
   missing_dependency_wait,  ///< memory is touched before griddepcontrol.wait
   trap,                     ///< a plain pointer that leads nowhere, an integer divided by zero
   time_limit,
@@ -62,6 +64,7 @@ struct Finding {
 /// How many instructions ran, each of a warp or a warpgroup counted once.
 struct Statistics {
   std::uint64_t wgmma = 0;
+  std::uint64_t tcgen05 = 0;  ///< products, of one CTA or a pair
   std::uint64_t mma = 0;
   std::uint64_t tma_loads = 0;
   std::uint64_t tma_stores = 0;

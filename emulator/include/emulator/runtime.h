@@ -1,6 +1,7 @@
 // What the host twins of the instruction wrappers call: types, and the functions of functions.def.
 #pragma once
 
+#include <estoc/abi/tcgen05.cuh>
 #include <estoc/abi/tensor_map.cuh>
 #include <estoc/abi/types.cuh>
 #include <estoc/ptx/types.cuh>
@@ -63,6 +64,40 @@ struct WgmmaOperands {
   u64 b;
   bool add;
 };
+
+/// tcgen05.ld or st: what a warp moves.
+struct TensorMove {
+  abi::TensorShape shape;
+  int repeat;
+  u32 address;
+
+  int registers() const { return repeat * abi::tensor_registers(shape); }
+  int columns() const { return repeat * abi::tensor_columns(shape); }
+};
+
+/// tcgen05.cp: rows of 16 or 32 bytes; 32 rows go to every quarter of the lanes.
+struct TensorCopy {
+  u32 group;
+  u32 rows;    ///< 128 or 32
+  u32 chunks;  ///< of 16 bytes
+  u32 address;
+  u64 from;  ///< descriptor
+};
+
+/// tcgen05.mma.
+struct TensorOperands {
+  abi::Tcgen05Kind kind;
+  u32 group;
+  u32 instruction;  ///< descriptor
+  u32 d;
+  u64 a;  ///< descriptor, or address of tensor memory
+  bool a_in_tensor_memory;
+  u64 b;
+  bool add;
+};
+
+/// With the mask of the CTAs: a commit is for those, not for the CTA itself.
+inline constexpr u32 kMulticast = 1u << 31;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and lists of parameters
 #define ESTOC_FUNCTION(result, name, parameters, names) result name parameters;

@@ -1,0 +1,211 @@
+// Tensor memory and the products that leave their sums there (PTX ISA 9.7.16, tcgen05): all but
+// loads and stores, which tcgen05_memory.cuh has.
+//
+// Tensor memory has 128 lanes of 512 columns of 32 bits; an address is lane << 16 | column. `group`
+// is the .cta_group: 1, or 2 where the CTAs of a cluster whose ranks differ in bit 0 work as a
+// pair; a kernel uses one of the two. Products, copies and commits of a pair are issued by its even
+// CTA.
+#pragma once
+
+#include <estoc/abi/tcgen05.cuh>
+#include <estoc/ptx/types.cuh>
+
+namespace estoc::ptx {
+
+using abi::Tcgen05Kind;
+
+/// tcgen05.alloc: writes the address of `columns` columns to shared memory. A warp calls it; it
+/// waits until so many are free. Of a pair, a warp in each CTA calls it.
+template <int group, int columns>
+__device__ __forceinline__ void tcgen05_alloc(u32 shared, int = __builtin_LINE()) {
+  static_assert(columns >= 32 && columns <= 512 && (columns & (columns - 1)) == 0);
+  if constexpr (group == 1) {
+    asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared),
+                 "n"(columns)
+                 : "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(shared),
+                 "n"(columns)
+                 : "memory");
+  }
+}
+
+/// tcgen05.dealloc of what one tcgen05_alloc gave. A warp calls it, before the CTA ends.
+template <int group, int columns>
+__device__ __forceinline__ void tcgen05_dealloc(u32 address, int = __builtin_LINE()) {
+  static_assert(columns >= 32 && columns <= 512 && (columns & (columns - 1)) == 0);
+  if constexpr (group == 1) {
+    asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(address),
+                 "n"(columns)
+                 : "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, %1;" ::"r"(address),
+                 "n"(columns)
+                 : "memory");
+  }
+}
+
+/// tcgen05.relinquish_alloc_permit: the CTA allocates no more.
+template <int group>
+__device__ __forceinline__ void tcgen05_relinquish_alloc_permit(int = __builtin_LINE()) {
+  if constexpr (group == 1) {
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile("tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;" ::: "memory");
+  }
+}
+
+/// tcgen05.fence::before_thread_sync: between this thread's accesses to tensor memory, which have
+/// been waited for, and the arrival that hands the memory over.
+__device__ __forceinline__ void tcgen05_fence_before_thread_sync(int = __builtin_LINE()) {
+  asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
+}
+
+/// tcgen05.fence::after_thread_sync: between the wait that takes tensor memory over and this
+/// thread's accesses.
+__device__ __forceinline__ void tcgen05_fence_after_thread_sync(int = __builtin_LINE()) {
+  asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+}
+
+/// tcgen05.commit: the mbarrier gets one arrival when the products and copies that this thread has
+/// issued are complete.
+template <int group>
+__device__ __forceinline__ void tcgen05_commit(u32 barrier, int = __builtin_LINE()) {
+  if constexpr (group == 1) {
+    asm volatile(
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier)
+        : "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile(
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(barrier)
+        : "memory");
+  }
+}
+
+/// The same for the mbarriers at this place in each CTA of the cluster whose bit `ctas` has.
+template <int group>
+__device__ __forceinline__ void tcgen05_commit_multicast(u32 barrier, u32 ctas,
+                                                         int = __builtin_LINE()) {
+  if constexpr (group == 1) {
+    asm volatile(
+        "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
+        "[%0], %1;" ::"r"(barrier),
+        "h"(static_cast<u16>(ctas))
+        : "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile(
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
+        "[%0], %1;" ::"r"(barrier),
+        "h"(static_cast<u16>(ctas))
+        : "memory");
+  }
+}
+
+/// tcgen05.cp.128x256b: row i of 32 bytes in shared memory goes to lane i, 8 columns from
+/// `address` on. One thread issues it. `from` is a K-major matrix descriptor. Of a pair, each CTA
+/// copies from its own shared memory.
+template <int group>
+__device__ __forceinline__ void tcgen05_cp_128x256b(u32 address, u64 from, int = __builtin_LINE()) {
+  if constexpr (group == 1) {
+    asm volatile("tcgen05.cp.cta_group::1.128x256b [%0], %1;" ::"r"(address), "l"(from) : "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile("tcgen05.cp.cta_group::2.128x256b [%0], %1;" ::"r"(address), "l"(from) : "memory");
+  }
+}
+
+/// tcgen05.cp.128x128b: rows of 16 bytes and 4 columns.
+template <int group>
+__device__ __forceinline__ void tcgen05_cp_128x128b(u32 address, u64 from, int = __builtin_LINE()) {
+  if constexpr (group == 1) {
+    asm volatile("tcgen05.cp.cta_group::1.128x128b [%0], %1;" ::"r"(address), "l"(from) : "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile("tcgen05.cp.cta_group::2.128x128b [%0], %1;" ::"r"(address), "l"(from) : "memory");
+  }
+}
+
+/// tcgen05.cp.32x128b.warpx4: row i of 16 bytes, of 32, goes to lanes i, i + 32, i + 64 and i + 96.
+template <int group>
+__device__ __forceinline__ void tcgen05_cp_32x128b_warpx4(u32 address, u64 from,
+                                                          int = __builtin_LINE()) {
+  if constexpr (group == 1) {
+    asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(address), "l"(from)
+                 : "memory");
+  } else {
+    static_assert(group == 2);
+    asm volatile("tcgen05.cp.cta_group::2.32x128b.warpx4 [%0], %1;" ::"r"(address), "l"(from)
+                 : "memory");
+  }
+}
+
+namespace detail {
+
+// The instruction of one kind and group, for A from shared memory (a 64-bit register) and from
+// tensor memory (an address in brackets).
+// clang-format off
+#define ESTOC_TCGEN05_MMA(kind, group, a, a_class)                                             \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::" #group           \
+               ".kind::" #kind " [%0], " a ", %2, %3, p;}" ::"r"(d), a_class, "l"(b),          \
+               "r"(instruction), "r"(static_cast<u32>(add)) : "memory")
+#define ESTOC_TCGEN05_KINDS(of_kind, group, a, a_class)                                        \
+  if constexpr (of_kind == Tcgen05Kind::f16) ESTOC_TCGEN05_MMA(f16, group, a, a_class);        \
+  if constexpr (of_kind == Tcgen05Kind::tf32) ESTOC_TCGEN05_MMA(tf32, group, a, a_class);      \
+  if constexpr (of_kind == Tcgen05Kind::f8f6f4) ESTOC_TCGEN05_MMA(f8f6f4, group, a, a_class);  \
+  if constexpr (of_kind == Tcgen05Kind::i8) ESTOC_TCGEN05_MMA(i8, group, a, a_class)
+// clang-format on
+
+template <Tcgen05Kind kind, int group>
+__device__ __forceinline__ void tcgen05_mma_shared(u32 d, u64 a, u64 b, u32 instruction, bool add) {
+  static_assert(group == 1 || group == 2);
+  if constexpr (group == 1) {
+    ESTOC_TCGEN05_KINDS(kind, 1, "%1", "l"(a));
+  } else {
+    ESTOC_TCGEN05_KINDS(kind, 2, "%1", "l"(a));
+  }
+}
+
+template <Tcgen05Kind kind, int group>
+__device__ __forceinline__ void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 instruction, bool add) {
+  static_assert(group == 1 || group == 2);
+  if constexpr (group == 1) {
+    ESTOC_TCGEN05_KINDS(kind, 1, "[%1]", "r"(a));
+  } else {
+    ESTOC_TCGEN05_KINDS(kind, 2, "[%1]", "r"(a));
+  }
+}
+
+#undef ESTOC_TCGEN05_MMA
+#undef ESTOC_TCGEN05_KINDS
+
+}  // namespace detail
+
+/// tcgen05.mma: d = A B, or d + A B if `add`. One thread issues it. `a` and `b` are shared memory
+/// descriptors (abi::Tcgen05Operand), `instruction` is an instruction descriptor
+/// (abi::Tcgen05Product), which no compiler checks: assert is_legal(). Of a pair, each CTA holds
+/// half the rows of A and half those of B at the same place, and gets its rows of d.
+///
+/// d lies, for 128 rows a CTA, as row m in lane m and column n in column n. With group 1 and M 64,
+/// row m is in lane m % 16 + m / 16 * 32, plus 16 if d's lane is 16. With group 2 and M 128, a CTA
+/// has row m % 64 in that lane for the first half of N, 64 lanes on for the second half, both in
+/// the same N / 2 columns (PTX ISA 9.7.16.10.5, data path layouts).
+template <Tcgen05Kind kind, int group>
+__device__ __forceinline__ void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, bool add,
+                                            int = __builtin_LINE()) {
+  detail::tcgen05_mma_shared<kind, group>(d, a, b, instruction, add);
+}
+
+/// The same with A from tensor memory: row m in the lane of d's row m, its 32 bytes of K in 8
+/// columns.
+template <Tcgen05Kind kind, int group>
+__device__ __forceinline__ void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 instruction, bool add,
+                                                   int = __builtin_LINE()) {
+  detail::tcgen05_mma_tensor<kind, group>(d, a, b, instruction, add);
+}
+
+}  // namespace estoc::ptx

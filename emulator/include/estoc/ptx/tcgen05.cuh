@@ -1,0 +1,92 @@
+// Host twin: tensor memory and the products that leave their sums there (PTX ISA 9.7.16, tcgen05).
+#pragma once
+
+#include <emulator/runtime.h>
+
+namespace estoc::ptx {
+
+using abi::Tcgen05Kind;
+
+template <int group, int columns>
+inline void tcgen05_alloc(u32 shared, int line = __builtin_LINE(),
+                          const char* file = __builtin_FILE()) {
+  static_assert(columns >= 32 && columns <= 512 && (columns & (columns - 1)) == 0);
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_alloc(shared, columns, group, {file, line});
+}
+
+template <int group, int columns>
+inline void tcgen05_dealloc(u32 address, int line = __builtin_LINE(),
+                            const char* file = __builtin_FILE()) {
+  static_assert(columns >= 32 && columns <= 512 && (columns & (columns - 1)) == 0);
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_dealloc(address, columns, group, {file, line});
+}
+
+template <int group>
+inline void tcgen05_relinquish_alloc_permit(int line = __builtin_LINE(),
+                                            const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_relinquish(group, {file, line});
+}
+
+inline void tcgen05_fence_before_thread_sync(int line = __builtin_LINE(),
+                                             const char* file = __builtin_FILE()) {
+  emulator::tensor_fence(false, {file, line});
+}
+
+inline void tcgen05_fence_after_thread_sync(int line = __builtin_LINE(),
+                                            const char* file = __builtin_FILE()) {
+  emulator::tensor_fence(true, {file, line});
+}
+
+template <int group>
+inline void tcgen05_commit(u32 barrier, int line = __builtin_LINE(),
+                           const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_commit(barrier, group, 0, {file, line});
+}
+
+template <int group>
+inline void tcgen05_commit_multicast(u32 barrier, u32 ctas, int line = __builtin_LINE(),
+                                     const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_commit(barrier, group, ctas | emulator::kMulticast, {file, line});
+}
+
+template <int group>
+inline void tcgen05_cp_128x256b(u32 address, u64 from, int line = __builtin_LINE(),
+                                const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_copy({group, 128, 2, address, from}, {file, line});
+}
+
+template <int group>
+inline void tcgen05_cp_128x128b(u32 address, u64 from, int line = __builtin_LINE(),
+                                const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_copy({group, 128, 1, address, from}, {file, line});
+}
+
+template <int group>
+inline void tcgen05_cp_32x128b_warpx4(u32 address, u64 from, int line = __builtin_LINE(),
+                                      const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_copy({group, 32, 1, address, from}, {file, line});
+}
+
+template <Tcgen05Kind kind, int group>
+inline void tcgen05_mma(u32 d, u64 a, u64 b, u32 instruction, bool add, int line = __builtin_LINE(),
+                        const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_mma({kind, group, instruction, d, a, false, b, add}, {file, line});
+}
+
+template <Tcgen05Kind kind, int group>
+inline void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 instruction, bool add,
+                               int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  emulator::tensor_mma({kind, group, instruction, d, a, true, b, add}, {file, line});
+}
+
+}  // namespace estoc::ptx

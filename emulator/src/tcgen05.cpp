@@ -1,0 +1,263 @@
+// tcgen05.mma, cp and commit: one thread issues them, and they take place in its order, now or when
+// the schedule has it. What they touch is entered when they are issued.
+#include <fmt/core.h>
+
+#include <cstring>
+
+#include "tensor_product.h"
+#include "wgmma_product.h"
+
+namespace estoc::emulator {
+namespace {
+
+constexpr u32 column_of(u32 address) {
+  return address & 0xffff;
+}
+
+constexpr u32 lane_of(u32 address) {
+  return address >> 16;
+}
+
+// Shared memory that a product or a copy reads in one CTA.
+void touch_operand(Thread& thread, Cta& cta, const TensorOperand& o, const TensorPipe& pipe,
+                   u32 agent, Site site) {
+  Accessor accessor = Accessor::asynchronous(thread, site, false, agent, pipe.epoch, true);
+  const std::vector<Thread*> alone{&thread};
+  const TeamView view{alone};
+  accessor.all = &view;
+  std::array<u32, kMaxChunks> addresses;
+  u32 count = 0;
+  for_tensor_chunks(o, [&](u32 address, u32, u32, bool) { addresses[count++] = address; });
+  touch_chunks(accessor, cta, addresses.data(), count);
+}
+
+// Another CTA is there until this is complete.
+void visit_peer(Thread& thread, Cta& cta, u32 agent, u32 epoch, Site site) {
+  if (&cta == thread.cta) return;
+  if (cta.running == 0) {
+    Machine::current().report(Fault::leaked_async, thread, site, kSharedBase,
+                              fmt::format("CTA {} of the pair has ended: let it wait", cta.rank));
+  }
+  if (Machine::current().checks()) cta.visits[agent] = {epoch, kSharedBase, site, &thread};
+}
+
+bool check_d_lane(Thread& thread, const TensorProduct& p, u32 address, const char* name,
+                  Site site) {
+  const u32 lane = lane_of(address);
+  if (lane == 0 || (p.spread() && lane == 16)) return true;
+  Machine::current().report(Fault::tensor_memory, thread, site, address,
+                            fmt::format("{} begins at lane {} of tensor memory, and not at 0{}",
+                                        name, lane, p.spread() ? " or 16" : ""));
+  return false;
+}
+
+// Products follow those before where they have the same sums. Others must be known to be complete.
+void check_sums(Thread& thread, const TensorProduct& p, TensorPipe& pipe, Site site) {
+  const u32 column = column_of(p.d);
+  std::erase_if(pipe.sums, [&](const TensorSums& before) {
+    const u32 at = column_of(before.address);
+    if (at >= column + p.n || column >= at + before.columns) return false;
+    const bool same = before.address == p.d && before.m == p.m && before.n == p.n;
+    const bool apart = p.spread() && before.m == p.m && lane_of(before.address) != lane_of(p.d);
+    if (apart) return false;
+    if (!same && Machine::current().checks() &&
+        thread.tensor_known[pipe.product_agent] < before.epoch) {
+      Machine::current().report(
+          Fault::race, thread, site, p.d,
+          fmt::format("sums of {} x {} at {:#x} overlap those of {} x {} at {:#x}, which products "
+                      "that are not known to be complete write: only sums of the same place and "
+                      "shape follow one another",
+                      p.m, p.n, p.d, before.m, before.n, before.address));
+    }
+    return true;
+  });
+  pipe.sums.push_back({p.d, p.m, p.n, p.n, pipe.epoch});
+}
+
+void check_added(Thread& thread, const TensorProduct& p, TensorMemory& memory, Site site) {
+  if (!p.add || !Machine::current().checks()) return;
+  const u16 lanes = p.lanes(p.d);
+  for (u32 c = column_of(p.d); c < column_of(p.d) + p.d_columns(); ++c) {
+    if ((lanes & ~memory.cells[c].initialised) == 0) continue;
+    Machine::current().report(Fault::uninitialised, thread, site, p.d | c,
+                              "the product is added to tensor memory that nothing has written");
+    return;
+  }
+}
+
+// Enters what a product touches in one CTA; false where it cannot take place.
+bool enter_product(Thread& thread, const TensorProduct& p, TensorPipe& pipe, Cta& cta, Site site) {
+  TensorMemory& memory = tensor_memory(cta);
+  if (!check_tensor_columns(thread, memory, column_of(p.d), p.n, site)) return false;
+  touch_operand(thread, cta, p.b, pipe, pipe.product_agent, site);
+  const std::array<Thread*, 1> alone{&thread};
+  TensorView view{alone, &tensor_warp(thread), &pipe, false, true};
+  if (p.a_in_tensor_memory) {
+    constexpr u32 kColumns = 8;
+    if (!check_tensor_columns(thread, memory, column_of(p.a_address), kColumns, site)) return false;
+    touch_tensor({thread, site, pipe.operand_agent, 0, pipe.epoch, false}, view, memory,
+                 {column_of(p.a_address), kColumns, p.lanes(p.a_address)});
+  } else {
+    touch_operand(thread, cta, p.a, pipe, pipe.product_agent, site);
+  }
+  check_added(thread, p, memory, site);
+  view.after_products = true;
+  touch_tensor({thread, site, pipe.product_agent, 0, pipe.epoch, true}, view, memory,
+               {column_of(p.d), p.d_columns(), p.lanes(p.d)});
+  visit_peer(thread, cta, pipe.product_agent, pipe.epoch, site);
+  return true;
+}
+
+}  // namespace
+
+void tensor_mma(const TensorOperands& operands, Site site) {
+  Thread& thread = Machine::self();
+  Machine& m = Machine::current();
+  m.maybe_yield(thread);
+  if (!check_tensor_group(thread, operands.group, true, "tcgen05.mma", site)) return;
+  const std::optional<TensorProduct> product = decode_product(thread, operands, site);
+  if (!product || !check_d_lane(thread, *product, operands.d, "d", site)) return;
+  if (operands.a_in_tensor_memory &&
+      !check_d_lane(thread, *product, product->a_address, "A", site)) {
+    return;
+  }
+  ++m.statistics().tcgen05;
+  TensorPipe& pipe = tensor_pipe(thread);
+  pipe.latest = site;
+  pipe.open = true;
+  check_sums(thread, *product, pipe, site);
+  for (u32 i = 0; i < operands.group; ++i) {
+    if (!enter_product(thread, *product, pipe, *product->ctas[i], site)) return;
+  }
+  defer_tensor(thread, pipe, site, [p = *product] { execute(p); });
+}
+
+namespace {
+
+// Copies rows of 16 or 32 bytes within one CTA.
+void copy_rows(const TensorCopy& copy, Cta& cta) {
+  const TensorDescriptor from(copy.from);
+  TensorMemory& memory = tensor_memory(cta);
+  const std::size_t size = cta.storage.size() - 1024;
+  for (u32 lane = 0; lane < kTensorLanes; ++lane) {
+    for (u32 chunk = 0; chunk < copy.chunks; ++chunk) {
+      const u32 offset = from.k_major(lane % copy.rows, chunk) - kSharedBase;
+      if (offset + 16 > size) continue;
+      std::memcpy(memory.row(lane) + column_of(copy.address) + 4 * chunk, cta.shared + offset, 16);
+    }
+  }
+}
+
+bool enter_copy(Thread& thread, const TensorCopy& copy, TensorPipe& pipe, Cta& cta, Site site) {
+  TensorMemory& memory = tensor_memory(cta);
+  const u32 columns = 4 * copy.chunks;
+  if (!check_tensor_columns(thread, memory, column_of(copy.address), columns, site)) return false;
+  const TensorDescriptor from(copy.from);
+  Accessor accessor =
+      Accessor::asynchronous(thread, site, false, pipe.copy_agent, pipe.epoch, true);
+  const std::vector<Thread*> alone{&thread};
+  const TeamView team{alone};
+  accessor.all = &team;
+  std::array<u32, kMaxChunks> addresses;
+  u32 count = 0;
+  for (u32 row = 0; row < copy.rows; ++row) {
+    for (u32 chunk = 0; chunk < copy.chunks; ++chunk)
+      addresses[count++] = from.k_major(row, chunk);
+  }
+  touch_chunks(accessor, cta, addresses.data(), count);
+  // A product that reads what is copied over may still be under way: no document orders the two.
+  const TensorView view{alone, &tensor_warp(thread)};
+  touch_tensor({thread, site, pipe.copy_agent, 0, pipe.epoch, true}, view, memory,
+               {column_of(copy.address), columns, 0xffff});
+  visit_peer(thread, cta, pipe.copy_agent, pipe.epoch, site);
+  return true;
+}
+
+bool check_copy(Thread& thread, const TensorCopy& copy, Site site) {
+  const TensorDescriptor from(copy.from);
+  const char* wrong = nullptr;
+  if ((from.bits >> 46 & 7) != 1) wrong = "its bits 46 to 48 are not 001";
+  if (from.swizzle != abi::Tcgen05Swizzle::none) wrong = "swizzled copies are not modelled";
+  if (copy.chunks > 1 && from.leading == 0) {
+    wrong = "the leading offset, from 16 bytes of a row to the next, is not 0";
+  }
+  if (wrong != nullptr) {
+    Machine::current().report(
+        Fault::bad_descriptor, thread, site, copy.from,
+        fmt::format("the descriptor of tcgen05.cp is {:#x}: {}", copy.from, wrong));
+  }
+  if (lane_of(copy.address) != 0) {
+    Machine::current().report(
+        Fault::tensor_memory, thread, site, copy.address,
+        fmt::format("tcgen05.cp goes to lane {} and on, and not to lane 0", lane_of(copy.address)));
+    return false;
+  }
+  return wrong == nullptr;
+}
+
+}  // namespace
+
+void tensor_copy(const TensorCopy& copy, Site site) {
+  Thread& thread = Machine::self();
+  Machine::current().maybe_yield(thread);
+  if (!check_tensor_group(thread, copy.group, true, "tcgen05.cp", site)) return;
+  if (!check_copy(thread, copy, site)) return;
+  TensorPipe& pipe = tensor_pipe(thread);
+  pipe.latest = site;
+  pipe.open = true;
+  for (u32 i = 0; i < copy.group; ++i) {
+    Cta& cta = *thread.cta->cluster->ctas[thread.cta->rank ^ i];
+    if (!enter_copy(thread, copy, pipe, cta, site)) return;
+  }
+  defer_tensor(thread, pipe, site, [copy, &thread] {
+    for (u32 i = 0; i < copy.group; ++i)
+      copy_rows(copy, *thread.cta->cluster->ctas[thread.cta->rank ^ i]);
+  });
+}
+
+namespace {
+
+// The arrival at one barrier, when all before it in the pipe has taken place.
+void commit_to(Thread& thread, TensorPipe& pipe, u32 address, const Knowledge& known, u32 epoch,
+               Site site) {
+  Cta* cta = nullptr;
+  Mbarrier* barrier = find_mbarrier(thread, address, "tcgen05.commit", site, cta);
+  if (barrier == nullptr) return;
+  check_init_fence(thread, *barrier, address, site);
+  visit_peer(thread, *cta, pipe.product_agent, epoch, site);
+  defer_tensor(thread, pipe, site, [&thread, barrier, address, known, site] {
+    if (Machine::current().checks()) barrier->known.join(known);
+    count_arrival(thread, *barrier, address, site);
+  });
+}
+
+}  // namespace
+
+void tensor_commit(u32 barrier, u32 group, u32 ctas, Site site) {
+  Thread& thread = Machine::self();
+  Machine& m = Machine::current();
+  m.maybe_yield(thread);
+  if (!check_tensor_group(thread, group, true, "tcgen05.commit", site)) return;
+  TensorPipe& pipe = tensor_pipe(thread);
+  const u32 epoch = pipe.epoch++;
+  pipe.open = false;
+  tensor_fence(false, site);
+  Knowledge known;
+  release(thread, known);
+  if (m.checks()) {
+    for (const u32 agent : {pipe.product_agent, pipe.operand_agent, pipe.copy_agent})
+      known.seen.raise(agent, epoch);
+  }
+  if ((ctas & kMulticast) == 0) return commit_to(thread, pipe, barrier, known, epoch, site);
+  for (u32 rank = 0; rank < 16; ++rank) {
+    if ((ctas >> rank & 1) == 0) continue;
+    if (rank >= thread.cta->cluster->ctas.size()) {
+      m.report(Fault::out_of_bounds, thread, site, barrier,
+               fmt::format("a commit to CTA {}, which the cluster does not have", rank));
+      continue;
+    }
+    commit_to(thread, pipe, mapa(barrier, rank, site), known, epoch, site);
+  }
+}
+
+}  // namespace estoc::emulator
