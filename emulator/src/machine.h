@@ -252,7 +252,8 @@ struct Cluster {
   u32 threads = 0;
   u32 barrier_arrived = 0;
   u32 barrier_phase = 0;
-  Knowledge barrier_known;
+  Knowledge barrier_known;   ///< of this phase's arrivals
+  Knowledge complete_known;  ///< of the phase before
   std::vector<Thread*> barrier_waiting;
   u32 pending_copies = 0;
   u32 dependency_agent = 0;  ///< whose first act griddepcontrol.wait makes known

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <string_view>
+#include <utility>
 
 #include "machine.h"
 
@@ -125,6 +126,8 @@ void cluster_arrive(bool releases, Site site) {
   if (++cluster.barrier_arrived < cluster.threads) return;
   cluster.barrier_arrived = 0;
   ++cluster.barrier_phase;
+  // Whoever wakes late must not learn what others release in the next phase.
+  cluster.complete_known = std::exchange(cluster.barrier_known, {});
   ++m.statistics().barriers;
   m.wake_all(cluster.barrier_waiting);
 }
@@ -138,7 +141,7 @@ void cluster_wait(Site site) {
     cluster.barrier_waiting.push_back(&thread);
     m.block(thread, {.what = "barrier.cluster.wait", .site = site});
   }
-  acquire(thread, cluster.barrier_known);
+  acquire(thread, cluster.complete_known);
 }
 
 Mbarrier* find_mbarrier(Thread& thread, u32 address, const char* what, Site site, Cta*& cta) {

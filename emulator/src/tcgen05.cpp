@@ -218,13 +218,18 @@ void tensor_copy(const TensorCopy& copy, Site site) {
 namespace {
 
 // The arrival at one barrier, when all before it in the pipe has taken place.
-void commit_to(Thread& thread, TensorPipe& pipe, u32 address, const Knowledge& known, u32 epoch,
+void commit_to(Thread& thread, TensorPipe& pipe, u32 address, Knowledge known, u32 epoch,
                Site site) {
   Cta* cta = nullptr;
   Mbarrier* barrier = find_mbarrier(thread, address, "tcgen05.commit", site, cta);
   if (barrier == nullptr) return;
   check_init_fence(thread, *barrier, address, site);
-  visit_peer(thread, *cta, pipe.product_agent, epoch, site);
+  if (cta != thread.cta) {
+    u32& agent = pipe.signal_agents[cta->rank];
+    if (agent == 0) agent = cta->cluster->new_agent();
+    visit_peer(thread, *cta, agent, epoch, site);
+    known.seen.raise(agent, epoch);
+  }
   defer_tensor(thread, pipe, site, [&thread, barrier, address, known, site] {
     if (Machine::current().checks()) barrier->known.join(known);
     count_arrival(thread, *barrier, address, site);

@@ -94,13 +94,22 @@ TEST_F(Compile, WrappersOfSm90a) {
   expect_compiles(read("ptx/sm90a.cu"), "sm_90a");
 }
 
+// Each .cta_group by itself, as ptxas refuses both in one function; sm_103a has no integers.
+TEST_F(Compile, WrappersOfSm100a) {
+  for (const char* group : {"-DGROUP=1", "-DGROUP=2"}) {
+    expect_compiles(read("ptx/sm100a.cu"), "sm_100a", {group, "-DINTEGERS"});
+    expect_compiles(read("ptx/sm100a.cu"), "sm_103a", {group});
+  }
+}
+
 // The emulator has twins of the wrappers and never reads them. ESTOC_WRITE_GOLDEN=1 in the
 // environment writes the file anew, for a change that is meant.
 TEST_F(Compile, WrappersAreTheInstructionsOfTheGoldenText) {
   const std::string name = "ptx/golden.txt";
   std::string got;
   for (const auto& [file, target] :
-       {std::pair{"sm80", "sm_80"}, std::pair{"sm89", "sm_89"}, std::pair{"sm90a", "sm_90a"}}) {
+       {std::pair{"sm80", "sm_80"}, std::pair{"sm89", "sm_89"}, std::pair{"sm90a", "sm_90a"},
+        std::pair{"sm100a", "sm_100a"}}) {
     got += fmt::format("# {}.cu for {}\n", file, target);
     for (const std::string& line : instructions_of(read(fmt::format("ptx/{}.cu", file)), target))
       got += line + "\n";
