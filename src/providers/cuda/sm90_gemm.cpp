@@ -14,6 +14,7 @@
 #include "providers/cuda/sm90_scales.h"
 #include "providers/cuda/sm90_space.h"
 #include "providers/cuda/tensor_map.h"
+#include "providers/cuda/tma_operand.h"
 
 namespace estoc::cuda {
 namespace {
@@ -24,45 +25,13 @@ using abi::Sm90GemmParameters;
 constexpr std::array kTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
 constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
-constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
 // Tables have swapped kernels for outputs of so many rows.
 constexpr double kMaxTriedColumns = 64;
-
-/// TMA steps from row to row and from batch to batch by positive strides; a mode of one element
-/// may have any.
-Status check_strides(const OperandPlane& plane) {
-  const std::int64_t most = kMostStride / (dtype_bits(plane.view->dtype) / 8);
-  const std::int64_t row = plane.outer() > 1 ? plane.outer_stride() : 0;
-  const std::int64_t batch = plane.view->batches > 1 ? plane.view->batch_stride : 0;
-  if (std::max(row, batch) >= most) {
-    return Status::fail(Reason::layout, fmt::format("{}.strides: expected less than 2^40 bytes, "
-                                                    "got {} elements",
-                                                    plane.name, std::max(row, batch)));
-  }
-  if (plane.outer() > 1 && plane.outer_stride() < plane.inner()) {
-    return Status::fail(Reason::layout,
-                        fmt::format("{}.strides: expected rows that do not overlap (at least {}), "
-                                    "got {}",
-                                    plane.name, plane.inner(), plane.outer_stride()));
-  }
-  return check_row_alignment(plane, 16);
-}
-
-/// A TMA store writes whole chunks of 16 bytes, also where the last of a row reaches beyond the
-/// tensor's extent (seen on an H200; loads do stop at the element).
-Status check_stored_rows(const OperandPlane& plane) {
-  const std::int64_t bytes = plane.inner() * (dtype_bits(plane.view->dtype) / 8);
-  if (bytes % 16 == 0) return Status::success();
-  return Status::fail(Reason::shape,
-                      fmt::format("{}.shape: expected rows of a multiple of 16 bytes for stores by "
-                                  "TMA, got {} bytes",
-                                  plane.name, bytes));
-}
 
 /// Whether TMA loads the operand as it is, in rows that wgmma multiplies.
 bool loads_by_tma(const MatrixView& view, bool rows_inner) {
   const bool contiguous = rows_inner ? view.is_column_major() : view.is_row_major();
-  return contiguous && view.alignment >= 16 && check_strides({"", view, rows_inner}).ok();
+  return contiguous && view.alignment >= 16 && check_tma_strides({"", view, rows_inner}).ok();
 }
 
 /// Fails where a copy of A or B would be of no use.
@@ -87,41 +56,6 @@ bool takes_tma_stores(const GemmProblem& problem) {
   const std::int64_t row_bytes = out.inner() * (dtype_bits(out.view->dtype) / 8);
   const bool rows = out.view->column_stride == 1 || out.view->columns == 1;
   return rows && out.view->alignment >= 16 && row_bytes % 16 == 0;
-}
-
-bool is_batched(const MatrixView& view) {
-  return view.batches > 1 && view.batch_stride != 0;
-}
-
-std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_t bytes) {
-  // A mode of one element is never stepped along; any legal stride will do.
-  return static_cast<std::uint64_t>(extent > 1 ? stride * bytes : 16);
-}
-
-TensorMapSpec map_spec(const OperandPlane& plane, abi::Type type, std::uint32_t box_inner,
-                       std::uint32_t box_outer, int swizzle_bytes) {
-  const MatrixView& view = *plane.view;
-  const std::int64_t bytes = dtype_bits(view.dtype) / 8;
-  const std::int64_t batches = is_batched(view) ? view.batches : 1;
-  return {
-      .operand = plane.name,
-      .type = type,
-      .address = reinterpret_cast<std::uintptr_t>(view.data),
-      .extents = {static_cast<std::uint64_t>(plane.inner()),
-                  static_cast<std::uint64_t>(plane.outer()), static_cast<std::uint64_t>(batches)},
-      .stride_bytes = {stride_bytes(plane.outer_stride(), plane.outer(), bytes),
-                       stride_bytes(view.batch_stride, batches, bytes)},
-      .box = {box_inner, box_outer, 1},
-      .swizzle_bytes = swizzle_bytes};
-}
-
-/// The box of an operand's loads: 128 bytes of the contiguous mode; K-major, a sharer's part of
-/// the tile's rows, MN-major, the tile's K.
-TensorMapSpec load_spec(const OperandPlane& plane, abi::Type type, bool mn_major, int tile,
-                        int sharers, int tile_k) {
-  const int inner = 128 / abi::type_bytes(type);
-  return map_spec(plane, type, static_cast<std::uint32_t>(inner),
-                  static_cast<std::uint32_t>(mn_major ? tile_k : tile / sharers), 128);
 }
 
 constexpr std::string_view kFusedEntry =
@@ -228,9 +162,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     }
     const OperandPlanes planes = operand_planes(point, gemm);
     if (kind_ == Sm90Kind::planes) return check_out(point, planes.out);
-    Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_strides(planes.a);
+    Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_tma_strides(planes.a);
     if (status.ok()) {
-      status = is_copied(point, 1) ? check_copied(gemm, true) : check_strides(planes.b);
+      status = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
     }
     return status.ok() ? check_out(point, planes.out) : status;
   }
@@ -414,8 +348,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   static Status check_out(const DesignPoint& point, const OperandPlane& out) {
     if (point.integer(Role::out_alignment) != 16) return Status::success();
-    Status status = check_strides(out);
-    return status.ok() ? check_stored_rows(out) : status;
+    Status status = check_tma_strides(out);
+    return status.ok() ? check_tma_rows(out) : status;
   }
 
   /// CTAs that sum up a tile: as many as the knob says and the kernel, K and the grid allow.
@@ -435,17 +369,18 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     const GemmProblem& problem = launch.problem;
     const PlanDevice& device = launch.device;
     if (problem.k > 0) {
-      p.a = encode_tensor_map(device,
-                              load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
-                                        config.tile_m, config.cluster_n, config.tile_k()));
-      p.b = encode_tensor_map(device,
-                              load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
-                                        config.tile_n, config.cluster_m, config.tile_k()));
+      p.a = encode_tensor_map(
+          device, tma_load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
+                                config.tile_m, config.cluster_n, config.tile_k()));
+      p.b = encode_tensor_map(
+          device, tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
+                                config.tile_n, config.cluster_m, config.tile_k()));
     }
     if (config.epilogue.columns > 0) {
       p.out = sm90_out_map(device, config, EpilogueView(launch.gemm, problem.transposed));
     } else if (config.tma_store) {
-      p.out = encode_tensor_map(device, map_spec({problem.out, false}, config.out,
+      p.out =
+          encode_tensor_map(device, tma_map_spec({problem.out, false}, config.out,
                                                  static_cast<std::uint32_t>(config.store_columns()),
                                                  64, config.store_row_bytes()));
     }
