@@ -31,9 +31,8 @@ void touch_operand(Thread& thread, Cta& cta, const TensorOperand& o, const Tenso
   touch_chunks(accessor, cta, addresses.data(), count);
 }
 
-// Another CTA is there until this is complete.
-void visit_peer(Thread& thread, Cta& cta, u32 agent, u32 epoch, Site site) {
-  if (&cta == thread.cta) return;
+// The CTA is there until this is complete.
+void visit_cta(Thread& thread, Cta& cta, u32 agent, u32 epoch, Site site) {
   if (cta.running == 0) {
     Machine::current().report(Fault::leaked_async, thread, site, kSharedBase,
                               fmt::format("CTA {} of the pair has ended: let it wait", cta.rank));
@@ -104,7 +103,7 @@ bool enter_product(Thread& thread, const TensorProduct& p, TensorPipe& pipe, Cta
   view.after_products = true;
   touch_tensor({thread, site, pipe.product_agent, 0, pipe.epoch, true}, view, memory,
                {column_of(p.d), p.d_columns(), p.lanes(p.d)});
-  visit_peer(thread, cta, pipe.product_agent, pipe.epoch, site);
+  visit_cta(thread, cta, pipe.product_agent, pipe.epoch, site);
   return true;
 }
 
@@ -169,7 +168,7 @@ bool enter_copy(Thread& thread, const TensorCopy& copy, TensorPipe& pipe, Cta& c
   const TensorView view{alone, &tensor_warp(thread)};
   touch_tensor({thread, site, pipe.copy_agent, 0, pipe.epoch, true}, view, memory,
                {column_of(copy.address), columns, 0xffff});
-  visit_peer(thread, cta, pipe.copy_agent, pipe.epoch, site);
+  visit_cta(thread, cta, pipe.copy_agent, pipe.epoch, site);
   return true;
 }
 
@@ -224,12 +223,11 @@ void commit_to(Thread& thread, TensorPipe& pipe, u32 address, Knowledge known, u
   Mbarrier* barrier = find_mbarrier(thread, address, "tcgen05.commit", site, cta);
   if (barrier == nullptr) return;
   check_init_fence(thread, *barrier, address, site);
-  if (cta != thread.cta) {
-    u32& agent = pipe.signal_agents[cta->rank];
-    if (agent == 0) agent = cta->cluster->new_agent();
-    visit_peer(thread, *cta, agent, epoch, site);
-    known.seen.raise(agent, epoch);
-  }
+  // No document orders the arrivals of two commits.
+  u32& agent = pipe.signal_agents[barrier];
+  if (agent == 0) agent = cta->cluster->new_agent();
+  visit_cta(thread, *cta, agent, epoch, site);
+  known.seen.raise(agent, epoch);
   defer_tensor(thread, pipe, site, [&thread, barrier, address, known, site] {
     if (Machine::current().checks()) barrier->known.join(known);
     count_arrival(thread, *barrier, address, site);

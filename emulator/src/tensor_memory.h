@@ -67,7 +67,7 @@ struct TensorPipe {
   u32 product_agent = 0;  ///< sums, and operands in shared memory
   u32 operand_agent = 0;  ///< operands in tensor memory
   u32 copy_agent = 0;
-  std::array<u32, 16> signal_agents{};  ///< arrivals at barriers of other CTAs, by rank
+  std::unordered_map<const Mbarrier*, u32> signal_agents;  ///< arrivals at each barrier
   u32 epoch = 1;
   Site latest{};
   bool open = false;  ///< something follows the latest commit
