@@ -49,10 +49,14 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::array<std::pair<const char*, std::uint64_t>, 6> counts(const emulator::Statistics& s) {
-  return {std::pair{"wgmma", s.wgmma},         std::pair{"mma", s.mma},
-          std::pair{"tma_loads", s.tma_loads}, std::pair{"tma_stores", s.tma_stores},
-          std::pair{"cp_async", s.cp_async},   std::pair{"barriers", s.barriers}};
+std::array<std::pair<const char*, std::uint64_t>, 7> counts(const emulator::Statistics& s) {
+  return {std::pair{"wgmma", s.wgmma},
+          std::pair{"tcgen05", s.tcgen05},
+          std::pair{"mma", s.mma},
+          std::pair{"tma_loads", s.tma_loads},
+          std::pair{"tma_stores", s.tma_stores},
+          std::pair{"cp_async", s.cp_async},
+          std::pair{"barriers", s.barriers}};
 }
 
 /// Builds, with a hint for what may go wrong.
@@ -199,8 +203,9 @@ void Emulation::print(Output& output) const {
   const emulator::Statistics& s = report_.statistics;
   output.print(labelled_line(
       output, "ran",
-      fmt::format("{} wgmma, {} mma, {} TMA loads, {} TMA stores, {} cp.async, {} barriers",
-                  s.wgmma, s.mma, s.tma_loads, s.tma_stores, s.cp_async, s.barriers)));
+      fmt::format("{} {}, {} mma, {} TMA loads, {} TMA stores, {} cp.async, {} barriers",
+                  s.tcgen05 > 0 ? s.tcgen05 : s.wgmma, s.tcgen05 > 0 ? "tcgen05" : "wgmma", s.mma,
+                  s.tma_loads, s.tma_stores, s.cp_async, s.barriers)));
   const std::size_t found = report_.findings.size();
   const std::string text = fmt::format("{} mistake{}", found, found == 1 ? "" : "s");
   std::string line =

@@ -228,6 +228,7 @@ Function* symbol(void* library, const std::string& name) {
 
 void add(Statistics& sum, const Statistics& more) {
   sum.wgmma += more.wgmma;
+  sum.tcgen05 += more.tcgen05;
   sum.mma += more.mma;
   sum.tma_loads += more.tma_loads;
   sum.tma_stores += more.tma_stores;

@@ -45,7 +45,7 @@ EXTRA_INCLUDES = {
 
 # Folders of device/estoc, each of which includes only itself and those before it. What it shares with
 # the host comes first; "" are the headers beside the folders.
-DEVICE_LAYERS = ["abi", "ptx", "", "tile", "epilogue", "sm90", "kernels"]
+DEVICE_LAYERS = ["abi", "ptx", "", "tile", "epilogue", "sm90", "sm100", "kernels"]
 
 # Headers of other projects, and the only places that may include them.
 THIRD_PARTY = {

@@ -60,6 +60,8 @@ class Kernels(Emulator):
     def test_one_of_each_class(self):
         tma = {"wgmma", "tma_loads", "tma_stores", "barriers"}
         self.assertEqual(self.counted("sm90_gemm", BF16, "sm_90a"), tma)
+        tensor = {"tcgen05", "tma_loads", "tma_stores", "barriers"}
+        self.assertEqual(self.counted("sm100_gemm", BF16, "sm_103a"), tensor)
         warps = {"mma", "cp_async", "barriers"}
         self.assertEqual(self.counted("sm80_gemm", BF16, "sm_80"), warps)
         self.assertEqual(self.counted("simt_gemm", "gemm m=9 n=8 k=7 a=f32", "sm_80"), {"barriers"})

@@ -80,7 +80,9 @@ class TmaTileStore {
   __device__ __forceinline__ void fill(const Block& block, int first, u32 buffer,
                                        u32 column) const {
     const int x = first / 16 * 2 * Fragment::kPairs;
-    if constexpr (kBytes == 2) {
+    if constexpr (!Fragment::kMatrices) {
+      fill_row(block, first, buffer, column);
+    } else if constexpr (kBytes == 2) {
       Words<Fragment::kPairs> words;
 #pragma unroll
       for (int q = 0; q < Fragment::kPairs; ++q) {
@@ -106,6 +108,32 @@ class TmaTileStore {
           ptx::st_shared_u16(address, detail::pack<type>(low, high));
         }
       }
+    }
+  }
+
+  /// The same where a thread has all 16 columns of its row.
+  template <typename Block>
+  __device__ __forceinline__ void fill_row(const Block& block, int first, u32 buffer,
+                                           u32 column) const {
+    constexpr int kEach = 16 / kBytes;  // elements of 16 bytes
+    float values[16];
+    block.take(values, static_cast<u32>(first));
+#pragma unroll
+    for (int i = 0; i < 16; i += kEach) {
+      Words<4> words{};
+#pragma unroll
+      for (int e = 0; e < kEach; e += 2) {
+        const float low = values[i + e];
+        const float high = values[i + e + 1];
+        if constexpr (kBytes == 4) {
+          words.word[e] = encode<type>(low);
+          words.word[e + 1] = encode<type>(high);
+        } else {
+          words.word[e * kBytes / 4] |= detail::pack<type>(low, high) << e * kBytes % 4 * 8;
+        }
+      }
+      const u32 byte = (column + static_cast<u32>(i)) * kBytes;
+      ptx::st_shared<4>(buffer + swizzled<kRowBytes>(thread_, byte), words);
     }
   }
 

@@ -1,6 +1,8 @@
-// Where elements lie in swizzled shared memory, and the descriptors that wgmma reads it by.
+// Where elements lie in swizzled shared memory, and the descriptors that wgmma and tcgen05 read it
+// by.
 #pragma once
 
+#include <estoc/abi/tcgen05.cuh>
 #include <estoc/ptx/types.cuh>
 
 namespace estoc {
@@ -31,7 +33,12 @@ struct OperandLayout {
   /// From one instruction's K, 32 bytes of it, to the next.
   static constexpr u32 kStepK = mn_major ? 16 * kSwizzleRow : 32;
 
-  /// The descriptor of the tile at `address`, a multiple of 1024 bytes; adding step >> 4 moves it.
+  /// The same for tcgen05.
+  static constexpr abi::Tcgen05Operand kTensor{abi::Tcgen05Swizzle::bytes128,
+                                               mn_major ? kBlockBytes : 0, kSwizzlePattern};
+
+  /// wgmma's descriptor of the tile at `address`, a multiple of 1024 bytes; adding step >> 4 moves
+  /// it.
   __device__ __forceinline__ static u64 descriptor(u32 address) {
     constexpr u64 kLeading = mn_major ? kBlockBytes : 16;
     constexpr u64 kSwizzle128 = 1;

@@ -15,9 +15,15 @@ constexpr int kTypicalTile = 128;
 constexpr int kTypicalStages = 4;
 constexpr double kStartClocks = 2000;
 
-/// Multiply-adds of a multiprocessor in a clock; wgmma's are twice those of mma.sync.
+/// How many times as fast as mma.sync a target's own instructions multiply: wgmma, tcgen05.
+double own_rate(Target target) {
+  if (target.cc() == 90) return 2;
+  return target.cc() == 100 || target.cc() == 103 ? 4 : 1;
+}
+
+/// Multiply-adds of a multiprocessor in a clock.
 double products_per_clock(Dtype multiplied, bool older, const cost::DeviceModel& device) {
-  const double f16 = (device.target.cc() == 90 && !older ? 2 : 1) * device.f16_products;
+  const double f16 = (older ? 1 : own_rate(device.target)) * device.f16_products;
   switch (multiplied) {
     case Dtype::f64:
       return device.f64_products;

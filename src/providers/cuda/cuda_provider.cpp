@@ -4,6 +4,7 @@
 #include "providers/cuda/simt_elementwise.h"
 #include "providers/cuda/simt_gemm.h"
 #include "providers/cuda/simt_scaled_gemm.h"
+#include "providers/cuda/sm100_gemm.h"
 #include "providers/cuda/sm80_gemm.h"
 #include "providers/cuda/sm90_gemm.h"
 
@@ -17,10 +18,10 @@ class CudaProvider final : public Provider {
 
  private:
   std::vector<std::shared_ptr<const KernelClass>> classes_{
-      make_sm90_gemm(),          make_sm90_fast_gemm(),   make_sm90_swapped_gemm(),
-      make_sm90_prepared_gemm(), make_sm90_bf16x6_gemm(), make_sm90_scaled_gemm(),
-      make_sm80_gemm(),          make_simt_gemm(),        make_simt_scaled_gemm(),
-      make_simt_grouped_gemm(),  make_simt_elementwise()};
+      make_sm90_gemm(),          make_sm90_fast_gemm(),    make_sm90_swapped_gemm(),
+      make_sm90_prepared_gemm(), make_sm90_bf16x6_gemm(),  make_sm90_scaled_gemm(),
+      make_sm100_gemm(),         make_sm80_gemm(),         make_simt_gemm(),
+      make_simt_scaled_gemm(),   make_simt_grouped_gemm(), make_simt_elementwise()};
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ import library_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
 import scaled_faults  # noqa: E402
+import sm100_faults  # noqa: E402
 import sm90_faults  # noqa: E402
 from planted import ALWAYS, CASES, LibraryCase, TestCase  # noqa: E402
 
@@ -47,7 +48,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
 FAULTS = (
     sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
-    + library_faults.FAULTS + grouped_faults.FAULTS + scaled_faults.FAULTS
+    + library_faults.FAULTS + grouped_faults.FAULTS + scaled_faults.FAULTS + sm100_faults.FAULTS
 )  # fmt: skip
 HARMLESS = library_faults.HARMLESS
 

@@ -12,6 +12,12 @@ SM90_MATH = "sm90/math.cuh"
 SM90_SCALED = "sm90/scaled.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
+SM100_CTA = "sm100/cta.cuh"
+SM100_LOAD = "sm100/load.cuh"
+SM100_MATH = "sm100/math.cuh"
+SM100_SKELETON = "sm100/skeleton.cuh"
+SM100_STORE = "sm100/store.cuh"
+TENSOR_ABI = "abi/tcgen05.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
@@ -83,6 +89,13 @@ def sm90(problem, terms, multiprocessors=1):
     return library(problem, f"class=sm90_gemm {terms}", multiprocessors)
 
 
+def sm100(problem, terms, multiprocessors=4):
+    """A case of sm100_gemm."""
+    flags = ("--multiprocessors", str(multiprocessors))
+    return LibraryCase((problem,), f"class=sm100_gemm {terms}", flags, "sm_100a")
+
+
+TENSOR = "gemm m=300 n=200 k=504 a=bf16 b=bf16:n out=bf16"
 DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7, 3)\""
 SUMS = "r=f32:column c=f32:row t=f32:scalar"
 SUMMED = "r = max(D); c = max(D); t = max(D)"
@@ -106,6 +119,19 @@ MIXED = (
 )
 
 CASES = {
+    # Kernels with tensor memory.
+    "tensor": sm100(TENSOR, "tile=128x64x64 cluster=1x1"),
+    "tensor_tiles": sm100(TENSOR, "tile=128x64x64 cluster=1x1", 1),
+    "tensor_pair": sm100(TENSOR, "tile=128x64x64 cluster=2x1"),
+    "tensor_pair_tiles": sm100(TENSOR, "tile=128x64x64 cluster=2x1", 2),
+    "tensor_batch": sm100(f"{TENSOR} l=3", "tile=128x64x64 cluster=1x1"),
+    "tensor_major": sm100(
+        "gemm m=304 n=200 k=504 a=bf16:n b=bf16 out=bf16", "tile=128x128x64 cluster=1x1",
+    ),
+    "tensor_direct": sm100(
+        "gemm m=300 n=203 k=504 a=bf16 b=bf16:n out=bf16", "tile=128x64x64 cluster=1x1",
+    ),
+    "tensor_no_k": sm100("gemm m=72 n=72 k=0 a=bf16 b=bf16:n out=bf16", "cluster=2x1"),
     # Kernels as the library plans them.
     "lib_square": library("gemm m=520 n=520 k=600 a=bf16 b=bf16", "cluster=2x2"),
     "lib_tall": library("gemm m=520 n=264 k=600 a=bf16 b=bf16", "cluster=2x1 tile=128x128x64"),

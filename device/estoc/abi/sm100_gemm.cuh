@@ -1,0 +1,109 @@
+// What host and device agree on for sm100_gemm: configuration, parameters, sizes.
+#pragma once
+
+#include <estoc/abi/matrix.cuh>
+#include <estoc/abi/tcgen05.cuh>
+#include <estoc/abi/tensor_map.cuh>
+#include <estoc/abi/types.cuh>
+
+namespace estoc::abi {
+
+/// Configuration of sm100_gemm. The output is row-major; for a column-major one the host states the
+/// transposed problem.
+struct Sm100GemmConfig {
+  /// Rows of a CTA's tile: lanes of tensor memory.
+  static constexpr int kRows = 128;
+  /// Tiles of sums in tensor memory: one is stored while the next is added up.
+  static constexpr int kSums = 2;
+
+  Type a;
+  Type b;  ///< as wide as a
+  Type accumulator;
+  Type out;
+  bool a_m_major;  ///< M is the contiguous mode of A, else K; 16-bit types only
+  bool b_n_major;  ///< likewise for B
+  int tile_n;      ///< columns of a CTA's tile
+  int stages;
+  int group;       ///< CTAs that compute tiles one below the other together: 1, or a pair
+  bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
+
+  /// Calls field(name, value) for each field, in order; one with its default value may be left out.
+  template <typename Field>
+  ESTOC_CONSTEXPR void visit(const Field& field) const {
+    field("a", a);
+    field("b", b);
+    field("accumulator", accumulator);
+    field("out", out);
+    field("a_m_major", a_m_major);
+    field("b_n_major", b_n_major);
+    field("tile_n", tile_n);
+    field("stages", stages);
+    field("group", group);
+    field("tma_store", tma_store);
+  }
+
+  /// Rows of 128 bytes, what one swizzle pattern spans.
+  ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
+  /// Rows of the tile of all CTAs of the group.
+  ESTOC_CONSTEXPR int group_rows() const { return group * kRows; }
+  /// Columns of B that a CTA holds; the other CTA of a pair has the other half.
+  ESTOC_CONSTEXPR int own_columns() const { return tile_n / group; }
+  /// A warp each loads, multiplies and owns tensor memory; the second warpgroup stores.
+  ESTOC_CONSTEXPR int threads() const { return 256; }
+
+  /// One instruction, of 32 bytes of K.
+  ESTOC_CONSTEXPR Tcgen05Product product() const {
+    const Tcgen05Kind kind = type_bytes(a) == 1   ? Tcgen05Kind::f8f6f4
+                             : type_bytes(a) == 4 ? Tcgen05Kind::tf32
+                                                  : Tcgen05Kind::f16;
+    return {kind, a, b, accumulator, group, group_rows(), tile_n, a_m_major, b_n_major};
+  }
+
+  /// Of tensor memory: a power of two.
+  ESTOC_CONSTEXPR int tensor_columns() const {
+    int columns = 32;
+    while (columns < kSums * tile_n)
+      columns *= 2;
+    return columns;
+  }
+
+  ESTOC_CONSTEXPR int a_bytes() const { return kRows * 128; }
+  ESTOC_CONSTEXPR int b_bytes() const { return own_columns() * 128; }
+  ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
+
+  /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
+  ESTOC_CONSTEXPR int store_row_bytes() const {
+    const int row = tile_n * type_bytes(out);
+    return row % 128 == 0 ? 128 : row % 64 == 0 ? 64 : 32;
+  }
+  ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
+  /// Two boxes, so that one is filled while the other is stored.
+  ESTOC_CONSTEXPR int staging_bytes() const { return tma_store ? 2 * kRows * 128 : 0; }
+
+  ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
+  ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
+  /// Barriers of the sums follow those of the stages, and the address in tensor memory those.
+  ESTOC_CONSTEXPR int sums_barrier_offset() const { return barrier_offset() + 16 * stages; }
+  ESTOC_CONSTEXPR int slot_offset() const { return sums_barrier_offset() + 16 * kSums; }
+  ESTOC_CONSTEXPR int shared_bytes() const { return slot_offset() + 16; }
+};
+
+struct Sm100GemmParameters {
+  TensorMap a;
+  TensorMap b;
+  TensorMap out;   ///< when the configuration stores by TMA
+  Matrix out_raw;  ///< otherwise
+  int m;
+  int n;
+  int k;
+  int l;
+  int tiles_m;  ///< of groups, whose tiles are group_rows() high
+  int tiles_n;
+  int group;           ///< rows (columns) of tiles taken together, for the L2 cache
+  bool along_n : 1;    ///< group counts columns
+  bool a_batched : 1;  ///< A has a batch mode of its own
+  bool b_batched : 1;
+  unsigned tiles;  ///< of all batches, that groups take in turn
+};
+
+}  // namespace estoc::abi

@@ -1,0 +1,59 @@
+// How a thread of an sm_100 kernel multiplies what stages hold, for all CTAs of its group.
+#pragma once
+
+#include <estoc/ptx/tcgen05.cuh>
+#include <estoc/sm100/cta.cuh>
+#include <estoc/tile/swizzle.cuh>
+
+namespace estoc::sm100 {
+
+/// Tells a barrier of each CTA of the group that the products so far are complete.
+template <Sm100GemmConfig config>
+__device__ __forceinline__ void commit(u32 barrier) {
+  if constexpr (config.group == 1) {
+    ptx::tcgen05_commit<1>(barrier);
+  } else {
+    ptx::tcgen05_commit_multicast<2>(barrier, 3);
+  }
+}
+
+/// Starts the products of a stage.
+template <Sm100GemmConfig config>
+__device__ __forceinline__ void multiply(const Cta<config>& cta, u32 stage, u32 sums, bool add) {
+  constexpr abi::Tcgen05Product kProduct = config.product();
+  static_assert(kProduct.is_legal());
+  using LayoutA = OperandLayout<config.a_m_major, config.tile_k()>;
+  using LayoutB = OperandLayout<config.b_n_major, config.tile_k()>;
+  constexpr int kSteps = 4;  // of 32 bytes each
+  const u64 a = LayoutA::kTensor.descriptor(cta.a(stage));
+  const u64 b = LayoutB::kTensor.descriptor(cta.b(stage));
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    ptx::tcgen05_mma<kProduct.kind, config.group>(sums, a + (step * LayoutA::kStepK >> 4),
+                                                  b + (step * LayoutB::kStepK >> 4),
+                                                  kProduct.descriptor(), add || step > 0);
+  }
+}
+
+/// Multiplies tile after tile. One thread of the first CTA of the group calls it.
+template <Sm100GemmConfig config>
+__device__ __forceinline__ void multiply_tiles(const Sm100GemmParameters& p, const Cta<config>& cta,
+                                               u32 memory) {
+  const Ring<config.stages> stages = cta.stages();
+  const Ring<Cta<config>::kSums> sums = cta.sums();
+  const i32 steps = k_tiles<config>(p);
+  RingPosition<config.stages> at;
+  RingPosition<Cta<config>::kSums> to;
+  for (PersistentTiles<config> work(p); !work.done(); work.advance(), to.advance()) {
+    sums.wait_empty(to);
+    ptx::tcgen05_fence_after_thread_sync();
+    for (i32 step = 0; step < steps; ++step, at.advance()) {
+      stages.wait_full(at);
+      multiply(cta, at.stage, memory + to.stage * config.tile_n, step > 0);
+      commit<config>(stages.empty(at.stage));
+    }
+    commit<config>(sums.full(to.stage));
+  }
+}
+
+}  // namespace estoc::sm100

@@ -1,0 +1,99 @@
+// How a warpgroup of an sm_100 kernel takes sums out of tensor memory, and stores them.
+#pragma once
+
+#include <estoc/ptx/tcgen05_memory.cuh>
+#include <estoc/sm100/cta.cuh>
+#include <estoc/tile/store.cuh>
+
+namespace estoc::sm100 {
+
+/// The sums of a tile: a row of 16 columns at a time comes to a thread.
+struct TensorSums {
+  u32 address;  ///< of this warp's lanes
+
+  /// Columns `column` to column + 15. All threads of a warp call it.
+  __device__ __forceinline__ void take(float (&values)[16], u32 column) const {
+    u32 words[16];
+    ptx::tcgen05_ld<abi::TensorShape::lanes32x32, 16>(words, address + column);
+    ptx::tcgen05_wait_ld();
+    ptx::tcgen05_use(words);
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+      values[i] = bit_cast<float>(words[i]);
+  }
+};
+
+/// Where there is no K, there is nothing in tensor memory.
+struct NoSums {
+  __device__ __forceinline__ void take(float (&values)[16], u32 /*column*/) const {
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+      values[i] = 0;
+  }
+};
+
+/// Through shared memory by TMA.
+template <Sm100GemmConfig config>
+class TmaStore {
+ public:
+  static constexpr TileShape kShape{config.kRows, config.tile_n, config.store_columns()};
+  using Store = TmaTileStore<RowFragment<4>, kShape, config.out>;
+
+  __device__ __forceinline__ TmaStore(const Sm100GemmParameters& p, const Cta<config>& cta,
+                                      u32 thread)
+      : store_(p.out, cta.staging(), 1, thread) {}
+  template <typename Sums>
+  __device__ __forceinline__ void store(const Sums& sums, const Tile& at) {
+    const Sums blocks[1] = {sums};
+    store_.store(blocks, at);
+  }
+  __device__ __forceinline__ void finish() const { store_.finish(); }
+
+ private:
+  Store store_;
+};
+
+/// Element by element.
+template <Sm100GemmConfig config>
+class DirectStore {
+ public:
+  __device__ __forceinline__ DirectStore(const Sm100GemmParameters& p, const Cta<config>& /*cta*/,
+                                         u32 thread)
+      : p_(p), thread_(thread) {}
+  template <typename Sums>
+  __device__ __forceinline__ void store(const Sums& sums, const Tile& at) const {
+    constexpr int kBytes = abi::type_bytes(config.out);
+    const abi::Matrix& out = p_.out_raw;
+    const i32 m = at.m + static_cast<i32>(thread_);
+    const u64 row =
+        out.address + static_cast<u64>((at.l * out.batch_stride + m * out.row_stride) * kBytes);
+    for (int column = 0; column < config.tile_n; column += 16) {
+      float values[16];
+      sums.take(values, column);
+      if (m >= p_.m) continue;
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        const i32 n = at.n + column + i;
+        if (n >= p_.n) continue;
+        store_element<config.out>(row + static_cast<u64>(n * out.column_stride * kBytes),
+                                  values[i]);
+      }
+    }
+  }
+  __device__ __forceinline__ void finish() const {}
+
+ private:
+  const Sm100GemmParameters& p_;
+  u32 thread_;
+};
+
+template <Sm100GemmConfig config>
+struct StoreOf {
+  using type = TmaStore<config>;
+};
+template <Sm100GemmConfig config>
+requires(!config.tma_store) struct StoreOf<config> {
+  using type = DirectStore<config>;
+};
+
+}  // namespace estoc::sm100

@@ -1,0 +1,128 @@
+// The design space of sm100_gemm, and what a point of it means.
+#include "providers/cuda/sm100_space.h"
+
+#include <array>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/architectures.h"
+#include "providers/cuda/config_text.h"
+#include "providers/cuda/operand_plane.h"
+#include "providers/cuda/product_types.h"
+
+namespace estoc::cuda {
+namespace {
+
+using abi::Sm100GemmConfig;
+
+constexpr int kSm100SharedBytes = core::architecture(100).shared_bytes;
+constexpr int kSm100MostStages = 8;
+constexpr int kSm100LeastStages = 3;
+constexpr int kSm100Columns[] = {32, 64, 96, 128, 160, 192, 224, 256};
+
+Shape3 sm100_in_code(const DesignPoint& point, Role role) {
+  return shape_in_code(point, role, is_column_major(point));
+}
+
+int sm100_tile_k(Dtype dtype) {
+  return 128 * 8 / dtype_bits(dtype);
+}
+
+bool sm100_layouts_fit(const DesignPoint& point) {
+  const Majors majors = majors_of(point);
+  return dtype_bits(point.dtype(Role::a_dtype)) == 16 || (!majors.a_m_major && !majors.b_n_major);
+}
+
+bool sm100_tile_fits(const DesignPoint& point) {
+  const Shape3 tile = sm100_in_code(point, Role::tile);
+  return tile.k == sm100_tile_k(point.dtype(Role::a_dtype)) && tile.m == Sm100GemmConfig::kRows;
+}
+
+// A pair stands one below the other, and shares the columns of B.
+bool sm100_cluster_fits(const DesignPoint& point) {
+  const Shape3 cluster = sm100_in_code(point, Role::cluster);
+  if (cluster.n != 1) return false;
+  const int own_columns = sm100_in_code(point, Role::tile).n / cluster.m;
+  // B is N-major in blocks of 64 columns.
+  return own_columns % (majors_of(point).b_n_major ? 64 : 16) == 0;
+}
+
+bool sm100_rows_fit(const DesignPoint& point) {
+  return sm100_in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 ==
+         0;
+}
+
+// As many stages as fit.
+bool sm100_has_the_stages(const DesignPoint& point) {
+  Sm100GemmConfig config{};
+  config.tile_n = sm100_in_code(point, Role::tile).n;
+  config.group = sm100_in_code(point, Role::cluster).m;
+  config.tma_store = point.integer(Role::out_alignment) == 16;
+  config.stages = kSm100MostStages;
+  while (config.stages >= kSm100LeastStages && config.shared_bytes() > kSm100SharedBytes)
+    --config.stages;
+  return point.integer(Role::stages) == config.stages;
+}
+
+std::vector<Shape3> sm100_tile_shapes() {
+  std::vector<Shape3> shapes;
+  for (const int k : {64, 128, 32}) {
+    for (const int columns : kSm100Columns) {
+      shapes.push_back({Sm100GemmConfig::kRows, columns, k});
+      if (columns != Sm100GemmConfig::kRows) {
+        shapes.push_back({columns, Sm100GemmConfig::kRows, k});
+      }
+    }
+  }
+  return shapes;
+}
+
+}  // namespace
+
+abi::Sm100GemmConfig sm100_config(const DesignPoint& point) {
+  const Majors majors = majors_of(point);
+  Sm100GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
+                         .b = abi_type(point.dtype(Role::b_dtype)),
+                         .accumulator = abi_type(point.dtype(Role::accumulator_type)),
+                         .out = abi_type(point.dtype(Role::out_dtype)),
+                         .a_m_major = majors.a_m_major,
+                         .b_n_major = majors.b_n_major,
+                         .tile_n = sm100_in_code(point, Role::tile).n,
+                         .stages = point.integer(Role::stages),
+                         .group = sm100_in_code(point, Role::cluster).m,
+                         .tma_store = point.integer(Role::out_alignment) == 16};
+  if (majors.transposed) std::swap(config.a, config.b);
+  return config;
+}
+
+std::shared_ptr<const DesignSpace> make_sm100_space() {
+  static constexpr std::array kOperands{Dtype::f16, Dtype::bf16, Dtype::tf32, Dtype::e4m3,
+                                        Dtype::e5m2};
+  static constexpr std::array kAccumulators{Dtype::f32};
+  static constexpr std::array kOuts{Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2};
+  std::vector<int> stages(kSm100MostStages - kSm100LeastStages + 1);
+  std::iota(stages.begin(), stages.end(), kSm100LeastStages);
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, kOperands)
+      .dtypes(Role::b_dtype, kOperands)
+      .dtypes(Role::accumulator_type, kAccumulators)
+      .dtypes(Role::out_dtype, kOuts)
+      .layouts({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"})
+      .alignments(Role::a_alignment, {16})
+      .alignments(Role::b_alignment, {16})
+      .alignments(Role::out_alignment, {16, 1})
+      .shapes(Role::tile, sm100_tile_shapes())
+      .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}})
+      .integers(Role::stages, stages)
+      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"acc", "out"}, stores_accumulator)
+      .require({"a", "layouts"}, sm100_layouts_fit)
+      .require({"a", "layouts", "tile"}, sm100_tile_fits)
+      .require({"layouts", "tile", "cluster"}, sm100_cluster_fits)
+      .require({"layouts", "out", "tile"}, sm100_rows_fit)
+      .require({"layouts", "align_out", "tile", "cluster", "stages"}, sm100_has_the_stages)
+      .build_lazily();
+}
+
+}  // namespace estoc::cuda

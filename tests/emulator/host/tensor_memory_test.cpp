@@ -1,0 +1,102 @@
+// sm100_gemm on the emulator: dtypes, layouts, tiles and pairs of CTAs against float64, in several
+// orders of events.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "emulator/run.h"
+#include "estoc/check.hpp"
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
+#include "support/problem_data.h"
+
+namespace estoc {
+namespace {
+
+constexpr Target kTarget = Target::sm(100, true);
+
+/// The first kernel of sm100_gemm that fits `filter`: clean and right in several orders of events.
+emulator::Statistics run_sm100(const std::string& problem, const std::string& filter = "") {
+  testing_support::ProblemData data(Problem::parse(problem), 7, testing_support::Values::integers);
+  KernelQuery query;
+  query.target = kTarget;
+  query.filter = MetadataFilter::parse("class=sm100_gemm " + filter);
+  const KernelList kernels = get_kernels(data.arguments(), query);
+  const emulator::BuiltKernel built(kernels.front(), kTarget);
+  emulator::Statistics statistics;
+  for (const int order : {0, 1, 2, 3}) {
+    using emulator::Schedule;
+    emulator::RunOptions options;
+    options.launch.schedule = order == 0   ? Schedule::late
+                              : order == 1 ? Schedule::eager
+                                           : Schedule::random;
+    options.launch.seed = static_cast<std::uint64_t>(order);
+    options.launch.programmatic = true;
+    options.multiprocessors = 2 + order % 3;
+    data.poison();
+    const emulator::Report report = built.run(data.arguments(), options);
+    EXPECT_TRUE(report.clean()) << kernels.front().name() << "\n" << report.text();
+    EXPECT_TRUE(check_output(data.arguments()).passed)
+        << problem << " by " << kernels.front().name();
+    statistics = report.statistics;
+  }
+  return statistics;
+}
+
+TEST(TensorMemoryGemm, CountsInstructions) {
+  const auto one =
+      run_sm100("gemm m=256 n=256 k=256 a=bf16 b=bf16:n out=bf16", "tile=128x128x64 cluster=1x1");
+  EXPECT_EQ(one.tcgen05, 4U * 4 * 4) << "4 tiles, 4 steps of K, 4 of an instruction";
+  const auto pair =
+      run_sm100("gemm m=256 n=256 k=256 a=bf16 b=bf16:n out=bf16", "tile=128x128x64 cluster=2x1");
+  EXPECT_EQ(pair.tcgen05, 2U * 4 * 4) << "a product for both CTAs";
+  EXPECT_EQ(pair.tma_loads, one.tma_loads);
+}
+
+TEST(TensorMemoryGemm, Dtypes) {
+  for (const char* cluster : {"cluster=1x1", "cluster=2x1"}) {
+    run_sm100("gemm m=300 n=200 k=136 a=f16 b=f16:n out=f32", cluster);
+    run_sm100("gemm m=136 n=72 k=68 a=tf32 b=tf32:n out=bf16", cluster);
+    run_sm100("gemm m=136 n=80 k=144 a=e4m3 b=e5m2:n out=f16", cluster);
+    run_sm100("gemm m=136 n=80 k=144 a=e5m2 b=e4m3:n out=e4m3", cluster);
+  }
+}
+
+TEST(TensorMemoryGemm, Layouts) {
+  for (const char* layouts : {"a=bf16:t b=bf16:t out=bf16:t", "a=bf16:n b=bf16:t out=bf16:t",
+                              "a=bf16:n b=bf16:n out=bf16:n", "a=bf16:t b=bf16:n out=bf16:n",
+                              "a=bf16:n b=bf16:t out=f32:n"}) {
+    const std::string problem = std::string("gemm m=136 n=264 k=72 ") + layouts;
+    run_sm100(problem, "cluster=1x1");
+    run_sm100(problem, "cluster!=1x1");
+  }
+}
+
+TEST(TensorMemoryGemm, ShapesAndTiles) {
+  run_sm100("gemm m=1 n=1 k=8 a=bf16 b=bf16:n out=bf16");
+  run_sm100("gemm m=300 n=203 k=136 l=2 a=bf16 b=bf16:n out=bf16");
+  run_sm100("gemm m=72 n=72 k=0 a=bf16 b=bf16:n out=bf16");
+  run_sm100("gemm m=72 n=72 k=72 l=3 a=bf16:[0,72,1] b=bf16:n out=f32");
+  run_sm100("gemm m=136 n=72 k=1104 a=bf16 b=bf16:n out=bf16", "tile=128x256x64");
+  for (const char* tile : {"32", "96", "256"}) {
+    const std::string filter = std::string("tile=128x") + tile + "x64";
+    run_sm100("gemm m=264 n=520 k=136 a=bf16 b=bf16:n out=bf16", filter + " cluster=1x1");
+    run_sm100("gemm m=264 n=520 k=136 a=bf16 b=bf16:n out=bf16", filter + " cluster=2x1");
+  }
+}
+
+TEST(TensorMemoryGemm, IsTheFirstForItsTargets) {
+  for (const char* problem :
+       {"gemm m=300 n=200 k=504 a=bf16:t b=bf16:n", "gemm m=8192 n=8192 k=8192 a=e4m3 b=e4m3:n",
+        "gemm m=4096 n=512 k=4096 a=tf32 b=tf32:n"}) {
+    for (const int cc : {100, 103}) {
+      KernelQuery query;
+      query.target = Target::sm(cc, true);
+      const auto arguments = Problem::parse(problem).arguments();
+      EXPECT_EQ(get_kernels(*arguments, query).front().metadata().kernel_class, "sm100_gemm");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace estoc
