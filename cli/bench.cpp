@@ -24,7 +24,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchFooter =
     "Each round runs every kernel once, so that all meet the same conditions. A kernel is checked\n"
     "against a float64 reference before it is timed; one that is wrong is not timed (exit status\n"
     "1). In a file of problems, one a line, '#' begins a comment. In a problem, m={1,16,64} "
@@ -341,7 +341,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->excludes("--report");
   add_percentage(*command, "--tolerance", options->tolerance,
                  "with --compare: how much slower is not counted (default: 2)");
-  command->footer(kFooter);
+  command->footer(kBenchFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return bench(*options, context); };
   });

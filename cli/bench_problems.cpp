@@ -71,7 +71,7 @@ std::vector<std::string> alternatives(std::string_view list) {
 }
 
 /// A text in parts: what stands outside lists has one alternative.
-std::vector<std::vector<std::string>> parts_of(std::string_view text) {
+std::vector<std::vector<std::string>> parts_in(std::string_view text) {
   std::vector<std::vector<std::string>> parts;
   std::string_view rest = text;
   while (true) {
@@ -180,7 +180,7 @@ std::vector<std::vector<std::string>> split_ranges(std::string_view text) {
 /// All parts of a text: those of its lists and ranges, and what stands between them.
 std::vector<std::vector<std::string>> all_parts_of(std::string_view text) {
   std::vector<std::vector<std::string>> parts;
-  for (std::vector<std::string>& part : parts_of(text)) {
+  for (std::vector<std::string>& part : parts_in(text)) {
     if (part.size() > 1) {
       parts.push_back(std::move(part));
       continue;

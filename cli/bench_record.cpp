@@ -51,7 +51,7 @@ Json number_or_null(double value) {
   return value == 0 ? Json(nullptr) : Json(value);
 }
 
-Json to_json(const Surroundings& here) {
+Json surroundings_json(const Surroundings& here) {
   return {{"date", text_or_null(here.date)},
           {"version", text_or_null(here.version)},
           {"commit", text_or_null(here.commit)},
@@ -64,7 +64,7 @@ Json to_json(const Surroundings& here) {
           {"memory_bytes_per_second", number_or_null(here.memory_bytes_per_s)}};
 }
 
-Json to_json(const KernelRecord& kernel, const Work& work) {
+Json kernel_json(const KernelRecord& kernel, const Work& work) {
   Json json{{"kernel", kernel.kernel}, {"provider", kernel.provider}};
   json["seconds"] = nullptr;
   json[work.json_key] = nullptr;
@@ -75,7 +75,7 @@ Json to_json(const KernelRecord& kernel, const Work& work) {
     json[work.json_key] = work.rate(times.median);
   }
   if (!kernel.failure.empty()) json["failure"] = kernel.failure;
-  json["check"] = cli::to_json(kernel.check);
+  json["check"] = to_json(kernel.check);
   return json;
 }
 
@@ -149,10 +149,10 @@ Json to_json(const BenchRecord& record) {
             {"celsius", number_or_null(record.gpu.celsius)},
             {"noise", record.noise ? Json(*record.noise) : Json(nullptr)},
             {"check_seconds", number_or_null(record.check_seconds)}};
-  json.update(to_json(record.surroundings));
+  json.update(surroundings_json(record.surroundings));
   json["kernels"] = Json::array();
   for (const KernelRecord& kernel : record.kernels)
-    json["kernels"].push_back(to_json(kernel, work));
+    json["kernels"].push_back(kernel_json(kernel, work));
   return json;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHint =
+constexpr const char* kReportHint =
     "--report takes a folder, --compare two files, with what 'estoc bench --out' wrote";
 
 std::vector<fs::path> result_files(const std::string& folder) {
@@ -32,7 +32,7 @@ std::vector<fs::path> result_files(const std::string& folder) {
   }
   if (error) {
     throw Failure(Exit::file, fmt::format("{}: cannot be read: {}", folder, error.message()),
-                  kHint);
+                  kReportHint);
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -41,7 +41,7 @@ std::vector<fs::path> result_files(const std::string& folder) {
 Json parse(const fs::path& path, const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) {
-    throw Failure(Exit::file, path.string() + ": expected JSON, got something else", kHint);
+    throw Failure(Exit::file, path.string() + ": expected JSON, got something else", kReportHint);
   }
   return json;
 }
@@ -99,20 +99,20 @@ std::string title_of(const std::string& provider) {
 }
 
 /// The figures of one problem in both modes.
-struct Row {
+struct ReportRow {
   const BenchRecord* burst = nullptr;
   const BenchRecord* sustained = nullptr;
 
   const BenchRecord& any() const { return burst != nullptr ? *burst : *sustained; }
 };
 
-struct Table {
+struct ReportTable {
   std::string name;
-  std::vector<Row> rows;
+  std::vector<ReportRow> rows;
 
-  bool has(const BenchRecord* Row::*mode) const {
+  bool has(const BenchRecord* ReportRow::*mode) const {
     return std::any_of(rows.begin(), rows.end(),
-                       [&](const Row& row) { return row.*mode != nullptr; });
+                       [&](const ReportRow& row) { return row.*mode != nullptr; });
   }
 };
 
@@ -123,18 +123,20 @@ Element& find_or_add(std::vector<Element>& elements, const Matches& matches) {
 }
 
 /// The longest table first.
-std::vector<Table> tables_of(const std::vector<BenchRecord>& records) {
-  std::vector<Table> tables;
+std::vector<ReportTable> tables_of(const std::vector<BenchRecord>& records) {
+  std::vector<ReportTable> tables;
   for (const BenchRecord& record : records) {
     const std::string name = table_of(record);
-    Table& table = find_or_add(tables, [&](const Table& each) { return each.name == name; });
+    ReportTable& table =
+        find_or_add(tables, [&](const ReportTable& each) { return each.name == name; });
     table.name = name;
-    Row& row = find_or_add(table.rows,
-                           [&](const Row& each) { return each.any().problem == record.problem; });
+    ReportRow& row = find_or_add(
+        table.rows, [&](const ReportRow& each) { return each.any().problem == record.problem; });
     (record.sustained ? row.sustained : row.burst) = &record;
   }
-  std::stable_sort(tables.begin(), tables.end(),
-                   [](const Table& x, const Table& y) { return x.rows.size() > y.rows.size(); });
+  std::stable_sort(tables.begin(), tables.end(), [](const ReportTable& x, const ReportTable& y) {
+    return x.rows.size() > y.rows.size();
+  });
   return tables;
 }
 
@@ -147,21 +149,21 @@ std::string cells(const BenchRecord* record, const std::string& against) {
                      ratio ? fmt::format("{:.2f}", *ratio) : "");
 }
 
-std::string text_of(const Table& table, const Row& row, const std::string& against) {
+std::string text_of(const ReportTable& table, const ReportRow& row, const std::string& against) {
   const KernelRecord* fastest = compare(row.any(), against).ours;
   if (fastest == nullptr) return "";
   std::string text =
       fmt::format("| `{}` | {} |", brief_problem(row.any().problem), class_of(fastest->kernel));
-  if (table.has(&Row::burst)) text += cells(row.burst, against);
-  if (table.has(&Row::sustained)) text += cells(row.sustained, against);
+  if (table.has(&ReportRow::burst)) text += cells(row.burst, against);
+  if (table.has(&ReportRow::sustained)) text += cells(row.sustained, against);
   return text + "\n";
 }
 
-std::string head_of(const Table& table, const std::string& against) {
+std::string head_of(const ReportTable& table, const std::string& against) {
   std::string titles = "| problem | class |";
   std::string line = "|---|---|";
   for (const auto& [mode, title] :
-       {std::pair{&Row::burst, "burst"}, std::pair{&Row::sustained, "sustained"}}) {
+       {std::pair{&ReportRow::burst, "burst"}, std::pair{&ReportRow::sustained, "sustained"}}) {
     if (!table.has(mode)) continue;
     titles += fmt::format(" {} | over {} |", title, title_of(against));
     line += "---|---|";
@@ -181,7 +183,7 @@ std::vector<BenchRecord> read_result_file(const std::string& path) {
   } catch (const std::exception& error) {
     throw Failure(Exit::file,
                   fmt::format("{}: expected results of estoc bench: {}", path, error.what()),
-                  kHint);
+                  kReportHint);
   }
   return records;
 }
@@ -192,7 +194,8 @@ std::vector<BenchRecord> read_results(const std::string& folder) {
     for (BenchRecord& record : read_result_file(path.string()))
       add(records, std::move(record));
   }
-  if (records.empty()) throw Failure(Exit::file, folder + ": there are no results in it", kHint);
+  if (records.empty())
+    throw Failure(Exit::file, folder + ": there are no results in it", kReportHint);
   return records;
 }
 
@@ -214,13 +217,13 @@ std::string brief_problem(const std::string& text) {
 }
 
 std::string markdown(const std::vector<BenchRecord>& records, const std::string& against) {
-  const std::vector<Table> tables = tables_of(records);
+  const std::vector<ReportTable> tables = tables_of(records);
   std::string text;
-  for (const Table& table : tables) {
+  for (const ReportTable& table : tables) {
     if (tables.size() > 1)
       text += fmt::format("{}**{}**\n\n", text.empty() ? "" : "\n", table.name);
     text += head_of(table, against);
-    for (const Row& row : table.rows)
+    for (const ReportRow& row : table.rows)
       text += text_of(table, row, against);
   }
   return text;

@@ -15,12 +15,12 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kHint =
+constexpr const char* kStateHint =
     "--resume takes a file that 'estoc bench --resume' wrote, or one that does not exist yet";
-constexpr const char* kMark = "estoc_bench";
+constexpr const char* kStateMark = "estoc_bench";
 
 Json header_of(const BenchOptions& options, Target target) {
-  return {{kMark, 1},
+  return {{kStateMark, 1},
           {"device", surroundings_of(target).device},
           {"target", target.name()},
           {"provider", options.query.providers},
@@ -55,13 +55,13 @@ BenchState::BenchState(const BenchOptions& options, Target target) : path_(optio
   text_ = dump_line(header) + '\n';
   if (!std::filesystem::exists(path_)) return;
   std::ifstream file(path_);
-  if (!file) throw Failure(Exit::file, path_ + ": cannot be read", kHint);
+  if (!file) throw Failure(Exit::file, path_ + ": cannot be read", kStateHint);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const Json json = Json::parse(line, nullptr, false);
     try {
       if (number == 1) {
-        if (!json.is_object() || !json.contains(kMark)) throw std::runtime_error("no header");
+        if (!json.is_object() || !json.contains(kStateMark)) throw std::runtime_error("no header");
         require_same(path_, json, header);
         continue;
       }
@@ -74,10 +74,10 @@ BenchState::BenchState(const BenchOptions& options, Target target) : path_(optio
       throw Failure(
           Exit::file,
           fmt::format("{}:{}: expected a result of estoc bench, got something else", path_, number),
-          kHint);
+          kStateHint);
     }
   }
-  if (file.bad()) throw Failure(Exit::file, path_ + ": cannot be read", kHint);
+  if (file.bad()) throw Failure(Exit::file, path_ + ": cannot be read", kStateHint);
 }
 
 const BenchRecord* BenchState::find(const std::string& problem) const {
@@ -88,7 +88,7 @@ const BenchRecord* BenchState::find(const std::string& problem) const {
 void BenchState::add(const BenchRecord& record) {
   if (path_.empty()) return;
   text_ += dump_line(to_json(record)) + '\n';
-  about_file(kHint, [&] { save_text(path_, text_); });
+  about_file(kStateHint, [&] { save_text(path_, text_); });
 }
 
 }  // namespace estoc::cli

@@ -24,8 +24,8 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kMark = "estoc_table";
-constexpr const char* kHint =
+constexpr const char* kTableMark = "estoc_table";
+constexpr const char* kTableHint =
     "--table takes a file that 'estoc bench --table' wrote on this device, or a new one";
 
 /// "m16": rasterised along M, 16 tiles of N together; "n1/4": along N, K in four parts; "n1/4x18":
@@ -59,9 +59,9 @@ class TableFile {
     const Surroundings here = surroundings_of(target);
     read(here);
     file_.open(path_, std::ios::app);
-    if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kHint);
+    if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kTableHint);
     if (!begun_) {
-      add({{kMark, 1},
+      add({{kTableMark, 1},
            {"device", here.device},
            {"target", target.name()},
            {"driver", here.driver},
@@ -78,7 +78,7 @@ class TableFile {
     // In one piece, so that an interruption leaves all of it or nothing.
     const std::string text = dump_line(line) + '\n';
     file_ << text << std::flush;
-    if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kHint);
+    if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kTableHint);
   }
 
  private:
@@ -96,15 +96,15 @@ class TableFile {
       text += line + '\n';
     }
     if (file.bad() || !file.is_open()) {
-      throw Failure(Exit::file, path_ + ": cannot be read", kHint);
+      throw Failure(Exit::file, path_ + ": cannot be read", kTableHint);
     }
     file.close();
-    if (!whole) about_file(kHint, [&] { save_text(path_, text); });
+    if (!whole) about_file(kTableHint, [&] { save_text(path_, text); });
   }
 
   void take(const std::string& line, const Surroundings& here) {
     const Json json = Json::parse(line, nullptr, false);
-    if (!json.is_object() || !json.contains(begun_ ? "problem" : kMark)) refuse();
+    if (!json.is_object() || !json.contains(begun_ ? "problem" : kTableMark)) refuse();
     const Json text = json.value(begun_ ? "problem" : "device", Json());
     if (!text.is_string()) refuse();
     if (begun_) {
@@ -113,14 +113,14 @@ class TableFile {
       throw Failure(Exit::usage,
                     fmt::format("{}: holds figures of {}, got {}", path_, text.get<std::string>(),
                                 here.device),
-                    kHint);
+                    kTableHint);
     }
     begun_ = true;
   }
 
   [[noreturn]] void refuse() const {
     throw Failure(Exit::file, path_ + ": expected a table of estoc bench, got something else",
-                  kHint);
+                  kTableHint);
   }
 
   std::string path_;
@@ -130,7 +130,7 @@ class TableFile {
 };
 
 /// A problem and the kernels to be timed on it.
-struct Row {
+struct TableRow {
   NamedProblem problem;
   std::vector<Kernel> kernels;
 };
@@ -180,12 +180,12 @@ void require_ranked(const NamedProblem& problem, const std::vector<Kernel>& kern
                 "set ESTOC_TUNED=off");
 }
 
-std::vector<Row> open_rows(const BenchOptions& options, Target target,
-                           std::vector<NamedProblem> problems, const TableFile& table,
-                           Troubles& troubles) {
+std::vector<TableRow> open_rows(const BenchOptions& options, Target target,
+                                std::vector<NamedProblem> problems, const TableFile& table,
+                                Troubles& troubles) {
   BenchOptions all = options;
   all.top = 0;
-  std::vector<Row> rows;
+  std::vector<TableRow> rows;
   for (NamedProblem& problem : problems) {
     if (table.holds(problem.text)) continue;
     const auto arguments = describe_arguments(problem.filled, device_for(target));
@@ -203,10 +203,10 @@ std::vector<Row> open_rows(const BenchOptions& options, Target target,
 }
 
 /// Compiles every kernel once. What fails is reported when it cannot be timed.
-void compile_rows(const std::vector<Row>& rows, Target target, Progress& progress) {
+void compile_rows(const std::vector<TableRow>& rows, Target target, Progress& progress) {
   std::set<std::pair<std::string, const EpilogueGraph*>> seen;
   std::vector<Kernel> kernels;
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     for (const Kernel& kernel : row.kernels) {
       if (kernel.kernel_class().needs_device()) continue;
       if (seen.emplace(kernel.name(), kernel.epilogue().get()).second) kernels.push_back(kernel);
@@ -221,7 +221,7 @@ void compile_rows(const std::vector<Row>& rows, Target target, Progress& progres
   (void)compile_all(kernels, target, options);
 }
 
-Json row_json(const Row& row, const Measurement& measured, const RuntimeArguments& arguments) {
+Json row_json(const TableRow& row, const Measurement& measured, const RuntimeArguments& arguments) {
   Json kernels = Json::array();
   for (std::size_t i = 0; i < row.kernels.size(); ++i) {
     const Kernel& kernel = row.kernels[i];
@@ -240,7 +240,7 @@ Json row_json(const Row& row, const Measurement& measured, const RuntimeArgument
 
 /// Says which kernels could not be timed. Where that is all of them, the device has stopped or
 /// something else is wrong that further problems would meet too.
-void require_some(const Row& row, const Measurement& measured) {
+void require_some(const TableRow& row, const Measurement& measured) {
   std::size_t missing = 0;
   std::string first;
   for (const KernelTiming& timing : measured.timings) {
@@ -277,7 +277,8 @@ void make_table(const BenchOptions& options, Target target, std::vector<NamedPro
   Troubles troubles;
   Progress progress;
   progress.stage("finding kernels");
-  const std::vector<Row> rows = open_rows(options, target, std::move(problems), table, troubles);
+  const std::vector<TableRow> rows =
+      open_rows(options, target, std::move(problems), table, troubles);
   compile_rows(rows, target, progress);
   const Device device = device_for(target);
   MeasureSession session(device);

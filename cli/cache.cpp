@@ -18,7 +18,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCacheFooter =
     "The folder is ESTOC_CACHE_DIR, else estoc/ in XDG_CACHE_HOME or ~/.cache; its size limit\n"
     "ESTOC_CACHE_LIMIT, else 2G. Processes share it; what is damaged is compiled anew.\n"
     "The table shows the 50 kernels used last unless --limit says otherwise; JSON has them all.\n"
@@ -28,7 +28,7 @@ constexpr const char* kFooter =
     "  estoc cache list --json\n"
     "  estoc cache prune --to 500M";
 
-constexpr std::size_t kDefaultLimit = 50;
+constexpr std::size_t kDefaultEntries = 50;
 
 /// Hours since a kernel was used, in words.
 std::string age_of(const CachedKernel& kernel) {
@@ -50,7 +50,7 @@ Exit print_path(Context& context) {
   return Exit::ok;
 }
 
-struct ListOptions {
+struct EntryOptions {
   std::optional<std::size_t> limit;
   bool json = false;
 };
@@ -73,9 +73,9 @@ void print_table(Output& output, std::span<const CachedKernel> kernels) {
   output.print(table.take());
 }
 
-Exit print_list(const ListOptions& options, Context& context) {
+Exit print_list(const EntryOptions& options, Context& context) {
   const std::vector<CachedKernel> kernels = list_kernel_cache();
-  const std::size_t limit = options.limit.value_or(options.json ? 0 : kDefaultLimit);
+  const std::size_t limit = options.limit.value_or(options.json ? 0 : kDefaultEntries);
   const std::size_t rows = limit == 0 ? kernels.size() : std::min(limit, kernels.size());
   const std::span first(kernels.data(), rows);
   if (options.json) {
@@ -122,9 +122,9 @@ CLI::App* add_action(CLI::App& parent, Invocation& invocation, const char* name,
 void add_cache(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("cache", "show or clean the cache of compiled kernels");
   command->require_subcommand(1);
-  command->footer(kFooter);
+  command->footer(kCacheFooter);
   add_action(*command, invocation, "path", "print the folder", print_path);
-  auto options = std::make_shared<ListOptions>();
+  auto options = std::make_shared<EntryOptions>();
   CLI::App* list =
       add_action(*command, invocation, "list", "list the kernels in it, the one used last first",
                  [options](Context& context) { return print_list(*options, context); });

@@ -23,7 +23,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCheckFooter =
     "Compiles the kernel, prints what it takes of the machine, and runs it on problems that it\n"
     "supports, with sizes that seldom divide its tile; outputs are poisoned first. Where its\n"
     "target is not here, it is only compiled. Wrong results: exit status 1.\n"
@@ -350,7 +350,7 @@ void add_check(CLI::App& app, Invocation& invocation) {
       ->check(whole_number());
   add_threads_option(*command, options->threads);
   add_json_option(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kCheckFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return check(*options, context); };
   });

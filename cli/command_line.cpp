@@ -24,7 +24,7 @@ constexpr const char* kDescription =
     "Finds, explains, runs and checks GEMM kernels.\n"
     "A problem is a text such as 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n'.";
 
-constexpr const char* kFooter =
+constexpr const char* kCommandLineFooter =
     "Exit status: 0 done, 1 the output is wrong (--check), 2 bad input, 3 nothing found or not\n"
     "supported, 4 a file cannot be read or written, 5 a kernel failed to compile or run,\n"
     "6 out of memory. Ctrl-C ends it by SIGINT (130 in a shell), and leaves no partial file.\n"
@@ -153,7 +153,7 @@ bool parse(CLI::App& app, Output& output, int argc, char** argv) {
 
 int run(int argc, char** argv) {
   CLI::App app(kDescription, "estoc");
-  app.footer(kFooter);
+  app.footer(kCommandLineFooter);
   app.require_subcommand(1);
   app.fallthrough();
   app.set_help_flag("-h,--help", "print this help");

@@ -23,7 +23,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCompileFooter =
     "Needs no GPU, but --target where there is none. What was compiled before comes from the "
     "cache\n"
     "('estoc cache'). The file holds every kernel and a table of which to use for what:\n"
@@ -222,7 +222,7 @@ void add_compile(CLI::App& app, Invocation& invocation) {
   command->add_flag("--lineinfo", options->lineinfo,
                     "relate instructions to lines of the source, for profilers");
   add_json_option(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kCompileFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return run_compile(*options, context); };
   });

@@ -14,13 +14,13 @@
 namespace estoc::cli {
 namespace {
 
-struct Range {
+struct KernelRange {
   std::int64_t low = 0;
   std::int64_t high = 0;
 };
 
-Range parse_range(const std::string& text) {
-  Range range;
+KernelRange parse_range(const std::string& text) {
+  KernelRange range;
   const char* const end = text.data() + text.size();
   const auto low = std::from_chars(text.data(), end, range.low);
   const bool colon = low.ec == std::errc() && low.ptr != end && *low.ptr == ':';
@@ -37,7 +37,7 @@ Range parse_range(const std::string& text) {
 }
 
 /// The values of M whose best kernels stand for the range: about four in each doubling.
-std::vector<std::int64_t> samples_of(const Range& range) {
+std::vector<std::int64_t> samples_of(const KernelRange& range) {
   std::vector<std::int64_t> samples;
   for (std::int64_t m = range.low; m < range.high; m = std::max(m + 1, m + m / 4))
     samples.push_back(m);
@@ -76,7 +76,7 @@ void add_problem(const CompileChoice& choice, const Problem& problem, const Kern
 }
 
 /// A rule for each run of M that has the same best kernel.
-void add_range(const Range& range, const Problem& problem, const KernelQuery& query,
+void add_range(const KernelRange& range, const Problem& problem, const KernelQuery& query,
                Chosen& chosen) {
   if (problem.operation != Operation::gemm || problem.m) {
     throw Failure(Exit::usage, "--m: expected a gemm whose text leaves m out",

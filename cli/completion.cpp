@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "commands.h"
+#include "target_choice.h"
 #include "text.h"
 
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kCompletionFooter =
     "Examples:\n"
     "  source <(estoc completion bash)\n"
     "  estoc completion bash > ~/.local/share/bash-completion/completions/estoc\n"
@@ -54,13 +55,6 @@ constexpr std::string_view kZshStart =
 bool takes_file(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.ends_with("FILE") || type == "FOLDER" || type == "OLD NEW";
-}
-
-std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (const Target target : known_targets())
-    names.push_back(target.name());
-  return names;
 }
 
 /// What may follow a command: its options, and the commands within it.
@@ -153,7 +147,7 @@ std::string fish_script(const CLI::App& app) {
 void add_completion(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("completion", "print a completion script for a shell");
   command->require_subcommand(1);
-  command->footer(kFooter);
+  command->footer(kCompletionFooter);
   const auto add_shell = [&](const char* name, std::string (*script)(const CLI::App&)) {
     CLI::App* shell = command->add_subcommand(name, fmt::format("the script for {}", name));
     shell->callback([&app, &invocation, script] {

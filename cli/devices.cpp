@@ -13,12 +13,13 @@
 #include "host.h"
 #include "json.h"
 #include "table.h"
+#include "target_choice.h"
 #include "text.h"
 
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kDevicesFooter =
     "Examples:\n"
     "  estoc devices\n"
     "  estoc devices --json\n"
@@ -91,13 +92,6 @@ Json libraries_json() {
   return json;
 }
 
-std::vector<std::string> target_names() {
-  std::vector<std::string> names;
-  for (const Target target : known_targets())
-    names.push_back(target.name());
-  return names;
-}
-
 void print_json(Output& output, const std::vector<ListedDevice>& devices) {
   Json json;
   json["devices"] = Json::array();
@@ -164,7 +158,7 @@ void add_devices(CLI::App& app, Invocation& invocation) {
   auto environment = std::make_shared<bool>(false);
   command->add_flag("--environment", *environment, "the environment variables that Estoc reads");
   add_json_option(*command, *json);
-  command->footer(kFooter);
+  command->footer(kDevicesFooter);
   command->callback([&invocation, json, environment] {
     invocation.run = [json, environment](Context& context) {
       return *environment ? print_environment(*json, context.output)

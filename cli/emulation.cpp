@@ -19,7 +19,7 @@
 namespace estoc::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using EmulationClock = std::chrono::steady_clock;
 
 constexpr int kMultiprocessors = 4;
 constexpr int kTimeLimit = 600;  // seconds
@@ -45,8 +45,8 @@ emulator::Schedule parse_schedule(const std::string& name) {
                 "the schedules are: late, eager, random (docs/emulator.md)");
 }
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double elapsed_since(EmulationClock::time_point start) {
+  return std::chrono::duration<double>(EmulationClock::now() - start).count();
 }
 
 std::array<std::pair<const char*, std::uint64_t>, 7> counts(const emulator::Statistics& s) {
@@ -62,10 +62,10 @@ std::array<std::pair<const char*, std::uint64_t>, 7> counts(const emulator::Stat
 /// Builds, with a hint for what may go wrong.
 emulator::BuiltKernel build(const Kernel& kernel, Target target, const EmulatorOptions& options,
                             double& seconds) {
-  const auto start = Clock::now();
+  const auto start = EmulationClock::now();
   try {
     emulator::BuiltKernel built(kernel, target, {.debug_folder = options.debug});
-    seconds = seconds_since(start);
+    seconds = elapsed_since(start);
     return built;
   } catch (const Error& error) {
     const char* hint = "";
@@ -180,9 +180,9 @@ double Emulation::run(const RuntimeArguments& arguments, std::uint64_t seed) {
   if (!options_.trace.empty()) run_options.launch.trace = &trace_;
   run_options.multiprocessors =
       options_.multiprocessors == 0 ? kMultiprocessors : options_.multiprocessors;
-  const auto start = Clock::now();
+  const auto start = EmulationClock::now();
   report_ = kernel_.run(arguments, run_options);
-  return seconds_since(start);
+  return elapsed_since(start);
 }
 
 void Emulation::save_trace() const {

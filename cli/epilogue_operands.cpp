@@ -12,7 +12,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kHint =
+constexpr const char* kOperandHint =
     "an epilogue reads: D = relu(alpha * accum + bias); aux = accum (docs/epilogues.md); declare "
     "its operands in the problem text, bias=f32:row, or give --scalar, --aux and --aux-out";
 
@@ -31,7 +31,7 @@ Named split(const std::string& text, const char* option, const char* form) {
 }
 
 EpilogueProgram program_of(const Problem& problem) {
-  return with_hint(kHint, [&] { return EpilogueProgram::parse(problem.epilogue); });
+  return with_hint(kOperandHint, [&] { return EpilogueProgram::parse(problem.epilogue); });
 }
 
 auto find_spec(Problem& problem, const std::string& name) {
@@ -69,7 +69,7 @@ void apply_scalar(const std::string& text, Problem& problem) {
   if (declared->form != EpilogueForm::scalar || declared->value) {
     throw Failure(Exit::usage,
                   fmt::format("--scalar: {} is given twice, or declared as no scalar", scalar.name),
-                  kHint);
+                  kOperandHint);
   }
   declared->value = spec.value;
   declared->is_integer = spec.is_integer;
@@ -82,7 +82,7 @@ void apply_output(const std::string& text, const EpilogueProgram& program, Probl
   if (found == all.end() || output.name == "D") {
     throw Failure(Exit::usage,
                   fmt::format("--aux-out: the epilogue assigns no output '{}'", output.name),
-                  output.name == "D" ? "--out saves D" : kHint);
+                  output.name == "D" ? "--out saves D" : kOperandHint);
   }
   if (find_spec(problem, output.name) != problem.operands.end()) return;
   EpilogueOperandSpec spec;
@@ -162,7 +162,8 @@ Problem parse_problem(const std::string& text, const EpilogueOptions& options) {
 void apply_epilogue_options(const EpilogueOptions& options, Problem& problem) {
   const bool some = !options.scalars.empty() || !options.inputs.empty() || !options.outputs.empty();
   if (problem.epilogue.empty()) {
-    if (some) throw Failure(Exit::usage, "--scalar, --aux and --aux-out need an epilogue", kHint);
+    if (some)
+      throw Failure(Exit::usage, "--scalar, --aux and --aux-out need an epilogue", kOperandHint);
     return;
   }
   const EpilogueProgram program = program_of(problem);
@@ -215,7 +216,8 @@ EpilogueArguments make_epilogue(const Problem& problem, const std::vector<Filled
       given.emplace_back(spec.name, tensors[i]);
     }
   }
-  return with_hint(kHint, [&] { return EpilogueArguments(problem.epilogue, std::move(given)); });
+  return with_hint(kOperandHint,
+                   [&] { return EpilogueArguments(problem.epilogue, std::move(given)); });
 }
 
 TensorView describe_operand(const FilledOperand& operand, Device device) {

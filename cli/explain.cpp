@@ -19,7 +19,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kExplainFooter =
     "Examples:\n"
     "  estoc explain 'gemm m=512 n=512 k=512 a=bf16:t b=f16:n'\n"
     "  estoc explain 'gemm m=512 n=512 k=511 a=f32' --target cpu \\\n"
@@ -170,7 +170,7 @@ void add_explain(CLI::App& app, Invocation& invocation) {
   add_epilogue_options(*command, options->epilogue, false);
   add_query_options(*command, options->query);
   add_json_option(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kExplainFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return explain(*options, context); };
   });

@@ -17,7 +17,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kFindFooter =
     "The table shows the first 20 kernels unless --top says otherwise; JSON has them all.\n"
     "'predicted' is a model's time of a warm run on that device, or, after 'tuned', what 'estoc\n"
     "tune' measured; 'estoc bench' measures times.\n"
@@ -144,7 +144,7 @@ void add_find(CLI::App& app, Invocation& invocation) {
       ->check(whole_number());
   command->add_flag("--parts", options->parts, "say what each predicted time is made of");
   add_json_option(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kFindFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return find(*options, context); };
   });

@@ -8,36 +8,36 @@
 namespace estoc::cli {
 namespace {
 
-Json to_json(const TensorAttributes& operand) {
+Json part_json(const TensorAttributes& operand) {
   return {{"dtype", dtype_name(operand.dtype)},
           {"layout", std::string(1, static_cast<char>(operand.layout))},
           {"alignment", operand.alignment},
           {"divisibility", operand.divisibility()}};
 }
 
-Json to_json(const GemmOperandsMetadata& operands) {
-  return {{"a", to_json(operands.a)},
-          {"b", to_json(operands.b)},
-          {"out", to_json(operands.out)},
+Json part_json(const GemmOperandsMetadata& operands) {
+  return {{"a", part_json(operands.a)},
+          {"b", part_json(operands.b)},
+          {"out", part_json(operands.out)},
           {"accumulator_type", dtype_name(operands.accumulator_type)}};
 }
 
-Json to_json(const ElementwiseOperandsMetadata& operands) {
-  Json json{{"op", elementwise_op_name(operands.op)}, {"a", to_json(operands.a)}};
-  if (is_binary(operands.op)) json["b"] = to_json(operands.b);
-  json["out"] = to_json(operands.out);
+Json part_json(const ElementwiseOperandsMetadata& operands) {
+  Json json{{"op", elementwise_op_name(operands.op)}, {"a", part_json(operands.a)}};
+  if (is_binary(operands.op)) json["b"] = part_json(operands.b);
+  json["out"] = part_json(operands.out);
   return json;
 }
 
-Json to_json(const Shape3& shape) {
+Json part_json(const Shape3& shape) {
   return Json::array({shape.m, shape.n, shape.k});
 }
 
-Json to_json(const DesignMetadata& design) {
+Json part_json(const DesignMetadata& design) {
   Json json;
-  json["tile"] = design.tile ? to_json(*design.tile) : Json(nullptr);
-  json["cluster"] = to_json(design.cluster);
-  json["instruction"] = design.instruction ? to_json(*design.instruction) : Json(nullptr);
+  json["tile"] = design.tile ? part_json(*design.tile) : Json(nullptr);
+  json["cluster"] = part_json(design.cluster);
+  json["instruction"] = design.instruction ? part_json(*design.instruction) : Json(nullptr);
   json["stages"] = design.stages;
   json["schedule"] = design.schedule;
   json["split"] = design.split;
@@ -61,8 +61,8 @@ Json to_json(const KernelMetadata& metadata) {
           {"min_cc", metadata.min_cc},
           {"targets", names_of(metadata.targets)},
           {"operands",
-           std::visit([](const auto& operands) { return to_json(operands); }, metadata.operands)},
-          {"design", to_json(metadata.design)},
+           std::visit([](const auto& operands) { return part_json(operands); }, metadata.operands)},
+          {"design", part_json(metadata.design)},
           {"epilogue", metadata.epilogue}};
 }
 

@@ -14,7 +14,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kListFooter =
     "The table shows the first 50 kernels unless --limit says otherwise; JSON has them all.\n"
     "\n"
     "Examples:\n"
@@ -23,7 +23,7 @@ constexpr const char* kFooter =
     "  estoc list --filter 'operation=gemm a=bf16 out=bf16,f32' --limit 0\n"
     "  estoc list --target cpu --json | head -n 20";
 
-constexpr std::uint64_t kDefaultLimit = 50;
+constexpr std::uint64_t kDefaultKernels = 50;
 /// Rows that are laid out together.
 constexpr std::size_t kBlock = 512;
 
@@ -36,7 +36,7 @@ struct ListOptions {
 
 /// How many kernels to print; a limit of 0 means all.
 std::uint64_t rows_to_print(const ListOptions& options, std::uint64_t size) {
-  const std::uint64_t limit = options.limit.value_or(options.json ? 0 : kDefaultLimit);
+  const std::uint64_t limit = options.limit.value_or(options.json ? 0 : kDefaultKernels);
   return limit == 0 ? size : std::min(limit, size);
 }
 
@@ -101,7 +101,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
       ->type_name("N")
       ->check(whole_number());
   add_json_option(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kListFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return list(*options, context); };
   });

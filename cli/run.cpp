@@ -28,7 +28,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "What the problem text leaves out (extents, dtypes, layouts) comes from the files; operands\n"
     "without a file are random; next to files, an output of theirs is saved with --random alone.\n"
     "With layout n in the text, a C-order file holds the operand transposed, as weights usually\n"
@@ -370,7 +370,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   add_json_option(*command, options->json);
   command->add_flag("--print", options->print, "print the first 4 x 4 elements of the output")
       ->excludes("--json");
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return run(*options, context); };
   });

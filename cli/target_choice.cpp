@@ -25,11 +25,16 @@ std::string nearest_target(std::string name, const std::vector<std::string>& nam
 
 }  // namespace
 
-Target parse_target(const std::string& name) {
-  if (const auto target = Target::parse(name)) return *target;
+std::vector<std::string> target_names() {
   std::vector<std::string> names;
   for (const Target target : known_targets())
     names.push_back(target.name());
+  return names;
+}
+
+Target parse_target(const std::string& name) {
+  if (const auto target = Target::parse(name)) return *target;
+  const std::vector<std::string> names = target_names();
   const std::string like = nearest_target(name, names);
   throw Failure(Exit::usage, fmt::format("--target: there is no target '{}'", name),
                 (like.empty() ? "" : fmt::format("did you mean {}? ", like)) +

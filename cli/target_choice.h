@@ -2,11 +2,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "estoc/target.hpp"
 #include "estoc/tensor.hpp"
 
 namespace estoc::cli {
+
+/// The names of all targets that are known.
+std::vector<std::string> target_names();
 
 /// The target of that name. Throws Failure{usage} with those there are.
 Target parse_target(const std::string& name);

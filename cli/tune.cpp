@@ -22,7 +22,7 @@
 namespace estoc::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kTuneFooter =
     "What is found is kept in ESTOC_TUNED, else in tuned.db in the folder of the kernel cache;\n"
     "'find', 'run', 'bench' and every program that uses Estoc then put that kernel first. A\n"
     "problem with a record of this device, driver and version is passed over unless --force is\n"
@@ -253,7 +253,7 @@ void add_tune(CLI::App& app, Invocation& invocation) {
   add_search_options(*command, *options);
   add_record_options(*command, problem, *options);
   add_json_option(*command, options->json);
-  command->footer(kFooter);
+  command->footer(kTuneFooter);
   command->callback([&invocation, options] {
     invocation.run = [options](Context& context) { return tune(*options, context); };
   });

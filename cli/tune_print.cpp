@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShown = 5;
 
-std::string knobs_cell(const Knobs& knobs) {
+std::string tuned_knobs(const Knobs& knobs) {
   const std::string tiles =
       knobs.split_tiles > 0 ? fmt::format(" split_tiles={}", knobs.split_tiles) : "";
   return fmt::format("raster={} swizzle={} split={}{}{}",
@@ -101,7 +101,7 @@ void print_search(Output& output, const TuneResult& result) {
   for (std::size_t i = 0; i < rows; ++i) {
     const TuneCandidate& each = result.candidates[i];
     table.add_row({time_cell(each.seconds), std::to_string(each.rounds), each.kernel, each.provider,
-                   each.problem.empty() ? knobs_cell(each.knobs) : printable(each.problem)});
+                   each.problem.empty() ? tuned_knobs(each.knobs) : printable(each.problem)});
   }
   output.print(table.take());
 }

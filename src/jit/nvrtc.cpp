@@ -39,7 +39,7 @@ struct Table {
   Result (*get_supported_archs)(int*);
 };
 
-bool load_symbols(const SharedLibrary& library, Table& t) {
+bool load_functions(const SharedLibrary& library, Table& t) {
   return library.load(t.version, "nvrtcVersion") &&
          library.load(t.get_error_string, "nvrtcGetErrorString") &&
          library.load(t.create_program, "nvrtcCreateProgram") &&
@@ -55,7 +55,7 @@ bool load_symbols(const SharedLibrary& library, Table& t) {
          library.load(t.get_supported_archs, "nvrtcGetSupportedArchs");
 }
 
-struct Opened {
+struct OpenedNvrtc {
   Table table{};
   NvrtcInfo info;
   std::vector<int> archs;
@@ -73,11 +73,11 @@ std::optional<SharedLibrary> find_nvrtc(std::string& problem) {
   return find_library(nvrtc_spec(), problem);
 }
 
-void open_into(Opened& result) {
+void open_into(OpenedNvrtc& result) {
   const auto library = find_nvrtc(result.problem);
   if (!library) return;
   result.info.path = library->path();
-  if (!load_symbols(*library, result.table)) {
+  if (!load_functions(*library, result.table)) {
     result.problem = fmt::format("{} lacks functions of NVRTC 12.0", result.info.path);
     return;
   }
@@ -88,17 +88,17 @@ void open_into(Opened& result) {
   if (count > 0) result.table.get_supported_archs(result.archs.data());
 }
 
-const Opened& opened() {
-  static const Opened* instance = [] {
-    auto* result = new Opened;
+const OpenedNvrtc& opened_nvrtc() {
+  static const OpenedNvrtc* instance = [] {
+    auto* result = new OpenedNvrtc;
     open_into(*result);
     return result;
   }();
   return *instance;
 }
 
-const Opened& require() {
-  const Opened& nvrtc = opened();
+const OpenedNvrtc& require() {
+  const OpenedNvrtc& nvrtc = opened_nvrtc();
   if (!nvrtc.problem.empty()) throw Error(ErrorKind::not_found, nvrtc.problem);
   return nvrtc;
 }
@@ -184,19 +184,19 @@ std::vector<std::string> nvrtc_suited_to(int driver_version, std::vector<std::st
 }
 
 const NvrtcInfo* nvrtc_info(std::string* problem) {
-  const Opened& nvrtc = opened();
+  const OpenedNvrtc& nvrtc = opened_nvrtc();
   if (nvrtc.problem.empty()) return &nvrtc.info;
   if (problem != nullptr) *problem = nvrtc.problem;
   return nullptr;
 }
 
 bool nvrtc_knows(Target target) {
-  const Opened& nvrtc = require();
+  const OpenedNvrtc& nvrtc = require();
   return std::find(nvrtc.archs.begin(), nvrtc.archs.end(), target.cc()) != nvrtc.archs.end();
 }
 
 NvrtcResult nvrtc_compile(const NvrtcJob& job) {
-  const Opened& nvrtc = require();
+  const OpenedNvrtc& nvrtc = require();
   ProgramOwner program(nvrtc.table, job);
   const Result result = program.compile(job.options);
   NvrtcResult output;

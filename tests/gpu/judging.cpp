@@ -289,11 +289,11 @@ void nan_and_infinity_have_their_places(Device device) {
 
 /// The sum may round to the largest number or to infinity, and either passes.
 void numbers_may_round_to_infinity(Device device) {
-  constexpr std::int64_t kDepth = 20;
+  constexpr std::int64_t kTerms = 20;
   Judged problem("gemm m=20 n=30 k=20 a=f32:t b=f32:n out=f16:t", device);
-  for (std::int64_t k = 0; k < kDepth; ++k) {
-    store_element(Dtype::f32, problem.a().view.data(), 9 * kDepth + k, 3275.9971);
-    store_element(Dtype::f32, problem.b().view.data(), 11 * kDepth + k, 1 + 0x1p-23);
+  for (std::int64_t k = 0; k < kTerms; ++k) {
+    store_element(Dtype::f32, problem.a().view.data(), 9 * kTerms + k, 3275.9971);
+    store_element(Dtype::f32, problem.b().view.data(), 11 * kTerms + k, 1 + 0x1p-23);
   }
   problem.compute();
   DeviceCheck check(problem.on_device());

@@ -71,17 +71,17 @@ constexpr std::array kExpressions{
     "dequantize(accum, r)",
     "dropout(accum, 0.25, 7, 11)",
 };
-constexpr std::array<std::string_view, 5> kReductions{"sum", "max", "min", "absmax",
-                                                      "sum_of_squares"};
+constexpr std::array<std::string_view, 5> kReductionNames{"sum", "max", "min", "absmax",
+                                                          "sum_of_squares"};
 constexpr std::array<std::string_view, 4> kKept{"row", "column", "batch", "scalar"};
-constexpr std::array<std::string_view, 10> kDtypes{"f32", "bf16", "i32",  "f16", "u8",
-                                                   "f64", "e4m3", "bool", "i8",  "e5m2"};
+constexpr std::array<std::string_view, 10> kTypeNames{"f32", "bf16", "i32",  "f16", "u8",
+                                                      "f64", "e4m3", "bool", "i8",  "e5m2"};
 // Outputs of the problem's type, D aside: as many as all classes have room for.
 constexpr std::size_t kOutputs = 6;
 
 /// Inputs of f64 would make every epilogue compute in it.
 std::string_view input_type(std::uint64_t number, bool wide) {
-  const std::string_view type = kDtypes[number % kDtypes.size()];
+  const std::string_view type = kTypeNames[number % kTypeNames.size()];
   return type == "f64" && !wide ? "f32" : type;
 }
 
@@ -117,10 +117,10 @@ Problem problem_of(const Product& product, std::size_t first, std::uint64_t numb
   const std::size_t last = std::min(first + kOutputs, kExpressions.size());
   for (std::size_t i = first; i < last; ++i) {
     program += fmt::format("; y{} = {}", i, kExpressions[i]);
-    operands += fmt::format(" y{}={}:{}", i, kDtypes[(number + i) % kDtypes.size()],
+    operands += fmt::format(" y{}={}:{}", i, kTypeNames[(number + i) % kTypeNames.size()],
                             (number + i) % 3 == 0 ? "n" : "t");
   }
-  program += fmt::format("; z = {}(accum)", kReductions[number % kReductions.size()]);
+  program += fmt::format("; z = {}(accum)", kReductionNames[number % kReductionNames.size()]);
   operands +=
       fmt::format(" z={}:{}", number % 2 == 0 ? "f32" : "i32", kKept[number / 5 % kKept.size()]);
   const std::string_view layout = number % 2 == 0 ? "t" : "n";
