@@ -1,5 +1,6 @@
-// Host time of a launch: the driver's call alone, a bound kernel, and a run; and a process's way
-// from the disk cache to its first launch. Prints JSON. Needs a GPU.
+// Host time of a launch: the driver's call alone, a bound kernel, a plan that is given other
+// operands each time, and a run; and a process's way from the disk cache to its first launch.
+// Prints JSON. Needs a GPU.
 //
 // Usage: estoc_launch_bench [ROUNDS]    (default: 200 rounds of 100 launches each way, interleaved)
 #include <fmt/format.h>
@@ -114,16 +115,26 @@ int main(int argc, char** argv) {
   BoundKernel bound = kernel.bind(arguments, artifact, options);
   std::vector<double> bare_times;
   std::vector<double> bound_times;
+  Plan plan(artifact, arguments);
+  bool turn = false;
+  std::vector<double> plan_times;
   std::vector<double> run_times;
   for (int round = 0; round < rounds; ++round) {
     bare_times.push_back(time_of([&] { bare.launch(stream.handle()); }, stream));
     bound_times.push_back(time_of([&] { bound.launch(stream.handle()); }, stream));
+    plan_times.push_back(time_of(
+        [&] {
+          turn = !turn;
+          plan.rebind(matrix(turn ? 0 : 1).data(), matrix(turn ? 1 : 0).data(), matrix(2).data());
+          plan.run(stream.handle());
+        },
+        stream));
     run_times.push_back(time_of([&] { kernel.run(arguments, artifact, options); }, stream));
   }
   fmt::print(
       "{{\"kernel\": \"{}\", \"find_compile_and_first_launch_ms\": {:.3f}, \"bare_us\": {:.3f}, "
-      "\"bound_us\": {:.3f}, \"run_us\": {:.3f}}}\n",
+      "\"bound_us\": {:.3f}, \"plan_us\": {:.3f}, \"run_us\": {:.3f}}}\n",
       kernel.name(), 1e3 * first, 1e6 * median(bare_times), 1e6 * median(bound_times),
-      1e6 * median(run_times));
+      1e6 * median(plan_times), 1e6 * median(run_times));
   return 0;
 }

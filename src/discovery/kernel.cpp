@@ -23,15 +23,17 @@ struct FreeWorkspace {
 };
 using OwnedWorkspace = std::unique_ptr<void, FreeWorkspace>;
 
-/// A launch that keeps the workspace it was bound with.
-class LaunchWithWorkspace final : public Launch {
+/// A launch that keeps the workspace it was bound with, and its kernel class.
+class OwningLaunch final : public Launch {
  public:
-  LaunchWithWorkspace(std::unique_ptr<Launch> launch, OwnedWorkspace workspace)
-      : workspace_(std::move(workspace)), launch_(std::move(launch)) {}
+  OwningLaunch(std::unique_ptr<Launch> launch, OwnedWorkspace workspace,
+               std::shared_ptr<const KernelAccess::State> state)
+      : state_(std::move(state)), workspace_(std::move(workspace)), launch_(std::move(launch)) {}
   void launch(void* stream) override { launch_->launch(stream); }
   bool move_to(const RuntimeArguments& arguments) override { return launch_->move_to(arguments); }
 
  private:
+  std::shared_ptr<const KernelAccess::State> state_;
   OwnedWorkspace workspace_;
   std::unique_ptr<Launch> launch_;
 };
@@ -362,8 +364,9 @@ BoundKernel Kernel::bind(const RuntimeArguments& arguments, const Artifact& arti
                 fmt::format("kernel class {}: expected bind to give a launch, got null",
                             state_->info().name));
   }
-  if (owned == nullptr) return BoundKernel(std::move(launch));
-  return BoundKernel(std::make_unique<LaunchWithWorkspace>(std::move(launch), std::move(owned)));
+  // Host kernels do not plan again when they move.
+  if (owned == nullptr && artifact.target().is_cpu()) return BoundKernel(std::move(launch));
+  return BoundKernel(std::make_unique<OwningLaunch>(std::move(launch), std::move(owned), state_));
 }
 
 }  // namespace estoc

@@ -46,6 +46,21 @@ CUresult start_fill(const DriverTable& table, const Step& step, CUstream stream)
   return table.memset_d8_async(address, step.value, step.bytes, stream);
 }
 
+/// Whether prepare_plan has nothing to do for a plan after it has done it for another.
+bool is_prepared_like(const LaunchPlan& plan, const LaunchPlan& prepared) {
+  if (plan.size() != prepared.size()) return false;
+  for (std::size_t i = 0; i < plan.size(); ++i) {
+    const Step& step = plan.step(i);
+    const Step& other = prepared.step(i);
+    if ((step.address == nullptr) != (other.address == nullptr)) return false;
+    if (step.address != nullptr) continue;
+    if (step.entry != other.entry || step.geometry.cluster != other.geometry.cluster ||
+        step.geometry.shared_bytes > other.geometry.shared_bytes)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool prepare_plan(const LaunchPlan& plan, LoadedUnit& unit, int device, CUcontext context) {
@@ -85,7 +100,7 @@ BoundPlan::BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext c
       stream_(stream),
       workspace_(std::move(workspace)),
       programmatic_(programmatic),
-      plan_(plan) {}
+      plans_{plan, std::nullopt} {}
 
 void BoundPlan::launch(void* stream) {
   const auto target = static_cast<CUstream>(stream);
@@ -102,7 +117,18 @@ void BoundPlan::launch(void* stream) {
 
 void BoundPlan::start(CUstream stream) const {
   const WorkspaceUse use(workspace_, stream);
-  start_plan(table_, plan_, unit_, stream, programmatic_);
+  start_plan(table_, *plans_[current_], unit_, stream, programmatic_);
+}
+
+LaunchPlan& BoundPlan::next() {
+  return plans_[1 - current_].emplace(plans_[current_]->device());
+}
+
+bool BoundPlan::take_next() {
+  const std::optional<LaunchPlan>& next = plans_[1 - current_];
+  if (!next || !is_prepared_like(*next, *plans_[current_])) return false;
+  current_ = 1 - current_;
+  return true;
 }
 
 }  // namespace estoc::jit

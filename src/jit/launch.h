@@ -1,6 +1,10 @@
 // Starting the steps of a plan on a stream.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <optional>
+
 #include "estoc/cuda_kernel_class.hpp"
 #include "jit/loaded_unit.h"
 #include "jit/stream.h"
@@ -18,13 +22,22 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
                 CUstream stream, bool programmatic);
 
 /// A plan bound to one device context.
-class BoundPlan final : public Launch {
+class BoundPlan {
  public:
   /// `context` is the current one and the plan prepared for it; `workspace` is what it uses.
   BoundPlan(const LaunchPlan& plan, const LoadedUnit& unit, CUcontext context,
             const BoundStream& stream, WorkspaceLease workspace, bool programmatic);
 
-  void launch(void* stream) override;
+  void launch(void* stream);
+
+  const Workspace& workspace() const { return workspace_.workspace(); }
+
+  /// An empty plan for the same device, to be filled and then given to take_next().
+  LaunchPlan& next();
+
+  /// Has later launches start the steps of next(). False, with nothing changed, where these are not
+  /// prepared: they start other entries, or with more shared memory or other clusters.
+  bool take_next();
 
  private:
   void start(CUstream stream) const;
@@ -35,7 +48,9 @@ class BoundPlan final : public Launch {
   BoundStream stream_;
   WorkspaceLease workspace_;
   bool programmatic_;
-  LaunchPlan plan_;
+  /// The one in use, and the one that next() gives: plans are large, so none is copied.
+  std::array<std::optional<LaunchPlan>, 2> plans_;
+  std::size_t current_ = 0;
 };
 
 }  // namespace estoc::jit

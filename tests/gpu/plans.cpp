@@ -40,7 +40,7 @@ void plans_take_other_operands(Device device) {
           rebind(plan, *gemm);
           plan.run(stream.handle());
         };
-        if (kernel.metadata().provider == "cuda" && round > 1) {
+        if (kernel.metadata().provider == "cuda" && round > 0) {
           require_no_allocation(kernel.name() + ": a plan", launch);
         } else {
           launch();
@@ -49,6 +49,32 @@ void plans_take_other_operands(Device device) {
         gemm->verify();
       }
     }
+  }
+}
+
+/// Kernels that are CUDA code need no new bind, and keep what they need after their handles are
+/// gone.
+void bound_kernels_move(Device device) {
+  Gemm first(64, 80, 96, 45, device);
+  Gemm second(64, 80, 96, 46, device);
+  const GemmArguments arguments = first.arguments();
+  KernelQuery query;
+  query.providers = {"cuda"};
+  const auto bind_first = [&] {
+    const Kernel kernel = get_kernels(arguments, query).front();
+    return kernel.bind(arguments, kernel.compile(arguments), {});
+  };
+  BoundKernel bound = bind_first();
+  for (Gemm* gemm : {&second, &first, &second}) {
+    gemm->poison();
+    synchronize(device);
+    const GemmArguments moved = gemm->arguments();
+    bool has_moved = false;
+    require_no_allocation("a move", [&] { has_moved = bound.move_to(moved); });
+    require(has_moved, "a move takes a bind");
+    bound.launch();
+    synchronize(device);
+    gemm->verify();
   }
 }
 
@@ -181,6 +207,7 @@ void matmul_is_captured_without_workspace(Device device) {
 
 std::vector<Feature> plan_features() {
   return {{"plans_take_other_operands", plans_take_other_operands},
+          {"bound_kernels_move", bound_kernels_move},
           {"plans_refuse_operands_of_another_device", refuses_operands_of_another_device},
           {"matmul_remembers_epilogues", matmul_remembers_epilogues},
           {"matmul_from_many_threads", matmul_from_many_threads},

@@ -91,6 +91,27 @@ jit::WorkspaceLease make_plan(const CudaKernelClass& kernel_class, const DesignP
   return lease;
 }
 
+/// A bound plan, and what it takes to plan the same launch on other operands.
+class CudaLaunch final : public Launch {
+ public:
+  CudaLaunch(const CudaKernelClass& kernel_class, const DesignPoint& point, const Knobs& knobs,
+             jit::BoundPlan bound)
+      : kernel_class_(kernel_class), point_(point), knobs_(knobs), bound_(std::move(bound)) {}
+
+  void launch(void* stream) override { bound_.launch(stream); }
+
+  bool move_to(const RuntimeArguments& arguments) override {
+    kernel_class_.plan(point_, knobs_, arguments, bound_.workspace(), bound_.next());
+    return bound_.take_next();
+  }
+
+ private:
+  const CudaKernelClass& kernel_class_;
+  DesignPoint point_;
+  Knobs knobs_;
+  jit::BoundPlan bound_;
+};
+
 }  // namespace
 
 std::span<const Target> CudaKernelClass::targets() const {
@@ -176,10 +197,11 @@ std::unique_ptr<Launch> CudaKernelClass::bind(const DesignPoint& point, const Kn
   jit::WorkspaceLease workspace =
       make_plan(*this, point, knobs, arguments, compiled, options, scope.context(), plan);
   const bool has_workspace = workspace_size(point, knobs, arguments) > 0;
-  return std::make_unique<jit::BoundPlan>(
-      plan, compiled.loaded(), scope.context(),
-      jit::BoundStream(scope.context(), device, options.stream, has_workspace),
-      std::move(workspace), options.programmatic && waits_for_dependencies());
+  return std::make_unique<CudaLaunch>(
+      *this, point, knobs,
+      jit::BoundPlan(plan, compiled.loaded(), scope.context(),
+                     jit::BoundStream(scope.context(), device, options.stream, has_workspace),
+                     std::move(workspace), options.programmatic && waits_for_dependencies()));
 }
 
 void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
