@@ -18,7 +18,7 @@ using testing_support::Values;
 void expect_scaled(const std::string& text, const char* kernel_class = "cpu_scaled_gemm") {
   SCOPED_TRACE(text);
   for (const Values values : {Values::integers, Values::reals}) {
-    ProblemData data(Problem::parse("gemm " + text), 7, values);
+    ProblemData data(estoc::Problem::parse("gemm " + text), 7, values);
     data.poison();
     KernelQuery query;
     query.providers = {"cpu"};
@@ -99,7 +99,7 @@ TEST(CpuScaledGemm, EmptyExtentsGiveZerosOrNothing) {
 }
 
 TEST(CpuScaledGemm, NanScalesGiveNan) {
-  ProblemData data(Problem::parse("gemm m=2 n=2 k=64 a=e4m3*1x32 b=e4m3*1x32 out=f32"), 1,
+  ProblemData data(estoc::Problem::parse("gemm m=2 n=2 k=64 a=e4m3*1x32 b=e4m3*1x32 out=f32"), 1,
                    Values::integers);
   auto* const codes =
       static_cast<std::uint8_t*>(data.arguments().operands()[0].scaled->scale.data());
@@ -112,7 +112,7 @@ TEST(CpuScaledGemm, NanScalesGiveNan) {
 }
 
 TEST(CpuScaledGemm, PlainProductsAreNotItsBusiness) {
-  const auto arguments = Problem::parse("gemm m=8 n=8 k=8 a=e4m3 b=e4m3").arguments();
+  const auto arguments = estoc::Problem::parse("gemm m=8 n=8 k=8 a=e4m3 b=e4m3").arguments();
   const Kernel kernel = kernel_by_name("cpu_scaled_gemm-e4m3-e4m3-f32-f32");
   EXPECT_EQ(kernel.supports(*arguments).error(),
             "A, B: expected scales of blocks or scaled elements of 4 bits, got neither");
