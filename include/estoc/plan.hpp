@@ -84,7 +84,7 @@ Plan plan(const RuntimeArguments& arguments, const PlanOptions& options = {});
 
 class BackgroundTuner;
 
-/// Options of matmul.
+/// Options of matmul and grouped_mm.
 struct MatmulOptions {
   /// default_accumulator_type() of the operands, when left out.
   std::optional<Dtype> accumulator_type{};
@@ -116,6 +116,15 @@ struct MatmulOptions {
 /// and Plan::run do.
 bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
             const MatmulOptions& options = {});
+
+/// The product of groups, GroupedGemmArguments of these operands, with the kernel to use first. As
+/// matmul, which also says what it returns, remembers and throws.
+bool grouped_mm(const TensorView& a, const TensorView& b, const TensorView& out,
+                const GroupOptions& groups, const MatmulOptions& options = {});
+/// The shape of its out, for that many groups. Throws Error{value} unless a and b have two or three
+/// modes each.
+std::vector<std::int64_t> grouped_result_shape(const TensorView& a, const TensorView& b,
+                                               std::int64_t groups);
 
 /// The dtype of a product that names none: i32 of integers, bf16 of floats of eight bits, f32 of
 /// tf32, else that of A. Throws Error{type} where A or B is of a dtype that has no product.

@@ -1,7 +1,12 @@
-// out = a @ b in one call: the plan of a signature, found once and given the operands of each call.
+// out = a @ b in one call, in groups or not: the plan of a signature, found once and given the
+// operands of each call.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include "discovery/registry.h"
 #include "estoc/background_tuner.hpp"
@@ -22,28 +27,45 @@ void launch(Plan& plan, const MatmulOptions& options) {
   plan.run(options.stream, workspace);
 }
 
-GemmArguments arguments_of(const TensorView& a, const TensorView& b, const TensorView& out,
-                           const MatmulOptions& options) {
-  const Dtype accumulator =
-      options.accumulator_type.value_or(default_accumulator_type(a.dtype(), b.dtype()));
-  return {a,
-          b,
-          out,
-          accumulator,
-          options.controls,
-          EpilogueArguments(options.epilogue, {options.operands.begin(), options.operands.end()})};
-}
+/// The operands of a call.
+struct Operands {
+  const TensorView& a;
+  const TensorView& b;
+  const TensorView& out;
+  const GroupOptions* groups;  ///< null for a plain product
+
+  std::unique_ptr<RuntimeArguments> arguments(const MatmulOptions& options) const {
+    const Dtype accumulator =
+        options.accumulator_type.value_or(default_accumulator_type(a.dtype(), b.dtype()));
+    EpilogueArguments epilogue(options.epilogue,
+                               {options.operands.begin(), options.operands.end()});
+    if (groups == nullptr) {
+      return std::make_unique<GemmArguments>(a, b, out, accumulator, options.controls,
+                                             std::move(epilogue));
+    }
+    return std::make_unique<GroupedGemmArguments>(a, b, out, accumulator, *groups, options.controls,
+                                                  std::move(epilogue));
+  }
+
+  void rebind(Plan& plan, const MatmulOptions& options) const {
+    const bool has_offsets = groups != nullptr && groups->offsets;
+    const std::array<const void*, 4> addresses{a.data(), b.data(), out.data(),
+                                               has_offsets ? groups->offsets->data() : nullptr};
+    plan.rebind(std::span(addresses.data(), has_offsets ? 4 : 3), options.operands,
+                options.ask_device);
+  }
+};
 
 /// The options of a call that is captured and has no workspace of the caller's, where there is a
 /// kernel that needs none: the graph would keep the library's workspace for good.
-std::optional<MatmulOptions> without_workspace(const TensorView& a, const TensorView& b,
-                                               const TensorView& out, const MatmulOptions& options,
-                                               std::size_t bytes) {
+std::optional<MatmulOptions> without_workspace(const Operands& operands,
+                                               const MatmulOptions& options, std::size_t bytes) {
   if (bytes == 0 || options.workspace || options.controls.workspace_limit == 0) return std::nullopt;
-  if (!out.device().is_cuda() || !is_capturing(options.stream, out.device())) return std::nullopt;
+  const Device device = operands.out.device();
+  if (!device.is_cuda() || !is_capturing(options.stream, device)) return std::nullopt;
   MatmulOptions limited = options;
   limited.controls.workspace_limit = 0;
-  if (get_kernels(arguments_of(a, b, out, limited)).empty()) return std::nullopt;
+  if (get_kernels(*operands.arguments(limited)).empty()) return std::nullopt;
   return limited;
 }
 
@@ -70,41 +92,70 @@ std::optional<Dtype> result_of(Dtype dtype) {
   }
 }
 
-}  // namespace
+void require_matrices(const TensorView& a, const TensorView& b) {
+  const auto is_matrix = [](const TensorView& view) {
+    return view.rank() == 2 || view.rank() == 3;
+  };
+  if (is_matrix(a) && is_matrix(b)) return;
+  throw Error(ErrorKind::value,
+              fmt::format("a, b: expected tensors of two or three modes, got {} and {}", a.rank(),
+                          b.rank()));
+}
 
-bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
-            const MatmulOptions& options) {
+bool multiply(const Operands& operands, const MatmulOptions& options) {
   const std::uint64_t generation = discovery::Registry::instance().generation();
-  const std::optional<Signature> signature = Signature::of(a, b, out, options);
+  const std::optional<Signature> signature =
+      Signature::of(operands.a, operands.b, operands.out, operands.groups, options);
   if (signature) {
     const auto known = PlanCache::instance().find(*signature, generation);
     if (known != nullptr && known->matches(options)) {
       Remembered::Lease lease(*known);
       const std::size_t bytes = lease.plan().workspace_size();
-      if (const auto other = without_workspace(a, b, out, options, bytes))
-        return matmul(a, b, out, *other);
-      lease.plan().rebind(a.data(), b.data(), out.data(), options.operands, options.ask_device);
+      if (const auto other = without_workspace(operands, options, bytes))
+        return multiply(operands, *other);
+      operands.rebind(lease.plan(), options);
       launch(lease.plan(), options);
       return false;
     }
   }
-  const GemmArguments arguments = arguments_of(a, b, out, options);
+  const auto arguments = operands.arguments(options);
   const PlanOptions plan_options{
       .query = {}, .threads = options.threads, .programmatic = options.programmatic};
-  const KernelList kernels = get_kernels(arguments);
-  const std::size_t bytes = kernels.front().workspace_size(arguments);
-  if (const auto other = without_workspace(a, b, out, options, bytes))
-    return matmul(a, b, out, *other);
-  const Artifact artifact = kernels.front().compile(arguments);
-  const auto found =
-      std::make_shared<Remembered>(artifact, arguments, plan_options, options.epilogue, generation);
+  const KernelList kernels = get_kernels(*arguments);
+  const std::size_t bytes = kernels.front().workspace_size(*arguments);
+  if (const auto other = without_workspace(operands, options, bytes))
+    return multiply(operands, *other);
+  const Artifact artifact = kernels.front().compile(*arguments);
+  const auto found = std::make_shared<Remembered>(artifact, *arguments, plan_options,
+                                                  options.epilogue, generation);
   {
     Remembered::Lease lease(*found);
     launch(lease.plan(), options);
   }
   if (signature) PlanCache::instance().insert(*signature, found);
-  if (options.tuner != nullptr) options.tuner->add(arguments);
+  if (options.tuner != nullptr) options.tuner->add(*arguments);
   return true;
+}
+
+}  // namespace
+
+bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
+            const MatmulOptions& options) {
+  return multiply({a, b, out, nullptr}, options);
+}
+
+bool grouped_mm(const TensorView& a, const TensorView& b, const TensorView& out,
+                const GroupOptions& groups, const MatmulOptions& options) {
+  return multiply({a, b, out, &groups}, options);
+}
+
+std::vector<std::int64_t> grouped_result_shape(const TensorView& a, const TensorView& b,
+                                               std::int64_t groups) {
+  require_matrices(a, b);
+  const std::int64_t m = a.shape(a.rank() - 2);
+  const std::int64_t n = b.shape(b.rank() - 1);
+  if (a.rank() != b.rank()) return {m, n};
+  return {a.rank() == 3 ? a.shape(0) : groups, m, n};
 }
 
 Dtype result_dtype(Dtype a, Dtype b) {
@@ -118,14 +169,7 @@ Dtype result_dtype(Dtype a, Dtype b) {
 }
 
 std::vector<std::int64_t> result_shape(const TensorView& a, const TensorView& b) {
-  const auto is_matrix = [](const TensorView& view) {
-    return view.rank() == 2 || view.rank() == 3;
-  };
-  if (!is_matrix(a) || !is_matrix(b)) {
-    throw Error(ErrorKind::value,
-                fmt::format("a, b: expected tensors of two or three modes, got {} and {}", a.rank(),
-                            b.rank()));
-  }
+  require_matrices(a, b);
   std::vector<std::int64_t> shape{a.shape(a.rank() - 2), b.shape(b.rank() - 1)};
   if (a.rank() == 2 && b.rank() == 2) return shape;
   const std::int64_t batches =

@@ -19,18 +19,18 @@ std::size_t thread_number() {
 
 }  // namespace
 
-Remembered::Remembered(const Artifact& artifact, const GemmArguments& arguments,
+Remembered::Remembered(const Artifact& artifact, const RuntimeArguments& arguments,
                        const PlanOptions& options, std::string_view epilogue,
                        std::uint64_t generation)
     : artifact_(artifact),
-      arguments_(arguments),
+      arguments_(arguments.clone()),
       options_(options),
       epilogue_(epilogue),
       generation_(generation) {}
 
 bool Remembered::matches(const MatmulOptions& options) const {
   return epilogue_ == options.epilogue &&
-         std::ranges::equal(arguments_.epilogue().operands(), options.operands, {},
+         std::ranges::equal(arguments_->epilogue().operands(), options.operands, {},
                             &EpilogueOperand::name, &EpilogueOperand::name);
 }
 

@@ -1,4 +1,4 @@
-// The plans that matmul remembers.
+// The plans that matmul and grouped_mm remember.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace estoc::run {
 class Remembered {
  public:
   /// `generation` is the registry's from before the kernel was looked for.
-  Remembered(const Artifact& artifact, const GemmArguments& arguments, const PlanOptions& options,
-             std::string_view epilogue, std::uint64_t generation);
+  Remembered(const Artifact& artifact, const RuntimeArguments& arguments,
+             const PlanOptions& options, std::string_view epilogue, std::uint64_t generation);
 
   /// Whether the epilogue is that of the options, of which a signature holds hashes alone.
   bool matches(const MatmulOptions& options) const;
@@ -35,10 +35,10 @@ class Remembered {
     std::unique_ptr<Plan> plan;  ///< made when it is first taken
   };
 
-  Plan make_plan() const { return {artifact_, arguments_, options_}; }
+  Plan make_plan() const { return {artifact_, *arguments_, options_}; }
 
   Artifact artifact_;
-  GemmArguments arguments_;
+  std::unique_ptr<const RuntimeArguments> arguments_;
   PlanOptions options_;
   std::string epilogue_;
   std::uint64_t generation_;

@@ -25,12 +25,14 @@ std::uint64_t dtype_word(std::optional<Dtype> dtype) {
 }  // namespace
 
 std::optional<Signature> Signature::of(const TensorView& a, const TensorView& b,
-                                       const TensorView& out, const MatmulOptions& options) {
+                                       const TensorView& out, const GroupOptions* groups,
+                                       const MatmulOptions& options) {
   std::optional<Signature> signature(std::in_place);
-  const bool fits =
-      signature->add(a) && signature->add(b) && signature->add(out) && signature->add(options) &&
-      std::ranges::all_of(options.operands,
-                          [&](const EpilogueOperand& operand) { return signature->add(operand); });
+  const bool fits = signature->add(a) && signature->add(b) && signature->add(out) &&
+                    signature->add(groups) && signature->add(options) &&
+                    std::ranges::all_of(options.operands, [&](const EpilogueOperand& operand) {
+                      return signature->add(operand);
+                    });
   if (!fits) signature.reset();
   return signature;
 }
@@ -52,6 +54,12 @@ bool Signature::add(const TensorView& view) {
     add(as_word(view.stride(mode)));
   }
   return true;
+}
+
+bool Signature::add(const GroupOptions* groups) {
+  if (groups == nullptr) return add(std::uint64_t{0});
+  add(std::uint64_t{1} | (groups->zero_rest ? 2U : 0U) | (groups->offsets ? 4U : 0U));
+  return !groups->offsets || add(*groups->offsets);
 }
 
 bool Signature::add(const MatmulOptions& options) {

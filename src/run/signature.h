@@ -13,10 +13,11 @@ namespace estoc::run {
 /// Dtypes, shapes, strides, alignments and devices of the tensors, and the options.
 class Signature {
  public:
-  /// nullopt for calls that are not remembered: with tensors of more than three modes, or with an
-  /// epilogue of very many operands.
+  /// `groups` is null for a plain product. nullopt for calls that are not remembered: with tensors
+  /// of more than three modes, or with an epilogue of very many operands.
   static std::optional<Signature> of(const TensorView& a, const TensorView& b,
-                                     const TensorView& out, const MatmulOptions& options);
+                                     const TensorView& out, const GroupOptions* groups,
+                                     const MatmulOptions& options);
 
   bool operator==(const Signature& other) const;
   std::size_t hash() const;
@@ -26,6 +27,7 @@ class Signature {
 
   bool add(std::uint64_t word);
   bool add(const TensorView& view);
+  bool add(const GroupOptions* groups);
   bool add(const MatmulOptions& options);
   bool add(const EpilogueOperand& operand);
 

@@ -1,7 +1,10 @@
 // matmul: plans that are remembered, told apart, used by threads at once, and forgotten.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
 #include <thread>
+#include <vector>
 
 #include "operands.h"
 
@@ -32,6 +35,57 @@ TEST(Matmul, TakesAnEpilogueAndItsOperands) {
     matmul(each.a_view(), each.b_view(), each.out_view());
     each.expect();
   }
+}
+
+/// Three experts; rows of no group keep the 77 of Operands.
+TEST(GroupedMm, ReadsTheOffsetsOfEachCall) {
+  Operands each(3, 8);
+  std::vector<float> weights = Operands::filled(3 * kK * kN, 5);
+  const TensorView b = TensorView::row_major(weights.data(), Dtype::f32, {3, kK, kN});
+  std::vector<std::int32_t> ends(3);
+  const TensorView offsets = TensorView::row_major(ends.data(), Dtype::i32, {3});
+  const std::vector<std::int32_t> cases[] = {{2, 2, 7}, {0, 8, 8}, {1, 2, 3}};
+  for (const auto& given : cases) {
+    std::ranges::copy(given, ends.begin());
+    std::ranges::fill(each.out, 77.0F);
+    grouped_mm(each.a_view(), b, each.out_view(), {.offsets = offsets});
+    for (std::int64_t row = 0; row < 8; ++row) {
+      const auto group = std::ranges::upper_bound(given, row) - given.begin();
+      for (std::int64_t column = 0; column < kN; ++column) {
+        float wanted = group == 3 ? 77 : 0;
+        for (std::int64_t k = 0; k < (group == 3 ? 0 : kK); ++k) {
+          wanted += each.a[static_cast<std::size_t>(row * kK + k)] *
+                    weights[static_cast<std::size_t>((group * kK + k) * kN + column)];
+        }
+        ASSERT_EQ(each.out[static_cast<std::size_t>(row * kN + column)], wanted);
+      }
+    }
+  }
+}
+
+TEST(GroupedMm, IsRememberedApartFromOthers) {
+  Operands each(3, 8);
+  std::vector<float> weights = Operands::filled(3 * kK * kN, 5);
+  const TensorView b = TensorView::row_major(weights.data(), Dtype::f32, {3, kK, kN});
+  std::array<std::int32_t, 3> ends{2, 2, 7};
+  GroupOptions groups{.offsets = TensorView::row_major(ends.data(), Dtype::i32, {3})};
+  grouped_mm(each.a_view(), b, each.out_view(), groups);
+  EXPECT_FALSE(grouped_mm(each.a_view(), b, each.out_view(), groups));
+  groups.zero_rest = true;
+  grouped_mm(each.a_view(), b, each.out_view(), groups);
+  EXPECT_EQ(each.out.back(), 0);
+  EXPECT_FALSE(grouped_mm(each.a_view(), b, each.out_view(), groups));
+  const EpilogueOperand bias[] = {{"bias", each.bias_view()}};
+  for (int round = 0; round < 3; ++round) {
+    grouped_mm(each.a_view(), b, each.out_view(), groups,
+               {.epilogue = "D = accum + bias", .operands = bias});
+    EXPECT_EQ(each.out.back(), each.bias.back());
+    each.bias.back() += 1;
+  }
+  EXPECT_EQ(grouped_result_shape(each.a_view(), b, 3), (std::vector<std::int64_t>{8, kN}));
+  EXPECT_EQ(grouped_result_shape(each.a_view(), each.b_view(), 3),
+            (std::vector<std::int64_t>{3, 8, kN}));
+  EXPECT_THROW(grouped_result_shape(TensorView(), b, 3), Error);
 }
 
 TEST(Matmul, TellsNamesOfOperandsApart) {
