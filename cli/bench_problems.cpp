@@ -197,7 +197,7 @@ class Collection {
   void add(const std::string& text) {
     for (const std::string& one : expand_lists(text)) {
       FilledProblem filled = fill_problem(parse_problem(one), "", "");
-      std::string name = Problem::of(*describe_arguments(filled, Device::cpu())).to_string();
+      std::string name = text_of(filled, *describe_arguments(filled, Device::cpu()));
       if (!names_.insert(name).second) continue;
       problems_.push_back({std::move(filled), std::move(name)});
     }

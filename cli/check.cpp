@@ -196,9 +196,7 @@ Finding check_one(const Kernel& kernel, FilledProblem filled, Target target,
   CheckOptions check_options;
   check_options.seed = seed;
   check_options.threads = options.threads;
-  Problem problem = Problem::of(host.arguments());
-  problem.sizes = host.problem().sizes;
-  return {problem.to_string(), check_output(host.arguments(), check_options)};
+  return {text_of(host.filled(), host.arguments()), check_output(host.arguments(), check_options)};
 }
 
 bool can_run(Target target) {

@@ -150,8 +150,7 @@ Exit explain(const ExplainOptions& options, Context& context) {
     print_json(context.output, answers);
     return Exit::ok;
   }
-  context.output.print(
-      labelled_line(context.output, "problem", Problem::of(*arguments).to_string()));
+  context.output.print(labelled_line(context.output, "problem", text_of(filled, *arguments)));
   context.output.print(labelled_line(context.output, "target", target_text(*query.target)));
   context.output.print("\n");
   print_table(context.output, answers);

@@ -308,6 +308,12 @@ std::vector<std::string> random_operands(const FilledProblem& filled) {
   return names;
 }
 
+std::string text_of(const FilledProblem& filled, const RuntimeArguments& arguments) {
+  Problem problem = Problem::of(arguments);
+  problem.sizes = filled.problem.sizes;
+  return problem.to_string();
+}
+
 std::optional<TensorView> described_offsets(const Problem& problem, Device device) {
   const bool has_groups =
       problem.operation == Operation::grouped_gemm && problem.along != GroupMode::batches;

@@ -64,6 +64,9 @@ struct OperandViews {
 std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
                                                  const OperandViews& views);
 
+/// The canonical text of the problem that `arguments` of it are, with the sizes of its groups.
+std::string text_of(const FilledProblem& filled, const RuntimeArguments& arguments);
+
 /// The offsets of a grouped product, described; nothing for another problem.
 std::optional<TensorView> described_offsets(const Problem& problem, Device device);
 

@@ -308,7 +308,7 @@ Exit run(const RunCommandOptions& options, Context& context) {
   HostProblem host(std::move(filled), options.seed);
   PlacedProblem placed(host, runner.emulation() != nullptr ? Target::cpu() : target);
   placed.poison();
-  RunReport report{Problem::of(host.arguments()).to_string(),
+  RunReport report{text_of(host.filled(), host.arguments()),
                    random,
                    !random.empty() && (has_files(options) || saves(options)),
                    runner.kernel(),

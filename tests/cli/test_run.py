@@ -364,6 +364,52 @@ class Elementwise(Run):
         self.assertEqual(read_npy(self.path("y.npy"))[2], [1.5, -2.0, 70000.0, 0.0])
 
 
+class Grouped(Run):
+    """Rows of A in groups: file operands, sizes, the rest."""
+
+    PROBLEM = f"grouped_gemm m={M} n={N} k={K}"
+
+    def product(self, groups):
+        """The rows of A times what belongs to each group; `groups` are numbers of rows."""
+        rows, first = [], 0
+        for group, size in enumerate(groups):
+            a = self.a[first * K : (first + size) * K]
+            b = self.b[group * K * N : (group + 1) * K * N]
+            rows += [float(value) for value in matmul(a, b, size, N, K)]
+            first += size
+        return rows
+
+    def setUp(self):
+        super().setUp()
+        self.b = small_integers(3 * K * N, 2)
+        write_npy(self.path("a.npy"), "f32", (M, K), self.a)
+        write_npy(self.path("b.npy"), "f32", (3, K, N), self.b)
+
+    def run_grouped(self, more):
+        files = ["--a", "a.npy", "--b", "b.npy", "--out", "out.npy"]
+        answer = self.json("run", f"{self.PROBLEM} {more}", *files, "--check")
+        self.assertTrue(answer["check"]["passed"], answer)
+        return read_npy(self.path("out.npy"))[2]
+
+    def test_groups_of_given_sizes(self):
+        self.assertEqual(self.run_grouped("sizes=3,0,2"), self.product([3, 0, 2]))
+        self.assertEqual(self.run_grouped("g=3"), self.product([2, 2, 1]))
+
+    def test_a_rest_that_is_zeroed(self):
+        out = self.run_grouped("sizes=1,0,2 zero_rest=1")
+        self.assertEqual(out, self.product([1, 0, 2]) + [0.0] * (2 * N))
+
+    def test_files_of_other_shapes(self):
+        files = ["--a", "a.npy", "--b", "b.npy"]
+        self.fails(USAGE, "run", f"{self.PROBLEM} g=2", *files, says=["B: the problem text says"])
+
+    def test_checks_and_timings(self):
+        self.ok("check", "cpu_grouped_gemm-f32-f32-f32-f32", "--problems", "5")
+        problem = "grouped_gemm m=40 n=8 k=8 sizes=10,0,20 a=f32"
+        answer = self.json("bench", problem, "--seconds", "0.01")
+        self.assertIn("grouped_gemm", str(answer))
+
+
 class Memory(CliTest):
     @unittest.skipIf(harness.SANITIZED, "a sanitizer needs memory of its own")
     def test_peak_of_a_large_run(self):
