@@ -49,11 +49,21 @@ std::vector<EpilogueOperand> epilogue_operands(const estoc_operand* operands, st
   return result;
 }
 
-std::vector<EpilogueOperand> gemm_operands(const estoc_gemm& gemm) {
-  if (gemm.epilogue == nullptr && gemm.operand_count > 0) {
-    throw Error(ErrorKind::value, "gemm.epilogue: expected a text for the operands, got NULL");
+namespace {
+
+/// The operands of the epilogue of a struct that describes a product.
+template <typename Product>
+std::vector<EpilogueOperand> product_operands(const Product& product, const std::string& what) {
+  if (product.epilogue == nullptr && product.operand_count > 0) {
+    throw Error(ErrorKind::value, what + ".epilogue: expected a text for the operands, got NULL");
   }
-  return epilogue_operands(gemm.operands, gemm.operand_count, "gemm.operands");
+  return epilogue_operands(product.operands, product.operand_count, what + ".operands");
+}
+
+}  // namespace
+
+std::vector<EpilogueOperand> gemm_operands(const estoc_gemm& gemm) {
+  return product_operands(gemm, "gemm");
 }
 
 Dtype accumulator_of(const char* name, Dtype a, Dtype b) {
@@ -80,6 +90,20 @@ std::unique_ptr<RuntimeArguments> gemm_of(const estoc_gemm* given) {
   const PerformanceControls controls = controls_of(gemm.controls);
   EpilogueArguments epilogue(gemm.epilogue != nullptr ? gemm.epilogue : "", gemm_operands(gemm));
   return std::make_unique<GemmArguments>(a, b, out, accumulator, controls, std::move(epilogue));
+}
+
+std::unique_ptr<RuntimeArguments> grouped_gemm_of(const estoc_grouped_gemm* given) {
+  const estoc_grouped_gemm grouped = read_struct(given, "grouped_gemm");
+  const Operand a = operand_of(grouped.a, "A");
+  const Operand b = operand_of(grouped.b, "B");
+  const TensorView out = view_of(grouped.out, "out");
+  GroupOptions groups{.offsets = std::nullopt, .zero_rest = grouped.zero_rest != 0};
+  if (grouped.offsets != nullptr) groups.offsets = view_of(grouped.offsets, "offsets");
+  EpilogueArguments epilogue(grouped.epilogue != nullptr ? grouped.epilogue : "",
+                             product_operands(grouped, "grouped_gemm"));
+  return std::make_unique<GroupedGemmArguments>(
+      a, b, out, accumulator_of(grouped.accumulator, a.tensor().dtype(), b.tensor().dtype()),
+      groups, controls_of(grouped.controls), std::move(epilogue));
 }
 
 ElementwiseOp op_of(const char* name) {
@@ -134,6 +158,12 @@ using c_api::required;
 
 estoc_status estoc_arguments_gemm(const estoc_gemm* gemm, estoc_arguments** arguments) {
   return guarded([&] { give(arguments, "arguments", [&] { return c_api::gemm_of(gemm); }); });
+}
+
+estoc_status estoc_arguments_grouped_gemm(const estoc_grouped_gemm* grouped,
+                                          estoc_arguments** arguments) {
+  return guarded(
+      [&] { give(arguments, "arguments", [&] { return c_api::grouped_gemm_of(grouped); }); });
 }
 
 estoc_status estoc_arguments_elementwise(const estoc_elementwise* elementwise,

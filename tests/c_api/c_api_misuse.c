@@ -71,6 +71,7 @@ static void test_null_arguments(const objects* o) {
   REFUSED_VALUE(gemm_of(&t, &t, NULL, &arguments), "out");
   REFUSED_VALUE(gemm_of(&t, &t, &t, NULL), "arguments");
   REFUSED_VALUE(estoc_arguments_elementwise(NULL, &arguments), "elementwise");
+  REFUSED_VALUE(estoc_arguments_grouped_gemm(NULL, &arguments), "grouped_gemm");
   REFUSED_VALUE(estoc_arguments_parse(NULL, -1, &arguments), "text");
   REFUSED_VALUE(estoc_arguments_parse("gemm m=4 n=4 k=4 a=f32", -1, NULL), "arguments");
   REFUSED_VALUE(estoc_arguments_parse("gemm m=4 n=4 k=4 a=f32", -2, &arguments), "device");

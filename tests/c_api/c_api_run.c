@@ -231,6 +231,54 @@ static void test_elementwise_program(void) {
   EXPECT(arguments == NULL);
 }
 
+/* Groups of rows: the second is empty, the last row is in none. */
+static void test_grouped(void) {
+  float x[] = {1, 0, 0, 1, 1, 1, 5, 5}, y[] = {1, 2, 3, 4, 0, 0, 0, 0, 10, 20, 30, 40}, z[8];
+  const float expected[] = {1, 2, 30, 40, 40, 60, -1, -1};
+  int32_t ends[] = {1, 1, 3};
+  const int64_t rows[] = {4, 2}, groups[] = {3};
+  const estoc_tensor tx = matrix(x, rows), tz = matrix(z, rows);
+  estoc_tensor ty = matrix(y, rows);
+  const int64_t weights[] = {3, 2, 2};
+  ty.rank = 3;
+  ty.shape = weights;
+  estoc_tensor toffsets = matrix(ends, groups);
+  toffsets.rank = 1;
+  toffsets.dtype = "i32";
+  estoc_grouped_gemm grouped = {
+      .struct_size = sizeof(grouped), .a = &tx, .b = &ty, .out = &tz, .offsets = &toffsets};
+  estoc_arguments* arguments = NULL;
+  for (int i = 0; i < 8; ++i)
+    z[i] = -1;
+  EXPECT_OK(estoc_arguments_grouped_gemm(&grouped, &arguments));
+  run(arguments, NULL);
+  EXPECT(memcmp(z, expected, sizeof(z)) == 0);
+  char* text = NULL;
+  EXPECT_OK(estoc_arguments_text(arguments, &text));
+  EXPECT(strcmp(text, "grouped_gemm m=4 n=2 k=2 g=3 along=m a=f32:t b=f32:t out=f32:t acc=f32") ==
+         0);
+  estoc_string_destroy(text);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  grouped.zero_rest = 1;
+  grouped.epilogue = "D = -accum";
+  EXPECT_OK(estoc_arguments_grouped_gemm(&grouped, &arguments));
+  run(arguments, NULL);
+  EXPECT(z[0] == -1 && z[5] == -60 && z[6] == 0 && z[7] == 0);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  toffsets.dtype = "f32";
+  REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_TYPE, "offsets.dtype");
+  grouped.offsets = NULL;
+  REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
+          "offsets: expected the ends of the groups");
+  grouped.epilogue = NULL;
+  grouped.operand_count = 1;
+  REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
+          "grouped_gemm.epilogue");
+  EXPECT(arguments == NULL);
+}
+
 /* Scaled operands are described; what is wrong with their scale factors is named. */
 static void test_scaled(void) {
   const int64_t shape[] = {128, 256}, blocks[] = {128, 8};
@@ -402,6 +450,7 @@ int main(int argc, char** argv) {
   test_epilogue_names();
   test_elementwise();
   test_elementwise_program();
+  test_grouped();
   test_scaled();
   test_scaled_product();
   test_text();

@@ -49,6 +49,27 @@ typedef struct estoc_gemm {
   const estoc_controls* controls; /* NULL: all 0 */
 } estoc_gemm;
 
+/* Products of groups of rows, columns or summands. The numbers of modes of A and B say which:
+ * A (m, k), B (g, k, n), out (m, n): groups of rows; A (g, m, k), B (k, n), out (m, n): of columns;
+ * A (m, k), B (k, n), out (g, m, n): of K; three modes each: a batched product, without offsets.
+ * Offsets are of i32 and shape (g), on the operands' device: where each group ends. A group begins
+ * where the one before it ends, the first one at 0; whatever offsets hold, it ends neither before
+ * it begins nor beyond the mode. */
+typedef struct estoc_grouped_gemm {
+  size_t struct_size;
+  const estoc_tensor* a;
+  const estoc_tensor* b;
+  const estoc_tensor* out;
+  const estoc_tensor* offsets; /* NULL for a batched product */
+  int zero_rest; /* not 0: rows or columns of no group are a product of zeros, not left as they are
+                  */
+  const char* accumulator;       /* as of estoc_gemm */
+  const char* epilogue;          /* NULL: out is the accumulator */
+  const estoc_operand* operands; /* of the epilogue: its inputs, and its outputs other than D */
+  size_t operand_count;
+  const estoc_controls* controls; /* NULL: all 0 */
+} estoc_grouped_gemm;
+
 /* out = op(A), op(A, B), or D of an epilogue whose accumulator is A, element by element. A, B and
  * the epilogue's tensors broadcast to out's shape. */
 typedef struct estoc_elementwise {
@@ -66,6 +87,8 @@ typedef struct estoc_elementwise {
 /* An operation on its operands; immutable. It holds addresses and no data. */
 typedef struct estoc_arguments estoc_arguments;
 ESTOC_API estoc_status estoc_arguments_gemm(const estoc_gemm* gemm, estoc_arguments** arguments);
+ESTOC_API estoc_status estoc_arguments_grouped_gemm(const estoc_grouped_gemm* grouped,
+                                                    estoc_arguments** arguments);
 ESTOC_API estoc_status estoc_arguments_elementwise(const estoc_elementwise* elementwise,
                                                    estoc_arguments** arguments);
 /* The arguments, without data, that a problem text describes, such as
@@ -82,7 +105,7 @@ typedef struct estoc_work {
   size_t struct_size;
   double
       flops; /* multiplications and additions of a product; 0 where memory bounds the operation */
-  double bytes; /* of all elements of A, B and out */
+  double bytes; /* of all elements of the operands */
 } estoc_work;
 ESTOC_API estoc_status estoc_arguments_work(const estoc_arguments* arguments, estoc_work* work);
 /* The same product of A, B and out that lie elsewhere and are otherwise alike; scale factors and
