@@ -96,7 +96,7 @@ from .compiling import compile_all
 from .cuda import CudaCode, CudaKernelClass, CudaLaunch
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
-from .planning import Plan, matmul, plan
+from .planning import Plan, grouped_mm, matmul, plan
 from .scaling import scaled_mm
 from .providers import available_providers, register, register_provider, unregister
 from .tuning import tune
@@ -170,6 +170,7 @@ __all__ = [
     "fill_random",
     "forget_tuned",
     "get_kernels",
+    "grouped_mm",
     "i4",
     "i8",
     "i32",

@@ -1,15 +1,19 @@
-"""Plans for operations that are repeated, and matmul, a GEMM in one call."""
+"""Plans for operations that are repeated; matmul and grouped_mm, products in one call."""
 
 import sys
 import warnings
 
 from ._estoc import (
+    EpilogueArguments,
     GemmArguments,
     InvalidTypeError,
+    InvalidValueError,
     PerformanceControls,
     Plan,
     RuntimeArguments,
     Tensor,
+    _grouped_mm,
+    _grouped_result,
     _make_plan,
     _result,
     matmul,
@@ -17,7 +21,7 @@ from ._estoc import (
 )
 from ._workspace import torch_on_stream
 
-__all__ = ["Plan", "matmul", "plan"]
+__all__ = ["Plan", "grouped_mm", "matmul", "plan"]
 
 
 def plan(
@@ -65,6 +69,104 @@ def plan(
     return _make_plan(a, workspace, threads, programmatic, keep)
 
 
+def grouped_mm(
+    mat_a: object,
+    mat_b: object,
+    *,
+    offs: object = None,
+    bias: object = None,
+    out: object = None,
+    out_dtype: object = None,
+    epilogue: object = None,
+    zero_rest: bool = False,
+    stream: object = None,
+) -> object:
+    """Products of groups, as torch.nn.functional.grouped_mm has them. No gradient is recorded.
+
+    The numbers of modes of the operands say what `offs` divides: (M, K) and (G, K, N), rows, the
+    result is (M, N); (G, M, K) and (K, N), columns, the result is (M, N); (M, K) and (K, N), the
+    sums over K, the result is (G, M, N). (G, M, K) and (G, K, N) are a batched product.
+
+    Parameters
+    ----------
+    mat_a, mat_b : tensor
+    offs : tensor of shape (G,), dtype i32, optional
+        Where each group ends, on the operands' device, where it stays. Any sizes, 0 included;
+        whatever it holds, nothing outside the operands is read or written.
+    bias : tensor, optional
+        Added to the products: one that broadcasts to the result, or (G, N) where the result has
+        three modes.
+    out : tensor, optional
+        Left out, made by the framework of `mat_a` (NumPy, torch, CuPy).
+    out_dtype : dtype, optional
+        Of a result that is made: else as of matmul.
+    epilogue : str, function or EpilogueArguments, optional
+        What is applied to the accumulator, in place of a bias.
+    zero_rest : bool
+        Rows or columns of no group are products of zeros; else they are left as they are, which
+        in a result that is made is anything.
+    stream : optional
+        As of Kernel.run.
+
+    Returns
+    -------
+    tensor
+        `out`.
+
+    Raises
+    ------
+    ValueError
+        Shapes, strides or devices that do not fit.
+    UnsupportedError
+        When no kernel supports the arguments, with the reasons.
+    """
+    if out is None:
+        out = _empty_grouped(mat_a, mat_b, offs, out_dtype, stream)
+    elif out_dtype is not None:
+        raise InvalidTypeError("out_dtype: expected None beside out, whose dtype holds")
+    if bias is not None:
+        epilogue = _with_bias(bias, epilogue, Tensor(out))
+    _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, stream)
+    return out
+
+
+def _with_bias(bias: object, epilogue: object, out: Tensor) -> EpilogueArguments:
+    """The epilogue that adds a bias."""
+    if epilogue is not None:
+        raise InvalidTypeError("bias: expected None beside an epilogue, which can add it")
+    given = bias if isinstance(bias, Tensor) else Tensor(bias)
+    rows, columns = out.shape[-2:]
+    if len(given.shape) == 2 and len(out.shape) == 3:
+        groups = out.shape[0]
+        if given.shape != (groups, columns):
+            raise InvalidValueError(
+                f"bias.shape: expected ({groups}, {columns}), one row for each group, "
+                f"got {given.shape}"
+            )
+        strides = given.strides
+        given = Tensor(given.tensor, None, (groups, 1, columns), (strides[0], 0, strides[1]))
+    elif len(given.shape) == 2 and len(out.shape) == 2 and given.shape[0] not in (1, rows):
+        raise InvalidValueError(
+            f"bias.shape: expected one that broadcasts to {out.shape}, got {given.shape}; a bias "
+            "for each group is there where the result has three modes"
+        )
+    return EpilogueArguments("D = accum + bias", bias=given)
+
+
+def _empty_grouped(
+    mat_a: object, mat_b: object, offs: object, dtype: object, stream: object
+) -> object:
+    """A new tensor for a grouped product, as _empty makes one."""
+    left, right = (each if isinstance(each, Tensor) else Tensor(each) for each in (mat_a, mat_b))
+    groups = 0 if offs is None else Tensor(offs).shape[0]
+    shape, name = _grouped_result(left, right, groups, dtype)
+    if name not in ("f64", "f32", "f16", "bf16", "i32"):
+        raise InvalidValueError(
+            f"out_dtype: expected f64, f32, f16, bf16 or i32, got {name}; pass out for others"
+        )
+    return _made(mat_a, left, shape, name, stream)
+
+
 def _warn_of_gradients(left: Tensor, right: Tensor) -> None:
     """Warns where torch would record what matmul does, the first time that it does that."""
     if _records_gradients(left) or _records_gradients(right):
@@ -86,8 +188,13 @@ def _records_gradients(operand: Tensor) -> bool:
 
 def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> object:
     """A new tensor for the product, made by the framework of `a` for work on `stream`."""
+    return _made(a, left, *_result(left, right), stream)
+
+
+def _made(a: object, left: Tensor, shape: tuple[int, ...], name: str, stream: object) -> object:
+    """A new tensor of that shape and dtype; `left` is what `a` is to the library."""
     if stream is None or left.device == "cpu":
-        return _new(a, left, right)
+        return _new_tensor(a, shape, name)
     given = a.tensor if isinstance(a, Tensor) else a
     kind = type(given).__module__.partition(".")[0]
     address = to_cuda_stream(stream)
@@ -95,15 +202,11 @@ def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> obj
         import cupy
 
         with given.device, cupy.cuda.ExternalStream(address):
-            return _new(a, left, right)
+            return _new_tensor(a, shape, name)
     if not hasattr(given, "new_empty"):
-        return _new(a, left, right)
+        return _new_tensor(a, shape, name)
     with torch_on_stream(given.device, address):
-        return _new(a, left, right)
-
-
-def _new(a: object, left: Tensor, right: Tensor) -> object:
-    return _new_tensor(a, *_result(left, right))
+        return _new_tensor(a, shape, name)
 
 
 def _new_tensor(a: object, shape: object, name: str) -> object:

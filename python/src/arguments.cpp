@@ -173,9 +173,7 @@ void bind_base(nb::module_& module) {
       .def_prop_ro(
           "operation",
           [](const PyArguments& self) {
-            const RuntimeArguments* native = self.native();
-            return native != nullptr ? std::string(operation_name(native->operation()))
-                                     : std::string("grouped_gemm");
+            return std::string(operation_name(self.native()->operation()));
           },
           "\"gemm\", \"elementwise\" or \"grouped_gemm\".")
       .def_prop_ro(
@@ -268,41 +266,41 @@ void bind_elementwise(nb::module_& module) {
 void bind_grouped(nb::module_& module) {
   nb::class_<PyGroupedGemmArguments, PyArguments>(
       module, "GroupedGemmArguments",
-      "out[s:e] = A[s:e] @ B[g] for each group g, whose rows end at e = offsets[g].\n\n"
-      "The arguments are checked; no kernel of the library carries them out yet.\n\n"
+      "Products of groups, of which the device alone knows where they end.\n\n"
+      "The numbers of modes of A and B say what is divided: A (M, K) and B (G, K, N) have groups\n"
+      "of rows, out is (M, N); A (G, M, K) and B (K, N) of columns, out is (M, N); A (M, K) and\n"
+      "B (K, N) of K, out is (G, M, N); with three modes each it is a batched product, out is\n"
+      "(G, M, N). Group g goes from offsets[g - 1], or 0, to offsets[g].\n\n"
       "Parameters\n----------\n"
-      "A : tensor of shape (rows, K)\nB : tensor of shape (groups, K, N)\n"
-      "out : tensor of shape (rows, N)\n"
-      "accumulator_type : dtype, optional\n"
-      "offsets : tensor of shape (groups,), dtype i32\n    Ends of the groups' rows.")
-      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(),
+      "A, B, out : tensor\n"
+      "accumulator_type : dtype, optional\n    As of GemmArguments.\n"
+      "offsets : tensor of shape (G,), dtype i32, optional\n"
+      "    The ends of the groups; None for a batched product. Whatever it holds, nothing outside\n"
+      "    the operands is read or written.\n"
+      "zero_rest : bool\n"
+      "    Rows or columns of no group are a product of zeros; else they are left as they are.\n"
+      "epilogue, performance : optional\n    As of GemmArguments.\n\n"
+      "Raises\n------\n"
+      "ValueError\n    Shapes, strides or devices that do not fit.\n"
+      "TypeError\n    Something that is no tensor, or offsets that are not i32.")
+      .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
+                    nb::handle, nb::handle>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
+           nb::arg("zero_rest").none() = false, nb::arg("epilogue") = nb::none(),
            nb::arg("performance") = nb::none())
       .def_prop_ro("A", [](const PyGroupedGemmArguments& self) { return self.a(); })
       .def_prop_ro("B", [](const PyGroupedGemmArguments& self) { return self.b(); })
       .def_prop_ro("out", [](const PyGroupedGemmArguments& self) { return self.out(); })
-      .def_prop_ro("offsets", [](const PyGroupedGemmArguments& self) { return self.offsets(); })
+      .def_prop_ro("offsets",
+                   [](const PyGroupedGemmArguments& self) -> nb::object {
+                     return self.offsets() ? nb::cast(*self.offsets()) : nb::none();
+                   })
+      .def_prop_ro("zero_rest",
+                   [](const PyGroupedGemmArguments& self) { return self.grouped().zero_rest(); })
       .def_prop_ro("accumulator_type", [](const PyGroupedGemmArguments& self) {
-        return dtype_object(self.accumulator_type());
+        return dtype_object(self.grouped().accumulator_type());
       });
-}
-
-void require_extents(const Tensor& tensor, const char* name,
-                     std::initializer_list<std::int64_t> wanted, const char* words) {
-  const auto shape = tensor.view.shape();
-  const bool same = std::equal(shape.begin(), shape.end(), wanted.begin(), wanted.end());
-  if (!same) {
-    fail_value(std::string(name) + ".shape: expected " + words + ", got " +
-               tensor.view.to_string());
-  }
-}
-
-void require_rank(const Tensor& tensor, const char* name, int rank) {
-  if (tensor.view.rank() != rank) {
-    fail_value(std::string(name) + ".shape: expected " + std::to_string(rank) + " modes, got " +
-               std::to_string(tensor.view.rank()));
-  }
 }
 
 thread_local const PyArguments* queried = nullptr;
@@ -329,6 +327,9 @@ nb::object arguments_of(const RuntimeArguments& arguments) {
   if (const auto* gemm = dynamic_cast<const GemmArguments*>(&arguments)) {
     return nb::cast(new PyGemmArguments(*gemm), nb::rv_policy::take_ownership);
   }
+  if (const auto* grouped = dynamic_cast<const GroupedGemmArguments*>(&arguments)) {
+    return nb::cast(new PyGroupedGemmArguments(*grouped), nb::rv_policy::take_ownership);
+  }
   const auto& elementwise = dynamic_cast<const ElementwiseArguments&>(arguments);
   return nb::cast(new PyElementwiseArguments(elementwise), nb::rv_policy::take_ownership);
 }
@@ -337,14 +338,6 @@ const PyArguments& to_arguments(nb::handle object) {
   PyArguments* given = nullptr;
   if (nb::try_cast(object, given, false) && given != nullptr) return *given;
   fail_type("args: expected arguments such as estoc.GemmArguments, got " + class_name(object));
-}
-
-const RuntimeArguments& PyArguments::require_native() const {
-  if (const RuntimeArguments* arguments = native()) return *arguments;
-  throw Error(
-      ErrorKind::unsupported,
-      "operation: expected gemm or elementwise, got grouped_gemm, for which the library has "
-      "no kernel");
 }
 
 PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
@@ -456,42 +449,48 @@ std::string PyElementwiseArguments::describe() const {
 
 PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                                nb::handle accumulator_type, nb::handle offsets,
+                                               nb::handle zero_rest, nb::handle epilogue,
                                                nb::handle controls)
-    : a_(import_tensor(a, "A")),
+    : PyArguments(to_epilogue(epilogue)),
+      a_(import_tensor(a, "A")),
       b_(import_tensor(b, "B")),
-      out_(import_tensor(out, "out")),
-      offsets_(import_tensor(offsets, "offsets")),
-      accumulator_type_(accumulator_type.is_none()
-                            ? default_accumulator_type(a_.view.dtype(), b_.view.dtype())
-                            : to_dtype(accumulator_type, "accumulator_type")),
-      controls_(controls_for(controls, out_, {&a_, &b_})) {
+      out_(import_tensor(out, "out")) {
   require_writable(out_);
-  await({&a_, &b_, &out_, &offsets_});
-  place_together({&a_, &b_, &out_, &offsets_});
-  require_rank(a_, "A", 2);
-  require_rank(b_, "B", 3);
-  require_extents(b_, "B", {b_.view.shape(0), a_.view.shape(1), b_.view.shape(2)},
-                  "(groups, K, N) with the K of A");
-  require_extents(out_, "out", {a_.view.shape(0), b_.view.shape(2)}, "(rows of A, N)");
-  require_extents(offsets_, "offsets", {b_.view.shape(0)}, "(groups,)");
-  if (offsets_.view.dtype() != Dtype::i32) {
-    fail_type("offsets.dtype: expected i32, got " + std::string(dtype_name(offsets_.view.dtype())));
+  GroupOptions groups{.offsets = std::nullopt, .zero_rest = truth(zero_rest, "zero_rest")};
+  if (offsets.is_none()) {
+    place_together({&a_, &b_, &out_});
+  } else {
+    offsets_ = import_tensor(offsets, "offsets");
+    place_together({&a_, &b_, &out_, &*offsets_});
+    groups.offsets = offsets_->view;
+    await({&*offsets_});
   }
-  for (const auto& [name, tensor] : operands()) {
-    if (tensor->view.device() != a_.view.device()) {
-      fail_value(std::string(name) + ".device: expected " + a_.view.device().name() +
-                 ", the device of A, got " + tensor->view.device().name());
-    }
-  }
+  const Dtype accumulator = accumulator_type.is_none()
+                                ? default_accumulator_type(a_.view.dtype(), b_.view.dtype())
+                                : to_dtype(accumulator_type, "accumulator_type");
+  native_.emplace(a_.view, b_.view, out_.view, accumulator, groups,
+                  controls_for(controls, out_, {&a_, &b_}), native_epilogue(this->epilogue()));
+  await({&a_, &b_, &out_});
+}
+
+PyGroupedGemmArguments::PyGroupedGemmArguments(const GroupedGemmArguments& native)
+    : PyArguments(epilogue_object(native)),
+      a_(tensor_of(native.a())),
+      b_(tensor_of(native.b())),
+      out_(tensor_of(native.out())),
+      native_(native) {
+  if (native.offsets() != nullptr) offsets_ = tensor_of(*native.offsets());
 }
 
 std::vector<std::pair<const char*, const Tensor*>> PyGroupedGemmArguments::operands() const {
-  return {{"A", &a_}, {"B", &b_}, {"out", &out_}, {"offsets", &offsets_}};
+  if (!offsets_) return {{"A", &a_}, {"B", &b_}, {"out", &out_}};
+  return {{"A", &a_}, {"B", &b_}, {"out", &out_}, {"offsets", &*offsets_}};
 }
 
 std::string PyGroupedGemmArguments::describe() const {
   return repr_of(*this, "GroupedGemmArguments") +
-         ", accumulator_type=" + std::string(dtype_name(accumulator_type_)) + ")";
+         ", accumulator_type=" + std::string(dtype_name(native_->accumulator_type())) +
+         (native_->zero_rest() ? ", zero_rest=True)" : ")");
 }
 
 void bind_arguments(nb::module_& module) {

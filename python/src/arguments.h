@@ -20,7 +20,7 @@ class PyArguments {
   PyArguments(const PyArguments&) = delete;
   PyArguments& operator=(const PyArguments&) = delete;
 
-  /// Null for an operation that the library itself does not have.
+  /// The library's arguments; never null.
   virtual const RuntimeArguments* native() const = 0;
   virtual const PerformanceControls& controls() const = 0;
   virtual std::vector<std::pair<const char*, const Tensor*>> operands() const = 0;
@@ -33,8 +33,7 @@ class PyArguments {
   /// The streams that a launch has to await.
   std::span<void* const> awaited() const { return awaited_; }
 
-  /// The library's arguments, where a built-in kernel needs them. Throws Error{unsupported}.
-  const RuntimeArguments& require_native() const;
+  const RuntimeArguments& require_native() const { return *native(); }
 
  protected:
   void await(std::initializer_list<const Tensor*> tensors);
@@ -117,31 +116,31 @@ class PyElementwiseArguments final : public PyArguments {
   std::optional<ElementwiseArguments> native_;
 };
 
-/// Checked like the others, but no kernel of the library carries it out.
 class PyGroupedGemmArguments final : public PyArguments {
  public:
   PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
-                         nb::handle offsets, nb::handle controls);
+                         nb::handle offsets, nb::handle zero_rest, nb::handle epilogue,
+                         nb::handle controls);
+  explicit PyGroupedGemmArguments(const GroupedGemmArguments& native);
 
-  const RuntimeArguments* native() const override { return nullptr; }
-  const PerformanceControls& controls() const override { return controls_; }
+  const RuntimeArguments* native() const override { return &*native_; }
+  const PerformanceControls& controls() const override { return native_->controls(); }
   std::vector<std::pair<const char*, const Tensor*>> operands() const override;
   const Tensor& first() const override { return a_; }
   const Tensor& out() const override { return out_; }
   std::string describe() const override;
 
+  const GroupedGemmArguments& grouped() const { return *native_; }
   const Tensor& a() const { return a_; }
   const Tensor& b() const { return b_; }
-  const Tensor& offsets() const { return offsets_; }
-  Dtype accumulator_type() const { return accumulator_type_; }
+  const std::optional<Tensor>& offsets() const { return offsets_; }
 
  private:
   Tensor a_;
   Tensor b_;
   Tensor out_;
-  Tensor offsets_;
-  Dtype accumulator_type_;
-  PerformanceControls controls_;
+  std::optional<Tensor> offsets_;
+  std::optional<GroupedGemmArguments> native_;
 };
 
 }  // namespace estoc::python

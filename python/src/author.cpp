@@ -34,7 +34,7 @@ Operation operation_of(nb::handle author) {
   const std::string name = text_attribute(author, "operation");
   if (const auto operation = parse_operation(name)) return *operation;
   fail_value("kernel class " + class_name(author) +
-             ": expected gemm or elementwise as operation, got " + name);
+             ": expected gemm, elementwise or grouped_gemm as operation, got " + name);
 }
 
 }  // namespace

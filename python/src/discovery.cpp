@@ -119,10 +119,6 @@ nb::object find_kernels(const PyArguments* arguments, nb::object given_filter, n
   std::unique_ptr<PyKernelList> found;
   if (!providers.is_none() && query.providers.empty()) {
     found = std::make_unique<PyKernelList>("providers: expected at least one, got none");
-  } else if (arguments != nullptr && arguments->native() == nullptr) {
-    found = std::make_unique<PyKernelList>(
-        "no kernel supports the arguments; operation: expected gemm or elementwise, got "
-        "grouped_gemm");
   } else if (arguments == nullptr) {
     found = std::make_unique<PyKernelList>(find_all(query));
   } else {

@@ -1,6 +1,8 @@
-// estoc.matmul: the library's matmul on tensors of any framework, and its result as one of theirs.
+// estoc.matmul and the work of estoc.grouped_mm: the library's functions on tensors of any
+// framework, and their results as tensors of theirs.
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -10,6 +12,7 @@
 #include "epilogue.h"
 #include "errors.h"
 #include "estoc/plan.hpp"
+#include "numbers.h"
 #include "results.h"
 #include "streams.h"
 #include "tuning.h"
@@ -105,15 +108,23 @@ BackgroundTuner& tuner_of(nb::handle given) {
   fail_type("tuner: expected a BackgroundTuner, got " + shown_text(given));
 }
 
-nb::object matmul(const Call& call) {
-  const Tensor a = import_tensor(call.a, "a");
-  const Tensor b = import_tensor(call.b, "b");
-  nb::object made = call.out.is_none() ? make_result(call, a, b) : nb::borrow(call.out);
-  const Tensor out = import_tensor(made, "out");
+/// The tensors of a call.
+struct Operands {
+  const Tensor& a;
+  const Tensor& b;
+  const Tensor& out;
+  const Tensor* offsets = nullptr;
+  const GroupOptions* groups = nullptr;  ///< null for a plain product
+};
+
+/// Whether a kernel had to be found.
+bool multiply(const Call& call, const Operands& operands) {
+  const auto& [a, b, out, offsets, groups] = operands;
   if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
   Epilogue epilogue(call.epilogue);
   for (const Tensor* tensor : {&a, &b, &out})
     add_awaited(epilogue.awaited, *tensor);
+  if (offsets != nullptr) add_awaited(epilogue.awaited, *offsets);
   MatmulOptions options{
       .controls = controls_of(a, b), .epilogue = epilogue.text, .operands = epilogue.operands};
   if (!call.accumulator_type.is_none()) {
@@ -128,16 +139,45 @@ nb::object matmul(const Call& call) {
     return workspace.native;
   };
   options.workspace = std::ref(take_workspace);
-  bool is_new = false;
-  {
-    const nb::gil_scoped_release unlocked;
-    is_new = estoc::matmul(a.view, b.view, out.view, options);
-  }
-  if (is_new) {
-    static const nb::object* cached = nullptr;
-    planning("_warn_of_gradients", cached)(a, b);
-  }
+  const nb::gil_scoped_release unlocked;
+  if (groups != nullptr) return estoc::grouped_mm(a.view, b.view, out.view, *groups, options);
+  return estoc::matmul(a.view, b.view, out.view, options);
+}
+
+void warn_of_gradients(const Tensor& a, const Tensor& b) {
+  static const nb::object* cached = nullptr;
+  planning("_warn_of_gradients", cached)(a, b);
+}
+
+nb::object matmul(const Call& call) {
+  const Tensor a = import_tensor(call.a, "a");
+  const Tensor b = import_tensor(call.b, "b");
+  nb::object made = call.out.is_none() ? make_result(call, a, b) : nb::borrow(call.out);
+  const Tensor out = import_tensor(made, "out");
+  if (multiply(call, {a, b, out})) warn_of_gradients(a, b);
   return made;
+}
+
+void grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::handle offs,
+                nb::handle epilogue, nb::handle zero_rest, nb::handle stream) {
+  const Tensor a = import_tensor(mat_a, "mat_a");
+  const Tensor b = import_tensor(mat_b, "mat_b");
+  const Tensor out = import_tensor(given_out, "out");
+  GroupOptions groups{.offsets = std::nullopt, .zero_rest = truth(zero_rest, "zero_rest")};
+  std::optional<Tensor> offsets;
+  if (!offs.is_none()) groups.offsets = offsets.emplace(import_tensor(offs, "offs")).view;
+  Call call{.a = mat_a, .b = mat_b, .out = given_out};
+  call.epilogue = epilogue;
+  call.stream = stream;
+  if (multiply(call, {a, b, out, offsets ? &*offsets : nullptr, &groups})) warn_of_gradients(a, b);
+}
+
+/// What a shape and a dtype are to Python.
+nb::tuple described_result(const std::vector<std::int64_t>& extents, Dtype dtype) {
+  nb::list shape;
+  for (const std::int64_t extent : extents)
+    shape.append(extent);
+  return nb::make_tuple(nb::tuple(shape), dtype_name(dtype));
 }
 
 void set_keyword(Call& call, nb::handle name, nb::handle value) {
@@ -218,12 +258,20 @@ constexpr const char* kDocumentation =
 
 void bind_matmul(nb::module_& module) {
   module.def("_result", [](const Tensor& a, const Tensor& b) {
-    nb::list shape;
-    for (const std::int64_t extent : result_shape(a.view, b.view))
-      shape.append(extent);
-    const Dtype dtype = result_dtype(a.view.dtype(), b.view.dtype());
-    return nb::make_tuple(nb::tuple(shape), dtype_name(dtype));
+    return described_result(result_shape(a.view, b.view),
+                            result_dtype(a.view.dtype(), b.view.dtype()));
   });
+  module.def(
+      "_grouped_result",
+      [](const Tensor& a, const Tensor& b, std::int64_t groups, nb::handle dtype) {
+        return described_result(grouped_result_shape(a.view, b.view, groups),
+                                dtype.is_none() ? result_dtype(a.view.dtype(), b.view.dtype())
+                                                : to_dtype(dtype, "out_dtype"));
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("groups"), nb::arg("dtype").none());
+  module.def("_grouped_mm", &grouped_mm, nb::arg("mat_a").none(), nb::arg("mat_b").none(),
+             nb::arg("out").none(), nb::arg("offs").none(), nb::arg("epilogue").none(),
+             nb::arg("zero_rest").none(), nb::arg("stream").none());
   // nanobind's own way to a function takes as long as everything that this one does.
   static PyMethodDef method{
       "matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(matmul_function)),

@@ -137,6 +137,12 @@ void launch_others(Planned& plan, const std::vector<Operand>& operands, const Go
               [&](Plan& native, bool /*has_others*/) { native.rebind(*arguments); });
 }
 
+/// The place of the output.
+std::size_t place_of_output(const OperandList& operands) {
+  const auto* const output = std::ranges::find(operands, OperandRole::output, &NamedOperand::role);
+  return static_cast<std::size_t>(output - operands.begin());
+}
+
 bool is_alike(const TensorView& known, const TensorView& view) {
   return known.dtype() == view.dtype() && known.device() == view.device() && !view.described() &&
          std::ranges::equal(known.shape(), view.shape()) &&
@@ -176,8 +182,9 @@ bool call_alike(Planned& plan, PyObject* const* tensors, const Keywords& keyword
   }
   Tensor out;
   out.framework = Framework::torch;
-  out.view = *known[known.size() - 1].tensor;
-  if (plan.native.workspace_size() > 0) out.source = nb::borrow(tensors[known.size() - 1]);
+  const std::size_t place = place_of_output(known);
+  out.view = *known[place].tensor;
+  if (plan.native.workspace_size() > 0) out.source = nb::borrow(tensors[place]);
   launch_at(plan, where, {out, keywords.stream, awaited}, keywords);
   return true;
 }
@@ -200,7 +207,7 @@ void call_with(Planned& plan, PyObject* const* given, const Keywords& keywords) 
     views[i] = &tensor.view;
   }
   call_on(plan, {views.data(), operands.size()},
-          {*tensors[operands.size() - 1], keywords.stream, awaited}, keywords);
+          {*tensors[place_of_output(operands)], keywords.stream, awaited}, keywords);
 }
 
 /// "A, B and out".

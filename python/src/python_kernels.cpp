@@ -152,9 +152,6 @@ Status check_supports(nb::handle kernel, const PyArguments& arguments,
                       std::optional<Target> target) {
   PyKernel& self = kernel_behind(kernel);
   if (!self.native) return supports_python(kernel, self, arguments, target);
-  if (arguments.native() == nullptr) {
-    return mismatch(Reason::operation, "operation", "gemm or elementwise", "grouped_gemm");
-  }
   const nb::gil_scoped_release unlocked;  // the driver or cuBLASLt may be opened for it
   return self.native->supports(*arguments.native(), target);
 }

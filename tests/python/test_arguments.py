@@ -77,44 +77,6 @@ def test_elementwise_arguments():
         estoc.ElementwiseArguments("frobnicate", a, a, out)
 
 
-def grouped(**changes):
-    given = {
-        "A": np.zeros((10, 16), "f2"),
-        "B": np.zeros((3, 16, 8), "f2"),
-        "out": np.zeros((10, 8), "f4"),
-        "accumulator_type": "f32",
-        "offsets": np.array([2, 2, 10], "i4"),
-    }
-    return estoc.GroupedGemmArguments(**(given | changes))
-
-
-def test_grouped_arguments():
-    args = grouped()
-    assert args.operation == "grouped_gemm"
-    assert args.offsets.shape == (3,)
-    assert len(estoc.get_kernels(args)) == 0
-    kernel = estoc.kernel_by_name("cpu_gemm-f32-f32-f32-f32")
-    assert "grouped_gemm" in kernel.supports(args).error
-    with pytest.raises(estoc.UnsupportedError, match="grouped_gemm"):
-        kernel.run(args)
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"A": np.zeros((10, 16, 1), "f2")}, ValueError, r"A\.shape: expected 2 modes, got 3"),
-        ({"B": np.zeros((3, 15, 8), "f2")}, ValueError, r"B\.shape: expected \(groups, K, N\)"),
-        ({"out": np.zeros((10, 9), "f4")}, ValueError, r"out\.shape: expected \(rows of A, N\)"),
-        ({"offsets": np.zeros(4, "i4")}, ValueError, r"offsets\.shape: expected \(groups,\)"),
-        ({"offsets": np.zeros(3, "f4")}, TypeError, r"offsets\.dtype: expected i32, got f32"),
-        ({"offsets": None}, TypeError, "offsets: expected a tensor"),
-    ],
-)
-def test_grouped_refusals(changes, error, message):
-    with pytest.raises(error, match=message):
-        grouped(**changes)
-
-
 def test_performance_controls():
     controls = estoc.PerformanceControls(allow_tf32=True, workspace_limit=64)
     args = estoc.GemmArguments(A, B, OUT, performance=controls)

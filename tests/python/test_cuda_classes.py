@@ -326,7 +326,7 @@ def test_registering(made):
     [
         ({"name": "Not A Name"}, "name"),
         ({"name": 3}, "expected text as name"),
-        ({"operation": "sort"}, "expected gemm or elementwise as operation, got sort"),
+        ({"operation": "sort"}, "expected gemm, elementwise or grouped_gemm as operation, got sort"),
         ({"targets": ["sm_12"]}, "expected targets such as"),
         ({"targets": ["cpu"]}, "expected targets such as"),
         ({"configurations": lambda self: 1 // 0}, "division"),

@@ -65,10 +65,6 @@ def test_plans_of_elementwise_operations(random):
     ]:
         with pytest.raises((TypeError, ValueError), match=message):
             call()
-    with pytest.raises(estoc.UnsupportedError, match="grouped_gemm"):
-        offsets = np.array([2, 6], "i4")
-        weights = np.zeros((2, 5, 3), "f4")
-        estoc.plan(estoc.GroupedGemmArguments(a, weights, np.zeros((6, 3), "f4"), None, offsets))
 
 
 def test_plan_refusals(gemm):

@@ -1,0 +1,174 @@
+"""Grouped products: arguments, grouped_mm against NumPy, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import estoc
+
+ENDS = [10, 10, 3, 43, 60]
+
+
+def ranges(ends, extent):
+    """What each group has of a mode."""
+    begin = 0
+    for end in ends:
+        end = max(begin, min(end, extent))
+        yield slice(begin, end)
+        begin = end
+
+
+def integers(*shape, dtype="f4", seed=0):
+    return np.random.default_rng(seed).integers(-3, 4, shape).astype(dtype)
+
+
+def operands(along, extent=50, groups=5, dtype="f4"):
+    m, n, k = (extent if mode == along else size for mode, size in (("m", 7), ("n", 9), ("k", 6)))
+    a = integers(*((groups,) if along in "nl" else ()), m, k, dtype=dtype)
+    b = integers(*((groups,) if along in "ml" else ()), k, n, dtype=dtype, seed=1)
+    return a, b
+
+
+def expected(along, a, b, ends, out):
+    """`out` with the products of its groups; NumPy's own."""
+    a, b = a.astype("f8"), b.astype("f8")
+    if along == "l":
+        out[...] = a @ b
+        return out
+    extent = {"m": a.shape[-2], "n": b.shape[-1], "k": a.shape[-1]}[along]
+    for group, part in enumerate(ranges(ends, extent)):
+        if along == "m":
+            out[part] = a[part] @ b[group]
+        elif along == "n":
+            out[:, part] = a[group] @ b[:, part]
+        else:
+            out[group] = a[:, part] @ b[part]
+    return out
+
+
+@pytest.mark.parametrize("along", ["m", "n", "k", "l"])
+@pytest.mark.parametrize("ends", [ENDS, [0] * 5, [-4, 50, 7, 2**31 - 1, 0], [10, 20, 30, 40, 50]])
+def test_every_layout(along, ends):
+    a, b = operands(along)
+    offs = None if along == "l" else np.array(ends, "i4")
+    for zero_rest in (False, True):
+        made = estoc.grouped_mm(a, b, offs=offs)
+        out = np.full(made.shape, 77, made.dtype)
+        assert estoc.grouped_mm(a, b, offs=offs, out=out, zero_rest=zero_rest) is out
+        wanted = expected(along, a, b, ends, np.full(made.shape, 0 if zero_rest else 77.0))
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_dtypes_of_results():
+    a, b = operands("m", dtype="f2")
+    offs = np.array(ENDS, "i4")
+    assert estoc.grouped_mm(a, b, offs=offs).dtype == np.float16
+    assert estoc.grouped_mm(a, b, offs=offs, out_dtype="f32").dtype == np.float32
+    assert estoc.grouped_mm(a, b, offs=offs, out_dtype=np.float64).dtype == np.float64
+    with pytest.raises(ValueError, match="out_dtype: expected f64, f32, f16, bf16 or i32, got i8"):
+        estoc.grouped_mm(a, b, offs=offs, out_dtype="i8")
+    with pytest.raises(TypeError, match="out_dtype: expected None beside out"):
+        estoc.grouped_mm(a, b, offs=offs, out_dtype="f32", out=np.zeros((50, 9), "f4"))
+
+
+def test_epilogues_and_biases():
+    a, b = operands("m")
+    offs = np.array([20, 30, 30, 40, 50], "i4")
+    plain = expected("m", a, b, offs, np.zeros((50, 9)))
+    bias = integers(9, seed=3)
+    np.testing.assert_array_equal(estoc.grouped_mm(a, b, offs=offs, bias=bias), plain + bias)
+    relu = estoc.grouped_mm(a, b, offs=offs, epilogue="D = relu(accum)")
+    np.testing.assert_array_equal(relu, np.maximum(plain, 0))
+    a, b = operands("k")
+    plain = expected("k", a, b, offs, np.zeros((5, 7, 9)))
+    each = integers(5, 9, seed=4)
+    wanted = plain + each[:, None, :]
+    np.testing.assert_array_equal(estoc.grouped_mm(a, b, offs=offs, bias=each), wanted)
+    with pytest.raises(ValueError, match=r"bias\.shape: expected \(5, 9\), one row for each group"):
+        estoc.grouped_mm(a, b, offs=offs, bias=each[:4])
+    with pytest.raises(TypeError, match="bias: expected None beside an epilogue"):
+        estoc.grouped_mm(a, b, offs=offs, bias=each, epilogue="D = relu(accum)")
+    a, b = operands("m")
+    with pytest.raises(ValueError, match="a bias for each group is there where"):
+        estoc.grouped_mm(a, b, offs=offs, bias=each)
+
+
+def test_repeated_calls_read_the_offsets_of_now():
+    a, b = operands("m")
+    offs = np.array(ENDS, "i4")
+    for ends in (ENDS, [1, 2, 3, 4, 5], [50, 50, 50, 50, 50], ENDS):
+        offs[...] = ends
+        out = np.full((50, 9), 77, "f4")
+        estoc.grouped_mm(a, b, offs=offs, out=out)
+        np.testing.assert_array_equal(out, expected("m", a, b, ends, np.full((50, 9), 77.0)))
+
+
+def grouped(**changes):
+    given = {
+        "A": np.ones((10, 16), "f2"),
+        "B": np.ones((3, 16, 8), "f2"),
+        "out": np.zeros((10, 8), "f4"),
+        "accumulator_type": "f32",
+        "offsets": np.array([2, 2, 9], "i4"),
+    }
+    return estoc.GroupedGemmArguments(**(given | changes))
+
+
+def test_arguments():
+    args = grouped(zero_rest=True, epilogue="D = relu(accum)")
+    assert args.operation == "grouped_gemm"
+    assert args.offsets.shape == (3,)
+    assert args.zero_rest
+    assert args.epilogue is not None
+    assert args.problem == (
+        "grouped_gemm m=10 n=8 k=16 g=3 along=m zero_rest=1 a=f16:t b=f16:t out=f32:t acc=f32 "
+        'epi="D = relu(accum)"'
+    )
+    (kernel,) = estoc.get_kernels(args)
+    assert kernel.metadata.operands.A.dtype == estoc.f16
+    kernel.run(args)
+    assert (args.out.tensor[:9] == 16).all()
+    assert estoc.check_output(args).passed
+    again = pickle.loads(pickle.dumps(args))
+    assert repr(again) == repr(args)
+    assert again.problem == args.problem
+    batched = grouped(A=np.ones((3, 10, 16), "f2"), out=np.zeros((3, 10, 8), "f4"), offsets=None)
+    assert batched.offsets is None
+    assert "along=l" in estoc.parse_problem(batched.problem).problem
+
+
+def test_plans_of_groups():
+    args = grouped()
+    plan = estoc.plan(args)
+    plan()
+    assert (args.out.tensor[:9] == 16).all() and (args.out.tensor[9:] == 0).all()
+    out = np.zeros((10, 8), "f4")
+    plan(args.A.tensor, args.B.tensor, out, np.array([0, 4, 4], "i4"))
+    assert (out[:4] == 16).all() and (out[4:] == 0).all()
+    with pytest.raises(TypeError, match="expected the tensors A, B, out and offsets, or none"):
+        plan(out)
+
+
+def test_kernels_of_other_operations_refuse():
+    kernel = estoc.kernel_by_name("cpu_gemm-f16-f16-f32-f32")
+    assert kernel.supports(grouped()).error == "operation: expected gemm, got grouped_gemm"
+    with pytest.raises(estoc.UnsupportedError, match="grouped_gemm"):
+        kernel.run(grouped())
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"A": np.zeros((10, 16, 1, 1), "f2")}, ValueError, r"A\.shape: expected 2 or 3 modes"),
+        ({"B": np.zeros((3, 15, 8), "f2")}, ValueError, r"B\.shape: expected K = 16, got 15"),
+        ({"out": np.zeros((10, 9), "f4")}, ValueError, r"out\.shape: expected N = 8, got 9"),
+        ({"offsets": np.zeros(4, "i4")}, ValueError, r"offsets\.shape: expected G = 3 like B"),
+        ({"offsets": np.zeros(3, "f4")}, TypeError, r"offsets\.dtype: expected i32, got f32"),
+        ({"offsets": None}, ValueError, "offsets: expected the ends of the groups, got none"),
+        ({"zero_rest": "yes"}, TypeError, "zero_rest"),
+    ],
+)
+def test_refusals(changes, error, message):
+    with pytest.raises(error, match=message):
+        grouped(**changes)
