@@ -117,6 +117,21 @@ TEST(ScaledReference, SumsProductsTimesScales) {
   EXPECT_FALSE(check_output(arguments).passed);
 }
 
+/// One matrix B for both batches, with scales for each.
+TEST(ScaledReference, ScalesMayHaveBatchesThatTheirMatrixLacks) {
+  auto data = ones(Dtype::e4m3, 64);
+  std::vector<std::uint8_t> b_codes{127, 129};
+  std::vector<float> out{32, 128};
+  const TensorView a(data.data(), Dtype::e4m3, Extents{2, 1, 32}, Extents{32, 32, 1});
+  const ScaledTensor b{TensorView(data.data(), Dtype::e4m3, Extents{2, 32, 1}, Extents{0, 1, 1}),
+                       TensorView::row_major(b_codes.data(), Dtype::e8m0, {2, 1, 1}),
+                       ScaleMode::blockwise_1x32};
+  const TensorView view = TensorView::row_major(out.data(), Dtype::f32, {2, 1, 1});
+  EXPECT_TRUE(check_output(GemmArguments(a, b, view, Dtype::f32)).passed);
+  out[1] = 32;
+  EXPECT_FALSE(check_output(GemmArguments(a, b, view, Dtype::f32)).passed);
+}
+
 /// Scales of the tensor and of rows are factors of the accumulator.
 TEST(ScaledReference, TakesOtherScalesFromTheEpilogue) {
   std::vector<std::int8_t> a_data{1, 2, 3, 4}, b_data{1, 0, 0, 1};
