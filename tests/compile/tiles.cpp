@@ -88,8 +88,9 @@ CudaGeometry geometry_of(const Kernel& kernel) {
 
 long stage_bytes(const KernelMetadata& metadata) {
   const Shape3 tile = *metadata.design.tile;
-  const bool planes = metadata.kernel_class == "sm90_bf16x6_gemm";
-  const Dtype multiplied = planes ? Dtype::bf16 : metadata.gemm()->a.dtype;
+  const bool copied = metadata.kernel_class == "sm90_bf16x6_gemm" ||
+                      metadata.kernel_class.ends_with("_dequantised_gemm");
+  const Dtype multiplied = copied ? Dtype::bf16 : metadata.gemm()->a.dtype;
   return long{tile.m + tile.n} * tile.k * dtype_bits(multiplied) / 8;
 }
 

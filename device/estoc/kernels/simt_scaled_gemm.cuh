@@ -7,39 +7,11 @@
 
 #include <estoc/abi/simt_scaled_gemm.cuh>
 #include <estoc/kernels/simt_gemm.cuh>
+#include <estoc/tile/block_scales.cuh>
 
 namespace estoc {
 
 using abi::SimtScaledGemmParameters;
-
-/// The scales of one batch of an operand.
-class BatchScales {
- public:
-  __device__ __forceinline__ BatchScales(const abi::Scales& scales, i64 l)
-      : scales_(scales), first_(l * scales.batch_stride) {}
-
-  /// The scale of element k of row `outer` of A, or column `outer` of B.
-  __device__ __forceinline__ float at(i64 outer, i64 k) const {
-    if (scales_.address == 0) return 1.0F;
-    const i64 index = first_ + index_of(outer >> scales_.other_shift, k >> scales_.k_shift);
-    if (scales_.type == Type::f32) {
-      return bit_cast<float>(
-          ptx::ld_global<1>(scales_.address + static_cast<u64>(index) * 4).word[0]);
-    }
-    const u32 bits = ptx::ld_global_u8(scales_.address + static_cast<u64>(index));
-    return scales_.type == Type::e8m0 ? decode_f32<Type::e8m0>(bits) : decode_f32<Type::e4m3>(bits);
-  }
-
- private:
-  __device__ __forceinline__ i64 index_of(i64 outer, i64 k) const {
-    if (scales_.k_tiles == 0) return outer * scales_.other_stride + k * scales_.k_stride;
-    const i64 tile = outer / 128 * scales_.k_tiles + k / 4;
-    return tile * 512 + outer % 32 * 16 + outer % 128 / 32 * 4 + k % 4;
-  }
-
-  const abi::Scales& scales_;
-  i64 first_;
-};
 
 /// Brings tiles of one quantised operand from global memory to shared memory. `outer` is M for A
 /// and N for B. A thread moves kPerThread pieces of kVector elements along K, a fixed step apart.
@@ -114,14 +86,8 @@ class ScaledOperandTile {
     u32 bits = 0;
 #pragma unroll 1
     for (int e = 0; e < kVector && e < room; ++e)
-      bits |= read_one(index + e) << (kBits * e);
+      bits |= load_code<type>(address_, index + e) << (kBits * e);
     return bits;
-  }
-
-  __device__ __forceinline__ u32 read_one(i64 index) const {
-    if constexpr (kBits == 8) return ptx::ld_global_u8(address_ + static_cast<u64>(index));
-    const u32 pair = ptx::ld_global_u8(address_ + static_cast<u64>(index >> 1));
-    return pair >> (4 * static_cast<u32>(index & 1)) & 15;
   }
 
   u64 address_;

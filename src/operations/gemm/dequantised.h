@@ -10,4 +10,8 @@ namespace estoc::operations {
 /// others are computed from their elements as they are, and scaled in the epilogue.
 Status check_dequantised(const GemmArguments& gemm);
 
+/// Fails also where bf16 does not hold every element times its scale, but for magnitudes that pass
+/// its exponents: scales of blocks must be of e8m0 or e4m3.
+Status check_dequantised_as_bf16(const GemmArguments& gemm);
+
 }  // namespace estoc::operations

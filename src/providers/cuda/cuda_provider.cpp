@@ -17,11 +17,20 @@ class CudaProvider final : public Provider {
   std::vector<std::shared_ptr<const KernelClass>> classes() const override { return classes_; }
 
  private:
-  std::vector<std::shared_ptr<const KernelClass>> classes_{
-      make_sm90_gemm(),          make_sm90_fast_gemm(),    make_sm90_swapped_gemm(),
-      make_sm90_prepared_gemm(), make_sm90_bf16x6_gemm(),  make_sm90_scaled_gemm(),
-      make_sm100_gemm(),         make_sm80_gemm(),         make_simt_gemm(),
-      make_simt_scaled_gemm(),   make_simt_grouped_gemm(), make_simt_elementwise()};
+  std::vector<std::shared_ptr<const KernelClass>> classes_{make_sm90_gemm(),
+                                                           make_sm90_fast_gemm(),
+                                                           make_sm90_swapped_gemm(),
+                                                           make_sm90_prepared_gemm(),
+                                                           make_sm90_bf16x6_gemm(),
+                                                           make_sm90_scaled_gemm(),
+                                                           make_sm90_dequantised_gemm(),
+                                                           make_sm100_gemm(),
+                                                           make_sm80_gemm(),
+                                                           make_sm80_dequantised_gemm(),
+                                                           make_simt_gemm(),
+                                                           make_simt_scaled_gemm(),
+                                                           make_simt_grouped_gemm(),
+                                                           make_simt_elementwise()};
 };
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 
+#include "jit/abi_type.h"
+#include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
 
 namespace estoc::cuda {
@@ -62,8 +65,24 @@ OperandCopies OperandCopies::planes_of(const operations::GemmProblem& problem) {
   return copies;
 }
 
+OperandCopies OperandCopies::dequantised(const operations::GemmProblem& problem) {
+  const auto copy_of = [](const MatrixView& rows_and_k, const operations::BlockScales& scales) {
+    MatrixView widened = rows_and_k;
+    widened.dtype = Dtype::bf16;
+    Copy copy = OperandCopies::copy_of(widened);
+    copy.from = rows_and_k;
+    copy.is_dequantised = true;
+    copy.scales = scales;
+    return copy;
+  };
+  OperandCopies copies;
+  copies.copies_ = {copy_of(problem.a.view, problem.a.scales),
+                    copy_of(operations::transposed(problem.b.view), problem.b.scales)};
+  return copies;
+}
+
 std::size_t OperandCopies::Copy::bytes_moved() const {
-  const std::int64_t read = batches() * from.rows * from.columns * element_bytes(from);
+  const std::int64_t read = batches() * from.rows * from.columns * dtype_bits(from.dtype) / 8;
   return is_made ? static_cast<std::size_t>(read) + bytes() : 0;
 }
 
@@ -104,6 +123,48 @@ abi::PreparedOperand OperandCopies::Copy::parameters(std::byte* address) const {
           .words = reads_words(from)};
 }
 
+abi::Scales device_scales(const operations::BlockScales& scales) {
+  if (!scales.any()) return {};
+  const auto shift_of = [](std::int64_t block) {
+    return static_cast<unsigned char>(std::countr_zero(static_cast<std::uint64_t>(block)));
+  };
+  return {.address = reinterpret_cast<std::uintptr_t>(scales.data),
+          .k_stride = scales.k_stride,
+          .other_stride = scales.other_stride,
+          .batch_stride = scales.batch_stride,
+          .k_tiles = static_cast<int>(scales.k_tiles),
+          .k_shift = shift_of(scales.k_block),
+          .other_shift = shift_of(scales.other_block),
+          .type = abi_type(scales.dtype)};
+}
+
+abi::DequantisedOperand OperandCopies::Copy::dequantised(std::byte* address) const {
+  return {.from = device_matrix(from),
+          .to = reinterpret_cast<std::uintptr_t>(address),
+          .scales = device_scales(scales),
+          .rows = from.rows,
+          .k = from.columns,
+          .pitch = pitch,
+          .units = batches() * from.rows * pitch / abi::kDequantiseUnit};
+}
+
+bool OperandCopies::add_dequantised(operations::GemmProblem& problem, std::byte* workspace,
+                                    std::size_t entry, LaunchPlan& plan) const {
+  const abi::DequantiseParameters p{copies_[0].dequantised(workspace),
+                                    copies_[1].dequantised(workspace + copies_[0].bytes())};
+  const std::int64_t units = std::max(p.a.units, p.b.units);
+  if (units == 0) return false;
+  const std::int64_t live = kLiveCtas * std::max(plan.device().multiprocessors, 1);
+  plan.kernel(
+      entry,
+      {.grid = {static_cast<unsigned>(std::min(ceil_div(units, abi::kDequantiseThreads), live)), 1,
+                1},
+       .block = {abi::kDequantiseThreads, 1, 1}},
+      p);
+  apply(problem, workspace);
+  return true;
+}
+
 std::size_t OperandCopies::bytes() const {
   return copies_[0].bytes() + copies_[1].bytes();
 }
@@ -115,6 +176,7 @@ double OperandCopies::seconds(const cost::DeviceModel& device) const {
 
 bool OperandCopies::add(operations::GemmProblem& problem, std::byte* workspace, std::size_t entry,
                         LaunchPlan& plan) const {
+  if (copies_[0].is_dequantised) return add_dequantised(problem, workspace, entry, plan);
   std::byte* const b_copy = workspace + copies_[0].bytes();
   const abi::PrepareParameters p{{copies_[0].parameters(workspace), copies_[1].parameters(b_copy)}};
   const std::int64_t tiles = p.operand[0].tiles + p.operand[1].tiles;
@@ -147,6 +209,25 @@ estoc_prepare_operands(const __grid_constant__ PrepareParameters parameters) {{
 }}
 )",
                      abi::kPrepareThreads, sizeof(abi::PrepareParameters), element_bytes, planes);
+}
+
+void count_dequantised(cost::Work& work) {
+  constexpr double kBytes = 2;
+  work.compulsory += (work.m + work.n) * work.k * work.l * (kBytes - work.element_bytes);
+  work.element_bytes = kBytes;
+}
+
+std::string dequantise_source(Dtype a, Dtype b) {
+  return fmt::format(R"(
+#include <estoc/kernels/dequantise.cuh>
+extern "C" __global__ void __launch_bounds__({})
+estoc_dequantise_operands(const __grid_constant__ DequantiseParameters parameters) {{
+  static_assert(sizeof(parameters) == {});
+  estoc::dequantise_operands<{}, {}>(parameters);
+}}
+)",
+                     abi::kDequantiseThreads, sizeof(abi::DequantiseParameters),
+                     value_text(abi_type(a)), value_text(abi_type(b)));
 }
 
 }  // namespace estoc::cuda

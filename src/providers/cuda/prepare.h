@@ -6,6 +6,8 @@
 #include <string>
 
 #include "cost/device_model.h"
+#include "cost/prediction.h"
+#include "estoc/abi/dequantise.cuh"
 #include "estoc/abi/prepare.cuh"
 #include "estoc/cuda_kernel_class.hpp"
 #include "operations/gemm_problem.h"
@@ -21,6 +23,8 @@ class OperandCopies {
   OperandCopies(const operations::GemmProblem& problem, bool a, bool b);
   /// Of an f32 product as planes of bf16 (abi/prepare.cuh).
   static OperandCopies planes_of(const operations::GemmProblem& problem);
+  /// Of quantised operands times their scales, as bf16 (abi/dequantise.cuh).
+  static OperandCopies dequantised(const operations::GemmProblem& problem);
 
   /// Bytes of workspace.
   std::size_t bytes() const;
@@ -38,18 +42,25 @@ class OperandCopies {
     MatrixView from;         ///< rows and K in this order
     std::int64_t pitch = 0;  ///< elements from row to row
     std::int64_t plane = 0;  ///< elements of bf16 from plane to plane; 0 for a plain copy
+    bool is_dequantised = false;
+    operations::BlockScales scales{};
 
-    std::int64_t batches() const { return from.batch_stride != 0 ? from.batches : 1; }
+    std::int64_t batches() const {
+      return from.batch_stride != 0 || scales.batch_stride != 0 ? from.batches : 1;
+    }
     std::size_t bytes() const;
     std::size_t bytes_moved() const;
-    Dtype dtype() const { return plane > 0 ? Dtype::bf16 : from.dtype; }
+    Dtype dtype() const { return plane > 0 || is_dequantised ? Dtype::bf16 : from.dtype; }
     /// The copy at that address, rows and K in this order.
     MatrixView view_at(std::byte* address) const;
     abi::PreparedOperand parameters(std::byte* address) const;
+    abi::DequantisedOperand dequantised(std::byte* address) const;
   };
 
   static Copy copy_of(const MatrixView& rows_and_k);
   static Copy planes_of(const MatrixView& rows_and_k);
+  bool add_dequantised(operations::GemmProblem& problem, std::byte* workspace, std::size_t entry,
+                       LaunchPlan& plan) const;
   void apply(operations::GemmProblem& problem, std::byte* workspace) const;
 
   std::array<Copy, 2> copies_;  ///< of A, and of B transposed
@@ -58,5 +69,14 @@ class OperandCopies {
 /// The source of the entry "estoc_prepare_operands" for elements of so many bytes, or for planes of
 /// f32.
 std::string prepare_source(int element_bytes, bool planes);
+
+/// The source of the entry "estoc_dequantise_operands"; types as the code sees A and B.
+std::string dequantise_source(Dtype a, Dtype b);
+
+/// Has the work be that on copies as bf16.
+void count_dequantised(cost::Work& work);
+
+/// Scales as device code reads them; address 0 where there are none.
+abi::Scales device_scales(const operations::BlockScales& scales);
 
 }  // namespace estoc::cuda

@@ -1,6 +1,8 @@
 // Restrictions of the dtype rules that kernel classes of CUDA code share.
 #pragma once
 
+#include <array>
+
 #include "estoc/design_space.hpp"
 #include "model/dtype_rules.h"
 
@@ -20,6 +22,14 @@ inline bool accumulates_in_tensor_cores(const DesignPoint& point) {
   const Dtype b = point.dtype(Role::b_dtype);
   return accumulates(point) && (a == b || (dtype_bits(a) == 8 && dtype_bits(b) == 8));
 }
+
+/// Whether kernels of the space multiply copies of quantised operands as bf16: the dimension "as".
+inline bool dequantises(const DesignPoint& point) {
+  return point.space().find("as") >= 0;
+}
+
+/// What quantised operands may be of that are multiplied as bf16.
+inline constexpr std::array kDequantised{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1};
 
 /// Integers are not stored as floats of eight bits.
 inline bool stores_accumulator(const DesignPoint& point) {

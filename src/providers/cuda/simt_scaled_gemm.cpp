@@ -3,12 +3,11 @@
 
 #include <fmt/core.h>
 
-#include <bit>
-
 #include "core/architectures.h"
 #include "estoc/abi/simt_scaled_gemm.cuh"
 #include "operations/gemm/dequantised.h"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/prepare.h"
 #include "providers/cuda/simt_gemm.h"
 
 namespace estoc::cuda {
@@ -35,22 +34,6 @@ std::shared_ptr<const DesignSpace> scaled_space() {
       .shapes(Role::tile, {{128, 128, 16}, {64, 64, 16}, {32, 32, 16}})
       .require({"layouts", "align_a", "align_b"}, scaled_alignments_follow_layouts)
       .build();
-}
-
-int shift_of(std::int64_t block) {
-  return std::countr_zero(static_cast<std::uint64_t>(block));
-}
-
-abi::Scales device_scales(const operations::BlockScales& scales) {
-  if (!scales.any()) return {};
-  return {.address = reinterpret_cast<std::uintptr_t>(scales.data),
-          .k_stride = scales.k_stride,
-          .other_stride = scales.other_stride,
-          .batch_stride = scales.batch_stride,
-          .k_tiles = static_cast<int>(scales.k_tiles),
-          .k_shift = static_cast<unsigned char>(shift_of(scales.k_block)),
-          .other_shift = static_cast<unsigned char>(shift_of(scales.other_block)),
-          .type = abi_type(scales.dtype)};
 }
 
 class SimtScaledGemm final

@@ -1,4 +1,4 @@
-// Kernel class sm80_gemm: cp.async, ldmatrix and mma.sync.
+// Kernel classes sm80_gemm and sm80_dequantised_gemm: cp.async, ldmatrix and mma.sync.
 #include "providers/cuda/sm80_gemm.h"
 
 #include <fmt/core.h>
@@ -8,6 +8,7 @@
 
 #include "core/architectures.h"
 #include "estoc/arguments.hpp"
+#include "operations/gemm/dequantised.h"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/sm80_space.h"
 
@@ -102,14 +103,46 @@ Status check_shared(const Sm80GemmConfig& config, Target target) {
                                   available, target.name(), needed));
 }
 
+/// What the code multiplies: operands as they are, or copies of quantised ones as bf16.
+enum class Sm80Kind : std::uint8_t { plain, dequantised };
+
 class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters> {
  public:
-  Sm80Gemm() : ConfiguredGemm("sm80_gemm", "Sm80Gemm") {}
+  explicit Sm80Gemm(Sm80Kind kind)
+      : ConfiguredGemm("sm80_gemm", "Sm80Gemm"),
+        dequantises_(kind == Sm80Kind::dequantised),
+        space_(dequantises_ ? make_sm80_dequantised_space() : make_sm80_space()) {}
 
-  std::string_view name() const override { return "sm80_gemm"; }
+  std::string_view name() const override {
+    return dequantises_ ? "sm80_dequantised_gemm" : "sm80_gemm";
+  }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  bool takes_block_scales() const override { return dequantises_; }
 
  protected:
+  std::vector<std::string> shared_headers() const override {
+    if (!dequantises_) return ConfiguredGemm::shared_headers();
+    return {device_name(), "dequantise"};
+  }
+  bool copies_operands() const override { return dequantises_; }
+  OperandCopies copies(const DesignPoint& /*point*/, const GemmProblem& problem) const override {
+    return dequantises_ ? OperandCopies::dequantised(problem) : OperandCopies();
+  }
+  void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
+                   CudaCode& code) const override {
+    if (!dequantises_) return;
+    const bool transposed = is_transposed(point);
+    code.source += dequantise_source(point.dtype(transposed ? Role::b_dtype : Role::a_dtype),
+                                     point.dtype(transposed ? Role::a_dtype : Role::b_dtype));
+    // Entry number 1 is that of reductions.
+    const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
+    if (!reduces) code.entries.emplace_back("estoc_dequantise_operands");
+    code.entries.emplace_back("estoc_dequantise_operands");
+  }
+
+  Status check_any(const GemmArguments& gemm) const override {
+    return dequantises_ ? operations::check_dequantised_as_bf16(gemm) : Status::success();
+  }
   Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
   Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
                        bool /*transposed*/) const override {
@@ -125,8 +158,10 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
     const OperandPlanes planes = operand_planes(point, gemm);
-    Status status = check_row_alignment(planes.a, point.integer(Role::a_alignment));
-    if (status.ok()) status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
+    Status status = dequantises_ ? check_any(gemm)
+                                 : check_row_alignment(planes.a, point.integer(Role::a_alignment));
+    if (status.ok() && !dequantises_)
+      status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
     if (status.ok()) status = check_row_alignment(planes.out, point.integer(Role::out_alignment));
     // The design space ends with the shared memory of an H100.
     const bool holds_all =
@@ -148,6 +183,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
                 cost::Plan& plan) const override {
     Sm80GemmConfig widest = config;
     const bool narrower = use_widest_copies(widest, problem);
+    if (dequantises_) count_dequantised(plan.work);
     plan.family = cost::Family::sm80;
     plan.design = design_of(widest, plan.work, device);
     plan.design.narrower = narrower;
@@ -187,19 +223,27 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   std::string sums_of(const DesignPoint& point) const override {
     // Behind the end of K there are zeros up to the end of a tile.
     const bool half = point.dtype(Role::accumulator_type) == Dtype::f16;
+    if (dequantises_) {
+      return fmt::format("mma.sync bf16 x bf16, K in tiles of {}", point.shape(Role::tile).k);
+    }
     return fmt::format(
         "mma.sync {} x {}{}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
         dtype_name(point.dtype(Role::b_dtype)), half ? " in f16" : "", point.shape(Role::tile).k);
   }
 
  private:
-  std::shared_ptr<const DesignSpace> space_ = make_sm80_space();
+  bool dequantises_;
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_sm80_gemm() {
-  return std::make_shared<Sm80Gemm>();
+  return std::make_shared<Sm80Gemm>(Sm80Kind::plain);
+}
+
+std::shared_ptr<const KernelClass> make_sm80_dequantised_gemm() {
+  return std::make_shared<Sm80Gemm>(Sm80Kind::dequantised);
 }
 
 }  // namespace estoc::cuda

@@ -11,4 +11,8 @@ namespace estoc::cuda {
 /// operands aligned to 4 bytes or more, batched or not.
 std::shared_ptr<const KernelClass> make_sm80_gemm();
 
+/// Class "sm80_dequantised_gemm": quantised operands with scales of e8m0 or e4m3, which are copied
+/// to workspace as bf16, exactly, and multiplied there.
+std::shared_ptr<const KernelClass> make_sm80_dequantised_gemm();
+
 }  // namespace estoc::cuda

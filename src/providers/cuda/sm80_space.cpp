@@ -59,8 +59,13 @@ const MenuTile* menu_tile(const DesignPoint& point) {
   return found != menu.end() ? &*found : nullptr;
 }
 
+/// What the code multiplies.
+Dtype multiplied_a(const DesignPoint& point) {
+  return dequantises(point) ? Dtype::bf16 : point.dtype(Role::a_dtype);
+}
+
 bool tile_fits(const DesignPoint& point) {
-  const Dtype a = point.dtype(Role::a_dtype);
+  const Dtype a = multiplied_a(point);
   const int row_bytes = point.shape(Role::tile).k * dtype_bits(a) / 8;
   const bool f64 = a == Dtype::f64;
   if (f64 ? row_bytes != 128 && row_bytes != 256 : row_bytes != 64 && row_bytes != 128) {
@@ -74,7 +79,7 @@ bool tile_fits(const DesignPoint& point) {
 bool registers_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
   const Majors majors = majors_of(point);
-  const Dtype a = point.dtype(Role::a_dtype);
+  const Dtype a = multiplied_a(point);
   const bool gathered = majors.a_m_major || majors.b_n_major;
   const int area = tile.m * tile.n;
   if (a == Dtype::f64 && tile.k == 32 && point.dtype(Role::out_dtype) != a) return false;
@@ -93,7 +98,7 @@ bool copies_fit(const DesignPoint& point) {
 
 bool stages_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
-  const int row_bytes = tile.k * dtype_bits(point.dtype(Role::a_dtype)) / 8;
+  const int row_bytes = tile.k * dtype_bits(multiplied_a(point)) / 8;
   const int bytes = point.integer(Role::stages) * (tile.m + tile.n) * row_bytes;
   return bytes <= core::architecture(90).shared_bytes;
 }
@@ -118,6 +123,10 @@ Sm80GemmConfig sm80_config(const DesignPoint& point) {
                         .a_copy = point.integer(Role::a_alignment),
                         .b_copy = point.integer(Role::b_alignment),
                         .out_vectors = point.integer(Role::out_alignment) == 16};
+  if (dequantises(point)) {
+    config.a = config.b = abi::Type::bf16;
+    config.a_copy = config.b_copy = 16;
+  }
   if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.a_copy, config.b_copy);
@@ -152,6 +161,24 @@ std::shared_ptr<const DesignSpace> make_sm80_space() {
       .require({"a", "tile", "stages"}, stages_fit)
       .require({"a", "layouts", "out", "tile"}, registers_fit)
       .require({"a", "align_a", "align_b", "tile"}, copies_fit)
+      .build_lazily();
+}
+
+std::shared_ptr<const DesignSpace> make_sm80_dequantised_space() {
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, kDequantised)
+      .dtypes(Role::b_dtype, kDequantised)
+      .dtypes(Role::accumulator_type, {Dtype::f32})
+      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16})
+      .layouts({"xxt", "xxn"})
+      .alignments(Role::a_alignment, {1})
+      .alignments(Role::b_alignment, {1})
+      .alignments(Role::out_alignment, {16, 1})
+      .shapes(Role::tile, tile_shapes())
+      .integers(Role::stages, {3, 4, 5})
+      .choices("as", {"bf16"})
+      .require({"a", "layouts", "tile"}, tile_fits)
+      .require({"a", "tile", "stages"}, stages_fit)
       .build_lazily();
 }
 

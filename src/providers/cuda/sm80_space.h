@@ -10,6 +10,8 @@ namespace estoc::cuda {
 
 /// Every kernel that can be built for at least one target.
 std::shared_ptr<const DesignSpace> make_sm80_space();
+/// The same for quantised operands, of which kernels multiply copies as bf16.
+std::shared_ptr<const DesignSpace> make_sm80_dequantised_space();
 
 /// The configuration of a kernel; of the transposed product where its output is column-major.
 abi::Sm80GemmConfig sm80_config(const DesignPoint& point);

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "estoc/arguments.hpp"
+#include "operations/gemm/dequantised.h"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/prepare.h"
 #include "providers/cuda/sm90_cost.h"
@@ -112,14 +113,16 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 6> kNames{"sm90_gemm",         "sm90_fast_gemm",
-                                                     "sm90_swapped_gemm", "sm90_prepared_gemm",
-                                                     "sm90_bf16x6_gemm",  "sm90_scaled_gemm"};
+    constexpr std::array<std::string_view, 7> kNames{
+        "sm90_gemm",        "sm90_fast_gemm",   "sm90_swapped_gemm",    "sm90_prepared_gemm",
+        "sm90_bf16x6_gemm", "sm90_scaled_gemm", "sm90_dequantised_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
-  bool takes_block_scales() const override { return kind_ == Sm90Kind::scaled; }
+  bool takes_block_scales() const override {
+    return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::dequantised;
+  }
 
  protected:
   Sm90GemmConfig config_of(const DesignPoint& point) const override { return sm90_config(point); }
@@ -151,6 +154,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   Status check_any(const GemmArguments& gemm) const override {
     if (kind_ == Sm90Kind::scaled) return sm90_check_scales(gemm);
+    if (kind_ == Sm90Kind::dequantised) return operations::check_dequantised_as_bf16(gemm);
     if (kind_ != Sm90Kind::prepared || check_copied(gemm, true).ok()) return Status::success();
     return check_copied(gemm, false);
   }
@@ -162,6 +166,10 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     }
     const OperandPlanes planes = operand_planes(point, gemm);
     if (kind_ == Sm90Kind::planes) return check_out(point, planes.out);
+    if (kind_ == Sm90Kind::dequantised) {
+      Status scales = check_any(gemm);
+      return scales.ok() ? check_out(point, planes.out) : scales;
+    }
     Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_tma_strides(planes.a);
     if (status.ok()) {
       status = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
@@ -179,6 +187,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     Sm90GemmConfig widest = config;
     widest.tma_store = config.tma_store || takes_tma_stores(problem);
     if (config.planes) count_planes(plan.work);
+    if (kind_ == Sm90Kind::dequantised) count_dequantised(plan.work);
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
@@ -198,6 +207,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
     if (kind_ == Sm90Kind::planes) return OperandCopies::planes_of(problem);
+    if (kind_ == Sm90Kind::dequantised) return OperandCopies::dequantised(problem);
     if (kind_ != Sm90Kind::prepared) return {};
     const bool transposed = problem.transposed;
     return {problem, is_copied(point, transposed ? 1 : 0), is_copied(point, transposed ? 0 : 1)};
@@ -205,7 +215,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   std::vector<std::string> shared_headers() const override {
     if (!is_prepared()) return ConfiguredGemm::shared_headers();
-    return {device_name(), "prepare"};
+    return {device_name(), kind_ == Sm90Kind::dequantised ? "dequantise" : "prepare"};
   }
 
   bool copies_operands() const override { return is_prepared(); }
@@ -219,6 +229,13 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       code.entries.emplace_back("estoc_sum_parts");
     }
     if (!is_prepared()) return;
+    if (kind_ == Sm90Kind::dequantised) {
+      const bool transposed = is_transposed(point);
+      code.source += dequantise_source(point.dtype(transposed ? Role::b_dtype : Role::a_dtype),
+                                       point.dtype(transposed ? Role::a_dtype : Role::b_dtype));
+      code.entries.emplace_back("estoc_dequantise_operands");
+      return;
+    }
     code.source +=
         prepare_source(dtype_bits(point.dtype(Role::a_dtype)) / 8, kind_ == Sm90Kind::planes);
     code.entries.emplace_back("estoc_prepare_operands");
@@ -301,6 +318,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (kind_ == Sm90Kind::planes) {
       return "wgmma bf16 x bf16 of six pairs of parts, added to f32 every 64 or 256 of K";
     }
+    if (kind_ == Sm90Kind::dequantised) return "wgmma bf16 x bf16";
     const Sm90GemmConfig config = sm90_config(point);
     const std::string_view sums = kind_ == Sm90Kind::fast ? ", sums of few bits"
                                   : config.scaled()       ? ", scaled every 128 of K"
@@ -336,7 +354,10 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     return chunks;
   }
 
-  bool is_prepared() const { return kind_ == Sm90Kind::prepared || kind_ == Sm90Kind::planes; }
+  bool is_prepared() const {
+    return kind_ == Sm90Kind::prepared || kind_ == Sm90Kind::planes ||
+           kind_ == Sm90Kind::dequantised;
+  }
 
   /// Has the work be that of six products of planes.
   static void count_planes(cost::Work& work) {
@@ -410,6 +431,10 @@ std::shared_ptr<const KernelClass> make_sm90_prepared_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::planes);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_dequantised_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::dequantised);
 }
 
 std::shared_ptr<const KernelClass> make_sm90_scaled_gemm() {

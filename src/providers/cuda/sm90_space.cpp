@@ -62,7 +62,8 @@ std::span<const MenuTile> menu_of(Sm90Kind kind) {
   if (kind == Sm90Kind::scaled) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
   if (kind == Sm90Kind::swapped) return kSwappedMenu;
-  return kind == Sm90Kind::prepared ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
+  const bool copied = kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised;
+  return copied ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
 }
 
 bool is_swapped(const DesignPoint& point) {
@@ -100,9 +101,10 @@ std::vector<Shape3> tile_shapes(Sm90Kind kind) {
   return shapes;
 }
 
-/// What tensor cores multiply: planes of bf16 for f32.
-Dtype multiplied(Dtype dtype) {
-  return dtype == Dtype::f32 ? Dtype::bf16 : dtype;
+/// What tensor cores multiply: planes of bf16 for f32, and dequantised copies as bf16.
+Dtype multiplied(const DesignPoint& point, Role role) {
+  const Dtype dtype = point.dtype(role);
+  return dtype == Dtype::f32 || dequantises(point) ? Dtype::bf16 : dtype;
 }
 
 /// Sums are added to f32 registers after every 128 of K: what tensor cores add up of 8-bit floats
@@ -110,7 +112,7 @@ Dtype multiplied(Dtype dtype) {
 /// leaves them as they are, and so do accumulators of f16.
 bool is_promoted(const DesignPoint& point) {
   return point.dtype(Role::a_dtype) == Dtype::f32 ||
-         (is_fp8(point.dtype(Role::a_dtype)) && point.space().find("sums") < 0 &&
+         (is_fp8(multiplied(point, Role::a_dtype)) && point.space().find("sums") < 0 &&
           point.dtype(Role::accumulator_type) != Dtype::f16);
 }
 
@@ -130,7 +132,7 @@ bool alignments_fit(const DesignPoint& point) {
 }
 
 bool tile_fits_schedule(const DesignPoint& point) {
-  if (point.shape(Role::tile).k != tile_k_of(multiplied(point.dtype(Role::a_dtype)))) return false;
+  if (point.shape(Role::tile).k != tile_k_of(multiplied(point, Role::a_dtype))) return false;
   const Shape3 tile = in_code(point, Role::tile);
   const bool swapped = is_swapped(point);
   const auto menu = swapped ? std::span<const MenuTile>(kSwappedMenu) : std::span(kMenu);
@@ -216,8 +218,8 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
   const Majors majors = majors_in_code(point);
   const Shape3 tile = point.shape(Role::tile);
   const Shape3 cluster = point.shape(Role::cluster);
-  Sm90GemmConfig config{.a = abi_type(multiplied(point.dtype(Role::a_dtype))),
-                        .b = abi_type(multiplied(point.dtype(Role::b_dtype))),
+  Sm90GemmConfig config{.a = abi_type(multiplied(point, Role::a_dtype)),
+                        .b = abi_type(multiplied(point, Role::b_dtype)),
                         .accumulator = abi_type(point.dtype(Role::accumulator_type)),
                         .out = abi_type(point.dtype(Role::out_dtype)),
                         .a_m_major = majors.a_m_major,
@@ -250,8 +252,10 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
   static constexpr std::array kF32{Dtype::f32};
   const bool scaled = kind == Sm90Kind::scaled;
+  const bool dequantised = kind == Sm90Kind::dequantised;
   const bool narrow = kind == Sm90Kind::fast || scaled;
-  const std::span<const Dtype> operands = narrow ? std::span<const Dtype>(kNarrow)
+  const std::span<const Dtype> operands = dequantised ? std::span<const Dtype>(kDequantised)
+                                          : narrow    ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
   const bool swapped = kind == Sm90Kind::swapped;
@@ -279,13 +283,13 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts = {"tnt", "tnn"};
     clusters.resize(3);
   }
-  if (kind == Sm90Kind::planes) {
+  if (kind == Sm90Kind::planes || dequantised) {
     outs.resize(3);
     layouts = {"xxt", "xxn"};
     alignments = {1};
   }
   std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
-  if (!narrow && kind != Sm90Kind::planes) accumulators.push_back(Dtype::f16);
+  if (!narrow && !dequantised && kind != Sm90Kind::planes) accumulators.push_back(Dtype::f16);
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
@@ -299,7 +303,11 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .shapes(Role::tile, tiles)
       .shapes(Role::cluster, clusters)
       .integers(Role::stages, stages)
-      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"a", "b", "acc"},
+               [](const DesignPoint& point) {
+                 return dequantises(point) ? point.dtype(Role::accumulator_type) == Dtype::f32
+                                           : accumulates_in_tensor_cores(point);
+               })
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
       .require({"layouts", "align_a", "align_b"}, alignments_fit)
@@ -310,6 +318,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
   if (kind == Sm90Kind::fast) builder.choices("sums", {"fast"});
   if (swapped) builder.choices("orientation", {"swapped"});
+  if (dequantised) builder.choices("as", {"bf16"});
   if (scaled) {
     builder.choices("scales", {"1x128.1x128", "1x128.128x128", "128x128.1x128", "128x128.128x128"})
         .require({"layouts", "tile"}, tile_fits_scales);

@@ -11,11 +11,12 @@ namespace estoc::cuda {
 /// The kernel classes that sm90_gemm's code serves.
 enum class Sm90Kind : std::uint8_t {
   plain,
-  fast,      ///< sums of 8-bit floats stay as the tensor cores make them
-  swapped,   ///< row-major outputs of few rows: the code computes the transposed product
-  prepared,  ///< operands with layout letter x are copied to rows along K that TMA can load
-  planes,    ///< f32 operands are copied to three planes of bf16 each
-  scaled     ///< 8-bit floats with f32 scales for blocks of 128 along K
+  fast,        ///< sums of 8-bit floats stay as the tensor cores make them
+  swapped,     ///< row-major outputs of few rows: the code computes the transposed product
+  prepared,    ///< operands with layout letter x are copied to rows along K that TMA can load
+  planes,      ///< f32 operands are copied to three planes of bf16 each
+  scaled,      ///< 8-bit floats with f32 scales for blocks of 128 along K
+  dequantised  ///< quantised operands are copied as bf16, times their scales
 };
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has

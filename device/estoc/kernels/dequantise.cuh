@@ -1,0 +1,82 @@
+// Copies quantised operands, times their scales, as bf16 to where tensor cores can load them:
+// aligned rows along K, whatever strides they had.
+#pragma once
+
+#include <estoc/abi/dequantise.cuh>
+#include <estoc/ptx/griddepcontrol.cuh>
+#include <estoc/ptx/special.cuh>
+#include <estoc/tile/block_scales.cuh>
+
+namespace estoc {
+
+namespace detail {
+
+template <Type type>
+inline constexpr int kUnitBytes = abi::kDequantiseUnit* abi::type_bits(type) / 8;
+
+/// The bits of a unit along K from element `first` on, of which `left` exist; the others are zero.
+template <Type type>
+__device__ __forceinline__ Bytes<kUnitBytes<type>> quantised_unit(
+    const abi::DequantisedOperand& operand, i64 first, i64 left) {
+  constexpr int kBits = abi::type_bits(type);
+  constexpr int kUnit = abi::kDequantiseUnit;
+  const u64 at = operand.from.address + static_cast<u64>(first * kBits / 8);
+  const bool whole = operand.from.column_stride == 1 && left >= kUnit && first * kBits % 8 == 0 &&
+                     at % kUnitBytes<type> == 0;
+  if (whole) return load_global<kUnitBytes<type>>(at);
+  Bytes<kUnitBytes<type>> words{};
+#pragma unroll
+  for (int e = 0; e < kUnit; ++e) {
+    if (e >= left) continue;
+    const u32 code = load_code<type>(operand.from.address, first + e * operand.from.column_stride);
+    words.word[e * kBits / 32] |= code << e * kBits % 32;
+  }
+  return words;
+}
+
+/// A unit along K as bf16. It lies in one block of scales, so that zeros beyond K stay zero unless
+/// the whole block is no number.
+template <Type type>
+__device__ __forceinline__ Words<4> dequantised_unit(const abi::DequantisedOperand& operand, i64 l,
+                                                     i64 row, i64 k) {
+  const i64 first = l * operand.from.batch_stride + row * operand.from.row_stride +
+                    k * operand.from.column_stride;
+  const float scale = BatchScales(operand.scales, l).at(row, k);
+  const auto unit = quantised_unit<type>(operand, first, operand.k - k);
+  Words<4> words;
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    const float low = element_of<Type::f32, type>(unit, 2 * w) * scale;
+    const float high = element_of<Type::f32, type>(unit, 2 * w + 1) * scale;
+    words.word[w] = encode_pair<Type::bf16>(low, high).word[0];
+  }
+  return words;
+}
+
+template <Type type>
+__device__ __forceinline__ void dequantise(const abi::DequantisedOperand& operand, i64 unit) {
+  const i64 across = operand.pitch / abi::kDequantiseUnit;
+  const i64 row = unit / across;
+  const i64 k = unit % across * abi::kDequantiseUnit;
+  const i64 l = row / operand.rows;
+  Words<4> words{};
+  if (k < operand.k) words = dequantised_unit<type>(operand, l, row - l * operand.rows, k);
+  ptx::st_global<4>(operand.to + static_cast<u64>(unit) * 16, words);
+}
+
+}  // namespace detail
+
+/// The entry: threads take units of both operands in turn.
+template <Type a, Type b>
+__device__ __forceinline__ void dequantise_operands(const abi::DequantiseParameters& p) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  const i64 step = static_cast<i64>(ptx::nctaid_x()) * abi::kDequantiseThreads;
+  const i64 first = static_cast<i64>(ptx::ctaid_x()) * abi::kDequantiseThreads + ptx::tid();
+  for (i64 unit = first; unit < p.a.units; unit += step)
+    detail::dequantise<a>(p.a, unit);
+  for (i64 unit = first; unit < p.b.units; unit += step)
+    detail::dequantise<b>(p.b, unit);
+}
+
+}  // namespace estoc
