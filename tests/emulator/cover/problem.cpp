@@ -96,7 +96,8 @@ std::vector<double> fill(const HostTensor& tensor, std::int64_t batches, std::in
   const Dtype dtype = tensor.view.dtype();
   const bool narrow = dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
   const int lowest = positive || dtype == Dtype::u8 || dtype == Dtype::boolean ? 0 : -3;
-  const int count = dtype == Dtype::boolean ? 2 : 7;
+  // e2m1 has no 5.
+  const int count = dtype == Dtype::boolean ? 2 : dtype == Dtype::e2m1 && lowest == 0 ? 5 : 7;
   std::vector<double> values;
   for (std::int64_t l = 0; l < (is_shared(tensor.view) ? 1 : batches); ++l) {
     for (std::int64_t i = 0; i < rows; ++i) {

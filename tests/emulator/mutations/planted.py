@@ -23,6 +23,8 @@ SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
 GROUPS = "tile/groups.cuh"
 SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
+BLOCK_SCALES = "tile/block_scales.cuh"
+DEQUANTISE = "kernels/dequantise.cuh"
 PREPARE = "kernels/prepare.cuh"
 ELEMENTWISE = "kernels/simt_elementwise.cuh"
 PIPELINE = "tile/pipeline.cuh"
@@ -335,6 +337,12 @@ CASES = {
             "gemm m=136 n=136 k=304 l=2 a=e4m3*128x128 b=e4m3:n*1x128 out=f32",
         ),
         "class=sm90_scaled_gemm tile=64x128x128", multiprocessors=4,
+    ),
+    "dequantised": library(
+        (
+            "gemm m=36 n=136 k=202 l=2 a=e4m3*1x32 b=e2m1:n*1x16:swizzled",
+            "gemm m=36 n=38 k=101 l=2 a=e5m2:n*1x32:n b=e4m3*1x32",
+        ), "class=sm80_dequantised_gemm tile=64x64x32", multiprocessors=1,
     ),
     "scaled_any": library(
         "gemm m=36 n=38 k=98 a=e2m1:n*1x16 b=e2m1*1x32:n",
