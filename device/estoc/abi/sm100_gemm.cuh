@@ -2,6 +2,7 @@
 #pragma once
 
 #include <estoc/abi/matrix.cuh>
+#include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/abi/tcgen05.cuh>
 #include <estoc/abi/tensor_map.cuh>
 #include <estoc/abi/types.cuh>
@@ -26,6 +27,7 @@ struct Sm100GemmConfig {
   int stages;
   int group;       ///< CTAs that compute tiles one below the other together: 1, or a pair
   bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
+  Sm90EpilogueShape epilogue = {};  ///< in boxes of kRows rows
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -40,6 +42,7 @@ struct Sm100GemmConfig {
     field("stages", stages);
     field("group", group);
     field("tma_store", tma_store);
+    if (epilogue.columns > 0) field("epilogue", epilogue);
   }
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
@@ -78,7 +81,10 @@ struct Sm100GemmConfig {
   }
   ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
   /// Two boxes, so that one is filled while the other is stored.
-  ESTOC_CONSTEXPR int staging_bytes() const { return tma_store ? 2 * kRows * 128 : 0; }
+  ESTOC_CONSTEXPR int staging_bytes() const {
+    if (epilogue.columns > 0) return epilogue.bytes();
+    return tma_store ? 2 * kRows * 128 : 0;
+  }
 
   ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
   ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }

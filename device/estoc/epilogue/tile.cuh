@@ -208,7 +208,9 @@ class TileEpilogue {
   template <bool rolled, typename Block, int blocks>
   __device__ __forceinline__ static void pick(Accumulator (&picked)[2 * kPairs],
                                               const Block (&acc)[blocks], int block, int column) {
-    if constexpr (rolled) {
+    if constexpr (!Fragment::kMatrices) {
+      acc[block].take(picked, static_cast<u32>(column));
+    } else if constexpr (rolled) {
       repeat<blocks * kWidth / 16>([&](auto step) __attribute__((always_inline)) {
         constexpr int kBlock = step.value / (kWidth / 16);
         constexpr int kStep = step.value % (kWidth / 16);
@@ -297,7 +299,9 @@ class TileEpilogue {
     }
     repeat<E::kStores>([&](auto i) __attribute__((always_inline)) {
       constexpr Type kType = E::kStore[i.value].type;
-      if constexpr (abi::type_bytes(kType) == 2) {
+      if constexpr (abi::type_bytes(kType) == 2 && !Fragment::kMatrices) {
+        store_row(layout_.store(store_turn_, i.value), packed[i.value], j);
+      } else if constexpr (abi::type_bytes(kType) == 2) {
         const auto& words = packed[i.value];
         ptx::stmatrix<4>(layout_.store(store_turn_, i.value) + matrix_offset<2>(j),
                          Words<4>{words[0], words[1], words[2], words[3]});
@@ -327,6 +331,24 @@ class TileEpilogue {
                                       (column + place().column) * bytes);
   }
 
+  /// Moves 16 elements of two bytes of this thread's row of a box, from column j on: 16 bytes at a
+  /// time.
+  __device__ __forceinline__ void store_row(u32 box, const u32 (&words)[kPairs], int j) const {
+#pragma unroll
+    for (int q = 0; q < kPairs; q += 4)
+      ptx::st_shared<4>(box + pair_offset<2>(j, q),
+                        Words<4>{words[q], words[q + 1], words[q + 2], words[q + 3]});
+  }
+  __device__ __forceinline__ void load_row(u32 box, Words<1> (&pair)[kPairs], int j) const {
+#pragma unroll
+    for (int q = 0; q < kPairs; q += 4) {
+      const Words<4> words = ptx::ld_shared<4>(box + pair_offset<2>(j, q));
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        pair[q + e].word[0] = words.word[e];
+    }
+  }
+
   __device__ __forceinline__ void fetch(Boxes& boxes, Columns& columns, int column, int j) const {
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
       constexpr TensorSpec kSpec = E::kTensor[i.value];
@@ -334,7 +356,9 @@ class TileEpilogue {
         constexpr int kBytes = abi::type_bytes(kSpec.type);
         auto& pair = static_cast<BoxWords<E, kPairs, i.value + 1>&>(boxes).pair;
         const u32 box = layout_.load(box_.stage, i.value);
-        if constexpr (kBytes == 2) {
+        if constexpr (kBytes == 2 && !Fragment::kMatrices) {
+          load_row(box, pair, j);
+        } else if constexpr (kBytes == 2) {
           const Words<4> words = ptx::ldmatrix<4>(box + matrix_offset<2>(j));
 #pragma unroll
           for (int q = 0; q < kPairs; ++q)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <estoc/abi/sm100_gemm.cuh>
-#include <estoc/epilogue/values.cuh>
 #include <estoc/sm100/skeleton.cuh>
 
 namespace estoc {
@@ -10,11 +9,11 @@ namespace estoc {
 using abi::Sm100GemmConfig;
 using abi::Sm100GemmParameters;
 
-/// The kernel's body. Epilogues are not written yet.
-template <Sm100GemmConfig config>
+/// The kernel's body.
+template <Sm100GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm100_gemm(const Sm100GemmParameters& p,
-                                           const epilogue::Identity& /*none*/) {
-  sm100::run<config>(p);
+                                           const Epilogue& transform) {
+  sm100::run<config>(p, transform);
 }
 
 }  // namespace estoc

@@ -1,6 +1,7 @@
 // How a warpgroup of an sm_100 kernel takes sums out of tensor memory, and stores them.
 #pragma once
 
+#include <estoc/epilogue/tile.cuh>
 #include <estoc/ptx/tcgen05_memory.cuh>
 #include <estoc/sm100/cta.cuh>
 #include <estoc/tile/store.cuh>
@@ -32,15 +33,16 @@ struct NoSums {
   }
 };
 
-/// Through shared memory by TMA.
+/// Without an epilogue, through shared memory by TMA.
 template <Sm100GemmConfig config>
 class TmaStore {
  public:
+  using Epilogue = epilogue::Identity;
+  static constexpr bool kLoads = false;
   static constexpr TileShape kShape{config.kRows, config.tile_n, config.store_columns()};
-  using Store = TmaTileStore<RowFragment<4>, kShape, config.out>;
 
-  __device__ __forceinline__ TmaStore(const Sm100GemmParameters& p, const Cta<config>& cta,
-                                      u32 thread)
+  __device__ __forceinline__ TmaStore(const Sm100GemmParameters& p, const Epilogue& /*none*/,
+                                      const Cta<config>& cta, u32 thread)
       : store_(p.out, cta.staging(), 1, thread) {}
   template <typename Sums>
   __device__ __forceinline__ void store(const Sums& sums, const Tile& at) {
@@ -50,15 +52,18 @@ class TmaStore {
   __device__ __forceinline__ void finish() const { store_.finish(); }
 
  private:
-  Store store_;
+  TmaTileStore<RowFragment<4>, kShape, config.out> store_;
 };
 
-/// Element by element.
+/// Without an epilogue, element by element.
 template <Sm100GemmConfig config>
 class DirectStore {
  public:
-  __device__ __forceinline__ DirectStore(const Sm100GemmParameters& p, const Cta<config>& /*cta*/,
-                                         u32 thread)
+  using Epilogue = epilogue::Identity;
+  static constexpr bool kLoads = false;
+
+  __device__ __forceinline__ DirectStore(const Sm100GemmParameters& p, const Epilogue& /*none*/,
+                                         const Cta<config>& /*cta*/, u32 thread)
       : p_(p), thread_(thread) {}
   template <typename Sums>
   __device__ __forceinline__ void store(const Sums& sums, const Tile& at) const {
@@ -87,13 +92,42 @@ class DirectStore {
   u32 thread_;
 };
 
-template <Sm100GemmConfig config>
+/// Through an epilogue, whose inputs a warp brings.
+template <Sm100GemmConfig config, typename E>
+class FusedStore {
+ public:
+  using Epilogue = epilogue::MappedFused<E>;
+  static constexpr bool kLoads = config.epilogue.loads();
+  static constexpr TileShape kShape{config.kRows, config.tile_n, config.store_columns()};
+  using Layout = epilogue::EpilogueLayout<RowFragment<4>, kShape, config.epilogue, E>;
+  using Loader = epilogue::TileLoader<Layout, E>;
+
+  __device__ __forceinline__ FusedStore(const Sm100GemmParameters& p, const Epilogue& fused,
+                                        const Cta<config>& cta, u32 thread)
+      : tile_(p.out, fused, cta.staging(), 1, thread, p.m, p.n) {}
+  template <typename Sums>
+  __device__ __forceinline__ void store(const Sums& sums, const Tile& at) {
+    const Sums blocks[1] = {sums};
+    tile_.store(blocks, at);
+  }
+  __device__ __forceinline__ void finish() const { tile_.finish(); }
+
+ private:
+  epilogue::TileEpilogue<Layout, E> tile_;
+};
+
+/// The store of a configuration and an epilogue.
+template <Sm100GemmConfig config, typename Epilogue>
 struct StoreOf {
   using type = TmaStore<config>;
 };
-template <Sm100GemmConfig config>
-requires(!config.tma_store) struct StoreOf<config> {
+template <Sm100GemmConfig config, typename Epilogue>
+requires(!config.tma_store) struct StoreOf<config, Epilogue> {
   using type = DirectStore<config>;
+};
+template <Sm100GemmConfig config, typename E>
+requires(config.epilogue.columns > 0) struct StoreOf<config, epilogue::MappedFused<E>> {
+  using type = FusedStore<config, E>;
 };
 
 }  // namespace estoc::sm100

@@ -10,6 +10,7 @@
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/sm100_space.h"
+#include "providers/cuda/sm90_epilogue.h"
 #include "providers/cuda/tensor_map.h"
 #include "providers/cuda/tma_operand.h"
 
@@ -24,6 +25,17 @@ constexpr std::array kSm100Targets{Target::sm(100, true), Target::sm(103, true)}
 constexpr std::int64_t kSm100Most = (std::int64_t{1} << 28) - 1;
 // Tiles of the other direction that are taken together.
 constexpr int kSm100Together = 8;
+
+constexpr std::string_view kSm100FusedEntry =
+    R"(using FusedMaps = estoc::epilogue::MappedFused<Epilogue>::Maps;
+extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ Sm100GemmParameters parameters,
+             const __grid_constant__ Epilogue::Parameters epilogue,
+             const __grid_constant__ FusedMaps maps) {
+  estoc::sm100_gemm<kConfig>(parameters,
+                             estoc::epilogue::MappedFused<Epilogue>{epilogue, maps});
+}
+)";
 
 // Of one instruction of 32 bytes of K: the tensor cores' clocks or, for few columns, those in which
 // shared memory gives the operands. Others measured them on a B200 (SemiAnalysis, microbenchmarks
@@ -43,7 +55,9 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
   design.stages = config.stages;
   design.stage_clocks = 4 * sm100_instruction_clocks(config);
   design.start_clocks = 2000;
-  design.store_clocks = 600 + area * work.out_bytes / (config.tma_store ? 48 : 12);
+  const double outputs = std::max(work.m * work.n * work.l, 1.0);
+  const double bytes = work.out_bytes + work.extra_bytes / outputs;
+  design.store_clocks = 600 + area * (bytes / (config.tma_store ? 48 : 12) + work.epilogue_clocks);
   design.overlap = cost::Overlap::pingpong;
   design.a_m_major = config.a_m_major;
   design.b_n_major = config.b_n_major;
@@ -62,6 +76,10 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
 
  protected:
   Sm100GemmConfig config_of(const DesignPoint& point) const override { return sm100_config(point); }
+  Sm100GemmConfig fused(const Sm100GemmConfig& config, const EpilogueGraph& epilogue,
+                        bool transposed) const override {
+    return fused_config(config, epilogue, transposed);
+  }
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
   GemmLimits limits() const override {
@@ -79,10 +97,8 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
     return status.ok() ? check_tma_rows(planes.out) : status;
   }
 
-  Status check_epilogue(const Decoded& /*kernel*/, Target /*target*/) const override {
-    return Status::fail(Reason::epilogue,
-                        "epilogue: expected none, as kernels of sm100_gemm store their sums alone, "
-                        "got one");
+  Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
+    return check_room(kernel.config, *kernel.epilogue, kernel.transposed);
   }
 
   void add_cost(const Sm100GemmConfig& config, const GemmProblem& problem,
@@ -128,9 +144,14 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
             .cluster = {group, 1, 1}};
   }
 
-  PartCounts part_counts(const Sm100GemmConfig& /*config*/, std::int64_t /*m*/,
-                         std::int64_t /*n*/) const override {
-    return {};
+  PartCounts part_counts(const Sm100GemmConfig& config, std::int64_t m,
+                         std::int64_t n) const override {
+    return tile_part_counts(config, m, n);
+  }
+  void add_epilogue(const Sm100GemmConfig& config, const EpilogueView& view,
+                    const PartCounts& parts, const Workspace& workspace, bool empty,
+                    LaunchPlan& plan) const override {
+    add_mapped_epilogue(config, view, parts, workspace, empty, plan);
   }
 
   std::string sums_of(const DesignPoint& point) const override {
@@ -138,6 +159,7 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
     return fmt::format("tcgen05 {} x {}", dtype_name(point.dtype(Role::a_dtype)),
                        dtype_name(point.dtype(Role::b_dtype)));
   }
+  std::string fused_entry() const override { return std::string(kSm100FusedEntry); }
 
  private:
   static void add_maps(const Sm100GemmConfig& config, const GemmLaunch& launch,
@@ -152,7 +174,10 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
           device, tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
                                 config.own_columns(), 1, config.tile_k()));
     }
-    if (!config.tma_store) return;
+    if (config.epilogue.columns > 0) {
+      p.out = fused_out_map(device, config, EpilogueView(launch.gemm, problem.transposed));
+    }
+    if (config.epilogue.columns > 0 || !config.tma_store) return;
     p.out =
         encode_tensor_map(device, tma_map_spec({problem.out, false}, config.out,
                                                static_cast<std::uint32_t>(config.store_columns()),

@@ -52,10 +52,10 @@ bool use_widest_copies(Sm80GemmConfig& config, const GemmProblem& problem) {
   return !had;
 }
 
-/// Whether sm90_gemm or, without an epilogue, sm100_gemm has kernels for such operands.
-bool has_newer_kernel(const Sm80GemmConfig& config, Target target, bool fused) {
+/// Whether sm90_gemm or sm100_gemm has kernels for such operands.
+bool has_newer_kernel(const Sm80GemmConfig& config, Target target) {
   const bool sm100 = target.cc() == 100 || target.cc() == 103;
-  if (sm100 && (fused || config.accumulator != abi::Type::f32)) return false;
+  if (sm100 && config.accumulator != abi::Type::f32) return false;
   if ((target.cc() != 90 && !sm100) || config.accumulator == abi::Type::f64) return false;
   const bool k_major = !config.a_m_major && !config.b_n_major;
   return std::min(config.a_copy, config.b_copy) == 16 &&
@@ -187,7 +187,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
     plan.family = cost::Family::sm80;
     plan.design = design_of(widest, plan.work, device);
     plan.design.narrower = narrower;
-    plan.design.older_instructions = has_newer_kernel(widest, device.target, plan.work.fused);
+    plan.design.older_instructions = has_newer_kernel(widest, device.target);
     Knobs knobs;
     knobs.swizzle = 8;
     cost::set_knobs(plan, knobs);

@@ -1,4 +1,5 @@
-// What an epilogue takes of an sm90_gemm kernel: shared memory, registers, tensor maps.
+// What an epilogue takes of an sm90_gemm or sm100_gemm kernel: shared memory, registers, tensor
+// maps.
 #include "providers/cuda/sm90_epilogue.h"
 
 #include <fmt/core.h>
@@ -18,13 +19,35 @@ namespace estoc::cuda {
 namespace {
 
 using abi::Schedule;
+using abi::Sm100GemmConfig;
 using abi::Sm90EpilogueShape;
 using abi::Sm90GemmConfig;
 
+static_assert(core::architecture(90).shared_bytes == core::architecture(100).shared_bytes);
 constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kLeastStages = 3;
 constexpr int kMostDepth = 4;
-constexpr int kBoxRows = 64;
+
+// Of the boxes in which tensors are moved, and of a tile that its threads store together.
+int box_rows(const Sm90GemmConfig& /*config*/) {
+  return 64;
+}
+int box_rows(const Sm100GemmConfig& /*config*/) {
+  return Sm100GemmConfig::kRows;
+}
+int stored_rows(const Sm90GemmConfig& config) {
+  return config.consumer_rows();
+}
+int stored_rows(const Sm100GemmConfig& /*config*/) {
+  return Sm100GemmConfig::kRows;
+}
+// Whether a tile is stored while the next one is multiplied.
+bool stores_meanwhile(const Sm90GemmConfig& config) {
+  return config.schedule == Schedule::pingpong;
+}
+bool stores_meanwhile(const Sm100GemmConfig& /*config*/) {
+  return true;
+}
 
 int bytes_of(Dtype dtype) {
   return dtype_bits(dtype) / 8;
@@ -87,32 +110,36 @@ std::string widest_text(const EpilogueGraph& graph) {
 }
 
 /// Vectors and scalars of a tile.
-int value_bytes(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
+template <typename Config>
+int value_bytes(const Config& config, const EpilogueGraph& graph, bool transposed) {
   int bytes = 0;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const Varies varies = transpose_modes(graph.tensors[i].varies, transposed);
     if (is_matrix(varies)) continue;
-    const int extent = varies.n ? config.tile_n : varies.m ? config.consumer_rows() : 1;
+    const int extent = varies.n ? config.tile_n : varies.m ? stored_rows(config) : 1;
     bytes += (extent * held_bytes(graph, EpilogueOp::tensor, i) + 15) / 16 * 16;
   }
   return (bytes + 8 * static_cast<int>(graph.scalars.size()) + 15) / 16 * 16;
 }
 
 /// Boxes of one input that cover what a consumer stores of a tile.
-int boxes_of_tile(const Sm90GemmConfig& config, int columns) {
-  return config.consumer_rows() / kBoxRows * (config.tile_n / columns);
+template <typename Config>
+int boxes_of_tile(const Config& config, int columns) {
+  return stored_rows(config) / box_rows(config) * (config.tile_n / columns);
 }
 
 /// Inputs under way that hide the way to memory: half a tile of them, or, where the other consumer
 /// multiplies meanwhile, two boxes.
-int depth_wanted(const Sm90GemmConfig& config, int columns) {
+template <typename Config>
+int depth_wanted(const Config& config, int columns) {
   const int boxes = boxes_of_tile(config, columns);
-  if (config.schedule == Schedule::pingpong) return std::min(boxes, 2);
+  if (stores_meanwhile(config)) return std::min(boxes, 2);
   return std::min((boxes + 1) / 2, kMostDepth);
 }
 
 /// The shape with as many boxes as fit; columns 0 when `least` of them do not.
-Sm90EpilogueShape fill(Sm90GemmConfig config, Sm90EpilogueShape shape, int least) {
+template <typename Config>
+Sm90EpilogueShape fill(Config config, Sm90EpilogueShape shape, int least) {
   const int most =
       shape.load_bytes > 0 ? std::min(boxes_of_tile(config, shape.columns), kMostDepth) : 0;
   for (int depth = most; depth >= (most > 0 ? std::max(least, 1) : 0); --depth) {
@@ -124,16 +151,16 @@ Sm90EpilogueShape fill(Sm90GemmConfig config, Sm90EpilogueShape shape, int least
 }
 
 /// Tries boxes of all widths with all numbers of stages; the widest with the most stages wins.
-Sm90GemmConfig choose(Sm90GemmConfig config, const ElementBytes& bytes, int values, bool rolled,
-                      bool deep_enough) {
+template <typename Config>
+Config choose(Config config, const ElementBytes& bytes, int values, bool rolled, bool deep_enough) {
   for (; config.stages >= kLeastStages; --config.stages) {
     for (const int columns : {64, 32, 16}) {
       if (config.tile_n % columns != 0 || columns * bytes.widest > 128) continue;
       for (const int store_depth : {2, 1}) {
-        const Sm90EpilogueShape shape{columns,     kBoxRows * columns * bytes.loads,
-                                      0,           kBoxRows * columns * bytes.stores,
-                                      store_depth, values,
-                                      rolled};
+        const int elements = box_rows(config) * columns;
+        const Sm90EpilogueShape shape{
+            columns, elements * bytes.loads, 0, elements * bytes.stores, store_depth, values,
+            rolled};
         config.epilogue = fill(config, shape, deep_enough ? depth_wanted(config, columns) : 1);
         if (config.epilogue.columns > 0) return config;
       }
@@ -158,6 +185,25 @@ int registers_of(const EpilogueGraph& graph, bool transposed) {
   for (const EpilogueReducedStore& store : graph.reduced) {
     const int wide = graph.nodes[store.node].type == EpilogueType::f64 ? 2 : 1;
     registers += (transpose_modes(store.keeps, transposed).n ? 4 : 2) * wide;
+  }
+  return registers;
+}
+
+/// The same for 16 columns of one row.
+int row_registers(const EpilogueGraph& graph, bool transposed) {
+  int registers = epilogue_cost(graph).live_registers + static_cast<int>(graph.scalars.size());
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    const Varies varies = transpose_modes(graph.tensors[i].varies, transposed);
+    const int held = held_bytes(graph, EpilogueOp::tensor, i) / 4;
+    registers += is_matrix(varies) ? 8 * std::max(bytes_of(graph.tensors[i].dtype) / 2, 1)
+                 : varies.n        ? 16 * held
+                                   : held;
+  }
+  for (const EpilogueStore& store : graph.stores)
+    registers += bytes_of(store.dtype) == 2 ? 8 : 2;
+  for (const EpilogueReducedStore& store : graph.reduced) {
+    const int wide = graph.nodes[store.node].type == EpilogueType::f64 ? 2 : 1;
+    registers += (transpose_modes(store.keeps, transposed).n ? 16 : 1) * wide;
   }
   return registers;
 }
@@ -222,7 +268,8 @@ abi::TmaMode tma_mode(const abi::Matrix& at, Dtype dtype, const EpilogueView& vi
   return batched ? abi::TmaMode::batched : abi::TmaMode::plain;
 }
 
-abi::TensorMap encode(const PlanDevice& device, const Sm90GemmConfig& config, const abi::Matrix& at,
+template <typename Config>
+abi::TensorMap encode(const PlanDevice& device, const Config& config, const abi::Matrix& at,
                       Dtype dtype, bool batched, const EpilogueView& view, std::string_view name) {
   const std::int64_t size = bytes_of(dtype);
   const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
@@ -237,32 +284,47 @@ abi::TensorMap encode(const PlanDevice& device, const Sm90GemmConfig& config, co
                            static_cast<std::uint64_t>(batches)},
                .stride_bytes = {stride_bytes(at.row_stride, rows, size),
                                 stride_bytes(at.batch_stride, batches, size)},
-               .box = {static_cast<std::uint32_t>(config.epilogue.columns), kBoxRows, 1},
+               .box = {static_cast<std::uint32_t>(config.epilogue.columns),
+                       static_cast<std::uint32_t>(box_rows(config)), 1},
                .swizzle_bytes = row_bytes >= 32 ? row_bytes : 0});
+}
+
+/// The configuration with room for an epilogue.
+template <typename Config>
+Config with_room(const Config& plain, const EpilogueGraph& graph, bool transposed, bool rolled) {
+  const ElementBytes bytes = element_bytes(graph);
+  const int values = value_bytes(plain, graph, transposed);
+  const Config deep = choose(plain, bytes, values, rolled, true);
+  return deep.epilogue.columns > 0 ? deep : choose(plain, bytes, values, rolled, false);
+}
+
+template <typename Config>
+Status no_room(const Config& config, const EpilogueGraph& graph) {
+  return Status::fail(
+      Reason::resource,
+      fmt::format("epilogue: expected inputs and outputs that leave {} stages of "
+                  "{} bytes in shared memory, got {} bytes an element, the "
+                  "widest of them {}",
+                  kLeastStages, config.stage_bytes(),
+                  element_bytes(graph).loads + element_bytes(graph).stores, widest_text(graph)));
 }
 
 }  // namespace
 
-abi::Sm90GemmConfig sm90_fused_config(const abi::Sm90GemmConfig& plain, const EpilogueGraph& graph,
-                                      bool transposed) {
-  const ElementBytes bytes = element_bytes(graph);
-  const int values = value_bytes(plain, graph, transposed);
-  const bool rolled = is_long(graph) || needs_loop(plain, graph, transposed);
-  const Sm90GemmConfig deep = choose(plain, bytes, values, rolled, true);
-  return deep.epilogue.columns > 0 ? deep : choose(plain, bytes, values, rolled, false);
+abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& plain, const EpilogueGraph& graph,
+                                 bool transposed) {
+  return with_room(plain, graph, transposed,
+                   is_long(graph) || needs_loop(plain, graph, transposed));
 }
 
-Status sm90_check_epilogue(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph,
-                           bool transposed) {
-  if (config.epilogue.columns == 0) {
-    return Status::fail(
-        Reason::resource,
-        fmt::format("epilogue: expected inputs and outputs that leave {} stages of "
-                    "{} bytes in shared memory, got {} bytes an element, the "
-                    "widest of them {}",
-                    kLeastStages, config.stage_bytes(),
-                    element_bytes(graph).loads + element_bytes(graph).stores, widest_text(graph)));
-  }
+// In a loop: where a thread's sums are in tensor memory is known at run time.
+abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const EpilogueGraph& graph,
+                                  bool transposed) {
+  return with_room(plain, graph, transposed, true);
+}
+
+Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
+  if (config.epilogue.columns == 0) return no_room(config, graph);
   int available = config.consumers() == 1 ? core::architecture(90).registers_per_thread
                                           : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
@@ -271,14 +333,26 @@ Status sm90_check_epilogue(const abi::Sm90GemmConfig& config, const EpilogueGrap
                                   available - code_registers(config, graph) - config.sums());
 }
 
-PartCounts sm90_part_counts(const abi::Sm90GemmConfig& config, std::int64_t m, std::int64_t n) {
-  const std::int64_t blocks = ceil_div(m, kBoxRows);
+Status check_room(const abi::Sm100GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
+  if (config.epilogue.columns == 0) return no_room(config, graph);
+  // What the code takes beside inputs and outputs; a thread has 16 columns of a row at a time.
+  constexpr int kCode = 40 + 16;
+  return check_epilogue_registers(graph, row_registers(graph, transposed),
+                                  core::architecture(100).registers_per_thread - kCode);
+}
+
+template <typename Config>
+PartCounts tile_part_counts(const Config& config, std::int64_t m, std::int64_t n) {
+  const std::int64_t blocks = ceil_div(m, box_rows(config));
   const std::int64_t tiles = ceil_div(n, config.tile_n);
   return {.row = tiles, .column = 4 * blocks, .all = 4 * blocks * tiles};
 }
+template PartCounts tile_part_counts(const Sm90GemmConfig&, std::int64_t, std::int64_t);
+template PartCounts tile_part_counts(const Sm100GemmConfig&, std::int64_t, std::int64_t);
 
-abi::TensorMap sm90_out_map(const PlanDevice& device, const abi::Sm90GemmConfig& config,
-                            const EpilogueView& view) {
+template <typename Config>
+abi::TensorMap fused_out_map(const PlanDevice& device, const Config& config,
+                             const EpilogueView& view) {
   const abi::Matrix at = view.matrix(view.binding->stores[0]);
   const Dtype dtype = view.graph().stores[0].dtype;
   const abi::TmaMode tma = tma_mode(at, dtype, view, true);
@@ -287,9 +361,14 @@ abi::TensorMap sm90_out_map(const PlanDevice& device, const abi::Sm90GemmConfig&
              : abi::TensorMap{};
 }
 
-void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& view,
-                       const PartCounts& parts, const Workspace& workspace, bool empty,
-                       LaunchPlan& plan) {
+template abi::TensorMap fused_out_map(const PlanDevice&, const Sm90GemmConfig&,
+                                      const EpilogueView&);
+template abi::TensorMap fused_out_map(const PlanDevice&, const Sm100GemmConfig&,
+                                      const EpilogueView&);
+
+template <typename Config>
+void add_mapped_epilogue(const Config& config, const EpilogueView& view, const PartCounts& parts,
+                         const Workspace& workspace, bool empty, LaunchPlan& plan) {
   const EpilogueGraph& graph = view.graph();
   if (!empty) {
     constexpr std::size_t kOperands = EpilogueLimits::kTensors + EpilogueLimits::kStores;
@@ -323,5 +402,9 @@ void sm90_add_epilogue(const abi::Sm90GemmConfig& config, const EpilogueView& vi
   }
   add_reduction(view, parts, workspace, empty, true, plan);
 }
+template void add_mapped_epilogue(const Sm90GemmConfig&, const EpilogueView&, const PartCounts&,
+                                  const Workspace&, bool, LaunchPlan&);
+template void add_mapped_epilogue(const Sm100GemmConfig&, const EpilogueView&, const PartCounts&,
+                                  const Workspace&, bool, LaunchPlan&);
 
 }  // namespace estoc::cuda

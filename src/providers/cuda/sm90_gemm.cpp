@@ -128,7 +128,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Sm90GemmConfig config_of(const DesignPoint& point) const override { return sm90_config(point); }
   Sm90GemmConfig fused(const Sm90GemmConfig& config, const EpilogueGraph& epilogue,
                        bool transposed) const override {
-    return sm90_fused_config(config, epilogue, transposed);
+    return fused_config(config, epilogue, transposed);
   }
   bool is_transposed(const DesignPoint& point) const override {
     return is_column_major(point) != (kind_ == Sm90Kind::swapped);
@@ -178,7 +178,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
-    return sm90_check_epilogue(kernel.config, *kernel.epilogue, kernel.transposed);
+    return check_room(kernel.config, *kernel.epilogue, kernel.transposed);
   }
 
   void add_cost(const Sm90GemmConfig& config, const GemmProblem& problem,
@@ -306,11 +306,11 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   PartCounts part_counts(const Sm90GemmConfig& config, std::int64_t m,
                          std::int64_t n) const override {
-    return sm90_part_counts(config, m, n);
+    return tile_part_counts(config, m, n);
   }
   void add_epilogue(const Sm90GemmConfig& config, const EpilogueView& view, const PartCounts& parts,
                     const Workspace& workspace, bool empty, LaunchPlan& plan) const override {
-    sm90_add_epilogue(config, view, parts, workspace, empty, plan);
+    add_mapped_epilogue(config, view, parts, workspace, empty, plan);
   }
 
   std::string sums_of(const DesignPoint& point) const override {
@@ -398,7 +398,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                                 config.tile_n, config.cluster_m, config.tile_k()));
     }
     if (config.epilogue.columns > 0) {
-      p.out = sm90_out_map(device, config, EpilogueView(launch.gemm, problem.transposed));
+      p.out = fused_out_map(device, config, EpilogueView(launch.gemm, problem.transposed));
     } else if (config.tma_store) {
       p.out =
           encode_tensor_map(device, tma_map_spec({problem.out, false}, config.out,

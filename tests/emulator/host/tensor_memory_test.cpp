@@ -85,10 +85,26 @@ TEST(TensorMemoryGemm, ShapesAndTiles) {
   }
 }
 
+TEST(TensorMemoryGemm, Epilogues) {
+  const std::string problem = "gemm m=136 n=136 k=72 a=bf16 b=bf16:n ";
+  for (const char* cluster : {"cluster=1x1", "cluster=2x1"}) {
+    run_sm100(problem + "out=bf16 C=bf16 bias=f32:row epi=\"D = relu(accum + bias + C)\"", cluster);
+    run_sm100(
+        problem + "out=f32 C=e4m3 v=f64:column aux=bf16 epi=\"D = accum * 2 + C + v; aux = D\"",
+        cluster);
+    run_sm100(problem +
+                  "out=bf16 r=f32:column c=f32:row t=f32:scalar "
+                  "epi=\"D = accum; r = max(D); c = sum(D); t = min(D)\"",
+              cluster);
+  }
+  run_sm100("gemm m=130 n=75 k=8 l=2 a=bf16 b=bf16:n out=f16:n v=f32:batch epi=\"D = accum + v\"");
+}
+
 TEST(TensorMemoryGemm, IsTheFirstForItsTargets) {
   for (const char* problem :
        {"gemm m=300 n=200 k=504 a=bf16:t b=bf16:n", "gemm m=8192 n=8192 k=8192 a=e4m3 b=e4m3:n",
-        "gemm m=4096 n=512 k=4096 a=tf32 b=tf32:n"}) {
+        "gemm m=4096 n=512 k=4096 a=tf32 b=tf32:n",
+        "gemm m=512 n=512 k=512 a=bf16 b=bf16 C=f32 epi=\"D = accum + C\""}) {
     for (const int cc : {100, 103}) {
       KernelQuery query;
       query.target = Target::sm(cc, true);

@@ -133,6 +133,13 @@ CASES = {
     "tensor_direct": sm100(
         "gemm m=300 n=203 k=504 a=bf16 b=bf16:n out=bf16", "tile=128x64x64 cluster=1x1",
     ),
+    "tensor_fused": sm100(
+        f'{TENSOR} C=bf16 bias=f32:row epi="D = accum + bias + C"', "tile=128x64x64 cluster=2x1",
+    ),
+    "tensor_reduced": sm100(
+        f'{TENSOR} r=f32:column c=f32:row t=f32:scalar epi="D = accum; r = max(D); c = max(D); '
+        't = max(D)"', "tile=128x64x64 cluster=1x1",
+    ),
     "tensor_no_k": sm100("gemm m=72 n=72 k=0 a=bf16 b=bf16:n out=bf16", "cluster=2x1"),
     # Kernels as the library plans them.
     "lib_square": library("gemm m=520 n=520 k=600 a=bf16 b=bf16", "cluster=2x2"),
