@@ -110,7 +110,7 @@ std::vector<Explanation> explain(const RuntimeArguments& arguments, const Kernel
   const discovery::ClassEntries classes = snapshot->classes(query.providers);
   std::vector<DiscoveryFailure> failures;  // each is that class's own explanation
   class_query.summation = discovery::choose_summation(
-      discovery::asked_classes(classes, class_query, query, failures), class_query, query.filter);
+      discovery::classes_for(classes, class_query, query, failures), class_query, query.filter);
   std::vector<Explanation> explanations;
   for (const auto& entry : classes) {
     explanations.push_back(explain_class(*entry, class_query, query.filter));

@@ -12,26 +12,26 @@
 namespace estoc {
 namespace {
 
-using discovery::AnswerCache;
 using discovery::ClassEntries;
 using discovery::ClassQuery;
 using discovery::Origin;
+using discovery::RankedListCache;
 using Failures = std::vector<DiscoveryFailure>;
 
-/// The key to remember the answer by. A filter, and classes from outside, may look at anything.
-std::optional<AnswerCache::Key> key_of(const ClassQuery& class_query, const KernelQuery& query,
-                                       const ClassEntries& asked) {
+/// The key to remember the list by. A filter, and classes from outside, may look at anything.
+std::optional<RankedListCache::Key> key_of(const ClassQuery& class_query, const KernelQuery& query,
+                                           const ClassEntries& classes) {
   const bool known = std::ranges::all_of(
-      asked, [](const auto& entry) { return entry->origin() == Origin::library; });
+      classes, [](const auto& entry) { return entry->origin() == Origin::library; });
   if (!known || !query.filter.accepts_all()) return std::nullopt;
-  return problem_key(class_query, asked);
+  return problem_key(class_query, classes);
 }
 
-AnswerCache::Answer ask(const ClassEntries& asked, const ClassQuery& class_query,
-                        const MetadataFilter& filter, Failures& failures) {
+RankedListCache::List ranked_list(const ClassEntries& classes, const ClassQuery& class_query,
+                                  const MetadataFilter& filter, Failures& failures) {
   std::vector<discovery::ClassCandidates> candidates;
-  candidates.reserve(asked.size());
-  for (const auto& entry : asked)
+  candidates.reserve(classes.size());
+  for (const auto& entry : classes)
     candidates.push_back(query_class(*entry, class_query, filter, failures));
   std::vector<Kernel> kernels = rank(candidates, class_query, failures);
   put_tuned_first(kernels, class_query);
@@ -41,21 +41,21 @@ AnswerCache::Answer ask(const ClassEntries& asked, const ClassQuery& class_query
 KernelList find(ClassQuery class_query, const KernelQuery& query) {
   const auto snapshot = discovery::Registry::instance().snapshot();
   Failures failures;
-  const ClassEntries asked =
-      discovery::asked_classes(snapshot->classes(query.providers), class_query, query, failures);
-  AnswerCache& answers = *snapshot->answers;
-  auto key = key_of(class_query, query, asked);
+  const ClassEntries classes =
+      discovery::classes_for(snapshot->classes(query.providers), class_query, query, failures);
+  RankedListCache& lists = *snapshot->lists;
+  auto key = key_of(class_query, query, classes);
   if (key && failures.empty()) {
-    if (auto known = answers.find(*key)) return KernelList(std::move(known));
+    if (auto known = lists.find(*key)) return KernelList(std::move(known));
   }
   discovery::refresh_tuned();
-  const std::uint64_t generation = answers.generation();
-  class_query.summation = discovery::choose_summation(asked, class_query, query.filter);
-  AnswerCache::Answer answer = ask(asked, class_query, query.filter, failures);
+  const std::uint64_t generation = lists.generation();
+  class_query.summation = discovery::choose_summation(classes, class_query, query.filter);
+  RankedListCache::List list = ranked_list(classes, class_query, query.filter, failures);
   if (key && failures.empty()) {
-    answers.insert(std::move(*key), answer, generation, class_query.epilogue);
+    lists.insert(std::move(*key), list, generation, class_query.epilogue);
   }
-  return KernelList(std::move(answer), std::move(failures));
+  return KernelList(std::move(list), std::move(failures));
 }
 
 }  // namespace

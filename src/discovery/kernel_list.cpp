@@ -5,12 +5,12 @@
 #include "estoc/arguments.hpp"
 
 namespace estoc {
-KernelList::Unanswered::Unanswered(const RuntimeArguments& asked, const KernelQuery& asked_by) {
-  if (asked_by.filter.accepts_all()) {
+KernelList::Unanswered::Unanswered(const RuntimeArguments& asked, const KernelQuery& given_query) {
+  if (given_query.filter.accepts_all()) {
     arguments = asked.clone();
-    query = asked_by;
+    query = given_query;
   } else {
-    known = why_none(asked, asked_by);
+    known = why_none(asked, given_query);
   }
 }
 

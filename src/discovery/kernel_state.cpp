@@ -6,20 +6,20 @@
 namespace estoc {
 
 Kernel::State::~State() {
-  delete asked_for_.load(std::memory_order_acquire);
+  delete on_demand_.load(std::memory_order_acquire);
 }
 
 // Threads that come at the same moment may each make it; the first one's is kept.
-Kernel::State::AskedFor& Kernel::State::asked_for() const {
-  AskedFor* known = asked_for_.load(std::memory_order_acquire);
+Kernel::State::OnDemand& Kernel::State::on_demand() const {
+  OnDemand* known = on_demand_.load(std::memory_order_acquire);
   if (known != nullptr) return *known;
-  auto made = std::make_unique<AskedFor>();
+  auto made = std::make_unique<OnDemand>();
   made->metadata = discovery::metadata_of(info(), point);
   if (epilogue() != nullptr) made->metadata.epilogue = epilogue()->canonical;
   made->summation = info().kernel_class->summation(point, epilogue().get());
   made->point = point;
   made->point.set_decoded(info().kernel_class->decode(point, epilogue()));
-  const bool first = asked_for_.compare_exchange_strong(
+  const bool first = on_demand_.compare_exchange_strong(
       known, made.get(), std::memory_order_acq_rel, std::memory_order_acquire);
   return first ? *made.release() : *known;
 }

@@ -32,13 +32,13 @@ struct Kernel::State {
   const discovery::ClassInfo& info() const;
   /// Null when out is the accumulator.
   const std::shared_ptr<const EpilogueGraph>& epilogue() const;
-  const KernelMetadata& metadata() const { return asked_for().metadata; }
-  discovery::CompileCache& compiled() const { return asked_for().compiled; }
+  const KernelMetadata& metadata() const { return on_demand().metadata; }
+  discovery::CompileCache& compiled() const { return on_demand().compiled; }
   /// As KernelClass::summation.
-  const std::string& summation() const { return asked_for().summation; }
+  const std::string& summation() const { return on_demand().summation; }
   /// The point, with what the class decoded of it once the kernel was requested.
   const DesignPoint& decoded() const {
-    const AskedFor* const known = asked_for_.load(std::memory_order_acquire);
+    const OnDemand* const known = on_demand_.load(std::memory_order_acquire);
     return known != nullptr ? known->point : point;
   }
 
@@ -48,15 +48,15 @@ struct Kernel::State {
 
  private:
   /// Made at the first call: its texts cost time, and those of most kernels are never read.
-  struct AskedFor {
+  struct OnDemand {
     KernelMetadata metadata;
     discovery::CompileCache compiled;
     std::string summation;
     DesignPoint point;
   };
-  AskedFor& asked_for() const;
+  OnDemand& on_demand() const;
 
-  mutable std::atomic<AskedFor*> asked_for_ = nullptr;
+  mutable std::atomic<OnDemand*> on_demand_ = nullptr;
 };
 
 /// Makes and opens handles inside the library.

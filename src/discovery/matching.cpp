@@ -140,8 +140,8 @@ bool applies_to(const KernelClass& kernel_class, const ClassQuery& class_query) 
   return covers(kernel_class.targets(), class_query.target);
 }
 
-ClassEntries asked_classes(ClassEntries classes, const ClassQuery& class_query,
-                           const KernelQuery& query, std::vector<DiscoveryFailure>& failures) {
+ClassEntries classes_for(ClassEntries classes, const ClassQuery& class_query,
+                         const KernelQuery& query, std::vector<DiscoveryFailure>& failures) {
   std::erase_if(classes, [&](const auto& entry) {
     bool left_out = true;
     query_guarded(*entry, failures, [&] {
@@ -158,9 +158,9 @@ ClassCandidates query_class(const ClassEntry& entry, const ClassQuery& class_que
                             const MetadataFilter& filter, std::vector<DiscoveryFailure>& failures) {
   ClassCandidates found;
   KernelStates kernels;
-  const bool answered = query_guarded(
+  const bool succeeded = query_guarded(
       entry, failures, [&] { kernels = supported_kernels(entry, class_query, found); });
-  if (!answered) return {};
+  if (!succeeded) return {};
   if (!filter.accepts_all()) {
     found.filtered_out =
         std::erase_if(kernels, [&](const auto* state) { return !filter(state->metadata()); });

@@ -35,8 +35,8 @@ bool applies_to(const KernelClass& kernel_class, const ClassQuery& class_query);
 
 /// Those of the classes that may have kernels for the query. A class that throws is left out and
 /// adds a failure.
-ClassEntries asked_classes(ClassEntries classes, const ClassQuery& class_query,
-                           const KernelQuery& query, std::vector<DiscoveryFailure>& failures);
+ClassEntries classes_for(ClassEntries classes, const ClassQuery& class_query,
+                         const KernelQuery& query, std::vector<DiscoveryFailure>& failures);
 
 /// A kernel that carries out the arguments, and what its class predicts.
 struct Candidate {

@@ -7,7 +7,7 @@
 namespace estoc::discovery {
 namespace {
 
-using ProblemKey = AnswerCache::Key;
+using ProblemKey = RankedListCache::Key;
 
 void add(ProblemKey& key, std::int64_t number) {
   key.push_back(static_cast<std::uint64_t>(number));
@@ -82,11 +82,11 @@ bool add_epilogue(ProblemKey& key, const EpilogueBinding* binding) {
 
 }  // namespace
 
-std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
-                                            const ClassEntries& asked) {
+std::optional<RankedListCache::Key> problem_key(const ClassQuery& class_query,
+                                                const ClassEntries& classes) {
   ProblemKey key;
   key.reserve(64);
-  for (const auto& entry : asked)
+  for (const auto& entry : classes)
     add(key, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(entry.get())));
   // No address is 0: what follows is no further class.
   add(key, 0);

@@ -11,7 +11,7 @@ namespace estoc::discovery {
 /// look at an address no further than to its alignment. nullopt for queries that are not worth
 /// remembering or too intricate: epilogues with scalars given by value, which may be others each
 /// time.
-std::optional<AnswerCache::Key> problem_key(const ClassQuery& class_query,
-                                            const ClassEntries& asked);
+std::optional<RankedListCache::Key> problem_key(const ClassQuery& class_query,
+                                                const ClassEntries& classes);
 
 }  // namespace estoc::discovery

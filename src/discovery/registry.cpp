@@ -191,15 +191,15 @@ bool Registry::change(const Change& edit) {
     const std::lock_guard lock(mutex_);
     edited = std::make_shared<Snapshot>(*snapshot_);
     if (!edit(*edited)) return false;
-    edited->answers = std::make_shared<AnswerCache>();
+    edited->lists = std::make_shared<RankedListCache>();
     old = std::move(snapshot_);
     snapshot_ = std::move(edited);
   }
-  forget_answers();
+  forget_lists();
   return true;
 }
 
-void Registry::forget_answers() {
+void Registry::forget_lists() {
   generation_.fetch_add(1, std::memory_order_acq_rel);
   if (const auto forget = forget_.load(std::memory_order_acquire)) forget();
 }
@@ -261,8 +261,8 @@ void clear_discovery_cache() {
   const auto snapshot = Registry::instance().snapshot();
   for (const auto& entry : snapshot->classes({}))
     entry->cache().clear();
-  snapshot->answers->clear();
-  Registry::instance().forget_answers();
+  snapshot->lists->clear();
+  Registry::instance().forget_lists();
 }
 
 }  // namespace estoc

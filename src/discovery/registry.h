@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "discovery/answer_cache.h"
 #include "discovery/candidate_cache.h"
 #include "discovery/class_info.h"
+#include "discovery/ranked_list_cache.h"
 
 namespace estoc::discovery {
 
@@ -58,7 +58,7 @@ struct ProviderEntry {
 struct Snapshot {
   std::vector<ProviderEntry> providers;
   std::map<std::string, std::shared_ptr<const ClassEntry>, std::less<>> by_class_name;
-  std::shared_ptr<AnswerCache> answers = std::make_shared<AnswerCache>();
+  std::shared_ptr<RankedListCache> lists = std::make_shared<RankedListCache>();
 
   /// The classes of the providers of these names, of all when there are none, in order. Throws
   /// Error{not_found} for a name that no provider has.
@@ -77,7 +77,7 @@ class Registry {
   /// Changes when earlier results of searches may be out of date. Takes no lock.
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   /// Begins a new generation.
-  void forget_answers();
+  void forget_lists();
   /// Sets what clears the caches of a higher folder at the same time; it is called without a lock.
   void at_forget(void (*forget)()) { forget_.store(forget, std::memory_order_release); }
 

@@ -30,11 +30,11 @@ using Times = std::map<std::string, double>;
 using Standings = std::map<std::string, Standing>;
 
 /// The shortest time of each order; not finite where no kernel of it has a prediction.
-Times shortest_times(const ClassEntries& asked, const ClassQuery& class_query,
+Times shortest_times(const ClassEntries& classes, const ClassQuery& class_query,
                      const MetadataFilter& filter) {
   Times shortest;
   std::vector<DiscoveryFailure> failures;  // reported when the query itself runs
-  for (const auto& entry : asked) {
+  for (const auto& entry : classes) {
     const ClassCandidates found = query_class(*entry, class_query, filter, failures);
     for (const Candidate& candidate : found.candidates) {
       const bool told = candidate.prediction && candidate.prediction->seconds > 0;
@@ -86,7 +86,7 @@ GemmArguments with_rows(const GemmArguments& gemm, std::int64_t rows) {
 }
 
 /// The same for other rows; nothing where there can be no product of so many.
-Times times_for(std::int64_t rows, const ClassEntries& asked, const ClassQuery& class_query,
+Times times_for(std::int64_t rows, const ClassEntries& classes, const ClassQuery& class_query,
                 const MetadataFilter& filter) {
   std::optional<GemmArguments> like;
   try {
@@ -94,7 +94,7 @@ Times times_for(std::int64_t rows, const ClassEntries& asked, const ClassQuery& 
   } catch (const Error&) {
     return {};
   }
-  return shortest_times(asked,
+  return shortest_times(classes,
                         {.arguments = *like,
                          .signature = Signature(*like),
                          .target = class_query.target,
@@ -144,13 +144,13 @@ Status check_summation(const KernelClass& kernel_class, const DesignPoint& point
                         *class_query.summation, order));
 }
 
-std::optional<std::string> choose_summation(const ClassEntries& asked,
+std::optional<std::string> choose_summation(const ClassEntries& classes,
                                             const ClassQuery& class_query,
                                             const MetadataFilter& filter) {
   if (!needs_summation(class_query.arguments)) return std::nullopt;
   Standings standings;
   for (const std::int64_t rows : kRows)
-    add_rows(standings, times_for(rows, asked, class_query, filter));
+    add_rows(standings, times_for(rows, classes, class_query, filter));
   std::erase_if(standings,
                 [](const auto& each) { return each.second.rows < static_cast<int>(kRows.size()); });
   const auto best = std::ranges::min_element(

@@ -23,7 +23,7 @@ Status check_summation(const KernelClass& kernel_class, const DesignPoint& point
 /// the least predicted time for few rows, for many, and between. The same for every M and number
 /// of batches. Empty where none serves all of these; nullopt for other arguments. What the filter
 /// throws is passed on.
-std::optional<std::string> choose_summation(const ClassEntries& asked,
+std::optional<std::string> choose_summation(const ClassEntries& classes,
                                             const ClassQuery& class_query,
                                             const MetadataFilter& filter);
 

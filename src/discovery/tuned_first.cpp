@@ -48,8 +48,8 @@ Knobs knobs_for(const Kernel& kernel, const TunedKernel& record, const ClassQuer
 }  // namespace
 
 void forget_ranked() {
-  Registry::instance().snapshot()->answers->clear();
-  Registry::instance().forget_answers();
+  Registry::instance().snapshot()->lists->clear();
+  Registry::instance().forget_lists();
 }
 
 void refresh_tuned() {

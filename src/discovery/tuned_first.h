@@ -7,7 +7,7 @@
 
 namespace estoc::discovery {
 
-/// Reads the records anew where their file has changed; what was answered by older ones is
+/// Reads the records anew where their file has changed; lists made with older ones are
 /// forgotten then.
 void refresh_tuned();
 

@@ -1,6 +1,6 @@
 // A least-recently-used cache whose readers share its lock. What it drops is destroyed after the
 // lock is released, because kernels may hold the last reference to their class.
-#include "discovery/answer_cache.h"
+#include "discovery/ranked_list_cache.h"
 
 #include <algorithm>
 #include <mutex>
@@ -8,54 +8,54 @@
 
 namespace estoc::discovery {
 
-std::size_t AnswerCache::KeyHash::operator()(const Key& key) const {
+std::size_t RankedListCache::KeyHash::operator()(const Key& key) const {
   return std::hash<std::string_view>()(
       {reinterpret_cast<const char*>(key.data()), key.size() * sizeof(key[0])});
 }
 
 /// The one used last is not noted again, so that threads that query one problem alone do not
 /// write to shared memory.
-void AnswerCache::note_use(const Entry& entry) const {
+void RankedListCache::note_use(const Entry& entry) const {
   const std::uint64_t last = uses_.load(std::memory_order_relaxed);
   if (entry.used.load(std::memory_order_relaxed) == last) return;
   entry.used.store(uses_.fetch_add(1, std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-AnswerCache::Answer AnswerCache::find(const Key& key) const {
+RankedListCache::List RankedListCache::find(const Key& key) const {
   const std::shared_lock lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   note_use(found->second);
-  return found->second.answer;
+  return found->second.list;
 }
 
-void AnswerCache::insert(Key key, const Answer& answer, std::uint64_t generation,
-                         std::shared_ptr<const EpilogueGraph> epilogue) {
-  const std::size_t kernels = answer->size();
+void RankedListCache::insert(Key key, const List& list, std::uint64_t generation,
+                             std::shared_ptr<const EpilogueGraph> epilogue) {
+  const std::size_t kernels = list->size();
   if (kernels > kMaxKernels) return;
   std::vector<Entries::node_type> dropped;
   const std::lock_guard lock(mutex_);
   if (generation != generation_.load(std::memory_order_relaxed)) return;
-  const auto [entry, is_new] = entries_.try_emplace(std::move(key), answer, std::move(epilogue));
+  const auto [entry, is_new] = entries_.try_emplace(std::move(key), list, std::move(epilogue));
   note_use(entry->second);
   if (!is_new) return;
   kernels_ += kernels;
   dropped = evict();
 }
 
-std::vector<AnswerCache::Entries::node_type> AnswerCache::evict() {
+std::vector<RankedListCache::Entries::node_type> RankedListCache::evict() {
   std::vector<Entries::node_type> dropped;
-  while (entries_.size() > kMaxAnswers || kernels_ > kMaxKernels) {
+  while (entries_.size() > kMaxLists || kernels_ > kMaxKernels) {
     const auto oldest = std::ranges::min_element(entries_, {}, [](const auto& entry) {
       return entry.second.used.load(std::memory_order_relaxed);
     });
-    kernels_ -= oldest->second.answer->size();
+    kernels_ -= oldest->second.list->size();
     dropped.push_back(entries_.extract(oldest));
   }
   return dropped;
 }
 
-void AnswerCache::clear() {
+void RankedListCache::clear() {
   Entries dropped;
   const std::lock_guard lock(mutex_);
   dropped.swap(entries_);

@@ -1,4 +1,4 @@
-// Which answers get_kernels remembers, and that whatever an answer depends on tells two apart.
+// Which lists get_kernels remembers, and that whatever a list depends on tells two apart.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 namespace estoc::testing {
 namespace {
 
-using discovery::AnswerCache;
 using discovery::Origin;
+using discovery::RankedListCache;
 using discovery::Registry;
 using ::testing::ElementsAre;
 using ::testing::SizeIs;
@@ -100,7 +100,7 @@ void expect_told_apart(BuiltIn& own, const Product& base, const std::vector<Chan
   }
 }
 
-TEST(RememberedAnswers, AProblemIsAskedAboutOnce) {
+TEST(RememberedLists, AProblemIsAskedAboutOnce) {
   BuiltIn own;
   const Product product;
   const KernelList first = product.find();
@@ -109,7 +109,7 @@ TEST(RememberedAnswers, AProblemIsAskedAboutOnce) {
   EXPECT_EQ(&first.front(), &again.front()) << "the same list";
 }
 
-TEST(RememberedAnswers, ExtentsTellApart) {
+TEST(RememberedLists, ExtentsTellApart) {
   BuiltIn own;
   expect_told_apart(own, {},
                     {[](Product& p) { p.a_shape[1] = p.out_shape[1] = 9; },
@@ -126,7 +126,7 @@ TEST(RememberedAnswers, ExtentsTellApart) {
                      }});
 }
 
-TEST(RememberedAnswers, StridesTellApart) {
+TEST(RememberedLists, StridesTellApart) {
   BuiltIn own;
   std::vector<Change> changes;
   for (Modes Product::*strides :
@@ -139,7 +139,7 @@ TEST(RememberedAnswers, StridesTellApart) {
   expect_told_apart(own, {}, changes);
 }
 
-TEST(RememberedAnswers, TypesTellApart) {
+TEST(RememberedLists, TypesTellApart) {
   BuiltIn own;
   expect_told_apart(
       own, {},
@@ -148,7 +148,7 @@ TEST(RememberedAnswers, TypesTellApart) {
        [](Product& p) { p.accumulator_type = Dtype::f64; }});
 }
 
-TEST(RememberedAnswers, AlignmentsTellApart) {
+TEST(RememberedLists, AlignmentsTellApart) {
   BuiltIn own;
   expect_told_apart(
       own, {},
@@ -156,7 +156,7 @@ TEST(RememberedAnswers, AlignmentsTellApart) {
        [](Product& p) { p.out_alignment = 16; }, [](Product& p) { p.out_alignment = 8; }});
 }
 
-TEST(RememberedAnswers, ControlsTellApart) {
+TEST(RememberedLists, ControlsTellApart) {
   BuiltIn own;
   // Of kernels for f32 and tf32 the latter are asked too where they are allowed.
   Product product;
@@ -171,7 +171,7 @@ TEST(RememberedAnswers, ControlsTellApart) {
                      [](Product& p) { p.controls.workspace_limit = 1; }});
 }
 
-TEST(RememberedAnswers, AWorkspaceLimitDecidesEachTime) {
+TEST(RememberedLists, AWorkspaceLimitDecidesEachTime) {
   BuiltIn own;
   own.fake().workspace_bytes = 100;
   const auto found = [](std::int64_t limit) {
@@ -185,7 +185,7 @@ TEST(RememberedAnswers, AWorkspaceLimitDecidesEachTime) {
   }
 }
 
-TEST(RememberedAnswers, TargetsAndDevicesTellApart) {
+TEST(RememberedLists, TargetsAndDevicesTellApart) {
   const OneDevice first(kHopper);
   fake_devices().push_back(fake_devices().front());
   BuiltIn own;
@@ -199,7 +199,7 @@ TEST(RememberedAnswers, TargetsAndDevicesTellApart) {
        }});
 }
 
-TEST(RememberedAnswers, TheClassesAskedTellApart) {
+TEST(RememberedLists, TheClassesAskedTellApart) {
   BuiltIn own;
   const BuiltIn other(make_class("other", BuiltIn::open_space(), {kHopper}), "other_provider");
   Product product;
@@ -214,7 +214,7 @@ TEST(RememberedAnswers, TheClassesAskedTellApart) {
   EXPECT_EQ(own.asked_in([&] { EXPECT_THAT(product.find(), SizeIs(2)); }), 0) << "that is all";
 }
 
-TEST(RememberedAnswers, PortableTellsApart) {
+TEST(RememberedLists, PortableTellsApart) {
   auto library = make_class("library", BuiltIn::open_space(), {kHopper});
   library->only_with_device = true;
   const BuiltIn own(library);
@@ -236,7 +236,7 @@ struct Memory {
   alignas(256) std::array<float, 1024> out{};
 };
 
-TEST(RememberedAnswers, AlignmentOfAddressesTellsApart) {
+TEST(RememberedLists, AlignmentOfAddressesTellsApart) {
   constexpr std::array kOps{ElementwiseOp::add, ElementwiseOp::mul};
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, {Dtype::f32}).ops(kOps);
@@ -264,7 +264,7 @@ TEST(RememberedAnswers, AlignmentOfAddressesTellsApart) {
   EXPECT_EQ(asked(ElementwiseOp::add, a + 5, b + 2, out), 0) << "as well aligned as a + 3";
 }
 
-TEST(RememberedAnswers, OperandsWithDataAndWithoutTellApart) {
+TEST(RememberedLists, OperandsWithDataAndWithoutTellApart) {
   BuiltIn own;
   Memory memory;
   const auto matrix = [](float* data, bool described) {
@@ -354,7 +354,7 @@ TEST_F(FusedProblems, ThoseWithScalarsByValueAreNotRemembered) {
   EXPECT_EQ(asked_of(doubled), 1);
 }
 
-TEST(RememberedAnswers, AFilterIsAskedEachTime) {
+TEST(RememberedLists, AFilterIsAskedEachTime) {
   BuiltIn own;
   Product product;
   (void)product.find();
@@ -365,7 +365,7 @@ TEST(RememberedAnswers, AFilterIsAskedEachTime) {
   EXPECT_THAT(product.find(), SizeIs(0));
 }
 
-TEST(RememberedAnswers, ClassesFromOutsideAreAskedEachTime) {
+TEST(RememberedLists, ClassesFromOutsideAreAskedEachTime) {
   BuiltIn own;
   Product product;
   (void)product.find();
@@ -386,7 +386,7 @@ TEST(RememberedAnswers, ClassesFromOutsideAreAskedEachTime) {
   EXPECT_EQ(own.asked_in([&] { (void)product.find(); }), 0) << "which it is not compiled for";
 }
 
-TEST(RememberedAnswers, AnswersWithFailuresAreNotRemembered) {
+TEST(RememberedLists, ListsWithFailuresAreNotRemembered) {
   BuiltIn own;
   own.fake().on_predict = [](const DesignPoint&) -> std::optional<Prediction> {
     throw std::runtime_error("out of memory");
@@ -398,7 +398,7 @@ TEST(RememberedAnswers, AnswersWithFailuresAreNotRemembered) {
   EXPECT_TRUE(product.find().failures().empty());
 }
 
-TEST(RememberedAnswers, RegisteringForgets) {
+TEST(RememberedLists, RegisteringForgets) {
   BuiltIn own;
   const Product product;
   const auto asked = [&] { return own.asked_in([&] { (void)product.find(); }); };
@@ -416,7 +416,7 @@ TEST(RememberedAnswers, RegisteringForgets) {
   EXPECT_THAT(product.find(), SizeIs(1));
 }
 
-TEST(RememberedAnswers, AClassIsNotKeptByThem) {
+TEST(RememberedLists, AClassIsNotKeptByThem) {
   auto fake = make_class("gone", BuiltIn::open_space());
   const std::weak_ptr<FakeClass> watch = fake;
   {
@@ -428,7 +428,7 @@ TEST(RememberedAnswers, AClassIsNotKeptByThem) {
   EXPECT_TRUE(watch.expired());
 }
 
-TEST(RememberedAnswers, ClearingForgets) {
+TEST(RememberedLists, ClearingForgets) {
   BuiltIn own;
   const Product product;
   (void)product.find();
@@ -436,7 +436,7 @@ TEST(RememberedAnswers, ClearingForgets) {
   EXPECT_EQ(own.asked_in([&] { (void)product.find(); }), 1);
 }
 
-TEST(RememberedAnswers, WhatWasSoughtWhileTheyWereClearedIsNotRemembered) {
+TEST(RememberedLists, WhatWasSoughtWhileTheyWereClearedIsNotRemembered) {
   BuiltIn own;
   own.fake().on_predict = [](const DesignPoint&) {
     clear_discovery_cache();
@@ -447,10 +447,10 @@ TEST(RememberedAnswers, WhatWasSoughtWhileTheyWereClearedIsNotRemembered) {
   EXPECT_EQ(own.asked_in([&] { (void)product.find(); }), 1);
 }
 
-TEST(RememberedAnswers, AreBounded) {
+TEST(RememberedLists, AreBounded) {
   BuiltIn own;
   Product product;
-  for (std::int64_t k = 1; k <= 2 * static_cast<std::int64_t>(AnswerCache::kMaxAnswers); ++k) {
+  for (std::int64_t k = 1; k <= 2 * static_cast<std::int64_t>(RankedListCache::kMaxLists); ++k) {
     product.a_shape[2] = product.b_shape[1] = k;
     product.a_strides = {65536, 1024, 1};
     product.b_strides = {65536, 64, 1};
@@ -460,7 +460,7 @@ TEST(RememberedAnswers, AreBounded) {
   EXPECT_EQ(own.asked_in([&] { (void)product.find(); }), 1) << "forgotten";
 }
 
-TEST(RememberedAnswers, ListsOutliveThem) {
+TEST(RememberedLists, ListsOutliveThem) {
   KernelList list;
   {
     BuiltIn own(make_class("gone", BuiltIn::open_space()));
@@ -472,7 +472,7 @@ TEST(RememberedAnswers, ListsOutliveThem) {
   EXPECT_EQ(copy.front().predicted_seconds(), 1e-6);
 }
 
-TEST(RememberedAnswers, ThreadsShareThem) {
+TEST(RememberedLists, ThreadsShareThem) {
   BuiltIn own(make_class("own", BuiltIn::open_space()));
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;

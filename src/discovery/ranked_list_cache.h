@@ -14,15 +14,15 @@ namespace estoc::discovery {
 
 /// Keeps the lists used last, bounded in their number and in the kernels they hold together. Any
 /// number of threads search at once; only an insertion or clear() makes others wait.
-class AnswerCache {
+class RankedListCache {
  public:
   using Key = std::vector<std::uint64_t>;
-  using Answer = std::shared_ptr<const std::vector<Kernel>>;
-  static constexpr std::size_t kMaxAnswers = 256;
+  using List = std::shared_ptr<const std::vector<Kernel>>;
+  static constexpr std::size_t kMaxLists = 256;
   static constexpr std::size_t kMaxKernels = std::size_t{1} << 17;
 
   /// Null when the problem is not remembered.
-  Answer find(const Key& key) const;
+  List find(const Key& key) const;
 
   /// Changes with every clear().
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
@@ -30,16 +30,16 @@ class AnswerCache {
   /// Stores a list whose search began at `generation`, unless the cache was cleared since, the list
   /// is too long, or the problem is stored already. The graph, part of the
   /// key by its address, is kept alive.
-  void insert(Key key, const Answer& answer, std::uint64_t generation,
+  void insert(Key key, const List& list, std::uint64_t generation,
               std::shared_ptr<const EpilogueGraph> epilogue = nullptr);
 
   void clear();
 
  private:
   struct Entry {
-    Entry(Answer kernels, std::shared_ptr<const EpilogueGraph> graph)
-        : answer(std::move(kernels)), epilogue(std::move(graph)) {}
-    Answer answer;
+    Entry(List kernels, std::shared_ptr<const EpilogueGraph> graph)
+        : list(std::move(kernels)), epilogue(std::move(graph)) {}
+    List list;
     std::shared_ptr<const EpilogueGraph> epilogue;
     mutable std::atomic<std::uint64_t> used = 0;  ///< the larger, the later
   };

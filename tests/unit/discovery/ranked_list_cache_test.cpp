@@ -1,5 +1,5 @@
 // The memory of ranked answers: found again, bounded, the one used longest ago forgotten first.
-#include "discovery/answer_cache.h"
+#include "discovery/ranked_list_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -11,21 +11,21 @@
 namespace estoc::testing {
 namespace {
 
-using discovery::AnswerCache;
-using Key = AnswerCache::Key;
+using discovery::RankedListCache;
+using Key = RankedListCache::Key;
 
-AnswerCache::Answer make_answer(std::size_t kernels) {
+RankedListCache::List make_answer(std::size_t kernels) {
   const auto fake = make_class("fake", plain_space());
   const Kernel kernel(fake, "fake", fake->design_space->at(0));
   return std::make_shared<const std::vector<Kernel>>(kernels, kernel);
 }
 
-void insert(AnswerCache& cache, const Key& key, const AnswerCache::Answer& answer) {
+void insert(RankedListCache& cache, const Key& key, const RankedListCache::List& answer) {
   cache.insert(key, answer, cache.generation());
 }
 
-TEST(AnswerCache, GivesBackWhatCameFirst) {
-  AnswerCache cache;
+TEST(RankedListCache, GivesBackWhatCameFirst) {
+  RankedListCache cache;
   EXPECT_EQ(cache.find({1, 2}), nullptr);
   const auto first = make_answer(3);
   insert(cache, {1, 2}, first);
@@ -38,10 +38,10 @@ TEST(AnswerCache, GivesBackWhatCameFirst) {
   EXPECT_EQ(cache.find({1, 2}), nullptr);
 }
 
-TEST(AnswerCache, ForgetsTheAnswerUsedLongestAgo) {
-  AnswerCache cache;
+TEST(RankedListCache, ForgetsTheAnswerUsedLongestAgo) {
+  RankedListCache cache;
   const auto answer = make_answer(1);
-  for (std::uint64_t key = 0; key < AnswerCache::kMaxAnswers; ++key)
+  for (std::uint64_t key = 0; key < RankedListCache::kMaxLists; ++key)
     insert(cache, {key}, answer);
   EXPECT_NE(cache.find({0}), nullptr);
   insert(cache, {1000}, answer);
@@ -51,19 +51,19 @@ TEST(AnswerCache, ForgetsTheAnswerUsedLongestAgo) {
   EXPECT_NE(cache.find({1000}), nullptr);
 }
 
-TEST(AnswerCache, EmptyAnswersAreBoundedToo) {
-  AnswerCache cache;
-  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMaxAnswers; ++key)
+TEST(RankedListCache, EmptyAnswersAreBoundedToo) {
+  RankedListCache cache;
+  for (std::uint64_t key = 0; key < 2 * RankedListCache::kMaxLists; ++key)
     insert(cache, {key}, make_answer(0));
   std::size_t remembered = 0;
-  for (std::uint64_t key = 0; key < 2 * AnswerCache::kMaxAnswers; ++key)
+  for (std::uint64_t key = 0; key < 2 * RankedListCache::kMaxLists; ++key)
     remembered += cache.find({key}) != nullptr ? 1U : 0U;
-  EXPECT_EQ(remembered, AnswerCache::kMaxAnswers);
+  EXPECT_EQ(remembered, RankedListCache::kMaxLists);
 }
 
-TEST(AnswerCache, BoundsTheKernelsItHolds) {
-  AnswerCache cache;
-  const auto half = make_answer(AnswerCache::kMaxKernels / 2);
+TEST(RankedListCache, BoundsTheKernelsItHolds) {
+  RankedListCache cache;
+  const auto half = make_answer(RankedListCache::kMaxKernels / 2);
   for (std::uint64_t key = 0; key < 10; ++key)
     insert(cache, {key}, half);
   EXPECT_EQ(cache.find({7}), nullptr);
@@ -72,16 +72,16 @@ TEST(AnswerCache, BoundsTheKernelsItHolds) {
   EXPECT_EQ(half.use_count(), 3);
 }
 
-TEST(AnswerCache, DoesNotRememberAnAnswerThatIsTooLong) {
-  AnswerCache cache;
+TEST(RankedListCache, DoesNotRememberAnAnswerThatIsTooLong) {
+  RankedListCache cache;
   insert(cache, {1}, make_answer(1));
-  insert(cache, {2}, make_answer(AnswerCache::kMaxKernels + 1));
+  insert(cache, {2}, make_answer(RankedListCache::kMaxKernels + 1));
   EXPECT_EQ(cache.find({2}), nullptr);
   EXPECT_NE(cache.find({1}), nullptr);
 }
 
-TEST(AnswerCache, DoesNotRememberWhatWasSoughtBeforeItWasCleared) {
-  AnswerCache cache;
+TEST(RankedListCache, DoesNotRememberWhatWasSoughtBeforeItWasCleared) {
+  RankedListCache cache;
   const std::uint64_t before = cache.generation();
   cache.clear();
   cache.insert({1}, make_answer(1), before);
@@ -90,8 +90,8 @@ TEST(AnswerCache, DoesNotRememberWhatWasSoughtBeforeItWasCleared) {
   EXPECT_NE(cache.find({1}), nullptr);
 }
 
-TEST(AnswerCache, KeepsTheGraphWhoseAddressIsPartOfTheKey) {
-  AnswerCache cache;
+TEST(RankedListCache, KeepsTheGraphWhoseAddressIsPartOfTheKey) {
+  RankedListCache cache;
   auto graph = std::make_shared<const EpilogueGraph>();
   const std::weak_ptr<const EpilogueGraph> watch = graph;
   cache.insert({1}, make_answer(0), cache.generation(), std::move(graph));
@@ -101,8 +101,8 @@ TEST(AnswerCache, KeepsTheGraphWhoseAddressIsPartOfTheKey) {
 }
 
 /// A class that uses the cache it is in while it is destroyed, which a lock would not survive.
-TEST(AnswerCache, WhatItDropsIsDestroyedOutsideItsLock) {
-  AnswerCache cache;
+TEST(RankedListCache, WhatItDropsIsDestroyedOutsideItsLock) {
+  RankedListCache cache;
   const auto remembered_by = [&cache] {
     const auto lookup = [&cache](FakeClass* fake) {
       EXPECT_EQ(cache.find({1}), nullptr);
@@ -115,12 +115,12 @@ TEST(AnswerCache, WhatItDropsIsDestroyedOutsideItsLock) {
   insert(cache, {1}, remembered_by());
   cache.clear();
   insert(cache, {1}, remembered_by());
-  for (std::uint64_t key = 2; key < 2 + AnswerCache::kMaxAnswers; ++key)
+  for (std::uint64_t key = 2; key < 2 + RankedListCache::kMaxLists; ++key)
     insert(cache, {key}, make_answer(0));
 }
 
-TEST(AnswerCache, IsSharedByThreads) {
-  AnswerCache cache;
+TEST(RankedListCache, IsSharedByThreads) {
+  RankedListCache cache;
   const auto one = make_answer(1);
   const auto two = make_answer(2);
   std::atomic<int> wrong = 0;
@@ -128,7 +128,7 @@ TEST(AnswerCache, IsSharedByThreads) {
   for (int worker = 0; worker < 4; ++worker) {
     threads.emplace_back([&] {
       for (std::uint64_t round = 0; round < 2000; ++round) {
-        const Key key{round % (AnswerCache::kMaxAnswers + 50)};
+        const Key key{round % (RankedListCache::kMaxLists + 50)};
         const auto& mine = key[0] % 2 == 0 ? one : two;
         const auto found = cache.find(key);
         if (found != nullptr && found != mine) ++wrong;
