@@ -28,19 +28,20 @@ bool matmul(const estoc_gemm* given, const estoc_run_options* options) {
   const TensorView a = view_of(gemm.a, "A");
   const TensorView b = view_of(gemm.b, "B");
   const std::vector<EpilogueOperand> operands = gemm_operands(gemm);
-  MatmulOptions wishes{.accumulator_type = accumulator_of(gemm.accumulator, a.dtype(), b.dtype()),
-                       .controls = controls_of(gemm.controls),
-                       .operands = operands,
-                       .stream = run.stream,
-                       .threads = run.threads,
-                       .programmatic = run.programmatic};
-  if (gemm.epilogue != nullptr) wishes.epilogue = gemm.epilogue;
+  MatmulOptions matmul_options{
+      .accumulator_type = accumulator_of(gemm.accumulator, a.dtype(), b.dtype()),
+      .controls = controls_of(gemm.controls),
+      .operands = operands,
+      .stream = run.stream,
+      .threads = run.threads,
+      .programmatic = run.programmatic};
+  if (gemm.epilogue != nullptr) matmul_options.epilogue = gemm.epilogue;
   if (estoc_tuner* const tuner = read_optional(options, "options").tuner)
-    wishes.tuner = value_of(tuner, "options.tuner").get();
+    matmul_options.tuner = value_of(tuner, "options.tuner").get();
   if (run.workspace.data != nullptr) {
-    wishes.workspace = [&](std::size_t /*bytes*/) { return run.workspace; };
+    matmul_options.workspace = [&](std::size_t /*bytes*/) { return run.workspace; };
   }
-  return estoc::matmul(a, b, view_of(gemm.out, "out"), wishes);
+  return estoc::matmul(a, b, view_of(gemm.out, "out"), matmul_options);
 }
 
 /// Operations of one input have no B.

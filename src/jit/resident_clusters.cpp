@@ -21,7 +21,7 @@ std::atomic<int>* count_of(int index, int size) {
 }
 
 /// The number that the driver reports; 0 where it reports none.
-int ask_driver(const DriverTable& table, CUkernel kernel, const CudaGeometry& geometry) {
+int query_driver(const DriverTable& table, CUkernel kernel, const CudaGeometry& geometry) {
   CUfunction function = nullptr;
   if (table.occupancy_max_active_clusters == nullptr ||
       table.kernel_get_function(&function, kernel) != kCudaSuccess) {
@@ -63,8 +63,8 @@ bool learn_resident_clusters(const DriverTable& table, const DeviceInfo& device,
   const auto shared = static_cast<std::int64_t>(geometry.shared_bytes);
   if (count == nullptr || 2 * shared <= device.shared_bytes_per_block) return false;
   const int assumed = std::max(device.multiprocessors / size, 1);
-  const int answer = ask_driver(table, kernel, geometry);
-  const int known = answer > 0 ? answer : assumed;
+  const int clusters = query_driver(table, kernel, geometry);
+  const int known = clusters > 0 ? clusters : assumed;
   count->store(known, std::memory_order_relaxed);
   return known != assumed;
 }

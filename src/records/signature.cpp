@@ -13,15 +13,15 @@
 namespace estoc::records {
 namespace {
 
-/// Alignment in bytes beyond which no kernel asks for more.
-constexpr int kMostAlignment = 16;
+/// Alignment in bytes beyond which no kernel needs more.
+constexpr int kMaxAlignment = 16;
 
 void add_addresses(std::string& text, std::string_view what,
                    const std::vector<EpilogueAddress>& addresses) {
   for (const EpilogueAddress& address : addresses) {
     fmt::format_to(std::back_inserter(text), " {}:[{},{},{}]@{}", what, address.batch_stride,
                    address.row_stride, address.column_stride,
-                   std::min(address.alignment, kMostAlignment));
+                   std::min(address.alignment, kMaxAlignment));
   }
 }
 

@@ -7,9 +7,9 @@
 namespace estoc::tuning {
 namespace {
 
-constexpr std::size_t kMostOfALibrary = 8;
-constexpr int kMostSwizzle = 64;
-constexpr int kMostSplit = 256;
+constexpr std::size_t kMaxOfALibrary = 8;
+constexpr int kMaxSwizzle = 64;
+constexpr int kMaxSplit = 256;
 constexpr std::int16_t kClusterSplit = 8;
 
 std::vector<Knobs> neighbours(const Knobs& knobs) {
@@ -17,8 +17,8 @@ std::vector<Knobs> neighbours(const Knobs& knobs) {
   const auto add = [&](auto change) {
     Knobs other = knobs;
     change(other);
-    const bool in_range = other.swizzle >= 1 && other.swizzle <= kMostSwizzle && other.split >= 1 &&
-                          other.split <= kMostSplit;
+    const bool in_range = other.swizzle >= 1 && other.swizzle <= kMaxSwizzle && other.split >= 1 &&
+                          other.split <= kMaxSplit;
     if (in_range && !(other == knobs)) all.push_back(other);
   };
   add([](Knobs& each) {
@@ -52,7 +52,7 @@ std::vector<Kernel> first_candidates(const KernelList& list, std::size_t top) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Kernel& kernel = list[i];
     const KernelClass& of = kernel.kernel_class();
-    const bool wanted = of.needs_device() && of_library[&of]++ < kMostOfALibrary;
+    const bool wanted = of.needs_device() && of_library[&of]++ < kMaxOfALibrary;
     if (i < top || wanted) kernels.push_back(kernel);
   }
   return kernels;

@@ -19,7 +19,7 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// What keeps the card as busy as real data does.
+// What keeps the GPU as busy as real data does.
 std::vector<std::byte> random_elements(Dtype dtype, std::int64_t elements, std::uint64_t seed) {
   std::vector<std::byte> bytes(static_cast<std::size_t>(storage_bytes(dtype, elements)));
   std::mt19937_64 random(seed);

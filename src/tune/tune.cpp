@@ -32,13 +32,13 @@ constexpr std::size_t kFinalists = 4;
 /// what that has found.
 constexpr std::size_t kTurned = 3;
 constexpr std::size_t kLeftToTurn = 8;
-constexpr int kMostTurns = 4;
+constexpr int kMaxTurns = 4;
 constexpr double kLongestSlice = 0.004;
 constexpr int kFirstRounds = 5;
 /// Seconds that a launch may take to be timed more than once in the first stage.
 constexpr double kPatience = 0.05;
 /// What a kernel has to be faster by, and in what part of the rounds, to take the place of another.
-constexpr double kLeastGain = 0.005;
+constexpr double kMinGain = 0.005;
 constexpr double kSureRounds = 0.75;
 
 struct Entrant {
@@ -58,7 +58,7 @@ bool is_faster(const Entrant& one, const Entrant& than) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(one.slices.size(), than.slices.size()); ++i)
     ratios.push_back(one.slices[i] / than.slices[i]);
-  return tuning::quantile(std::move(ratios), kSureRounds) < 1 - kLeastGain;
+  return tuning::quantile(std::move(ratios), kSureRounds) < 1 - kMinGain;
 }
 
 /// One search.
@@ -185,7 +185,7 @@ class Search {
       alive = in_order(alive);
       const std::size_t half = std::max(kFinalists, (alive.size() + 1) / 2);
       if (alive.size() > half) alive.resize(half);
-      has_grown = alive.size() <= kLeftToTurn && turns < kMostTurns && add_other_knobs(alive);
+      has_grown = alive.size() <= kLeftToTurn && turns < kMaxTurns && add_other_knobs(alive);
       turns += has_grown ? 1 : 0;
       measuring.slice_seconds = std::min(2 * measuring.slice_seconds, kLongestSlice);
     } while ((alive.size() > kFinalists || has_grown) && left_until(kDropping) > 0);
