@@ -129,7 +129,7 @@ PyCode make_code(nb::handle source, nb::handle image, nb::handle entries) {
   return code;
 }
 
-std::string describe(const PyCode& self) {
+std::string describe_code(const PyCode& self) {
   const bool text = self.native.image.empty();
   const std::size_t size = text ? self.native.source.size() : self.native.image.size();
   return "<CudaCode " + self.native.entries.front() + ", " + std::to_string(size) +
@@ -162,7 +162,7 @@ void bind_cuda_classes(nb::module_& module) {
                  self.type(),
                  nb::make_tuple(self.attr("source"), self.attr("image"), self.attr("entries")));
            })
-      .def("__repr__", &describe);
+      .def("__repr__", &describe_code);
   nb::class_<EpilogueGraph>(
       module, "EpilogueGraph",
       "An epilogue with all types known, as a kernel class compiles it. Values and\n"

@@ -22,7 +22,7 @@ LaunchPlan& plan_of(const PyLaunch& launch) {
   return *launch.plan;
 }
 
-std::array<unsigned, 3> extents_of(nb::handle value, const char* what) {
+std::array<unsigned, 3> sizes_of(nb::handle value, const char* what) {
   std::vector<unsigned> numbers;
   if (nb::isinstance<nb::int_>(value)) {
     numbers.push_back(nb::cast<unsigned>(value));
@@ -112,9 +112,9 @@ void add_parameter(const PyLaunch& launch, nb::handle value, std::size_t positio
 void add_kernel(const PyLaunch& self, nb::handle grid, nb::handle block, const nb::args& parameters,
                 nb::handle shared_bytes, nb::handle cluster, nb::handle entry) {
   LaunchPlan& plan = plan_of(self);
-  CudaGeometry geometry{extents_of(grid, "grid"), extents_of(block, "block"),
+  CudaGeometry geometry{sizes_of(grid, "grid"), sizes_of(block, "block"),
                         count_of(shared_bytes, "shared_bytes")};
-  if (!cluster.is_none()) geometry.cluster = extents_of(cluster, "cluster");
+  if (!cluster.is_none()) geometry.cluster = sizes_of(cluster, "cluster");
   plan.kernel(count_of(entry, "entry"), geometry);
   std::size_t position = 0;
   for (const nb::handle parameter : parameters)

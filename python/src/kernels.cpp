@@ -19,7 +19,7 @@ namespace {
                       method);
 }
 
-std::string name_of(nb::handle kernel) {
+std::string name_of_kernel(nb::handle kernel) {
   PyKernel& self = kernel_behind(kernel);
   if (self.native) return self.native->name();
   return nb::cast<std::string>(metadata_of(self).attr("kernel_name"));
@@ -36,7 +36,7 @@ void require_supported(nb::handle kernel, const PyArguments& arguments,
                        std::optional<Target> target = std::nullopt) {
   const Status status = supports(kernel, arguments, target);
   if (!status.ok()) {
-    throw Error(ErrorKind::unsupported, "kernel " + name_of(kernel) + ": " + status.error());
+    throw Error(ErrorKind::unsupported, "kernel " + name_of_kernel(kernel) + ": " + status.error());
   }
 }
 
@@ -286,7 +286,7 @@ void bind_kernel(nb::module_& module) {
           "metadata", [](nb::handle_t<PyKernel> self) { return metadata_of(kernel_behind(self)); },
           "What is known of it without compiling it.")
       .def_prop_ro(
-          "name", [](nb::handle_t<PyKernel> self) { return name_of(self); },
+          "name", [](nb::handle_t<PyKernel> self) { return name_of_kernel(self); },
           "Unique and stable; kernel_by_name gives the kernel back.")
       .def_prop_ro(
           "predicted_seconds",
@@ -392,9 +392,9 @@ void bind_kernel(nb::module_& module) {
           },
           nb::arg("other").none())
       .def("__hash__",
-           [](nb::handle_t<PyKernel> self) { return nb::hash(nb::cast(name_of(self))); })
+           [](nb::handle_t<PyKernel> self) { return nb::hash(nb::cast(name_of_kernel(self))); })
       .def("__repr__",
-           [](nb::handle_t<PyKernel> self) { return "<Kernel " + name_of(self) + ">"; });
+           [](nb::handle_t<PyKernel> self) { return "<Kernel " + name_of_kernel(self) + ">"; });
 }
 
 nb::object compiled_object(const PyArtifact& self) {
@@ -426,7 +426,7 @@ void bind_artifact(nb::module_& module) {
           },
           "\"cpu\", \"sm_90a\"; None where the author of the kernel did not say.")
       .def("__repr__", [](const PyArtifact& self) {
-        return "<CompiledArtifact of " + name_of(self.kernel) +
+        return "<CompiledArtifact of " + name_of_kernel(self.kernel) +
                (self.native ? " for " + self.native->target().name() : "") + ">";
       });
   nb::class_<PyBound>(module, "BoundKernel", "A kernel bound to arguments, ready to launch.")
@@ -437,7 +437,7 @@ void bind_artifact(nb::module_& module) {
       .def_prop_ro(
           "args", [](const PyBound& self) { return self.arguments; }, "What it was bound to.")
       .def("__repr__",
-           [](const PyBound& self) { return "<BoundKernel " + name_of(self.kernel) + ">"; });
+           [](const PyBound& self) { return "<BoundKernel " + name_of_kernel(self.kernel) + ">"; });
 }
 
 }  // namespace

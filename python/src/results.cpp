@@ -9,7 +9,7 @@
 namespace estoc::python {
 namespace {
 
-nb::object tuple_of(std::span<const std::int64_t> values) {
+nb::object fields_of(std::span<const std::int64_t> values) {
   nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
   if (!tuple.is_valid()) throw nb::python_error();
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -22,7 +22,7 @@ nb::object compact_strides(std::span<const std::int64_t> shape) {
   std::array<std::int64_t, kMaxRank> strides{};
   const std::span steps(strides.data(), shape.size());
   set_compact_strides(shape, steps, "out");
-  return tuple_of(steps);
+  return fields_of(steps);
 }
 
 /// What `module`, which the program has imported, calls PATH; null where there is no such thing.
@@ -67,7 +67,7 @@ bool Results::on_current_device() const {
 
 nb::object Results::make(std::span<const std::int64_t> shape) const {
   if (!function_.is_valid() || !on_current_device()) return {};
-  const nb::object extents = tuple_of(shape);
+  const nb::object extents = fields_of(shape);
   std::array<PyObject*, 3> arguments{extents.ptr(), dtype_.ptr(), nullptr};
   std::size_t count = 2;
   nb::object strides;

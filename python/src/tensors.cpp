@@ -187,7 +187,7 @@ Tensor import_as(nb::handle object, const TypeInfo& info, const char* what) {
   }
 }
 
-nb::tuple tuple_of(std::span<const std::int64_t> values) {
+nb::tuple extents_tuple(std::span<const std::int64_t> values) {
   nb::list list;
   for (const std::int64_t value : values)
     list.append(value);
@@ -295,7 +295,7 @@ nb::dict array_interface(const Tensor& tensor, Device::Kind kind) {
     strides.append(stride * size);
   nb::dict result;
   result["typestr"] = typestr(tensor.view);
-  result["shape"] = tuple_of(tensor.view.shape());
+  result["shape"] = extents_tuple(tensor.view.shape());
   result["strides"] = nb::tuple(strides);
   result["data"] = nb::make_tuple(address_of(tensor.view.data()), tensor.read_only);
   result["version"] = 3;
@@ -353,7 +353,7 @@ void bind_scaled(nb::module_& module) {
       .def_prop_ro("swizzle",
                    [](const PyScaledTensor& self) { return scale_swizzle_name(self.swizzle); })
       .def_prop_ro(
-          "shape", [](const PyScaledTensor& self) { return tuple_of(self.base.view.shape()); },
+          "shape", [](const PyScaledTensor& self) { return extents_tuple(self.base.view.shape()); },
           "Of the data.")
       .def_prop_ro(
           "dtype", [](const PyScaledTensor& self) { return dtype_object(self.base.view.dtype()); },
@@ -468,9 +468,9 @@ void bind_tensors(nb::module_& module) {
       .def_prop_ro(
           "tensor", [](const Tensor& self) { return self.source; },
           "The framework's tensor; None for one that was only described.")
-      .def_prop_ro("shape", [](const Tensor& self) { return tuple_of(self.view.shape()); })
+      .def_prop_ro("shape", [](const Tensor& self) { return extents_tuple(self.view.shape()); })
       .def_prop_ro(
-          "strides", [](const Tensor& self) { return tuple_of(self.view.strides()); },
+          "strides", [](const Tensor& self) { return extents_tuple(self.view.strides()); },
           "In elements.")
       .def_prop_ro("dtype", [](const Tensor& self) { return dtype_object(self.view.dtype()); })
       .def_prop_ro(

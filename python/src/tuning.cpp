@@ -32,7 +32,7 @@ using Fields =
     std::tuple<std::string, int, std::string, std::string, std::string, std::string, std::string,
                double, std::optional<double>, std::string, double, double, int, int, std::int64_t>;
 
-std::string describe(const TunedKernel& record) {
+std::string describe_record(const TunedKernel& record) {
   return "TunedKernel(kernel='" + record.kernel +
          "', seconds=" + nb::cast<std::string>(nb::repr(nb::float_(record.seconds))) +
          ", problem='" + record.problem + "')";
@@ -138,7 +138,7 @@ void bind_record(nb::module_& module) {
             return nb::try_cast(other, given, false) && given != nullptr && self == *given;
           },
           nb::arg("other").none())
-      .def("__repr__", &describe);
+      .def("__repr__", &describe_record);
 }
 
 PyTuner* start(double budget, nb::handle top, nb::handle threads, nb::handle limit) {
