@@ -23,14 +23,9 @@ while [[ $# != 0 ]]; do
 done
 python=$root/build/python/bin/python
 
-"$root/scripts/install_packages.sh" build python
+"$root/scripts/install_packages.sh" build
+"$root/scripts/python_environment.sh"
 cd "$root"
-needed='auditwheel, hypothesis, ml_dtypes, mypy, nanobind, numpy, pytest, scikit_build_core, tqdm'
-if ! "$python" -c "import $needed" 2>/dev/null; then
-  echo "Making build/python"
-  python3 -m venv build/python
-  "$python" -m pip install --quiet --disable-pip-version-check -r scripts/python_packages.txt
-fi
 if $make_frameworks && [[ ! -x $frameworks/bin/python ]]; then
   echo "Making $frameworks"
   python3 -m venv "$frameworks"
