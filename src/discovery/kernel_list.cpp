@@ -5,12 +5,12 @@
 #include "estoc/arguments.hpp"
 
 namespace estoc {
-KernelList::Unanswered::Unanswered(const RuntimeArguments& asked, const KernelQuery& given_query) {
+KernelList::Unanswered::Unanswered(const RuntimeArguments& given, const KernelQuery& given_query) {
   if (given_query.filter.accepts_all()) {
-    arguments = asked.clone();
+    arguments = given.clone();
     query = given_query;
   } else {
-    known = why_none(asked, given_query);
+    known = why_none(given, given_query);
   }
 }
 

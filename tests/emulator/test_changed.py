@@ -3,10 +3,14 @@
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
-import changed
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compile"))
+
+import changed  # noqa: E402
+import run_part  # noqa: E402
 
 
 class Headers(unittest.TestCase):
@@ -35,6 +39,20 @@ class Headers(unittest.TestCase):
     def test_what_may_reach_every_kernel(self):
         for name in ("emulator/src/machine.cpp", "src/providers/cuda/sm90_gemm.cpp"):
             self.assertIsNone(changed.headers_of(["README.md", name]))
+
+
+class CompiledKernels(unittest.TestCase):
+    def test_all_where_a_change_reaches_them(self):
+        for name in ("device/estoc/numeric.cuh", "src/jit/nvrtc.cpp", "tests/compile/judge.cpp"):
+            self.assertTrue(run_part.reaches_kernels(["README.md", name]))
+        self.assertFalse(run_part.reaches_kernels(["README.md", "src/io/npy.cpp"]))
+
+    def test_a_third_otherwise(self):
+        self.assertEqual(
+            run_part.part_of(["test", "--count", "50", "--epilogues"]),
+            ["test", "--count", "17", "--epilogues"],
+        )
+        self.assertEqual(run_part.part_of(["test", "--bad"]), ["test", "--bad"])
 
 
 class ChangedFiles(unittest.TestCase):
