@@ -203,34 +203,43 @@ __device__ __forceinline__ void multiply_stage(Value (&acc)[config.thread_m][con
   }
 }
 
-/// Passes the accumulators through the epilogue and stores what lies inside out.
+/// Where a tile begins, and where the rows and columns end that it may store.
+struct TileRange {
+  i64 m_begin;
+  i64 n_begin;
+  i64 m_end;
+  i64 n_end;
+};
+
+/// Passes the accumulators through the epilogue and stores those inside the range.
 template <SimtGemmConfig config, typename Value, typename Epilogue>
 __device__ __forceinline__ void store_tile(const Value (&acc)[config.thread_m][config.thread_n],
                                            const SimtGemmParameters& p, const Epilogue& epilogue,
-                                           i64 l, i64 m_begin, i64 n_begin) {
+                                           i64 l, const TileRange& at) {
   using Tile = ThreadTile<config>;
   constexpr int kBytes = abi::type_bytes(config.out);
 #pragma unroll
   for (int i = 0; i < config.thread_m; ++i) {
-    const i64 m = m_begin + Tile::row(i);
-    if (m >= p.m) continue;
+    const i64 m = at.m_begin + Tile::row(i);
+    if (m >= at.m_end) continue;
 #pragma unroll
     for (int g = 0; g < Tile::kGroupsN; ++g) {
-      const i64 n = n_begin + Tile::column(4 * g);
+      const i64 n = at.n_begin + Tile::column(4 * g);
       Value values[4];
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        if (n + j < p.n) values[j] = epilogue(acc[i][4 * g + j], epilogue::Position{l, m, n + j});
+        if (n + j < at.n_end)
+          values[j] = epilogue(acc[i][4 * g + j], epilogue::Position{l, m, n + j});
       }
       const i64 offset = l * p.out.batch_stride + m * p.out.row_stride + n * p.out.column_stride;
       const u64 address = p.out.address + static_cast<u64>(offset * kBytes);
-      if (config.out_vectors && n + 4 <= p.n) {
+      if (config.out_vectors && n + 4 <= at.n_end) {
         epilogue::store_four<config.out>(address, values);
         continue;
       }
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        if (n + j >= p.n) continue;
+        if (n + j >= at.n_end) continue;
         store_element<config.out>(address + static_cast<u64>(j * p.out.column_stride * kBytes),
                                   values[j]);
       }
@@ -238,22 +247,21 @@ __device__ __forceinline__ void store_tile(const Value (&acc)[config.thread_m][c
   }
 }
 
-/// The same with an epilogue that is more than the accumulators; `n` counts the columns of out, of
-/// which p.n or less are the tile's to store.
+/// The same with an epilogue that is more than the accumulators.
 template <SimtGemmConfig config, typename Value, typename E>
 __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][config.thread_n],
                                           const SimtGemmParameters& p,
-                                          const epilogue::Fused<E>& fused, i64 l, i64 m_begin,
-                                          i64 n_begin, i64 n) {
+                                          const epilogue::Fused<E>& fused, i64 l,
+                                          const TileRange& at) {
   using Tile = ThreadTile<config>;
   const i64 warp = static_cast<i64>(ptx::tid() / 32);
-  const i64 tile_m = m_begin / config.tile_m;
-  const i64 tile_n = n_begin / config.tile_n;
+  const i64 tile_m = at.m_begin / config.tile_m;
+  const i64 tile_n = at.n_begin / config.tile_n;
   const epilogue::Parts parts{tile_n * Tile::kWarpsN + warp % Tile::kWarpsN,
                               tile_m * (config.warps() / Tile::kWarpsN) + warp / Tile::kWarpsN,
                               (tile_m * p.tiles_n + tile_n) * config.warps() + warp};
-  epilogue::DirectTile<E, Tile::kGroupsN, 4> tile(fused.parameters, l, p.m, p.n, n);
-  auto column = [n_begin](int g) __attribute__((always_inline)) {
+  epilogue::DirectTile<E, Tile::kGroupsN, 4> tile(fused.parameters, l, at.m_end, at.n_end, p.n);
+  auto column = [n_begin = at.n_begin](int g) __attribute__((always_inline)) {
     return n_begin + Tile::column(4 * g);
   };
 #pragma unroll
@@ -261,7 +269,7 @@ __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][co
     tile.begin_columns(g, column(g));
 #pragma unroll
   for (int i = 0; i < config.thread_m; ++i) {
-    const i64 m = m_begin + Tile::row(i);
+    const i64 m = at.m_begin + Tile::row(i);
 #pragma unroll
     for (int g = 0; g < Tile::kGroupsN; ++g) {
       const Value four[4] = {acc[i][4 * g], acc[i][4 * g + 1], acc[i][4 * g + 2],
@@ -273,13 +281,13 @@ __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][co
   tile.end(parts, column);
 }
 
-/// Computes the tile of batch `l` that begins at row m_begin and column n_begin, and ends where p.m
-/// and p.n do; `n` counts the columns of out. All threads of the CTA call it, and synchronise
-/// before they do so again.
-template <SimtGemmConfig config, typename Epilogue>
-__device__ __forceinline__ void compute_tile(const SimtGemmParameters& p, const Epilogue& epilogue,
-                                             i64 l, i64 m_begin, i64 n_begin, i64 n) {
-  using Value = Compute<config.accumulator>;
+/// acc = the rows of A from m_begin on times the columns of B from n_begin on, `k` products each.
+/// The matrices begin at the addresses, and have the strides of `p`. All threads of the CTA call
+/// it, and synchronise before they do so again.
+template <SimtGemmConfig config, typename Value>
+__device__ __forceinline__ void sum_tile(Value (&acc)[config.thread_m][config.thread_n],
+                                         const SimtGemmParameters& p, u64 a_address, u64 b_address,
+                                         const TileRange& at, i64 k) {
   constexpr int kThreads = config.threads();
   constexpr u32 kABytes = static_cast<u32>(config.tile_k * config.a_pitch() * sizeof(Value));
   constexpr u32 kBBytes = static_cast<u32>(config.tile_k * config.b_pitch() * sizeof(Value));
@@ -292,16 +300,12 @@ __device__ __forceinline__ void compute_tile(const SimtGemmParameters& p, const 
 
   const u32 a_stages = ptx::smem_base();
   const u32 b_stages = a_stages + 2 * kABytes;
-  const u64 a_batch = static_cast<u64>(l * p.a.batch_stride * abi::type_bytes(config.a));
-  const u64 b_batch = static_cast<u64>(l * p.b.batch_stride * abi::type_bytes(config.b));
-  ATile a(p.a.address + a_batch, p.a.row_stride, p.a.column_stride, p.m, m_begin);
-  BTile b(p.b.address + b_batch, p.b.column_stride, p.b.row_stride, p.n, n_begin);
-  Value acc[config.thread_m][config.thread_n] = {};
-
-  a.fetch(p.k);
-  b.fetch(p.k);
+  ATile a(a_address, p.a.row_stride, p.a.column_stride, at.m_end, at.m_begin);
+  BTile b(b_address, p.b.column_stride, p.b.row_stride, at.n_end, at.n_begin);
+  a.fetch(k);
+  b.fetch(k);
   u32 stage = 0;
-  for (i64 k_left = p.k; k_left > 0; k_left -= config.tile_k) {
+  for (i64 k_left = k; k_left > 0; k_left -= config.tile_k) {
     a.put(a_stages + stage * kABytes);
     b.put(b_stages + stage * kBBytes);
     ptx::barrier_sync();
@@ -312,10 +316,17 @@ __device__ __forceinline__ void compute_tile(const SimtGemmParameters& p, const 
     multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
     stage ^= 1;
   }
+}
+
+/// Applies the epilogue to the sums of a tile of batch `l`, and stores.
+template <SimtGemmConfig config, typename Value, typename Epilogue>
+__device__ __forceinline__ void finish_tile(const Value (&acc)[config.thread_m][config.thread_n],
+                                            const SimtGemmParameters& p, const Epilogue& epilogue,
+                                            i64 l, const TileRange& at) {
   if constexpr (epilogue::kIsIdentity<Epilogue>) {
-    store_tile<config>(acc, p, epilogue, l, m_begin, n_begin);
+    store_tile<config>(acc, p, epilogue, l, at);
   } else {
-    fuse_tile<config>(acc, p, epilogue, l, m_begin, n_begin, n);
+    fuse_tile<config>(acc, p, epilogue, l, at);
   }
 }
 
@@ -325,10 +336,14 @@ __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epi
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
-  const i64 m_begin = static_cast<i64>(tile.m) * config.tile_m;
-  const i64 n_begin = static_cast<i64>(tile.n) * config.tile_n;
+  const TileRange at{static_cast<i64>(tile.m) * config.tile_m,
+                     static_cast<i64>(tile.n) * config.tile_n, p.m, p.n};
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
-    compute_tile<config>(p, epilogue, l, m_begin, n_begin, p.n);
+    const u64 a_batch = static_cast<u64>(l * p.a.batch_stride * abi::type_bytes(config.a));
+    const u64 b_batch = static_cast<u64>(l * p.b.batch_stride * abi::type_bytes(config.b));
+    Compute<config.accumulator> acc[config.thread_m][config.thread_n] = {};
+    sum_tile<config>(acc, p, p.a.address + a_batch, p.b.address + b_batch, at, p.k);
+    finish_tile<config>(acc, p, epilogue, l, at);
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();
   }

@@ -15,10 +15,50 @@ using abi::SimtGroupedGemmParameters;
 
 namespace detail {
 
-/// The matrix so many elements further on.
-template <Type type>
-__device__ __forceinline__ void advance(abi::Matrix& matrix, i64 elements) {
-  matrix.address += static_cast<u64>(elements * abi::type_bytes(type));
+/// A tile of out, and the group that it belongs to where groups divide out.
+struct GroupedTile {
+  TileRange at;
+  i64 group;  ///< their number in the rest
+  bool is_there;
+};
+
+template <SimtGemmConfig config>
+__device__ __forceinline__ GroupedTile find_tile(const SimtGroupedGemmParameters& p) {
+  const GroupedMode mode = p.groups.mode;
+  const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
+  GroupedTile found{{static_cast<i64>(tile.m) * config.tile_m,
+                     static_cast<i64>(tile.n) * config.tile_n, p.m, p.n},
+                    0,
+                    true};
+  if (mode != GroupedMode::rows && mode != GroupedMode::columns) return found;
+  const bool by_rows = mode == GroupedMode::rows;
+  const GroupTile own = find_group_tile(p.groups, by_rows ? tile.m : tile.n,
+                                        static_cast<u32>(by_rows ? config.tile_m : config.tile_n));
+  (by_rows ? found.at.m_begin : found.at.n_begin) = own.range.begin;
+  (by_rows ? found.at.m_end : found.at.n_end) = own.range.end;
+  found.group = own.group;
+  found.is_there = own.is_there;
+  return found;
+}
+
+/// Where the operands of a tile begin, and how many products an element has.
+struct GroupedOperands {
+  i64 a;  ///< elements from the first of A
+  i64 b;
+  i64 k;
+};
+
+__device__ __forceinline__ GroupedOperands operands_of(const SimtGroupedGemmParameters& p,
+                                                       i64 group, i64 l) {
+  const GroupedMode mode = p.groups.mode;
+  if (mode == GroupedMode::none) return {l * p.a.batch_stride, l * p.b.batch_stride, p.k};
+  if (mode == GroupedMode::reduction) {
+    const GroupRange range = group_range(p.groups, l);
+    return {range.begin * p.a.column_stride, range.begin * p.b.row_stride, range.end - range.begin};
+  }
+  if (group == p.groups.count) return {0, 0, 0};
+  if (mode == GroupedMode::rows) return {0, group * p.b.batch_stride, p.k};
+  return {group * p.a.batch_stride, 0, p.k};
 }
 
 }  // namespace detail
@@ -30,40 +70,18 @@ __device__ __forceinline__ void simt_grouped_gemm(const SimtGroupedGemmParameter
                                                   const Epilogue& epilogue) {
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
-  const GroupedMode mode = p.groups.mode;
-  const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
-  SimtGemmParameters part = p;
-  i64 m_begin = static_cast<i64>(tile.m) * config.tile_m;
-  i64 n_begin = static_cast<i64>(tile.n) * config.tile_n;
-  if (mode == GroupedMode::rows || mode == GroupedMode::columns) {
-    const bool by_rows = mode == GroupedMode::rows;
-    const GroupTile own =
-        find_group_tile(p.groups, by_rows ? tile.m : tile.n,
-                        static_cast<u32>(by_rows ? config.tile_m : config.tile_n));
-    if (!own.is_there) return;
-    const bool in_none = own.group == p.groups.count;
-    const i64 matrix = in_none ? 0 : own.group;
-    if (in_none) part.k = 0;
-    if (by_rows) {
-      m_begin = own.range.begin;
-      part.m = own.range.end;
-      detail::advance<config.b>(part.b, matrix * p.b.batch_stride);
-    } else {
-      n_begin = own.range.begin;
-      part.n = own.range.end;
-      detail::advance<config.a>(part.a, matrix * p.a.batch_stride);
-    }
-  }
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
-    if (mode == GroupedMode::reduction) {
-      const GroupRange range = group_range(p.groups, l);
-      part.k = range.end - range.begin;
-      part.a = p.a;
-      part.b = p.b;
-      detail::advance<config.a>(part.a, range.begin * p.a.column_stride);
-      detail::advance<config.b>(part.b, range.begin * p.b.row_stride);
+    Compute<config.accumulator> acc[config.thread_m][config.thread_n] = {};
+    {
+      const detail::GroupedTile tile = detail::find_tile<config>(p);
+      if (!tile.is_there) return;
+      const detail::GroupedOperands from = detail::operands_of(p, tile.group, l);
+      const u64 a = p.a.address + static_cast<u64>(from.a * abi::type_bytes(config.a));
+      const u64 b = p.b.address + static_cast<u64>(from.b * abi::type_bytes(config.b));
+      sum_tile<config>(acc, p, a, b, tile.at, from.k);
     }
-    compute_tile<config>(part, epilogue, l, m_begin, n_begin, p.n);
+    // Found again: kept beside the sums it would take registers from them.
+    finish_tile<config>(acc, p, epilogue, l, detail::find_tile<config>(p).at);
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "core/architectures.h"
 #include "estoc/abi/simt_grouped_gemm.cuh"
@@ -28,11 +29,11 @@ bool alignments_follow_layouts(const DesignPoint& p) {
          p.integer(Role::out_alignment) == (letters[2] == 't' ? 16 : 1);
 }
 
-std::shared_ptr<const DesignSpace> make_space() {
+std::shared_ptr<const DesignSpace> make_space(bool grouped) {
   const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
                          Dtype::e4m3, Dtype::e5m2, Dtype::i8,   Dtype::u8};
-  return DesignSpace::Builder{}
-      .dtypes(Role::a_dtype, operands)
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32})
       .dtypes(Role::out_dtype, {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
@@ -46,12 +47,13 @@ std::shared_ptr<const DesignSpace> make_space() {
       .require({"acc", "out"}, stores_accumulator)
       .require({"layouts", "align_a", "align_b", "align_out"}, alignments_follow_layouts)
       // A thread holds 4 x 4 sums in f64, so the largest tile would need too many threads.
-      .require({"acc", "tile"},
-               [](const DesignPoint& p) {
-                 return p.dtype(Role::accumulator_type) != Dtype::f64 ||
-                        p.shape(Role::tile).m <= 64;
-               })
-      .build_lazily();
+      .require({"acc", "tile"}, [](const DesignPoint& p) {
+        return p.dtype(Role::accumulator_type) != Dtype::f64 || p.shape(Role::tile).m <= 64;
+      });
+  if (!grouped) return builder.build_lazily();
+  // Finding the group takes registers that the largest tile needs.
+  builder.require({"tile"}, [](const DesignPoint& p) { return p.shape(Role::tile).m <= 64; });
+  return builder.build_lazily();
 }
 
 }  // namespace
@@ -194,7 +196,8 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
   std::string_view least_ctas(bool fused) const override { return fused ? "1" : "kConfig.ctas()"; }
 
  private:
-  std::shared_ptr<const DesignSpace> space_ = make_space();
+  static constexpr bool kGrouped = std::is_same_v<Parameters, abi::SimtGroupedGemmParameters>;
+  std::shared_ptr<const DesignSpace> space_ = make_space(kGrouped);
 };
 
 class SimtGemm final : public SimtClass<abi::SimtGemmParameters> {

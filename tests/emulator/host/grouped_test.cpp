@@ -139,10 +139,10 @@ TEST_F(Grouped, EveryModeWithVectorsAndWithout) {
 }
 
 TEST_F(Grouped, OtherTilesAndDtypes) {
-  expect("m=300 n=70 k=40 sizes=130,1,129 a=bf16 out=bf16", "tile=128x128x16");
+  expect("m=300 n=70 k=40 sizes=130,1,129 a=bf16 out=bf16", "tile=64x64x16");
   expect("m=100 n=70 k=40 sizes=65,1,20 a=f64", "tile=64x64x16");
   expect("along=k m=30 n=70 k=80 sizes=30,40 a=i8 b=u8", "tile=64x64x16");
-  expect("along=n m=30 n=170 k=20 sizes=130,40 a=f16 b=bf16", "tile=128x128x16");
+  expect("along=n m=30 n=170 k=20 sizes=130,40 a=f16 b=bf16", "tile=64x64x16");
 }
 
 TEST_F(Grouped, WhateverOffsetsHold) {
