@@ -39,7 +39,7 @@ std::size_t span_bytes(const TensorView& view) {
 }
 
 OperandPool::Use use_of(const NamedOperand& operand) {
-  return operand.role == OperandRole::output ? OperandPool::Use::outputs
+  return operand.role == OperandRole::output  ? OperandPool::Use::outputs
          : operand.role == OperandRole::index ? OperandPool::Use::indices
                                               : OperandPool::Use::inputs;
 }

@@ -184,8 +184,9 @@ TEST(MetadataFilter, RefusesValuesThatAKeyCannotHave) {
   EXPECT_NE(complaint("tile=1x2x3x4"), "");
   EXPECT_EQ(complaint("layouts=tt"),
             "filter, column 9: expected layouts of A, B and out such as tnt, x for any, got 'tt'");
-  EXPECT_EQ(complaint("operation=conv"),
-            "filter, column 11: expected an operation, gemm, elementwise or grouped_gemm, got 'conv'");
+  EXPECT_EQ(
+      complaint("operation=conv"),
+      "filter, column 11: expected an operation, gemm, elementwise or grouped_gemm, got 'conv'");
   EXPECT_EQ(complaint("target=cpu,sm_1"),
             "filter, column 12: expected a target such as cpu or sm_90a, got 'sm_1'");
   EXPECT_EQ(complaint("op=plus"),
