@@ -23,7 +23,24 @@ Status check_bf16(const Operand& operand, const char* name) {
                                   name, scale_mode_name(scaled->mode)));
 }
 
+Status check_block_of_128(const Operand& operand, const char* name) {
+  const ScaledTensor* const scaled = operand.scaled();
+  const bool fits = scaled == nullptr || !scaled->has_blocks() ||
+                    scaled->mode == ScaleMode::blockwise_1x128 ||
+                    scaled->mode == ScaleMode::blockwise_128x128;
+  if (fits) return Status::success();
+  return Status::fail(Reason::dtype,
+                      fmt::format("{}.scale: expected blockwise_1x128 or blockwise_128x128, got {}",
+                                  name, scale_mode_name(scaled->mode)));
+}
+
 }  // namespace
+
+Status check_blocks_of_128(const GemmArguments& gemm) {
+  Status status = check_dequantised(gemm);
+  if (status.ok()) status = check_block_of_128(gemm.a(), "A");
+  return status.ok() ? check_block_of_128(gemm.b(), "B") : status;
+}
 
 Status check_dequantised_as_bf16(const GemmArguments& gemm) {
   Status status = check_dequantised(gemm);

@@ -14,4 +14,7 @@ Status check_dequantised(const GemmArguments& gemm);
 /// its exponents: scales of blocks must be of e8m0 or e4m3.
 Status check_dequantised_as_bf16(const GemmArguments& gemm);
 
+/// Fails unless an operand has scales of blocks of 128 along K, and none has others of blocks.
+Status check_blocks_of_128(const GemmArguments& gemm);
+
 }  // namespace estoc::operations

@@ -27,6 +27,7 @@ class CudaProvider final : public Provider {
                                                            make_sm100_gemm(),
                                                            make_sm80_gemm(),
                                                            make_sm80_dequantised_gemm(),
+                                                           make_sm80_scaled_gemm(),
                                                            make_simt_gemm(),
                                                            make_simt_scaled_gemm(),
                                                            make_simt_grouped_gemm(),

@@ -1,4 +1,5 @@
-// Kernel classes sm80_gemm and sm80_dequantised_gemm: cp.async, ldmatrix and mma.sync.
+// Kernel classes sm80_gemm, sm80_dequantised_gemm and sm80_scaled_gemm: cp.async, ldmatrix and
+// mma.sync.
 #include "providers/cuda/sm80_gemm.h"
 
 #include <fmt/core.h>
@@ -7,6 +8,7 @@
 #include <cmath>
 
 #include "core/architectures.h"
+#include "estoc/abi/sm80_scaled_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "operations/gemm/dequantised.h"
 #include "providers/cuda/gemm_class.h"
@@ -103,6 +105,57 @@ Status check_shared(const Sm80GemmConfig& config, Target target) {
                                   available, target.name(), needed));
 }
 
+Sm80GemmConfig with_epilogue(Sm80GemmConfig config) {
+  config.fused = true;
+  return config;
+}
+
+Status check_registers(const GemmKernel<Sm80GemmConfig>& kernel, Target target) {
+  const Sm80GemmConfig& c = kernel.config;
+  if (Status status = check_shared(c, target); !status.ok()) return status;
+  return check_epilogue_registers(
+      *kernel.epilogue, epilogue_registers(*kernel.epilogue, kernel.transposed),
+      core::architecture(target.cc()).registers_per_thread - kCodeRegisters - c.sum_registers());
+}
+
+/// The parameters that kernels have in common.
+template <typename Parameters>
+Parameters common_parameters(const Sm80GemmConfig& config, const GemmLaunch& launch) {
+  const GemmProblem& problem = launch.problem;
+  Parameters p{};
+  p.a = device_matrix(problem.a.view);
+  p.b = device_matrix(problem.b.view);
+  p.out = device_matrix(problem.out.view);
+  p.m = static_cast<int>(problem.m);
+  p.n = static_cast<int>(problem.n);
+  p.k = static_cast<int>(problem.k);
+  p.l = static_cast<int>(problem.l);
+  p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
+  p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
+  p.group =
+      std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U, p.tiles_m);
+  return p;
+}
+
+PartCounts counts_of(const Sm80GemmConfig& config, std::int64_t m, std::int64_t n) {
+  const std::int64_t tiles_m = ceil_div(m, config.tile_m);
+  const std::int64_t tiles_n = ceil_div(n, config.tile_n);
+  return {.row = tiles_n * config.warps_n,
+          .column = tiles_m * config.warps_m,
+          .all = tiles_m * tiles_n * config.warps_m * config.warps_n};
+}
+
+/// Of A, B and out, for the alignments of the kernel.
+Status check_alignments(const DesignPoint& point, const GemmArguments& gemm, bool inputs) {
+  const OperandPlanes planes = operand_planes(point, gemm);
+  Status status = Status::success();
+  if (inputs) status = check_row_alignment(planes.a, point.integer(Role::a_alignment));
+  if (inputs && status.ok())
+    status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
+  if (!status.ok()) return status;
+  return check_row_alignment(planes.out, point.integer(Role::out_alignment));
+}
+
 /// What the code multiplies: operands as they are, or copies of quantised ones as bf16.
 enum class Sm80Kind : std::uint8_t { plain, dequantised };
 
@@ -146,9 +199,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
   Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
                        bool /*transposed*/) const override {
-    Sm80GemmConfig result = config;
-    result.fused = true;
-    return result;
+    return with_epilogue(config);
   }
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
@@ -157,12 +208,8 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
-    const OperandPlanes planes = operand_planes(point, gemm);
-    Status status = dequantises_ ? check_any(gemm)
-                                 : check_row_alignment(planes.a, point.integer(Role::a_alignment));
-    if (status.ok() && !dequantises_)
-      status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
-    if (status.ok()) status = check_row_alignment(planes.out, point.integer(Role::out_alignment));
+    Status status = check_any(gemm);
+    if (status.ok()) status = check_alignments(point, gemm, !dequantises_);
     // The design space ends with the shared memory of an H100.
     const bool holds_all =
         core::architecture(target.cc()).shared_bytes >= core::architecture(90).shared_bytes;
@@ -171,11 +218,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   }
 
   Status check_epilogue(const Decoded& kernel, Target target) const override {
-    const Sm80GemmConfig& c = kernel.config;
-    if (Status status = check_shared(c, target); !status.ok()) return status;
-    return check_epilogue_registers(
-        *kernel.epilogue, epilogue_registers(*kernel.epilogue, kernel.transposed),
-        core::architecture(target.cc()).registers_per_thread - kCodeRegisters - c.sum_registers());
+    return check_registers(kernel, target);
   }
 
   void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
@@ -195,29 +238,12 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
 
   Sm80GemmParameters parameters(const Sm80GemmConfig& config,
                                 const GemmLaunch& launch) const override {
-    const GemmProblem& problem = launch.problem;
-    Sm80GemmParameters p{};
-    p.a = device_matrix(problem.a.view);
-    p.b = device_matrix(problem.b.view);
-    p.out = device_matrix(problem.out.view);
-    p.m = static_cast<int>(problem.m);
-    p.n = static_cast<int>(problem.n);
-    p.k = static_cast<int>(problem.k);
-    p.l = static_cast<int>(problem.l);
-    p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
-    p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
-    p.group =
-        std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U, p.tiles_m);
-    return p;
+    return common_parameters<Sm80GemmParameters>(config, launch);
   }
 
   PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
                          std::int64_t n) const override {
-    const std::int64_t tiles_m = ceil_div(m, config.tile_m);
-    const std::int64_t tiles_n = ceil_div(n, config.tile_n);
-    return {.row = tiles_n * config.warps_n,
-            .column = tiles_m * config.warps_m,
-            .all = tiles_m * tiles_n * config.warps_m * config.warps_n};
+    return counts_of(config, m, n);
   }
 
   std::string sums_of(const DesignPoint& point) const override {
@@ -236,7 +262,82 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   std::shared_ptr<const DesignSpace> space_;
 };
 
+// What scaling the sums of a stage takes beside its products.
+constexpr double kScalingClocks = 0.05;  // of each sum
+
+class Sm80ScaledGemm final
+    : public ConfiguredGemm<abi::Sm80ScaledGemmConfig, abi::Sm80ScaledGemmParameters> {
+ public:
+  Sm80ScaledGemm() : ConfiguredGemm("sm80_scaled_gemm", "Sm80ScaledGemm") {}
+
+  std::string_view name() const override { return "sm80_scaled_gemm"; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  bool takes_block_scales() const override { return true; }
+
+ protected:
+  Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
+  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
+                       bool /*transposed*/) const override {
+    return with_epilogue(config);
+  }
+  bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
+  GemmLimits limits() const override {
+    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+  }
+
+  Status check_any(const GemmArguments& gemm) const override {
+    return operations::check_blocks_of_128(gemm);
+  }
+  Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
+    Status status = check_any(gemm);
+    if (status.ok()) status = check_alignments(point, gemm, true);
+    return status.ok() ? check_shared(kernel_of(point, graph_of(gemm)).config, target) : status;
+  }
+  Status check_epilogue(const Decoded& kernel, Target target) const override {
+    return check_registers(kernel, target);
+  }
+
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+                const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
+                cost::Plan& plan) const override {
+    Sm80GemmConfig widest = config;
+    const bool narrower = use_widest_copies(widest, problem);
+    plan.family = cost::Family::sm80;
+    plan.design = design_of(widest, plan.work, device);
+    plan.design.narrower = narrower;
+    plan.design.stage_clocks += kScalingClocks * config.tile_m * config.tile_n;
+    plan.design.older_instructions = has_wgmma_kernel(widest, device.target);
+    Knobs knobs;
+    knobs.swizzle = 8;
+    cost::set_knobs(plan, knobs);
+  }
+
+  abi::Sm80ScaledGemmParameters parameters(const Sm80GemmConfig& config,
+                                           const GemmLaunch& launch) const override {
+    auto p = common_parameters<abi::Sm80ScaledGemmParameters>(config, launch);
+    p.a_scales = device_scales(launch.problem.a.scales);
+    p.b_scales = device_scales(launch.problem.b.scales);
+    return p;
+  }
+  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
+                         std::int64_t n) const override {
+    return counts_of(config, m, n);
+  }
+  std::string sums_of(const DesignPoint& point) const override {
+    return fmt::format("mma.sync {} x {}, scaled every 128 of K",
+                       dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)));
+  }
+
+ private:
+  std::shared_ptr<const DesignSpace> space_ = make_sm80_scaled_space();
+};
+
 }  // namespace
+
+std::shared_ptr<const KernelClass> make_sm80_scaled_gemm() {
+  return std::make_shared<Sm80ScaledGemm>();
+}
 
 std::shared_ptr<const KernelClass> make_sm80_gemm() {
   return std::make_shared<Sm80Gemm>(Sm80Kind::plain);

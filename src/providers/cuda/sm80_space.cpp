@@ -182,4 +182,27 @@ std::shared_ptr<const DesignSpace> make_sm80_dequantised_space() {
       .build_lazily();
 }
 
+std::shared_ptr<const DesignSpace> make_sm80_scaled_space() {
+  const auto operands = {Dtype::e4m3, Dtype::e5m2, Dtype::i8};
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f32})
+      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16})
+      .layouts({"tnt", "tnn"})
+      .alignments(Role::a_alignment, {16, 4})
+      .alignments(Role::b_alignment, {16, 4})
+      .alignments(Role::out_alignment, {16, 1})
+      .shapes(Role::tile, {{64, 64, 128}, {64, 128, 128}, {128, 64, 128}})
+      .integers(Role::stages, {3, 4})
+      .require({"a", "b"},
+               [](const DesignPoint& point) {
+                 return is_fp8(point.dtype(Role::a_dtype)) == is_fp8(point.dtype(Role::b_dtype));
+               })
+      // With more rows the scales of a warp take too many registers.
+      .require({"layouts", "tile"},
+               [](const DesignPoint& point) { return shape_in_code(point, Role::tile).m == 64; })
+      .build_lazily();
+}
+
 }  // namespace estoc::cuda
