@@ -98,6 +98,16 @@ TEST_F(Scaled, OnTensorCores) {
            "epi=\"D = relu(accum + bias)\"");
 }
 
+TEST_F(Scaled, OnTensorCoresOfAmpere) {
+  run(Target::sm(80), "class=sm80_scaled_gemm tile=64x64x128",
+      "m=133 n=70 k=300 a=e4m3:t*1x128:n b=e4m3:n*128x128 out=f32:t");
+  run(Target::sm(89), "class=sm80_scaled_gemm tile=128x64x128",
+      "m=72 n=264 k=528 l=2 a=i8:t*128x128 b=i8:n*1x128 out=bf16:n");
+  run(Target::sm(80), "class=sm80_scaled_gemm tile=64x128x128",
+      "m=72 n=136 k=256 a=e5m2:t*1x128 b=e4m3:n*row out=bf16:t bias=f32:row "
+      "epi=\"D = relu(accum + bias)\"");
+}
+
 TEST_F(Scaled, AsBf16OnTensorCores) {
   run(Target::sm(80), "class=sm80_dequantised_gemm tile=64x64x32",
       "m=133 n=70 k=300 a=e4m3:t*1x32:swizzled b=e2m1:n*1x16:swizzled+tensor out=f32:t");

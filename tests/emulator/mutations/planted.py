@@ -23,6 +23,7 @@ SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
 GROUPS = "tile/groups.cuh"
 SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
+SM80_SCALED = "kernels/sm80_scaled_gemm.cuh"
 BLOCK_SCALES = "tile/block_scales.cuh"
 DEQUANTISE = "kernels/dequantise.cuh"
 PREPARE = "kernels/prepare.cuh"
@@ -344,6 +345,12 @@ CASES = {
             "gemm m=136 n=136 k=304 l=2 a=e4m3*128x128 b=e4m3:n*1x128 out=f32",
         ),
         "class=sm90_scaled_gemm tile=64x128x128", multiprocessors=4,
+    ),
+    "scaled_sm80": library(
+        (
+            "gemm m=133 n=70 k=300 a=e4m3*1x128:n b=e4m3:n*128x128",
+            "gemm m=40 n=72 k=528 l=2 a=i8*128x128 b=i8:n*1x128",
+        ), "class=sm80_scaled_gemm tile=64x64x128",
     ),
     "dequantised": library(
         (

@@ -1,7 +1,7 @@
 """Faults planted into simt_scaled_gemm and sm90_scaled_gemm: which scale an element has, and where scales
 lie."""
 
-from planted import BLOCK_SCALES, DEQUANTISE, SIMT_SCALED, SM90_SCALED, Planted
+from planted import (BLOCK_SCALES, DEQUANTISE, SIMT_SCALED, SM80_SCALED, SM90_SCALED, Planted)
 from sm90_faults import FLIGHT, OUT, RACE, UNSET, WRONG
 
 FAULTS = (
@@ -96,5 +96,25 @@ FAULTS = (
     Planted("a copy starts before the launch before has ended", DEQUANTISE, "dequantised",
             ("missing griddepcontrol.wait",),
             "  ptx::griddepcontrol_wait();\n",
+            ""),
+    # kernels/sm80_scaled_gemm.cuh
+    Planted("a stage has the scales of the first", SM80_SCALED, "scaled_sm80", (WRONG,),
+            "scaled.add(sums, part, k_tile * config.tile_k);",
+            "scaled.add(sums, part, 0);"),
+    Planted("both rows of a thread have one scale in mma.sync", SM80_SCALED, "scaled_sm80",
+            (WRONG,),
+            "m_ + i / 2 * 16 + i % 2 * 8",
+            "m_ + i / 2 * 16"),
+    Planted("columns of neighbouring blocks are exchanged", SM80_SCALED, "scaled_sm80", (WRONG,),
+            "n_ + j / 2 * 8 + j % 2",
+            "n_ + (j / 2 ^ 1) * 8 + j % 2"),
+    Planted("the warp's place is left out", SM80_SCALED, "scaled_sm80", (WRONG,),
+            "n + static_cast<i32>(place.part.n), place.lane",
+            "n, place.lane"),
+    Planted("scales beyond the output are read", SM80_SCALED, "scaled_sm80", (OUT,),
+            "return place < extent ? place : extent - 1;",
+            "return place;"),
+    Planted("scaled stages are read before they arrive", SM80_SCALED, "scaled_sm80", (RACE,),
+            "    ptx::cp_async_wait_group<config.stages - 2>();\n",
             ""),
 )
