@@ -227,10 +227,12 @@ class Find(CliTest):
 
     def test_a_target_whose_variant_is_faster(self):
         large = "gemm m=4096 n=4096 k=4096 a=bf16:t b=bf16:n"
-        for target, noted in [("sm_90", True), ("sm_90a", False), ("sm_100", False)]:
+        noted = [("sm_90", True), ("sm_90a", False), ("sm_100", True), ("sm_120", False)]
+        for target, is_noted in noted:
             result = self.estoc("find", large, "--target", target, "--top", "1")
             self.assertEqual(result.returncode, OK, result.stderr)
-            expected = r"\Anote: sm_90a has faster kernels, .* \d+ us\n\Z" if noted else r"\A\Z"
+            note = rf"\Anote: {target}a has faster kernels, .* \d+ us\n\Z"
+            expected = note if is_noted else r"\A\Z"
             self.assertRegex(result.stderr, expected)
 
     def test_filter_and_provider(self):
