@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the conformance kernels use every instruction wrapper of device/estoc/ptx.
+"""Checks that the conformance kernels use every instruction wrapper of device/estoc/ptx but those of
+cards that nobody here has.
 
 Usage: check_coverage.py; prints the wrappers that are not used and exits 1 if there are any.
 """
@@ -9,6 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+WITHOUT_CARD = ("tcgen05.cuh", "tcgen05_memory.cuh", "tma_pair.cuh")
 
 
 def main():
@@ -17,6 +19,8 @@ def main():
     missing = []
     count = 0
     for path in sorted((ROOT / "device/estoc/ptx").glob("*.cuh")):
+        if path.name in WITHOUT_CARD:
+            continue
         text = path.read_text("utf-8")
         text = re.sub(r"namespace detail \{.*?\}  // namespace detail", "", text, flags=re.S)
         names = re.findall(r"^__device__ __forceinline__ [^(;=]*?(\w+)\(", text, re.M)
