@@ -47,6 +47,7 @@ StoredArtifact stored(const Artifact& artifact) {
 
 std::string key_of(Problem problem) {
   problem.m.reset();
+  problem.sizes.clear();  // of groups: data, which arguments do not tell
   // Values of scalars, and whether they are given by value, are no part of a kernel.
   for (EpilogueOperandSpec& operand : problem.operands) {
     if (operand.form != EpilogueForm::scalar) continue;

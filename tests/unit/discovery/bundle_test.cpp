@@ -147,6 +147,17 @@ TEST_F(BundleTest, RulesChooseByM) {
             "coded-f32-v2");
 }
 
+TEST_F(BundleTest, RulesOfGroupsHoldForAnySizes) {
+  const Registered registered(std::make_shared<CodeClass>());
+  Problem given = Problem::parse("grouped_gemm sizes=1,2,3 n=8 k=8 a=f32");
+  given.complete();
+  save_bundle(path_, std::vector{artifact(0)}, std::vector<DispatchRule>{{given, 1, 100, 0}});
+  const Bundle bundle = Bundle::open(path_);
+  const auto others = Problem::parse("grouped_gemm sizes=9,0,9 n=8 k=8 a=f32").arguments();
+  ASSERT_NE(bundle.dispatch(*others).select(18), nullptr);
+  EXPECT_EQ(bundle.dispatch(*others).select(18)->kernel().name(), "coded-f32-v0");
+}
+
 TEST_F(BundleTest, WithoutARuleTheFirstThatSupportsIsUsed) {
   const Registered registered(std::make_shared<CodeClass>());
   save_bundle(path_, std::vector{artifact(3, Target::sm(90, true)), artifact(1)});
