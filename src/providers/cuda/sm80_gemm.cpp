@@ -306,7 +306,9 @@ class Sm80ScaledGemm final
     plan.design = design_of(widest, plan.work, device);
     plan.design.narrower = narrower;
     plan.design.stage_clocks += kScalingClocks * config.tile_m * config.tile_n;
-    plan.design.older_instructions = has_wgmma_kernel(widest, device.target);
+    // sm100_gemm takes no scales of blocks.
+    plan.design.older_instructions =
+        device.target.cc() == 90 && has_newer_kernel(widest, device.target);
     Knobs knobs;
     knobs.swizzle = 8;
     cost::set_knobs(plan, knobs);
