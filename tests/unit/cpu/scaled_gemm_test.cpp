@@ -2,6 +2,7 @@
 // reference.
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -59,18 +60,23 @@ TEST(CpuScaledGemm, MultipliesEveryPairing) {
 }
 
 TEST(CpuScaledGemm, ScalesOfRowsAndTensorsAreAnEpilogue) {
-  for (const char* const dtypes : {"e4m3 e4m3", "e4m3 e5m2", "i8 i8"}) {
-    const std::string a(dtypes, 4 - (dtypes[0] == 'i' ? 2 : 0));
-    const std::string b = std::string(dtypes).substr(a.size() + 1);
-    for (const char* const out : {"f32", "f16", "bf16"}) {
-      for (const char* const modes : {"row row", "tensor tensor", "tensor row"}) {
-        const std::string pair(modes);
-        const std::size_t blank = pair.find(' ');
-        const std::string operands = " a=" + a + ":t*" + pair.substr(0, blank) + " b=" + b + ":n*" +
-                                     pair.substr(blank + 1) + " out=" + out;
-        expect_scaled("m=33 n=70 k=129" + operands, "cpu_gemm");
-        expect_scaled("m=5 n=1 k=64 l=3" + operands, "cpu_gemm");
-        expect_scaled("m=1 n=1 k=64" + operands, "cpu_gemm");
+  struct Dtypes {
+    const char* a;
+    const char* b;
+  };
+  struct Modes {
+    const char* a;
+    const char* b;
+  };
+  for (const Dtypes dtypes : {Dtypes{"e4m3", "e4m3"}, {"e4m3", "e5m2"}, {"i8", "i8"}}) {
+    for (const Modes modes : {Modes{"row", "row"}, {"tensor", "tensor"}, {"tensor", "row"}}) {
+      for (const char* const out : {"f32", "f16", "bf16"}) {
+        for (const char* const extents : {"m=33 n=70 k=129", "m=5 n=1 k=64 l=3", "m=1 n=1 k=64"}) {
+          std::ostringstream text;
+          text << extents << " a=" << dtypes.a << ":t*" << modes.a << " b=" << dtypes.b << ":n*"
+               << modes.b << " out=" << out;
+          expect_scaled(text.str(), "cpu_gemm");
+        }
       }
     }
   }
