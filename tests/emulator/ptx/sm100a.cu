@@ -13,12 +13,12 @@
 namespace {
 
 namespace ptx = estoc::ptx;
-using estoc::abi::Tcgen05Kind;
-using estoc::abi::TensorShape;
 using estoc::i32;
 using estoc::TensorMap;
 using estoc::u32;
 using estoc::u64;
+using estoc::abi::Tcgen05Kind;
+using estoc::abi::TensorShape;
 
 template <TensorShape shape, int repeat>
 __device__ void move(u32 address) {
