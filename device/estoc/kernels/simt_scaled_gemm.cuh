@@ -118,16 +118,16 @@ __device__ __forceinline__ void simt_scaled_gemm(const SimtScaledGemmParameters&
   const SimtGemmParameters plain{p.a, p.b, p.out,     p.m,       p.n,
                                  p.k, p.l, p.tiles_m, p.tiles_n, p.group};
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
-  const i64 m_begin = static_cast<i64>(tile.m) * config.tile_m;
-  const i64 n_begin = static_cast<i64>(tile.n) * config.tile_n;
+  const TileRange at{static_cast<i64>(tile.m) * config.tile_m,
+                     static_cast<i64>(tile.n) * config.tile_n, p.m, p.n};
   const u32 a_stages = ptx::smem_base();
   const u32 b_stages = a_stages + 2 * kABytes;
 
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
     ATile a(p.a.address, l * p.a.batch_stride, p.a.row_stride, p.a.column_stride,
-            BatchScales(p.a_scales, l), p.m, m_begin);
+            BatchScales(p.a_scales, l), p.m, at.m_begin);
     BTile b(p.b.address, l * p.b.batch_stride, p.b.column_stride, p.b.row_stride,
-            BatchScales(p.b_scales, l), p.n, n_begin);
+            BatchScales(p.b_scales, l), p.n, at.n_begin);
     float acc[config.thread_m][config.thread_n] = {};
 
     a.fetch(0, p.k);
@@ -144,11 +144,7 @@ __device__ __forceinline__ void simt_scaled_gemm(const SimtScaledGemmParameters&
       multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
       stage ^= 1;
     }
-    if constexpr (epilogue::kIsIdentity<Epilogue>) {
-      store_tile<config>(acc, plain, epilogue, l, m_begin, n_begin);
-    } else {
-      fuse_tile<config>(acc, plain, epilogue, l, m_begin, n_begin);
-    }
+    finish_tile<config>(acc, plain, epilogue, l, at);
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();
   }
