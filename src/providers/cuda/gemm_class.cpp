@@ -61,26 +61,26 @@ std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
   return cost::predict(cost_plan(point, query), query.device());
 }
 
-std::vector<std::optional<Prediction>> GemmClass::predict_all(
-    std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
-    Target target) const {
-  const CostQuery query = cost_query(arguments, target);
+std::vector<std::optional<Prediction>> GemmClass::predict_each(
+    std::span<const DesignPoint* const> points, const CostQuery& query,
+    Prediction (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const {
   std::vector<std::optional<Prediction>> predictions;
   predictions.reserve(points.size());
   for (const DesignPoint* const point : points)
-    predictions.push_back(cost::predict(cost_plan(*point, query), query.device()));
+    predictions.push_back(by(cost_plan(*point, query), query.device()));
   return predictions;
+}
+
+std::vector<std::optional<Prediction>> GemmClass::predict_all(
+    std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
+    Target target) const {
+  return predict_each(points, cost_query(arguments, target), cost::predict);
 }
 
 std::vector<std::optional<Prediction>> GemmClass::predict_closely(
     std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
     Target target) const {
-  const CostQuery query = cost_query(arguments, target);
-  std::vector<std::optional<Prediction>> predictions;
-  predictions.reserve(points.size());
-  for (const DesignPoint* const point : points)
-    predictions.push_back(cost::predict_closely(cost_plan(*point, query), query.device()));
-  return predictions;
+  return predict_each(points, cost_query(arguments, target), cost::predict_closely);
 }
 
 std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,

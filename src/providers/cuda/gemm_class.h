@@ -116,6 +116,10 @@ class GemmClass : public BuiltInClass {
                              const Shape3& tile);
 
  private:
+  std::vector<std::optional<Prediction>> predict_each(
+      std::span<const DesignPoint* const> points, const CostQuery& query,
+      Prediction (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const;
+
   std::string type_name_;
 };
 

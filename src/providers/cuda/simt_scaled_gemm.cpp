@@ -21,6 +21,10 @@ bool scaled_alignments_follow_layouts(const DesignPoint& p) {
   return p.integer(Role::a_alignment) == wanted && p.integer(Role::b_alignment) == wanted;
 }
 
+bool scaled_tile_fits(const DesignPoint& p) {
+  return p.value(Role::layouts).text[0] != 'x' || p.shape(Role::tile).m == 32;
+}
+
 std::shared_ptr<const DesignSpace> scaled_space() {
   const auto operands = {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::i8};
   return DesignSpace::Builder{}
@@ -31,8 +35,10 @@ std::shared_ptr<const DesignSpace> scaled_space() {
       .layouts({"tnx", "xxx"})
       .alignments(Role::a_alignment, {kWordBytes, 1})
       .alignments(Role::b_alignment, {kWordBytes, 1})
-      .shapes(Role::tile, {{128, 128, 16}, {64, 64, 16}, {32, 32, 16}})
+      .shapes(Role::tile, {{64, 64, 16}, {32, 32, 16}})
       .require({"layouts", "align_a", "align_b"}, scaled_alignments_follow_layouts)
+      // What a thread reads of larger tiles does not fit into its registers.
+      .require({"layouts", "tile"}, scaled_tile_fits)
       .build();
 }
 
