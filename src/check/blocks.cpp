@@ -19,18 +19,6 @@ std::vector<std::int64_t> rows_from(const RowSample& sample, std::int64_t first,
   return rows;
 }
 
-namespace {
-
-/// Whether each batch has a matrix B of its own, or scales of one.
-bool has_batches_of_b(const GemmArguments& arguments) {
-  const ScaledTensor* const scaled = arguments.b().scaled();
-  const bool scales = scaled != nullptr && scaled->has_blocks() && scaled->scale.rank() > 2 &&
-                      scaled->scale.shape(0) > 1;
-  return scales || arguments.b_matrix().batch_stride != 0;
-}
-
-}  // namespace
-
 std::size_t rows_with_one_b(const GemmArguments& arguments, std::span<const std::int64_t> rows) {
   if (!has_batches_of_b(arguments)) return rows.size();
   const std::int64_t m = arguments.extents().m;

@@ -30,8 +30,8 @@ class Cutter {
   /// What rows of one part have in common: the group, or the batch.
   std::int64_t band_of(std::int64_t row) const {
     if (is(GroupMode::rows)) return group_of(row);
-    const bool one_b = product_.b_matrix().batch_stride == 0;
-    return one_b && !is(GroupMode::reduction) ? 0 : row / m_;
+    const bool by_batch = has_batches_of_b(product_) || is(GroupMode::reduction);
+    return by_batch ? row / m_ : 0;
   }
 
   /// The number of groups for what is in none.
@@ -79,6 +79,13 @@ class Cutter {
 };
 
 }  // namespace
+
+bool has_batches_of_b(const GemmArguments& arguments) {
+  const ScaledTensor* const scaled = arguments.b().scaled();
+  const bool scales = scaled != nullptr && scaled->has_blocks() && scaled->scale.rank() > 2 &&
+                      scaled->scale.shape(0) > 1;
+  return scales || arguments.b_matrix().batch_stride != 0;
+}
 
 std::vector<Part> parts_of(const GemmArguments& product, const Groups* groups,
                            std::span<const std::int64_t> rows, std::int64_t first_column,

@@ -17,6 +17,9 @@ struct Groups {
   std::vector<std::int64_t> ends;
 };
 
+/// Whether each batch has a matrix B of its own, or scales of one.
+bool has_batches_of_b(const GemmArguments& arguments);
+
 /// Elements of out that are summed from the same matrices: rows, counted over batches and rows, and
 /// columns [first_column, first_column + columns).
 struct Part {

@@ -62,6 +62,7 @@ std::vector<Problem> problems_for(const Settings& settings) {
       all.push_back(std::move(problem));
   }
   if (settings.operations) return testing_support::thinned(std::move(all), settings.limit);
+  std::vector<Problem> special;
   for (int round = 0; round < settings.rounds; ++round) {
     const std::uint64_t seed = settings.seed + static_cast<std::uint64_t>(round);
     std::uint64_t drawn = seed;
@@ -76,8 +77,13 @@ std::vector<Problem> problems_for(const Settings& settings) {
     if (settings.epilogues) continue;
     for (Problem& problem : elementwise_problems(seed, settings.largest))
       all.push_back(problem);
+    for (Problem& problem : special_products(seed, settings.largest))
+      special.push_back(std::move(problem));
   }
-  return testing_support::thinned(std::move(all), settings.limit);
+  // Few, each of a class of its own: the limit is for the others.
+  all = testing_support::thinned(std::move(all), settings.limit);
+  all.insert(all.end(), special.begin(), special.end());
+  return all;
 }
 
 /// The classes of the cuda provider that the first device can run and no problem has reached.

@@ -1,6 +1,8 @@
 // Random problems that between them meet every dtype combination and layout.
 #include "problems.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <random>
@@ -148,6 +150,43 @@ std::vector<Problem> gemm_problems(std::uint64_t seed, int largest) {
         problems.push_back(gemm_problem(random, types, out, layouts, largest));
       }
     }
+  }
+  return problems;
+}
+
+std::vector<Problem> special_products(std::uint64_t seed, int largest) {
+  constexpr std::array kScaled{
+      "a=e4m3:t*1x128 b=e4m3:n*128x128 out=bf16",
+      "a=e5m2:t*1x128:n b=e4m3:n*1x128 out=f32",
+      "a=i8:t*1x128 b=i8:n*128x128 out=f16",
+      "a=e4m3:t*1x32 b=e2m1:n*1x16 out=bf16",
+      "a=e2m1:t*1x16:swizzled+tensor b=e2m1:n*1x16:swizzled+tensor out=f32",
+      "a=e4m3:n*1x32 b=e5m2:t*1x32 out=bf16:n",
+      "a=e2m1:t*1x32 b=e4m3:n*128x128 out=f32",
+      "a=e4m3:t*row b=e4m3:n*row out=bf16",
+      "a=i8:t*row b=i8:n*tensor out=f32",
+  };
+  constexpr std::array kGrouped{
+      "along=m a=bf16:t b=bf16:n out=bf16",
+      "along=n a=e4m3:t b=e4m3:n out=f32",
+      "along=k a=f16:n b=f16:t out=f32",
+      "along=l a=i8 b=i8 out=i32",
+  };
+  Random random(seed);
+  const auto extent = [&](std::int64_t multiple) {
+    return (draw(random, 1, largest) + multiple - 1) / multiple * multiple;
+  };
+  std::vector<Problem> problems;
+  for (const char* operands : kScaled) {
+    // Elements of 4 bits come in pairs, and TMA takes lines of whole 16 bytes.
+    problems.push_back(
+        Problem::parse(fmt::format("gemm m={} n={} k={} l={} {}", extent(1), extent(2),
+                                   2 * extent(16), one_in(random, 3) ? 2 : 1, operands)));
+  }
+  for (const char* operands : kGrouped) {
+    problems.push_back(Problem::parse(
+        fmt::format("grouped_gemm m={} n={} k={} g={} {} zero_rest={}", extent(1), extent(1),
+                    extent(1), draw(random, 1, 40), operands, draw(random, 0, 1))));
   }
   return problems;
 }

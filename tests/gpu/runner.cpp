@@ -4,18 +4,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
 #include <random>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <tuple>
 
 #include "estoc/check.hpp"
 #include "guarded.h"
-#include "support/views.h"
 
 namespace estoc::gpu_test {
 namespace {
@@ -102,6 +103,73 @@ class EpilogueTensors {
   std::vector<EpilogueOperand> on_device_;
 };
 
+/// The operands of a problem on the host and on a device: A, B and out are given, further ones
+/// (scales, offsets) are made.
+class Operands {
+ public:
+  struct Given {
+    const char* name;
+    const TensorView& host;
+    const TensorView& device;
+  };
+
+  Operands(const Problem& problem, const RuntimeArguments& described, std::span<const Given> given,
+           Device device, std::uint64_t seed)
+      : device_(device), seed_(seed) {
+    for (const NamedOperand& operand : described.operands()) {
+      const Given* found = nullptr;
+      for (const Given& each : given)
+        if (operand.name == std::string_view(each.name)) found = &each;
+      std::size_t made = tensors_.size();
+      const std::size_t first = made;
+      on_host_.push_back(operand_with(operand, [&](const TensorView& like) {
+        if (found != nullptr && &like == operand.tensor) return found->host;
+        return make(operand.name, like).host.view;
+      }));
+      if (operand.role == OperandRole::index) {
+        problem.fill_index(on_host_.back().tensor());
+        tensors_.back()->device = GuardedTensor(on_host_.back().tensor(), device_, 0);
+      }
+      made = first;
+      on_device_.push_back(operand_with(operand, [&](const TensorView& like) {
+        if (found != nullptr && &like == operand.tensor) return found->device;
+        return tensors_[made++]->device.view();
+      }));
+    }
+  }
+
+  const std::vector<Operand>& on_host() const { return on_host_; }
+  const std::vector<Operand>& on_device() const { return on_device_; }
+
+  /// Empty, or which of those that were made is no longer what it was.
+  std::string changed() const {
+    for (const auto& tensor : tensors_) {
+      std::string change = tensor->device.changed_from(tensor->host.view);
+      if (!change.empty()) return tensor->name + ": " + change;
+    }
+    return "";
+  }
+
+ private:
+  struct Made {
+    Made(const char* operand, const TensorView& like, Device where, std::uint64_t seed)
+        : name(operand), host(like, seed), device(host.view, where, 0) {}
+    std::string name;
+    HostTensor host;
+    GuardedTensor device;
+  };
+
+  Made& make(const char* name, const TensorView& like) {
+    return *tensors_.emplace_back(std::make_unique<Made>(name, like, device_, seed_++));
+  }
+
+  Device device_;
+  std::uint64_t seed_;
+  std::vector<std::unique_ptr<Made>> tensors_;
+  std::vector<Operand> on_host_;
+  std::vector<Operand> on_device_;
+};
+
 class Worker {
  public:
   Worker(const RunnerOptions& options, Summary& summary, std::mutex& mutex)
@@ -120,19 +188,28 @@ class Worker {
  private:
   void run_all_kernels(const Problem& problem, std::uint64_t seed) {
     const auto described = problem.arguments();
-    const testing_support::OperandViews shapes = testing_support::views_of(*described);
-    HostTensor a(shapes.a, seed);
-    HostTensor b(shapes.b, seed + 1);
-    HostTensor out(shapes.out, seed + 2);
+    const auto shape_of = [&](std::string_view name, std::string_view instead) {
+      const TensorView* shape = nullptr;
+      for (const NamedOperand& operand : described->operands()) {
+        if (operand.name == name || (shape == nullptr && operand.name == instead))
+          shape = operand.tensor;
+      }
+      return *shape;
+    };
+    HostTensor a(shape_of("A", "A"), seed);
+    HostTensor b(shape_of("B", "A"), seed + 1);
+    HostTensor out(shape_of("out", "A"), seed + 2);
     Placed placed{GuardedTensor(a.view, options_.device, seed % 5 == 0 ? 1 : 0),
                   GuardedTensor(b.view, options_.device, 0),
                   GuardedTensor(out.view, options_.device, seed % 7 == 0 ? 1 : 0),
                   EpilogueTensors(*described, options_.device, seed + 3)};
-    const auto on_host = testing_support::with_views(
-        *described, {a.view, b.view, out.view, placed.epilogue.on_host()});
-    const auto on_device = testing_support::with_views(
-        *described,
-        {placed.a.view(), placed.b.view(), placed.out.view(), placed.epilogue.on_device()});
+    const std::array<Operands::Given, 3> given{{{"A", a.view, placed.a.view()},
+                                                {"B", b.view, placed.b.view()},
+                                                {"out", out.view, placed.out.view()}}};
+    const Operands operands(problem, *described, given, options_.device, seed + 100);
+    const auto on_host = described->with_operands(operands.on_host(), placed.epilogue.on_host());
+    const auto on_device =
+        described->with_operands(operands.on_device(), placed.epilogue.on_device());
     KernelQuery query;
     query.providers = options_.providers;
     query.filter = options_.filter;
@@ -152,6 +229,8 @@ class Worker {
     }
     const std::string change = placed.epilogue.changed_inputs();
     if (!change.empty()) report("", problem, "epilogue: " + change);
+    const std::string other = operands.changed();
+    if (!other.empty()) report("", problem, other);
   }
 
   /// True for a kernel that has run before, of a class of which enough different ones have.

@@ -77,13 +77,14 @@ void in_parallel(std::size_t count, int threads, const Action& action) {
   }
 }
 
-/// `limit` of the elements, evenly spread; all where the limit is 0.
+/// `limit` of the elements, evenly spread, the first and the last among them; all where the limit
+/// is 0.
 template <class Element>
 std::vector<Element> thinned(std::vector<Element> all, std::size_t limit) {
   if (limit == 0 || limit >= all.size()) return all;
   std::vector<Element> some;
   for (std::size_t i = 0; i < limit; ++i)
-    some.push_back(std::move(all[i * all.size() / limit]));
+    some.push_back(std::move(all[limit == 1 ? 0 : i * (all.size() - 1) / (limit - 1)]));
   return some;
 }
 

@@ -239,11 +239,21 @@ ScaleMode draw_mode(Dtype dtype, Random& random) {
                                 draw_number(random, first, 3));
 }
 
+/// The mode that a kernel's name states; nullopt where it states none.
+std::optional<ScaleMode> stated_mode(const DesignPoint& point, bool is_b) {
+  if (point.space().find("scales") < 0) return std::nullopt;
+  const int pair = point.value("scales").numbers[0];
+  return (is_b ? pair % 2 : pair / 2) == 0 ? ScaleMode::blockwise_1x128
+                                           : ScaleMode::blockwise_128x128;
+}
+
 /// Scales of blocks of an operand of (batches, rows, columns), drawn so that sums stay exact; what
 /// fills up tiles is NaN. Its values are multiplied by them.
-ScaledTensor draw_scales(const TensorView& data, bool is_b, Random& random,
-                         std::vector<HostTensor>& tensors, std::vector<double>& values) {
-  ScaleSpec spec{.mode = draw_mode(data.dtype(), random), .layout = Layout::t};
+ScaledTensor draw_scales(const DesignPoint& point, const TensorView& data, bool is_b,
+                         Random& random, std::vector<HostTensor>& tensors,
+                         std::vector<double>& values) {
+  const ScaleMode any = draw_mode(data.dtype(), random);
+  ScaleSpec spec{.mode = stated_mode(point, is_b).value_or(any), .layout = Layout::t};
   const bool fine = spec.mode <= ScaleMode::blockwise_1x32;
   if (fine && one_in(random, 2)) {
     spec.swizzle = ScaleSwizzle::swizzle_32x4x4;
@@ -326,11 +336,11 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
   Operand operand_a = tensors[0].view;
   Operand operand_b = tensors[1].view;
   if (kernel.kernel_class().takes_block_scales()) {
-    const bool both = one_in(random, 2);
+    const bool both = stated_mode(point, false) || one_in(random, 2);
     if (both || one_in(random, 2))
-      operand_a = draw_scales(tensors[0].view, false, random, tensors, values_a);
+      operand_a = draw_scales(point, tensors[0].view, false, random, tensors, values_a);
     if (both || !operand_a.is_scaled())
-      operand_b = draw_scales(tensors[1].view, true, random, tensors, values_b);
+      operand_b = draw_scales(point, tensors[1].view, true, random, tensors, values_b);
   }
   const std::vector<double> values = product(e, values_a, values_b);
   std::size_t index = 0;
