@@ -331,8 +331,8 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
   if (problem.operation == Operation::grouped_gemm) {
     GroupOptions groups{.offsets = std::nullopt, .zero_rest = problem.zero_rest};
     if (problem.along != GroupMode::batches) groups.offsets = offsets;
-    return std::make_unique<GroupedGemmArguments>(a_data, b_data, out, *problem.accumulator_type, groups,
-                                                  problem.controls,
+    return std::make_unique<GroupedGemmArguments>(a_data, b_data, out, *problem.accumulator_type,
+                                                  groups, problem.controls,
                                                   make_epilogue(problem, filled.operands, tensors));
   }
   if (problem.operation == Operation::gemm) {

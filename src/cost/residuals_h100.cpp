@@ -2350,7 +2350,6 @@ constexpr std::int8_t kLibraryLeaves[] = {
     0, 0, -41, -115, 0, 0, 16, -15, 0, 0, 7, -1, 14, 0, 0, -10, 0, 0, 15, -11, 0, 0, -3, -18, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 13, 0, -38, -32, -127, 45, 21, 0, 0, 0, 29, 0, 0,
     43, 46};
-// clang-format on
 
 }  // namespace
 
@@ -2381,5 +2380,6 @@ const DeviceResiduals& residuals_h100() {
   }}};
   return kAll;
 }
+// clang-format on
 
 }  // namespace estoc::cost

@@ -2379,7 +2379,6 @@ constexpr std::int8_t kLibraryLeaves[] = {
     4, -113, -18, 0, -48, 0, 4, 0, 15, 0, 3, 0, 0, 0, 25, 0, -30, 0, 78, 0, 24, 0, -47, 0, -3, 0,
     31, 0, 0, 0, 75, 0, 30, 0, 0, 0, 0, 0, -2, 0, 23, 0, -40, 0, 0, 0, -7, 0, -2, 0, 15, 0, -27, 0,
     -1, 0, -49, 0, 0, 0, 0, 0, -8, 0, -15, 0, 106, 0, 13};
-// clang-format on
 
 }  // namespace
 
@@ -2410,5 +2409,6 @@ const DeviceResiduals& residuals_h200() {
   }}};
   return kAll;
 }
+// clang-format on
 
 }  // namespace estoc::cost

@@ -457,6 +457,17 @@ class Trace(Emulator):
         self.assertLessEqual({"warp 0", "TMA loads", "TMA stores", "wgmma"}, texts)
 
 
+def gdb_calls_functions():
+    """Whether gdb can call a function of a process: old ones cannot where AMX has a state."""
+    if shutil.which("gdb") is None:
+        return False
+    commands = ["set debuginfod enabled off", "break main", "run", "print (int) getpid()", "kill"]
+    words = [word for command in commands for word in ("-ex", command)]
+    answer = subprocess.run(["gdb", "-q", "-batch", *words, "--args", harness.EXECUTABLE, "--version"],
+                            capture_output=True, text=True, timeout=60)  # fmt: skip
+    return "$1 = " in answer.stdout
+
+
 class Debugger(Emulator):
     def test_sources_are_where_a_debugger_looks(self):
         kernel = self.first_of("sm90_gemm", BF16, "sm_90a")
@@ -470,9 +481,10 @@ class Debugger(Emulator):
         self.assertTrue((sources / "device/estoc/kernels/sm90_gemm.cuh").is_file())
         self.assertTrue((sources / "emulator/include/estoc/ptx/wgmma.cuh").is_file())
 
-    @unittest.skipUnless(shutil.which("gdb"), "gdb is not installed: apt-get install gdb")
     @unittest.skipIf(harness.SANITIZED, "a leak check does not run under gdb")
-    def test_gdb_steps_through_the_kernel_needs_gdb(self):
+    def test_gdb_steps_through_the_kernel_needs_gdb_that_calls_functions(self):
+        if not gdb_calls_functions():
+            self.skipTest("gdb is not installed, or too old for this processor: apt-get install gdb")
         kernel = self.first_of("sm90_gemm", BF16, "sm_90a")
         line = 1 + next(number for number, text in enumerate(SM90_LOAD.read_text().splitlines())
                         if "cp_async_bulk_tensor_load<3>" in text)

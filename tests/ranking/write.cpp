@@ -103,7 +103,7 @@ void write_residuals(const DeviceFit& fit, const std::string& folder) {
     write_family(out, fit.families[family].all, array_name(family));
     write_trees(out, fit.families[family].all.trees, array_name(family));
   }
-  out << "// clang-format on\n\n}  // namespace\n\nconst DeviceResiduals& residuals_" << name
+  out << "\n}  // namespace\n\nconst DeviceResiduals& residuals_" << name
       << "() {\n  static constexpr DeviceResiduals kAll{{{\n";
   for (std::size_t family = 0; family < fit.families.size(); ++family) {
     out << "      {{";
@@ -117,7 +117,7 @@ void write_residuals(const DeviceFit& fit, const std::string& folder) {
   out << "  }},\n   {{\n";
   for (std::size_t family = 0; family < fit.families.size(); ++family)
     out << "      " << trees_of(fit.families[family].all.trees, array_name(family)) << ",\n";
-  out << "  }}};\n  return kAll;\n}\n\n}  // namespace estoc::cost\n";
+  out << "  }}};\n  return kAll;\n}\n// clang-format on\n\n}  // namespace estoc::cost\n";
   if (!out.flush()) throw std::runtime_error(path + ": cannot be written");
 }
 

@@ -1,4 +1,4 @@
-// The kernel classes cpu_gemm, cpu_scaled_gemm and cpu_grouped_gemm: products on the host processor.
+// The kernel classes cpu_gemm, cpu_scaled_gemm and cpu_grouped_gemm: products on the host.
 #include "providers/cpu/cpu_gemm.h"
 
 #include <algorithm>
