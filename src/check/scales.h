@@ -11,8 +11,10 @@ namespace estoc::check {
 /// or its rows are part of the epilogue.
 class ElementScales {
  public:
-  /// `k_from_end` is the mode that is summed over, counted from the last: 1 for A, 2 for B.
+  /// `k_from_end` is the mode that is summed over, counted from the last: 1 for A, 2 for B. The
+  /// operand has to outlive it.
   ElementScales(const Operand& operand, int k_from_end);
+  ElementScales(Operand&& operand, int k_from_end) = delete;
 
   bool any() const { return scaled_ != nullptr; }
   /// Of element k of a row of A or column of B, whose number in batch l is `other`.

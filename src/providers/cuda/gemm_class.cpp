@@ -67,7 +67,7 @@ std::vector<std::optional<Prediction>> GemmClass::predict_each(
   std::vector<std::optional<Prediction>> predictions;
   predictions.reserve(points.size());
   for (const DesignPoint* const point : points)
-    predictions.push_back(by(cost_plan(*point, query), query.device()));
+    predictions.emplace_back(by(cost_plan(*point, query), query.device()));
   return predictions;
 }
 

@@ -223,11 +223,11 @@ EpilogueArguments draw_epilogue(std::size_t number, const Extents& e, Dtype sums
     tensors.push_back(draw_fused(operand, e, random));
     const TensorView& view = tensors.back().view;
     if (operand.m || operand.n) {
-      operands.push_back({operand.name, view});
+      operands.emplace_back(operand.name, view);
     } else {
-      operands.push_back({operand.name, TensorView(const_cast<void*>(view.data()), view.dtype(),
-                                                   std::span<const std::int64_t>{},
-                                                   std::span<const std::int64_t>{})});
+      operands.emplace_back(operand.name, TensorView(const_cast<void*>(view.data()), view.dtype(),
+                                                     std::span<const std::int64_t>{},
+                                                     std::span<const std::int64_t>{}));
     }
   }
   return EpilogueArguments(program.text, operands);

@@ -42,7 +42,8 @@ TEST(ElementScales, AreFoundByTheModesBlocks) {
       const ScaledTensor scaled{
           TensorView::row_major(data.data(), Dtype::e4m3, {kM, kK}),
           TensorView(values.data(), Dtype::f32, Extents{rows, columns}, strides), mode};
-      const ElementScales scales(scaled, 1);
+      const Operand operand(scaled);
+      const ElementScales scales(operand, 1);
       for (const auto& [i, k] :
            {std::pair{0, 0}, {1, 127}, {1, 128}, {127, 299}, {128, 256}, {129, 5}}) {
         const std::int64_t row = i / row_block, column = k / k_block;
@@ -72,7 +73,8 @@ TEST(ElementScales, FollowTheBlockedOrder) {
   const ScaledTensor scaled{TensorView::row_major(data.data(), Dtype::e4m3, {kM, kK}),
                             TensorView::row_major(codes.data(), Dtype::e8m0, {384, 8}),
                             ScaleMode::blockwise_1x32, ScaleSwizzle::swizzle_32x4x4};
-  const ElementScales scales(scaled, 1);
+  const Operand operand(scaled);
+  const ElementScales scales(operand, 1);
   for (std::int64_t i = 0; i < kM; ++i) {
     for (std::int64_t k = 0; k < kK; k += 32) {
       const std::int64_t code = 64 + (k / 32 * 16 + i * 7) % 128;
@@ -90,7 +92,8 @@ TEST(ElementScales, OfBGoByColumns) {
   const ScaledTensor scaled{TensorView::column_major(data.data(), Dtype::e2m1, {kK, kN}),
                             TensorView::row_major(codes.data(), Dtype::e4m3, {3, 3}),
                             ScaleMode::blockwise_1x16};
-  const ElementScales scales(scaled, 2);
+  const Operand operand(scaled);
+  const ElementScales scales(operand, 2);
   EXPECT_EQ(scales.at(0, 2, 15), 2);
   EXPECT_EQ(scales.at(0, 1, 16), 4);
   EXPECT_EQ(scales.at(0, 0, 39), 6);
