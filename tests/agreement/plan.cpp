@@ -108,7 +108,8 @@ constexpr const char* kFused[] = {
 };
 
 constexpr const char* kReal[] = {
-    "gemm m=128 n=136 k=200 a=f16:t b=f16:n out=f32:t",
+    "gemm m=128 n=136 k=1024 a=e4m3:t b=e4m3:n out=f32:t fast_accumulation=1",
+    "gemm m=128 n=136 k=1024 a=e5m2:t b=e5m2:n out=f32:t fast_accumulation=1",
     "gemm m=128 n=136 k=200 a=f16:n b=f16:t out=f32:t",
     "gemm m=128 n=136 k=200 a=bf16:t b=bf16:n out=f32:t",
     "gemm m=128 n=136 k=1000 a=bf16:t b=bf16:t out=f32:t",
@@ -116,8 +117,7 @@ constexpr const char* kReal[] = {
     "gemm m=128 n=136 k=208 a=e4m3:t b=e4m3:n out=f32:t",
     "gemm m=128 n=136 k=208 a=e5m2:t b=e4m3:n out=f32:t",
     "gemm m=128 n=136 k=1024 a=e4m3:t b=e5m2:n out=f32:t",
-    "gemm m=128 n=136 k=1024 a=e4m3:t b=e4m3:n out=f32:t fast_accumulation=1",
-    "gemm m=128 n=136 k=1024 a=e5m2:t b=e5m2:n out=f32:t fast_accumulation=1",
+    "gemm m=128 n=136 k=200 a=f16:t b=f16:n out=f32:t",
 };
 
 }  // namespace
