@@ -99,9 +99,11 @@ std::vector<Kernel> rank(std::span<const ClassCandidates> classes, const ClassQu
   places.reserve(count);
   for (const ClassCandidates& found : classes) {
     for (const Candidate& candidate : found.candidates) {
-      const bool usable = is_usable(candidate.prediction);
-      (usable ? places : unpredicted)
-          .emplace_back(usable ? *candidate.prediction : Prediction{}, candidate, found);
+      if (is_usable(candidate.prediction)) {
+        places.emplace_back(*candidate.prediction, candidate, found);
+      } else {
+        unpredicted.emplace_back(Prediction{}, candidate, found);
+      }
     }
   }
   std::sort(places.begin(), places.end());
