@@ -74,7 +74,7 @@ void check_offsets(GroupMode mode, const std::optional<TensorView>& offsets, Nam
 TensorView first_matrix(const TensorView& view, const char* name) {
   const auto shape = view.shape().last(2);
   const auto strides = view.strides().last(2);
-  if (view.described() || view.data() == nullptr) {
+  if (view.described() || view.elements() == 0) {
     return TensorView::describe(view.dtype(), shape, strides, view.device(), view.alignment(),
                                 name);
   }
@@ -171,8 +171,14 @@ bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
   if (offsets_) offsets_ = offsets_->moved(data[3], "offsets");
   // Nothing else may refer to the binding, so that its memory is used again.
   epilogue_binding_.reset();
-  product_.epilogue_ = epilogue_;
-  product_.move(data.first(3), ask);
+  if (groups_ == 0) {
+    // Matrix 0 does not exist, so its place must not be checked.
+    const TensorView moved_out = out().moved(data[2], "out");
+    product_ = product_of(mode_, a_, b_, moved_out, accumulator_type(), controls_, epilogue_);
+  } else {
+    product_.epilogue_ = epilogue_;
+    product_.move(data.first(3), ask);
+  }
   check_memory(ask);
   take_product();
   return true;

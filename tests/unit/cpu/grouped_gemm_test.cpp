@@ -320,6 +320,20 @@ TEST(CpuGroupedGemm, ABoundKernelReadsOffsetsAtEachLaunch) {
   expect_elements(p, other, -3);
 }
 
+TEST(CpuGroupedGemm, ABoundKernelOfNoGroupsMoves) {
+  const Problem p{GroupMode::rows, 4, 5, 6, {}, "ttt", {Dtype::f32, Dtype::f32, Dtype::f32}, true};
+  Operands x(p);
+  const Kernel kernel = get_kernels(x.arguments(p)).front();
+  BoundKernel bound = kernel.bind(x.arguments(p), kernel.compile(x.arguments(p)), {});
+  // out lies where the first of B's matrices would be.
+  const TensorView none(x.out.view().data(), Dtype::f32, {0, 6, 5}, {30, 5, 1});
+  const GroupedGemmArguments moved(x.a.view(), none, x.out.view(), Dtype::f32,
+                                   {.offsets = x.offsets.view(), .zero_rest = true});
+  EXPECT_TRUE(bound.move_to(moved));
+  bound.launch();
+  expect_elements(p, x, -3);
+}
+
 TEST(CpuGroupedGemm, ScaledOperandsAreRefused) {
   const Tensor data = matrix(Dtype::e4m3, 4, 4).fill(1);
   const Tensor scale(Dtype::f32, {}, {});

@@ -134,6 +134,23 @@ TEST(GroupedGemm, RefusesOutputsOverAnyInput) {
       "top: expected memory apart from B's, got elements that coincide");
 }
 
+TEST(GroupedGemm, NoGroupsHaveNoMemory) {
+  std::array<float, 64> memory{};
+  std::array<std::int32_t, 1> ends{};
+  const auto at = [&](std::size_t first, const Extents& shape) {
+    return TensorView::row_major(memory.data() + first, Dtype::f32, shape);
+  };
+  const TensorView index = TensorView::row_major(ends.data(), Dtype::i32, {0});
+  // out lies where the first of B's matrices would be.
+  const GroupedGemmArguments rows(at(0, {4, 3}), at(12, {0, 3, 5}), at(12, {4, 5}), Dtype::f32,
+                                  {.offsets = index, .zero_rest = true});
+  EXPECT_TRUE(rows.has_data());
+  const GroupedGemmArguments columns(at(12, {0, 4, 3}), at(0, {3, 5}), at(20, {4, 5}), Dtype::f32,
+                                     {.offsets = index});
+  EXPECT_EQ(columns.groups(), 0);
+  EXPECT_EQ(columns.product().extents(), (GemmExtents{4, 5, 3, 1}));
+}
+
 TEST(GroupedGemm, ReadsEndsByTheRule) {
   const auto ends_of = [](std::vector<std::int32_t> given) {
     const auto groups = static_cast<std::int64_t>(given.size());
