@@ -1,6 +1,7 @@
 // What every conformance kernel is given, and how it reads and writes it.
 #pragma once
 
+#include <estoc/abi/tensor_map.cuh>
 #include <estoc/abi/types.cuh>
 #include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/fence.cuh>

@@ -285,7 +285,7 @@ def test_calls_refuse_what_lies_otherwise():
             (lambda: estoc.matmul(a, b.cfloat()), TypeError, r"b\.dtype: .* got complex64"),
             (lambda: estoc.matmul(a, b.long()), TypeError, r"b\.dtype: .* got int64"),
             (lambda: estoc.matmul(a, b.bool()), estoc.UnsupportedError, "kernel supports.*got bool"),
-            (lambda: estoc.matmul(a.bool(), b), TypeError, "out: expected a tensor for a product"),
+            (lambda: estoc.matmul(a.bool(), b), TypeError, "out: expected a dtype for a product"),
             (lambda: estoc.matmul(a, torch.nested.nested_tensor([b])), TypeError, "a nested one"),
             (lambda: estoc.matmul(a, torch.tensor(1.0)), ValueError, "modes, got 2 and 0"),
             (lambda: estoc.matmul(a, freed()), ValueError, "for 24 elements, got a null pointer"),
