@@ -108,8 +108,8 @@ struct EpilogueLayout {
 
   /// By one thread, before fence_mbarrier_init and a barrier.
   __device__ __forceinline__ void init_barriers() const {
-    if constexpr (kRoom.value_bytes > 0) values().init(1);
-    if constexpr (Fused::kMatrices > 0) boxes().init(1);
+    if constexpr (kRoom.value_bytes > 0) values().init(1, 32);
+    if constexpr (Fused::kMatrices > 0) boxes().init(1, 32);
   }
 };
 
@@ -156,8 +156,7 @@ class TileLoader {
     repeat<E::kScalars>([&](auto i) __attribute__((always_inline)) {
       if (lane() == 0) put(layout_.scalar(i.value), load_scalar<E, i.value>(p_));
     });
-    ptx::bar_warp_sync();
-    if (lane() == 0) ptx::mbarrier_arrive(layout_.values().full(0));
+    ptx::mbarrier_arrive(layout_.values().full(0));
     turn_.advance();
   }
 
@@ -198,8 +197,7 @@ class TileLoader {
     repeat<E::kTensors>([&](auto i) __attribute__((always_inline)) {
       if constexpr (Fused::matrix(i.value)) load_box<i.value>(at, barrier);
     });
-    ptx::bar_warp_sync();
-    if (lane() == 0) ptx::mbarrier_arrive(barrier);
+    ptx::mbarrier_arrive(barrier);
     box_.advance();
   }
 

@@ -34,10 +34,11 @@ struct Ring {
   __device__ __forceinline__ u32 full(u32 stage) const { return barriers + 8 * stage; }
   __device__ __forceinline__ u32 empty(u32 stage) const { return barriers + 8 * (stages + stage); }
 
-  /// By one thread, before fence_mbarrier_init and a barrier.
-  __device__ __forceinline__ void init(u32 releases) const {
+  /// By one thread, before fence_mbarrier_init and a barrier: how often a stage is released, and
+  /// how many threads fill it.
+  __device__ __forceinline__ void init(u32 releases, u32 fills = 1) const {
     for (u32 stage = 0; stage < stages; ++stage) {
-      ptx::mbarrier_init(full(stage), 1);
+      ptx::mbarrier_init(full(stage), fills);
       ptx::mbarrier_init(empty(stage), releases);
     }
   }

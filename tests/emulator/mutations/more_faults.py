@@ -238,8 +238,8 @@ FAULTS = (
             "at.tensor[t] += index * p.a_stride[mode];"),
     # the epilogues
     Planted("barriers of the vectors count two arrivals", LOAD, "tile_aux", (DEADLOCK,),
-            "values().init(1);",
-            "values().init(2);"),
+            "values().init(1, 32);",
+            "values().init(2, 32);"),
     Planted("boxes come from the batch before", LOAD, "tile_mixed", (WRONG, OUT),
             "from.tma == abi::TmaMode::batched ? at.l : 0}",
             "0}"),
