@@ -392,6 +392,7 @@ ESTOC_DRIVER_CALL cuTensorMapEncodeTiled(void* map, int dtype, unsigned rank, vo
                                          const std::uint32_t* box,
                                          const std::uint32_t* element_strides, int interleave,
                                          int swizzle, int l2_promotion, int fill) {
+  if (const CUresult code = usable_context(); code != kCudaSuccess) return code;
   const int result =
       emulator::encode_tiled(map, dtype, rank, address, extents, strides, box, element_strides,
                              interleave, swizzle, l2_promotion, fill);

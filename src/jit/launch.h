@@ -32,6 +32,9 @@ class BoundPlan {
 
   const Workspace& workspace() const { return workspace_.workspace(); }
 
+  /// Makes the plan's context current: tensor maps are encoded in one.
+  ContextScope enter() const { return ContextScope(context_); }
+
   /// An empty plan for the same device, to be filled and then given to take_next().
   LaunchPlan& next();
 

@@ -101,6 +101,7 @@ class CudaLaunch final : public Launch {
   void launch(void* stream) override { bound_.launch(stream); }
 
   bool move_to(const RuntimeArguments& arguments) override {
+    const jit::ContextScope scope = bound_.enter();
     kernel_class_.plan(point_, knobs_, arguments, bound_.workspace(), bound_.next());
     return bound_.take_next();
   }
