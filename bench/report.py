@@ -11,10 +11,14 @@ import pathlib
 import subprocess
 import sys
 
+import models_report
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 PICTURE = "docs/speed_h200.svg"
+MODELS_PICTURE = "docs/models_h200.svg"
 BEGIN, END = "<!-- bench:begin -->\n", "<!-- bench:end -->\n"
+MODELS = "<!-- models:begin -->\n", "<!-- models:end -->\n"
 
 # The problems of the README, and their names in the picture.
 SHOWN = {
@@ -100,10 +104,16 @@ def order(path):
     return ("torch" not in path.name, path.name)
 
 
+def replaced(page, marks, table):
+    """The page's text with what is between the marks replaced."""
+    begin, end = marks
+    before, rest = page.split(begin)
+    return before + begin + table + end + rest.split(end)[1]
+
+
 def with_table(name, table):
     """The page with its table replaced."""
-    before, rest = (ROOT / name).read_text().split(BEGIN)
-    return before + BEGIN + table + END + rest.split(END)[1]
+    return replaced((ROOT / name).read_text(), (BEGIN, END), table)
 
 
 def main():
@@ -114,9 +124,12 @@ def main():
     rows = shown_rows(report)
     made = {
         "README.md": with_table("README.md", short_table(rows)),
-        "docs/performance.md": with_table("docs/performance.md", report),
+        "docs/performance.md": replaced(
+            with_table("docs/performance.md", report), MODELS, models_report.table()
+        ),
         "docs/epilogues.md": with_table("docs/epilogues.md", epilogue_table()),
         PICTURE: picture(rows),
+        MODELS_PICTURE: models_report.picture(),
     }
     for name, text in made.items():
         path = ROOT / name
