@@ -166,6 +166,11 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
       "a=e4m3:t*row b=e4m3:n*row out=bf16",
       "a=i8:t*row b=i8:n*tensor out=f32",
   };
+  constexpr std::array kHalf{
+      "a=f16:t b=f16:n out=f16 acc=f16",
+      "a=f16:n b=f16:t out=f32:n acc=f16",
+      "a=e4m3:t b=e5m2:n out=bf16 acc=f16",
+  };
   constexpr std::array kGrouped{
       "along=m a=bf16:t b=bf16:n out=bf16",
       "along=n a=e4m3:t b=e4m3:n out=f32",
@@ -182,6 +187,10 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
     problems.push_back(
         Problem::parse(fmt::format("gemm m={} n={} k={} l={} {}", extent(1), extent(2),
                                    2 * extent(16), one_in(random, 3) ? 2 : 1, operands)));
+  }
+  for (const char* operands : kHalf) {
+    problems.push_back(Problem::parse(
+        fmt::format("gemm m={} n={} k={} {}", extent(8), extent(8), extent(16), operands)));
   }
   for (const char* operands : kGrouped) {
     problems.push_back(Problem::parse(
