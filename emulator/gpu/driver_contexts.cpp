@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "core/architectures.h"
 #include "driver_state.h"
 #include "execution.h"
 
@@ -18,6 +19,9 @@ namespace {
 using jit::kCudaErrorInvalidContext;
 using jit::kCudaErrorInvalidValue;
 using jit::kCudaSuccess;
+
+/// Of a multiprocessor's shared memory what each CTA's runtime takes.
+constexpr int kReservedSharedBytes = 1 << 10;
 
 struct ErrorText {
   CUresult code;
@@ -142,7 +146,6 @@ ESTOC_DRIVER_CALL cuDeviceGetName(char* name, int length, CUdevice device) {
 ESTOC_DRIVER_CALL cuDeviceGetAttribute(int* value, jit::DeviceAttribute which, CUdevice device) {
   if (const CUresult result = check_device(device); result != kCudaSuccess) return result;
   const int cc = state().devices[static_cast<std::size_t>(device)].target.cc();
-  const bool hopper = cc >= 90;
   switch (which) {
     case jit::kComputeCapabilityMajor:
       *value = cc / 10;
@@ -162,10 +165,10 @@ ESTOC_DRIVER_CALL cuDeviceGetAttribute(int* value, jit::DeviceAttribute which, C
       *value = 48 << 10;
       return kCudaSuccess;
     case jit::kMaxSharedMemoryPerBlockOptin:
-      *value = hopper ? 227 << 10 : 163 << 10;
+      *value = core::architecture(cc).shared_bytes;
       return kCudaSuccess;
     case jit::kMaxSharedMemoryPerMultiprocessor:
-      *value = hopper ? 228 << 10 : 164 << 10;
+      *value = core::architecture(cc).shared_bytes + kReservedSharedBytes;
       return kCudaSuccess;
     case jit::kClockRate:
     case jit::kMemoryClockRate:

@@ -11,6 +11,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/architectures.h"
 #include "emulator/functions.h"
 #include "emulator/launch.h"
 #include "emulator/tensor_map.h"
@@ -223,7 +224,7 @@ ESTOC_DRIVER_CALL cuKernelSetAttribute(jit::FunctionAttribute which, int value,
   }
   const auto index = static_cast<std::size_t>(device);
   if (index >= state().devices.size()) return kInvalidDevice;
-  const int most = state().devices[index].target.cc() >= 90 ? 227 << 10 : 163 << 10;
+  const int most = core::architecture(state().devices[index].target.cc()).shared_bytes;
   if (value > most) return kCudaErrorInvalidValue;
   kernel->shared_bytes[index] = static_cast<unsigned>(value);
   return kCudaSuccess;

@@ -1,10 +1,10 @@
 // A twin of NVRTC's interface: its cubins are the text, which the virtual driver builds.
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <string_view>
 
+#include "core/architectures.h"
 #include "image.h"
 
 #define ESTOC_NVRTC_CALL extern "C" __attribute__((visibility("default"))) int
@@ -21,7 +21,6 @@ namespace {
 
 constexpr int kSuccess = 0;
 constexpr int kInvalidOption = 5;
-constexpr std::array kArchitectures{80, 86, 89, 90};
 
 int copy(std::string_view text, char* to) {
   std::memcpy(to, text.data(), text.size());
@@ -42,12 +41,13 @@ extern "C" __attribute__((visibility("default"))) const char* nvrtcGetErrorStrin
 }
 
 ESTOC_NVRTC_CALL nvrtcGetNumSupportedArchs(int* count) {
-  *count = static_cast<int>(kArchitectures.size());
+  *count = static_cast<int>(core::kArchitectures.size());
   return kSuccess;
 }
 
 ESTOC_NVRTC_CALL nvrtcGetSupportedArchs(int* all) {
-  std::memcpy(all, kArchitectures.data(), sizeof(kArchitectures));
+  for (const core::Architecture& each : core::kArchitectures)
+    *all++ = each.cc;
   return kSuccess;
 }
 

@@ -107,8 +107,19 @@ nb::object design_object(const DesignMetadata& design) {
   return nb::cast(PyBlasDesign{{design}});
 }
 
+/// Kernels that need compute capability 10.x are those of tcgen05, in which pairs of CTAs along M
+/// share an instruction, and outputs of 16 bytes' alignment leave by TMA.
+nb::object sm100_design_object(const KernelMetadata& kernel) {
+  const GemmOperandsMetadata* const gemm = kernel.gemm();
+  return nb::cast(PySm100Design{{{kernel.design}},
+                                kernel.design.cluster.m == 2,
+                                gemm != nullptr && gemm->out.alignment >= 16});
+}
+
 nb::object design_of(const PyKernelMetadata& self) {
-  return self.design.is_valid() ? self.design : design_object(self.native.design);
+  if (self.design.is_valid()) return self.design;
+  if (self.native.min_cc / 10 == 10) return sm100_design_object(self.native);
+  return design_object(self.native.design);
 }
 
 void adopt_operands(PyKernelMetadata& self) {

@@ -96,14 +96,16 @@ def test_metadata_filters(operands):
         cc=90,
     )
     assert len(kernels)
-    none = estoc.get_kernels(
+    blackwell = estoc.get_kernels(
         args,
         metadata_filter=lambda metadata: isinstance(
             metadata.design, estoc.metadata.Sm100DesignMetadata
         ),
         cc=100,
     )
-    assert len(none) == 0
+    assert len(blackwell) > 10
+    design = blackwell[0].metadata.design
+    assert design.use_2cta_mma == (design.cluster_shape[0] == 2)
 
     def a_more_complex_filter(metadata: estoc.metadata.KernelMetadata) -> bool:
         if not isinstance(metadata.operands, estoc.metadata.GemmOperandsMetadata):
