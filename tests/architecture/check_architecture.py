@@ -38,7 +38,7 @@ EXTRA_INCLUDES = {
     r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
     r"cli/.*": [r"emulator/run\.h"],
     r"emulator/host/.*": [r"(core|jit)/.*"],
-    r"emulator/gpu/.*": [r"core/env\.h", r"jit/cuda_types\.h", r"kernel_build\.h"],
+    r"emulator/gpu/.*": [r"core/(architectures|env)\.h", r"jit/cuda_types\.h", r"kernel_build\.h"],
     r"tests/emulator/.*": [r"estoc/.*\.cuh", r"sm\d+_kernel\.cuh", r"\.\./golden/epilogues/\w+\.cuh"],
     r"tests/conformance/.*": [r"(estoc|conformance)/.*\.cuh"],
 }

@@ -56,9 +56,10 @@ struct Sm100GemmConfig {
 
   /// One instruction, of 32 bytes of K.
   ESTOC_CONSTEXPR Tcgen05Product product() const {
-    const Tcgen05Kind kind = type_bytes(a) == 1   ? Tcgen05Kind::f8f6f4
-                             : type_bytes(a) == 4 ? Tcgen05Kind::tf32
-                                                  : Tcgen05Kind::f16;
+    const Tcgen05Kind kind = accumulator == Type::i32 ? Tcgen05Kind::i8
+                             : type_bytes(a) == 1     ? Tcgen05Kind::f8f6f4
+                             : type_bytes(a) == 4     ? Tcgen05Kind::tf32
+                                                      : Tcgen05Kind::f16;
     return {kind, a, b, accumulator, group, group_rows(), tile_n, a_m_major, b_n_major};
   }
 

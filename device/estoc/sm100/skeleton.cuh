@@ -93,12 +93,13 @@ __device__ __forceinline__ void store_tiles(const Sm100GemmParameters& p,
   for (PersistentTiles<config> work(p); !work.done(); work.advance(), from.advance()) {
     const Tile tile = own_tile(cta, work.tile());
     if (p.k == 0) {
-      store.store(NoSums{}, tile);
+      store.store(NoSums<Compute<config.accumulator>>{}, tile);
       continue;
     }
     sums.wait_full(from);
     ptx::tcgen05_fence_after_thread_sync();
-    store.store(TensorSums{memory + from.stage * config.tile_n + lanes}, tile);
+    store.store(
+        TensorSums<Compute<config.accumulator>>{memory + from.stage * config.tile_n + lanes}, tile);
     ptx::tcgen05_fence_before_thread_sync();
     ptx::bar_warp_sync();
     if (ptx::laneid() == 0) {

@@ -9,24 +9,30 @@
 namespace estoc::sm100 {
 
 /// The sums of a tile: a row of 16 columns at a time comes to a thread.
+template <typename Sum>
 struct TensorSums {
+  using Value = Sum;
+
   u32 address;  ///< of this warp's lanes
 
   /// Columns `column` to column + 15. All threads of a warp call it.
-  __device__ __forceinline__ void take(float (&values)[16], u32 column) const {
+  __device__ __forceinline__ void take(Value (&values)[16], u32 column) const {
     u32 words[16];
     ptx::tcgen05_ld<abi::TensorShape::lanes32x32, 16>(words, address + column);
     ptx::tcgen05_wait_ld();
     ptx::tcgen05_use(words);
 #pragma unroll
     for (int i = 0; i < 16; ++i)
-      values[i] = bit_cast<float>(words[i]);
+      values[i] = bit_cast<Value>(words[i]);
   }
 };
 
 /// Where there is no K, there is nothing in tensor memory.
+template <typename Sum>
 struct NoSums {
-  __device__ __forceinline__ void take(float (&values)[16], u32 /*column*/) const {
+  using Value = Sum;
+
+  __device__ __forceinline__ void take(Value (&values)[16], u32 /*column*/) const {
 #pragma unroll
     for (int i = 0; i < 16; ++i)
       values[i] = 0;
@@ -73,7 +79,7 @@ class DirectStore {
     const u64 row =
         out.address + static_cast<u64>((at.l * out.batch_stride + m * out.row_stride) * kBytes);
     for (int column = 0; column < config.tile_n; column += 16) {
-      float values[16];
+      typename Sums::Value values[16];
       sums.take(values, column);
       if (m >= p_.m) continue;
 #pragma unroll

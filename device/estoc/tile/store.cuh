@@ -116,15 +116,15 @@ class TmaTileStore {
   __device__ __forceinline__ void fill_row(const Block& block, int first, u32 buffer,
                                            u32 column) const {
     constexpr int kEach = 16 / kBytes;  // elements of 16 bytes
-    float values[16];
+    typename Block::Value values[16];
     block.take(values, static_cast<u32>(first));
 #pragma unroll
     for (int i = 0; i < 16; i += kEach) {
       Words<4> words{};
 #pragma unroll
       for (int e = 0; e < kEach; e += 2) {
-        const float low = values[i + e];
-        const float high = values[i + e + 1];
+        const typename Block::Value low = values[i + e];
+        const typename Block::Value high = values[i + e + 1];
         if constexpr (kBytes == 4) {
           words.word[e] = encode<type>(low);
           words.word[e + 1] = encode<type>(high);

@@ -1,5 +1,5 @@
-// Kernel class sm100_gemm: TMA, tcgen05 with sums in tensor memory, warp-specialised and
-// persistent.
+// Kernel classes sm100_gemm, sm100_i8_gemm, sm100_prepared_gemm and sm100_dequantised_gemm: TMA,
+// tcgen05 with sums in tensor memory, warp-specialised and persistent.
 #include "providers/cuda/sm100_gemm.h"
 
 #include <fmt/core.h>
@@ -8,7 +8,10 @@
 #include <array>
 
 #include "estoc/arguments.hpp"
+#include "operations/gemm/dequantised.h"
+#include "providers/cuda/copied_operands.h"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/prepare.h"
 #include "providers/cuda/sm100_space.h"
 #include "providers/cuda/sm90_epilogue.h"
 #include "providers/cuda/tensor_map.h"
@@ -68,11 +71,19 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
 
 class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParameters> {
  public:
-  Sm100Gemm() : ConfiguredGemm("sm100_gemm", "Sm100Gemm") {}
+  explicit Sm100Gemm(Sm100Kind kind)
+      : ConfiguredGemm("sm100_gemm", "Sm100Gemm"), kind_(kind), space_(make_sm100_space(kind)) {}
 
-  std::string_view name() const override { return "sm100_gemm"; }
+  std::string_view name() const override {
+    constexpr std::array<std::string_view, 4> kNames{"sm100_gemm", "sm100_prepared_gemm",
+                                                     "sm100_i8_gemm", "sm100_dequantised_gemm"};
+    return kNames[static_cast<std::size_t>(kind_)];
+  }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
-  std::span<const Target> targets() const override { return kSm100Targets; }
+  std::span<const Target> targets() const override {
+    return std::span(kSm100Targets).first(kind_ == Sm100Kind::integer ? 1 : kSm100Targets.size());
+  }
+  bool takes_block_scales() const override { return kind_ == Sm100Kind::dequantised; }
 
  protected:
   Sm100GemmConfig config_of(const DesignPoint& point) const override { return sm100_config(point); }
@@ -87,11 +98,19 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
         .extent = kSm100Most, .batches = kSm100Most, .tiles = kSm100Most, .all_tiles = kSm100Most};
   }
 
+  Status check_any(const GemmArguments& gemm) const override {
+    if (kind_ == Sm100Kind::dequantised) return operations::check_dequantised_as_bf16(gemm);
+    return kind_ == Sm100Kind::prepared ? check_any_copied(gemm) : Status::success();
+  }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     const OperandPlanes planes = operand_planes(point, gemm);
-    Status status = check_tma_strides(planes.a);
-    if (status.ok()) status = check_tma_strides(planes.b);
+    Status status = kind_ == Sm100Kind::dequantised ? check_any(gemm)
+                    : is_copied(point, 0)           ? check_copied(gemm, false)
+                                                    : check_tma_strides(planes.a);
+    if (status.ok() && kind_ != Sm100Kind::dequantised) {
+      status = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
+    }
     if (!status.ok() || point.integer(Role::out_alignment) != 16) return status;
     status = check_tma_strides(planes.out);
     return status.ok() ? check_tma_rows(planes.out) : status;
@@ -104,6 +123,7 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
   void add_cost(const Sm100GemmConfig& config, const GemmProblem& problem,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& /*device*/,
                 cost::Plan& plan) const override {
+    if (kind_ == Sm100Kind::dequantised) count_dequantised(plan.work);
     plan.family = cost::Family::sm90;
     plan.design = sm100_design(config, plan.work);
     Knobs knobs;
@@ -112,6 +132,25 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
                        : Knobs::Raster::along_n;
     knobs.swizzle = kSm100Together;
     cost::set_knobs(plan, knobs);
+  }
+
+  bool copies_operands() const override {
+    return kind_ == Sm100Kind::prepared || kind_ == Sm100Kind::dequantised;
+  }
+  OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
+    if (kind_ == Sm100Kind::dequantised) return OperandCopies::dequantised(problem);
+    if (kind_ != Sm100Kind::prepared) return {};
+    const bool transposed = problem.transposed;
+    return {problem, is_copied(point, transposed ? 1 : 0), is_copied(point, transposed ? 0 : 1)};
+  }
+  std::vector<std::string> shared_headers() const override {
+    if (!copies_operands()) return ConfiguredGemm::shared_headers();
+    return {device_name(), kind_ == Sm100Kind::dequantised ? "dequantise" : "prepare"};
+  }
+  void add_entries(const DesignPoint& point, const EpilogueGraph* /*epilogue*/,
+                   CudaCode& code) const override {
+    if (kind_ == Sm100Kind::dequantised) add_dequantise_entry(point, is_transposed(point), code);
+    if (kind_ == Sm100Kind::prepared) add_prepare_entry(point, false, code);
   }
 
   Sm100GemmParameters parameters(const Sm100GemmConfig& config,
@@ -155,6 +194,7 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
   }
 
   std::string sums_of(const DesignPoint& point) const override {
+    if (kind_ == Sm100Kind::dequantised) return "tcgen05 bf16 x bf16";
     // Each product of an instruction is of 32 bytes of K, whatever the tile.
     return fmt::format("tcgen05 {} x {}", dtype_name(point.dtype(Role::a_dtype)),
                        dtype_name(point.dtype(Role::b_dtype)));
@@ -184,13 +224,26 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
                                                Sm100GemmConfig::kRows, config.store_row_bytes()));
   }
 
-  std::shared_ptr<const DesignSpace> space_ = make_sm100_space();
+  Sm100Kind kind_;
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_sm100_gemm() {
-  return std::make_shared<Sm100Gemm>();
+  return std::make_shared<Sm100Gemm>(Sm100Kind::plain);
+}
+
+std::shared_ptr<const KernelClass> make_sm100_prepared_gemm() {
+  return std::make_shared<Sm100Gemm>(Sm100Kind::prepared);
+}
+
+std::shared_ptr<const KernelClass> make_sm100_i8_gemm() {
+  return std::make_shared<Sm100Gemm>(Sm100Kind::integer);
+}
+
+std::shared_ptr<const KernelClass> make_sm100_dequantised_gemm() {
+  return std::make_shared<Sm100Gemm>(Sm100Kind::dequantised);
 }
 
 }  // namespace estoc::cuda

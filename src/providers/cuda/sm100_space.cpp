@@ -3,11 +3,13 @@
 
 #include <array>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/architectures.h"
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/copied_operands.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/product_types.h"
 
@@ -20,13 +22,24 @@ constexpr int kSm100SharedBytes = core::architecture(100).shared_bytes;
 constexpr int kSm100MostStages = 8;
 constexpr int kSm100LeastStages = 3;
 constexpr int kSm100Columns[] = {32, 64, 96, 128, 160, 192, 224, 256};
+// Of kernels for products that are large enough to pay for a copy.
+constexpr int kSm100CopiedColumns[] = {64, 128, 192, 256};
 
 Shape3 sm100_in_code(const DesignPoint& point, Role role) {
   return shape_in_code(point, role, is_column_major(point));
 }
 
+/// What tensor cores multiply: of quantised operands the copies as bf16.
+Dtype sm100_multiplied(const DesignPoint& point, Role role) {
+  return dequantises(point) ? Dtype::bf16 : point.dtype(role);
+}
+
 int sm100_tile_k(Dtype dtype) {
   return 128 * 8 / dtype_bits(dtype);
+}
+
+bool sm100_sums_fit(const DesignPoint& point) {
+  return dequantises(point) || accumulates_in_tensor_cores(point);
 }
 
 bool sm100_layouts_fit(const DesignPoint& point) {
@@ -36,7 +49,8 @@ bool sm100_layouts_fit(const DesignPoint& point) {
 
 bool sm100_tile_fits(const DesignPoint& point) {
   const Shape3 tile = sm100_in_code(point, Role::tile);
-  return tile.k == sm100_tile_k(point.dtype(Role::a_dtype)) && tile.m == Sm100GemmConfig::kRows;
+  return tile.k == sm100_tile_k(sm100_multiplied(point, Role::a_dtype)) &&
+         tile.m == Sm100GemmConfig::kRows;
 }
 
 // A pair stands one below the other, and shares the columns of B.
@@ -65,10 +79,13 @@ bool sm100_has_the_stages(const DesignPoint& point) {
   return point.integer(Role::stages) == config.stages;
 }
 
-std::vector<Shape3> sm100_tile_shapes() {
+std::vector<Shape3> sm100_tile_shapes(Sm100Kind kind) {
+  const std::span<const int> widths = kind == Sm100Kind::plain || kind == Sm100Kind::integer
+                                          ? std::span<const int>(kSm100Columns)
+                                          : kSm100CopiedColumns;
   std::vector<Shape3> shapes;
   for (const int k : {64, 128, 32}) {
-    for (const int columns : kSm100Columns) {
+    for (const int columns : widths) {
       shapes.push_back({Sm100GemmConfig::kRows, columns, k});
       if (columns != Sm100GemmConfig::kRows) {
         shapes.push_back({columns, Sm100GemmConfig::kRows, k});
@@ -82,8 +99,8 @@ std::vector<Shape3> sm100_tile_shapes() {
 
 abi::Sm100GemmConfig sm100_config(const DesignPoint& point) {
   const Majors majors = majors_of(point);
-  Sm100GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
-                         .b = abi_type(point.dtype(Role::b_dtype)),
+  Sm100GemmConfig config{.a = abi_type(sm100_multiplied(point, Role::a_dtype)),
+                         .b = abi_type(sm100_multiplied(point, Role::b_dtype)),
                          .accumulator = abi_type(point.dtype(Role::accumulator_type)),
                          .out = abi_type(point.dtype(Role::out_dtype)),
                          .a_m_major = majors.a_m_major,
@@ -96,33 +113,55 @@ abi::Sm100GemmConfig sm100_config(const DesignPoint& point) {
   return config;
 }
 
-std::shared_ptr<const DesignSpace> make_sm100_space() {
+std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
   static constexpr std::array kOperands{Dtype::f16, Dtype::bf16, Dtype::tf32, Dtype::e4m3,
                                         Dtype::e5m2};
-  static constexpr std::array kAccumulators{Dtype::f32};
+  static constexpr std::array kIntegers{Dtype::i8, Dtype::u8};
   static constexpr std::array kOuts{Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3, Dtype::e5m2};
+  static constexpr std::array kIntegerOuts{Dtype::i32,  Dtype::f32, Dtype::f16,
+                                           Dtype::bf16, Dtype::i8,  Dtype::u8};
+  const bool dequantised = kind == Sm100Kind::dequantised;
+  const bool integer = kind == Sm100Kind::integer;
+  const std::span<const Dtype> operands = dequantised ? std::span<const Dtype>(kDequantised)
+                                          : integer   ? std::span<const Dtype>(kIntegers)
+                                                      : kOperands;
+  const std::span<const Dtype> outs =
+      integer ? std::span<const Dtype>(kIntegerOuts)
+              : std::span<const Dtype>(kOuts).first(dequantised ? 3 : kOuts.size());
+  const std::array accumulators{integer ? Dtype::i32 : Dtype::f32};
+  std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
+  std::vector<int> alignments{16};
+  if (kind == Sm100Kind::prepared) {
+    layouts = {"xnt", "xtt", "txt", "nxt", "xxt", "xnn", "xtn", "txn", "nxn", "xxn"};
+    alignments.push_back(1);
+  } else if (dequantised) {
+    layouts = {"xxt", "xxn"};
+    alignments = {1};
+  }
   std::vector<int> stages(kSm100MostStages - kSm100LeastStages + 1);
   std::iota(stages.begin(), stages.end(), kSm100LeastStages);
-  return DesignSpace::Builder{}
-      .dtypes(Role::a_dtype, kOperands)
-      .dtypes(Role::b_dtype, kOperands)
-      .dtypes(Role::accumulator_type, kAccumulators)
-      .dtypes(Role::out_dtype, kOuts)
-      .layouts({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"})
-      .alignments(Role::a_alignment, {16})
-      .alignments(Role::b_alignment, {16})
+  DesignSpace::Builder builder;
+  builder.dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, accumulators)
+      .dtypes(Role::out_dtype, outs)
+      .layouts(layouts)
+      .alignments(Role::a_alignment, alignments)
+      .alignments(Role::b_alignment, alignments)
       .alignments(Role::out_alignment, {16, 1})
-      .shapes(Role::tile, sm100_tile_shapes())
+      .shapes(Role::tile, sm100_tile_shapes(kind))
       .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}})
       .integers(Role::stages, stages)
-      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"a", "b", "acc"}, sm100_sums_fit)
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, sm100_layouts_fit)
+      .require({"layouts", "align_a", "align_b"}, copied_alignments_fit)
       .require({"a", "layouts", "tile"}, sm100_tile_fits)
       .require({"layouts", "tile", "cluster"}, sm100_cluster_fits)
       .require({"layouts", "out", "tile"}, sm100_rows_fit)
-      .require({"layouts", "align_out", "tile", "cluster", "stages"}, sm100_has_the_stages)
-      .build_lazily();
+      .require({"layouts", "align_out", "tile", "cluster", "stages"}, sm100_has_the_stages);
+  if (dequantised) builder.choices("as", {"bf16"});
+  return builder.build_lazily();
 }
 
 }  // namespace estoc::cuda

@@ -11,6 +11,7 @@
 #include "estoc/abi/sm80_scaled_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "operations/gemm/dequantised.h"
+#include "providers/cuda/copied_operands.h"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/sm80_space.h"
 
@@ -181,16 +182,9 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   OperandCopies copies(const DesignPoint& /*point*/, const GemmProblem& problem) const override {
     return dequantises_ ? OperandCopies::dequantised(problem) : OperandCopies();
   }
-  void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
+  void add_entries(const DesignPoint& point, const EpilogueGraph* /*epilogue*/,
                    CudaCode& code) const override {
-    if (!dequantises_) return;
-    const bool transposed = is_transposed(point);
-    code.source += dequantise_source(point.dtype(transposed ? Role::b_dtype : Role::a_dtype),
-                                     point.dtype(transposed ? Role::a_dtype : Role::b_dtype));
-    // Entry number 1 is that of reductions.
-    const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
-    if (!reduces) code.entries.emplace_back("estoc_dequantise_operands");
-    code.entries.emplace_back("estoc_dequantise_operands");
+    if (dequantises_) add_dequantise_entry(point, is_transposed(point), code);
   }
 
   Status check_any(const GemmArguments& gemm) const override {

@@ -8,6 +8,7 @@
 
 #include "estoc/arguments.hpp"
 #include "operations/gemm/dequantised.h"
+#include "providers/cuda/copied_operands.h"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/prepare.h"
 #include "providers/cuda/sm90_cost.h"
@@ -28,28 +29,6 @@ constexpr std::array kTargets{Target::sm(90, true)};
 constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
 // Tables have swapped kernels for outputs of so many rows.
 constexpr double kMaxTriedColumns = 64;
-
-/// Whether TMA loads the operand as it is, in rows that wgmma multiplies.
-bool loads_by_tma(const MatrixView& view, bool rows_inner) {
-  const bool contiguous = rows_inner ? view.is_column_major() : view.is_row_major();
-  return contiguous && view.alignment >= 16 && check_tma_strides({"", view, rows_inner}).ok();
-}
-
-/// Fails where a copy of A or B would be of no use.
-Status check_copied(const GemmArguments& gemm, bool is_b) {
-  const MatrixView& view = is_b ? gemm.b_matrix() : gemm.a_matrix();
-  const bool both_ways = dtype_bits(view.dtype) == 16;
-  // M may decide on alignments, but not on kernels. K is the rows of B.
-  const bool needed = gemm.controls().batch_invariant ||
-                      (!loads_by_tma(view, is_b) && !(both_ways && loads_by_tma(view, !is_b)));
-  if (needed) return Status::success();
-  // Hundreds of kernels fail here in a search: nothing is formatted.
-  return Status::fail(Reason::layout, is_b
-                                          ? "B: expected strides or an alignment that TMA does not "
-                                            "support, got an operand that it loads as it is"
-                                          : "A: expected strides or an alignment that TMA does not "
-                                            "support, got an operand that it loads as it is");
-}
 
 /// Whether a kernel that stores by TMA, and else is the same, carries out the problem too.
 bool takes_tma_stores(const GemmProblem& problem) {
@@ -155,8 +134,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Status check_any(const GemmArguments& gemm) const override {
     if (kind_ == Sm90Kind::scaled) return sm90_check_scales(gemm);
     if (kind_ == Sm90Kind::dequantised) return operations::check_dequantised_as_bf16(gemm);
-    if (kind_ != Sm90Kind::prepared || check_copied(gemm, true).ok()) return Status::success();
-    return check_copied(gemm, false);
+    return kind_ == Sm90Kind::prepared ? check_any_copied(gemm) : Status::success();
   }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
@@ -228,17 +206,11 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       code.source += sums_source(epilogue);
       code.entries.emplace_back("estoc_sum_parts");
     }
-    if (!is_prepared()) return;
     if (kind_ == Sm90Kind::dequantised) {
-      const bool transposed = is_transposed(point);
-      code.source += dequantise_source(point.dtype(transposed ? Role::b_dtype : Role::a_dtype),
-                                       point.dtype(transposed ? Role::a_dtype : Role::b_dtype));
-      code.entries.emplace_back("estoc_dequantise_operands");
-      return;
+      add_dequantise_entry(point, is_transposed(point), code);
+    } else if (is_prepared()) {
+      add_prepare_entry(point, kind_ == Sm90Kind::planes, code);
     }
-    code.source +=
-        prepare_source(dtype_bits(point.dtype(Role::a_dtype)) / 8, kind_ == Sm90Kind::planes);
-    code.entries.emplace_back("estoc_prepare_operands");
   }
 
   Sm90GemmParameters parameters(const Sm90GemmConfig& config,

@@ -10,6 +10,7 @@
 
 #include "core/architectures.h"
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/copied_operands.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/product_types.h"
 
@@ -126,11 +127,6 @@ Schedule schedule_of(const DesignPoint& point) {
   return kSchedules[static_cast<std::size_t>(point.integer(Role::schedule))];
 }
 
-bool alignments_fit(const DesignPoint& point) {
-  return (point.integer(Role::a_alignment) == 1) == is_copied(point, 0) &&
-         (point.integer(Role::b_alignment) == 1) == is_copied(point, 1);
-}
-
 bool tile_fits_schedule(const DesignPoint& point) {
   if (point.shape(Role::tile).k != tile_k_of(multiplied(point, Role::a_dtype))) return false;
   const Shape3 tile = in_code(point, Role::tile);
@@ -200,10 +196,6 @@ bool store_rows_fit(const DesignPoint& point) {
 }
 
 }  // namespace
-
-bool is_copied(const DesignPoint& point, std::size_t operand) {
-  return point.value(Role::layouts).numbers[operand] == 'x';
-}
 
 int scale_block(const DesignPoint& point, std::size_t operand) {
   const int pair = point.value("scales").numbers[0];
@@ -310,7 +302,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                })
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
-      .require({"layouts", "align_a", "align_b"}, alignments_fit)
+      .require({"layouts", "align_a", "align_b"}, copied_alignments_fit)
       .require({"a", "acc", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)

@@ -23,9 +23,6 @@ enum class Sm90Kind : std::uint8_t {
 /// a dimension "sums", a swapped one a dimension "orientation", a scaled one a dimension "scales".
 std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::plain);
 
-/// Whether operand number `operand` (0 is A, 1 is B) may have any strides, and is copied.
-bool is_copied(const DesignPoint& point, std::size_t operand);
-
 /// Rows of A (0) or columns of B (1) that share a scale in a kernel of a scaled space: 1 or 128.
 int scale_block(const DesignPoint& point, std::size_t operand);
 
