@@ -2,6 +2,7 @@
 #pragma once
 
 #include <estoc/abi/epilogue.cuh>
+#include <estoc/abi/groups.cuh>
 #include <estoc/abi/matrix.cuh>
 #include <estoc/abi/tensor_map.cuh>
 #include <estoc/abi/types.cuh>
@@ -55,6 +56,8 @@ struct Sm90GemmConfig {
   static constexpr int kMaxParts = 8;
   /// Parts of a tile whose sums pass through the workspace.
   static constexpr long long kMaxTailParts = 256;
+  /// That there is room for beside the stages.
+  static constexpr int kMostGroups = 512;
 
   Type a;
   Type b;  ///< as wide as a
@@ -78,6 +81,8 @@ struct Sm90GemmConfig {
   int a_scale_rows = 0;
   int b_scale_columns = 0;
   Sm90EpilogueShape epilogue = {};
+  /// Of a product in groups, as the code sees it; stores by TMA are not for groups of columns.
+  GroupedMode groups = GroupedMode::none;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -102,6 +107,7 @@ struct Sm90GemmConfig {
       field("b_scale_columns", b_scale_columns);
     }
     if (epilogue.columns > 0) field("epilogue", epilogue);
+    if (groups != GroupedMode::none) field("groups", groups);
   }
 
   ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
@@ -121,15 +127,15 @@ struct Sm90GemmConfig {
   /// Whether K can have parts, up to kMaxParts, that the CTAs of a cluster sum up. With more sums a
   /// thread, long epilogues spill.
   ESTOC_CONSTEXPR bool splits_k() const {
-    return cluster_size() == 1 && schedule != Schedule::pingpong && ring_tiles() > 0 &&
-           sums() <= 128 && !planes;
+    return groups == GroupedMode::none && cluster_size() == 1 && schedule != Schedule::pingpong &&
+           ring_tiles() > 0 && sums() <= 128 && !planes;
   }
   /// Whether parts of K may pass through the workspace. With more sums a thread, kernels with an
   /// epilogue spill, and those that store e5m2, which code converts to; and all with sums of f16,
   /// which are widened on their way.
   ESTOC_CONSTEXPR bool has_tails(bool fused) const {
     const int most = fused ? 96 : out == Type::e5m2 ? 120 : 192;
-    return !planes && accumulator != Type::f16 && sums() <= most;
+    return groups == GroupedMode::none && !planes && accumulator != Type::f16 && sums() <= most;
   }
   ESTOC_CONSTEXPR bool has_tails() const { return has_tails(epilogue.columns > 0); }
   /// Sums that a thread of a consumer holds, the second set of a promoted product included. Two of
@@ -164,7 +170,12 @@ struct Sm90GemmConfig {
 
   ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
   ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
-  ESTOC_CONSTEXPR int shared_bytes() const { return barrier_offset() + 16 * stages; }
+  /// Where groups begin, so that nobody reads offsets twice.
+  ESTOC_CONSTEXPR int table_offset() const { return barrier_offset() + 16 * stages; }
+  ESTOC_CONSTEXPR int table_bytes() const {
+    return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
+  }
+  ESTOC_CONSTEXPR int shared_bytes() const { return table_offset() + table_bytes(); }
 };
 
 /// Maps of an epilogue's first inputs that are whole matrices, then of its first outputs after the

@@ -36,8 +36,9 @@ template <typename E, int rows>
 struct RowSums<E, rows, 0> {};
 
 /// Passes the tiles of one consumer warpgroup through an epilogue, 16 columns of a block at a time:
-/// the pairs of neighbours that a thread's fragment has there.
-template <typename Layout, typename E>
+/// the pairs of neighbours that a thread's fragment has there. Where `groups` divide out, a tile
+/// ends with its group.
+template <typename Layout, typename E, abi::GroupedMode groups = abi::GroupedMode::none>
 class TileEpilogue {
  public:
   using Fused = MappedFused<E>;
@@ -59,6 +60,9 @@ class TileEpilogue {
         thread_(thread),
         rows_(m),
         columns_(n) {}
+
+  /// Where rows (columns) of the group end from now on.
+  __device__ __forceinline__ void end_at(i32 end) { end_ = end; }
 
   /// `acc` are blocks of rows from at.m on.
   template <typename Block, int blocks>
@@ -433,7 +437,7 @@ class TileEpilogue {
       if constexpr (i.value <= abi::kEpilogueMaps) {
         const abi::TensorMap& map =
             i.value == 0 ? out_ : maps_.map[Fused::kMappedInputs + i.value - 1];
-        if (p_.store[i.value].tma != abi::TmaMode::none) {
+        if (p_.store[i.value].tma != abi::TmaMode::none && is_whole(at)) {
           if (thread_ == 0) {
             ptx::cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});
           }
@@ -445,6 +449,19 @@ class TileEpilogue {
     if (thread_ == 0) ptx::cp_async_bulk_commit_group();
   }
 
+  __device__ __forceinline__ i32 rows_end() const {
+    return groups == abi::GroupedMode::rows ? end_ : rows_;
+  }
+  __device__ __forceinline__ i32 columns_end() const {
+    return groups == abi::GroupedMode::columns ? end_ : columns_;
+  }
+  /// Whether no element of a box belongs to another group.
+  __device__ __forceinline__ bool is_whole(const Tile& at) const {
+    if constexpr (groups == abi::GroupedMode::rows) return at.m + kBlockRows <= end_;
+    if constexpr (groups == abi::GroupedMode::columns) return at.n + kColumns <= end_;
+    return true;
+  }
+
   template <int i>
   __device__ __forceinline__ void copy_out(u32 box, const Tile& at) const {
     constexpr Type kType = E::kStore[i].type;
@@ -453,7 +470,7 @@ class TileEpilogue {
     over_box<kBlockRows, kColumns, 1, Fragment::kThreads>(
         thread_, [&](u32 row, u32 column) __attribute__((always_inline)) {
           const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};
-          if (place.m >= rows_ || place.n >= columns_) return;
+          if (place.m >= rows_end() || place.n >= columns_end()) return;
           const u32 from = box + swizzled<kColumns * kBytes>(row, column * kBytes);
           const u64 element = address_of<kType>(to, place);
           store_global<kBytes>(element, load_shared<kBytes>(from));
@@ -519,6 +536,7 @@ class TileEpilogue {
   u32 thread_;
   i32 rows_;
   i32 columns_;
+  i32 end_ = 0;
   u32 store_turn_ = 0;
   RingPosition<1> value_turn_;
   RingPosition<Layout::kDepth> box_;

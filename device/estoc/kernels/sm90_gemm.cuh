@@ -27,6 +27,7 @@ struct Gemm {
   using Unscaled = Either<config.planes, PlaneSums<config>,
                           Either<config.promote, PromotedSums<config>, WgmmaSums<config>>>;
   using Math = Either<config.scaled(), ScaledSums<config>, Unscaled>;
+  static constexpr bool kMathTakesItems = config.scaled();
   using Store = typename StoreOf<config, Epilogue>::type;
 };
 

@@ -62,6 +62,7 @@ struct Shared {
   __device__ __forceinline__ Ring<config.stages> ring() const {
     return {base + config.barrier_offset()};
   }
+  __device__ __forceinline__ u32 table() const { return base + config.table_offset(); }
 };
 
 template <Sm90GemmConfig config>

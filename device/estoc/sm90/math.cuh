@@ -55,7 +55,8 @@ struct StageReader {
   u32 consumer;
   u32 thread;  ///< of the warpgroup
 
-  __device__ __forceinline__ void wait(const RingPosition<config.stages>& at) const {
+  /// For a stage of an item, `left` of whose stages are not summed yet.
+  __device__ __forceinline__ void wait(const RingPosition<config.stages>& at, i32 /*left*/) const {
     cta.shared.ring().wait_full(at);
   }
 
@@ -102,16 +103,15 @@ template <Sm90GemmConfig config>
 struct WgmmaSums {
   /// The sums of `k_tiles` stages from `at` on; `issued()` is called when the last products have
   /// started.
-  template <typename Issued>
+  template <typename Reader, typename Issued>
   __device__ __forceinline__ static void sum(Accumulators<config>& acc, i32 k_tiles,
-                                             RingPosition<config.stages>& at,
-                                             const StageReader<config>& reader,
+                                             RingPosition<config.stages>& at, const Reader& reader,
                                              const Issued& issued) {
     if (k_tiles == 0) acc.clear();
     u32 last = at.stage;
 #pragma unroll 1
     for (i32 k = 0; k < k_tiles; ++k, at.advance()) {
-      reader.wait(at);
+      reader.wait(at, k_tiles - k);
       reader.multiply(acc, at.stage, k > 0);
       if (k > 0) {
         ptx::wgmma_wait_group<1>();
@@ -130,15 +130,14 @@ struct WgmmaSums {
 /// each stage.
 template <Sm90GemmConfig config>
 struct PromotedSums {
-  template <typename Issued>
+  template <typename Reader, typename Issued>
   __device__ __forceinline__ static void sum(Accumulators<config>& acc, i32 k_tiles,
-                                             RingPosition<config.stages>& at,
-                                             const StageReader<config>& reader,
+                                             RingPosition<config.stages>& at, const Reader& reader,
                                              const Issued& issued) {
     Accumulators<config> part;
     acc.clear();
     for (i32 k = 0; k < k_tiles; ++k, at.advance()) {
-      reader.wait(at);
+      reader.wait(at, k_tiles - k);
       reader.multiply(part, at.stage, false);
       ptx::wgmma_wait_group<0>();
       part.use();

@@ -85,7 +85,7 @@ struct ScaledSums {
     FragmentScales<config> scales(p, item, reader.thread);
 #pragma unroll 1
     for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
-      reader.wait(at);
+      reader.wait(at, item.k_tiles - step);
       reader.multiply(part, at.stage, false);
       // Scales arrive while the tensor core is busy.
       scales.load(item.k_tile(step));

@@ -5,7 +5,7 @@
 // kernel is a struct of policies, a file each: kConfig, Parameters, and
 //   Work    deals items to CTAs (work.cuh)
 //   Load    fills a stage (load.cuh)
-//   Math    sums up the stages of an item (math.cuh)
+//   Math    sums up the stages of an item (math.cuh); kMathTakesItems: of one that it is given
 //   Store   takes the accumulators from there (store.cuh)
 #pragma once
 
@@ -46,6 +46,7 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
   ptx::griddepcontrol_wait();
   // What the launch before has written by st, this one reads by TMA.
   ptx::fence_proxy_async_global();
+  Kernel::Work::prepare(p, shared);
 }
 
 /// Fills stage after stage. One thread calls it.
@@ -55,7 +56,7 @@ __device__ __forceinline__ void produce(const typename Kernel::Parameters& p,
   const Ring<config.stages> ring = cta.shared.ring();
   RingPosition<config.stages> at;
   for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
-    const Item item = work.item();
+    const auto item = work.item();
     for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
       ring.wait_empty(at);
       Kernel::Load::fill(p, cta, item, step, at.stage);
@@ -77,7 +78,7 @@ __device__ __forceinline__ void load_inputs(const typename Kernel::Parameters& p
   using Work = typename Kernel::Work;
   auto loader = Kernel::Store::loader(p, transform, cta.shared.staging(consumer));
   for (OwnItems<config, Work> items(Work(p, cta.place), consumer); !items.done(); items.advance()) {
-    const Item item = items.item();
+    const auto item = items.item();
     if (item.slot < 0) loader.load(item.tile);
   }
 }
@@ -122,10 +123,10 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
   };
   turns.begin();
   while (!items.done()) {
-    const Item item = items.item();
+    const auto item = items.item();
     Accumulators<config> acc;
     turns.wait();
-    if constexpr (config.scaled()) {
+    if constexpr (Kernel::kMathTakesItems) {
       Kernel::Math::sum(acc, p, item, at, reader, issued);
     } else {
       Kernel::Math::sum(acc, item.k_tiles, at, reader, issued);
@@ -137,6 +138,7 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
         if (parts.own > 0) break;
       }
     }
+    if constexpr (Kernel::Work::kBounded) store.end_at(item.end);
     if (!leave_part(acc, p, cta.place, item, consumer, thread)) store.store(acc.block, item.tile);
     const u32 passed = items.advance();
     if constexpr (Items::kPingpong) at.skip(passed);

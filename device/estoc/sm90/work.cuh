@@ -59,6 +59,10 @@ __device__ __forceinline__ Tile tile_at(const Sm90GemmParameters& p,
 template <Sm90GemmConfig config>
 class PersistentTiles {
  public:
+  static constexpr bool kBounded = false;  ///< items end with out
+  __device__ __forceinline__ static void prepare(const Sm90GemmParameters& /*p*/,
+                                                 const Shared<config>& /*shared*/) {}
+
   __device__ __forceinline__ PersistentTiles(const Sm90GemmParameters& p,
                                              const ClusterPlace<config>& place)
       : p_(p),
@@ -144,8 +148,8 @@ class OwnItems {
     return passed;
   }
   /// The item, of whose tile this consumer has the rows from tile.m on.
-  __device__ __forceinline__ Item item() const {
-    Item item = work_.item();
+  __device__ __forceinline__ auto item() const {
+    auto item = work_.item();
     item.tile.m += row_;
     return item;
   }

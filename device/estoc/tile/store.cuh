@@ -26,20 +26,70 @@ __device__ __forceinline__ u32 pack(Value low, Value high) {
 
 }  // namespace detail
 
-/// Stores the blocks of one warpgroup by TMA, a box at a time, from two buffers.
-template <typename Fragment, TileShape shape, Type type>
+/// Sends boxes to out by TMA.
+struct TmaSender {
+  const abi::TensorMap& map;
+
+  __device__ __forceinline__ TmaSender(const abi::TensorMap& out) : map(out) {}
+
+  /// The box in `buffer`, which begins at `at`. All threads of the warpgroup call it.
+  template <typename Box>
+  __device__ __forceinline__ void send(Box /*shape*/, u32 buffer, const Tile& at,
+                                       u32 thread) const {
+    if (thread == 0) ptx::cp_async_bulk_tensor_store<3>(map, buffer, {at.n, at.m, at.l});
+  }
+};
+
+/// The same as far as rows are ahead of an end: boxes that reach beyond it are stored by the
+/// threads, 16 bytes at a time.
+struct BoundedSender {
+  const abi::TensorMap& map;
+  const abi::Matrix& out;
+  i32 columns;  ///< of out
+  i32 end = 0;
+
+  template <typename Box>
+  __device__ __forceinline__ void send(Box /*shape*/, u32 buffer, const Tile& at,
+                                       u32 thread) const {
+    if (at.m + Box::kRows <= end) {
+      if (thread == 0) ptx::cp_async_bulk_tensor_store<3>(map, buffer, {at.n, at.m, at.l});
+      return;
+    }
+    constexpr u32 kChunks = Box::kRowBytes / 16;
+    constexpr i32 kElements = 16 / Box::kBytes;
+    for (u32 i = thread; i < Box::kRows * kChunks; i += Box::kThreads) {
+      const u32 row = i / kChunks;
+      const i32 m = at.m + static_cast<i32>(row);
+      const i32 n = at.n + static_cast<i32>(i % kChunks) * kElements;
+      if (m >= end || n >= columns) continue;
+      const i64 element = at.l * out.batch_stride + m * out.row_stride + n;
+      ptx::st_global<4>(
+          out.address + static_cast<u64>(element * Box::kBytes),
+          ptx::ld_shared<4>(buffer + swizzled<Box::kRowBytes>(row, i % kChunks * 16)));
+    }
+  }
+};
+
+/// Stores the blocks of one warpgroup, a box at a time, from two buffers.
+template <typename Fragment, TileShape shape, Type type, typename Sender = TmaSender>
 class TmaTileStore {
  public:
   static constexpr int kColumns = shape.box_columns;
   static constexpr int kBytes = abi::type_bytes(type);
   static constexpr int kRowBytes = kColumns * kBytes;
   static_assert(kColumns % 16 == 0);
+  struct Box {
+    static constexpr int kRows = Fragment::kBlockRows;
+    static constexpr int kThreads = Fragment::kThreads;
+    static constexpr int kBytes = TmaTileStore::kBytes;
+    static constexpr int kRowBytes = TmaTileStore::kRowBytes;
+  };
 
   /// `buffers` is this warpgroup's staging memory, `barrier` its named barrier, `thread` the number
   /// in the warpgroup.
-  __device__ __forceinline__ TmaTileStore(const abi::TensorMap& map, u32 buffers, u32 barrier,
+  __device__ __forceinline__ TmaTileStore(const Sender& sender, u32 buffers, u32 barrier,
                                           u32 thread)
-      : map_(map), buffers_(buffers), barrier_(barrier), thread_(thread) {}
+      : sender_(sender), buffers_(buffers), barrier_(barrier), thread_(thread) {}
 
   /// `acc` are blocks of rows from at.m on.
   template <typename Block, int blocks>
@@ -49,6 +99,10 @@ class TmaTileStore {
       store_block(acc[i], {at.l, at.m + Fragment::kBlockRows * i, at.n});
   }
 
+  /// Where rows end from now on, for a BoundedSender.
+  __device__ __forceinline__ void end_at(i32 end) {
+    sender_.end = end;
+  }
   /// Waits until the stores have read shared memory.
   __device__ __forceinline__ void finish() const {
     if (thread_ == 0) ptx::cp_async_bulk_wait_group<0>();
@@ -68,10 +122,8 @@ class TmaTileStore {
         fill(block, first + column, buffer, static_cast<u32>(column));
       ptx::fence_proxy_async();
       ptx::bar_sync<Fragment::kThreads>(barrier_);
-      if (thread_ == 0) {
-        ptx::cp_async_bulk_tensor_store<3>(map_, buffer, {at.n + first, at.m, at.l});
-        ptx::cp_async_bulk_commit_group();
-      }
+      sender_.send(Box{}, buffer, {at.l, at.m, at.n + first}, thread_);
+      if (thread_ == 0) ptx::cp_async_bulk_commit_group();
     }
   }
 
@@ -137,7 +189,7 @@ class TmaTileStore {
     }
   }
 
-  const abi::TensorMap& map_;
+  Sender sender_;
   u32 buffers_;
   u32 barrier_;
   u32 thread_;
@@ -178,6 +230,13 @@ class DirectTileStore {
     }
   }
 
+  /// Where rows, or columns, end from now on.
+  __device__ __forceinline__ void end_rows_at(i32 end) {
+    m_ = end;
+  }
+  __device__ __forceinline__ void end_columns_at(i32 end) {
+    n_ = end;
+  }
   __device__ __forceinline__ void finish() const {}
 
  private:

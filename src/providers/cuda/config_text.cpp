@@ -33,4 +33,18 @@ std::string value_text(abi::Schedule schedule) {
   return "Schedule::pingpong";
 }
 
+std::string value_text(abi::GroupedMode mode) {
+  switch (mode) {
+    case abi::GroupedMode::rows:
+      return "GroupedMode::rows";
+    case abi::GroupedMode::columns:
+      return "GroupedMode::columns";
+    case abi::GroupedMode::reduction:
+      return "GroupedMode::reduction";
+    case abi::GroupedMode::none:
+      break;
+  }
+  return "GroupedMode::none";
+}
+
 }  // namespace estoc::cuda

@@ -18,6 +18,7 @@ namespace estoc::cuda {
 std::string value_text(abi::Type type);
 std::string value_text(abi::Vectors vectors);
 std::string value_text(abi::Schedule schedule);
+std::string value_text(abi::GroupedMode mode);
 std::string value_text(std::same_as<bool> auto value) {
   return value ? "true" : "false";
 }

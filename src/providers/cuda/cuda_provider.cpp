@@ -7,6 +7,7 @@
 #include "providers/cuda/sm100_gemm.h"
 #include "providers/cuda/sm80_gemm.h"
 #include "providers/cuda/sm90_gemm.h"
+#include "providers/cuda/sm90_grouped_gemm.h"
 
 namespace estoc::cuda {
 namespace {
@@ -33,6 +34,8 @@ class CudaProvider final : public Provider {
                                                            make_sm80_scaled_gemm(),
                                                            make_simt_gemm(),
                                                            make_simt_scaled_gemm(),
+                                                           make_sm90_grouped_gemm(),
+                                                           make_sm90_swapped_grouped_gemm(),
                                                            make_simt_grouped_gemm(),
                                                            make_simt_elementwise()};
 };

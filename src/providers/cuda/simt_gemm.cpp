@@ -13,6 +13,7 @@
 #include "estoc/abi/simt_grouped_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/groups.h"
 #include "providers/cuda/product_types.h"
 
 namespace estoc::cuda {
@@ -213,25 +214,6 @@ class SimtGemm final : public SimtClass<abi::SimtGemmParameters> {
   }
 };
 
-abi::GroupedMode grouped_mode(operations::Mapping mapping) {
-  switch (mapping) {
-    case operations::Mapping::rows:
-      return abi::GroupedMode::rows;
-    case operations::Mapping::columns:
-      return abi::GroupedMode::columns;
-    case operations::Mapping::reduction:
-      return abi::GroupedMode::reduction;
-    default:
-      return abi::GroupedMode::none;
-  }
-}
-
-/// The most tiles that groups of any sizes and the rest can be cut into along the divided mode.
-std::int64_t most_tiles(const operations::Groups& groups, int tile) {
-  const std::int64_t parts = std::min(groups.count + 1, groups.extent);
-  return (groups.extent - parts) / tile + parts;
-}
-
 class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
  public:
   SimtGroupedGemm() : SimtClass("simt_grouped_gemm", "SimtGroupedGemm") {}
@@ -246,31 +228,20 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
     const GemmProblem problem =
         operations::lower_product(arguments, operations::Orientation::as_given);
     if (Status status = check_vectors(point, problem.mapping); !status.ok()) return status;
-    const bool cuts_out = problem.mapping == operations::Mapping::rows ||
-                          problem.mapping == operations::Mapping::columns;
-    if (!cuts_out) return Status::success();
-    if (problem.epilogue != nullptr && !problem.epilogue->graph->reduced.empty()) {
-      return Status::fail(Reason::epilogue,
-                          "epilogue: expected no reduction where groups divide out, got one");
-    }
-    return check_tiles(point, problem);
+    const Shape3 tile = point.shape(Role::tile);
+    return check_divided_out(problem, tile.m, tile.n, std::numeric_limits<std::int32_t>::max());
   }
 
   abi::SimtGroupedGemmParameters parameters(const abi::SimtGemmConfig& config,
                                             const GemmLaunch& launch) const override {
     const GemmProblem& problem = launch.problem;
     abi::SimtGroupedGemmParameters p{product_parameters(config, problem), {}};
-    p.groups = {.offsets = reinterpret_cast<std::uintptr_t>(problem.groups.offsets),
-                .stride = problem.groups.stride,
-                .count = problem.groups.count,
-                .extent = problem.groups.extent,
-                .mode = grouped_mode(problem.mapping),
-                .zero_rest = problem.groups.zero_rest ? 1 : 0};
+    p.groups = device_groups(problem);
     if (p.groups.mode == abi::GroupedMode::rows) {
-      p.tiles_m = static_cast<unsigned>(most_tiles(problem.groups, config.tile_m));
+      p.tiles_m = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_m));
     }
     if (p.groups.mode == abi::GroupedMode::columns) {
-      p.tiles_n = static_cast<unsigned>(most_tiles(problem.groups, config.tile_n));
+      p.tiles_n = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_n));
     }
     return p;
   }
@@ -299,18 +270,6 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
                                       rule.name, rule.letter));
     }
     return Status::success();
-  }
-
-  static Status check_tiles(const DesignPoint& point, const GemmProblem& problem) {
-    const Shape3 tile = point.shape(Role::tile);
-    const bool by_rows = problem.mapping == operations::Mapping::rows;
-    const std::int64_t divided = most_tiles(problem.groups, by_rows ? tile.m : tile.n);
-    const std::int64_t others = by_rows ? ceil_div(problem.n, tile.n) : ceil_div(problem.m, tile.m);
-    constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
-    if (divided <= kMost && (others == 0 || divided <= kMost / others)) return Status::success();
-    return Status::fail(Reason::shape, fmt::format("out.shape: expected at most {} tiles, got {} x "
-                                                   "{}",
-                                                   kMost, divided, others));
   }
 };
 

@@ -250,7 +250,7 @@ std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_
 }
 
 /// How TMA can move the boxes of a tensor: abi::EpilogueOperand::tma. Stores end with a whole
-/// chunk of 16 bytes; loads do not.
+/// chunk of 16 bytes; loads do not. Both begin with one.
 abi::TmaMode tma_mode(const abi::Matrix& at, Dtype dtype, const EpilogueView& view, bool stored) {
   const std::int64_t size = bytes_of(dtype);
   const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
@@ -261,7 +261,7 @@ abi::TmaMode tma_mode(const abi::Matrix& at, Dtype dtype, const EpilogueView& vi
     return stride > 0 && stride < kMostStride / size && stride * size % 16 == 0;
   };
   const bool row = rows == 1 || (at.row_stride >= columns && steps(at.row_stride));
-  const bool whole = !stored || columns * size % 16 == 0;
+  const bool whole = view.whole_fours && (!stored || columns * size % 16 == 0);
   const bool fits = whole && (at.column_stride == 1 || columns == 1) && at.address % 16 == 0 &&
                     row && (!batched || steps(at.batch_stride));
   if (!fits) return abi::TmaMode::none;

@@ -13,9 +13,9 @@
 #include "providers/cuda/prepare.h"
 #include "providers/cuda/sm90_cost.h"
 #include "providers/cuda/sm90_epilogue.h"
+#include "providers/cuda/sm90_launch.h"
 #include "providers/cuda/sm90_scales.h"
 #include "providers/cuda/sm90_space.h"
-#include "providers/cuda/tensor_map.h"
 #include "providers/cuda/tma_operand.h"
 
 namespace estoc::cuda {
@@ -30,24 +30,6 @@ constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
 // Tables have swapped kernels for outputs of so many rows.
 constexpr double kMaxTriedColumns = 64;
 
-/// Whether a kernel that stores by TMA, and else is the same, carries out the problem too.
-bool takes_tma_stores(const GemmProblem& problem) {
-  const OperandPlane out(problem.out, false);
-  const std::int64_t row_bytes = out.inner() * (dtype_bits(out.view->dtype) / 8);
-  const bool rows = out.view->column_stride == 1 || out.view->columns == 1;
-  return rows && out.view->alignment >= 16 && row_bytes % 16 == 0;
-}
-
-constexpr std::string_view kFusedEntry =
-    R"(using FusedMaps = estoc::epilogue::MappedFused<Epilogue>::Maps;
-extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
-estoc_kernel(const __grid_constant__ Sm90GemmParameters parameters,
-             const __grid_constant__ Epilogue::Parameters epilogue,
-             const __grid_constant__ FusedMaps maps) {
-  estoc::sm90_gemm<kConfig>(parameters,
-                            estoc::epilogue::MappedFused<Epilogue>{epilogue, maps});
-}
-)";
 
 constexpr std::string_view kSumsEntry = R"(
 extern "C" __global__ void __launch_bounds__(32 * kSumWarps)
@@ -143,16 +125,16 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       if (!scales.ok()) return scales;
     }
     const OperandPlanes planes = operand_planes(point, gemm);
-    if (kind_ == Sm90Kind::planes) return check_out(point, planes.out);
+    if (kind_ == Sm90Kind::planes) return check_sm90_out(point, planes.out);
     if (kind_ == Sm90Kind::dequantised) {
       Status scales = check_any(gemm);
-      return scales.ok() ? check_out(point, planes.out) : scales;
+      return scales.ok() ? check_sm90_out(point, planes.out) : scales;
     }
     Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_tma_strides(planes.a);
     if (status.ok()) {
       status = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
     }
-    return status.ok() ? check_out(point, planes.out) : status;
+    return status.ok() ? check_sm90_out(point, planes.out) : status;
   }
 
   Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
@@ -163,7 +145,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                 const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     Sm90GemmConfig widest = config;
-    widest.tma_store = config.tma_store || takes_tma_stores(problem);
+    widest.tma_store = config.tma_store || sm90_takes_tma_stores(problem);
     if (config.planes) count_planes(plan.work);
     if (kind_ == Sm90Kind::dequantised) count_dequantised(plan.work);
     plan.family = cost::Family::sm90;
@@ -216,19 +198,11 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Sm90GemmParameters parameters(const Sm90GemmConfig& config,
                                 const GemmLaunch& launch) const override {
     const GemmProblem& problem = launch.problem;
-    Sm90GemmParameters p{};
-    add_maps(config, launch, p);
-    p.out_raw = device_matrix(problem.out.view);
-    p.m = static_cast<int>(problem.m);
-    p.n = static_cast<int>(problem.n);
-    p.k = static_cast<int>(problem.k);
-    p.l = static_cast<int>(problem.l);
+    Sm90GemmParameters p = sm90_operands(config, launch);
     p.tiles_m = static_cast<int>(ceil_div(p.m, config.tile_m * config.cluster_m));
     p.tiles_n = static_cast<int>(ceil_div(p.n, config.tile_n * config.cluster_n));
     p.along_n = launch.knobs.raster == Knobs::Raster::along_n;
     p.group = std::clamp<int>(launch.knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
-    p.a_batched = is_batched(problem.a.view);
-    p.b_batched = is_batched(problem.b.view);
     p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order() && !config.planes;
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
     const Tail tail = tail_of(config, launch.gemm, problem, launch.knobs);
@@ -300,7 +274,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
                        dtype_name(point.dtype(Role::b_dtype)), sums);
   }
-  std::string fused_entry() const override { return std::string(kFusedEntry); }
+  std::string fused_entry() const override { return sm90_fused_entry(device_name(), type_name()); }
 
  private:
   static std::string sums_source(const EpilogueGraph* epilogue) {
@@ -339,12 +313,6 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     work.element_bytes = 2;
   }
 
-  static Status check_out(const DesignPoint& point, const OperandPlane& out) {
-    if (point.integer(Role::out_alignment) != 16) return Status::success();
-    Status status = check_tma_strides(out);
-    return status.ok() ? check_tma_rows(out) : status;
-  }
-
   /// CTAs that sum up a tile: as many as the knob says and the kernel, K and the grid allow.
   static int parts_of_k(const Sm90GemmConfig& config, const GemmLaunch& launch,
                         const Sm90GemmParameters& p) {
@@ -355,28 +323,6 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     const std::int64_t k_tiles = ceil_div(launch.problem.k, config.tile_k());
     return static_cast<int>(std::clamp<std::int64_t>(
         std::min<std::int64_t>(launch.knobs.split, k_tiles), 1, config.kMaxParts));
-  }
-
-  static void add_maps(const Sm90GemmConfig& config, const GemmLaunch& launch,
-                       Sm90GemmParameters& p) {
-    const GemmProblem& problem = launch.problem;
-    const PlanDevice& device = launch.device;
-    if (problem.k > 0) {
-      p.a = encode_tensor_map(
-          device, tma_load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
-                                config.tile_m, config.cluster_n, config.tile_k()));
-      p.b = encode_tensor_map(
-          device, tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
-                                config.tile_n, config.cluster_m, config.tile_k()));
-    }
-    if (config.epilogue.columns > 0) {
-      p.out = fused_out_map(device, config, EpilogueView(launch.gemm, problem.transposed));
-    } else if (config.tma_store) {
-      p.out =
-          encode_tensor_map(device, tma_map_spec({problem.out, false}, config.out,
-                                                 static_cast<std::uint32_t>(config.store_columns()),
-                                                 64, config.store_row_bytes()));
-    }
   }
 
   Sm90Kind kind_;

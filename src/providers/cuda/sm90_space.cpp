@@ -49,6 +49,11 @@ constexpr MenuTile kPreparedMenu[] = {
     {128, 128}, {128, 192}, {128, 256}, {256, 128}, {256, 192},
 };
 
+// Those of grouped kernels: the largest for groups of many rows, the others for few.
+constexpr MenuTile kGroupedMenu[] = {
+    {64, 64}, {64, 128}, {64, 256}, {128, 64}, {128, 128}, {128, 192}, {128, 256}, {256, 128},
+};
+
 // Those of planes, whose promoted sums take twice the registers.
 constexpr MenuTile kPlanesMenu[] = {
     {64, 64}, {64, 128}, {64, 192}, {128, 64}, {128, 96}, {128, 128}, {128, 192}, {256, 96},
@@ -62,13 +67,18 @@ constexpr MenuTile kScaledMenu[] = {
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
   if (kind == Sm90Kind::scaled) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
-  if (kind == Sm90Kind::swapped) return kSwappedMenu;
+  if (kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped) return kSwappedMenu;
+  if (kind == Sm90Kind::grouped) return kGroupedMenu;
   const bool copied = kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised;
   return copied ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
 }
 
 bool is_swapped(const DesignPoint& point) {
   return point.space().find("orientation") >= 0;
+}
+
+bool is_grouped(const DesignPoint& point) {
+  return point.space().find("along") >= 0;
 }
 
 Shape3 in_code(const DesignPoint& point, Role role) {
@@ -79,13 +89,26 @@ Majors majors_in_code(const DesignPoint& point) {
   return majors_of(point, sm90_is_transposed(point));
 }
 
+/// Groups begin anywhere, but boxes of TMA at multiples of 16 bytes of the contiguous mode.
+bool boxes_fit_groups(const DesignPoint& point) {
+  const Majors majors = majors_in_code(point);
+  switch (sm90_groups_in_code(point)) {
+    case abi::GroupedMode::rows:
+      return !majors.a_m_major;
+    case abi::GroupedMode::columns:
+      return !majors.b_n_major && point.integer(Role::out_alignment) != 16;
+    default:
+      return true;
+  }
+}
+
 int tile_k_of(Dtype dtype) {
   return 128 * 8 / dtype_bits(dtype);
 }
 
 std::vector<Shape3> tile_shapes(Sm90Kind kind) {
   std::vector<Shape3> shapes;
-  if (kind == Sm90Kind::swapped) {
+  if (menu_of(kind).data() == kSwappedMenu) {
     for (const int k : {64, 128, 32}) {
       for (const MenuTile& tile : kSwappedMenu)
         shapes.push_back({tile.n, tile.m, k});
@@ -173,6 +196,7 @@ Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
   config.stages = stages;
   config.schedule = schedule_of(point);
   config.tma_store = point.integer(Role::out_alignment) == 16;
+  if (is_grouped(point)) config.groups = abi::GroupedMode::rows;  // or any other
   return config;
 }
 
@@ -202,6 +226,25 @@ int scale_block(const DesignPoint& point, std::size_t operand) {
   return (operand == 0 ? pair / 2 : pair % 2) == 0 ? 1 : 128;
 }
 
+GroupMode sm90_group_mode(const DesignPoint& point) {
+  return parse_group_mode(point.value("along").text).value_or(GroupMode::batches);
+}
+
+abi::GroupedMode sm90_groups_in_code(const DesignPoint& point) {
+  const bool transposed = sm90_is_transposed(point);
+  switch (sm90_group_mode(point)) {
+    case GroupMode::rows:
+      return transposed ? abi::GroupedMode::columns : abi::GroupedMode::rows;
+    case GroupMode::columns:
+      return transposed ? abi::GroupedMode::rows : abi::GroupedMode::columns;
+    case GroupMode::reduction:
+      return abi::GroupedMode::reduction;
+    case GroupMode::batches:
+      break;
+  }
+  return abi::GroupedMode::none;
+}
+
 bool sm90_is_transposed(const DesignPoint& point) {
   return is_column_major(point) != is_swapped(point);
 }
@@ -229,6 +272,7 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
     config.a_scale_rows = scale_block(point, 0);
     config.b_scale_columns = scale_block(point, 1);
   }
+  if (is_grouped(point)) config.groups = sm90_groups_in_code(point);
   if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.a_scale_rows, config.b_scale_columns);
@@ -250,7 +294,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                           : narrow    ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
-  const bool swapped = kind == Sm90Kind::swapped;
+  const bool grouped = kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped;
+  const bool swapped = kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped;
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
@@ -264,6 +309,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts.resize(4);
     out_alignments = {1};
   }
+  if (kind == Sm90Kind::grouped) clusters.resize(3);
   if (kind == Sm90Kind::prepared) {
     layouts = {"xnt", "xtt", "txt", "nxt", "xxt", "xnn", "xtn", "txn", "nxn", "xxn"};
     alignments.push_back(1);
@@ -280,8 +326,10 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts = {"xxt", "xxn"};
     alignments = {1};
   }
+  if (grouped) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
   std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
-  if (!narrow && !dequantised && kind != Sm90Kind::planes) accumulators.push_back(Dtype::f16);
+  if (!grouped && !narrow && !dequantised && kind != Sm90Kind::planes)
+    accumulators.push_back(Dtype::f16);
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
@@ -310,6 +358,11 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
   if (kind == Sm90Kind::fast) builder.choices("sums", {"fast"});
   if (swapped) builder.choices("orientation", {"swapped"});
+  if (grouped) {
+    if (swapped) builder.choices("along", {"m", "l"});
+    if (!swapped) builder.choices("along", {"m", "n", "k", "l"});
+    builder.require({"layouts", "align_out", "along"}, boxes_fit_groups);
+  }
   if (dequantised) builder.choices("as", {"bf16"});
   if (scaled) {
     builder.choices("scales", {"1x128.1x128", "1x128.128x128", "128x128.1x128", "128x128.128x128"})

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "estoc/abi/sm90_gemm.cuh"
+#include "estoc/arguments.hpp"
 #include "estoc/design_space.hpp"
 
 namespace estoc::cuda {
@@ -11,17 +12,23 @@ namespace estoc::cuda {
 /// The kernel classes that sm90_gemm's code serves.
 enum class Sm90Kind : std::uint8_t {
   plain,
-  fast,        ///< sums of 8-bit floats stay as the tensor cores make them
-  swapped,     ///< row-major outputs of few rows: the code computes the transposed product
-  prepared,    ///< operands with layout letter x are copied to rows along K that TMA can load
-  planes,      ///< f32 operands are copied to three planes of bf16 each
-  scaled,      ///< 8-bit floats with f32 scales for blocks of 128 along K
-  dequantised  ///< quantised operands are copied as bf16, times their scales
+  fast,            ///< sums of 8-bit floats stay as the tensor cores make them
+  swapped,         ///< row-major outputs of few rows: the code computes the transposed product
+  prepared,        ///< operands with layout letter x are copied to rows along K that TMA can load
+  planes,          ///< f32 operands are copied to three planes of bf16 each
+  scaled,          ///< 8-bit floats with f32 scales for blocks of 128 along K
+  dequantised,     ///< quantised operands are copied as bf16, times their scales
+  grouped,         ///< products in groups; a dimension "along" says which mode they divide
+  swapped_grouped  ///< both
 };
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
 /// a dimension "sums", a swapped one a dimension "orientation", a scaled one a dimension "scales".
 std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::plain);
+
+/// What groups divide, of a kernel of a grouped space: as in problem text, and as the code sees it.
+GroupMode sm90_group_mode(const DesignPoint& point);
+abi::GroupedMode sm90_groups_in_code(const DesignPoint& point);
 
 /// Rows of A (0) or columns of B (1) that share a scale in a kernel of a scaled space: 1 or 128.
 int scale_block(const DesignPoint& point, std::size_t operand);

@@ -366,7 +366,10 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
 std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, Random& random,
                                                std::vector<HostTensor>& tensors) {
   Extents e = draw_extents(point, random);
-  const auto mode = static_cast<GroupMode>(draw_number(random, 0, 3));
+  // Some kernels are for one mode.
+  const auto drawn = static_cast<GroupMode>(draw_number(random, 0, 3));
+  const bool stated = point.space().find("along") >= 0;
+  const GroupMode mode = stated ? *parse_group_mode(point.value("along").text) : drawn;
   const std::int64_t groups = draw_number(random, 1, one_in(random, 4) ? 40 : 4);
   const bool many_a = mode == GroupMode::columns || mode == GroupMode::batches;
   const bool many_b = mode == GroupMode::rows || mode == GroupMode::batches;

@@ -1,5 +1,5 @@
-// simt_grouped_gemm under the emulator: every mode, whatever offsets hold, against the kernels of
-// the cpu provider byte for byte.
+// Kernels of grouped products under the emulator: every mode, whatever offsets hold, against the
+// kernels of the cpu provider byte for byte.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -84,6 +85,7 @@ class Data {
 
   const RuntimeArguments& arguments() const { return *arguments_; }
   const Memory& out() const { return operands_[2]; }
+  const Memory& operand(std::size_t i) const { return operands_[i]; }
 
  private:
   std::unique_ptr<RuntimeArguments> described_;
@@ -102,17 +104,29 @@ class Grouped : public testing::Test {
 
   static void expect(const std::string& text, const std::string& filter,
                      const std::optional<Ends>& offsets = std::nullopt) {
-    SCOPED_TRACE(filter + " " + text);
+    expect_of("simt_grouped_gemm", Target::sm(80), text, filter, offsets);
+  }
+  static void expect_wgmma(const std::string& text, const std::string& filter,
+                           const std::optional<Ends>& offsets = std::nullopt) {
+    expect_of("sm90_grouped_gemm", Target::sm(90, true), text, filter, offsets);
+  }
+  static void expect_swapped(const std::string& text, const std::string& filter,
+                             const std::optional<Ends>& offsets = std::nullopt) {
+    expect_of("sm90_swapped_grouped_gemm", Target::sm(90, true), text, filter, offsets);
+  }
+
+  static void expect_of(const std::string& kernel_class, Target target, const std::string& text,
+                        const std::string& filter, const std::optional<Ends>& offsets) {
+    SCOPED_TRACE(kernel_class + " " + filter + " " + text);
     const Problem problem = Problem::parse("grouped_gemm " + text);
     const Data emulated(problem, offsets);
     const Data computed(problem, offsets);
     KernelQuery query;
-    query.target = Target::sm(80);
-    query.filter = MetadataFilter::parse("class=simt_grouped_gemm " + filter);
+    query.target = target;
+    query.filter = MetadataFilter::parse("class=" + kernel_class + " " + filter);
     const KernelList found = get_kernels(emulated.arguments(), query);
     ASSERT_FALSE(found.empty()) << found.why_empty();
-    const emulator::Report report =
-        emulator::run(found.front(), Target::sm(80), emulated.arguments());
+    const emulator::Report report = emulator::run(found.front(), target, emulated.arguments());
     EXPECT_TRUE(report.clean()) << report.text();
     const CheckResult result = check_output(emulated.arguments());
     EXPECT_TRUE(result.passed) << result.worst;
@@ -183,6 +197,120 @@ TEST_F(Grouped, EpiloguesSeeTheWholeOfOut) {
   expect("along=n sizes=33,0,40 m=38 n=90 k=20 a=f32" + fused, any);
   expect("along=k sizes=33,0,40 m=38 n=34 k=90 a=f32:n" + fused, any);
   expect("along=l g=2 m=38 n=34 k=20 a=f32" + fused, any);
+}
+
+const std::string kRagged = "sizes=33,0,133,1,90 ";
+
+TEST_F(Grouped, WgmmaEveryModeAndLayout) {
+  const std::string rows = "m=270 n=136 k=72 " + kRagged;
+  expect_wgmma(rows + "a=bf16:t b=bf16:n out=bf16", "tile=128x128x64 cluster=1x1");
+  expect_wgmma(rows + "a=bf16:t b=bf16:t out=bf16 zero_rest=1", "tile=128x128x64 cluster=2x1");
+  expect_wgmma(rows + "a=f16:t b=f16:n out=f32", "tile=128x64x64 cluster=1x2");
+  expect_wgmma(rows + "a=bf16:t b=bf16:n out=bf16:n zero_rest=1", "tile=128x64x64 cluster=1x1");
+  const std::string columns = "along=n m=136 n=270 k=72 " + kRagged;
+  expect_wgmma(columns + "a=bf16:t b=bf16:n out=bf16", "tile=128x64x64 cluster=1x1");
+  expect_wgmma(columns + "a=bf16:n b=bf16:n out=bf16 zero_rest=1", "tile=128x64x64 cluster=1x2");
+  expect_wgmma(columns + "a=bf16:t b=bf16:n out=bf16:n", "tile=64x128x64 cluster=1x1");
+  const std::string reduction = "along=k m=136 n=72 k=304 " + kRagged;
+  expect_wgmma(reduction + "a=bf16:n b=bf16:t out=bf16", "tile=128x64x64 cluster=1x1");
+  expect_wgmma(reduction + "a=bf16:t b=bf16:n out=f32", "tile=128x64x64 cluster=2x1");
+  expect_wgmma(reduction + "a=f16:t b=f16:t out=f16", "tile=128x64x64 cluster=1x2");
+  expect_wgmma(reduction + "a=f16:n b=f16:n out=f16:n", "tile=64x64x64 cluster=1x1");
+  expect_wgmma("along=l g=3 m=40 n=72 k=72 a=bf16:t b=bf16:n out=bf16", "tile=64x64x64");
+}
+
+TEST_F(Grouped, WgmmaSchedulesAndDtypes) {
+  for (const char* schedule : {"cooperative", "pingpong", "single"}) {
+    const std::string tile = schedule[0] == 's' ? "tile=64x64x64" : "tile=128x64x64";
+    const std::string filter = tile + " cluster=1x1 schedule=" + schedule;
+    expect_wgmma("m=400 n=200 k=136 zero_rest=1 g=7 a=bf16:t b=bf16:n out=bf16", filter);
+    expect_wgmma("along=k m=136 n=200 k=400 g=7 a=bf16:n b=bf16:t out=f32", filter);
+    expect_wgmma("along=k m=136 n=200 k=400 g=7 a=bf16:t b=bf16:n out=f32", filter);
+  }
+  expect_wgmma("along=k m=136 n=72 k=304 a=e4m3:t b=e5m2:n out=bf16 " + kRagged, "cluster=1x1");
+  expect_wgmma("along=k m=136 n=72 k=304 a=i8:t b=u8:n " + kRagged, "cluster=1x1");
+  expect_wgmma("along=k m=136 n=72 k=304 a=tf32:t b=tf32:n " + kRagged, "cluster=1x1");
+  expect_wgmma("m=270 n=136 k=80 a=e4m3:t b=e4m3:n out=bf16 " + kRagged, "tile=128x64x128");
+}
+
+TEST_F(Grouped, WgmmaWhateverOffsetsHold) {
+  const Ends cases[] = {{0, 0, 0},
+                        {70, 70, 70},
+                        {90, 90, 90},
+                        {9, 3, 40},
+                        {-1, -7, 50},
+                        {70, 0, 70},
+                        {2147483647, -2147483647 - 1, 4}};
+  for (const Ends& offsets : cases) {
+    for (const char* rest : {"", " zero_rest=1"}) {
+      const std::string each = std::string(" k=72 a=bf16:t b=bf16:n out=bf16") + rest;
+      expect_wgmma("g=3 m=70 n=72" + each, "tile=64x64x64 cluster=1x1", offsets);
+      expect_wgmma("g=3 along=n m=72 n=70" + each, "tile=64x64x64 cluster=1x1", offsets);
+      expect_swapped("g=3 m=70 n=72" + each, "tile=16x64x64", offsets);
+    }
+    expect_wgmma("g=3 along=k m=72 n=72 k=72 a=bf16:n b=bf16:t", "tile=64x64x64 cluster=1x1",
+                 offsets);
+    expect_wgmma("g=3 along=k m=72 n=72 k=72 a=bf16:t b=bf16:n", "tile=64x64x64 cluster=1x1",
+                 offsets);
+  }
+}
+
+TEST_F(Grouped, WgmmaManyGroupsAndNone) {
+  const std::string each = " a=bf16:t b=bf16:n out=bf16";
+  const std::string any = "tile=64x64x64 cluster=1x1";
+  expect_wgmma("g=100 m=330 n=72 k=16" + each, any);
+  expect_wgmma("g=512 m=600 n=8 k=8" + each, any);
+  expect_wgmma("g=33 along=k m=8 n=8 k=160" + each, any);
+  expect_wgmma("g=0 m=40 n=72 k=16" + each, any);
+  expect_wgmma("g=0 m=40 n=72 k=16 zero_rest=1" + each, any);
+  expect_swapped("g=100 m=130 n=136 k=72" + each, "tile=16x128x64");
+  expect_swapped("m=130 n=136 k=72 sizes=40,1,16,17,0,9" + each, "tile=16x64x64");
+}
+
+TEST_F(Grouped, WgmmaEpiloguesSeeTheWholeOfOut) {
+  const std::string fused =
+      " a=bf16:t b=bf16:n out=f32 v=f32:column w=f32:row C=bf16 X=bf16:t"
+      " epi=\"D = dropout(accum + v * w, 0.5, 7, 3) + C; X = accum\"";
+  for (const char* rest : {"", " zero_rest=1"}) {
+    expect_wgmma("m=270 n=136 k=24 " + kRagged + rest + fused, "tile=128x64x64 cluster=1x1");
+    expect_wgmma("along=n m=72 n=272 k=24 " + kRagged + rest + fused, "tile=64x64x64 cluster=1x1");
+    expect_swapped("m=270 n=136 k=24 " + kRagged + rest + fused, "tile=32x64x64");
+  }
+  expect_wgmma("along=k m=72 n=136 k=272 " + kRagged + fused, "tile=64x64x64 cluster=1x1");
+  expect_wgmma("along=k m=72 n=136 k=272 " + kRagged +
+                   "a=bf16:n b=bf16:t s=f32:scalar epi=\"D = accum; s = sum(accum)\"",
+               "tile=64x64x64 cluster=1x1");
+  expect_wgmma("along=l g=2 m=72 n=136 k=24" + fused, "tile=64x64x64 cluster=1x1");
+}
+
+/// What lies behind a group along K is multiplied by nothing, whatever it is.
+TEST_F(Grouped, WgmmaSumsNoInfinitiesOfOtherGroups) {
+  for (const char* layouts : {"a=bf16:n b=bf16:t", "a=bf16:t b=bf16:n"}) {
+    const Problem problem =
+        Problem::parse(std::string("grouped_gemm along=k m=64 n=64 k=72 g=3 ") + layouts);
+    const Ends offsets{13, 45, 45};
+    const Data data(problem, offsets);
+    const auto infinite = [&](const TensorView& view, int mode, std::int64_t first) {
+      for (std::int64_t k = first; k < 72; ++k) {
+        for (std::int64_t i = 0; i < 64; ++i) {
+          const std::int64_t at = k * view.stride(mode) + i * view.stride(1 - mode);
+          store_element(Dtype::bf16, view.data(), at, std::numeric_limits<double>::infinity());
+        }
+      }
+    };
+    infinite(data.operand(0).view, 1, 45);
+    infinite(data.operand(1).view, 0, 45);
+    KernelQuery query;
+    query.target = Target::sm(90, true);
+    query.filter = MetadataFilter::parse("class=sm90_grouped_gemm tile=64x64x64 cluster=1x1");
+    const KernelList found = get_kernels(data.arguments(), query);
+    ASSERT_FALSE(found.empty()) << found.why_empty();
+    const emulator::Report report =
+        emulator::run(found.front(), Target::sm(90, true), data.arguments());
+    EXPECT_TRUE(report.clean()) << report.text();
+    const CheckResult result = check_output(data.arguments());
+    EXPECT_TRUE(result.passed) << result.worst;
+  }
 }
 
 TEST_F(Grouped, RefusesWhatItCannotDo) {

@@ -1,0 +1,58 @@
+// The groups of a product as device code sees them.
+#include "providers/cuda/groups.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "estoc/arguments.hpp"
+#include "providers/cuda/operand_plane.h"
+
+namespace estoc::cuda {
+
+using operations::GemmProblem;
+using operations::Mapping;
+
+abi::GroupedMode grouped_mode(Mapping mapping) {
+  switch (mapping) {
+    case Mapping::rows:
+      return abi::GroupedMode::rows;
+    case Mapping::columns:
+      return abi::GroupedMode::columns;
+    case Mapping::reduction:
+      return abi::GroupedMode::reduction;
+    default:
+      return abi::GroupedMode::none;
+  }
+}
+
+abi::Groups device_groups(const GemmProblem& problem) {
+  return {.offsets = reinterpret_cast<std::uintptr_t>(problem.groups.offsets),
+          .stride = problem.groups.stride,
+          .count = problem.groups.count,
+          .extent = problem.groups.extent,
+          .mode = grouped_mode(problem.mapping),
+          .zero_rest = problem.groups.zero_rest ? 1 : 0};
+}
+
+std::int64_t most_group_tiles(const operations::Groups& groups, int tile) {
+  const std::int64_t parts = std::min(groups.count + 1, groups.extent);
+  return (groups.extent - parts) / tile + parts;
+}
+
+Status check_divided_out(const GemmProblem& problem, int tile_m, int tile_n, std::int64_t most) {
+  const bool by_rows = problem.mapping == Mapping::rows;
+  if (!by_rows && problem.mapping != Mapping::columns) return Status::success();
+  if (problem.epilogue != nullptr && !problem.epilogue->graph->reduced.empty()) {
+    return Status::fail(Reason::epilogue,
+                        "epilogue: expected no reduction where groups divide out, got one");
+  }
+  const std::int64_t divided = most_group_tiles(problem.groups, by_rows ? tile_m : tile_n);
+  const std::int64_t others = by_rows ? ceil_div(problem.n, tile_n) : ceil_div(problem.m, tile_m);
+  if (divided <= most && (others == 0 || divided <= most / others)) return Status::success();
+  return Status::fail(
+      Reason::shape,
+      fmt::format("out.shape: expected at most {} tiles, got {} x {}", most, divided, others));
+}
+
+}  // namespace estoc::cuda

@@ -1,0 +1,24 @@
+// The groups of a product as device code sees them, and what holds where they divide out.
+#pragma once
+
+#include <cstdint>
+
+#include "estoc/abi/groups.cuh"
+#include "estoc/status.hpp"
+#include "operations/gemm_problem.h"
+
+namespace estoc::cuda {
+
+abi::GroupedMode grouped_mode(operations::Mapping mapping);
+
+abi::Groups device_groups(const operations::GemmProblem& problem);
+
+/// The most tiles that groups of any sizes and the rest can be cut into along the divided mode.
+std::int64_t most_group_tiles(const operations::Groups& groups, int tile);
+
+/// Where groups divide out, fails for epilogues with reductions and for more than `most` tiles of
+/// `tile_m` x `tile_n`.
+Status check_divided_out(const operations::GemmProblem& problem, int tile_m, int tile_n,
+                         std::int64_t most);
+
+}  // namespace estoc::cuda

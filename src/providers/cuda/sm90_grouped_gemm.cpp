@@ -1,0 +1,189 @@
+// Kernel class sm90_grouped_gemm: the skeleton of sm90_gemm over tiles of groups.
+#include "providers/cuda/sm90_grouped_gemm.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "estoc/abi/sm90_grouped_gemm.cuh"
+#include "estoc/arguments.hpp"
+#include "providers/cuda/gemm_class.h"
+#include "providers/cuda/groups.h"
+#include "providers/cuda/sm90_cost.h"
+#include "providers/cuda/sm90_epilogue.h"
+#include "providers/cuda/sm90_launch.h"
+#include "providers/cuda/sm90_space.h"
+#include "providers/cuda/tma_operand.h"
+
+namespace estoc::cuda {
+namespace {
+
+using abi::GroupedMode;
+using abi::Sm90GroupedGemmConfig;
+using abi::Sm90GroupedGemmParameters;
+
+constexpr std::array kGroupedTargets{Target::sm(90, true)};
+// Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
+constexpr std::int64_t kMostGrouped = (std::int64_t{1} << 28) - 1;
+// Beyond so many rows a group, tiles that are not swapped are as narrow.
+constexpr double kMaxSwappedRows = 64;
+
+class Sm90GroupedGemm final
+    : public ConfiguredGemm<Sm90GroupedGemmConfig, Sm90GroupedGemmParameters> {
+ public:
+  explicit Sm90GroupedGemm(Sm90Kind kind)
+      : ConfiguredGemm("sm90_grouped_gemm", "Sm90GroupedGemm"),
+        swapped_(kind == Sm90Kind::swapped_grouped),
+        space_(make_sm90_space(kind)) {}
+
+  std::string_view name() const override {
+    return swapped_ ? "sm90_swapped_grouped_gemm" : "sm90_grouped_gemm";
+  }
+  Operation operation() const override { return Operation::grouped_gemm; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  std::span<const Target> targets() const override { return kGroupedTargets; }
+
+ protected:
+  std::vector<std::string> shared_headers() const override { return {"sm90_grouped_gemm"}; }
+
+  Sm90GroupedGemmConfig config_of(const DesignPoint& point) const override {
+    return sm90_config(point);
+  }
+  Sm90GroupedGemmConfig fused(const Sm90GroupedGemmConfig& config, const EpilogueGraph& epilogue,
+                              bool transposed) const override {
+    return fused_config(config, epilogue, transposed);
+  }
+  bool is_transposed(const DesignPoint& point) const override { return sm90_is_transposed(point); }
+
+  GemmLimits limits() const override {
+    return {.extent = kMostGrouped,
+            .batches = kMostGrouped,
+            .tiles = kMostGrouped,
+            .all_tiles = kMostGrouped};
+  }
+
+  Status check(const DesignPoint& /*point*/, const GemmArguments& /*gemm*/,
+               Target /*target*/) const override {
+    return Status::success();
+  }
+
+  /// Of the operands too: those of the product alone lack the groups' matrices.
+  Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
+    const GemmProblem problem =
+        operations::lower_product(arguments, operations::Orientation::as_given);
+    const Shape3 tile = point.shape(Role::tile);
+    const Shape3 cluster = point.shape(Role::cluster);
+    Status status =
+        check_divided_out(problem, tile.m * cluster.m, tile.n * cluster.n, kMostGrouped);
+    const auto& letters = point.value(Role::layouts).numbers;
+    if (status.ok()) status = check_count(problem.groups.count);
+    if (status.ok()) status = check_tma_strides({problem.a, letters[0] == 'n'});
+    if (status.ok()) status = check_tma_strides({problem.b, letters[1] == 'n'});
+    if (status.ok()) status = check_sm90_out(point, {problem.out, letters[2] == 'n'});
+    // Last, as it says the least. Most kernels of a search fail here: nothing is formatted.
+    const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+    if (!status.ok() || grouped.mode() == sm90_group_mode(point)) return status;
+    return Status::fail(Reason::layout,
+                        "offsets: expected a kernel for the mode that they divide, got one for "
+                        "another");
+  }
+
+  Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
+    return check_room(kernel.config, *kernel.epilogue, kernel.transposed);
+  }
+
+  void add_cost(const Sm90GroupedGemmConfig& config, const GemmProblem& problem,
+                const PerformanceControls& /*controls*/, const cost::DeviceModel& /*device*/,
+                cost::Plan& plan) const override {
+    Sm90GroupedGemmConfig widest = config;
+    widest.tma_store = config.tma_store ||
+                       (config.groups != GroupedMode::columns && sm90_takes_tma_stores(problem));
+    plan.family = cost::Family::sm90;
+    plan.design = sm90_design(widest, plan.work);
+    plan.design.narrower = widest.tma_store != config.tma_store;
+    plan.design.untried = swapped_ && plan.work.n > kMaxSwappedRows;
+    cost::set_knobs(plan, sm90_knobs(widest, plan.work, plan.design));
+  }
+
+  Sm90GroupedGemmParameters parameters(const Sm90GroupedGemmConfig& config,
+                                       const GemmLaunch& launch) const override {
+    const GemmProblem& problem = launch.problem;
+    Sm90GroupedGemmParameters p{sm90_operands(config, launch), device_groups(problem)};
+    const int cluster_m = config.tile_m * config.cluster_m;
+    const int cluster_n = config.tile_n * config.cluster_n;
+    p.tiles_m = static_cast<int>(ceil_div(p.m, cluster_m));
+    p.tiles_n = static_cast<int>(ceil_div(p.n, cluster_n));
+    p.along_n = launch.knobs.raster == Knobs::Raster::along_n;
+    p.group = std::clamp<int>(launch.knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
+    p.parts = 1;
+    p.tail_parts = 1;
+    p.items = static_cast<unsigned>(most_items(config, problem, p));
+    p.undivided = p.items;
+    return p;
+  }
+
+  CudaGeometry geometry(const Sm90GroupedGemmConfig& config, const Sm90GroupedGemmParameters& p,
+                        const PlanDevice& device) const override {
+    const auto size = static_cast<unsigned>(config.cluster_size());
+    const auto room = static_cast<unsigned>(device.clusters_at_once(config.cluster_size()));
+    return {.grid = {std::min(p.items, room) * size, 1, 1},
+            .block = {static_cast<unsigned>(config.threads()), 1, 1},
+            .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
+            .cluster = {size, 1, 1}};
+  }
+
+  PartCounts part_counts(const Sm90GroupedGemmConfig& config, std::int64_t m,
+                         std::int64_t n) const override {
+    return tile_part_counts(config, m, n);
+  }
+  void add_epilogue(const Sm90GroupedGemmConfig& config, const EpilogueView& view,
+                    const PartCounts& parts, const Workspace& workspace, bool empty,
+                    LaunchPlan& plan) const override {
+    add_mapped_epilogue(config, view, parts, workspace, empty, plan);
+  }
+
+  std::string sums_of(const DesignPoint& point) const override {
+    const Sm90GroupedGemmConfig config = sm90_config(point);
+    const std::string_view sums = config.promote ? ", added to f32 every 128 of K" : "";
+    return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)), sums);
+  }
+  std::string fused_entry() const override { return sm90_fused_entry(device_name(), type_name()); }
+
+ private:
+  static Status check_count(std::int64_t groups) {
+    if (groups <= Sm90GroupedGemmConfig::kMostGroups) return Status::success();
+    return Status::fail(Reason::shape,
+                        fmt::format("offsets.shape: expected at most {} groups, got {}",
+                                    Sm90GroupedGemmConfig::kMostGroups, groups));
+  }
+
+  /// The tiles of clusters that groups of any sizes are cut into.
+  static std::int64_t most_items(const Sm90GroupedGemmConfig& config, const GemmProblem& problem,
+                                 const Sm90GroupedGemmParameters& p) {
+    switch (config.groups) {
+      case GroupedMode::rows:
+        return most_group_tiles(problem.groups, config.tile_m * config.cluster_m) * p.tiles_n;
+      case GroupedMode::columns:
+        return most_group_tiles(problem.groups, config.tile_n * config.cluster_n) * p.tiles_m;
+      default:
+        return std::int64_t{p.tiles_m} * p.tiles_n * p.l;
+    }
+  }
+
+  bool swapped_;
+  std::shared_ptr<const DesignSpace> space_;
+};
+
+}  // namespace
+
+std::shared_ptr<const KernelClass> make_sm90_grouped_gemm() {
+  return std::make_shared<Sm90GroupedGemm>(Sm90Kind::grouped);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_swapped_grouped_gemm() {
+  return std::make_shared<Sm90GroupedGemm>(Sm90Kind::swapped_grouped);
+}
+
+}  // namespace estoc::cuda

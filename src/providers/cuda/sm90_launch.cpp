@@ -1,0 +1,82 @@
+// What the kernel classes for sm_90 share of a launch.
+#include "providers/cuda/sm90_launch.h"
+
+#include <fmt/core.h>
+
+#include "providers/cuda/sm90_epilogue.h"
+#include "providers/cuda/tensor_map.h"
+#include "providers/cuda/tma_operand.h"
+
+namespace estoc::cuda {
+namespace {
+
+using abi::Sm90GemmConfig;
+using abi::Sm90GemmParameters;
+
+void encode_operands(const Sm90GemmConfig& config, const GemmLaunch& launch,
+                     Sm90GemmParameters& p) {
+  const GemmProblem& problem = launch.problem;
+  const PlanDevice& device = launch.device;
+  if (problem.k > 0) {
+    p.a = encode_tensor_map(device,
+                            tma_load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
+                                          config.tile_m, config.cluster_n, config.tile_k()));
+    p.b = encode_tensor_map(
+        device, tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
+                              config.tile_n, config.cluster_m, config.tile_k()));
+  }
+  if (config.epilogue.columns > 0) {
+    EpilogueView view(launch.gemm, problem.transposed);
+    view.whole_fours = problem.mapping != operations::Mapping::columns;
+    p.out = fused_out_map(device, config, view);
+  } else if (config.tma_store) {
+    p.out =
+        encode_tensor_map(device, tma_map_spec({problem.out, false}, config.out,
+                                               static_cast<std::uint32_t>(config.store_columns()),
+                                               64, config.store_row_bytes()));
+  }
+}
+
+}  // namespace
+
+Status check_sm90_out(const DesignPoint& point, const OperandPlane& out) {
+  if (point.integer(Role::out_alignment) != 16) return Status::success();
+  Status status = check_tma_strides(out);
+  return status.ok() ? check_tma_rows(out) : status;
+}
+
+bool sm90_takes_tma_stores(const GemmProblem& problem) {
+  const OperandPlane out(problem.out, false);
+  const std::int64_t row_bytes = out.inner() * (dtype_bits(out.view->dtype) / 8);
+  const bool rows = out.view->column_stride == 1 || out.view->columns == 1;
+  return rows && out.view->alignment >= 16 && row_bytes % 16 == 0;
+}
+
+Sm90GemmParameters sm90_operands(const Sm90GemmConfig& config, const GemmLaunch& launch) {
+  const GemmProblem& problem = launch.problem;
+  Sm90GemmParameters p{};
+  encode_operands(config, launch, p);
+  p.out_raw = device_matrix(problem.out.view);
+  p.m = static_cast<int>(problem.m);
+  p.n = static_cast<int>(problem.n);
+  p.k = static_cast<int>(problem.k);
+  p.l = static_cast<int>(problem.l);
+  p.a_batched = is_batched(problem.a.view);
+  p.b_batched = is_batched(problem.b.view);
+  return p;
+}
+
+std::string sm90_fused_entry(std::string_view device_name, std::string_view type_name) {
+  return fmt::format(R"(using FusedMaps = estoc::epilogue::MappedFused<Epilogue>::Maps;
+extern "C" __global__ void __launch_bounds__(kConfig.threads(), 1)
+estoc_kernel(const __grid_constant__ {1}Parameters parameters,
+             const __grid_constant__ Epilogue::Parameters epilogue,
+             const __grid_constant__ FusedMaps maps) {{
+  estoc::{0}<kConfig>(parameters,
+                            estoc::epilogue::MappedFused<Epilogue>{{epilogue, maps}});
+}}
+)",
+                     device_name, type_name);
+}
+
+}  // namespace estoc::cuda
