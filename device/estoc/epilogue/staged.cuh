@@ -12,10 +12,11 @@ namespace estoc::epilogue {
 template <typename Fragment, TileShape shape, Type accumulator, u32 pitch, typename E>
 class StagedEpilogue {
  public:
-  /// `buffer` is the warp's shared memory: a block of rows, `pitch` bytes apart.
+  /// `buffer` is the warp's shared memory: a block of rows, `pitch` bytes apart. Rows and columns
+  /// end at `m` and `n`; out has `width` columns.
   __device__ __forceinline__ StagedEpilogue(const typename E::Parameters& p, u32 buffer, i32 m,
-                                            i32 n, u32 lane)
-      : p_(p), buffer_(buffer), m_(m), n_(n), lane_(lane) {}
+                                            i32 n, i32 width, u32 lane)
+      : p_(p), buffer_(buffer), m_(m), n_(n), width_(width), lane_(lane) {}
 
   /// `acc` are blocks of rows of the warp's part of a tile.
   template <typename Block, int blocks>
@@ -27,7 +28,7 @@ class StagedEpilogue {
     const u32 first_row = lane_ / kGroups;
     const u32 from = buffer_ + first_row * pitch + lane_ % kGroups * 4 * sizeof(Value);
     const i64 n = tile.n + static_cast<i64>(part.n + lane_ % kGroups * 4);
-    DirectTile<E, 1, kGroups> rows(p_, tile.l, m_, n_);
+    DirectTile<E, 1, kGroups> rows(p_, tile.l, m_, n_, width_);
     rows.begin_columns(0, n);
 #pragma unroll
     for (int i = 0; i < blocks; ++i) {
@@ -52,6 +53,7 @@ class StagedEpilogue {
   u32 buffer_;
   i32 m_;
   i32 n_;
+  i32 width_;
   u32 lane_;
 };
 

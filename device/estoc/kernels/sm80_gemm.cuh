@@ -201,14 +201,20 @@ template <Sm80GemmConfig config>
 inline constexpr TileShape kTileShape{config.warp_rows(), config.warp_columns(),
                                       config.warp_columns()};
 
+/// Where the rows and columns end that are stored.
+struct TileEnds {
+  i32 m;
+  i32 n;
+};
+
 /// Brings the sums of a warp to memory; `tile` is the CTA's.
 template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmParameters& p,
                                       const WarpPlace<config>& place, const Tile& tile,
-                                      const Epilogue& /*none*/) {
+                                      const TileEnds& ends, const Epilogue& /*none*/) {
   const u32 buffer = ptx::smem_base() + place.warp * 16 * config.store_pitch();
   StagedTileStore<MmaFragment, kTileShape<config>, config.out, config.store_pitch(),
-                  config.out_vectors>(p.out, buffer, p.m, p.n, place.lane)
+                  config.out_vectors>(p.out, buffer, ends.m, ends.n, place.lane)
       .store(sums.block, tile, place.part);
 }
 
@@ -216,7 +222,7 @@ __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmPa
 template <Sm80GemmConfig config, typename E>
 __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmParameters& p,
                                       const WarpPlace<config>& place, const Tile& tile,
-                                      const epilogue::Fused<E>& fused) {
+                                      const TileEnds& ends, const epilogue::Fused<E>& fused) {
   const u32 buffer = ptx::smem_base() + place.warp * 16 * config.store_pitch();
   const i64 tile_m = tile.m / config.tile_m;
   const i64 tile_n = tile.n / config.tile_n;
@@ -225,13 +231,31 @@ __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmPa
       tile_m * config.warps_m + static_cast<i64>(place.warp / config.warps_n),
       (tile_m * p.tiles_n + tile_n) * (config.threads() / 32) + static_cast<i64>(place.warp)};
   epilogue::StagedEpilogue<MmaFragment, kTileShape<config>, abi::computed_as(config.accumulator),
-                           config.store_pitch(), E>(fused.parameters, buffer, p.m, p.n, place.lane)
+                           config.store_pitch(), E>(fused.parameters, buffer, ends.m, ends.n, p.n,
+                                                    place.lane)
       .store(sums.block, tile, place.part, parts);
 }
 
-/// Computes one tile of one batch.
+/// Where the matrices are that a tile is the product of.
+struct TileSource {
+  u64 a;
+  u64 b;
+  i32 k;
+
+  /// Of batch `l`.
+  template <Sm80GemmConfig config>
+  __device__ __forceinline__ static TileSource batch(const Sm80GemmParameters& p, i32 l) {
+    const auto first = [l](const abi::Matrix& x, Type type) {
+      return x.address + static_cast<u64>(l * x.batch_stride * abi::type_bytes(type));
+    };
+    return {first(p.a, config.a), first(p.b, config.b), p.k};
+  }
+};
+
+/// Computes one tile.
 template <Sm80GemmConfig config, typename Epilogue>
-__device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l, i32 m, i32 n,
+__device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, const TileSource& source,
+                                             const Tile& tile, const TileEnds& ends,
                                              const Epilogue& transform) {
   using CopyA = OperandCopy<config.a, config.a_m_major, config.tile_m, config.tile_k, config.a_copy,
                             config.threads()>;
@@ -239,14 +263,11 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l,
                             config.threads()>;
   const u32 shared = ptx::smem_base();
   const WarpPlace<config> place = WarpPlace<config>::here();
-  auto batch = [l](const abi::Matrix& x, Type type) {
-    return x.address + static_cast<u64>(l * x.batch_stride * abi::type_bytes(type));
-  };
-  CopyA copy_a(batch(p.a, config.a), config.a_m_major ? p.a.column_stride : p.a.row_stride, m, p.m,
-               p.k, ptx::tid());
-  CopyB copy_b(batch(p.b, config.b), config.b_n_major ? p.b.row_stride : p.b.column_stride, n, p.n,
-               p.k, ptx::tid());
-  const i32 k_tiles = (p.k + config.tile_k - 1) / config.tile_k;
+  CopyA copy_a(source.a, config.a_m_major ? p.a.column_stride : p.a.row_stride, tile.m, p.m,
+               source.k, ptx::tid());
+  CopyB copy_b(source.b, config.b_n_major ? p.b.row_stride : p.b.column_stride, tile.n, p.n,
+               source.k, ptx::tid());
+  const i32 k_tiles = (source.k + config.tile_k - 1) / config.tile_k;
   // A group for each K tile, empty beyond the last, so that their number tells what has arrived.
   auto copy = [&](i32 k_tile) {
     if (k_tile < k_tiles) {
@@ -288,7 +309,7 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, i32 l,
   }
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
-  store<config>(sums, p, place, {l, m, n}, transform);
+  store<config>(sums, p, place, tile, ends, transform);
 }
 
 }  // namespace sm80
@@ -300,8 +321,9 @@ __device__ __forceinline__ void sm80_gemm(const Sm80GemmParameters& p, const Epi
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {
-    sm80::compute_tile<config>(p, l, static_cast<i32>(tile.m) * config.tile_m,
-                               static_cast<i32>(tile.n) * config.tile_n, transform);
+    const Tile at{l, static_cast<i32>(tile.m) * config.tile_m,
+                  static_cast<i32>(tile.n) * config.tile_n};
+    sm80::compute_tile<config>(p, sm80::TileSource::batch<config>(p, l), at, {p.m, p.n}, transform);
     ptx::barrier_sync();
   }
 }

@@ -36,6 +36,7 @@ class CudaProvider final : public Provider {
                                                            make_simt_scaled_gemm(),
                                                            make_sm90_grouped_gemm(),
                                                            make_sm90_swapped_grouped_gemm(),
+                                                           make_sm80_grouped_gemm(),
                                                            make_simt_grouped_gemm(),
                                                            make_simt_elementwise()};
 };

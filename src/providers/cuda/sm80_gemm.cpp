@@ -1,5 +1,5 @@
-// Kernel classes sm80_gemm, sm80_dequantised_gemm and sm80_scaled_gemm: cp.async, ldmatrix and
-// mma.sync.
+// Kernel classes sm80_gemm, sm80_dequantised_gemm, sm80_scaled_gemm and sm80_grouped_gemm:
+// cp.async, ldmatrix and mma.sync.
 #include "providers/cuda/sm80_gemm.h"
 
 #include <fmt/core.h>
@@ -8,11 +8,13 @@
 #include <cmath>
 
 #include "core/architectures.h"
+#include "estoc/abi/sm80_grouped_gemm.cuh"
 #include "estoc/abi/sm80_scaled_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "operations/gemm/dequantised.h"
 #include "providers/cuda/copied_operands.h"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/groups.h"
 #include "providers/cuda/sm80_space.h"
 
 namespace estoc::cuda {
@@ -329,7 +331,107 @@ class Sm80ScaledGemm final
   std::shared_ptr<const DesignSpace> space_ = make_sm80_scaled_space();
 };
 
+class Sm80GroupedGemm final
+    : public ConfiguredGemm<abi::Sm80GroupedGemmConfig, abi::Sm80GroupedGemmParameters> {
+ public:
+  Sm80GroupedGemm() : ConfiguredGemm("sm80_grouped_gemm", "Sm80GroupedGemm") {}
+
+  std::string_view name() const override { return "sm80_grouped_gemm"; }
+  Operation operation() const override { return Operation::grouped_gemm; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+
+ protected:
+  std::vector<std::string> shared_headers() const override { return {"sm80_grouped_gemm"}; }
+  Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
+  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
+                       bool /*transposed*/) const override {
+    return with_epilogue(config);
+  }
+  GemmLimits limits() const override {
+    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+  }
+
+  Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
+    return check_shared(kernel_of(point, graph_of(gemm)).config, target);
+  }
+  Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
+    const GemmProblem problem =
+        operations::lower_product(arguments, operations::Orientation::as_given);
+    Status status = check_vectors(point, problem.mapping);
+    const Shape3 tile = point.shape(Role::tile);
+    if (status.ok())
+      status = check_divided_out(problem, tile.m, tile.n, static_cast<int>(kMostExtent));
+    const auto& letters = point.value(Role::layouts).numbers;
+    if (status.ok()) status = check_row_alignment({problem.a, letters[0] == 'n'}, 16);
+    if (status.ok()) status = check_row_alignment({problem.b, letters[1] == 'n'}, 16);
+    if (!status.ok()) return status;
+    return check_row_alignment({problem.out, false}, point.integer(Role::out_alignment));
+  }
+  Status check_epilogue(const Decoded& kernel, Target target) const override {
+    return check_registers(kernel, target);
+  }
+
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+                const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
+                cost::Plan& plan) const override {
+    Sm80GemmConfig widest = config;
+    const bool narrower = use_widest_copies(widest, problem);
+    plan.family = cost::Family::sm80;
+    plan.design = design_of(widest, plan.work, device);
+    plan.design.narrower = narrower;
+    plan.design.older_instructions =
+        device.target.cc() == 90 && has_newer_kernel(widest, device.target);
+    Knobs knobs;
+    knobs.swizzle = 8;
+    cost::set_knobs(plan, knobs);
+  }
+
+  abi::Sm80GroupedGemmParameters parameters(const Sm80GemmConfig& config,
+                                            const GemmLaunch& launch) const override {
+    auto p = common_parameters<abi::Sm80GroupedGemmParameters>(config, launch);
+    const GemmProblem& problem = launch.problem;
+    p.groups = device_groups(problem);
+    if (p.groups.mode == abi::GroupedMode::rows) {
+      p.tiles_m = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_m));
+    }
+    if (p.groups.mode == abi::GroupedMode::columns) {
+      p.tiles_n = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_n));
+    }
+    return p;
+  }
+  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
+                         std::int64_t n) const override {
+    return counts_of(config, m, n);
+  }
+  std::string sums_of(const DesignPoint& point) const override {
+    return fmt::format("mma.sync {} x {}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
+  }
+
+ private:
+  /// Groups begin anywhere, so that no vector may lie along the mode that they divide.
+  static Status check_vectors(const DesignPoint& point, operations::Mapping mapping) {
+    using operations::Mapping;
+    const auto& letters = point.value(Role::layouts).numbers;
+    const bool fit = mapping == Mapping::rows ? letters[0] == 't'
+                     : mapping == Mapping::columns
+                         ? letters[1] == 'n' && point.integer(Role::out_alignment) == 1
+                     : mapping == Mapping::reduction ? letters[0] == 'n' && letters[1] == 't'
+                                                     : true;
+    if (fit) return Status::success();
+    return Status::fail(Reason::layout,
+                        "offsets: expected a mode that is contiguous in no operand that they "
+                        "divide, got one that is");
+  }
+
+  std::shared_ptr<const DesignSpace> space_ = make_sm80_grouped_space();
+};
+
 }  // namespace
+
+std::shared_ptr<const KernelClass> make_sm80_grouped_gemm() {
+  return std::make_shared<Sm80GroupedGemm>();
+}
 
 std::shared_ptr<const KernelClass> make_sm80_scaled_gemm() {
   return std::make_shared<Sm80ScaledGemm>();

@@ -19,4 +19,7 @@ std::shared_ptr<const KernelClass> make_sm80_dequantised_gemm();
 /// multiply the tensor cores' sums of each block.
 std::shared_ptr<const KernelClass> make_sm80_scaled_gemm();
 
+/// Class "sm80_grouped_gemm": grouped products of 16-byte aligned operands, into row-major outputs.
+std::shared_ptr<const KernelClass> make_sm80_grouped_gemm();
+
 }  // namespace estoc::cuda

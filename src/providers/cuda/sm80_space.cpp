@@ -182,6 +182,34 @@ std::shared_ptr<const DesignSpace> make_sm80_dequantised_space() {
       .build_lazily();
 }
 
+std::shared_ptr<const DesignSpace> make_sm80_grouped_space() {
+  const auto operands = {Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
+                         Dtype::e5m2, Dtype::i8,   Dtype::u8};
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
+      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32})
+      .layouts({"tnt", "ttt", "ntt", "nnt"})
+      .alignments(Role::a_alignment, {16})
+      .alignments(Role::b_alignment, {16})
+      .alignments(Role::out_alignment, {16, 1})
+      .shapes(Role::tile, tile_shapes())
+      .integers(Role::stages, {3, 4})
+      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"acc", "out"}, stores_tile)
+      .require({"a", "layouts", "tile"}, tile_fits)
+      .require({"a", "tile", "stages"}, stages_fit)
+      .require({"a", "layouts", "out", "tile"}, registers_fit)
+      // Finding groups takes registers that larger tiles need.
+      .require({"tile"},
+               [](const DesignPoint& point) {
+                 const Shape3 tile = point.shape(Role::tile);
+                 return tile.m * tile.n <= 128 * 128;
+               })
+      .build_lazily();
+}
+
 std::shared_ptr<const DesignSpace> make_sm80_scaled_space() {
   const auto operands = {Dtype::e4m3, Dtype::e5m2, Dtype::i8};
   return DesignSpace::Builder{}

@@ -16,6 +16,9 @@ std::shared_ptr<const DesignSpace> make_sm80_dequantised_space();
 /// The same for operands of 8 bits with scales for every 128 of K.
 std::shared_ptr<const DesignSpace> make_sm80_scaled_space();
 
+/// The same for products in groups: row-major outputs, operands of 16 bytes' alignment.
+std::shared_ptr<const DesignSpace> make_sm80_grouped_space();
+
 /// The configuration of a kernel; of the transposed product where its output is column-major.
 abi::Sm80GemmConfig sm80_config(const DesignPoint& point);
 

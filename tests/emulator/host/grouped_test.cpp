@@ -115,6 +115,11 @@ class Grouped : public testing::Test {
     expect_of("sm90_swapped_grouped_gemm", Target::sm(90, true), text, filter, offsets);
   }
 
+  static void expect_mma(const std::string& text, const std::string& filter,
+                         const std::optional<Ends>& offsets = std::nullopt) {
+    expect_of("sm80_grouped_gemm", Target::sm(80), text, filter, offsets);
+  }
+
   static void expect_of(const std::string& kernel_class, Target target, const std::string& text,
                         const std::string& filter, const std::optional<Ends>& offsets) {
     SCOPED_TRACE(kernel_class + " " + filter + " " + text);
@@ -281,6 +286,27 @@ TEST_F(Grouped, WgmmaEpiloguesSeeTheWholeOfOut) {
                    "a=bf16:n b=bf16:t s=f32:scalar epi=\"D = accum; s = sum(accum)\"",
                "tile=64x64x64 cluster=1x1");
   expect_wgmma("along=l g=2 m=72 n=136 k=24" + fused, "tile=64x64x64 cluster=1x1");
+}
+
+TEST_F(Grouped, MmaEveryMode) {
+  const std::string rows = "m=270 n=136 k=72 " + kRagged;
+  expect_mma(rows + "a=bf16:t b=bf16:n out=bf16", "tile=128x128x32");
+  expect_mma(rows + "a=f16:t b=f16:t out=f32 zero_rest=1", "tile=64x64x32");
+  expect_mma("m=270 n=136 k=80 a=i8:t b=i8:n " + kRagged, "tile=64x128x64");
+  expect_mma("along=n m=136 n=270 k=72 zero_rest=1 a=bf16:t b=bf16:n out=bf16 " + kRagged,
+             "tile=64x64x32");
+  expect_mma("along=k m=136 n=72 k=304 a=bf16:n b=bf16:t out=bf16 " + kRagged, "tile=64x64x32");
+  expect_mma("along=l g=3 m=40 n=72 k=72 a=bf16:t b=bf16:n out=bf16", "tile=64x64x32");
+  const std::string fused =
+      " a=bf16:t b=bf16:n out=f32 v=f32:column w=f32:row C=bf16"
+      " epi=\"D = dropout(accum + v * w, 0.5, 7, 3) + C\"";
+  expect_mma("m=270 n=136 k=24 zero_rest=1 " + kRagged + fused, "tile=64x64x32");
+  expect_mma("along=n m=72 n=270 k=24 zero_rest=1 " + kRagged + fused, "tile=64x64x32");
+  for (const Ends& offsets : {Ends{9, 3, 40}, Ends{-1, -7, 50}, Ends{2147483647, -5, 4}}) {
+    expect_mma("g=3 m=70 n=72 k=24 a=bf16:t b=bf16:n", "tile=64x64x32", offsets);
+    expect_mma("g=3 along=k m=72 n=72 k=70 a=bf16:n b=bf16:t", "tile=64x64x32", offsets);
+  }
+  expect_mma("g=100 m=330 n=72 k=16 a=bf16:t b=bf16:n", "tile=64x64x32");
 }
 
 /// What lies behind a group along K is multiplied by nothing, whatever it is.
