@@ -156,8 +156,8 @@ FAULTS = (
             "(m < rows_ ? columns_ : 0)",
             "columns_"),
     Planted("outputs without a map past their end", TILE, "tile_unmapped", (OUT, RACE, WRONG),
-            "if (place.m >= rows_ || place.n >= columns_) return;",
-            "if (place.m >= rows_ && place.n >= columns_) return;"),
+            "if (place.m >= rows_end() || place.n >= columns_end()) return;",
+            "if (place.m >= rows_end() && place.n >= columns_end()) return;"),
     # epilogue/reduce.cuh
     Planted("second stage reads one part too few", REDUCE, "tile_mixed", (WRONG,),
             "if (index >= from.parts) continue;",

@@ -201,9 +201,8 @@ FAULTS = (
             "if (m - 8 * (h % 2) >= m_) continue;"),
     Planted("the elected thread stores, the first one waits", TILE_STORE, "cooperative",
             (RACE, LEFT),
-            "      if (thread_ == 0) {\n        ptx::cp_async_bulk_tensor_store",
-            "      if (thread_ < 32 && ptx::elect_one()) {\n"
-            "        ptx::cp_async_bulk_tensor_store"),
+            "const {\n    if (thread == 0) ptx::cp_async_bulk_tensor_store",
+            "const {\n    if (thread < 32 && ptx::elect_one()) ptx::cp_async_bulk_tensor_store"),
     # Epilogues of sm90_gemm.
     Planted("inputs of the cluster's first rows", SM90_SKELETON, "lib_tall_input", (WRONG,),
             "loader.load(item.tile);",

@@ -183,8 +183,8 @@ FAULTS = (
             "along_n ? TileIndex{row, column} : TileIndex{column, row};"),
     # tile/store.cuh
     Planted("stores to the first batch", TILE_STORE, "batched", (WRONG, RACE),
-            "{at.n + first, at.m, at.l}",
-            "{at.n + first, at.m, 0}"),
+            "{at.l, at.m, at.n + first}, thread_",
+            "{0, at.m, at.n + first}, thread_"),
     Planted("half of a fragment's rows are stored", TILE_STORE, "direct", (WRONG,),
             "for (int h = 0; h < kRows * blocks; ++h) {",
             "for (int h = 0; h < kRows * blocks; h += 2) {"),
@@ -194,12 +194,12 @@ FAULTS = (
             "detail::pack<type>(Fragment::value(block, x + 2 * q + 1),\n"
             "                                           Fragment::value(block, x + 2 * q));"),
     Planted("one thread stores, another waits", TILE_STORE, "cooperative", (RACE, LEFT),
-            "if (thread_ == 0) {\n        ptx::cp_async_bulk_tensor_store",
-            "if (thread_ == 32) {\n        ptx::cp_async_bulk_tensor_store"),
+            "const {\n    if (thread == 0) ptx::cp_async_bulk_tensor_store",
+            "const {\n    if (thread == 32) ptx::cp_async_bulk_tensor_store"),
     # kernels/sm80_gemm.cuh
     Planted("B is that of the first batch", SM80, "sm80", (WRONG,),
-            "CopyB copy_b(batch(p.b, config.b)",
-            "CopyB copy_b(p.b.address"),
+            "first(p.b, config.b), p.k}",
+            "p.b.address, p.k}"),
     Planted("batches of the other CTAs too", SM80, "sm80_split", (RACE,),
             "l < p.l; l += static_cast<i32>(ptx::nctaid_z()))",
             "l < p.l; ++l)"),

@@ -36,6 +36,7 @@ sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().paren
 import changed  # noqa: E402
 import epilogue_faults  # noqa: E402
 import grouped_faults  # noqa: E402
+import grouped_tensor_faults  # noqa: E402
 import library_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
@@ -48,7 +49,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
 FAULTS = (
     sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
-    + library_faults.FAULTS + grouped_faults.FAULTS + scaled_faults.FAULTS + sm100_faults.FAULTS
+    + library_faults.FAULTS + grouped_faults.FAULTS + grouped_tensor_faults.FAULTS
+    + scaled_faults.FAULTS + sm100_faults.FAULTS
 )  # fmt: skip
 HARMLESS = library_faults.HARMLESS
 

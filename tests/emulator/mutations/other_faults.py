@@ -41,13 +41,11 @@ FAULTS = (
             "  ptx::cp_async_wait_all();\n  ptx::barrier_sync();\n",
             "  ptx::cp_async_wait_all();\n"),
     Planted("no barrier between batches", SM80, "sm80_loop", (RACE,),
-            "                               static_cast<i32>(tile.n) * config.tile_n, "
-            "transform);\n    ptx::barrier_sync();\n",
-            "                               static_cast<i32>(tile.n) * config.tile_n, "
-            "transform);\n"),
+            "at, {p.m, p.n}, transform);\n    ptx::barrier_sync();\n",
+            "at, {p.m, p.n}, transform);\n"),
     Planted("last part of K is forgotten", SM80, "sm80", (WRONG,),
-            "const i32 k_tiles = (p.k + config.tile_k - 1) / config.tile_k;",
-            "const i32 k_tiles = p.k / config.tile_k;"),
+            "const i32 k_tiles = (source.k + config.tile_k - 1) / config.tile_k;",
+            "const i32 k_tiles = source.k / config.tile_k;"),
     Planted("B is copied where A is", SM80, "sm80", (RACE, UNSET),
             "copy_b.start(stage + config.a_bytes(),",
             "copy_b.start(stage,"),

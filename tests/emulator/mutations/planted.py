@@ -5,6 +5,7 @@ import dataclasses
 SM90 = "kernels/sm90_gemm.cuh"
 SM90_CTA = "sm90/cta.cuh"
 SM90_WORK = "sm90/work.cuh"
+SM90_GROUPS = "sm90/groups.cuh"
 SM90_GATHER = "sm90/gather.cuh"
 SM90_PARTS = "sm90/parts.cuh"
 SM90_LOAD = "sm90/load.cuh"
@@ -21,6 +22,7 @@ TENSOR_ABI = "abi/tcgen05.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
+SM80_GROUPED = "kernels/sm80_grouped_gemm.cuh"
 GROUPS = "tile/groups.cuh"
 SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
 SM80_SCALED = "kernels/sm80_scaled_gemm.cuh"
@@ -314,6 +316,38 @@ CASES = {
     "grouped_index": library(
         "grouped_gemm along=n m=40 n=90 k=9 sizes=33,50 a=f32 epi=\"D = dropout(accum, 0.5, 7, 3)\"",
         "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "wgmma_rows": library((
+        "grouped_gemm m=230 n=136 k=72 sizes=33,0,1,140,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "grouped_gemm m=200 n=72 k=8 g=70 a=bf16 b=bf16:n out=bf16",
+    ), "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1", multiprocessors=3),
+    "wgmma_rest": library(
+        "grouped_gemm m=90 n=72 k=72 sizes=33 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
+    ),
+    "wgmma_columns": library(
+        "grouped_gemm along=n m=72 n=90 k=72 sizes=33,0,1,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
+    ),
+    "wgmma_k": library(
+        "grouped_gemm along=k m=72 n=72 k=200 sizes=33,0,1,130 a=bf16 b=bf16:n out=bf16",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
+    ),
+    "wgmma_k_rows": library(
+        "grouped_gemm along=k m=72 n=72 k=200 sizes=33,0,1,130 a=bf16:n b=bf16 out=bf16",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
+    ),
+    "wgmma_fused": library(
+        "grouped_gemm m=230 n=136 k=24 sizes=33,0,1,140,40 a=bf16 b=bf16:n out=bf16 C=bf16"
+        " epi=\"D = accum + C\"",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
+    ),
+    "mma_rows": library((
+        "grouped_gemm m=90 n=40 k=24 sizes=33,0,1,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+    ), "class=sm80_grouped_gemm tile=64x64x32 stages=3"),
+    "mma_k": library(
+        "grouped_gemm along=k m=40 n=40 k=90 sizes=33,0,1,40 a=bf16:n b=bf16 out=bf16",
+        "class=sm80_grouped_gemm tile=64x64x32 stages=3",
     ),
     "elementwise": library(
         "elementwise op=add shape=700x37 a=f16:[40,1] b=f16:[1,0] out=f16:[40,1]", "class=simt_elementwise",
