@@ -1,5 +1,6 @@
 // Kernels of grouped products under the emulator: every mode, whatever offsets hold, against the
 // kernels of the cpu provider byte for byte.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -276,10 +278,11 @@ TEST_F(Grouped, WgmmaEpiloguesSeeTheWholeOfOut) {
   const std::string fused =
       " a=bf16:t b=bf16:n out=f32 v=f32:column w=f32:row C=bf16 X=bf16:t"
       " epi=\"D = dropout(accum + v * w, 0.5, 7, 3) + C; X = accum\"";
-  for (const char* rest : {"", " zero_rest=1"}) {
-    expect_wgmma("m=270 n=136 k=24 " + kRagged + rest + fused, "tile=128x64x64 cluster=1x1");
-    expect_wgmma("along=n m=72 n=272 k=24 " + kRagged + rest + fused, "tile=64x64x64 cluster=1x1");
-    expect_swapped("m=270 n=136 k=24 " + kRagged + rest + fused, "tile=32x64x64");
+  for (const char* rest : {"", "zero_rest=1"}) {
+    const std::string each = kRagged + rest + fused;
+    expect_wgmma("m=270 n=136 k=24 " + each, "tile=128x64x64 cluster=1x1");
+    expect_wgmma("along=n m=72 n=272 k=24 " + each, "tile=64x64x64 cluster=1x1");
+    expect_swapped("m=270 n=136 k=24 " + each, "tile=32x64x64");
   }
   expect_wgmma("along=k m=72 n=136 k=272 " + kRagged + fused, "tile=64x64x64 cluster=1x1");
   expect_wgmma("along=k m=72 n=136 k=272 " + kRagged +
@@ -336,6 +339,31 @@ TEST_F(Grouped, WgmmaSumsNoInfinitiesOfOtherGroups) {
     EXPECT_TRUE(report.clean()) << report.text();
     const CheckResult result = check_output(data.arguments());
     EXPECT_TRUE(result.passed) << result.worst;
+  }
+}
+
+TEST_F(Grouped, TensorCoresOfRandomGroups) {
+  std::mt19937 random(7);
+  const auto number = [&](int low, int high) {
+    return std::uniform_int_distribution(low, high)(random);
+  };
+  for (int i = 0; i < 6; ++i) {
+    const std::int32_t extent = 8 * number(1, 60);
+    Ends ends(static_cast<std::size_t>(number(1, 9)));
+    for (std::int32_t& end : ends)
+      end = number(0, 9) == 0 ? number(-extent, 2 * extent) : number(0, extent);
+    if (number(0, 2) > 0) std::sort(ends.begin(), ends.end());
+    const std::string rows =
+        fmt::format("g={} m={} n={} k={} a=bf16:t b=bf16:n out=bf16 zero_rest={}", ends.size(),
+                    extent, 8 * number(1, 30), 8 * number(1, 20), number(0, 1));
+    expect_wgmma(rows, "tile=64x64x64 cluster=1x1 schedule=pingpong", ends);
+    expect_wgmma(rows, "tile=128x64x64 cluster=2x1", ends);
+    expect_swapped(rows, "tile=32x64x64", ends);
+    expect_mma(rows, "tile=64x64x32", ends);
+    const std::string sums = fmt::format("g={} along=k m={} n={} k={} out=bf16 ", ends.size(),
+                                         8 * number(1, 20), 8 * number(1, 20), extent);
+    expect_wgmma(sums + "a=bf16:t b=bf16:n", "tile=64x64x64 cluster=1x1 schedule=pingpong", ends);
+    expect_wgmma(sums + "a=bf16:n b=bf16:t", "tile=128x64x64 cluster=1x1", ends);
   }
 }
 
