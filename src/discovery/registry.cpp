@@ -199,9 +199,19 @@ bool Registry::change(const Change& edit) {
   return true;
 }
 
+void Registry::at_forget(void (*forget)()) {
+  for (auto& each : forget_) {
+    void (*none)() = nullptr;
+    if (each.compare_exchange_strong(none, forget, std::memory_order_acq_rel)) return;
+  }
+  throw Error(ErrorKind::value, "at_forget: expected four caches at most");
+}
+
 void Registry::forget_lists() {
   generation_.fetch_add(1, std::memory_order_acq_rel);
-  if (const auto forget = forget_.load(std::memory_order_acquire)) forget();
+  for (const auto& each : forget_) {
+    if (const auto forget = each.load(std::memory_order_acquire)) forget();
+  }
 }
 
 void Registry::add(std::shared_ptr<const Provider> provider, Origin origin) {

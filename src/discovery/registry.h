@@ -1,6 +1,7 @@
 // The providers and kernel classes there are, as snapshots that readers take without waiting.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -78,8 +79,8 @@ class Registry {
   std::uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   /// Begins a new generation.
   void forget_lists();
-  /// Sets what clears the caches of a higher folder at the same time; it is called without a lock.
-  void at_forget(void (*forget)()) { forget_.store(forget, std::memory_order_release); }
+  /// Adds what clears a cache of a higher folder at the same time; it is called without a lock.
+  void at_forget(void (*forget)());
 
   void add(std::shared_ptr<const Provider> provider, Origin origin = Origin::outside);
   void add(std::string_view provider, std::shared_ptr<const KernelClass> kernel_class,
@@ -94,7 +95,8 @@ class Registry {
 
   mutable std::mutex mutex_;
   std::atomic<std::uint64_t> generation_ = 0;
-  std::atomic<void (*)()> forget_ = nullptr;
+  static constexpr std::size_t kMaxForgetters = 4;
+  std::array<std::atomic<void (*)()>, kMaxForgetters> forget_{};
   std::shared_ptr<const Snapshot> snapshot_ = std::make_shared<const Snapshot>();
 };
 
