@@ -17,6 +17,7 @@
 #include "estoc/arguments.hpp"
 #include "estoc/problem.hpp"
 #include "estoc/metadata.hpp"
+#include "estoc/moe.hpp"
 #include "estoc/design_space.hpp"
 #include "estoc/kernel_class.hpp"
 #include "estoc/cuda_kernel_class.hpp"

@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "records": ["operations"],
     "discovery": ["operations", "records"],
     "run": ["discovery"],
+    "moe": ["run", "jit"],
     "tune": ["discovery", "check", "jit"],
     "cost": ["jit", "operations"],
     "providers": ["epilogue", "jit", "cost"],
@@ -33,7 +34,7 @@ MAY_INCLUDE = {
 # of the emulator the part that builds kernels knows the library.
 EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
-    r"(src/providers|src/tune|emulator|tests)/.*": [r"estoc/abi/\w+\.cuh"],
+    r"(src/providers|src/tune|src/moe|emulator|tests)/.*": [r"estoc/abi/\w+\.cuh"],
     r"src/jit/abi_type\.h": [r"estoc/abi/types\.cuh"],
     r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
     r"cli/.*": [r"emulator/run\.h"],
@@ -45,7 +46,8 @@ EXTRA_INCLUDES = {
 
 # Folders of device/estoc, each of which includes only itself and those before it. What it shares with
 # the host comes first; "" are the headers beside the folders.
-DEVICE_LAYERS = ["abi", "ptx", "", "tile", "epilogue", "sm90", "sm100", "kernels"]
+DEVICE_LAYERS = ["abi", "ptx", "", "tile", "epilogue", "sm90", "sm100", "moe",
+                 "kernels"]
 
 # Headers of other projects, and the only places that may include them.
 THIRD_PARTY = {

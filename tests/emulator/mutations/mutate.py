@@ -38,12 +38,13 @@ import epilogue_faults  # noqa: E402
 import grouped_faults  # noqa: E402
 import grouped_tensor_faults  # noqa: E402
 import library_faults  # noqa: E402
+import moe_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
 import scaled_faults  # noqa: E402
 import sm100_faults  # noqa: E402
 import sm90_faults  # noqa: E402
-from planted import ALWAYS, CASES, LibraryCase, TestCase  # noqa: E402
+from planted import ALWAYS, CASES, FeatureCase, LibraryCase, TestCase  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
@@ -51,6 +52,7 @@ FAULTS = (
     sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
     + library_faults.FAULTS + grouped_faults.FAULTS + grouped_tensor_faults.FAULTS
     + scaled_faults.FAULTS + sm100_faults.FAULTS
+    + moe_faults.FAULTS
 )  # fmt: skip
 HARMLESS = library_faults.HARMLESS
 
@@ -77,6 +79,8 @@ class Workshop:
         try:
             if isinstance(CASES[case], LibraryCase):
                 return self.run_library(name, CASES[case], overlay, expected, always)
+            if isinstance(CASES[case], FeatureCase):
+                return self.run_feature(name, CASES[case], overlay, expected)
             return self.run_tests(name, CASES[case], overlay, expected)
         except subprocess.TimeoutExpired:
             return False, "it does not end"
@@ -136,6 +140,25 @@ class Workshop:
         passed = skipped or found == bool(expected)
         return passed, f"{case.found}\ttests" if passed else done.stdout[-2000:]
 
+    def run_feature(self, name, case, overlay, expected):
+        """One feature on the virtual GPU: what the emulator finds is in the driver's words."""
+        folder = self.build / "virtual_gpu"
+        environment = {
+            **self.environment(name, overlay), "LD_LIBRARY_PATH": str(folder),
+            "ESTOC_NVRTC": str(folder / "libnvrtc.so"), "ESTOC_CUBLASLT": "off",
+            "ESTOC_VIRTUAL_GPU": "sm_90a",
+        }  # fmt: skip
+        done = subprocess.run(
+            [str(self.build / "tests/gpu/estoc_gpu_test"), "--feature", case.feature],
+            env=environment, capture_output=True, text=True, timeout=240, check=False,
+        )  # fmt: skip
+        if not expected or done.returncode != 1:
+            return done.returncode == 0 and not expected, f"clean\tfeature\n{done.stdout[-2000:]}"
+        by_driver = [report for report in expected if report in done.stdout]
+        # What no word of the driver's is about is what the output shows.
+        found = by_driver or [report for report in expected if report == "wrong output"]
+        return bool(found), f"{found[0]}\tfeature" if found else done.stdout[-2000:]
+
     def control(self, case):
         return self.run(f"control_{case}", case, None, ())
 
@@ -174,6 +197,8 @@ def is_reached(fault, headers):
     case = CASES[fault.case]
     if isinstance(case, TestCase):
         return bool(headers)
+    if isinstance(case, FeatureCase):
+        return f"estoc/{fault.file}" in headers
     kernel = re.search(r"class=(\w+)", case.filter)
     files = [fault.file, f"kernels/{kernel[1] if kernel else 'sm90_gemm'}.cuh"]
     return any(f"estoc/{file}" in headers for file in files)

@@ -24,6 +24,8 @@ SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
 SM80_GROUPED = "kernels/sm80_grouped_gemm.cuh"
 GROUPS = "tile/groups.cuh"
+MOE_ROUTE = "moe/route.cuh"
+MOE_ROWS = "moe/rows.cuh"
 SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
 SM80_SCALED = "kernels/sm80_scaled_gemm.cuh"
 BLOCK_SCALES = "tile/block_scales.cuh"
@@ -80,6 +82,13 @@ class TestCase:
     program: str
     tests: str
     found: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FeatureCase:
+    """A feature of tests/gpu, whose program runs on the virtual GPU."""
+
+    feature: str
 
 
 def library(problem, terms="class=sm90_gemm", multiprocessors=None):
@@ -230,6 +239,9 @@ CASES = {
     "lib_far_batch": library(
         f"gemm m=40 n=40 k=40 l=3 a=bf16:[{40 * FAR},40,1] b=bf16", "class=sm80_gemm",
     ),
+    # Programs on the virtual GPU.
+    "moe_sort": FeatureCase("slots_are_sorted_stably"),
+    "moe_layer": FeatureCase("expert_layers_are_right"),
     # Programs that tests are.
     "test_packed": TestCase(
         "tests/emulator/test_emulator_run", "EmulatedElementwise.*Packed*", "wrong output",
