@@ -98,13 +98,14 @@ class Moe {
   const Kernel* second_kernel() const;
 
   /// Computes the layer on `stream` (a CUstream; ignored on the CPU) from operands that are like
-  /// those of the constructor but for their addresses; weights must be as well aligned. With
-  /// workspace of the caller's this allocates nothing but, on the CPU, what the products' kernels
-  /// do; left out, it is the library's, which a call that is captured cannot use.
+  /// those of the constructor but for their addresses. With workspace of the caller's this
+  /// allocates nothing but, on the CPU, what the products' kernels do; left out, it is the
+  /// library's, which a call that is captured cannot use.
   ///
   /// Throws Error{value}, naming the operand: an operand differs, has no data or, with
   /// AskDevice::yes, is no memory of its device; out overlaps another operand than x; the
   /// workspace is too small or not aligned to 256 bytes; a capture without workspace.
+  /// Error{unsupported} where weights are aligned less well and a product's kernel needs more.
   void run(const MoeOperands& operands, const Workspace& workspace = {}, void* stream = nullptr,
            RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes);
 

@@ -94,6 +94,7 @@ from ._estoc import (
 )
 from .compiling import compile_all
 from .cuda import CudaCode, CudaKernelClass, CudaLaunch
+from .experts import Moe, moe
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
 from .planning import Plan, grouped_mm, matmul, plan
@@ -131,6 +132,7 @@ __all__ = [
     "KernelMetadata",
     "Manifest",
     "MissingMethodError",
+    "Moe",
     "NoKernelError",
     "NotFoundError",
     "OutOfMemoryError",
@@ -182,6 +184,7 @@ __all__ = [
     "load_tensor",
     "manifest",
     "matmul",
+    "moe",
     "metadata",
     "parse_problem",
     "plan",

@@ -22,6 +22,7 @@ NB_MODULE(_estoc, module) {
   py::bind_command(module);
   py::bind_plans(module);
   py::bind_matmul(module);
+  py::bind_moe(module);
   py::bind_compile_all(module);
   py::bind_tuning(module);
   py::bind_cuda_classes(module);

@@ -30,7 +30,7 @@ def test_snippet(code, expected, tmp_path):
     assert expected is None or snippets.matches(expected, done.stdout), done.stdout
 
 
-@pytest.mark.parametrize("name", ["plain", "fused", "plan"])
+@pytest.mark.parametrize("name", ["plain", "fused", "plan", "moe"])
 def test_example(name):
     file = ROOT / "examples/python" / f"{name}.py"
     done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
