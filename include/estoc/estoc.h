@@ -8,6 +8,7 @@
 #include "estoc/c/check.h"
 #include "estoc/c/device.h"
 #include "estoc/c/kernel.h"
+#include "estoc/c/moe.h"
 #include "estoc/c/plan.h"
 #include "estoc/c/process.h"
 #include "estoc/c/run.h"

@@ -21,7 +21,7 @@ namespace estoc::c_api {
 /// Begins each object with a word that tells its kind, so that a handle of another kind is refused,
 /// and one of a destroyed object as long as nothing else lies in its memory. Kinds that one file
 /// alone knows stand there: 13 to 16 in device.cpp, 17 and 18 in process.cpp, 19 to 21 in
-/// check.cpp, 22 in tune.cpp, 100 in plan.cpp.
+/// check.cpp, 22 in tune.cpp, 100 in plan.cpp, 101 in moe.cpp.
 template <std::uint32_t kind>
 class Tagged {
  public:

@@ -201,11 +201,91 @@ static void test_result_shape(void) {
   EXPECT(rank == 2);
 }
 
+/* Two tokens of one feature and two experts, which give 1 and 10 times relu(x). */
+typedef struct {
+  float x[2], weights[4], gate_up[2], down[2], out[2];
+  int32_t ids[4];
+  estoc_tensor tensors[6];
+  estoc_moe moe;
+} layer;
+
+static void make_layer(layer* l) {
+  static const int64_t rows[] = {2, 1}, slots[] = {2, 2}, experts[] = {2, 1, 1};
+  const layer made = {.x = {3, 5},
+                      .weights = {1, 1, 0.5F, 7},
+                      .gate_up = {1, 1},
+                      .down = {1, 10},
+                      .ids = {0, 1, 1, -1}};
+  *l = made;
+  void* const data[] = {l->x, l->ids, l->weights, l->gate_up, l->down, l->out};
+  const int64_t* const shapes[] = {rows, slots, slots, experts, experts, rows};
+  for (int i = 0; i < 6; ++i)
+    l->tensors[i] = matrix(data[i], shapes[i]);
+  l->tensors[1].dtype = "i32";
+  l->tensors[3].rank = l->tensors[4].rank = 3;
+  const estoc_moe moe = {.struct_size = sizeof(moe),
+                         .x = &l->tensors[0],
+                         .expert_ids = &l->tensors[1],
+                         .weights = &l->tensors[2],
+                         .w_gate_up = &l->tensors[3],
+                         .w_down = &l->tensors[4],
+                         .out = &l->tensors[5],
+                         .activation = "relu"};
+  l->moe = moe;
+}
+
+static void test_moe(void) {
+  layer l, other;
+  make_layer(&l);
+  make_layer(&other);
+  estoc_run_options options = {.struct_size = sizeof(options), .threads = 1};
+  EXPECT_OK(estoc_moe_run(&l.moe, &options));
+  EXPECT(l.out[0] == 33 && l.out[1] == 25);
+  EXPECT_OK(estoc_moe_run(&l.moe, NULL));
+
+  estoc_moe_plan* plan = NULL;
+  size_t bytes = 0;
+  EXPECT_OK(estoc_moe_plan_create(&l.moe, 1, &plan));
+  EXPECT_OK(estoc_moe_plan_workspace_size(plan, &bytes));
+  EXPECT(bytes > 0);
+  other.ids[0] = 1;
+  EXPECT_OK(estoc_moe_plan_run(plan, &other.moe, NULL, NULL, 0));
+  EXPECT(other.out[0] == 60 && other.out[1] == 25);
+  static _Alignas(256) unsigned char workspace[1 << 14];
+  other.ids[0] = 0;
+  EXPECT_OK(estoc_moe_plan_run(plan, &other.moe, NULL, workspace, sizeof(workspace)));
+  EXPECT(other.out[0] == 33);
+  REFUSED(estoc_moe_plan_run(plan, &other.moe, NULL, workspace, bytes - 1), ESTOC_ERROR_VALUE,
+          "workspace");
+  REFUSED(estoc_moe_plan_workspace_size(plan, NULL), ESTOC_ERROR_VALUE, "bytes");
+  REFUSED(estoc_moe_plan_run(plan, NULL, NULL, NULL, 0), ESTOC_ERROR_VALUE, "layer");
+  estoc_moe_plan_destroy(plan);
+  estoc_moe_plan_destroy(NULL);
+
+  REFUSED(estoc_moe_run(NULL, NULL), ESTOC_ERROR_VALUE, "layer");
+  REFUSED(estoc_moe_plan_create(&l.moe, -1, &plan), ESTOC_ERROR_VALUE, "threads");
+  REFUSED(estoc_moe_plan_create(&l.moe, 0, NULL), ESTOC_ERROR_VALUE, "plan");
+  REFUSED(estoc_moe_plan_workspace_size(NULL, &bytes), ESTOC_ERROR_VALUE, "plan");
+  l.moe.activation = "swish";
+  REFUSED(estoc_moe_run(&l.moe, NULL), ESTOC_ERROR_VALUE, "activation");
+  l.moe.activation = NULL;
+  REFUSED(estoc_moe_run(&l.moe, NULL), ESTOC_ERROR_VALUE, "w_gate_up.shape");
+  l.moe.reserved = 1;
+  REFUSED(estoc_moe_run(&l.moe, NULL), ESTOC_ERROR_VALUE, "reserved");
+  make_layer(&l);
+  l.moe.out = NULL;
+  REFUSED(estoc_moe_run(&l.moe, NULL), ESTOC_ERROR_VALUE, "out");
+  make_layer(&l);
+  l.tensors[1].dtype = "f32";
+  REFUSED(estoc_moe_run(&l.moe, NULL), ESTOC_ERROR_TYPE, "expert_ids.dtype");
+}
+
 int main(void) {
   test_plan();
   test_plan_of_an_artifact();
   test_elementwise();
   test_matmul();
   test_result_shape();
+  test_moe();
   return failures != 0;
 }
