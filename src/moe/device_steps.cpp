@@ -125,7 +125,7 @@ RouteCut RouteCut::of(std::int64_t slots) {
   const auto whole_warps = [](std::int64_t count) {
     return static_cast<int>(divided_up(count, kWarp) * kWarp);
   };
-  if (slots <= kSlotsOfOneCta) return {1, whole_warps(kSlotsOfOneCta)};
+  if (slots <= kSlotsOfOneCta) return {1, whole_warps(slots)};
   const int per_cta = whole_warps(std::max(kSlotsPerCta, divided_up(slots, kMaxRouteCtas)));
   return {static_cast<int>(divided_up(slots, per_cta)), per_cta};
 }

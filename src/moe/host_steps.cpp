@@ -12,6 +12,7 @@ namespace {
 
 template <typename Element>
 Element* at(unsigned long long address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): parameters are as device code takes them
   return reinterpret_cast<Element*>(static_cast<std::uintptr_t>(address));
 }
 

@@ -24,9 +24,9 @@ Layout Layout::of(const MoeExtents& extents, Dtype dtype, bool is_gated) {
   const std::int64_t slots = extents.slots();
   const RouteCut cut = RouteCut::of(slots);
   std::int64_t end = 0;
-  const auto section = [&](std::int64_t bytes) {
+  const auto section = [&](std::int64_t size) {
     const std::int64_t begin = end;
-    end += rounded_up(bytes, kSection);
+    end += rounded_up(size, kSection);
     return static_cast<std::size_t>(begin);
   };
   layout.ends = section(4 * extents.experts);

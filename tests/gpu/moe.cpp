@@ -111,11 +111,11 @@ std::vector<MoeShape> shapes() {
 void expert_layers_are_right(Device device) {
   for (const MoeShape& shape : shapes()) {
     PlacedLayer layer(shape, 3, device);
-    for (int round = 0; round < 2; ++round) {
+    for (std::uint64_t round = 0; round < 2; ++round) {
       moe(layer.operands(), {.layer = layer.options()});
       synchronize(device);
       layer.verify("a layer");
-      layer.draw(static_cast<std::uint64_t>(4 + round));
+      layer.draw(4 + round);
     }
   }
 }
@@ -149,7 +149,7 @@ std::vector<std::int32_t> downloaded(const DeviceMemory& memory, std::size_t off
 
 /// Sorts, and copies tokens of one feature, their numbers, to the rows of their slots.
 void require_sorted(const SortCase& c, Device device) {
-  const auto slots = static_cast<std::size_t>(c.tokens * c.top_k);
+  const std::size_t slots = static_cast<std::size_t>(c.tokens) * static_cast<std::size_t>(c.top_k);
   const auto experts = static_cast<std::size_t>(c.experts);
   std::vector<std::int32_t> words(experts + slots * 3 + experts * static_cast<std::size_t>(c.ctas));
   std::vector<std::int32_t> ids(slots);

@@ -58,7 +58,7 @@ std::int64_t MoeProblem::gate_up_columns() const {
 }
 
 void MoeProblem::fill(std::vector<std::uint32_t>& to, std::int64_t elements, std::uint64_t seed,
-                      double scale) {
+                      double scale) const {
   to.assign(static_cast<std::size_t>(elements) + 1, 0);
   std::mt19937_64 engine(seed);
   std::normal_distribution<double> normal(0, scale);
@@ -88,20 +88,20 @@ void MoeProblem::poison() {
 }
 
 MoeOperands MoeProblem::operands() {
-  const auto& [tokens, hidden, inner, experts, top_k] = shape_.extents;
+  const MoeExtents& e = shape_.extents;
   const std::int64_t columns = gate_up_columns();
   const auto weights = [&](std::vector<std::uint32_t>& data, std::int64_t k, std::int64_t n) {
-    return shape_.k_major ? TensorView(data.data(), shape_.dtype, {experts, k, n}, {k * n, 1, k})
-                          : TensorView(data.data(), shape_.dtype, {experts, k, n}, {k * n, n, 1});
+    return shape_.k_major ? TensorView(data.data(), shape_.dtype, {e.experts, k, n}, {k * n, 1, k})
+                          : TensorView(data.data(), shape_.dtype, {e.experts, k, n}, {k * n, n, 1});
   };
   const auto rows = [&](std::vector<std::uint32_t>& data) {
-    return TensorView(data.data(), shape_.dtype, {tokens, hidden}, {row_stride(), 1});
+    return TensorView(data.data(), shape_.dtype, {e.tokens, e.hidden}, {row_stride(), 1});
   };
   return {.x = rows(x_),
-          .expert_ids = TensorView::row_major(ids_.data(), Dtype::i32, {tokens, top_k}),
-          .weights = TensorView::row_major(weights_.data(), Dtype::f32, {tokens, top_k}),
-          .w_gate_up = weights(gate_up_, hidden, columns),
-          .w_down = weights(down_, inner, hidden),
+          .expert_ids = TensorView::row_major(ids_.data(), Dtype::i32, {e.tokens, e.top_k}),
+          .weights = TensorView::row_major(weights_.data(), Dtype::f32, {e.tokens, e.top_k}),
+          .w_gate_up = weights(gate_up_, e.hidden, columns),
+          .w_down = weights(down_, e.inner, e.hidden),
           .out = rows(out_)};
 }
 

@@ -53,7 +53,7 @@ class MoeProblem {
   double gate_up(std::int64_t expert, std::int64_t k, std::int64_t n) const;
   double down(std::int64_t expert, std::int64_t k, std::int64_t n) const;
   void fill(std::vector<std::uint32_t>& to, std::int64_t elements, std::uint64_t seed,
-            double scale);
+            double scale) const;
   std::int64_t gate_up_columns() const;
   std::int64_t row_stride() const { return shape_.extents.hidden + shape_.pad; }
 

@@ -15,7 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing_support::MoeProblem;
-using testing_support::MoeShape;
 
 constexpr MoeExtents kExtents{.tokens = 7, .hidden = 20, .inner = 12, .experts = 5, .top_k = 2};
 
@@ -133,9 +132,9 @@ TEST(Moe, IsPlannedOnceAndRunOnOtherOperands) {
   void* aligned = memory.data();
   std::size_t space = memory.size();
   std::align(256, layer.workspace_size(), aligned, space);
-  for (int round = 0; round < 3; ++round) {
+  for (std::uint64_t round = 0; round < 3; ++round) {
     for (MoeProblem* problem : {&first, &second}) {
-      problem->draw(static_cast<std::uint64_t>(100 + round));
+      problem->draw(100 + round);
       problem->poison();
       layer.run(problem->operands(),
                 round == 1 ? Workspace{} : Workspace{aligned, layer.workspace_size()});
