@@ -8,6 +8,7 @@
 #include <numeric>
 #include <string>
 
+#include "counted_heap.h"
 #include "features.h"
 #include "gemm.h"
 #include "jit/driver.h"
@@ -278,6 +279,32 @@ void expert_layers_take_turns(Device device) {
   }
 }
 
+/// From the second run on, also where operands and workspace move.
+void expert_layers_allocate_nothing(Device device) {
+  const MoeShape shape{
+      .extents = {.tokens = 12, .hidden = 24, .inner = 16, .experts = 4, .top_k = 2},
+      .dtype = Dtype::bf16};
+  PlacedLayer first(shape, 13, device);
+  PlacedLayer second(shape, 14, device);
+  Moe planned(first.operands());
+  const std::array memory{DeviceMemory(planned.workspace_size(), device),
+                          DeviceMemory(planned.workspace_size(), device)};
+  for (std::size_t round = 0; round < 24; ++round) {
+    PlacedLayer& layer = round % 3 == 0 ? first : second;
+    const DeviceMemory& workspace = memory[round / 12];
+    const MoeOperands operands = layer.operands();
+    layer.draw(round);
+    synchronize(device);
+    const std::size_t before = allocations();
+    planned.run(operands, {workspace.data(), workspace.bytes()});
+    const std::size_t taken = allocations() - before;
+    require(round < 2 || taken == 0,
+            "run " + std::to_string(round) + " takes memory from the heap");
+    synchronize(device);
+    layer.verify("a run");
+  }
+}
+
 void expert_layers_refuse_the_host(Device device) {
   PlacedLayer layer({.extents = {.tokens = 4, .hidden = 8, .inner = 8, .experts = 2, .top_k = 1}},
                     12, device);
@@ -295,6 +322,7 @@ std::vector<Feature> moe_features() {
           {"expert_layers_are_captured", expert_layers_are_captured},
           {"expert_layers_repeat_their_bits", expert_layers_repeat_their_bits},
           {"expert_layers_take_turns", expert_layers_take_turns},
+          {"expert_layers_allocate_nothing", expert_layers_allocate_nothing},
           {"expert_layers_refuse_the_host", expert_layers_refuse_the_host}};
 }
 
