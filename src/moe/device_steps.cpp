@@ -143,17 +143,17 @@ static_assert(sizeof(abi::MoeRoute) == {} && sizeof(abi::MoeGather) == {} &&
       sizeof(abi::MoeRoute), sizeof(abi::MoeGather), sizeof(abi::MoeGate), sizeof(abi::MoeCombine));
   const std::string route_threads = "32 * abi::kMoeRouteWarps";
   const std::string row_threads = "abi::kMoeThreads";
-  source += entry_text("estoc_moe_count", "MoeRoute", route_threads, "moe::count");
-  source += entry_text("estoc_moe_place", "MoeRoute", route_threads, "moe::place");
+  source += entry_text("estoc_moe_count", "MoeRoute", route_threads, "experts::count");
+  source += entry_text("estoc_moe_place", "MoeRoute", route_threads, "experts::place");
   source += entry_text("estoc_moe_gather", "MoeGather", row_threads,
-                       fmt::format("moe::gather<{}>", type));
+                       fmt::format("experts::gather<{}>", type));
   source += entry_text("estoc_moe_combine", "MoeCombine", row_threads,
-                       fmt::format("moe::combine<{}>", type));
+                       fmt::format("experts::combine<{}>", type));
   if (is_gated(options.activation)) {
     const char* const gate = options.activation == MoeActivation::swiglu ? "silu" : "gelu";
-    source += entry_text(
-        "estoc_moe_activate", "MoeGate", row_threads,
-        fmt::format("moe::activate<{}, moe::Gate::{}, {}>", type, gate, options.interleaved));
+    source += entry_text("estoc_moe_activate", "MoeGate", row_threads,
+                         fmt::format("experts::activate<{}, experts::Gate::{}, {}>", type, gate,
+                                     options.interleaved));
   }
   return {.name = fmt::format("moe_{}", moe_activation_name(options.activation)),
           .source = std::move(source),

@@ -12,7 +12,7 @@
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
 
-namespace estoc::moe {
+namespace estoc::experts {
 
 __device__ __forceinline__ u32 count_bits(u32 bits) {
   bits -= bits >> 1 & 0x55555555u;
@@ -223,4 +223,4 @@ __device__ inline void place(const abi::MoeRoute& p) {
   });
 }
 
-}  // namespace estoc::moe
+}  // namespace estoc::experts

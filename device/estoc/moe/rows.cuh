@@ -12,7 +12,7 @@
 #include <estoc/ptx/memory.cuh>
 #include <estoc/ptx/special.cuh>
 
-namespace estoc::moe {
+namespace estoc::experts {
 
 template <Type type>
 inline constexpr int kVector = abi::kMoeVectorBytes / abi::type_bytes(type);
@@ -193,4 +193,4 @@ __device__ inline void combine(const abi::MoeCombine& p) {
   store_span<type>(to, rounded<type>(sums), at.count, p.wide);
 }
 
-}  // namespace estoc::moe
+}  // namespace estoc::experts
