@@ -155,6 +155,9 @@ def test_torch():
     out = estoc.moe(*given)
     assert isinstance(out, torch.Tensor)
     check(out.numpy(), expected(x, ids, weights, gate_up, down))
-    given[3].requires_grad_()
+    with pytest.raises(TypeError, match="expert_ids"):
+        estoc.moe(given[0], given[1].long(), *given[2:])
+    few = [each[:3] for each in given[:3]] + given[3:]  # of a shape that is not known yet
+    few[3].requires_grad_()
     with pytest.warns(RuntimeWarning, match="estoc.moe records no gradient"):
-        estoc.moe(*given, activation="geglu", interleaved=True)
+        estoc.moe(*few)
