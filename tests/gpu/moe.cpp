@@ -228,11 +228,13 @@ void expert_layers_are_captured(Device device) {
   DeviceMemory memory(planned.workspace_size(), device);
   const Workspace workspace{memory.data(), memory.bytes()};
   Recording recording(device);
-  refuses(ErrorKind::value, {"workspace"}, [&] {
+  {
     Recording other(device);
     other.begin();
-    planned.run(layer.operands(), {}, other.stream());
-  });
+    refuses(ErrorKind::value, {"workspace"},
+            [&] { planned.run(layer.operands(), {}, other.stream()); });
+    other.end();
+  }
   recording.begin();
   planned.run(layer.operands(), workspace, recording.stream(), RuntimeArguments::AskDevice::no);
   recording.end();
