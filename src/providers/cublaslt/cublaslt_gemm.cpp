@@ -33,6 +33,8 @@ bool is_documented(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
   }
   if (a != b) return false;
   switch (a) {
+    case Dtype::e2m1:
+      return accumulator == Dtype::f32 && float_out;
     case Dtype::f64:
       return accumulator == Dtype::f64 && out == Dtype::f64;
     case Dtype::f32:
@@ -49,8 +51,8 @@ bool is_documented(Dtype a, Dtype b, Dtype accumulator, Dtype out) {
 }
 
 std::shared_ptr<const DesignSpace> make_space() {
-  const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16,
-                         Dtype::bf16, Dtype::e4m3, Dtype::e5m2, Dtype::i8};
+  const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
+                         Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::i8};
   std::array<int, kHeuristics> numbers{};
   for (int i = 0; i < kHeuristics; ++i)
     numbers[static_cast<std::size_t>(i)] = i;
@@ -95,6 +97,8 @@ struct ProblemKey {
   std::array<std::int64_t, 4> epilogue;
   std::array<Dtype, 6> dtypes;
   std::array<int, 5> alignments;
+  std::array<LtScaleMode, 2> scales;
+  std::array<bool, 2> scaled;
   Mode mode;
   int device;
   bool tf32;
@@ -118,6 +122,8 @@ ProblemKey key_of(const GemmArguments& arguments, OutOrder out_order, int device
           {c.row_stride, c.column_stride, c.batch_stride, bias.batch_stride},
           {a.dtype, b.dtype, out.dtype, arguments.accumulator_type(), c.dtype, bias.dtype},
           {a.alignment, b.alignment, out.alignment, c.alignment, bias.alignment},
+          {epilogue.scales.a.mode, epilogue.scales.b.mode},
+          {epilogue.scales.a.any, epilogue.scales.b.any},
           epilogue.mode,
           device,
           arguments.controls().allow_tf32,
@@ -126,6 +132,12 @@ ProblemKey key_of(const GemmArguments& arguments, OutOrder out_order, int device
 }
 
 using Candidates = std::shared_ptr<const std::vector<Candidate>>;
+
+/// Whether descriptors hold addresses, so that those of other arguments differ.
+bool holds_addresses(const RuntimeArguments& arguments) {
+  const auto& gemm = static_cast<const GemmArguments&>(arguments);
+  return gemm.epilogue_binding() != nullptr || gemm.a().is_scaled() || gemm.b().is_scaled();
+}
 
 /// A problem, the algorithms that the library offers, and its product where no epilogue makes each
 /// differ.
@@ -208,7 +220,7 @@ class LtLaunch final : public Launch {
         workspace_(std::move(workspace)) {}
 
   bool move_to(const RuntimeArguments& arguments) override {
-    if (arguments.epilogue_binding() != nullptr) return false;  // whose addresses matmul_ holds
+    if (holds_addresses(arguments)) return false;
     arguments_ = static_cast<const GemmArguments&>(arguments);
     return true;
   }
@@ -238,6 +250,7 @@ class CublasltGemm final : public KernelClass {
   Operation operation() const override { return Operation::gemm; }
   std::span<const Target> targets() const override { return cuda_targets(); }
   bool needs_device() const override { return true; }
+  bool takes_block_scales() const override { return true; }
 
   std::shared_ptr<const DesignSpace> space() const override {
     std::call_once(space_once_, [this] {
@@ -261,6 +274,10 @@ class CublasltGemm final : public KernelClass {
     if (Status status = LtMatmul::expressible(gemm); !status) return status;
     LtEpilogue epilogue;
     if (Status status = LtMatmul::describe(gemm, choices_.order(point), &epilogue); !status) {
+      return status;
+    }
+    if (Status status = check_lt_scales(epilogue.scales, target, lt_table(&problem)->get_version());
+        !status) {
       return status;
     }
     const Candidates candidates = heuristics_.find(gemm, choices_.order(point), device).candidates;
@@ -351,7 +368,7 @@ class CublasltGemm final : public KernelClass {
       product.start(lt_context(), gemm, candidate.algorithm, lease.workspace().data,
                     candidate.facts.workspace_bytes, stream);
     };
-    if (gemm.epilogue_binding() != nullptr) {
+    if (holds_addresses(gemm)) {
       start(LtMatmul(gemm, out_order));
       return;
     }

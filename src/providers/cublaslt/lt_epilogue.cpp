@@ -3,6 +3,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -79,15 +81,15 @@ class FormFinder {
 
   Status with_c(std::size_t index) {
     const EpilogueNode& sum = node(index);
-    if (scaled(index, Op::accumulator, form_.alpha)) return Status::success();
+    if (scaled_accumulator(index, form_)) return Status::success();
     if (sum.op == Op::add || sum.op == Op::sub) {
       for (const std::size_t side : {0U, 1U}) {
         LtForm found = form_;
-        if (!scaled(sum.inputs[side], Op::accumulator, found.alpha) ||
-            !scaled(sum.inputs[1 - side], Op::tensor, found.beta)) {
+        if (!scaled_accumulator(sum.inputs[side], found) ||
+            !scaled_tensor(sum.inputs[1 - side], found.beta)) {
           continue;
         }
-        if (sum.op == Op::sub) (side == 0 ? found.beta : found.alpha).negated = true;
+        if (sum.op == Op::sub) (side == 0 ? found.beta.negated : found.negated) = true;
         found.c = tensor_;
         form_ = found;
         return Status::success();
@@ -96,28 +98,47 @@ class FormFinder {
     return refuse("alpha * accum [+ beta * C] [+ a vector]", epilogue::node_text(graph_, index));
   }
 
-  /// Whether a node is the accumulator, or a matrix, itself or times a number.
-  bool scaled(std::size_t index, Op leaf, LtFactor& factor) {
-    if (is_leaf(index, leaf)) return true;
+  /// Whether a node is the accumulator times numbers and vectors, each multiplied after the other.
+  bool scaled_accumulator(std::size_t index, LtForm& form) const {
+    form.factor_count = 0;
+    while (node(index).op == Op::mul && form.factor_count < form.factors.size()) {
+      LtFactor& factor = form.factors[form.factor_count];
+      const auto inputs = std::span(node(index).inputs).first(2);
+      const bool second = is_factor(inputs[1], factor);
+      if (!second && !is_factor(inputs[0], factor)) return false;
+      index = inputs[second ? 0 : 1];
+      ++form.factor_count;
+    }
+    std::reverse(form.factors.begin(), form.factors.begin() + form.factor_count);
+    return node(index).op == Op::accumulator;
+  }
+
+  /// Whether a node is a matrix, itself or times a number.
+  bool scaled_tensor(std::size_t index, LtFactor& factor) {
+    if (is_matrix_leaf(index)) return true;
     if (node(index).op != Op::mul) return false;
     for (const std::size_t side : {0U, 1U}) {
-      const EpilogueNode& number = node(node(index).inputs[side]);
-      if (!is_leaf(node(index).inputs[1 - side], leaf)) continue;
-      if (number.op == Op::scalar) {
-        factor.scalar = number.slot;
-        return true;
-      }
-      if (number.op == Op::literal) {
-        factor.literal = number.value;
-        return true;
-      }
+      LtFactor number;
+      if (!is_matrix_leaf(node(index).inputs[1 - side])) continue;
+      if (!is_factor(node(index).inputs[side], number) || number.vector >= 0) continue;
+      factor = number;
+      return true;
     }
     return false;
   }
 
-  bool is_leaf(std::size_t index, Op leaf) {
-    if (node(index).op != leaf) return false;
-    if (leaf != Op::tensor) return true;
+  bool is_factor(std::size_t index, LtFactor& factor) const {
+    factor = {};
+    const EpilogueNode& number = node(index);
+    if (number.op == Op::scalar) factor.scalar = number.slot;
+    if (number.op == Op::literal) factor.literal = number.value;
+    const bool vector = number.op == Op::tensor && is_vector(number.varies);
+    if (vector) factor.vector = number.slot;
+    return vector || number.op == Op::scalar || number.op == Op::literal;
+  }
+
+  bool is_matrix_leaf(std::size_t index) {
+    if (node(index).op != Op::tensor) return false;
     tensor_ = node(index).slot;
     return is_matrix(node(index).varies);
   }
@@ -150,6 +171,20 @@ Status value_of(const LtFactor& factor, const EpilogueBinding& binding, double* 
   if (*value != 0) return Status::success();
   return refuse("factors other than 0, with which cuBLASLt does not read the matrix",
                 name + " = 0");
+}
+
+/// What is left of the accumulator's factors without its scales, which come first.
+Status describe_alpha(const LtForm& form, int scales, const EpilogueBinding& binding,
+                      double* alpha) {
+  const auto count = static_cast<std::size_t>(scales);
+  if (form.factor_count > count + 1 ||
+      (form.factor_count > count && form.factors[count].vector >= 0)) {
+    return refuse("alpha * accum [+ beta * C] [+ a vector]",
+                  fmt::format("{} factors beside {} scales", form.factor_count - count, count));
+  }
+  LtFactor factor = form.factor_count > count ? form.factors[count] : LtFactor{};
+  factor.negated = form.negated;
+  return value_of(factor, binding, alpha);
 }
 
 /// The library documents one type of C and of the bias for each of D (cublasLtMatmul, table of
@@ -220,11 +255,14 @@ Status find_lt_form(const EpilogueGraph& graph, LtForm* form) {
 Status describe_lt_epilogue(const GemmArguments& arguments, bool rows_are_columns,
                             LtEpilogue* epilogue) {
   *epilogue = {};
+  Status status = describe_lt_scales(arguments, &epilogue->scales);
   const EpilogueBinding* binding = arguments.epilogue_binding();
-  if (binding == nullptr) return Status::success();
+  if (!status.ok() || binding == nullptr) return status;
   LtForm form;
-  Status status = find_lt_form(*binding->graph, &form);
-  if (status.ok()) status = value_of(form.alpha, *binding, &epilogue->alpha);
+  status = find_lt_form(*binding->graph, &form);
+  if (status.ok()) {
+    status = describe_alpha(form, scale_factors(arguments), *binding, &epilogue->alpha);
+  }
   if (status.ok() && form.c >= 0) {
     status = value_of(form.beta, *binding, &epilogue->beta);
     if (status.ok()) status = describe_c(arguments, form.c, &epilogue->c.emplace());

@@ -2,27 +2,33 @@
 // are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
 #include "estoc/arguments.hpp"
 #include "estoc/status.hpp"
+#include "providers/cublaslt/lt_scales.h"
 
 namespace estoc::cublaslt {
 
 /// cublasLtEpilogue_t
 enum class Mode : std::uint32_t { none = 1, bias = 4 };
 
-/// A number beside a matrix: a scalar of the graph, or a literal.
+/// What is beside a matrix: a scalar of the graph, a vector, or a literal.
 struct LtFactor {
-  int scalar = -1;  ///< slot of EpilogueGraph::scalars; -1: the literal
+  int scalar = -1;  ///< slot of EpilogueGraph::scalars; -1: none
+  int vector = -1;  ///< slot of EpilogueGraph::tensors; -1: none
   double literal = 1;
   bool negated = false;
 };
 
 /// Where the parts of a graph stand in cuBLASLt's formula.
 struct LtForm {
-  LtFactor alpha;
+  /// What the accumulator is multiplied by, in that order: scales, then alpha.
+  std::array<LtFactor, 3> factors{};
+  std::size_t factor_count = 0;
+  bool negated = false;  ///< the accumulator
   LtFactor beta;
   int c = -1;     ///< slot of EpilogueGraph::tensors; -1: there is none
   int bias = -1;  ///< likewise
@@ -42,6 +48,7 @@ struct LtBias {
 
 /// What follows the product in one call.
 struct LtEpilogue {
+  LtScales scales;
   Mode mode = Mode::none;
   double alpha = 1;
   double beta = 0;

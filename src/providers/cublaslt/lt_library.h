@@ -28,6 +28,7 @@ enum class DataType : int {
   bf16 = 14,
   e4m3 = 28,
   e5m2 = 29,
+  e2m1 = 33,
 };
 
 /// cublasComputeType_t
@@ -46,8 +47,12 @@ enum class DescAttribute : int {
   epilogue = 7,
   bias_pointer = 8,
   bias_batch_stride = 10,
+  a_scale_pointer = 17,
+  b_scale_pointer = 18,
   fast_accumulation = 25,
   bias_data_type = 26,
+  a_scale_mode = 31,  // of 12.8 and later, as the next
+  b_scale_mode = 32,
 };
 
 /// cublasLtMatrixLayoutAttribute_t

@@ -27,6 +27,8 @@ std::optional<DataType> data_type(Dtype dtype) {
       return DataType::e4m3;
     case Dtype::e5m2:
       return DataType::e5m2;
+    case Dtype::e2m1:
+      return DataType::e2m1;
     case Dtype::i8:
       return DataType::i8;
     case Dtype::i32:
@@ -210,8 +212,10 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(
   };
   set(DescAttribute::transpose_a, transpose(first_stored));
   set(DescAttribute::transpose_b, transpose(second_stored));
+  // Sums of scaled blocks are never left to tensor cores.
+  const bool blocks = arguments.a().is_scaled() && arguments.a().scaled()->has_blocks();
   if (arguments.controls().fast_accumulation && dtype_bits(arguments.a_matrix().dtype) == 8 &&
-      is_float(arguments.a_matrix().dtype)) {
+      is_float(arguments.a_matrix().dtype) && !blocks) {
     set(DescAttribute::fast_accumulation, std::int8_t{1});
   }
   first_ = make_layout(table_, first, first_stored, Order::column, batches);
@@ -225,6 +229,7 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(
     c_data_ = epilogue.c->data;
     alignments_[2] = epilogue.c->alignment;
   }
+  set_scales(epilogue.scales);
   set_epilogue(epilogue);
   reduction_schemes_ = reduction_schemes(arguments);
   auto factor = [&](double value) -> Factor {
@@ -239,6 +244,24 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(
   };
   alpha_ = factor(epilogue.alpha);
   beta_ = factor(epilogue.beta);
+}
+
+void LtMatmul::set_scales(const LtScales& scales) {
+  auto set = [&](DescAttribute attribute, auto value) {
+    table_.check(table_.desc_set(desc_.get(), attribute, &value, sizeof(value)),
+                 "cublasLtMatmulDescSetAttribute");
+  };
+  auto set_one = [&](const LtScale& scale, DescAttribute pointer, DescAttribute mode) {
+    if (!scale.any) return;
+    // As with a bias, any address will do to ask with.
+    const auto like = static_cast<std::uintptr_t>(scale.alignment);
+    set(pointer, scale.data != nullptr ? reinterpret_cast<std::uintptr_t>(scale.data) : like);
+    if (scale.mode != LtScaleMode::scalar) set(mode, scale.mode);
+  };
+  set_one(transposed_ ? scales.b : scales.a, DescAttribute::a_scale_pointer,
+          DescAttribute::a_scale_mode);
+  set_one(transposed_ ? scales.a : scales.b, DescAttribute::b_scale_pointer,
+          DescAttribute::b_scale_mode);
 }
 
 void LtMatmul::set_epilogue(const LtEpilogue& epilogue) {

@@ -48,6 +48,7 @@ class LtMatmul {
   // In the type that the library scales by.
   using Factor = std::variant<float, double, std::int32_t>;
 
+  void set_scales(const LtScales& scales);
   void set_epilogue(const LtEpilogue& epilogue);
 
   const LtTable& table_;
