@@ -68,6 +68,7 @@ class ProblemSource {
   ProblemSource(const Kernel& kernel, const CheckCommandOptions& options)
       : metadata_(kernel.metadata()),
         scaled_(kernel.kernel_class().takes_block_scales()),
+        quantises_(kernel.kernel_class().quantises()),
         epilogue_(epilogue_problem(metadata_.operation, options.epilogue)),
         largest_(options.largest),
         random_(options.seed) {}
@@ -121,7 +122,8 @@ class ProblemSource {
     problem.b = spec(operands.b);
     problem.out = spec(operands.out);
     problem.accumulator_type = operands.accumulator_type;
-    if (!scaled_) return;
+    if (quantises_) problem.out.scale = scale();
+    if (!scaled_ || (quantises_ && coin())) return;
     problem.a.scale = scale();
     problem.b.scale = scale();
   }
@@ -156,6 +158,7 @@ class ProblemSource {
 
   const KernelMetadata metadata_;
   const bool scaled_;
+  const bool quantises_;
   const Problem epilogue_;
   std::int64_t largest_;
   std::mt19937_64 random_;

@@ -91,7 +91,8 @@ HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std
   const std::uint64_t scale_seed = seed + 2 + filled_.operands.size();
   const Operand a = scaled(problem.a, a_, 1, scale_seed, "A");
   const Operand b = unary ? a : scaled(problem.b, b_, 2, scale_seed + 2, "B");
-  arguments_ = make_arguments(filled_, {a, b, out_, make_offsets(), tensors_});
+  arguments_ =
+      make_arguments(filled_, {a, b, quantised(problem.out, out_), make_offsets(), tensors_});
   if (!filled_.a) fill_random(a_, seed);
   if (!filled_.b && !unary) fill_random(b_, seed + 1);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -103,6 +104,7 @@ HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std
 
 void HostProblem::poison() {
   fill_with_poison(out_);
+  if (out_scale_.span_bytes() > 0) fill_with_poison(out_scale_);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     if (filled_.operands[i].is_output) fill_with_poison(tensors_[i]);
   }
@@ -116,6 +118,15 @@ TensorView HostProblem::make_offsets() {
       TensorView::row_major(offsets_buffer_.data(), Dtype::i32, described->shape());
   filled_.problem.fill_index(offsets);
   return offsets;
+}
+
+Operand HostProblem::quantised(const OperandSpec& spec, const TensorView& data) {
+  if (!spec.scale) return data;
+  ScaledTensor tensor = describe_scaled(*spec.scale, data, data.rank() - 1, "out");
+  scales_.emplace_back(tensor.scale.span_bytes(), "out.scale");
+  void* const memory = tensor.scale.span_bytes() == 0 ? nullptr : scales_.back().data();
+  out_scale_ = tensor.scale = tensor.scale.moved(memory, "out.scale");
+  return tensor;
 }
 
 Operand HostProblem::scaled(const OperandSpec& spec, const TensorView& data, int k_from_end,

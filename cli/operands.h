@@ -42,6 +42,8 @@ class HostProblem {
   const RuntimeArguments& arguments() const { return *arguments_; }
   const Problem& problem() const { return filled_.problem; }
   const TensorView& out() const { return out_; }
+  /// The scales of a quantised out; else an empty view.
+  const TensorView& out_scale() const { return out_scale_; }
   const FilledProblem& filled() const { return filled_; }
   /// Of filled().operands; empty views for scalars given by value.
   const std::vector<TensorView>& tensors() const { return tensors_; }
@@ -56,6 +58,8 @@ class HostProblem {
   TensorView operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,
                      const std::optional<FileOperand>& file, HostBuffer& buffer, const char* what);
 
+  /// Out, with scales to write where the spec has some.
+  Operand quantised(const OperandSpec& spec, const TensorView& data);
   /// The operand, with random scales where the spec has some.
   Operand scaled(const OperandSpec& spec, const TensorView& data, int k_from_end,
                  std::uint64_t seed, const char* what);
@@ -65,7 +69,7 @@ class HostProblem {
   std::vector<HostBuffer> buffers_;
   std::vector<HostBuffer> scales_;
   std::vector<TensorView> tensors_;
-  TensorView a_, b_, out_;
+  TensorView a_, b_, out_, out_scale_;
   std::unique_ptr<RuntimeArguments> arguments_;
 };
 

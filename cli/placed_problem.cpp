@@ -16,6 +16,7 @@ PlacedProblem::PlacedProblem(HostProblem& host, Target target) : host_(host) {
     operands.push_back(operand_with(operand, [&](const TensorView& view) {
       const bool is_data = &view == operand.tensor;
       auto& held = is_data ? copies.operands : copies.scales;
+      if (!is_data && operand.role == OperandRole::output) copies.out_scale = held.size();
       return held.emplace_back(DeviceTensor::copy_of(view, device)).view();
     }));
   }
@@ -43,6 +44,10 @@ void PlacedProblem::poison() {
     DeviceTensor& tensor = copies_->operands[i];
     tensor.fill(poison_byte(tensor.view().dtype()));
   }
+  if (copies_->out_scale) {
+    DeviceTensor& scale = copies_->scales[*copies_->out_scale];
+    scale.fill(poison_byte(scale.view().dtype()));
+  }
   for (const std::size_t i : epilogue_outputs()) {
     DeviceTensor& tensor = copies_->tensors[i];
     tensor.fill(poison_byte(tensor.view().dtype()));
@@ -54,6 +59,7 @@ void PlacedProblem::fetch_output() {
   const OperandList operands = host_.arguments().operands();
   for (const std::size_t i : outputs())
     copies_->operands[i].copy_to(*operands[i].tensor);
+  if (copies_->out_scale) copies_->scales[*copies_->out_scale].copy_to(host_.out_scale());
   for (const std::size_t i : epilogue_outputs())
     copies_->tensors[i].copy_to(host_.tensors()[i]);
 }

@@ -26,9 +26,10 @@ class PlacedProblem {
 
  private:
   struct Copies {
-    std::vector<DeviceTensor> operands;  ///< of host_.arguments().operands()
-    std::vector<DeviceTensor> scales;    ///< of these operands
-    std::vector<DeviceTensor> tensors;   ///< of the epilogue
+    std::vector<DeviceTensor> operands;    ///< of host_.arguments().operands()
+    std::vector<DeviceTensor> scales;      ///< of these operands
+    std::optional<std::size_t> out_scale;  ///< which of them is written
+    std::vector<DeviceTensor> tensors;     ///< of the epilogue
     std::unique_ptr<RuntimeArguments> arguments;
   };
 

@@ -325,9 +325,10 @@ std::optional<TensorView> described_offsets(const Problem& problem, Device devic
 std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
                                                  const OperandViews& views) {
   const Problem& problem = filled.problem;
-  const auto& [a_data, b_data, out, offsets, tensors] = views;
+  const auto& [a_data, b_data, out_data, offsets, tensors] = views;
   const TensorView& a = a_data.tensor();
   const TensorView& b = b_data.tensor();
+  const TensorView& out = out_data.tensor();
   if (problem.operation == Operation::grouped_gemm) {
     GroupOptions groups{.offsets = std::nullopt, .zero_rest = problem.zero_rest};
     if (problem.along != GroupMode::batches) groups.offsets = offsets;
@@ -336,7 +337,7 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
                                                   make_epilogue(problem, filled.operands, tensors));
   }
   if (problem.operation == Operation::gemm) {
-    return std::make_unique<GemmArguments>(a_data, b_data, out, *problem.accumulator_type,
+    return std::make_unique<GemmArguments>(a_data, b_data, out_data, *problem.accumulator_type,
                                            problem.controls,
                                            make_epilogue(problem, filled.operands, tensors));
   }
@@ -369,9 +370,11 @@ std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled
   };
   const TensorView a = describe(problem.a, filled.a_shape, filled.a, "A");
   const TensorView b = unary ? a : describe(problem.b, filled.b_shape, filled.b, "B");
-  OperandViews views{.a = scaled(problem.a, a, 1, "A"),
-                     .b = scaled(problem.b, b, 2, "B"),
-                     .out = describe(problem.out, filled.out_shape, std::nullopt, "out")};
+  OperandViews views{
+      .a = scaled(problem.a, a, 1, "A"),
+      .b = scaled(problem.b, b, 2, "B"),
+      .out = scaled(problem.out, describe(problem.out, filled.out_shape, std::nullopt, "out"), 1,
+                    "out")};
   if (const auto offsets = described_offsets(problem, device)) views.offsets = *offsets;
   for (const FilledOperand& operand : filled.operands)
     views.tensors.push_back(describe_operand(operand, device));

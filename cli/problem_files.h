@@ -54,8 +54,7 @@ std::vector<std::string> random_operands(const FilledProblem& filled);
 /// The operands of a problem; `b` is ignored where the operation has one operand, `offsets` where
 /// it has no groups. `tensors` are those of FilledProblem::operands.
 struct OperandViews {
-  Operand a, b;
-  TensorView out;
+  Operand a, b, out;
   TensorView offsets{};
   std::vector<TensorView> tensors{};
 };

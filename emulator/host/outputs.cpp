@@ -106,11 +106,20 @@ void leave_rest(const RuntimeArguments& arguments, std::vector<OutputElements>& 
   }
 }
 
+/// The scales of a quantised output.
+void add_scales(const RuntimeArguments& arguments, std::vector<OutputElements>& all) {
+  for (const NamedOperand& operand : arguments.operands()) {
+    if (operand.role != OperandRole::output || operand.scaled == nullptr) continue;
+    all.push_back(elements_of("out.scale", operand.scaled->scale));
+  }
+}
+
 std::vector<OutputElements> whole_outputs(const RuntimeArguments& arguments) {
   std::vector<OutputElements> all;
   for (const NamedOperand& operand : arguments.operands())
     if (operand.role == OperandRole::output)
       all.push_back(elements_of(operand.name, *operand.tensor));
+  add_scales(arguments, all);
   const EpilogueBinding* binding = arguments.epilogue_binding();
   if (binding == nullptr || !has_elements(all[0].extents)) return all;
   const EpilogueGraph& graph = *binding->graph;

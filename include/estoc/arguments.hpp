@@ -228,6 +228,12 @@ Dtype default_accumulator_type(const Operand& a, const Operand& b);
 /// A scaled operand stands for its data times its scales. Scales of a tensor or of its rows are
 /// factors that the accumulator is multiplied by before the epilogue: A's, B's, then those of a
 /// second level. Scales of blocks take part in the products, whose sums are then of floats.
+/// A scaled out is quantised: its scales are written too. N is the mode that its blocks lie along,
+/// modes are blockwise_1x128, 1x32 and 1x16. With `amax` the largest magnitude of a block of D, in
+/// f32, and `largest` that of the dtype, the scale is amax / largest, rounded up to a power of two
+/// where it is e8m0 or `powers_of_two`, to nearest where it is e4m3; at least 2^-126, for e4m3
+/// between 2^-6 and 448. Data are D / scale, rounded to nearest. A block that holds NaN or an
+/// infinity has the scale NaN.
 /// Extents of 0 are legal: k = 0 gives zeros, the others an empty output.
 class GemmArguments final : public RuntimeArguments {
  public:
@@ -235,11 +241,11 @@ class GemmArguments final : public RuntimeArguments {
   /// fit, m * n * k * l passes 2^63 - 1, `out` has elements that coincide with each other or with
   /// an input's (or so intricate strides that this cannot be decided), operands live on different
   /// devices, a pointer is not of the device it claims, `accumulator_type` is not f64 f32 f16 or
-  /// i32, or is i32 with scales of blocks, a scale does not fit its data, or a packed type has a
-  /// contiguous mode of odd extent. For the operands of an epilogue:
+  /// i32, or is i32 with scales of blocks, a scale does not fit its data, a scaled out has another
+  /// mode, an order or a second level, or a packed type has a contiguous mode of odd extent. For the operands of an epilogue:
   /// when their shapes do not broadcast to out's, dtypes are none that epilogues have, an output
   /// shares memory with another or with an input other than element for element.
-  GemmArguments(const Operand& a, const Operand& b, const TensorView& out, Dtype accumulator_type,
+  GemmArguments(const Operand& a, const Operand& b, const Operand& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
   /// The same product of operands that lie elsewhere and are otherwise alike; scales and the
@@ -254,7 +260,12 @@ class GemmArguments final : public RuntimeArguments {
 
   const Operand& a() const { return a_; }
   const Operand& b() const { return b_; }
-  const TensorView& out() const { return out_; }
+  /// Of a quantised out its data.
+  const TensorView& out() const { return out_.tensor(); }
+  /// Null where out is not quantised.
+  const ScaledTensor* out_scaled() const { return out_.scaled(); }
+  /// The dtype of D: out's, or f32 where that is quantised.
+  Dtype result_dtype() const { return out_.is_scaled() ? Dtype::f32 : out().dtype(); }
   Dtype accumulator_type() const { return accumulator_type_; }
   const GemmExtents& extents() const { return extents_; }
 
@@ -268,7 +279,7 @@ class GemmArguments final : public RuntimeArguments {
 
   Operand a_;
   Operand b_;
-  TensorView out_;
+  Operand out_;
   MatrixView a_matrix_;
   MatrixView b_matrix_;
   MatrixView out_matrix_;
@@ -279,6 +290,7 @@ class GemmArguments final : public RuntimeArguments {
                                             EpilogueArguments epilogue) const override;
   bool move(std::span<void* const> data, AskDevice ask) override;
   void check_memory(AskDevice ask) const;
+  void check_out_scale_memory() const;
   void set_matrices();
   void note_data();
 };
@@ -423,8 +435,8 @@ class GroupedGemmArguments final : public RuntimeArguments {
   /// Elements of the mode that is divided.
   std::int64_t divided_extent() const;
 
-  const TensorView& a() const { return a_; }
-  const TensorView& b() const { return b_; }
+  const Operand& a() const { return a_; }
+  const Operand& b() const { return b_; }
   const TensorView& out() const { return product_.out(); }
   /// Null for GroupMode::batches.
   const TensorView* offsets() const { return offsets_ ? &*offsets_ : nullptr; }
@@ -440,8 +452,8 @@ class GroupedGemmArguments final : public RuntimeArguments {
   void read_ends(std::span<std::int64_t> ends) const;
 
  private:
-  TensorView a_;
-  TensorView b_;
+  Operand a_;
+  Operand b_;
   std::optional<TensorView> offsets_;
   GroupMode mode_;
   std::int64_t groups_;

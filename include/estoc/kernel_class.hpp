@@ -161,6 +161,10 @@ class KernelClass {
   /// as an epilogue. False by default.
   virtual bool takes_block_scales() const;
 
+  /// Whether kernels of the class store a quantised out, and no other; then their out dtype is that
+  /// of its data, and D is f32. Other classes are not given such arguments. False by default.
+  virtual bool quantises() const;
+
   /// How a GEMM kernel adds up an element of out, for PerformanceControls::batch_invariant. Kernels
   /// of one target that answer alike, of whatever class, give an element the same bits, wherever
   /// its row stands and whatever else they compute. Empty, as by default, where that cannot be

@@ -17,13 +17,14 @@ namespace estoc {
 enum class Layout : std::uint8_t { t, n };
 
 /// The scales of an operand of a gemm: `*tensor`, `*row`, `*1x128:n`, `*1x32:swizzled`,
-/// `*1x16+tensor`.
+/// `*1x16+tensor`; of out also `*1x128+pow2`.
 struct ScaleSpec {
   ScaleMode mode = ScaleMode::tensorwise;
   ScaleSwizzle swizzle = ScaleSwizzle::none;
   std::optional<Layout> layout{};       ///< of the scales, where they are not swizzled
   std::vector<std::int64_t> strides{};  ///< empty unless given
   bool tensor_scale = false;            ///< a second level
+  bool powers_of_two = false;           ///< of out
 
   bool operator==(const ScaleSpec&) const = default;
 };
@@ -39,7 +40,7 @@ struct OperandSpec {
   std::optional<Layout> layout;
   std::vector<std::int64_t> strides;  ///< empty unless given
   std::optional<int> alignment;       ///< bytes, a power of two up to 256
-  std::optional<ScaleSpec> scale{};   ///< of A or B of a gemm
+  std::optional<ScaleSpec> scale{};   ///< of A, B or out of a gemm
 
   bool operator==(const OperandSpec&) const = default;
 };

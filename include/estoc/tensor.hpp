@@ -165,6 +165,8 @@ struct ScaledTensor {
   ScaleSwizzle swizzle = ScaleSwizzle::none;
   /// The second level of a mode of blocks: one f32 for the whole tensor.
   std::optional<TensorView> tensor_scale = std::nullopt;
+  /// Of an output with f32 scales: they are rounded up to powers of two.
+  bool powers_of_two = false;
 
   /// Whether the mode shares scales by blocks along K.
   bool has_blocks() const { return mode >= ScaleMode::blockwise_1x16; }

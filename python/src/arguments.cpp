@@ -475,8 +475,8 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
 
 PyGroupedGemmArguments::PyGroupedGemmArguments(const GroupedGemmArguments& native)
     : PyArguments(epilogue_object(native)),
-      a_(tensor_of(native.a())),
-      b_(tensor_of(native.b())),
+      a_(tensor_of(native.a().tensor())),
+      b_(tensor_of(native.b().tensor())),
       out_(tensor_of(native.out())),
       native_(native) {
   if (native.offsets() != nullptr) offsets_ = tensor_of(*native.offsets());

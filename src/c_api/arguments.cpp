@@ -84,7 +84,7 @@ std::unique_ptr<RuntimeArguments> gemm_of(const estoc_gemm* given) {
   const estoc_gemm gemm = read_struct(given, "gemm");
   const Operand a = operand_of(gemm.a, "A");
   const Operand b = operand_of(gemm.b, "B");
-  const TensorView out = view_of(gemm.out, "out");
+  const Operand out = operand_of(gemm.out, "out");
   const Dtype accumulator = gemm.accumulator != nullptr ? dtype_of(gemm.accumulator, "accumulator")
                                                         : default_accumulator_type(a, b);
   const PerformanceControls controls = controls_of(gemm.controls);

@@ -71,6 +71,7 @@ ScaledTensor scaled_of(const estoc_tensor& t, const std::string& what) {
   if (scale.tensor_scale != nullptr) {
     scaled.tensor_scale = view_of(scale.tensor_scale, scale_name + ".tensor_scale");
   }
+  scaled.powers_of_two = scale.powers_of_two != 0;
   return scaled;
 }
 

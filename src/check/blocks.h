@@ -52,6 +52,9 @@ CheckResult verdict(const GemmArguments& arguments, const Tally& tally);
 CheckResult finished(CheckResult result, const Judge& judge, const RowSample& sample,
                      const TensorView& out);
 
+/// Has the result fail where the scales of a quantised output are wrong.
+void add_scales(const GemmArguments& arguments, const Judge& scales, CheckResult& result);
+
 /// Throws what check_output throws for products that cannot be checked, wherever operands lie.
 void require_checkable(const GemmArguments& arguments);
 void refuse_fused_in_place(const GemmArguments& arguments);

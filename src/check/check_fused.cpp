@@ -8,6 +8,7 @@
 
 #include "check/blocks.h"
 #include "check/epilogue_oracle.h"
+#include "check/quantised.h"
 #include "check/reference.h"
 #include "estoc/numeric.hpp"
 #include "estoc/status.hpp"
@@ -46,9 +47,13 @@ struct Kept {
 /// The elements that one thread, or all of them, have compared.
 struct Seen {
   std::vector<Judge> stores;
+  SeenOutput quantised;
   std::vector<std::vector<FoldEstimate>> folds;
 
+  explicit Seen(const GemmArguments& arguments) : quantised(arguments) {}
+
   void merge(const Seen& other) {
+    quantised.merge(other.quantised);
     for (std::size_t i = 0; i < stores.size(); ++i)
       stores[i].merge(other.stores[i]);
     for (std::size_t i = 0; i < folds.size(); ++i) {
@@ -69,7 +74,9 @@ class FusedChecker {
         accumulators_(arguments, rounding, kept),
         oracle_(binding_),
         offsets_(binding_.tensors.size()),
-        seen_(empty) {}
+        seen_(empty) {
+    if (arguments.out_scaled() != nullptr) quantised_.emplace(arguments);
+  }
 
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
     for (const Part& part : parts_of(arguments_, groups_, rows, first_column, columns)) {
@@ -85,8 +92,14 @@ class FusedChecker {
   void judge_row(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
     const std::int64_t l = row / arguments_.extents().m;
     const std::int64_t m = row % arguments_.extents().m;
-    for (int j = 0; j < columns; ++j)
+    for (int j = 0; j < columns; ++j) {
+      column_ = static_cast<std::size_t>(j);
       judge_element(row, l, m, first_column + j, accumulators_.at(row_in_block, j));
+    }
+    if (!quantised_) return;
+    const auto count = static_cast<std::size_t>(columns);
+    quantised_->see(row, first_column, std::span(expected_).first(count),
+                    std::span(is_any_).first(count), seen_.quantised);
   }
 
   void judge_element(std::int64_t row, std::int64_t l, std::int64_t m, std::int64_t n,
@@ -97,6 +110,11 @@ class FusedChecker {
     for (std::size_t i = 0; i < graph_.stores.size(); ++i) {
       const EpilogueStore& store = graph_.stores[i];
       const Estimate estimate = oracle_.stored(store.node);
+      if (i == 0 && quantised_) {
+        expected_[column_] = {estimate.value, estimate.slack};
+        is_any_[column_] = estimate.any;
+        continue;
+      }
       if (estimate.any) continue;
       seen_.stores[i].see({row, n}, stored(binding_.stores[i], store.dtype, l, m, n),
                           {estimate.value, estimate.slack});
@@ -118,12 +136,17 @@ class FusedChecker {
   EpilogueOracle oracle_;
   std::vector<std::int64_t> offsets_;  ///< of the element at hand, in each tensor
   Seen seen_;
+  std::optional<QuantisedRows> quantised_;
+  // Of the row at hand, where out is quantised.
+  std::array<Expectation, GemmReference::kColumns> expected_{};
+  std::array<bool, GemmReference::kColumns> is_any_{};
+  std::size_t column_ = 0;
 };
 
 /// Every output once; reductions of rows that were not all seen stay empty.
 Seen nothing_seen(const GemmArguments& arguments, bool all_rows) {
   const EpilogueGraph& graph = *arguments.epilogue_binding()->graph;
-  Seen seen;
+  Seen seen(arguments);
   for (const EpilogueStore& store : graph.stores)
     seen.stores.push_back(judge_of(store.dtype, graph.nodes[store.node].type));
   for (const EpilogueReducedStore& store : graph.reduced) {
@@ -217,8 +240,11 @@ CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions&
                [&] { return FusedChecker(arguments, rounding, kept, groups, empty); });
 
   const OutputNames names(arguments.epilogue());
-  CheckResult result = rounded_verdict(seen.stores[0].tally());
-  if (!result.passed) result.worst = describe(seen.stores[0].worst(), arguments.out(), "out");
+  const bool quantised = arguments.out_scaled() != nullptr;
+  const Judge& out = quantised ? seen.quantised.data : seen.stores[0];
+  CheckResult result = rounded_verdict(out.tally());
+  if (!result.passed) result.worst = describe(out.worst(), arguments.out(), "out");
+  add_scales(arguments, seen.quantised.scales, result);
   const auto take = [&](const Judge& judge, std::string worst) {
     const CheckResult other = rounded_verdict(judge.tally());
     if (other.passed || !result.passed) return;

@@ -15,6 +15,7 @@
 #include "check/expected_rows.h"
 #include "check/judge.h"
 #include "check/parallel.h"
+#include "check/quantised.h"
 #include "check/reference.h"
 #include "check/rounding.h"
 #include "check/sampling.h"
@@ -29,10 +30,12 @@ class GemmChecker {
  public:
   GemmChecker(const GemmArguments& arguments, const GemmRounding& rounding,
               const ExpectedRows* kept, const Groups* groups)
-      : judge_(arguments.out_matrix().dtype, Dtype::f64),
+      : seen_(arguments),
         arguments_(arguments),
         groups_(groups),
-        accumulators_(arguments, rounding, kept) {}
+        accumulators_(arguments, rounding, kept) {
+    if (arguments.out_scaled() != nullptr) quantised_.emplace(arguments);
+  }
 
   /// Judges columns [first_column, first_column + columns) of at most GemmReference::kRows rows.
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
@@ -43,21 +46,33 @@ class GemmChecker {
     }
   }
 
-  const Judge& seen() const { return judge_; }
+  const SeenOutput& seen() const { return seen_; }
 
  private:
   void judge_row(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
+    if (quantised_) return judge_blocks(row, row_in_block, first_column, columns);
     const MatrixView& out = arguments_.out_matrix();
     const std::int64_t m = arguments_.extents().m;
     const std::int64_t start = row / m * out.batch_stride + row % m * out.row_stride;
     for (int j = 0; j < columns; ++j) {
       const std::int64_t column = first_column + j;
       const double got = load_element(out.dtype, out.data, start + column * out.column_stride);
-      judge_.see({row, column}, got, accumulators_.at(row_in_block, j));
+      seen_.data.see({row, column}, got, accumulators_.at(row_in_block, j));
     }
   }
 
-  Judge judge_;
+  void judge_blocks(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
+    std::array<Expectation, GemmReference::kColumns> expected;
+    constexpr std::array<bool, GemmReference::kColumns> kNone{};
+    const auto count = static_cast<std::size_t>(columns);
+    for (int j = 0; j < columns; ++j)
+      expected[static_cast<std::size_t>(j)] = accumulators_.at(row_in_block, j);
+    quantised_->see(row, first_column, std::span(expected).first(count),
+                    std::span(kNone).first(count), seen_);
+  }
+
+  SeenOutput seen_;
+  std::optional<QuantisedRows> quantised_;
   const GemmArguments& arguments_;
   const Groups* groups_;
   Accumulators accumulators_;
@@ -80,6 +95,15 @@ CheckResult finished(CheckResult result, const Judge& judge, const RowSample& sa
   return result;
 }
 
+void add_scales(const GemmArguments& arguments, const Judge& scales, CheckResult& result) {
+  const CheckResult other = rounded_verdict(scales.tally());
+  if (other.passed || !result.passed) return;
+  result.passed = false;
+  result.error = other.error;
+  result.bound = other.bound;
+  result.worst = describe_scale(scales, arguments);
+}
+
 void require_checkable(const GemmArguments& arguments) {
   refuse_integer_sums_of_floats(arguments);
   if (arguments.epilogue_binding() != nullptr) refuse_fused_in_place(arguments);
@@ -96,14 +120,18 @@ CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& optio
                                : sample_rows(extents.l * extents.m, extents.n, extents.k,
                                              options.max_products, options.seed);
   const GemmRounding rounding = integers ? GemmRounding{} : gemm_rounding(arguments);
-  Judge judge(arguments.out().dtype(), Dtype::f64);
-  check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, judge,
+  SeenOutput seen(arguments);
+  check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, seen,
                [&] { return GemmChecker(arguments, rounding, kept, groups); });
-  return finished(verdict(arguments, judge.tally()), judge, sample, arguments.out());
+  CheckResult result =
+      finished(verdict(arguments, seen.data.tally()), seen.data, sample, arguments.out());
+  add_scales(arguments, seen.scales, result);
+  return result;
 }
 
 CheckResult verdict(const GemmArguments& arguments, const Tally& tally) {
-  return is_integer_gemm(arguments) ? exact_verdict(tally) : rounded_verdict(tally);
+  const bool exact = is_integer_gemm(arguments) && arguments.out_scaled() == nullptr;
+  return exact ? exact_verdict(tally) : rounded_verdict(tally);
 }
 
 }  // namespace estoc::check

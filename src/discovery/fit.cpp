@@ -356,11 +356,17 @@ Status check_alignments(const ClassInfo& info, const DesignPoint& point,
 }
 
 Status check_extras(const ClassInfo& info, const Signature& signature) {
+  if (signature.quantised() != info.kernel_class->quantises()) {
+    return Status::fail(Reason::dtype, signature.quantised()
+                                           ? "out.scale: expected none, got scales to write"
+                                           : "out.scale: expected scales to write, got none");
+  }
   if (!signature.block_scaled() || info.kernel_class->takes_block_scales()) {
     return Status::success();
   }
   for (std::size_t i = 0; i < signature.operands().size(); ++i) {
-    if (!signature.operands()[i].block_scaled) continue;
+    const bool is_input = signature.schema().operands[i].role == OperandRole::input;
+    if (!is_input || !signature.operands()[i].block_scaled) continue;
     return Status::fail(Reason::dtype,
                         fmt::format("{}.scale: expected none, or those of the tensor "
                                     "or its rows, got those of blocks",

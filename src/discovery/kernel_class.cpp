@@ -17,6 +17,10 @@ bool Launch::move_to(const RuntimeArguments& /*arguments*/) {
   return false;
 }
 
+bool KernelClass::quantises() const {
+  return false;
+}
+
 bool KernelClass::takes_block_scales() const {
   return false;
 }

@@ -70,7 +70,8 @@ Signature::Signature(const RuntimeArguments& arguments)
         operands.size() == size_ ? i : place_of(schema_->operands[i], operands, next);
     operands_[i] = signature_of(operands[place]);
     aligns_by_letter_ |= operands_[i].aligns_by_letter();
-    block_scaled_ |= operands_[i].block_scaled;
+    const bool is_output = schema_->operands[i].role == OperandRole::output;
+    (is_output ? quantised_ : block_scaled_) |= operands_[i].block_scaled;
     next = place + 1;
   }
 }

@@ -71,7 +71,9 @@ class Signature {
 
   /// Whether some operand's alignment depends on the letter that it is seen as.
   bool aligns_by_letter() const { return aligns_by_letter_; }
-  /// Whether some operand has scales of blocks. Other scales are part of the epilogue.
+  /// Whether out is quantised.
+  bool quantised() const { return quantised_; }
+  /// Whether some input has scales of blocks. Other scales are part of the epilogue.
   bool block_scaled() const { return block_scaled_; }
 
   SignatureKey key() const;
@@ -85,6 +87,7 @@ class Signature {
   operations::Attributes attributes_;
   bool aligns_by_letter_ = false;
   bool block_scaled_ = false;
+  bool quantised_ = false;
   bool allow_tf32_;
   bool fast_accumulation_;
 };

@@ -44,7 +44,8 @@ class GemmBinder final : public Binder {
  public:
   explicit GemmBinder(const GemmArguments& arguments)
       : Binder(arguments.epilogue().empty() ? accumulator_alone() : arguments.epilogue(),
-               arguments.accumulator_type(), arguments.out(), arguments.controls()),
+               arguments.accumulator_type(), arguments.out(), arguments.result_dtype(),
+               arguments.controls()),
         arguments_(arguments),
         extents_{arguments.extents().l, arguments.extents().m, arguments.extents().n},
         named_out_{&arguments.out(), "out"} {
@@ -170,6 +171,9 @@ class GemmBinder final : public Binder {
       check_inputs(output, !program_.assignments[i].reduction);
       check_scales(output, arguments_.a(), "A.scale", "A.tensor_scale");
       check_scales(output, arguments_.b(), "B.scale", "B.tensor_scale");
+      if (const ScaledTensor* quantised = arguments_.out_scaled()) {
+        model::check_overlap(output, {&quantised->scale, "out.scale"});
+      }
     }
     check_inputs(named_out_, true);
   }

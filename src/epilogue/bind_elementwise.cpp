@@ -10,7 +10,7 @@ class ElementwiseBinder final : public Binder {
  public:
   ElementwiseBinder(const EpilogueArguments& epilogue, Dtype accumulator, const TensorView& out,
                     const PerformanceControls& controls, std::vector<const TensorView*>& tensors)
-      : Binder(epilogue, accumulator, out, controls), tensors_(tensors) {}
+      : Binder(epilogue, accumulator, out, out.dtype(), controls), tensors_(tensors) {}
 
  private:
   /// Strides say where a tensor repeats, so all tensors are alike for the graph.

@@ -96,7 +96,7 @@ void Binder::add_factor(const TensorView& scale, Varies varies) {
 void Binder::look_at_operands() {
   const Dtype accumulator = accumulator_;
   key_.add(static_cast<std::uint8_t>(accumulator));
-  key_.add(static_cast<std::uint8_t>(out_.dtype()));
+  key_.add(static_cast<std::uint8_t>(result_));
   key_.add(controls_.keeps_order() ? 1 : 0);
   for (std::size_t i = 0; i < program_.inputs.size(); ++i) {
     const std::int16_t operand = state_.input_operands[i];
@@ -276,7 +276,7 @@ void Binder::add_outputs(GraphBuilder& builder, const std::vector<int>& nodes,
   const auto node = [&](std::size_t i) { return nodes[program_.assigned_nodes[i]]; };
   for (std::size_t i = 0; i < program_.assignments.size(); ++i) {
     if (program_.assignments[i].name != "D") continue;
-    builder.store(node(i), out_.dtype());
+    builder.store(node(i), result_);
     typed.stores.push_back(static_cast<std::uint16_t>(i));
   }
   for (std::size_t i = 0; i < program_.assignments.size(); ++i) {

@@ -43,12 +43,14 @@ class Binder {
   std::shared_ptr<EpilogueBinding> bind(std::shared_ptr<EpilogueBinding> used);
 
  protected:
-  Binder(const EpilogueArguments& epilogue, Dtype accumulator, const TensorView& out,
+  /// `result` is the dtype of D.
+  Binder(const EpilogueArguments& epilogue, Dtype accumulator, const TensorView& out, Dtype result,
          const PerformanceControls& controls)
       : state_(epilogue.state()),
         program_(state_.program.steps()),
         accumulator_(accumulator),
         out_(out),
+        result_(result),
         controls_(controls) {}
   ~Binder() = default;
 
@@ -72,6 +74,7 @@ class Binder {
   const Program& program_;
   const Dtype accumulator_;
   const TensorView& out_;
+  const Dtype result_;
   const PerformanceControls& controls_;
 
  private:

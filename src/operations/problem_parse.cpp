@@ -15,6 +15,7 @@
 #include "model/checked.h"
 #include "model/text_cursor.h"
 #include "operations/operation.h"
+#include "operations/problem_scale.h"
 
 namespace estoc {
 namespace {
@@ -70,8 +71,11 @@ class ProblemParser {
     problem_.*extent = read_number("an extent, a whole number of 0 or more");
   }
   void read(OperandSpec Problem::*operand) {
-    const bool may_be_scaled = schema_->accumulates && operand != &Problem::out;
-    read_spec(problem_.*operand, may_be_scaled);
+    read_spec(problem_.*operand, schema_->accumulates);
+    const std::optional<ScaleSpec>& scale = (problem_.*operand).scale;
+    if (operand != &Problem::out && scale && scale->powers_of_two) {
+      cursor_.fail_expected(cursor_.position(), "+pow2 of out alone");
+    }
   }
   void read(std::optional<Dtype> Problem::*dtype) { problem_.*dtype = read_dtype(); }
   void read(bool PerformanceControls::*control) { problem_.controls.*control = read_flag(); }
@@ -305,10 +309,12 @@ class ProblemParser {
     if (cursor_.accept(':')) read_scale_layout(scale);
     if (!cursor_.accept('+')) return;
     const std::size_t start = cursor_.position();
-    if (cursor_.take_until("") != scale_mode_text(ScaleMode::tensorwise)) {
-      cursor_.fail_expected(start, "tensor after +");
+    const std::string_view more = cursor_.take_until("");
+    scale.tensor_scale = more == scale_mode_text(ScaleMode::tensorwise);
+    scale.powers_of_two = more == operations::kPowersOfTwo;
+    if (!scale.tensor_scale && !scale.powers_of_two) {
+      cursor_.fail_expected(start, "tensor or pow2 after +");
     }
-    scale.tensor_scale = true;
   }
 
   ScaleMode read_scale_mode() {

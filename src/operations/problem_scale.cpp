@@ -49,6 +49,7 @@ ScaledTensor describe_scaled(const ScaleSpec& spec, const TensorView& data, int 
                                            device, 256, name.c_str()),
                       spec.mode, spec.swizzle};
   if (spec.tensor_scale) scaled.tensor_scale = one_float(device, what);
+  scaled.powers_of_two = spec.powers_of_two;
   return scaled;
 }
 
@@ -79,6 +80,7 @@ std::optional<ScaleSpec> scale_spec_of(const Operand& operand) {
   spec.mode = scaled->mode;
   spec.swizzle = scaled->swizzle;
   spec.tensor_scale = scaled->tensor_scale.has_value();
+  spec.powers_of_two = scaled->powers_of_two;
   if (spec.mode == ScaleMode::tensorwise || is_swizzled(spec)) return spec;
   const TensorView& scale = scaled->scale;
   const auto first = static_cast<std::size_t>(scale.rank() > 2 && scale.shape(0) == 1 ? 1 : 0);
@@ -99,7 +101,8 @@ std::string scale_text(const ScaleSpec& spec) {
   } else if (spec.layout) {
     text += *spec.layout == Layout::t ? ":t" : ":n";
   }
-  return text + (spec.tensor_scale ? "+tensor" : "");
+  if (spec.tensor_scale) text += "+tensor";
+  return spec.powers_of_two ? fmt::format("{}+{}", text, kPowersOfTwo) : text;
 }
 
 }  // namespace operations

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "estoc/problem.hpp"
 
@@ -15,6 +17,8 @@ bool has_block_scale(const OperandSpec& spec);
 
 /// The spec of an operand's scales; nullopt for a plain operand.
 std::optional<ScaleSpec> scale_spec_of(const Operand& operand);
+
+inline constexpr std::string_view kPowersOfTwo = "pow2";
 
 /// "1x128:n", "1x16:swizzled+tensor".
 std::string scale_text(const ScaleSpec& spec);

@@ -85,6 +85,7 @@ std::string reason_for_host(const RuntimeArguments& arguments, const DeviceCheck
   if (is_packed(gemm.out().dtype())) {
     return fmt::format("out is {}", dtype_name(gemm.out().dtype()));
   }
+  if (gemm.out_scaled() != nullptr) return "out is quantised";
   if (has_block_scales(gemm)) return "operands have scales of blocks";
   if (host_sees_more(gemm, sample_for(gemm, options), options)) {
     return "a reduction needs all rows";

@@ -353,6 +353,30 @@ static void test_scaled_product(void) {
   estoc_arguments_destroy(arguments);
 }
 
+/* A row of 900 and 2 as e4m3: the scale is 900 / 448, rounded up to a power of two. */
+static void test_quantised_output(void) {
+  float one = 1, row[] = {900, 2}, found = 0;
+  unsigned char codes[2] = {0, 0};
+  const estoc_tensor factors = placed("f32", &found, (const int64_t[]){1, 1});
+  const estoc_scale scale = {.struct_size = sizeof(scale),
+                             .tensor = &factors,
+                             .mode = "blockwise_1x128",
+                             .powers_of_two = 1};
+  const estoc_tensor a = placed("f32", &one, (const int64_t[]){1, 1});
+  const estoc_tensor b = placed("f32", row, (const int64_t[]){1, 2});
+  estoc_tensor out = placed("e4m3", codes, (const int64_t[]){1, 2});
+  out.scale = &scale;
+  const estoc_gemm gemm = {.struct_size = sizeof(gemm), .a = &a, .b = &b, .out = &out};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_gemm(&gemm, &arguments));
+  estoc_plan* plan = NULL;
+  EXPECT_OK(estoc_plan_create(arguments, NULL, &plan));
+  EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
+  EXPECT(found == 4 && codes[0] == 0x76 && codes[1] == 0x30);
+  estoc_plan_destroy(plan);
+  estoc_arguments_destroy(arguments);
+}
+
 static void test_text(void) {
   static const char text[] =
       "gemm m=64 n=32 k=16 l=1 a=bf16:t b=bf16:n out=f32:t acc=f32 "
@@ -453,6 +477,7 @@ int main(int argc, char** argv) {
   test_grouped();
   test_scaled();
   test_scaled_product();
+  test_quantised_output();
   test_text();
   test_work_and_epilogue();
   test_alignment();

@@ -21,7 +21,7 @@ typedef struct estoc_tensor {
   int rank;
   int device;                      /* -1: the host; else the number of the CUDA device */
   int64_t alignment;               /* of a tensor without data, in bytes, up to 256; 0: 256 */
-  const struct estoc_scale* scale; /* of a quantised operand A or B; NULL: not quantised */
+  const struct estoc_scale* scale; /* of a quantised A, B or out of a gemm; NULL: not quantised */
 } estoc_tensor;
 
 /* The scale factors of quantised data: value = data * scale, or data * scale * tensor_scale. */
@@ -33,6 +33,7 @@ typedef struct estoc_scale {
   const char* mode;
   const char* swizzle;              /* NULL or "none": by strides; "swizzle_32x4x4" */
   const estoc_tensor* tensor_scale; /* one f32 for the whole tensor beside blocks; NULL: none */
+  int32_t powers_of_two; /* 1: f32 factors of out, which are written, are rounded up to such */
 } estoc_scale;
 
 /* Bits that an element of the dtype takes in memory; ESTOC_ERROR_TYPE for a name of none. */

@@ -105,6 +105,37 @@ void check_scale_memory(const Operand& operand, const char* name, const char* se
   model::check_overlap(out, {&*scaled.tensor_scale, second});
 }
 
+/// A quantised output is read as the A of the next product: its blocks lie along its last mode.
+void check_quantised(const Operand& out) {
+  if (!out.is_scaled()) return;
+  const ScaledTensor& scaled = *out.scaled();
+  scaled.validate("out", out.tensor().rank() - 1);
+  const bool rows_of_blocks = scaled.has_blocks() && scaled.mode != ScaleMode::blockwise_128x128;
+  if (!rows_of_blocks) {
+    fail_value(
+        "out.scale: expected blockwise_1x128, 1x32 or 1x16, got {} (a given scale is a "
+        "factor in the epilogue)",
+        scale_mode_name(scaled.mode));
+  }
+  if (is_integer(out.tensor().dtype())) {
+    fail(ErrorKind::type, "out.dtype: expected e4m3, e5m2 or e2m1 with scales, got {}",
+         dtype_name(out.tensor().dtype()));
+  }
+  if (scaled.swizzle != ScaleSwizzle::none) {
+    fail_value("out.swizzle: expected none, got {}", scale_swizzle_name(scaled.swizzle));
+  }
+  if (scaled.tensor_scale) fail_value("out.tensor_scale: expected none, got one");
+  if (scaled.powers_of_two && scaled.scale.dtype() != Dtype::f32) {
+    fail_value("out.powers_of_two: expected it with scales of f32, got {}",
+               dtype_name(scaled.scale.dtype()));
+  }
+}
+
+void check_no_powers_of_two(const Operand& operand, const char* name) {
+  if (!operand.is_scaled() || !operand.scaled()->powers_of_two) return;
+  fail_value("{}.powers_of_two: expected it of out alone, got it of an input", name);
+}
+
 bool has_block_scales(const Operand& operand) {
   return operand.is_scaled() && operand.scaled()->has_blocks();
 }
@@ -149,7 +180,7 @@ Dtype default_accumulator_type(const Operand& a, const Operand& b) {
   return sums == Dtype::i32 && blocks ? Dtype::f32 : sums;
 }
 
-GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorView& out,
+GemmArguments::GemmArguments(const Operand& a, const Operand& b, const Operand& out,
                              Dtype accumulator_type, PerformanceControls controls,
                              EpilogueArguments epilogue)
     : RuntimeArguments(Operation::gemm, controls, std::move(epilogue)),
@@ -159,7 +190,7 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
       accumulator_type_(accumulator_type) {
   const NamedView named_a{&a_.tensor(), "A"};
   const NamedView named_b{&b_.tensor(), "B"};
-  const NamedView named_out{&out_, "out"};
+  const NamedView named_out{&out_.tensor(), "out"};
   check_rank(named_out, named_out);
   check_rank(named_a, named_out);
   check_rank(named_b, named_out);
@@ -169,14 +200,18 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
   check_accumulator(accumulator_type);
   check_scale(a_, "A", 1);
   check_scale(b_, "B", 2);
+  check_no_powers_of_two(a_, "A");
+  check_no_powers_of_two(b_, "B");
+  check_quantised(out_);
   check_block_accumulator(a_, b_, accumulator_type);
   check_device(named_b, named_a);
   check_device(named_out, named_a);
-  device_ = out_.device();
+  device_ = out_.tensor().device();
   check_self_overlap(named_out);
   check_memory(AskDevice::yes);
   check_scale_memory(a_, "A.scale", "A.tensor_scale", named_out);
   check_scale_memory(b_, "B.scale", "B.tensor_scale", named_out);
+  check_out_scale_memory();
   set_matrices();
   if (has_epilogue(*this)) epilogue_binding_ = epilogue::bind(*this, nullptr);
   note_data();
@@ -185,11 +220,11 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const TensorVie
 void GemmArguments::set_matrices() {
   a_matrix_ = as_matrix(a_.tensor(), extents_.l);
   b_matrix_ = as_matrix(b_.tensor(), extents_.l);
-  out_matrix_ = as_matrix(out_, extents_.l);
+  out_matrix_ = as_matrix(out(), extents_.l);
 }
 
 void GemmArguments::note_data() {
-  has_data_ = !lacks_data(a_) && !lacks_data(b_) && !out_.described();
+  has_data_ = !lacks_data(a_) && !lacks_data(b_) && !lacks_data(out_);
   for (const EpilogueOperand& operand : epilogue_.operands()) {
     const TensorView* tensor = operand.tensor();
     has_data_ = has_data_ && (tensor == nullptr || !tensor->described());
@@ -200,13 +235,26 @@ void GemmArguments::note_data() {
 void GemmArguments::check_memory(AskDevice ask) const {
   const NamedView named_a{&a_.tensor(), "A"};
   const NamedView named_b{&b_.tensor(), "B"};
-  const NamedView named_out{&out_, "out"};
+  const NamedView named_out{&out_.tensor(), "out"};
   if (ask == AskDevice::yes) {
     for (const NamedView operand : {named_a, named_b, named_out})
       check_pointer(operand);
   }
   check_overlap(named_out, named_a);
   check_overlap(named_out, named_b);
+}
+
+/// The scales of a quantised out are an output as well.
+void GemmArguments::check_out_scale_memory() const {
+  if (!out_.is_scaled()) return;
+  const NamedView scale{&out_.scaled()->scale, "out.scale"};
+  check_pointer(scale);
+  check_self_overlap(scale);
+  check_overlap(scale, {&out(), "out"});
+  for (const auto& [operand, name] : {std::pair{&a_, "A"}, std::pair{&b_, "B"}}) {
+    check_overlap(scale, {&operand->tensor(), name});
+    if (operand->is_scaled()) check_overlap(scale, {&operand->scaled()->scale, name});
+  }
 }
 
 GemmArguments GemmArguments::moved(void* a, void* b, void* out, AskDevice ask) const {
@@ -218,11 +266,12 @@ GemmArguments GemmArguments::moved(void* a, void* b, void* out, AskDevice ask) c
 bool GemmArguments::move(std::span<void* const> data, AskDevice ask) {
   a_ = moved_operand(a_, data[0], "A");
   b_ = moved_operand(b_, data[1], "B");
-  out_ = out_.moved(data[2], "out");
+  out_ = moved_operand(out_, data[2], "out");
   check_memory(ask);
-  const NamedView named_out{&out_, "out"};
+  const NamedView named_out{&out_.tensor(), "out"};
   check_scale_memory(a_, "A.scale", "A.tensor_scale", named_out);
   check_scale_memory(b_, "B.scale", "B.tensor_scale", named_out);
+  check_out_scale_memory();
   set_matrices();
   if (has_epilogue(*this)) {
     epilogue_binding_ = epilogue::bind(*this, std::move(epilogue_binding_));
@@ -234,7 +283,7 @@ bool GemmArguments::move(std::span<void* const> data, AskDevice ask) {
 OperandList GemmArguments::operands() const {
   return OperandList(NamedOperand{"A", &a_.tensor(), a_.scaled(), OperandRole::input},
                      NamedOperand{"B", &b_.tensor(), b_.scaled(), OperandRole::input},
-                     NamedOperand{"out", &out_, nullptr, OperandRole::output});
+                     NamedOperand{"out", &out_.tensor(), out_.scaled(), OperandRole::output});
 }
 
 OperationWork GemmArguments::work() const {
@@ -250,8 +299,8 @@ std::unique_ptr<RuntimeArguments> GemmArguments::clone() const {
 
 std::unique_ptr<RuntimeArguments> GemmArguments::rebuilt(std::span<const Operand> operands,
                                                          EpilogueArguments epilogue) const {
-  return std::make_unique<GemmArguments>(operands[0], operands[1], operands[2].tensor(),
-                                         accumulator_type_, controls_, std::move(epilogue));
+  return std::make_unique<GemmArguments>(operands[0], operands[1], operands[2], accumulator_type_,
+                                         controls_, std::move(epilogue));
 }
 
 }  // namespace estoc

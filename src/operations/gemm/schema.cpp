@@ -61,11 +61,13 @@ void complete_gemm(Problem& problem) {
   default_input_dtypes(problem.a, problem.b);
   complete_scale(problem.a, "a");
   complete_scale(problem.b, "b");
+  complete_scale(problem.out, "out");
   if (!problem.accumulator_type) {
     const bool blocks = has_block_scale(problem.a) || has_block_scale(problem.b);
     const Dtype sums = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
     problem.accumulator_type = blocks && sums == Dtype::i32 ? Dtype::f32 : sums;
   }
+  if (!problem.out.dtype && problem.out.scale) problem.out.dtype = problem.a.dtype;
   if (!problem.out.dtype) {
     const bool scaled = problem.a.scale || problem.b.scale;
     problem.out.dtype =
@@ -117,12 +119,12 @@ std::unique_ptr<RuntimeArguments> gemm_arguments(const Problem& problem, Device 
   const auto& [a, b, out] = kGemmOperands;
   const Operand a_operand = scaled_operand(problem.a, view(a), 1, a.name);
   const Operand b_operand = scaled_operand(problem.b, view(b), 2, b.name);
-  const TensorView out_view = view(out);
+  const Operand out_operand = scaled_operand(problem.out, view(out), 1, out.name);
   std::vector<EpilogueOperand> operands;
   for (const EpilogueOperandSpec& spec : problem.operands)
     operands.push_back(describe_operand(spec, problem, device));
-  return std::make_unique<GemmArguments>(a_operand, b_operand, out_view, *problem.accumulator_type,
-                                         problem.controls,
+  return std::make_unique<GemmArguments>(a_operand, b_operand, out_operand,
+                                         *problem.accumulator_type, problem.controls,
                                          EpilogueArguments(problem.epilogue, std::move(operands)));
 }
 
@@ -150,6 +152,7 @@ Problem gemm_problem(const RuntimeArguments& arguments) {
   problem.a = input_spec(gemm.a(), gemm.a_matrix());
   problem.b = input_spec(gemm.b(), gemm.b_matrix());
   problem.out = spec_of(gemm.out_matrix());
+  if (gemm.out_scaled() != nullptr) problem.out.scale = scale_spec_of(Operand(*gemm.out_scaled()));
   problem.accumulator_type = gemm.accumulator_type();
   problem.epilogue = gemm.epilogue().text();
   for (const EpilogueOperand& operand : gemm.epilogue().operands()) {

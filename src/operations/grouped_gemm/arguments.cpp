@@ -127,13 +127,14 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
                                            const GroupOptions& groups, PerformanceControls controls,
                                            EpilogueArguments epilogue)
     : RuntimeArguments(Operation::grouped_gemm, controls, std::move(epilogue)),
-      a_(a.tensor()),
-      b_(b.tensor()),
+      a_(a),
+      b_(b),
       offsets_(groups.offsets),
       mode_(checked_mode(a, b, out, offsets_)),
-      groups_(counted(mode_, a_, b_, out).view->shape(0)),
+      groups_(counted(mode_, a_.tensor(), b_.tensor(), out).view->shape(0)),
       zero_rest_(groups.zero_rest),
-      product_(product_of(mode_, a_, b_, out, accumulator_type, controls, epilogue_)) {
+      product_(
+          product_of(mode_, a_.tensor(), b_.tensor(), out, accumulator_type, controls, epilogue_)) {
   device_ = product_.device();
   check_memory(AskDevice::yes);
   take_product();
@@ -142,7 +143,7 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
 /// What the product knows once its operands are where they belong.
 void GroupedGemmArguments::take_product() {
   epilogue_binding_ = product_.epilogue_binding_;
-  has_data_ = !a_.described() && !b_.described() && !out().described() &&
+  has_data_ = !a_.tensor().described() && !b_.tensor().described() && !out().described() &&
               !(offsets_ && offsets_->described());
   for (const EpilogueOperand& operand : epilogue_.operands())
     has_data_ = has_data_ && (operand.tensor() == nullptr || !operand.tensor()->described());
@@ -150,7 +151,7 @@ void GroupedGemmArguments::take_product() {
 
 /// Of the operands that the product does not have, or only a part of.
 void GroupedGemmArguments::check_memory(AskDevice ask) const {
-  std::array<NamedView, 3> inputs{NamedView{&a_, "A"}, NamedView{&b_, "B"}};
+  std::array<NamedView, 3> inputs{NamedView{&a_.tensor(), "A"}, NamedView{&b_.tensor(), "B"}};
   std::size_t count = 2;
   if (offsets_) inputs[count++] = {&*offsets_, "offsets"};
   for (const NamedView input : std::span(inputs.data(), count)) {
@@ -166,15 +167,16 @@ void GroupedGemmArguments::check_memory(AskDevice ask) const {
 }
 
 bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
-  a_ = a_.moved(data[0], "A");
-  b_ = b_.moved(data[1], "B");
+  a_ = a_.tensor().moved(data[0], "A");
+  b_ = b_.tensor().moved(data[1], "B");
   if (offsets_) offsets_ = offsets_->moved(data[3], "offsets");
   // Nothing else may refer to the binding, so that its memory is used again.
   epilogue_binding_.reset();
   if (groups_ == 0) {
     // Matrix 0 does not exist, so its place must not be checked.
     const TensorView moved_out = out().moved(data[2], "out");
-    product_ = product_of(mode_, a_, b_, moved_out, accumulator_type(), controls_, epilogue_);
+    product_ = product_of(mode_, a_.tensor(), b_.tensor(), moved_out, accumulator_type(), controls_,
+                          epilogue_);
   } else {
     product_.epilogue_ = epilogue_;
     product_.move(data.first(3), ask);
@@ -185,8 +187,8 @@ bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
 }
 
 OperandList GroupedGemmArguments::operands() const {
-  const NamedOperand a{"A", &a_, nullptr, OperandRole::input};
-  const NamedOperand b{"B", &b_, nullptr, OperandRole::input};
+  const NamedOperand a{"A", &a_.tensor(), a_.scaled(), OperandRole::input};
+  const NamedOperand b{"B", &b_.tensor(), b_.scaled(), OperandRole::input};
   const NamedOperand out{"out", &product_.out(), nullptr, OperandRole::output};
   if (!offsets_) return OperandList(a, b, out);
   return OperandList(a, b, out, NamedOperand{"offsets", &*offsets_, nullptr, OperandRole::index});
@@ -227,8 +229,8 @@ std::int64_t GroupedGemmArguments::divided_extent() const {
 }
 
 std::int64_t GroupedGemmArguments::matrix_stride() const {
-  if (mode_ == GroupMode::rows) return b_.stride(0);
-  return mode_ == GroupMode::columns ? a_.stride(0) : 0;
+  if (mode_ == GroupMode::rows) return b_.tensor().stride(0);
+  return mode_ == GroupMode::columns ? a_.tensor().stride(0) : 0;
 }
 
 void GroupedGemmArguments::read_ends(std::span<std::int64_t> ends) const {

@@ -98,6 +98,7 @@ void complete_grouped(Problem& problem) {
     fail_value("{}: expected at most 2^31 - 1 where it is divided, got {}",
                group_mode_name(*problem.along), divided_extent(problem));
   }
+  if (problem.out.scale) fail_value("out: expected no scales of grouped products, got some");
   default_input_dtypes(problem.a, problem.b);
   if (!problem.accumulator_type) {
     problem.accumulator_type = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
@@ -147,8 +148,8 @@ Problem grouped_problem(const RuntimeArguments& arguments) {
   problem.g = grouped.groups();
   problem.along = grouped.mode();
   problem.zero_rest = grouped.zero_rest();
-  problem.a = spec_of(grouped.a());
-  problem.b = spec_of(grouped.b());
+  problem.a = spec_of(grouped.a().tensor());
+  problem.b = spec_of(grouped.b().tensor());
   problem.out = spec_of(grouped.out());
   problem.accumulator_type = grouped.accumulator_type();
   problem.epilogue = grouped.epilogue().text();

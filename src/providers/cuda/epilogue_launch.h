@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cost/gemm_work.h"
@@ -26,6 +27,8 @@ struct EpilogueView {
   bool transposed;
   bool batch_invariant;     ///< the order of a reduction's parts does not depend on M
   bool whole_fours = true;  ///< groups of four columns begin at multiples of four
+  /// Where D is stored in place of out.
+  std::optional<EpilogueAddress> result{};
 
   EpilogueView(const GemmArguments& gemm, bool transposed);
   const EpilogueGraph& graph() const { return *binding->graph; }

@@ -19,6 +19,7 @@
 #include "providers/cuda/epilogue_launch.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/prepare.h"
+#include "providers/cuda/quantise.h"
 
 namespace estoc::cuda {
 
@@ -68,6 +69,8 @@ class CostQuery {
 
 /// The entry that copies operands, behind those of the product and of its reductions or sums.
 inline constexpr std::size_t kCopiesEntry = 2;
+/// The entry that quantises D, in the same place: no class has both.
+inline constexpr std::size_t kQuantiseEntry = 2;
 
 /// The part that does not depend on the type of the configuration.
 class GemmClass : public BuiltInClass {
@@ -148,6 +151,7 @@ class ConfiguredGemm : public GemmClass {
     if (Status status = check_controls(gemm.controls()); !status.ok()) return status;
     Status status = check_limits(limits(), gemm.extents(), point.shape(Role::tile));
     if (status.ok()) status = check_groups(point, arguments);
+    if (status.ok() && quantises()) status = check_quantised_layout(gemm);
     return status.ok() ? check(point, gemm, target) : status;
   }
 
@@ -161,9 +165,11 @@ class ConfiguredGemm : public GemmClass {
                              const RuntimeArguments& arguments) const final {
     const GemmArguments& gemm = operations::product_of(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
-    if (kernel.epilogue == nullptr && knobs.split_tiles == 0 && !copies_operands()) return 0;
+    const bool none = knobs.split_tiles == 0 && !copies_operands() && !quantises();
+    if (kernel.epilogue == nullptr && none) return 0;
     const GemmProblem problem = lowered(kernel, arguments);
-    return front_bytes(kernel, gemm, problem, knobs) + copies(point, problem).bytes();
+    return front_bytes(kernel, gemm, problem, knobs) + copies(point, problem).bytes() +
+           (quantises() ? QuantisedResult(gemm, problem).bytes() : 0);
   }
 
   cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const final {
@@ -174,6 +180,7 @@ class ConfiguredGemm : public GemmClass {
     if (copies_operands()) {
       plan.seconds_before = copies(point, query.problem(kernel.transposed)).seconds(query.device());
     }
+    if (quantises()) plan.seconds_before += quantise_seconds(plan.work, query.device());
     add_cost(kernel.config, query.problem(kernel.transposed), query.controls(), query.device(),
              plan);
     return plan;
@@ -184,6 +191,14 @@ class ConfiguredGemm : public GemmClass {
     const GemmArguments& gemm = operations::product_of(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
     GemmProblem problem = lowered(kernel, arguments);
+    std::optional<QuantisedResult> quantised;
+    std::byte* result = nullptr;
+    if (quantises()) {
+      quantised.emplace(gemm, problem);
+      result = static_cast<std::byte*>(workspace.data) + front_bytes(kernel, gemm, problem, knobs) +
+               copies(point, problem).bytes();
+      problem.out.view = quantised->view(result);
+    }
     std::optional<Parameters> p;
     if (!problem.empty()) {
       const bool follows =
@@ -195,10 +210,12 @@ class ConfiguredGemm : public GemmClass {
     if (kernel.epilogue != nullptr) {
       EpilogueView view(gemm, kernel.transposed);
       view.whole_fours = problem.mapping != operations::Mapping::columns;
+      if (quantised) view.result = quantised->address(result);
       add_epilogue(kernel.config, view, parts_of(kernel, gemm), workspace, problem.empty(), plan);
     }
     if (p && add_sums(kernel.config, *p, plan) && kernel.epilogue != nullptr)
       cuda::add_epilogue(EpilogueView(gemm, kernel.transposed), {}, workspace, nullptr, plan);
+    if (quantised && p) quantised->add(result, kQuantiseEntry, plan);
   }
 
  protected:

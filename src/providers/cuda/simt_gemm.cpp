@@ -1,5 +1,5 @@
-// Kernel classes simt_gemm and simt_grouped_gemm: every dtype, strides, alignment and size, on the
-// ordinary units.
+// Kernel classes simt_gemm, simt_quantised_gemm and simt_grouped_gemm: every dtype, strides,
+// alignment and size, on the ordinary units.
 #include "providers/cuda/simt_gemm.h"
 
 #include <fmt/core.h>
@@ -30,28 +30,38 @@ bool alignments_follow_layouts(const DesignPoint& p) {
          p.integer(Role::out_alignment) == (letters[2] == 't' ? 16 : 1);
 }
 
-std::shared_ptr<const DesignSpace> make_space(bool grouped) {
+/// What the classes differ in.
+enum class SimtKind : std::uint8_t { plain, grouped, quantised };
+
+bool stores_result(const DesignPoint& p) {
+  return p.dtype(Role::accumulator_type) != Dtype::f64;
+}
+
+std::shared_ptr<const DesignSpace> make_space(SimtKind kind) {
+  const bool quantised = kind == SimtKind::quantised;
   const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
                          Dtype::e4m3, Dtype::e5m2, Dtype::i8,   Dtype::u8};
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, {Dtype::f64, Dtype::f32, Dtype::i32})
-      .dtypes(Role::out_dtype, {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
-                                Dtype::e5m2, Dtype::i32, Dtype::i8, Dtype::u8})
+      .dtypes(Role::out_dtype,
+              quantised ? std::vector{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1}
+                        : std::vector{Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
+                                      Dtype::e5m2, Dtype::i32, Dtype::i8, Dtype::u8})
       .layouts({"ttt", "tnt", "ntt", "nnt", "ttn", "tnn", "ntn", "nnn", "xxx"})
       .alignments(Role::a_alignment, {16, 1})
       .alignments(Role::b_alignment, {16, 1})
       .alignments(Role::out_alignment, {16, 1})
       .shapes(Role::tile, {{128, 128, 16}, {64, 64, 16}, {32, 32, 16}})
       .require({"a", "b", "acc"}, accumulates)
-      .require({"acc", "out"}, stores_accumulator)
+      .require({"acc", "out"}, quantised ? stores_result : stores_accumulator)
       .require({"layouts", "align_a", "align_b", "align_out"}, alignments_follow_layouts)
       // A thread holds 4 x 4 sums in f64, so the largest tile would need too many threads.
       .require({"acc", "tile"}, [](const DesignPoint& p) {
         return p.dtype(Role::accumulator_type) != Dtype::f64 || p.shape(Role::tile).m <= 64;
       });
-  if (!grouped) return builder.build_lazily();
+  if (kind != SimtKind::grouped) return builder.build_lazily();
   // Finding the group takes registers that the largest tile needs.
   builder.require({"tile"}, [](const DesignPoint& p) { return p.shape(Role::tile).m <= 64; });
   return builder.build_lazily();
@@ -145,13 +155,26 @@ template <typename Parameters>
 class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
  public:
   using Decoded = GemmKernel<abi::SimtGemmConfig>;
-  using ConfiguredGemm<abi::SimtGemmConfig, Parameters>::ConfiguredGemm;
 
+  SimtClass(std::string_view device_name, std::string_view type_name, SimtKind kind)
+      : ConfiguredGemm<abi::SimtGemmConfig, Parameters>(device_name, type_name),
+        kind_(kind),
+        space_(make_space(kind)) {}
+
+  bool quantises() const override { return kind_ == SimtKind::quantised; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
 
  protected:
   abi::SimtGemmConfig config_of(const DesignPoint& point) const override {
-    return simt_config(point);
+    abi::SimtGemmConfig config = simt_config(point);
+    if (quantises()) config.out = abi::Type::f32;
+    return config;
+  }
+  void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
+                   CudaCode& code) const override {
+    if (!quantises()) return;
+    const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
+    add_quantise_entry(point.dtype(Role::out_dtype), reduces, code);
   }
   GemmLimits limits() const override { return {}; }
 
@@ -197,17 +220,23 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
   std::string_view least_ctas(bool fused) const override { return fused ? "1" : "kConfig.ctas()"; }
 
  private:
-  static constexpr bool kGrouped = std::is_same_v<Parameters, abi::SimtGroupedGemmParameters>;
-  std::shared_ptr<const DesignSpace> space_ = make_space(kGrouped);
+  SimtKind kind_;
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 class SimtGemm final : public SimtClass<abi::SimtGemmParameters> {
  public:
-  SimtGemm() : SimtClass("simt_gemm", "SimtGemm") {}
+  explicit SimtGemm(SimtKind kind) : SimtClass("simt_gemm", "SimtGemm", kind) {}
 
-  std::string_view name() const override { return "simt_gemm"; }
+  std::string_view name() const override {
+    return quantises() ? "simt_quantised_gemm" : "simt_gemm";
+  }
 
  protected:
+  std::vector<std::string> shared_headers() const override {
+    if (!quantises()) return SimtClass::shared_headers();
+    return {"simt_gemm", "quantise"};
+  }
   abi::SimtGemmParameters parameters(const abi::SimtGemmConfig& config,
                                      const GemmLaunch& launch) const override {
     return product_parameters(config, launch.problem);
@@ -216,7 +245,7 @@ class SimtGemm final : public SimtClass<abi::SimtGemmParameters> {
 
 class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
  public:
-  SimtGroupedGemm() : SimtClass("simt_grouped_gemm", "SimtGroupedGemm") {}
+  SimtGroupedGemm() : SimtClass("simt_grouped_gemm", "SimtGroupedGemm", SimtKind::grouped) {}
 
   std::string_view name() const override { return "simt_grouped_gemm"; }
   Operation operation() const override { return Operation::grouped_gemm; }
@@ -276,7 +305,11 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_simt_gemm() {
-  return std::make_shared<SimtGemm>();
+  return std::make_shared<SimtGemm>(SimtKind::plain);
+}
+
+std::shared_ptr<const KernelClass> make_simt_quantised_gemm() {
+  return std::make_shared<SimtGemm>(SimtKind::quantised);
 }
 
 std::shared_ptr<const KernelClass> make_simt_grouped_gemm() {

@@ -1,5 +1,5 @@
-// Kernel classes simt_gemm and simt_grouped_gemm: every dtype, strides, alignment and size, on the
-// ordinary units; and what simt_scaled_gemm has of them.
+// Kernel classes simt_gemm, simt_quantised_gemm and simt_grouped_gemm: every dtype, strides,
+// alignment and size, on the ordinary units; and what simt_scaled_gemm has of them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,8 @@
 namespace estoc::cuda {
 
 std::shared_ptr<const KernelClass> make_simt_gemm();
+/// D in f32, quantised by a step behind the product.
+std::shared_ptr<const KernelClass> make_simt_quantised_gemm();
 std::shared_ptr<const KernelClass> make_simt_grouped_gemm();
 
 abi::SimtGemmConfig simt_config(const DesignPoint& point);

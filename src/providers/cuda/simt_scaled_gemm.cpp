@@ -1,4 +1,5 @@
-// Kernel class simt_scaled_gemm: quantised operands with scales of blocks, on the ordinary units.
+// Kernel classes simt_scaled_gemm and simt_scaled_quantised_gemm: quantised operands with scales of
+// blocks, on the ordinary units.
 #include "providers/cuda/simt_scaled_gemm.h"
 
 #include <fmt/core.h>
@@ -25,13 +26,15 @@ bool scaled_tile_fits(const DesignPoint& p) {
   return p.value(Role::layouts).text[0] != 'x' || p.shape(Role::tile).m == 32;
 }
 
-std::shared_ptr<const DesignSpace> scaled_space() {
+std::shared_ptr<const DesignSpace> scaled_space(bool quantised) {
+  const auto plain_out = {Dtype::f32, Dtype::f16, Dtype::bf16};
+  const auto quantised_out = {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1};
   const auto operands = {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::i8};
   return DesignSpace::Builder{}
       .dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, {Dtype::f32})
-      .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16})
+      .dtypes(Role::out_dtype, quantised ? quantised_out : plain_out)
       .layouts({"tnx", "xxx"})
       .alignments(Role::a_alignment, {kWordBytes, 1})
       .alignments(Role::b_alignment, {kWordBytes, 1})
@@ -45,15 +48,33 @@ std::shared_ptr<const DesignSpace> scaled_space() {
 class SimtScaledGemm final
     : public ConfiguredGemm<abi::SimtScaledGemmConfig, abi::SimtScaledGemmParameters> {
  public:
-  SimtScaledGemm() : ConfiguredGemm("simt_scaled_gemm", "SimtScaledGemm") {}
+  explicit SimtScaledGemm(bool quantised)
+      : ConfiguredGemm("simt_scaled_gemm", "SimtScaledGemm"),
+        quantises_(quantised),
+        space_(scaled_space(quantised)) {}
 
-  std::string_view name() const override { return "simt_scaled_gemm"; }
+  std::string_view name() const override {
+    return quantises_ ? "simt_scaled_quantised_gemm" : "simt_scaled_gemm";
+  }
+  bool quantises() const override { return quantises_; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   bool takes_block_scales() const override { return true; }
 
  protected:
   abi::SimtGemmConfig config_of(const DesignPoint& point) const override {
-    return simt_config(point);
+    abi::SimtGemmConfig config = simt_config(point);
+    if (quantises_) config.out = abi::Type::f32;
+    return config;
+  }
+  std::vector<std::string> shared_headers() const override {
+    if (!quantises_) return ConfiguredGemm::shared_headers();
+    return {device_name(), "quantise"};
+  }
+  void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
+                   CudaCode& code) const override {
+    if (!quantises_) return;
+    const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
+    add_quantise_entry(point.dtype(Role::out_dtype), reduces, code);
   }
   GemmLimits limits() const override { return {}; }
 
@@ -106,13 +127,18 @@ class SimtScaledGemm final
   std::string_view least_ctas(bool fused) const override { return fused ? "1" : "kConfig.ctas()"; }
 
  private:
-  std::shared_ptr<const DesignSpace> space_ = scaled_space();
+  bool quantises_;
+  std::shared_ptr<const DesignSpace> space_;
 };
 
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_simt_scaled_gemm() {
-  return std::make_shared<SimtScaledGemm>();
+  return std::make_shared<SimtScaledGemm>(false);
+}
+
+std::shared_ptr<const KernelClass> make_simt_scaled_quantised_gemm() {
+  return std::make_shared<SimtScaledGemm>(true);
 }
 
 }  // namespace estoc::cuda

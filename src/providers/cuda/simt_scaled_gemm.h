@@ -8,5 +8,7 @@
 namespace estoc::cuda {
 
 std::shared_ptr<const KernelClass> make_simt_scaled_gemm();
+/// The same with a quantised out.
+std::shared_ptr<const KernelClass> make_simt_scaled_quantised_gemm();
 
 }  // namespace estoc::cuda

@@ -301,6 +301,22 @@ ScaledTensor draw_scales(const DesignPoint& point, const TensorView& data, bool 
   return scaled;
 }
 
+/// A quantised output of (batches, rows, columns).
+ScaledTensor draw_quantised(const TensorView& data, Random& random,
+                            std::vector<HostTensor>& tensors) {
+  ScaleSpec spec{.mode = draw_mode(data.dtype(), random), .layout = Layout::t};
+  if (spec.mode == ScaleMode::blockwise_128x128) spec.mode = ScaleMode::blockwise_1x128;
+  if (one_in(random, 2)) spec.layout = Layout::n;
+  spec.powers_of_two = spec.mode == ScaleMode::blockwise_1x128 && one_in(random, 2);
+  ScaledTensor out = describe_scaled(spec, data, data.rank() - 1, "out");
+  const auto shape = out.scale.shape();
+  const auto strides = out.scale.strides();
+  tensors.push_back(host_tensor(out.scale.dtype(), {shape.begin(), shape.end()},
+                                {strides.begin(), strides.end()}));
+  out.scale = tensors.back().view;
+  return out;
+}
+
 // A draw for a GEMM kernel: the operands, and the expected output's bytes where there is no
 // epilogue.
 std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t epilogue,
@@ -350,16 +366,20 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
         put(tensors[2].view, l, i, j, values[index++]);
     }
   }
-  if (epilogue == 0) expected = tensors[2].storage;
+  Operand operand_out = tensors[2].view;
+  if (kernel.kernel_class().quantises()) {
+    operand_out = draw_quantised(tensors[2].view, random, tensors);
+  } else if (epilogue == 0) {
+    expected = tensors[2].storage;
+  }
   PerformanceControls controls;
   controls.fast_accumulation = point.space().find("sums") >= 0;
   controls.allow_bf16x6 = true;
   if (epilogue == 0) {
-    return std::make_unique<GemmArguments>(operand_a, operand_b, tensors[2].view, sums, controls);
+    return std::make_unique<GemmArguments>(operand_a, operand_b, operand_out, sums, controls);
   }
   const EpilogueArguments fused = draw_epilogue(epilogue, e, sums, random, tensors);
-  return std::make_unique<GemmArguments>(operand_a, operand_b, tensors[2].view, sums, controls,
-                                         fused);
+  return std::make_unique<GemmArguments>(operand_a, operand_b, operand_out, sums, controls, fused);
 }
 
 /// A draw for a kernel of grouped products: a few groups of any sizes along any mode.

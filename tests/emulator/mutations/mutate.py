@@ -41,6 +41,7 @@ import library_faults  # noqa: E402
 import moe_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
+import quantise_faults  # noqa: E402
 import scaled_faults  # noqa: E402
 import sm100_faults  # noqa: E402
 import sm90_faults  # noqa: E402
@@ -52,7 +53,7 @@ FAULTS = (
     sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
     + library_faults.FAULTS + grouped_faults.FAULTS + grouped_tensor_faults.FAULTS
     + scaled_faults.FAULTS + sm100_faults.FAULTS
-    + moe_faults.FAULTS
+    + moe_faults.FAULTS + quantise_faults.FAULTS
 )  # fmt: skip
 HARMLESS = library_faults.HARMLESS
 

@@ -27,6 +27,7 @@ GROUPS = "tile/groups.cuh"
 MOE_ROUTE = "moe/route.cuh"
 MOE_ROWS = "moe/rows.cuh"
 SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
+QUANTISE = "kernels/quantise.cuh"
 SM80_SCALED = "kernels/sm80_scaled_gemm.cuh"
 BLOCK_SCALES = "tile/block_scales.cuh"
 DEQUANTISE = "kernels/dequantise.cuh"
@@ -403,6 +404,15 @@ CASES = {
             "gemm m=36 n=136 k=202 l=2 a=e4m3*1x32 b=e2m1:n*1x16:swizzled",
             "gemm m=36 n=38 k=101 l=2 a=e5m2:n*1x32:n b=e4m3*1x32",
         ), "class=sm80_dequantised_gemm tile=64x64x32", multiprocessors=1,
+    ),
+    "quantised": library(
+        (
+            "gemm m=20 n=150 k=9 l=2 a=f32 out=e4m3:[3040,152,1]*1x32",
+            "gemm m=20 n=300 k=9 a=f32 out=e4m3*1x128+pow2",
+        ), "class=simt_quantised_gemm tile=32x32x16", multiprocessors=1,
+    ),
+    "quantised_fours": library(
+        "gemm m=20 n=150 k=9 a=f32 out=e2m1*1x16", "class=simt_quantised_gemm tile=32x32x16",
     ),
     "scaled_any": library(
         "gemm m=36 n=38 k=98 a=e2m1:n*1x16 b=e2m1*1x32:n",

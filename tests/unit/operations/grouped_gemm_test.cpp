@@ -67,7 +67,7 @@ TEST(GroupedGemm, NamesItsOperands) {
   ASSERT_EQ(operands.size(), 4U);
   EXPECT_STREQ(operands[3].name, "offsets");
   EXPECT_EQ(operands[3].role, OperandRole::index);
-  EXPECT_EQ(operands[1].tensor, &arguments.b());
+  EXPECT_EQ(operands[1].tensor, &arguments.b().tensor());
   EXPECT_EQ(grouped({4, 10, 3}, {4, 3, 5}, {4, 10, 5}, std::nullopt).operands().size(), 3U);
   EXPECT_EQ(arguments.work().flops, 2.0 * 10 * 3 * 5);
   EXPECT_EQ(arguments.work().bytes, 4.0 * (30 + 60 + 50 + 4));

@@ -390,13 +390,39 @@ TEST(ProblemParse, RefusesScalesThatMakeNoSense) {
       "problem, column 25: expected scales, tensor row 1x16 1x32 1x128 128x128, got '1x33'; did "
       "you mean 1x32?");
   refused("gemm m=8 n=8 k=8 a=e2m1*1x16+row",
-          "problem, column 30: expected tensor after +, got 'row'");
-  refused("gemm m=8 n=8 k=8 a=e4m3 out=f32*row",
-          "problem, column 32: expected a blank after the value of out, got '*row'");
+          "problem, column 30: expected tensor or pow2 after +, got 'row'");
+  refused(
+      "gemm m=8 n=8 k=8 a=e4m3 out=e4m3*row",
+      "out.scale: expected blockwise_1x128, 1x32 or 1x16, got rowwise (a given scale is a factor "
+      "in the epilogue)");
+  refused("gemm m=8 n=8 k=8 a=e4m3*1x128+pow2",
+          "problem, column 35: expected +pow2 of out alone, got nothing");
+  refused("gemm m=8 n=8 k=8 a=e4m3 out=e4m3*1x32+pow2",
+          "out.powers_of_two: expected it with scales of f32, got e8m0");
+  refused("gemm m=8 n=8 k=8 a=e4m3 out=e4m3*1x32:swizzled",
+          "out.swizzle: expected none, got swizzle_32x4x4");
+  refused("gemm m=8 n=8 k=8 a=e2m1*1x16 b=e2m1 out=e2m1*1x16+tensor",
+          "out.tensor_scale: expected none, got one");
+  refused("grouped_gemm m=8 n=8 k=8 g=2 a=bf16 out=e4m3*1x128",
+          "out: expected no scales of grouped products, got some");
   refused("gemm m=8 n=8 k=8 a=e4m3*tensor:t b=e4m3",
           "a: expected no layout of tensor scales, got one");
   refused("gemm m=8 n=8 k=8 a=e4m3*row:swizzled b=e4m3",
           "A.swizzle: expected none with mode rowwise, got swizzle_32x4x4");
+}
+
+TEST(ProblemText, OfQuantisedOutputsIsReadAgain) {
+  for (const char* out : {"e4m3:t*1x128:t", "e5m2:n*1x128:n+pow2", "e2m1:t*1x16:t"}) {
+    const std::string text =
+        std::string("gemm m=8 n=300 k=8 l=1 a=bf16:t b=bf16:t out=") + out + " acc=f32";
+    EXPECT_EQ(Problem::parse(text).to_string(), text);
+    EXPECT_EQ(Problem::of(*Problem::parse(text).arguments()).to_string(), text);
+  }
+  const auto arguments = Problem::parse("gemm m=8 n=300 k=8 a=e4m3 out=*1x128").arguments();
+  const auto& gemm = static_cast<const GemmArguments&>(*arguments);
+  EXPECT_EQ(gemm.out().dtype(), Dtype::e4m3);
+  EXPECT_EQ(gemm.result_dtype(), Dtype::f32);
+  EXPECT_EQ(gemm.out_scaled()->scale.shape(1), 3);
 }
 
 TEST(OperandStrides, FollowsTheSpec) {

@@ -1,0 +1,87 @@
+// Quantised outputs on the emulator: every mode, dtype and layout of simt_quantised_gemm and
+// simt_scaled_quantised_gemm.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "emulator/run.h"
+#include "estoc/check.hpp"
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
+#include "support/problem_data.h"
+
+namespace estoc {
+namespace {
+
+class Quantised : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = testing::TempDir() + "estoc_quantised_" + std::to_string(::getpid());
+    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+
+  static KernelList kernels(const RuntimeArguments& arguments, const std::string& filter) {
+    KernelQuery query;
+    query.target = Target::sm(80);
+    query.filter = MetadataFilter::parse(filter);
+    return get_kernels(arguments, query);
+  }
+
+  static void run(const std::string& filter, const std::string& text) {
+    SCOPED_TRACE(filter + " " + text);
+    testing_support::ProblemData data(Problem::parse("gemm " + text), 3,
+                                      testing_support::Values::reals);
+    data.poison();
+    const KernelList found = kernels(data.arguments(), filter);
+    ASSERT_FALSE(found.empty());
+    const emulator::Report report = emulator::run(found.front(), Target::sm(80), data.arguments());
+    EXPECT_TRUE(report.clean()) << report.text();
+    const CheckResult result = check_output(data.arguments());
+    EXPECT_TRUE(result.passed) << result.worst;
+  }
+
+  static std::string folder;
+};
+
+std::string Quantised::folder;
+
+TEST_F(Quantised, EveryModeAndDtype) {
+  const std::string plain = "class=simt_quantised_gemm tile=32x32x16";
+  run(plain, "m=35 n=300 k=40 a=bf16 out=e4m3:t*1x128");
+  run(plain, "m=35 n=300 k=40 a=bf16 out=e5m2:n*1x128:n+pow2");
+  run(plain, "m=35 n=101 k=40 l=2 a=bf16 out=e4m3:t*1x32");
+  run(plain, "m=35 n=66 k=40 l=2 a=bf16 out=e2m1:t*1x32:n");
+  run(plain, "m=35 n=150 k=40 a=bf16 out=e2m1:t*1x16");
+  run(plain, "m=36 n=150 k=40 a=bf16 out=e2m1:t*1x128");
+  run(plain, "m=35 n=101 k=40 a=i8:t*row b=i8:n*tensor out=e4m3:t*1x128");
+  run(plain, "m=33 n=40 k=40 a=i8 out=e4m3:t*1x32");
+  run("class=simt_quantised_gemm tile=64x64x16 layouts=ttt",
+      "m=70 n=272 k=48 a=f32 out=e4m3:t*1x128");
+}
+
+TEST_F(Quantised, OfScaledOperands) {
+  const std::string scaled = "class=simt_scaled_quantised_gemm tile=32x32x16";
+  run(scaled, "m=35 n=260 k=260 a=e4m3:t*1x128 b=e4m3:n*128x128 out=e4m3:t*1x128");
+  run(scaled, "m=35 n=100 k=64 a=e2m1:t*1x16 b=e2m1:n*1x16 out=e2m1:t*1x16");
+}
+
+TEST_F(Quantised, WithAnEpilogueThatReduces) {
+  run("class=simt_quantised_gemm tile=32x32x16",
+      "m=35 n=140 k=40 l=2 a=bf16 out=e4m3:t*1x128 bias=f32:row aux=f32:t amax=f32:scalar "
+      "epi=\"D = relu(accum + bias); aux = accum; amax = absmax(D)\"");
+}
+
+TEST_F(Quantised, HalvesOfABytesAreNotWrittenByTwoThreads) {
+  const auto arguments = Problem::parse("gemm m=8 n=64 k=8 a=f32 out=e2m1:n*1x32").arguments();
+  const Kernel kernel = kernel_by_name(
+      "simt_quantised_gemm-f32-f32-f32-e2m1-xxx-alignA1-alignB1-alignOut1-tile32x32x16");
+  EXPECT_EQ(kernel.supports(*arguments, Target::sm(80)).error(),
+            "out.strides: expected rows of e2m1 that begin at whole bytes, got (1, 8)");
+}
+
+}  // namespace
+}  // namespace estoc
