@@ -193,8 +193,7 @@ void add_inputs(MemoryList& list, const OperandList& operands) {
   for (const NamedOperand& operand : operands) {
     if (operand.role == OperandRole::output) continue;
     list.add_input(*operand.tensor, operand.name);
-    if (operand.scaled != nullptr && operand.scaled->has_blocks())
-      list.add_input(operand.scaled->scale, "scale");
+    if (operand.scaled != nullptr) list.add_input(operand.scaled->scale, "scale");
   }
 }
 

@@ -242,9 +242,10 @@ class GemmArguments final : public RuntimeArguments {
   /// an input's (or so intricate strides that this cannot be decided), operands live on different
   /// devices, a pointer is not of the device it claims, `accumulator_type` is not f64 f32 f16 or
   /// i32, or is i32 with scales of blocks, a scale does not fit its data, a scaled out has another
-  /// mode, an order or a second level, or a packed type has a contiguous mode of odd extent. For the operands of an epilogue:
-  /// when their shapes do not broadcast to out's, dtypes are none that epilogues have, an output
-  /// shares memory with another or with an input other than element for element.
+  /// mode, an order or a second level, or a packed type has a contiguous mode of odd extent. For
+  /// the operands of an epilogue: when their shapes do not broadcast to out's, dtypes are none that
+  /// epilogues have, an output shares memory with another or with an input other than element for
+  /// element.
   GemmArguments(const Operand& a, const Operand& b, const Operand& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
@@ -414,11 +415,16 @@ struct GroupOptions {
 /// multiplies matrix g of the operand that has three modes; groups along K give matrix g of out,
 /// zeros for an empty group. With GroupMode::batches this is a batched GEMM. Operands of an
 /// epilogue broadcast to out's shape.
+///
+/// A scaled operand stands for its data times its scales, as in GemmArguments. Scales have as many
+/// modes as the data: those of a matrix for each group have G in front, rows of B (G, 1, N). Blocks
+/// are counted from the beginning of the operand, not of a group.
 class GroupedGemmArguments final : public RuntimeArguments {
  public:
   /// Throws Error as GemmArguments does; Error{value} also for other combinations of ranks, for
   /// offsets that are missing or not wanted, or of another shape or device, Error{type} for offsets
-  /// that are not i32, Error{unsupported} for scaled operands.
+  /// that are not i32, and for i32 accumulators beside rows of scales that differ from group to
+  /// group.
   GroupedGemmArguments(const Operand& a, const Operand& b, const TensorView& out,
                        Dtype accumulator_type, const GroupOptions& groups,
                        PerformanceControls controls = {}, EpilogueArguments epilogue = {});

@@ -101,9 +101,11 @@ std::unique_ptr<RuntimeArguments> grouped_gemm_of(const estoc_grouped_gemm* give
   if (grouped.offsets != nullptr) groups.offsets = view_of(grouped.offsets, "offsets");
   EpilogueArguments epilogue(grouped.epilogue != nullptr ? grouped.epilogue : "",
                              product_operands(grouped, "grouped_gemm"));
-  return std::make_unique<GroupedGemmArguments>(
-      a, b, out, accumulator_of(grouped.accumulator, a.tensor().dtype(), b.tensor().dtype()),
-      groups, controls_of(grouped.controls), std::move(epilogue));
+  const Dtype accumulator = grouped.accumulator != nullptr
+                                ? dtype_of(grouped.accumulator, "accumulator")
+                                : default_accumulator_type(a, b);
+  return std::make_unique<GroupedGemmArguments>(a, b, out, accumulator, groups,
+                                                controls_of(grouped.controls), std::move(epilogue));
 }
 
 ElementwiseOp op_of(const char* name) {

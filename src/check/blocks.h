@@ -55,6 +55,9 @@ CheckResult finished(CheckResult result, const Judge& judge, const RowSample& sa
 /// Has the result fail where the scales of a quantised output are wrong.
 void add_scales(const GemmArguments& arguments, const Judge& scales, CheckResult& result);
 
+/// The rounding of a product's sums, divided into groups or not.
+GemmRounding rounding_of(const GemmArguments& arguments, const Groups* groups);
+
 /// Throws what check_output throws for products that cannot be checked, wherever operands lie.
 void require_checkable(const GemmArguments& arguments);
 void refuse_fused_in_place(const GemmArguments& arguments);

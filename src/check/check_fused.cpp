@@ -71,7 +71,7 @@ class FusedChecker {
         groups_(groups),
         binding_(*arguments.epilogue_binding()),
         graph_(*binding_.graph),
-        accumulators_(arguments, rounding, kept),
+        accumulators_(arguments, rounding, kept, groups),
         oracle_(binding_),
         offsets_(binding_.tensors.size()),
         seen_(empty) {
@@ -233,7 +233,7 @@ CheckResult check_fused_gemm(const GemmArguments& arguments, const CheckOptions&
                                ? kept->rows
                                : sample_rows(extents.l * extents.m, extents.n, extents.k,
                                              options.max_products, options.seed);
-  const GemmRounding rounding = integers ? GemmRounding{} : gemm_rounding(arguments);
+  const GemmRounding rounding = integers ? GemmRounding{} : rounding_of(arguments, groups);
   const Seen empty = nothing_seen(arguments, sample.count() == sample.total());
   Seen seen = empty;
   check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, seen,

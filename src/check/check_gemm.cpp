@@ -33,7 +33,7 @@ class GemmChecker {
       : seen_(arguments),
         arguments_(arguments),
         groups_(groups),
-        accumulators_(arguments, rounding, kept) {
+        accumulators_(arguments, rounding, kept, groups) {
     if (arguments.out_scaled() != nullptr) quantised_.emplace(arguments);
   }
 
@@ -109,6 +109,10 @@ void require_checkable(const GemmArguments& arguments) {
   if (arguments.epilogue_binding() != nullptr) refuse_fused_in_place(arguments);
 }
 
+GemmRounding rounding_of(const GemmArguments& arguments, const Groups* groups) {
+  return gemm_rounding(arguments, groups != nullptr ? groups->row_scales() : 0);
+}
+
 CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& options,
                        const ExpectedRows* kept, const Groups* groups) {
   if (arguments.epilogue_binding() != nullptr)
@@ -119,7 +123,7 @@ CheckResult check_gemm(const GemmArguments& arguments, const CheckOptions& optio
                                ? kept->rows
                                : sample_rows(extents.l * extents.m, extents.n, extents.k,
                                              options.max_products, options.seed);
-  const GemmRounding rounding = integers ? GemmRounding{} : gemm_rounding(arguments);
+  const GemmRounding rounding = integers ? GemmRounding{} : rounding_of(arguments, groups);
   SeenOutput seen(arguments);
   check_blocks(sample, extents.n, GemmReference::kRows, GemmReference::kColumns, options, seen,
                [&] { return GemmChecker(arguments, rounding, kept, groups); });

@@ -14,9 +14,9 @@ const Expectation* ExpectedRows::of_row(std::int64_t row) const {
 }
 
 Accumulators::Accumulators(const GemmArguments& arguments, const GemmRounding& rounding,
-                           const ExpectedRows* kept)
+                           const ExpectedRows* kept, const Groups* groups)
     : rounding_(rounding), kept_(kept), integers_(is_integer_gemm(arguments)) {
-  if (kept == nullptr) reference_.emplace(arguments);
+  if (kept == nullptr) reference_.emplace(arguments, groups);
 }
 
 void Accumulators::load(std::span<const std::int64_t> rows, std::int64_t first_column,

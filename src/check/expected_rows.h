@@ -28,7 +28,7 @@ class Accumulators {
  public:
   /// From `kept`, or computed where that is null. `arguments` need operands on the host then.
   Accumulators(const GemmArguments& arguments, const GemmRounding& rounding,
-               const ExpectedRows* kept);
+               const ExpectedRows* kept, const Groups* groups = nullptr);
 
   /// Rows and columns as GemmReference::compute takes them.
   void load(std::span<const std::int64_t> rows, std::int64_t first_column, int columns);

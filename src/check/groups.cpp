@@ -60,6 +60,7 @@ class Cutter {
       const std::int64_t begin =
           group == 0 ? 0 : groups_->ends[static_cast<std::size_t>(group - 1)];
       part.k = groups_->ends[static_cast<std::size_t>(group)] - begin;
+      part.first_k = begin;
       part.a_offset = begin * product_.a_matrix().column_stride;
       part.b_offset = begin * product_.b_matrix().row_stride;
     } else if (is(GroupMode::rows) || is(GroupMode::columns)) {
@@ -68,6 +69,7 @@ class Cutter {
       if (in_none) part.k = 0;
       const std::int64_t offset = in_none ? 0 : group * groups_->matrix_stride;
       (is(GroupMode::rows) ? part.b_offset : part.a_offset) = offset;
+      part.group = group;
     }
     parts_.push_back(part);
   }
@@ -79,6 +81,15 @@ class Cutter {
 };
 
 }  // namespace
+
+int Groups::row_scales() const {
+  const auto counts = [](const Operand* operand) {
+    return operand != nullptr && operand->is_scaled() &&
+           operand->scaled()->mode == ScaleMode::rowwise;
+  };
+  if (mode == GroupMode::rows) return counts(b) ? 1 : 0;
+  return mode == GroupMode::columns && counts(a) ? 1 : 0;
+}
 
 bool has_batches_of_b(const GemmArguments& arguments) {
   const ScaledTensor* const scaled = arguments.b().scaled();

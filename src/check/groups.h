@@ -15,6 +15,12 @@ struct Groups {
   std::int64_t matrix_stride = 0;  ///< from the matrix of one group to the next, in elements
   bool zero_rest = false;          ///< what is in no group is a product of zeros
   std::vector<std::int64_t> ends;
+  // The operands, all groups of them.
+  const Operand* a = nullptr;
+  const Operand* b = nullptr;
+
+  /// Operands whose rows of scales differ from group to group; they are no part of the epilogue.
+  int row_scales() const;
 };
 
 /// Whether each batch has a matrix B of its own, or scales of one.
@@ -29,6 +35,8 @@ struct Part {
   std::int64_t k = 0;         ///< products of an element
   std::int64_t a_offset = 0;  ///< elements from the product's A to the matrix that is multiplied
   std::int64_t b_offset = 0;
+  std::int64_t group = -1;   ///< whose matrix is multiplied; -1: the batch's
+  std::int64_t first_k = 0;  ///< in the operands, of the first product
 };
 
 /// The parts of these rows, in ascending order, and columns; less what is in no group and stays as

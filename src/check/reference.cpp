@@ -79,10 +79,12 @@ void VectorFacts::include(double element) {
   lowest_bit = std::min(lowest_bit, lowest_bit_of(element));
 }
 
-GemmReference::GemmReference(const GemmArguments& arguments)
+GemmReference::GemmReference(const GemmArguments& arguments, const Groups* groups)
     : arguments_(arguments),
-      a_scales_(arguments.a(), 1),
-      b_scales_(arguments.b(), 2),
+      a_scales_(groups != nullptr ? *groups->a : arguments.a(), 1,
+                groups != nullptr && groups->mode == GroupMode::columns),
+      b_scales_(groups != nullptr ? *groups->b : arguments.b(), 2,
+                groups != nullptr && groups->mode == GroupMode::rows),
       integers_(is_integer_gemm(arguments)),
       row_facts_(kRows),
       column_facts_(kColumns) {
@@ -103,7 +105,7 @@ GemmReference::GemmReference(const GemmArguments& arguments)
 template <class Number>
 void GemmReference::load_blocks(const Part& part, std::int64_t first_k, int depth,
                                 Blocks<Number>& blocks) {
-  const auto& [rows, first_column, columns, products, a_offset, b_offset] = part;
+  const auto& [rows, first_column, columns, products, a_offset, b_offset, group, begin] = part;
   const MatrixView& a = arguments_.a_matrix();
   const MatrixView& b = arguments_.b_matrix();
   const std::int64_t m = arguments_.extents().m;
@@ -111,7 +113,9 @@ void GemmReference::load_blocks(const Part& part, std::int64_t first_k, int dept
     const std::int64_t start = a_offset + rows[i] / m * a.batch_stride + rows[i] % m * a.row_stride;
     for (int k = 0; k < depth; ++k) {
       double element = operand_value(a.dtype, a.data, start + (first_k + k) * a.column_stride);
-      if (a_scales_.any()) element *= a_scales_.at(rows[i] / m, rows[i] % m, first_k + k);
+      if (a_scales_.any()) {
+        element *= a_scales_.at(group < 0 ? rows[i] / m : group, rows[i] % m, begin + first_k + k);
+      }
       row_facts_[i].include(element);
       blocks.a[i * kDepth + static_cast<std::size_t>(k)] = to_number<Number>(element);
     }
@@ -123,7 +127,10 @@ void GemmReference::load_blocks(const Part& part, std::int64_t first_k, int dept
     for (int j = 0; j < columns; ++j) {
       const std::int64_t at = b_start + (first_k + k) * b.row_stride + j * b.column_stride;
       double element = operand_value(b.dtype, b.data, at);
-      if (b_scales_.any()) element *= b_scales_.at(rows[0] / m, first_column + j, first_k + k);
+      if (b_scales_.any()) {
+        element *=
+            b_scales_.at(group < 0 ? rows[0] / m : group, first_column + j, begin + first_k + k);
+      }
       column_facts_[static_cast<std::size_t>(j)].include(element);
       block_row[j] = to_number<Number>(element);
     }

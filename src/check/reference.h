@@ -53,7 +53,8 @@ class GemmReference {
   static constexpr int kRows = 32;
   static constexpr int kColumns = 128;
 
-  explicit GemmReference(const GemmArguments& arguments);
+  /// `groups` are those that `arguments` are divided into, if any.
+  explicit GemmReference(const GemmArguments& arguments, const Groups* groups = nullptr);
 
   /// Rows of out, each counted over batches and rows (batch * m + row), that share their B; and
   /// columns [first_column, first_column + columns).

@@ -74,7 +74,7 @@ int rounded_scales(const GemmArguments& arguments) {
 
 }  // namespace
 
-GemmRounding gemm_rounding(const GemmArguments& arguments) {
+GemmRounding gemm_rounding(const GemmArguments& arguments, int more) {
   const Dtype a = arguments.a_matrix().dtype;
   const Dtype b = arguments.b_matrix().dtype;
   const Dtype accumulator = arguments.accumulator_type();
@@ -90,7 +90,7 @@ GemmRounding gemm_rounding(const GemmArguments& arguments) {
   GemmRounding rounding;
   rounding.unit = unit + kReferenceUnit;
   rounding.operands =
-      tf32 * epsilon(Dtype::tf32) + too_wide * unit + rounded_scales(arguments) * unit;
+      tf32 * epsilon(Dtype::tf32) + too_wide * unit + (rounded_scales(arguments) + more) * unit;
   rounding.lowest_exponent = lowest_exponent(accumulator);
   rounding.largest = max_finite(accumulator);
   rounding.exact_bits = fast ? kFastBits : bits;

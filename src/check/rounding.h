@@ -50,7 +50,8 @@ struct GemmRounding {
   bool is_exact(double magnitude, const VectorFacts& row, const VectorFacts& column) const;
 };
 
-/// The sums of `arguments`, which is not an integer problem.
-GemmRounding gemm_rounding(const GemmArguments& arguments);
+/// The sums of `arguments`, which is not an integer problem. Operands are multiplied by `more`
+/// scales that they do not show.
+GemmRounding gemm_rounding(const GemmArguments& arguments, int more = 0);
 
 }  // namespace estoc::check

@@ -28,8 +28,10 @@ std::int64_t swizzled_index(std::int64_t other, std::int64_t k, std::int64_t k_s
 
 }  // namespace
 
-ElementScales::ElementScales(const Operand& operand, int k_from_end) {
-  if (!operand.is_scaled() || !operand.scaled()->has_blocks()) return;
+ElementScales::ElementScales(const Operand& operand, int k_from_end, bool with_rows) {
+  if (!operand.is_scaled()) return;
+  const bool rows = with_rows && operand.scaled()->mode == ScaleMode::rowwise;
+  if (!rows && !operand.scaled()->has_blocks()) return;
   scaled_ = operand.scaled();
   k_mode_ = scaled_->data.rank() - k_from_end;
   other_mode_ = scaled_->data.rank() - (3 - k_from_end);
@@ -39,12 +41,13 @@ double ElementScales::at(std::int64_t l, std::int64_t other, std::int64_t k) con
   const TensorView& scale = scaled_->scale;
   const bool squares = scaled_->mode == ScaleMode::blockwise_128x128;
   const std::int64_t row = squares ? other / 128 : other;
-  const std::int64_t column = k / block_along_k(scaled_->mode);
+  const bool one = scaled_->mode == ScaleMode::rowwise;
+  const std::int64_t column = one ? 0 : k / block_along_k(scaled_->mode);
   const std::int64_t batch = scale.rank() > 2 && scale.shape(0) > 1 ? l : 0;
   if (scaled_->swizzle == ScaleSwizzle::swizzle_32x4x4) {
-    const std::int64_t one = scale.shape(k_mode_) * scale.shape(other_mode_);
+    const std::int64_t matrix = scale.shape(k_mode_) * scale.shape(other_mode_);
     return load_element(scale.dtype(), scale.data(),
-                        batch * one + swizzled_index(row, column, scale.shape(k_mode_)));
+                        batch * matrix + swizzled_index(row, column, scale.shape(k_mode_)));
   }
   const std::int64_t start = batch == 0 ? 0 : batch * scale.stride(0);
   return load_element(scale.dtype(), scale.data(),

@@ -13,8 +13,9 @@ class ElementScales {
  public:
   /// `k_from_end` is the mode that is summed over, counted from the last: 1 for A, 2 for B. The
   /// operand has to outlive it.
-  ElementScales(const Operand& operand, int k_from_end);
-  ElementScales(Operand&& operand, int k_from_end) = delete;
+  /// `with_rows` says that scales of rows take part too.
+  ElementScales(const Operand& operand, int k_from_end, bool with_rows = false);
+  ElementScales(Operand&& operand, int k_from_end, bool with_rows = false) = delete;
 
   bool any() const { return scaled_ != nullptr; }
   /// Of element k of a row of A or column of B, whose number in batch l is `other`.

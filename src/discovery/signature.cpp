@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "operations/grouped_gemm/lowering.h"
+
 namespace estoc::discovery {
 namespace {
 
@@ -69,6 +71,8 @@ Signature::Signature(const RuntimeArguments& arguments)
     const std::size_t place =
         operands.size() == size_ ? i : place_of(schema_->operands[i], operands, next);
     operands_[i] = signature_of(operands[place]);
+    // What each group has its own of is no factor of out.
+    operands_[i].block_scaled |= operations::has_rows_of_groups(arguments, operands[place]);
     aligns_by_letter_ |= operands_[i].aligns_by_letter();
     const bool is_output = schema_->operands[i].role == OperandRole::output;
     (is_output ? quantised_ : block_scaled_) |= operands_[i].block_scaled;

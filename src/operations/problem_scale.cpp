@@ -73,6 +73,12 @@ bool has_block_scale(const OperandSpec& spec) {
   return spec.scale && spec.scale->mode >= ScaleMode::blockwise_1x16;
 }
 
+Operand scaled_operand(const OperandSpec& spec, const TensorView& data, int k_from_end,
+                       const char* name) {
+  if (!spec.scale) return data;
+  return describe_scaled(*spec.scale, data, data.rank() - k_from_end, name);
+}
+
 std::optional<ScaleSpec> scale_spec_of(const Operand& operand) {
   const ScaledTensor* const scaled = operand.scaled();
   if (scaled == nullptr) return std::nullopt;

@@ -15,6 +15,10 @@ void complete_scale(OperandSpec& spec, const char* name);
 /// Whether products of the operand are scaled one by one.
 bool has_block_scale(const OperandSpec& spec);
 
+/// The operand that a spec and its data make.
+Operand scaled_operand(const OperandSpec& spec, const TensorView& data, int k_from_end,
+                       const char* name);
+
 /// The spec of an operand's scales; nullopt for a plain operand.
 std::optional<ScaleSpec> scale_spec_of(const Operand& operand);
 

@@ -101,12 +101,20 @@ class ScaledOperandTile {
   float factors_[kPerThread];
 };
 
-/// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
-template <SimtGemmConfig config, typename Epilogue>
-__device__ __forceinline__ void simt_scaled_gemm(const SimtScaledGemmParameters& p,
-                                                 const Epilogue& epilogue) {
-  ptx::griddepcontrol_launch_dependents();
-  ptx::griddepcontrol_wait();
+/// What of the operands a tile multiplies: matrices, and products from k_begin to k_end.
+struct ScaledPart {
+  i64 a_batch;
+  i64 b_batch;
+  i64 k_begin;
+  i64 k_end;
+};
+
+/// acc = the rows of A from at.m_begin on times the columns of B from at.n_begin on. All threads of
+/// the CTA call it, and synchronise before they do so again.
+template <SimtGemmConfig config>
+__device__ __forceinline__ void sum_scaled_tile(float (&acc)[config.thread_m][config.thread_n],
+                                                const SimtScaledGemmParameters& p,
+                                                const ScaledPart& part, const TileRange& at) {
   constexpr int kThreads = config.threads();
   constexpr u32 kABytes = static_cast<u32>(config.tile_k * config.a_pitch() * 4);
   constexpr u32 kBBytes = static_cast<u32>(config.tile_k * config.b_pitch() * 4);
@@ -114,36 +122,42 @@ __device__ __forceinline__ void simt_scaled_gemm(const SimtScaledGemmParameters&
                                   config.tile_k, config.a_pitch(), kThreads>;
   using BTile = ScaledOperandTile<config.b, config.b_vectors == Vectors::next_to_last,
                                   config.tile_n, config.tile_k, config.b_pitch(), kThreads>;
+  const u32 a_stages = ptx::smem_base();
+  const u32 b_stages = a_stages + 2 * kABytes;
+  ATile a(p.a.address, part.a_batch * p.a.batch_stride, p.a.row_stride, p.a.column_stride,
+          BatchScales(p.a_scales, part.a_batch), at.m_end, at.m_begin);
+  BTile b(p.b.address, part.b_batch * p.b.batch_stride, p.b.column_stride, p.b.row_stride,
+          BatchScales(p.b_scales, part.b_batch), at.n_end, at.n_begin);
+  a.fetch(part.k_begin, part.k_end);
+  b.fetch(part.k_begin, part.k_end);
+  u32 stage = 0;
+  for (i64 k = part.k_begin; k < part.k_end; k += config.tile_k) {
+    a.put(a_stages + stage * kABytes);
+    b.put(b_stages + stage * kBBytes);
+    ptx::barrier_sync();
+    if (k + config.tile_k < part.k_end) {
+      a.fetch(k + config.tile_k, part.k_end);
+      b.fetch(k + config.tile_k, part.k_end);
+    }
+    multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
+    stage ^= 1;
+  }
+}
 
+/// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
+template <SimtGemmConfig config, typename Epilogue>
+__device__ __forceinline__ void simt_scaled_gemm(const SimtScaledGemmParameters& p,
+                                                 const Epilogue& epilogue) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
   const SimtGemmParameters plain{p.a, p.b, p.out,     p.m,       p.n,
                                  p.k, p.l, p.tiles_m, p.tiles_n, p.group};
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   const TileRange at{static_cast<i64>(tile.m) * config.tile_m,
                      static_cast<i64>(tile.n) * config.tile_n, p.m, p.n};
-  const u32 a_stages = ptx::smem_base();
-  const u32 b_stages = a_stages + 2 * kABytes;
-
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
-    ATile a(p.a.address, l * p.a.batch_stride, p.a.row_stride, p.a.column_stride,
-            BatchScales(p.a_scales, l), p.m, at.m_begin);
-    BTile b(p.b.address, l * p.b.batch_stride, p.b.column_stride, p.b.row_stride,
-            BatchScales(p.b_scales, l), p.n, at.n_begin);
     float acc[config.thread_m][config.thread_n] = {};
-
-    a.fetch(0, p.k);
-    b.fetch(0, p.k);
-    u32 stage = 0;
-    for (i64 k = 0; k < p.k; k += config.tile_k) {
-      a.put(a_stages + stage * kABytes);
-      b.put(b_stages + stage * kBBytes);
-      ptx::barrier_sync();
-      if (k + config.tile_k < p.k) {
-        a.fetch(k + config.tile_k, p.k);
-        b.fetch(k + config.tile_k, p.k);
-      }
-      multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
-      stage ^= 1;
-    }
+    sum_scaled_tile<config>(acc, p, {l, l, 0, p.k}, at);
     finish_tile<config>(acc, plain, epilogue, l, at);
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();

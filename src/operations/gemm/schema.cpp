@@ -80,13 +80,6 @@ void complete_gemm(Problem& problem) {
     complete_operand(operand, problem);
 }
 
-/// The operand that a spec and its data make.
-Operand scaled_operand(const OperandSpec& spec, const TensorView& data, int k_from_end,
-                       const char* name) {
-  if (!spec.scale) return data;
-  return describe_scaled(*spec.scale, data, data.rank() - k_from_end, name);
-}
-
 std::int64_t extent_of(char mode, const Problem& problem) {
   switch (mode) {
     case 'm':

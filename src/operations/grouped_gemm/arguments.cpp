@@ -17,13 +17,6 @@ using model::NamedView;
 
 constexpr std::array<std::string_view, 4> kModeNames{"m", "n", "k", "l"};
 
-const TensorView& plain(const Operand& operand, const char* name) {
-  if (operand.is_scaled()) {
-    fail(ErrorKind::unsupported, "{}: expected a plain tensor, got a scaled one", name);
-  }
-  return operand.tensor();
-}
-
 GroupMode mode_of(const TensorView& a, const TensorView& b) {
   for (const NamedView operand : {NamedView{&a, "A"}, NamedView{&b, "B"}}) {
     if (operand.view->rank() == 2 || operand.view->rank() == 3) continue;
@@ -81,11 +74,22 @@ TensorView first_matrix(const TensorView& view, const char* name) {
   return {view.data(), view.dtype(), shape, strides, view.device(), name};
 }
 
-GemmArguments product_of(GroupMode mode, const TensorView& a, const TensorView& b,
-                         const TensorView& out, Dtype accumulator_type,
-                         PerformanceControls controls, EpilogueArguments epilogue) {
-  return {mode == GroupMode::columns ? first_matrix(a, "A") : a,
-          mode == GroupMode::rows ? first_matrix(b, "B") : b,
+/// The operand of group 0. Scales of rows that each group has its own of are no factors of out as a
+/// whole: they are lowered with the operand.
+Operand first_operand(const Operand& operand, const char* name) {
+  const TensorView data = first_matrix(operand.tensor(), name);
+  if (!operand.is_scaled() || operand.scaled()->mode == ScaleMode::rowwise) return data;
+  ScaledTensor scaled = *operand.scaled();
+  scaled.data = data;
+  if (scaled.has_blocks()) scaled.scale = first_matrix(scaled.scale, name);
+  return scaled;
+}
+
+GemmArguments product_of(GroupMode mode, const Operand& a, const Operand& b, const TensorView& out,
+                         Dtype accumulator_type, PerformanceControls controls,
+                         EpilogueArguments epilogue) {
+  return {mode == GroupMode::columns ? first_operand(a, "A") : a,
+          mode == GroupMode::rows ? first_operand(b, "B") : b,
           out,
           accumulator_type,
           controls,
@@ -95,8 +99,8 @@ GemmArguments product_of(GroupMode mode, const TensorView& a, const TensorView& 
 /// The ranks and extents that the product of group 0 does not show.
 GroupMode checked_mode(const Operand& a, const Operand& b, const TensorView& out,
                        const std::optional<TensorView>& offsets) {
-  const TensorView& plain_a = plain(a, "A");
-  const TensorView& plain_b = plain(b, "B");
+  const TensorView& plain_a = a.tensor();
+  const TensorView& plain_b = b.tensor();
   const GroupMode mode = mode_of(plain_a, plain_b);
   check_out(mode, out);
   const NamedView groups = counted(mode, plain_a, plain_b, out);
@@ -107,7 +111,31 @@ GroupMode checked_mode(const Operand& a, const Operand& b, const TensorView& out
   check_offsets(mode, offsets, groups);
   for (const NamedView operand : {NamedView{&plain_a, "A"}, NamedView{&plain_b, "B"}})
     check_packed(operand);
+  if (a.is_scaled()) a.scaled()->validate("A", plain_a.rank() - 1);
+  if (b.is_scaled()) b.scaled()->validate("B", plain_b.rank() - 2);
   return mode;
+}
+
+void check_row_scales(const Operand& operand, Dtype accumulator) {
+  if (!operand.is_scaled() || operand.scaled()->mode != ScaleMode::rowwise) return;
+  if (accumulator != Dtype::i32) return;
+  fail(ErrorKind::type,
+       "accumulator_type: expected f32 or f64 with scales of rows of each group, got i32");
+}
+
+Operand moved_to(const Operand& operand, void* data, const char* name) {
+  const TensorView view = operand.tensor().moved(data, name);
+  if (!operand.is_scaled()) return view;
+  ScaledTensor scaled = *operand.scaled();
+  scaled.data = view;
+  return scaled;
+}
+
+bool is_described(const Operand& operand) {
+  const ScaledTensor* const scaled = operand.scaled();
+  return operand.tensor().described() ||
+         (scaled != nullptr && (scaled->scale.described() ||
+                                (scaled->tensor_scale && scaled->tensor_scale->described())));
 }
 
 }  // namespace
@@ -133,8 +161,9 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
       mode_(checked_mode(a, b, out, offsets_)),
       groups_(counted(mode_, a_.tensor(), b_.tensor(), out).view->shape(0)),
       zero_rest_(groups.zero_rest),
-      product_(
-          product_of(mode_, a_.tensor(), b_.tensor(), out, accumulator_type, controls, epilogue_)) {
+      product_(product_of(mode_, a_, b_, out, accumulator_type, controls, epilogue_)) {
+  if (mode_ == GroupMode::columns) check_row_scales(a_, accumulator_type);
+  if (mode_ == GroupMode::rows) check_row_scales(b_, accumulator_type);
   device_ = product_.device();
   check_memory(AskDevice::yes);
   take_product();
@@ -143,7 +172,7 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
 /// What the product knows once its operands are where they belong.
 void GroupedGemmArguments::take_product() {
   epilogue_binding_ = product_.epilogue_binding_;
-  has_data_ = !a_.tensor().described() && !b_.tensor().described() && !out().described() &&
+  has_data_ = !is_described(a_) && !is_described(b_) && !out().described() &&
               !(offsets_ && offsets_->described());
   for (const EpilogueOperand& operand : epilogue_.operands())
     has_data_ = has_data_ && (operand.tensor() == nullptr || !operand.tensor()->described());
@@ -151,8 +180,10 @@ void GroupedGemmArguments::take_product() {
 
 /// Of the operands that the product does not have, or only a part of.
 void GroupedGemmArguments::check_memory(AskDevice ask) const {
-  std::array<NamedView, 3> inputs{NamedView{&a_.tensor(), "A"}, NamedView{&b_.tensor(), "B"}};
+  std::array<NamedView, 5> inputs{NamedView{&a_.tensor(), "A"}, NamedView{&b_.tensor(), "B"}};
   std::size_t count = 2;
+  if (a_.is_scaled()) inputs[count++] = {&a_.scaled()->scale, "A.scale"};
+  if (b_.is_scaled()) inputs[count++] = {&b_.scaled()->scale, "B.scale"};
   if (offsets_) inputs[count++] = {&*offsets_, "offsets"};
   for (const NamedView input : std::span(inputs.data(), count)) {
     if (ask == AskDevice::yes) check_pointer(input);
@@ -167,16 +198,15 @@ void GroupedGemmArguments::check_memory(AskDevice ask) const {
 }
 
 bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
-  a_ = a_.tensor().moved(data[0], "A");
-  b_ = b_.tensor().moved(data[1], "B");
+  a_ = moved_to(a_, data[0], "A");
+  b_ = moved_to(b_, data[1], "B");
   if (offsets_) offsets_ = offsets_->moved(data[3], "offsets");
   // Nothing else may refer to the binding, so that its memory is used again.
   epilogue_binding_.reset();
   if (groups_ == 0) {
     // Matrix 0 does not exist, so its place must not be checked.
     const TensorView moved_out = out().moved(data[2], "out");
-    product_ = product_of(mode_, a_.tensor(), b_.tensor(), moved_out, accumulator_type(), controls_,
-                          epilogue_);
+    product_ = product_of(mode_, a_, b_, moved_out, accumulator_type(), controls_, epilogue_);
   } else {
     product_.epilogue_ = epilogue_;
     product_.move(data.first(3), ask);

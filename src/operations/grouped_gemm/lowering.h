@@ -8,4 +8,10 @@ namespace estoc::operations {
 /// The product in the given orientation, with its groups. Valid as long as the arguments are.
 GemmProblem lower(const GroupedGemmArguments& grouped, Orientation orientation);
 
+/// Whether each group has scales of rows of its own for the operand: they take part in products.
+bool has_rows_of_groups(const RuntimeArguments& arguments, const NamedOperand& operand);
+
+/// Fails unless elements are to be multiplied by scales before they are summed, or are of 4 bits.
+Status check_dequantised(const GroupedGemmArguments& grouped);
+
 }  // namespace estoc::operations

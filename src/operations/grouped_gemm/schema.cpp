@@ -11,6 +11,7 @@
 #include "model/fail.h"
 #include "operations/problem_epilogue.h"
 #include "operations/problem_parts.h"
+#include "operations/problem_scale.h"
 
 namespace estoc::operations {
 namespace {
@@ -89,6 +90,16 @@ void complete_groups(Problem& problem) {
   }
 }
 
+/// Whether elements are multiplied by scales before they are summed.
+bool multiplies_scales(const Problem& problem) {
+  const auto is_rowwise = [](const OperandSpec& spec) {
+    return spec.scale && spec.scale->mode == ScaleMode::rowwise;
+  };
+  return has_block_scale(problem.a) || has_block_scale(problem.b) ||
+         (problem.along == GroupMode::rows && is_rowwise(problem.b)) ||
+         (problem.along == GroupMode::columns && is_rowwise(problem.a));
+}
+
 void complete_grouped(Problem& problem) {
   complete_groups(problem);
   require(problem.m.has_value(), "m", "an extent such as m=128");
@@ -100,10 +111,17 @@ void complete_grouped(Problem& problem) {
   }
   if (problem.out.scale) fail_value("out: expected no scales of grouped products, got some");
   default_input_dtypes(problem.a, problem.b);
+  complete_scale(problem.a, "a");
+  complete_scale(problem.b, "b");
+  const bool scaled = problem.a.scale || problem.b.scale;
   if (!problem.accumulator_type) {
-    problem.accumulator_type = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
+    const Dtype sums = default_accumulator_type(*problem.a.dtype, *problem.b.dtype);
+    problem.accumulator_type = sums == Dtype::i32 && multiplies_scales(problem) ? Dtype::f32 : sums;
   }
-  if (!problem.out.dtype) problem.out.dtype = problem.accumulator_type;
+  if (!problem.out.dtype) {
+    problem.out.dtype =
+        scaled && *problem.accumulator_type == Dtype::i32 ? Dtype::f32 : *problem.accumulator_type;
+  }
   default_layout(problem.a, "a");
   default_layout(problem.b, "b");
   default_layout(problem.out, "out");
@@ -134,7 +152,8 @@ std::unique_ptr<RuntimeArguments> grouped_arguments(const Problem& problem, Devi
   for (const EpilogueOperandSpec& spec : problem.operands)
     operands.push_back(describe_operand(spec, problem, device));
   return std::make_unique<GroupedGemmArguments>(
-      a, b, out, *problem.accumulator_type, groups, problem.controls,
+      scaled_operand(problem.a, a, 1, "A"), scaled_operand(problem.b, b, 2, "B"), out,
+      *problem.accumulator_type, groups, problem.controls,
       EpilogueArguments(problem.epilogue, std::move(operands)));
 }
 
@@ -150,6 +169,8 @@ Problem grouped_problem(const RuntimeArguments& arguments) {
   problem.zero_rest = grouped.zero_rest();
   problem.a = spec_of(grouped.a().tensor());
   problem.b = spec_of(grouped.b().tensor());
+  problem.a.scale = scale_spec_of(grouped.a());
+  problem.b.scale = scale_spec_of(grouped.b());
   problem.out = spec_of(grouped.out());
   problem.accumulator_type = grouped.accumulator_type();
   problem.epilogue = grouped.epilogue().text();
@@ -176,7 +197,9 @@ check::Groups groups_of(const GroupedGemmArguments& grouped) {
   check::Groups groups{.mode = grouped.mode(),
                        .matrix_stride = grouped.matrix_stride(),
                        .zero_rest = grouped.zero_rest(),
-                       .ends = {}};
+                       .ends = {},
+                       .a = &grouped.a(),
+                       .b = &grouped.b()};
   if (grouped.mode() == GroupMode::batches) return groups;
   groups.ends.resize(static_cast<std::size_t>(grouped.groups()));
   grouped.read_ends(groups.ends);

@@ -1,4 +1,4 @@
-// The kernel classes cpu_gemm, cpu_scaled_gemm and cpu_grouped_gemm: products on the host.
+// The kernel classes cpu_gemm, cpu_grouped_gemm and those of scaled operands: products on the host.
 #include "providers/cpu/cpu_gemm.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include "model/dtype_rules.h"
 #include "operations/gemm/dequantised.h"
 #include "operations/gemm/lowering.h"
+#include "operations/grouped_gemm/lowering.h"
 #include "providers/cpu/blocked_gemm.h"
 #include "providers/cpu/cost_model.h"
 #include "providers/cpu/host_kernel.h"
@@ -77,9 +78,12 @@ double bytes_of(const MatrixView& matrix) {
 
 CpuGemm::CpuGemm(Operation operation) : operation_(operation), space_(make_space()) {}
 
-CpuScaledGemm::CpuScaledGemm() : CpuGemm(make_scaled_space()) {}
+CpuScaledGemm::CpuScaledGemm(Operation operation) : CpuGemm(operation, make_scaled_space()) {}
 
 Status CpuScaledGemm::supports_any(const RuntimeArguments& arguments) const {
+  if (operation() == Operation::grouped_gemm) {
+    return operations::check_dequantised(static_cast<const GroupedGemmArguments&>(arguments));
+  }
   return operations::check_dequantised(static_cast<const GemmArguments&>(arguments));
 }
 

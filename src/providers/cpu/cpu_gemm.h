@@ -1,4 +1,4 @@
-// The kernel classes cpu_gemm, cpu_scaled_gemm and cpu_grouped_gemm: products on the host.
+// The kernel classes cpu_gemm, cpu_grouped_gemm and those of scaled operands: products on the host.
 #pragma once
 
 #include <utility>
@@ -34,8 +34,8 @@ class CpuGemm : public KernelClass {
                                const BindOptions& options) const override;
 
  protected:
-  explicit CpuGemm(std::shared_ptr<const DesignSpace> space)
-      : operation_(Operation::gemm), space_(std::move(space)) {}
+  CpuGemm(Operation operation, std::shared_ptr<const DesignSpace> space)
+      : operation_(operation), space_(std::move(space)) {}
 
  private:
   Operation operation_;
@@ -46,9 +46,12 @@ class CpuGemm : public KernelClass {
 /// are multiplied by their scales in f32 while panels are read.
 class CpuScaledGemm final : public CpuGemm {
  public:
-  CpuScaledGemm();
+  /// For gemm or grouped_gemm.
+  explicit CpuScaledGemm(Operation operation);
 
-  std::string_view name() const override { return "cpu_scaled_gemm"; }
+  std::string_view name() const override {
+    return operation() == Operation::gemm ? "cpu_scaled_gemm" : "cpu_scaled_grouped_gemm";
+  }
   bool takes_block_scales() const override { return true; }
   Status supports_any(const RuntimeArguments& arguments) const override;
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,

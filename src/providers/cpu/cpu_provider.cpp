@@ -12,12 +12,16 @@ class CpuProvider final : public Provider {
  public:
   std::string_view name() const override { return "cpu"; }
   std::vector<std::shared_ptr<const KernelClass>> classes() const override {
-    return {gemm_, scaled_gemm_, quantised_gemm_, grouped_gemm_, elementwise_};
+    return {gemm_,         scaled_gemm_,         quantised_gemm_,
+            grouped_gemm_, scaled_grouped_gemm_, elementwise_};
   }
 
  private:
   std::shared_ptr<const KernelClass> gemm_ = std::make_shared<CpuGemm>(Operation::gemm);
-  std::shared_ptr<const KernelClass> scaled_gemm_ = std::make_shared<CpuScaledGemm>();
+  std::shared_ptr<const KernelClass> scaled_gemm_ =
+      std::make_shared<CpuScaledGemm>(Operation::gemm);
+  std::shared_ptr<const KernelClass> scaled_grouped_gemm_ =
+      std::make_shared<CpuScaledGemm>(Operation::grouped_gemm);
   std::shared_ptr<const KernelClass> quantised_gemm_ = make_cpu_quantised_gemm();
   std::shared_ptr<const KernelClass> grouped_gemm_ =
       std::make_shared<CpuGemm>(Operation::grouped_gemm);

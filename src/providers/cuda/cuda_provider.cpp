@@ -40,6 +40,7 @@ class CudaProvider final : public Provider {
                                                            make_simt_quantised_gemm(),
                                                            make_simt_scaled_quantised_gemm(),
                                                            make_simt_grouped_gemm(),
+                                                           make_simt_scaled_grouped_gemm(),
                                                            make_simt_elementwise()};
 };
 

@@ -257,8 +257,7 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
     const GemmProblem problem =
         operations::lower_product(arguments, operations::Orientation::as_given);
     if (Status status = check_vectors(point, problem.mapping); !status.ok()) return status;
-    const Shape3 tile = point.shape(Role::tile);
-    return check_divided_out(problem, tile.m, tile.n, std::numeric_limits<std::int32_t>::max());
+    return check_simt_groups(point, problem);
   }
 
   abi::SimtGroupedGemmParameters parameters(const abi::SimtGemmConfig& config,
@@ -266,12 +265,7 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
     const GemmProblem& problem = launch.problem;
     abi::SimtGroupedGemmParameters p{product_parameters(config, problem), {}};
     p.groups = device_groups(problem);
-    if (p.groups.mode == abi::GroupedMode::rows) {
-      p.tiles_m = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_m));
-    }
-    if (p.groups.mode == abi::GroupedMode::columns) {
-      p.tiles_n = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_n));
-    }
+    set_grouped_tiles(problem, config, p.tiles_m, p.tiles_n);
     return p;
   }
 
@@ -303,6 +297,21 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
 };
 
 }  // namespace
+
+void set_grouped_tiles(const GemmProblem& problem, const abi::SimtGemmConfig& config,
+                       unsigned& tiles_m, unsigned& tiles_n) {
+  if (problem.mapping == operations::Mapping::rows) {
+    tiles_m = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_m));
+  }
+  if (problem.mapping == operations::Mapping::columns) {
+    tiles_n = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_n));
+  }
+}
+
+Status check_simt_groups(const DesignPoint& point, const GemmProblem& problem) {
+  const Shape3 tile = point.shape(Role::tile);
+  return check_divided_out(problem, tile.m, tile.n, std::numeric_limits<std::int32_t>::max());
+}
 
 std::shared_ptr<const KernelClass> make_simt_gemm() {
   return std::make_shared<SimtGemm>(SimtKind::plain);

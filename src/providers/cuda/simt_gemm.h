@@ -8,6 +8,7 @@
 #include "cost/prediction.h"
 #include "estoc/abi/simt_gemm.cuh"
 #include "estoc/kernel_class.hpp"
+#include "operations/gemm_problem.h"
 #include "providers/cuda/epilogue_launch.h"
 
 namespace estoc::cuda {
@@ -16,6 +17,12 @@ std::shared_ptr<const KernelClass> make_simt_gemm();
 /// D in f32, quantised by a step behind the product.
 std::shared_ptr<const KernelClass> make_simt_quantised_gemm();
 std::shared_ptr<const KernelClass> make_simt_grouped_gemm();
+
+/// Tiles of a grouped problem along the mode that is divided, others as in a plain one.
+void set_grouped_tiles(const operations::GemmProblem& problem, const abi::SimtGemmConfig& config,
+                       unsigned& tiles_m, unsigned& tiles_n);
+/// Fails for a reduction of an out that is divided, and for too many tiles.
+Status check_simt_groups(const DesignPoint& point, const operations::GemmProblem& problem);
 
 abi::SimtGemmConfig simt_config(const DesignPoint& point);
 cost::Design simt_design(const abi::SimtGemmConfig& config, const cost::Work& work,

@@ -8,6 +8,8 @@
 namespace estoc::cuda {
 
 std::shared_ptr<const KernelClass> make_simt_scaled_gemm();
+/// The same of grouped products.
+std::shared_ptr<const KernelClass> make_simt_scaled_grouped_gemm();
 /// The same with a quantised out.
 std::shared_ptr<const KernelClass> make_simt_scaled_quantised_gemm();
 

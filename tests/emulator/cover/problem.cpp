@@ -383,8 +383,8 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
 }
 
 /// A draw for a kernel of grouped products: a few groups of any sizes along any mode.
-std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, Random& random,
-                                               std::vector<HostTensor>& tensors) {
+std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool scaled,
+                                               Random& random, std::vector<HostTensor>& tensors) {
   Extents e = draw_extents(point, random);
   // Some kernels are for one mode.
   const auto drawn = static_cast<GroupMode>(draw_number(random, 0, 3));
@@ -412,8 +412,8 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, Random&
   add({e.m, e.n, point.dtype(Role::out_dtype), letter_of(point, 2),
        alignment_of(point, Role::out_alignment)},
       many_out);
-  fill(tensors[0], many_a ? groups : 1, e.m, e.k, false, random);
-  fill(tensors[1], many_b ? groups : 1, e.k, e.n, false, random);
+  std::vector<double> values_a = fill(tensors[0], many_a ? groups : 1, e.m, e.k, false, random);
+  std::vector<double> values_b = fill(tensors[1], many_b ? groups : 1, e.k, e.n, false, random);
   GroupOptions options{.offsets = std::nullopt, .zero_rest = one_in(random, 2)};
   if (mode != GroupMode::batches) {
     const std::int64_t extent = mode == GroupMode::rows      ? e.m
@@ -428,8 +428,16 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, Random&
     }
     options.offsets = offsets.view;
   }
-  return std::make_unique<GroupedGemmArguments>(tensors[0].view, tensors[1].view, tensors[2].view,
-                                                sums, options);
+  const TensorView out = tensors[2].view;
+  const TensorView plain_a = tensors[0].view;
+  const TensorView plain_b = tensors[1].view;
+  Operand a = plain_a;
+  Operand b = plain_b;
+  if (scaled) {
+    a = draw_scales(point, plain_a, false, random, tensors, values_a);
+    b = draw_scales(point, plain_b, true, random, tensors, values_b);
+  }
+  return std::make_unique<GroupedGemmArguments>(a, b, out, sums, options);
 }
 
 std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Random& random,
@@ -471,7 +479,8 @@ std::unique_ptr<RuntimeArguments> draw_arguments(const Kernel& kernel, std::size
     case Operation::gemm:
       return draw_gemm(kernel, epilogue, random, tensors, expected);
     case Operation::grouped_gemm:
-      return draw_grouped(kernel.point(), random, tensors);
+      return draw_grouped(kernel.point(), kernel.kernel_class().takes_block_scales(), random,
+                          tensors);
     default:
       return draw_elementwise(kernel.point(), random, tensors);
   }

@@ -27,6 +27,7 @@ GROUPS = "tile/groups.cuh"
 MOE_ROUTE = "moe/route.cuh"
 MOE_ROWS = "moe/rows.cuh"
 SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
+SCALED_GROUPED = "kernels/simt_scaled_grouped_gemm.cuh"
 QUANTISE = "kernels/quantise.cuh"
 SM80_SCALED = "kernels/sm80_scaled_gemm.cuh"
 BLOCK_SCALES = "tile/block_scales.cuh"
@@ -404,6 +405,13 @@ CASES = {
             "gemm m=36 n=136 k=202 l=2 a=e4m3*1x32 b=e2m1:n*1x16:swizzled",
             "gemm m=36 n=38 k=101 l=2 a=e5m2:n*1x32:n b=e4m3*1x32",
         ), "class=sm80_dequantised_gemm tile=64x64x32", multiprocessors=1,
+    ),
+    "scaled_grouped": library(
+        (
+            "grouped_gemm m=90 n=40 k=140 sizes=33,0,1,40 zero_rest=1 a=e4m3*1x128 b=e4m3:n*row",
+            "grouped_gemm along=n m=40 n=90 k=140 sizes=33,0,1,40 a=e4m3*128x128 b=e4m3:n*1x128",
+            "grouped_gemm along=k m=40 n=40 k=300 sizes=50,0,131,100 a=e4m3:n*1x128 b=e4m3*1x128",
+        ), "class=simt_scaled_grouped_gemm tile=32x32x16",
     ),
     "quantised": library(
         (

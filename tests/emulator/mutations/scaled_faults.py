@@ -1,7 +1,7 @@
 """Faults planted into simt_scaled_gemm and sm90_scaled_gemm: which scale an element has, and where scales
 lie."""
 
-from planted import (BLOCK_SCALES, DEQUANTISE, SIMT_SCALED, SM80_SCALED, SM90_SCALED, Planted)
+from planted import (BLOCK_SCALES, DEQUANTISE, SCALED_GROUPED, SIMT_SCALED, SM80_SCALED, SM90_SCALED, Planted)
 from sm90_faults import FLIGHT, OUT, RACE, UNSET, WRONG
 
 FAULTS = (
@@ -40,11 +40,24 @@ FAULTS = (
             "pair >> (4 * static_cast<u32>(index & 1)) & 15",
             "pair >> (4 * static_cast<u32>(~index & 1)) & 15"),
     Planted("scales of the tile before", SIMT_SCALED, "scaled_blocks", (WRONG, OUT),
-            "a.fetch(k + config.tile_k, p.k);",
-            "a.fetch(k, p.k);"),
+            "a.fetch(k + config.tile_k, part.k_end);",
+            "a.fetch(k, part.k_end);"),
     Planted("no barrier before a stage is read", SIMT_SCALED, "scaled_blocks", (RACE, UNSET),
-            "      ptx::barrier_sync();\n      if (k +",
-            "      if (k +"),
+            "    ptx::barrier_sync();\n    if (k +",
+            "    if (k +"),
+    # simt_scaled_grouped_gemm.cuh
+    Planted("all groups have the first one's matrix and scales", SCALED_GROUPED, "scaled_grouped", (WRONG,),
+            "return {0, group, 0, p.k};",
+            "return {0, 0, 0, p.k};"),
+    Planted("columns have the first group's scales", SCALED_GROUPED, "scaled_grouped", (WRONG,),
+            "return {group, 0, 0, p.k};",
+            "return {0, 0, 0, p.k};"),
+    Planted("blocks are counted from the beginning of a group", SCALED_GROUPED, "scaled_grouped", (WRONG,),
+            "return {0, 0, range.begin, range.end};",
+            "return {0, 0, 0, range.end - range.begin};"),
+    Planted("the rest is summed", SCALED_GROUPED, "scaled_grouped", (WRONG, OUT),
+            "if (group == p.groups.count) return {0, 0, 0, 0};",
+            "if (group == p.groups.count) return {0, 0, 0, p.k};"),
     # sm90/scaled.cuh
     Planted("the block after along K", SM90_SCALED, "scaled_sm90", (OUT, WRONG),
             "scales.load(item.k_tile(step));",

@@ -334,9 +334,9 @@ TEST(CpuGroupedGemm, ABoundKernelOfNoGroupsMoves) {
   expect_elements(p, x, -3);
 }
 
-TEST(CpuGroupedGemm, ScaledOperandsAreRefused) {
+TEST(CpuGroupedGemm, ScalesThatDoNotFitAreRefused) {
   const Tensor data = matrix(Dtype::e4m3, 4, 4).fill(1);
-  const Tensor scale(Dtype::f32, {}, {});
+  const Tensor scale(Dtype::f32, {2}, {1});
   const Tensor b = matrix(Dtype::e4m3, 4, 4, 't', 2).fill(1);
   const Tensor out = matrix(Dtype::f32, 4, 4);
   const Tensor ends(Dtype::i32, {2}, {1});

@@ -35,14 +35,15 @@ TEST(BuiltinProviders, CublasltHasAnOffSwitch) {
   ::unsetenv("ESTOC_CUBLASLT");
 }
 
-TEST(CpuProvider, HasFiveClasses) {
+TEST(CpuProvider, HasSixClasses) {
   const auto classes = make_cpu_provider()->classes();
-  ASSERT_EQ(classes.size(), 5U);
+  ASSERT_EQ(classes.size(), 6U);
   EXPECT_EQ(classes[0]->name(), "cpu_gemm");
   EXPECT_EQ(classes[1]->name(), "cpu_scaled_gemm");
   EXPECT_EQ(classes[2]->name(), "cpu_quantised_gemm");
   EXPECT_EQ(classes[3]->name(), "cpu_grouped_gemm");
-  EXPECT_EQ(classes[4]->name(), "cpu_elementwise");
+  EXPECT_EQ(classes[4]->name(), "cpu_scaled_grouped_gemm");
+  EXPECT_EQ(classes[5]->name(), "cpu_elementwise");
   for (const auto& kernel_class : classes) {
     ASSERT_EQ(kernel_class->targets().size(), 1U);
     EXPECT_EQ(kernel_class->targets()[0], Target::cpu());

@@ -1,0 +1,83 @@
+// simt_scaled_grouped_gemm on the emulator: every way of dividing, mode and order of scales.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "emulator/run.h"
+#include "estoc/check.hpp"
+#include "estoc/discovery.hpp"
+#include "estoc/problem.hpp"
+#include "support/problem_data.h"
+
+namespace estoc {
+namespace {
+
+class ScaledGrouped : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder = testing::TempDir() + "estoc_scaled_grouped_" + std::to_string(::getpid());
+    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
+
+  static void run(const std::string& filter, const std::string& text) {
+    SCOPED_TRACE(filter + " " + text);
+    Problem problem = Problem::parse("grouped_gemm " + text);
+    problem.complete();
+    testing_support::ProblemData data(problem, 3, testing_support::Values::reals);
+    data.poison();
+    if (problem.along != GroupMode::batches) {
+      problem.fill_index(*data.arguments().operands()[3].tensor);
+    }
+    KernelQuery query;
+    query.target = Target::sm(80);
+    query.filter = MetadataFilter::parse(filter);
+    const KernelList found = get_kernels(data.arguments(), query);
+    ASSERT_FALSE(found.empty());
+    const emulator::Report report = emulator::run(found.front(), Target::sm(80), data.arguments());
+    EXPECT_TRUE(report.clean()) << report.text();
+    const CheckResult result = check_output(data.arguments());
+    EXPECT_TRUE(result.passed) << result.worst;
+  }
+
+  static std::string folder;
+};
+
+std::string ScaledGrouped::folder;
+const std::string kScaled = "class=simt_scaled_grouped_gemm tile=32x32x16";
+
+TEST_F(ScaledGrouped, Rows) {
+  run(kScaled, "m=90 n=140 k=300 sizes=33,0,1,40 a=e4m3:t*1x128:n b=e4m3:n*128x128 out=f32");
+  run(kScaled, "m=90 n=40 k=72 sizes=33,0,1,40 zero_rest=1 a=e4m3:t*row b=e4m3:n*row out=bf16");
+  run(kScaled, "m=60 n=36 k=64 sizes=33,20 a=e2m1:t*1x16:swizzled b=e2m1:n*1x16:swizzled out=f32");
+  run("class=simt_scaled_grouped_gemm tile=64x64x16",
+      "m=90 n=140 k=300 sizes=70,20 a=i8:t*row b=i8:n*1x128:n out=f32");
+}
+
+TEST_F(ScaledGrouped, Columns) {
+  run(kScaled, "along=n m=140 n=90 k=300 sizes=33,0,1,40 a=e4m3:t*128x128 b=e4m3:n*1x128 out=f32");
+  run(kScaled, "along=n m=40 n=90 k=72 sizes=33,0,1,40 a=e4m3:t*row b=e4m3:n*1x32 out=f32:n");
+}
+
+TEST_F(ScaledGrouped, SummandsBeginAnywhereInABlock) {
+  run(kScaled, "along=k m=40 n=40 k=400 sizes=50,0,131,100 a=e4m3:t*1x128 b=e4m3:n*1x128 out=f32");
+  run(kScaled, "along=k m=40 n=40 k=100 sizes=33,0,21,5 a=e4m3:n*1x32 b=e4m3:t*1x32:n out=f32");
+}
+
+TEST_F(ScaledGrouped, Batches) {
+  run(kScaled, "along=l m=40 n=40 k=200 g=3 a=e4m3:t*1x128 b=e4m3:n*128x128 out=f32");
+}
+
+TEST_F(ScaledGrouped, WithAnEpilogue) {
+  run(kScaled,
+      "m=90 n=40 k=72 sizes=33,0,1,40 a=e4m3:t*row b=e4m3:n*row out=bf16 bias=f32:row "
+      "epi=\"D = relu(accum + bias)\"");
+  run("class=simt_grouped_gemm tile=32x32x16",
+      "m=90 n=40 k=72 sizes=33,0,1,40 a=e4m3:t*row b=e4m3:n*tensor out=bf16");
+}
+
+}  // namespace
+}  // namespace estoc
