@@ -98,7 +98,7 @@ from .experts import Moe, moe
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
 from .planning import Plan, grouped_mm, matmul, plan
-from .scaling import scaled_mm
+from .scaling import scaled_grouped_mm, scaled_mm
 from .providers import available_providers, register, register_provider, unregister
 from .tuning import tune
 
@@ -193,6 +193,7 @@ __all__ = [
     "register_provider",
     "safetensors_names",
     "save_tensor",
+    "scaled_grouped_mm",
     "scaled_mm",
     "status",
     "strides_to_layout_string",

@@ -236,12 +236,25 @@ def _torch_dtype(name: str) -> object:
         "f16": torch.float16,
         "bf16": torch.bfloat16,
         "i32": torch.int32,
+        "u8": torch.uint8,
+        "e4m3": torch.float8_e4m3fn,
+        "e5m2": torch.float8_e5m2,
+        "e8m0": getattr(torch, "float8_e8m0fnu", None),  # since torch 2.7
     }[name]
 
 
 def _numpy_dtype(name: str) -> object:
-    if name == "bf16":
+    narrow = _ML_DTYPES.get(name)
+    if narrow is not None:
         import ml_dtypes
 
-        return ml_dtypes.bfloat16
-    return {"f64": "f8", "f32": "f4", "f16": "f2", "i32": "i4"}[name]
+        return getattr(ml_dtypes, narrow)
+    return {"f64": "f8", "f32": "f4", "f16": "f2", "i32": "i4", "u8": "u1"}[name]
+
+
+_ML_DTYPES = {
+    "bf16": "bfloat16",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "e8m0": "float8_e8m0fnu",
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._estoc import (
     EpilogueArguments,
     GemmArguments,
+    GroupedGemmArguments,
     InvalidTypeError,
     InvalidValueError,
     PerformanceControls,
@@ -14,9 +15,9 @@ from ._estoc import (
 from ._estoc import dtype as _dtype
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import get_kernels
-from .planning import _new_tensor
+from .planning import _new_tensor, _with_bias
 
-__all__ = ["scaled_mm"]
+__all__ = ["scaled_grouped_mm", "scaled_mm"]
 
 # What torch.nn.functional.ScalingType calls them.
 _TORCH_RECIPES = {
@@ -42,6 +43,8 @@ def scaled_mm(
     bias: object = None,
     out: object = None,
     out_dtype: object = None,
+    out_scale_mode: object = None,
+    out_powers_of_two: bool = False,
     epilogue: EpilogueArguments | None = None,
     accumulator_type: object = None,
     performance: PerformanceControls | None = None,
@@ -66,10 +69,15 @@ def scaled_mm(
         How the scales lie in memory.
     bias : tensor of shape (N,), optional
         Is added to the rows of the product.
-    out : tensor of shape (M, N) or (L, M, N), optional
-        Where the product goes; by default a new tensor of the framework of `a`.
+    out : tensor or ScaledTensor of shape (M, N) or (L, M, N), optional
+        Where the product goes; by default a new tensor of the framework of `a`. A ScaledTensor is
+        quantised: data and scales are written.
     out_dtype : dtype, optional
-        Of a new tensor: bf16 for torch, else f32, unless given.
+        Of a new tensor: bf16 for torch, else f32, unless given; with out_scale_mode that of `a`.
+    out_scale_mode : ScaleMode, str or torch.nn.functional.ScalingType, optional
+        Has the product be quantised to new tensors: blockwise_1x128, 1x32 or 1x16, along N.
+    out_powers_of_two : bool
+        The f32 scales of that are rounded up to powers of two.
     epilogue, accumulator_type, performance
         As of GemmArguments.
     stream
@@ -77,8 +85,9 @@ def scaled_mm(
 
     Returns
     -------
-    tensor
-        `out`, or the new one.
+    tensor, or pair of tensors
+        `out`, or the new one; with out_scale_mode new data and scales. Data of e2m1 are bytes, two
+        numbers each, the first one in the low half.
 
     Raises
     ------
@@ -89,9 +98,12 @@ def scaled_mm(
     """
     left = _scaled(a, scale_a, recipe_a, swizzle_a, "a")
     right = _scaled(b, scale_b, recipe_b, swizzle_b, "b")
-    if out is None:
+    result = out
+    if out_scale_mode is not None:
+        out, result = _quantised(left, right, out, out_dtype, out_scale_mode, out_powers_of_two)
+    elif out is None:
         shape = (*_batches(left, right), left.shape[-2], right.shape[-1])
-        out = _new_tensor(left.base, shape, _output_name(left.base, out_dtype))
+        result = out = _new_tensor(left.base, shape, _output_name(left.base, out_dtype))
     elif out_dtype is not None:
         raise InvalidValueError("out_dtype: expected none beside out, got one")
     if bias is not None:
@@ -102,7 +114,122 @@ def scaled_mm(
         left, right, out, accumulator_type, epilogue=epilogue, performance=performance
     )
     get_kernels(args)[0].run(args, stream=stream)
+    return result
+
+
+def scaled_grouped_mm(
+    mat_a: object,
+    mat_b: object,
+    scale_a: object,
+    scale_b: object,
+    *,
+    offs: object = None,
+    recipe_a: object = None,
+    recipe_b: object = None,
+    swizzle_a: object = None,
+    swizzle_b: object = None,
+    bias: object = None,
+    out: object = None,
+    out_dtype: object = None,
+    epilogue: object = None,
+    zero_rest: bool = False,
+    accumulator_type: object = None,
+    performance: PerformanceControls | None = None,
+    stream: object = None,
+) -> object:
+    """Products of groups of quantised operands, as torch.nn.functional.scaled_grouped_mm has them.
+
+    Parameters
+    ----------
+    mat_a, mat_b : tensor
+        As of grouped_mm, of the dtypes of scaled_mm; or a ScaledTensor.
+    scale_a, scale_b : tensor or pair of tensors
+        As of scaled_mm; those of an operand of three modes have G in front: for 128x128 (G, K / 128,
+        N / 128). Rows may do without the mode of one element: (M,) and (G, N).
+    offs, bias, out, epilogue, zero_rest
+        As of grouped_mm.
+    recipe_a, recipe_b, swizzle_a, swizzle_b, out_dtype, accumulator_type, performance, stream
+        As of scaled_mm.
+
+    Returns
+    -------
+    tensor
+        `out`, or a new one of the framework of `mat_a`.
+
+    Raises
+    ------
+    InvalidValueError, InvalidTypeError
+        For a scale that does not fit its operand, and what GroupedGemmArguments refuses.
+    UnsupportedError
+        When no kernel supports the operands, with the reasons.
+    """
+    left = _scaled(mat_a, _with_both_modes(mat_a, scale_a, -2), recipe_a, swizzle_a, "a")
+    right = _scaled(mat_b, _with_both_modes(mat_b, scale_b, -1), recipe_b, swizzle_b, "b")
+    if out is None:
+        shape: tuple[int, ...] = (left.shape[-2], right.shape[-1])
+        if len(left.shape) == len(right.shape):
+            groups = left.shape[0] if len(left.shape) == 3 else Tensor(offs).shape[0]
+            shape = (groups, *shape)
+        out = _new_tensor(left.base, shape, _output_name(left.base, out_dtype))
+    elif out_dtype is not None:
+        raise InvalidValueError("out_dtype: expected none beside out, got one")
+    if bias is not None:
+        epilogue = _with_bias(bias, epilogue, Tensor(out))
+    args = GroupedGemmArguments(
+        left, right, out, accumulator_type, offs, zero_rest, epilogue, performance
+    )
+    get_kernels(args)[0].run(args, stream=stream)
     return out
+
+
+def _with_both_modes(operand: object, scale: object, rows: int) -> object:
+    """Scales of rows (M,), (G, M) or (G, N) with a mode of one element beside that of the rows."""
+    if scale is None or isinstance(operand, ScaledTensor) or isinstance(scale, (tuple, list)):
+        return scale
+    shape = (operand if isinstance(operand, Tensor) else Tensor(operand)).shape
+    given = scale if isinstance(scale, Tensor) else Tensor(scale)
+    if tuple(given.shape) != (*shape[:-2], shape[rows]):
+        return scale
+    at = len(shape) if rows == -2 else len(shape) - 2
+    at = min(at, len(given.shape))
+    wider = (*given.shape[:at], 1, *given.shape[at:])
+    strides = (*given.strides[:at], 0, *given.strides[at:])
+    return Tensor(given.tensor, None, wider, strides)
+
+
+# Columns that share a scale, and the dtype of that.
+_OUT_BLOCKS = {
+    ScaleMode.blockwise_1x16: (16, "e4m3"),
+    ScaleMode.blockwise_1x32: (32, "e8m0"),
+    ScaleMode.blockwise_1x128: (128, "f32"),
+}
+
+
+def _quantised(
+    left: ScaledTensor, right: ScaledTensor, out: object, dtype: object, recipe: object, powers: bool
+) -> tuple[ScaledTensor, tuple[object, object]]:
+    """A new quantised out, and its tensors."""
+    if out is not None:
+        raise InvalidValueError("out_scale_mode: expected none beside out, got one")
+    mode = _mode(recipe, "out")
+    if mode not in _OUT_BLOCKS:
+        known = ", ".join(one.name for one in _OUT_BLOCKS)
+        raise InvalidValueError(f"out_scale_mode: expected one of {known}, got {recipe!r}")
+    block, scale_dtype = _OUT_BLOCKS[mode]
+    name = str(left.dtype if dtype is None else _dtype(dtype))
+    if name not in ("e4m3", "e5m2", "e2m1"):
+        raise InvalidTypeError(f"out_dtype: expected e4m3, e5m2 or e2m1 with scales, got {name}")
+    rows = (*_batches(left, right), left.shape[-2])
+    columns = right.shape[-1]
+    scale = _new_tensor(left.base, (*rows, -(-columns // block)), scale_dtype)
+    if name == "e2m1":
+        data = _new_tensor(left.base, (*rows, -(-columns // 2)), "u8")
+        strides = [columns, 1] if len(rows) == 1 else [rows[1] * columns, columns, 1]
+        base = Tensor(data, name, (*rows, columns), tuple(strides))
+    else:
+        data = _new_tensor(left.base, (*rows, columns), name)
+        base = Tensor(data)
+    return ScaledTensor(base, scale, mode, powers_of_two=powers), (data, scale)
 
 
 def _output_name(like: Tensor, dtype: object) -> str:

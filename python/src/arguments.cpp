@@ -59,6 +59,7 @@ std::unique_ptr<const PyScaledTensor> scaled_of(const Operand& operand) {
   PyScaledTensor shown{tensor_of(scaled->data), tensor_of(scaled->scale), scaled->mode,
                        scaled->swizzle};
   if (scaled->tensor_scale) shown.tensor_scale = tensor_of(*scaled->tensor_scale);
+  shown.powers_of_two = scaled->powers_of_two;
   return std::make_unique<const PyScaledTensor>(std::move(shown));
 }
 
@@ -197,8 +198,9 @@ void bind_gemm(nb::module_& module) {
       "Parameters\n----------\n"
       "A : tensor or ScaledTensor of shape (M, K) or (L, M, K)\n"
       "B : tensor or ScaledTensor of shape (K, N) or (L, K, N)\n"
-      "out : tensor of shape (M, N) or (L, M, N)\n"
-      "    A and B may have two modes, or a batch mode of 1, where out has three.\n"
+      "out : tensor or ScaledTensor of shape (M, N) or (L, M, N)\n"
+      "    Scales of out are written: it is quantised. A and B may have two modes, or a batch mode "
+      "of 1, where out has three.\n"
       "accumulator_type : dtype, optional\n"
       "    f64, f32, f16 or i32. Left out: f64 where A or B is f64, i32 where both are integers,\n"
       "    else f32.\n"
@@ -216,7 +218,7 @@ void bind_gemm(nb::module_& module) {
            nb::arg("performance") = nb::none())
       .def_prop_ro("A", &PyGemmArguments::a)
       .def_prop_ro("B", &PyGemmArguments::b)
-      .def_prop_ro("out", [](const PyGemmArguments& self) { return self.out(); })
+      .def_prop_ro("out", &PyGemmArguments::result)
       .def_prop_ro(
           "accumulator_type",
           [](const PyGemmArguments& self) { return dtype_object(self.gemm().accumulator_type()); })
@@ -272,7 +274,9 @@ void bind_grouped(nb::module_& module) {
       "B (K, N) of K, out is (G, M, N); with three modes each it is a batched product, out is\n"
       "(G, M, N). Group g goes from offsets[g - 1], or 0, to offsets[g].\n\n"
       "Parameters\n----------\n"
-      "A, B, out : tensor\n"
+      "A, B : tensor or ScaledTensor\n"
+      "    Scales have as many modes as the data: those of a matrix for each group G in front.\n"
+      "out : tensor\n"
       "accumulator_type : dtype, optional\n    As of GemmArguments.\n"
       "offsets : tensor of shape (G,), dtype i32, optional\n"
       "    The ends of the groups; None for a batched product. Whatever it holds, nothing outside\n"
@@ -289,8 +293,8 @@ void bind_grouped(nb::module_& module) {
            nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
            nb::arg("zero_rest").none() = false, nb::arg("epilogue") = nb::none(),
            nb::arg("performance") = nb::none())
-      .def_prop_ro("A", [](const PyGroupedGemmArguments& self) { return self.a(); })
-      .def_prop_ro("B", [](const PyGroupedGemmArguments& self) { return self.b(); })
+      .def_prop_ro("A", &PyGroupedGemmArguments::a)
+      .def_prop_ro("B", &PyGroupedGemmArguments::b)
       .def_prop_ro("out", [](const PyGroupedGemmArguments& self) { return self.out(); })
       .def_prop_ro("offsets",
                    [](const PyGroupedGemmArguments& self) -> nb::object {
@@ -346,18 +350,19 @@ PyGemmArguments::PyGemmArguments(nb::handle a, nb::handle b, nb::handle out,
     : PyArguments(to_epilogue(epilogue)),
       a_(import_operand(a, "A", scaled_a_)),
       b_(import_operand(b, "B", scaled_b_)),
-      out_(import_tensor(out, "out")) {
+      out_(import_operand(out, "out", scaled_out_)) {
   require_writable(out_);
+  if (scaled_out_) require_writable(scaled_out_->scale);
   if (a_.placeless || b_.placeless || out_.placeless) place_together({&a_, &b_, &out_});
   const Operand operand_a = operand_of(a_, scaled_a_.get());
   const Operand operand_b = operand_of(b_, scaled_b_.get());
   const Dtype accumulator = accumulator_type.is_none()
                                 ? default_accumulator_type(operand_a, operand_b)
                                 : to_dtype(accumulator_type, "accumulator_type");
-  native_.emplace(operand_a, operand_b, out_.view, accumulator,
+  native_.emplace(operand_a, operand_b, operand_of(out_, scaled_out_.get()), accumulator,
                   controls_for(controls, out_, {&a_, &b_}), native_epilogue(this->epilogue()));
   await({&a_, &b_, &out_});
-  for (const auto* scaled : {scaled_a_.get(), scaled_b_.get()}) {
+  for (const auto* scaled : {scaled_a_.get(), scaled_b_.get(), scaled_out_.get()}) {
     if (scaled == nullptr) continue;
     await({&scaled->scale});
     if (scaled->tensor_scale) await({&*scaled->tensor_scale});
@@ -368,6 +373,8 @@ PyGemmArguments::PyGemmArguments(const GemmArguments& native)
     : PyArguments(epilogue_object(native)),
       scaled_a_(scaled_of(native.a())),
       scaled_b_(scaled_of(native.b())),
+      scaled_out_(native.out_scaled() != nullptr ? scaled_of(Operand(*native.out_scaled()))
+                                                 : nullptr),
       a_(tensor_of(native.a().tensor())),
       b_(tensor_of(native.b().tensor())),
       out_(tensor_of(native.out())),
@@ -388,6 +395,10 @@ nb::object PyGemmArguments::a() const {
 
 nb::object PyGemmArguments::b() const {
   return object_of(b_, scaled_b_.get());
+}
+
+nb::object PyGemmArguments::result() const {
+  return object_of(out_, scaled_out_.get());
 }
 
 PyElementwiseArguments::PyElementwiseArguments(nb::handle op, nb::handle a, nb::handle b,
@@ -452,8 +463,8 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
                                                nb::handle zero_rest, nb::handle epilogue,
                                                nb::handle controls)
     : PyArguments(to_epilogue(epilogue)),
-      a_(import_tensor(a, "A")),
-      b_(import_tensor(b, "B")),
+      a_(import_operand(a, "A", scaled_a_)),
+      b_(import_operand(b, "B", scaled_b_)),
       out_(import_tensor(out, "out")) {
   require_writable(out_);
   GroupOptions groups{.offsets = std::nullopt, .zero_rest = truth(zero_rest, "zero_rest")};
@@ -465,21 +476,38 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
     groups.offsets = offsets_->view;
     await({&*offsets_});
   }
+  const Operand operand_a = operand_of(a_, scaled_a_.get());
+  const Operand operand_b = operand_of(b_, scaled_b_.get());
   const Dtype accumulator = accumulator_type.is_none()
-                                ? default_accumulator_type(a_.view.dtype(), b_.view.dtype())
+                                ? default_accumulator_type(operand_a, operand_b)
                                 : to_dtype(accumulator_type, "accumulator_type");
-  native_.emplace(a_.view, b_.view, out_.view, accumulator, groups,
+  native_.emplace(operand_a, operand_b, out_.view, accumulator, groups,
                   controls_for(controls, out_, {&a_, &b_}), native_epilogue(this->epilogue()));
   await({&a_, &b_, &out_});
+  for (const auto* scaled : {scaled_a_.get(), scaled_b_.get()}) {
+    if (scaled == nullptr) continue;
+    await({&scaled->scale});
+    if (scaled->tensor_scale) await({&*scaled->tensor_scale});
+  }
 }
 
 PyGroupedGemmArguments::PyGroupedGemmArguments(const GroupedGemmArguments& native)
     : PyArguments(epilogue_object(native)),
+      scaled_a_(scaled_of(native.a())),
+      scaled_b_(scaled_of(native.b())),
       a_(tensor_of(native.a().tensor())),
       b_(tensor_of(native.b().tensor())),
       out_(tensor_of(native.out())),
       native_(native) {
   if (native.offsets() != nullptr) offsets_ = tensor_of(*native.offsets());
+}
+
+nb::object PyGroupedGemmArguments::a() const {
+  return object_of(a_, scaled_a_.get());
+}
+
+nb::object PyGroupedGemmArguments::b() const {
+  return object_of(b_, scaled_b_.get());
 }
 
 std::vector<std::pair<const char*, const Tensor*>> PyGroupedGemmArguments::operands() const {

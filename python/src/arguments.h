@@ -80,10 +80,13 @@ class PyGemmArguments final : public PyArguments {
   /// What args.A gives: an estoc.Tensor, or the estoc.ScaledTensor that came.
   nb::object a() const;
   nb::object b() const;
+  /// What args.out gives, likewise.
+  nb::object result() const;
 
  private:
-  std::unique_ptr<const PyScaledTensor> scaled_a_;  // these are set while a_ and b_ are made
+  std::unique_ptr<const PyScaledTensor> scaled_a_;  // these are set while a_, b_ and out_ are made
   std::unique_ptr<const PyScaledTensor> scaled_b_;
+  std::unique_ptr<const PyScaledTensor> scaled_out_;
   Tensor a_;
   Tensor b_;
   Tensor out_;
@@ -131,11 +134,13 @@ class PyGroupedGemmArguments final : public PyArguments {
   std::string describe() const override;
 
   const GroupedGemmArguments& grouped() const { return *native_; }
-  const Tensor& a() const { return a_; }
-  const Tensor& b() const { return b_; }
+  nb::object a() const;
+  nb::object b() const;
   const std::optional<Tensor>& offsets() const { return offsets_; }
 
  private:
+  std::unique_ptr<const PyScaledTensor> scaled_a_;  // these are set while a_ and b_ are made
+  std::unique_ptr<const PyScaledTensor> scaled_b_;
   Tensor a_;
   Tensor b_;
   Tensor out_;

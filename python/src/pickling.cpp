@@ -42,10 +42,10 @@ nb::tuple reduce_tensor(const Tensor& self) {
 }
 
 nb::tuple reduce_gemm(const PyGemmArguments& self) {
-  return nb::make_tuple(
-      member("GemmArguments"),
-      nb::make_tuple(self.a(), self.b(), self.out(), dtype_object(self.gemm().accumulator_type()),
-                     self.epilogue(), self.controls()));
+  return nb::make_tuple(member("GemmArguments"),
+                        nb::make_tuple(self.a(), self.b(), self.result(),
+                                       dtype_object(self.gemm().accumulator_type()),
+                                       self.epilogue(), self.controls()));
 }
 
 nb::tuple reduce_epilogue(const PyEpilogue& self) {
@@ -74,9 +74,10 @@ nb::tuple reduce_grouped(const PyGroupedGemmArguments& self) {
 }
 
 nb::tuple reduce_scaled(const PyScaledTensor& self) {
-  return nb::make_tuple(member("ScaledTensor"),
-                        nb::make_tuple(self.base, self.scale, scale_mode_name(self.mode),
-                                       scale_swizzle_name(self.swizzle), self.tensor_scale));
+  return nb::make_tuple(
+      member("ScaledTensor"),
+      nb::make_tuple(self.base, self.scale, scale_mode_name(self.mode),
+                     scale_swizzle_name(self.swizzle), self.tensor_scale, self.powers_of_two));
 }
 
 nb::tuple reduce_kernel(nb::handle_t<PyKernel> self) {

@@ -316,7 +316,7 @@ Enum parse_named(nb::handle value, const char* what, std::initializer_list<Enum>
 }
 
 PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, nb::handle swizzle,
-                           nb::handle tensor_scale) {
+                           nb::handle tensor_scale, bool powers_of_two) {
   PyScaledTensor result{import_tensor(base, "base"), import_tensor(scale, "scale")};
   result.mode = parse_named(
       mode, "mode",
@@ -328,6 +328,7 @@ PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, n
         swizzle, "swizzle", {ScaleSwizzle::none, ScaleSwizzle::swizzle_32x4x4}, scale_swizzle_name);
   }
   if (!tensor_scale.is_none()) result.tensor_scale = import_tensor(tensor_scale, "tensor_scale");
+  result.powers_of_two = powers_of_two;
   return result;
 }
 
@@ -342,13 +343,16 @@ void bind_scaled(nb::module_& module) {
       "mode : ScaleMode or str\n    Which elements share a scale.\n"
       "swizzle : ScaleSwizzleMode or str, optional\n    How the scales lie in memory.\n"
       "tensor_scale : tensor, optional\n"
-      "    One f32 that every value is multiplied by beside its block's scale.")
+      "    One f32 that every value is multiplied by beside its block's scale.\n"
+      "powers_of_two : bool\n"
+      "    Of an output with f32 scales: they are rounded up to powers of two.")
       .def(nb::new_(&make_scaled), nb::arg("base").none(), nb::arg("scale").none(),
            nb::arg("mode").none(), nb::arg("swizzle") = nb::none(),
-           nb::arg("tensor_scale") = nb::none())
+           nb::arg("tensor_scale") = nb::none(), nb::arg("powers_of_two") = false)
       .def_prop_ro("base", [](const PyScaledTensor& self) { return self.base; })
       .def_prop_ro("scale", [](const PyScaledTensor& self) { return self.scale; })
       .def_prop_ro("tensor_scale", [](const PyScaledTensor& self) { return self.tensor_scale; })
+      .def_prop_ro("powers_of_two", [](const PyScaledTensor& self) { return self.powers_of_two; })
       .def_prop_ro("mode", [](const PyScaledTensor& self) { return scale_mode_name(self.mode); })
       .def_prop_ro("swizzle",
                    [](const PyScaledTensor& self) { return scale_swizzle_name(self.swizzle); })

@@ -41,10 +41,12 @@ struct PyScaledTensor {
   ScaleSwizzle swizzle = ScaleSwizzle::none;
 
   std::optional<Tensor> tensor_scale{};
+  bool powers_of_two = false;
 
   ScaledTensor native() const {
     ScaledTensor scaled{base.view, scale.view, mode, swizzle};
     if (tensor_scale) scaled.tensor_scale = tensor_scale->view;
+    scaled.powers_of_two = powers_of_two;
     return scaled;
   }
 };

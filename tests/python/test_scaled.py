@@ -114,3 +114,71 @@ def test_arguments_can_be_checked_and_described():
     assert "a=e4m3:t*1x128:t b=e4m3:t*128x128" in args.problem
     estoc.get_kernels(args)[0].run(args)
     assert estoc.check_output(args).passed
+
+
+@pytest.mark.parametrize(
+    ("mode", "dtype", "powers", "block", "largest"),
+    [
+        ("blockwise_1x128", "e4m3", False, 128, 448),
+        ("BlockWise1x128", "e5m2", True, 128, 57344),
+        (ScaleMode.blockwise_1x32, None, False, 32, 448),
+    ],
+)
+def test_quantises_its_output(mode, dtype, powers, block, largest):
+    a, b = random_e4m3((40, 256), 0), random_e4m3((256, 300), 1)
+    scale_a, scale_b = scales((40, 2), 2), scales((2, 3), 3)
+    plain = estoc.scaled_mm(a, b, scale_a, scale_b)
+    data, scale = estoc.scaled_mm(
+        a, b, scale_a, scale_b, out_dtype=dtype, out_scale_mode=mode, out_powers_of_two=powers
+    )
+    blocks = -(-300 // block)
+    assert scale.shape == (40, blocks)
+    padded = np.pad(plain, ((0, 0), (0, blocks * block - 300))).reshape(40, blocks, block)
+    wanted = (np.abs(padded).max(-1) / np.float32(largest)).astype("f4")
+    if powers or block == 32:
+        wanted = np.exp2(np.ceil(np.log2(wanted)))
+    np.testing.assert_allclose(scale.astype("f4"), wanted, rtol=1e-5)
+    factors = np.repeat(scale.astype("f4"), block, 1)[:, :300]
+    step = 2.0 ** (-2 if dtype == "e5m2" else -3)
+    error = np.abs(data.astype("f4") * factors - plain)
+    assert (error <= np.abs(plain) * step / 2 * 1.01 + factors * 2.0**-9).all()
+
+
+def test_quantises_to_four_bits():
+    a = np.ones((2, 16), "f4").astype(E4M3)
+    numbers = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    b = (numbers[np.arange(32) % 8] / 4).astype("f4").astype(E4M3) * np.ones((16, 1), E4M3)
+    ones = np.ones((2, 1), "f4"), np.ones((1, 32), "f4")
+    data, scale = estoc.scaled_mm(a, b, *ones, out_dtype="e2m1", out_scale_mode="blockwise_1x16")
+    assert data.shape == (2, 16)
+    assert data.dtype == np.uint8
+    np.testing.assert_array_equal(scale.astype("f4"), np.full((2, 2), 4))
+    np.testing.assert_array_equal(data[0] & 15, (np.arange(32) % 8)[::2])
+    np.testing.assert_array_equal(data[0] >> 4, (np.arange(32) % 8)[1::2])
+
+
+def test_writes_a_quantised_out_and_pickles_it():
+    data, scale = np.zeros((8, 128), E4M3), np.zeros((8, 1), "f4")
+    out = ScaledTensor(data, scale, "blockwise_1x128", powers_of_two=True)
+    assert out.powers_of_two
+    x, y = np.full((8, 4), 2, "f4"), np.full((4, 128), 100, "f4")
+    args = estoc.GemmArguments(x, y, out)
+    assert args.out.powers_of_two
+    assert "*1x128" in args.problem
+    assert "+pow2" in args.problem
+    assert pickle.loads(pickle.dumps(args)).out.powers_of_two
+    estoc.get_kernels(args)[0].run(args)
+    assert (scale == 2).all()
+    assert (data.astype("f4") == 384).all()  # 400 lies halfway to 416
+
+
+def test_refuses_outputs_that_make_no_sense():
+    a, b = random_e4m3((8, 128), 0), random_e4m3((128, 8), 1)
+    factors = scales((8, 1), 2), scales((1, 8), 3)
+    with pytest.raises(ValueError, match="out_scale_mode: expected one of blockwise_1x16"):
+        estoc.scaled_mm(a, b, *factors, out_scale_mode="rowwise")
+    with pytest.raises(TypeError, match="out_dtype: expected e4m3, e5m2 or e2m1 with scales, got f16"):
+        estoc.scaled_mm(a, b, *factors, out_dtype="f16", out_scale_mode="blockwise_1x32")
+    with pytest.raises(ValueError, match="expected none beside out"):
+        out = np.empty((8, 8), E4M3)
+        estoc.scaled_mm(a, b, *factors, out=out, out_scale_mode="blockwise_1x32")
