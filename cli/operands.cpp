@@ -89,8 +89,8 @@ HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std
   for (const FilledOperand& each : filled_.operands)
     make_tensor(each);
   const std::uint64_t scale_seed = seed + 2 + filled_.operands.size();
-  const Operand a = scaled(problem.a, a_, 1, scale_seed, "A");
-  const Operand b = unary ? a : scaled(problem.b, b_, 2, scale_seed + 2, "B");
+  const Operand a = scaled(problem.a, a_, filled_.a, 1, scale_seed, "A");
+  const Operand b = unary ? a : scaled(problem.b, b_, filled_.b, 2, scale_seed + 2, "B");
   arguments_ =
       make_arguments(filled_, {a, b, quantised(problem.out, out_), make_offsets(), tensors_});
   if (!filled_.a) fill_random(a_, seed);
@@ -129,9 +129,11 @@ Operand HostProblem::quantised(const OperandSpec& spec, const TensorView& data) 
   return tensor;
 }
 
-Operand HostProblem::scaled(const OperandSpec& spec, const TensorView& data, int k_from_end,
+Operand HostProblem::scaled(const OperandSpec& spec, const TensorView& data,
+                            const std::optional<FileOperand>& file, int k_from_end,
                             std::uint64_t seed, const char* what) {
   if (!spec.scale) return data;
+  if (file && file->scale) return ScaledTensor{data, file->scale->view, file->scale->mode};
   const auto filled = [&](const TensorView& described) {
     scales_.emplace_back(described.span_bytes(), what);
     void* const memory = described.span_bytes() == 0 ? nullptr : scales_.back().data();

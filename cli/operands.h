@@ -60,9 +60,10 @@ class HostProblem {
 
   /// Out, with scales to write where the spec has some.
   Operand quantised(const OperandSpec& spec, const TensorView& data);
-  /// The operand, with random scales where the spec has some.
-  Operand scaled(const OperandSpec& spec, const TensorView& data, int k_from_end,
-                 std::uint64_t seed, const char* what);
+  /// The operand with the file's scales, or random ones where the spec has some.
+  Operand scaled(const OperandSpec& spec, const TensorView& data,
+                 const std::optional<FileOperand>& file, int k_from_end, std::uint64_t seed,
+                 const char* what);
 
   FilledProblem filled_;
   HostBuffer a_buffer_, b_buffer_, out_buffer_, offsets_buffer_;

@@ -112,16 +112,33 @@ void check_alignment(std::string_view operand, OperandSpec& spec, const FileOper
   }
 }
 
+/// Has the operand be scaled by the scales beside it in the file, and says so in the text.
+void settle_scale(const std::string& operand, OperandSpec& spec, FileOperand& file) {
+  file.scale = find_scale(operand, file.path, file.view, file.exchanged);
+  if (!file.scale) return;
+  if (spec.scale && spec.scale->mode != file.scale->mode) {
+    contradict(operand,
+               fmt::format("the problem text says {} scales", scale_mode_text(spec.scale->mode)),
+               fmt::format("{} has {} ones", file.scale->path, scale_mode_text(file.scale->mode)),
+               "leave the scales out of the problem text to take the file's");
+  }
+  spec.scale = ScaleSpec{.mode = file.scale->mode};
+  if (spec.scale->mode == ScaleMode::tensorwise) return;
+  const auto strides = file.scale->view.strides();
+  spec.scale->strides.assign(strides.begin(), strides.end());
+}
+
 /// Opens the file and reconciles all but its extents with the text.
 std::optional<FileOperand> open_operand(std::string_view operand, const std::string& path,
-                                        OperandSpec& spec) {
+                                        OperandSpec& spec, bool may_be_scaled) {
   if (path.empty()) return std::nullopt;
-  FileOperand file{path, open_operand_file(path), {}, false};
+  FileOperand file{path, open_operand_file(path), {}, false, {}};
   file.view = file.file.view();
   file.view = with_text_dtype(operand, spec, file);
   spec.dtype = file.view.dtype();
   settle_layout(operand, spec, file);
   check_alignment(operand, spec, file);
+  if (may_be_scaled) settle_scale(std::string(operand), spec, file);
   return file;
 }
 
@@ -283,9 +300,10 @@ FilledProblem fill_problem(Problem problem, const std::string& a_path, const std
   refuse_second_operand(problem, b_path);
   FilledProblem filled;
   filled.problem = std::move(problem);
-  filled.a = open_operand("A", a_path, filled.problem.a);
-  filled.b = open_operand("B", b_path, filled.problem.b);
   const Operation operation = filled.problem.operation;
+  const bool may_be_scaled = operation != Operation::elementwise;
+  filled.a = open_operand("A", a_path, filled.problem.a, may_be_scaled);
+  filled.b = open_operand("B", b_path, filled.problem.b, may_be_scaled);
   if (operation == Operation::gemm) settle_gemm_extents(filled);
   if (operation == Operation::elementwise) settle_elementwise_shape(filled);
   with_hint("say it in the problem text, or pass files for the operands",

@@ -11,6 +11,7 @@
 #include "estoc/arguments.hpp"
 #include "estoc/problem.hpp"
 #include "estoc/tensor_file.hpp"
+#include "scale_files.h"
 
 namespace estoc::cli {
 
@@ -22,6 +23,7 @@ struct FileOperand {
   /// tensor itself, or that with its last two modes exchanged (see `fill_problem`).
   TensorView view;
   bool exchanged = false;
+  std::optional<FileScale> scale{};  ///< that lies beside quantised data
 };
 
 /// A complete problem and the shapes of its operands.
@@ -39,6 +41,9 @@ struct FilledProblem {
 /// and its order in memory, C or Fortran, gives the layout. Where the text says layout `n`, a
 /// C-order file is taken to hold the operand as it lies in memory, transposed: A as (k, m), B as
 /// (n, k), the way a linear layer's weights are stored.
+///
+/// Scales that lie beside a tensor of a .safetensors file (find_scale) make it a scaled operand of
+/// a product.
 ///
 /// Throws Failure: a file that cannot be used (Exit::file); text and file, or two files, that
 /// contradict each other, naming both (Exit::usage); something no file and no default can fill.

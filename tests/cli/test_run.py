@@ -159,6 +159,53 @@ class Files(Run):
         self.assertIn("a=f16:t", problem)
         self.assertIn("acc=f32", problem)
 
+    def scaled_weights(self, name, scale_name, shape, dtype="f32", options="b=:n", says=None):
+        """Runs x @ W^T for 130 x 140 weights with scales 1, 2, ...; returns the problem and out."""
+        rows, columns = 130, 140
+        weights = small_integers(rows * columns, 5)
+        x = small_integers(2 * columns, 6)
+        count = 1
+        for extent in shape:
+            count *= extent
+        tensors = {
+            name: ("i8", (rows, columns), weights),
+            scale_name: (dtype, shape, [float(i + 1) for i in range(count)]),
+        }
+        write_safetensors(self.path("model.safetensors"), tensors)
+        write_npy(self.path("x.npy"), "i8", (2, columns), x)
+        files = ["--a", "x.npy", "--b", f"model.safetensors:{name}"]
+        if says is not None:
+            return self.fails(USAGE, "run", f"gemm {options} out=f32", *files, says=says)
+        printed = self.ok("run", f"gemm {options} out=f32", *files, "--out", "out.npy", "--check")
+        return printed, weights, x, read_npy(self.path("out.npy"))[2]
+
+    def expect_scaled(self, weights, x, out, scale_of):
+        for i in range(2):
+            for n in range(130):
+                terms = (x[i * 140 + k] * weights[n * 140 + k] * scale_of(n, k) for k in range(140))
+                self.assertEqual(out[i * 130 + n], sum(terms), (i, n))
+
+    def test_scales_beside_weights(self):
+        cases = [
+            ("w.weight", "w.weight_scale_inv", (2, 2), "128x128", lambda n, k: n // 128 * 2 + k // 128 + 1),
+            ("w.weight", "w.weight_scale", (130, 1), "row", lambda n, k: n + 1),
+            ("w_qdata", "w_scale", (130,), "row", lambda n, k: n + 1),
+            ("w.weight", "w.weight_scale", (130, 2), "1x128", lambda n, k: n * 2 + k // 128 + 1),
+            ("w.weight", "w.weight_scale", (1,), "tensor", lambda n, k: 1),
+        ]
+        for name, scale, shape, mode, scale_of in cases:
+            printed, weights, x, out = self.scaled_weights(name, scale, shape)
+            self.assertIn(f"b=i8:n*{mode}", printed)
+            self.expect_scaled(weights, x, out, scale_of)
+        _, weights, x, out = self.scaled_weights("w", "w_scale", (2, 2), "bf16")
+        self.expect_scaled(weights, x, out, lambda n, k: n // 128 * 2 + k // 128 + 1)
+
+    def test_scales_that_do_not_fit(self):
+        wrong = ["B: expected scales of shape (1), ", "(rowwise)", "model.safetensors:w_scale has"]
+        self.scaled_weights("w", "w_scale", (130, 3), says=wrong)
+        other = ["the problem text says row scales", "model.safetensors:w_scale has 128x128 ones"]
+        self.scaled_weights("w", "w_scale", (2, 2), options="b=:n*row", says=other)
+
     def test_tensor_name_may_be_left_out(self):
         self.write_operands()
         write_safetensors(self.path("b.safetensors"), {"only": ("f32", (K, N), self.b)})
