@@ -1,6 +1,7 @@
 """The command among others: signals, pipes, terminals, several processes on one output."""
 
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -28,10 +29,27 @@ def read_terminal(master):
         data += block
 
 
+def catches(pid, number):
+    """Whether a process has a handler for the signal."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    caught = re.search(r"^SigCgt:\s*(\w+)", status, re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
+
+
+def runs_command(shell):
+    """Whether the command is a child of the process, and ready for Ctrl-C."""
+    for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
+        name = pathlib.Path(f"/proc/{child}/comm").read_text().strip()
+        if name == pathlib.Path(harness.EXECUTABLE).name and catches(child, signal.SIGINT):
+            return True
+    return False
+
+
 class Interrupts(CliTest):
-    def interrupt(self, number, delay):
+    def interrupt(self, number):
         process = self.start("run", LARGE, "--target", "cpu", "--out", "out.npy", "--threads", "1")
-        time.sleep(delay)
+        while process.poll() is None and not catches(process.pid, number):
+            time.sleep(0.01)
         process.send_signal(number)
         output, error = process.communicate(timeout=60)
         self.assertEqual((process.returncode, output), (-number, b""), error)
@@ -40,12 +58,14 @@ class Interrupts(CliTest):
 
     def test_while_it_works(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            self.interrupt(number, 0.3)
+            self.interrupt(number)
 
     def test_while_it_saves(self):
         """Catches the process with its temporary on the disk; nothing of it may stay."""
         caught = 0
-        for _ in range(5):
+        for _ in range(100):
+            if caught == 3:
+                break
             process = self.start("run", SAVING, "--target", "cpu", "--out", "out.npy")
             while process.poll() is None and not self.files():
                 time.sleep(0.0005)
@@ -73,7 +93,8 @@ class Interrupts(CliTest):
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        time.sleep(0.5)
+        while not runs_command(shell.pid):
+            time.sleep(0.01)
         os.killpg(shell.pid, signal.SIGINT)
         output, error = shell.communicate(timeout=60)
         self.assertEqual(shell.returncode, -signal.SIGINT, error)
