@@ -7,9 +7,8 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 seconds=${1:-60}
 build=$root/build/fuzz
-targets=(problem_text epilogue_text filter npy safetensors cache_entry bundle c_api)
+mapfile -t targets < <(sed -n 's/^estoc_fuzz_target(\([a-z_]*\) .*/\1/p' "$root/tests/fuzz/CMakeLists.txt")
 
-"$root/scripts/install_packages.sh" fuzz
 "$root/scripts/build.sh" fuzz fuzz_targets
 
 # Runs one target; a corpus folder given first takes the new inputs.
