@@ -1,9 +1,9 @@
 // Replays the ranking on tables of measured kernels, and fits the residuals of its model to them.
 //
-//   estoc_ranking regret TABLE...            each shape by a fit without it; 1 below the floor
-//   estoc_ranking shipped TABLE...           the same with the library's own residuals
-//   estoc_ranking rows TABLE...              likewise, each problem by itself, as text with tabs
-//   estoc_ranking fit --out FOLDER TABLE...  writes residuals_DEVICE.cpp, of src/cost
+//   estoc_ranking regret [--rows FOLDER] TABLE...  each shape by a fit without it; each problem by
+//                                                  itself goes to FOLDER/DEVICE.txt, with tabs
+//   estoc_ranking shipped TABLE...                 the same with the library's own residuals
+//   estoc_ranking fit --out FOLDER TABLE...        writes residuals_DEVICE.cpp, of src/cost
 //
 // All print what was lost and end with 1 below the floor. A TABLE is a file of `estoc bench
 // --table`, not compressed. Tables of one device are joined (join in table.h).
@@ -85,27 +85,32 @@ bool report(const SampledTable& table, const Predict& predict) {
   return plain.mean >= kMinMean && whole.mean >= kMinMeanOfAll;
 }
 
-/// A line for each problem: text, kind, band of M, and microseconds of the first and the best of
-/// our kernels, of the best of the library (0: there is none), and of the first of the whole list.
-void print_rows(const SampledTable& table, const Predict& predict) {
+/// Writes a line for each problem: text, kind, band of M, and microseconds of the first and the
+/// best of our kernels, of the best of the library (0: there is none), and of the first of the
+/// whole list.
+void write_rows(const SampledTable& table, const Predict& predict, const std::string& folder) {
+  std::ofstream file(folder + '/' + table.device + ".txt");
   const auto ours = choices(table, Field::ours, predict);
   const auto library = choices(table, Field::library, predict);
   const auto all = choices(table, Field::all, predict);
   for (std::size_t row = 0; row < table.problems.size(); ++row) {
     const std::string& problem = table.problems[row];
-    fmt::print("{}\t{}\t{}\t{:.4g}\t{:.4g}\t{:.4g}\t{:.4g}\n", problem, kind_of(problem),
-               band_of(problem), 1e6 * ours[row].first, 1e6 * ours[row].best,
-               1e6 * library[row].best, 1e6 * all[row].first);
+    file << fmt::format("{}\t{}\t{}\t{:.4g}\t{:.4g}\t{:.4g}\t{:.4g}\n", problem, kind_of(problem),
+                        band_of(problem), 1e6 * ours[row].first, 1e6 * ours[row].best,
+                        1e6 * library[row].best, 1e6 * all[row].first);
   }
+  if (!file.flush()) throw std::runtime_error(folder + ": cannot be written to");
 }
 
 constexpr const char* kUsage =
-    "usage: estoc_ranking regret|shipped|rows TABLE..., or fit --out FOLDER TABLE...";
+    "usage: estoc_ranking regret [--rows FOLDER] TABLE..., shipped TABLE..., or fit --out FOLDER "
+    "TABLE...";
 
 /// What the command line asks for.
 struct Request {
   std::string command;
   std::string out;
+  std::string rows;
   std::vector<std::string> tables;
 };
 
@@ -117,14 +122,17 @@ Request parse(std::span<char* const> arguments) {
       request.command = argument;
     } else if (argument == "--out" && i + 1 < arguments.size()) {
       request.out = arguments[++i];
+    } else if (argument == "--rows" && i + 1 < arguments.size()) {
+      request.rows = arguments[++i];
     } else {
       request.tables.push_back(argument);
     }
   }
   const bool fits = request.command == "fit";
-  const bool known = fits || request.command == "regret" || request.command == "shipped" ||
-                     request.command == "rows";
-  if (!known || request.tables.empty() || fits == request.out.empty()) {
+  const bool judges = request.command == "regret";
+  const bool known = fits || judges || request.command == "shipped";
+  if (!known || request.tables.empty() || fits == request.out.empty() ||
+      (!judges && !request.rows.empty())) {
     throw std::runtime_error(kUsage);
   }
   return request;
@@ -138,11 +146,8 @@ int run(const Request& request) {
       continue;
     }
     const DeviceFit fit = fit_device(table);
-    if (request.command == "rows") {
-      print_rows(table, left_out(table, fit));
-      continue;
-    }
     passed = report(table, left_out(table, fit)) && passed;
+    if (!request.rows.empty()) write_rows(table, left_out(table, fit), request.rows);
     if (!request.out.empty()) write_residuals(fit, request.out);
   }
   return passed ? 0 : 1;
