@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Checks the style: subjects of commits, shellcheck, clang-format on every C++ file, clang-tidy on the
-# changed ones.
+# Checks the style: subjects of commits, shellcheck, clang-format and clang-tidy on the changed files.
 # Usage: lint.sh [--all | --since COMMIT] [--seconds N]
-#   --all            clang-tidy on every file
+#   --all            on every file
 #   --since COMMIT   on what changed since COMMIT; by default since this branch left origin/main,
 #                    or in the last 20 commits
 #   --seconds N      starts no further clang-tidy after N seconds and names the files left
@@ -29,14 +28,16 @@ files() {
   done
 }
 
-# Prints the changed C++ files: all of them when it is not known what changed, or how to judge them did.
+# Prints the changed C++ files. All with the suffixes where it is not known what changed, or the file of
+# settings did.
 changed() {
-  local names
+  local settings=$1 names
+  shift
   if [[ $since == all ]] || ! names=$(scripts/changed.sh ${since:+"$since"}) ||
-    grep -qxF .clang-tidy <<<"$names"; then
-    files '*.cpp'
+    grep -qxF "$settings" <<<"$names"; then
+    files "$@"
   else
-    grep -E '\.(cpp|h|hpp)$' <<<"$names" | while read -r file; do
+    sed -nE '/\.(cpp|h|hpp|cuh)$/p' <<<"$names" | while read -r file; do
       [[ ! -f $file ]] || echo "$file"
     done
   fi
@@ -48,6 +49,7 @@ translation_units() {
   local file
   while read -r file; do
     case $file in
+      *.cuh) ;;
       *.cpp) echo "$root/$file" ;;
       include/estoc/*) echo "$build/tests/headers/estoc_$(basename "${file//./_}").cpp" ;;
       *)
@@ -96,7 +98,7 @@ echo "shellcheck"
 files '*.sh' .ci/run | xargs -r shellcheck
 
 echo "clang-format"
-files '*.cpp' '*.h' '*.hpp' '*.cuh' | xargs -r clang-format --dry-run --Werror
+changed .clang-format '*.cpp' '*.h' '*.hpp' '*.cuh' | xargs -r -P "$(nproc)" -n 32 clang-format --dry-run --Werror
 
 build=$root/build/lint
 scripts/build.sh --configure lint
@@ -104,7 +106,7 @@ if [[ -x build/python/bin/python ]]; then  # test_python.sh makes it
   cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON \
     -DPython_EXECUTABLE="$root/build/python/bin/python" >/dev/null
 fi
-mapfile -t sources < <(changed | translation_units | compiled)
+mapfile -t sources < <(changed .clang-tidy '*.cpp' | translation_units | compiled)
 echo "clang-tidy on ${#sources[@]} files"
 export BUILD=$build DEADLINE=$(($(date +%s) + seconds))
 export -f tidy
