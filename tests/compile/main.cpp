@@ -18,6 +18,7 @@
 #include "random_epilogues.h"
 #include "sample.h"
 #include "support/program.h"
+#include "support/turns.h"
 #include "tiles.h"
 
 namespace {
@@ -43,6 +44,7 @@ struct Settings {
   std::size_t epilogue_step = 1;
   bool figures = false;
   bool bad = false;
+  Turns turns;
 };
 
 Target target_named(const std::string& name) {
@@ -234,6 +236,10 @@ int run(Settings& settings) {
     cases = with_epilogues(cases, std::max<std::size_t>(settings.epilogue, 1) - 1,
                            settings.epilogue_step);
   }
+  std::size_t number = 0;
+  std::erase_if(cases, [&](const Case& one) {
+    return !settings.turns.is_due(one.kernel, one.target, number++);
+  });
   if (settings.list) {
     for (const auto& [kernel, target] : cases)
       fmt::print("{}{} {}\n", kernel.name(), epilogue_of(kernel), target.name());
@@ -282,5 +288,6 @@ int main(int argc, char** argv) {
       .flag("--bad", settings.bad, "compile kernels with known defects, all of which must be found")
       .text("--tiles", settings.nvdisasm,
             "compare the tiles of kernels' names with their machine code, by this nvdisasm");
+  settings.turns.add_options(program);
   return program.run(argc, argv, [&] { return run(settings); });
 }

@@ -3,14 +3,11 @@
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "compile"))
-
-import changed  # noqa: E402
-import run_part  # noqa: E402
+import changed
+import run_due
 
 
 class Headers(unittest.TestCase):
@@ -27,32 +24,70 @@ class Headers(unittest.TestCase):
         self.assertEqual(changed.grown({"estoc/e.cuh"}, texts), {"estoc/d.cuh", "estoc/e.cuh"})
         self.assertEqual(changed.grown(set(), texts), set())
 
-    def test_the_headers_of_the_device_code(self):
-        self.assertEqual(changed.headers_of(["docs/ci.md", "src/io/npy.cpp"]), set())
-        everywhere = changed.headers_of(["device/estoc/ptx/types.cuh"])
-        self.assertIn("estoc/kernels/simt_gemm.cuh", everywhere)
-        self.assertIn("estoc/kernels/sm90_gemm.cuh", everywhere)
-        alone = changed.headers_of(["device/estoc/kernels/simt_gemm.cuh"])
-        self.assertIn("estoc/kernels/simt_gemm.cuh", alone)
-        self.assertNotIn("estoc/kernels/sm90_gemm.cuh", alone)
-
-    def test_what_may_reach_every_kernel(self):
-        for name in ("emulator/src/machine.cpp", "src/providers/cuda/sm90_gemm.cpp"):
-            self.assertIsNone(changed.headers_of(["README.md", name]))
+    def test_a_family_is_what_a_generation_or_kernel_has_for_itself(self):
+        for name in (
+            "device/estoc/sm90/load.cuh",
+            "estoc/kernels/sm90_gemm.cuh",
+            "device/estoc/abi/sm90_gemm.cuh",
+            "src/providers/cuda/sm90_space.cpp",
+        ):
+            self.assertEqual(changed.family(name), "sm90")
+        self.assertEqual(changed.family("estoc/kernels/prepare.cuh"), "prepare")
 
 
-class CompiledKernels(unittest.TestCase):
-    def test_all_where_a_change_reaches_them(self):
-        for name in ("device/estoc/numeric.cuh", "src/jit/nvrtc.cpp", "tests/compile/judge.cpp"):
-            self.assertTrue(run_part.reaches_kernels(["README.md", name]))
-        self.assertFalse(run_part.reaches_kernels(["README.md", "src/io/npy.cpp"]))
+class Days(unittest.TestCase):
+    SM80, SM90, SIMT = (f"estoc/kernels/{name}_gemm.cuh" for name in ("sm80", "sm90", "simt"))
 
-    def test_a_third_otherwise(self):
-        self.assertEqual(
-            run_part.part_of(["test", "--count", "50", "--epilogues"]),
-            ["test", "--count", "17", "--epilogues"],
-        )
-        self.assertEqual(run_part.part_of(["test", "--bad"]), ["test", "--bad"])
+    def days(self, *names):
+        days = changed.changed_days(["", "README.md", *names])
+        return [days.get(header) for header in (self.SM80, self.SM90, self.SIMT)]
+
+    def test_what_is_no_device_code_reaches_none(self):
+        self.assertEqual(changed.changed_days(["", "docs/ci.md", "src/io/npy.cpp", "LICENSE"]), {})
+
+    def test_a_familys_own_kernels_are_due_every_day(self):
+        for name in (
+            "device/estoc/kernels/sm90_gemm.cuh",
+            "device/estoc/sm90/load.cuh",
+            "device/estoc/ptx/wgmma.cuh",
+        ):
+            self.assertEqual(self.days(name), [None, 1, None])
+        self.assertEqual(self.days("src/providers/cuda/sm80_space.cpp"), [1, 3, 3])
+
+    def test_kernels_that_a_shared_header_reaches_take_turns(self):
+        self.assertEqual(self.days("device/estoc/ptx/types.cuh"), [3, 3, 3])
+        self.assertEqual(self.days("device/estoc/epilogue/tile.cuh"), [None, 3, None])
+        for name in ("emulator/src/machine.cpp", "src/providers/cuda/tensor_map.cpp", "emulator/CMakeLists.txt"):
+            self.assertEqual(self.days(name), [3, 3, 3])
+
+    def test_the_nearest_change_counts(self):
+        own, shared = "device/estoc/sm90/load.cuh", "device/estoc/ptx/types.cuh"
+        self.assertEqual(self.days(own, shared), [3, 1, 3])
+        self.assertEqual(self.days(shared, own), [3, 1, 3])
+
+    def test_each_has_its_turn(self):
+        for days in (1, 3, 8):
+            for number in range(30):
+                turns = [changed.is_due(number, days, day) for day in range(738000, 738000 + days)]
+                self.assertEqual(sum(turns), 1)
+
+
+class RunDue(unittest.TestCase):
+    def options(self, names):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/turns.txt"
+            found = run_due.options(names, "tests/compile/", "8", path)
+            return found, pathlib.Path(path).read_text() if found else None
+
+    def test_all_where_it_is_not_known_and_where_the_test_changed(self):
+        self.assertEqual(self.options(None), ([], None))
+        self.assertEqual(self.options(["README.md", "tests/compile/judge.cpp"]), ([], None))
+
+    def test_turns_by_header(self):
+        found, text = self.options(["device/estoc/sm90/load.cuh"])
+        self.assertIn(f"{Days.SM90} 1\n", text)
+        self.assertEqual((found[0], found[2:5]), ("--turns", ["--rest", "8", "--day"]))
+        self.assertEqual(self.options(["README.md"])[1], "")
 
 
 class ChangedFiles(unittest.TestCase):

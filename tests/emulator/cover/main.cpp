@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <fstream>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -20,6 +19,7 @@
 #include "pairs.h"
 #include "problem.h"
 #include "support/program.h"
+#include "support/turns.h"
 
 namespace {
 
@@ -34,23 +34,12 @@ struct Settings {
   std::uint64_t seconds = 0;
   std::uint64_t seed = 1;
   int threads = testing_support::all_threads();
-  std::string changed;
-  std::uint64_t rest = 1;
-  std::uint64_t day = 0;
+  testing_support::Turns turns;
 };
-
-std::vector<std::string> lines_of(const std::string& path) {
-  std::vector<std::string> lines;
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);)
-    lines.push_back(line);
-  return lines;
-}
 
 class Cover {
  public:
-  explicit Cover(const Settings& settings)
-      : settings_(settings), changed_(lines_of(settings.changed)) {}
+  explicit Cover(const Settings& settings) : settings_(settings) {}
 
   int run() {
     for (const Kernel& first : one_of_each_class())
@@ -134,15 +123,6 @@ class Cover {
     return {kernel.with_epilogue(problem->arguments().epilogue_graph()), epilogue};
   }
 
-  /// Whether one of the changed headers is included, or it is the kernel's turn today.
-  bool is_due(const Kernel& kernel, Target target, std::uint64_t number) const {
-    if (settings_.changed.empty() || (number + settings_.day) % settings_.rest == 0) return true;
-    const std::string text = kernel.emit(Emission::source, target);
-    return std::any_of(changed_.begin(), changed_.end(), [&](const std::string& header) {
-      return text.find('<' + header + '>') != std::string::npos;
-    });
-  }
-
   void check(const Kernel& kernel, std::uint64_t number) {
     if (settings_.seconds > 0 && elapsed() > static_cast<double>(settings_.seconds)) {
       ++left_;
@@ -151,7 +131,7 @@ class Cover {
     try {
       const Target target = target_of(kernel, number);
       const auto [fused, epilogue] = with_epilogue(kernel, target, number);
-      if (!is_due(fused, target, number)) {
+      if (!settings_.turns.is_due(fused, target, number)) {
         ++passed_over_;
         return;
       }
@@ -205,7 +185,6 @@ class Cover {
   }
 
   Settings settings_;
-  std::vector<std::string> changed_;
   std::vector<Kernel> kernels_;
   std::mutex mutex_;
   std::vector<std::string> failures_;
@@ -233,10 +212,7 @@ int main(int argc, char** argv) {
       .number("--seconds", settings.seconds,
               "start no further kernel after so many seconds, which is a failure", 0)
       .number("--seed", settings.seed, "of kernels, problems and schedules (default: 1)", 0)
-      .threads(settings.threads)
-      .text("--changed", settings.changed,
-            "only kernels that include one of the headers in this file, and a part of the others")
-      .number("--rest", settings.rest, "with --changed: of the others every N-th (default: all)")
-      .number("--day", settings.day, "with --rest: which of them", 0);
+      .threads(settings.threads);
+  settings.turns.add_options(program);
   return program.run(argc, argv, [&] { return Cover(settings).run(); });
 }

@@ -5,8 +5,8 @@ Usage: mutate.py [OPTION]...
   --build DIR      the build folder, with the command and the tests' programs
   --work DIR       folder for what is compiled (default: a temporary one)
   --only TEXT      only faults whose description, file or case contains TEXT
-  --sample N       N of them, chosen by the date; prints which
-  --changed        of faults in kernels whose headers changed all, --sample of the others
+  --due            only faults whose turn it is: all that are new or in what changed, the others
+                   within some days (changed.py)
   --jobs N         mutants at a time (default: as many as there are processors)
   --seeds N        random schedules of each (default: 4)
   --list           prints the table of docs/emulator.md and ends
@@ -19,11 +19,9 @@ reported.
 import argparse
 import collections
 import concurrent.futures
-import datetime
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
@@ -49,12 +47,12 @@ from planted import ALWAYS, CASES, FeatureCase, LibraryCase, TestCase  # noqa: E
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
-FAULTS = (
-    sm90_faults.FAULTS + other_faults.FAULTS + epilogue_faults.FAULTS + more_faults.FAULTS
-    + library_faults.FAULTS + grouped_faults.FAULTS + grouped_tensor_faults.FAULTS
-    + scaled_faults.FAULTS + sm100_faults.FAULTS
-    + moe_faults.FAULTS + quantise_faults.FAULTS
+LISTS = (
+    sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
+    grouped_tensor_faults, scaled_faults, sm100_faults, moe_faults, quantise_faults,
 )  # fmt: skip
+FAULTS = tuple(fault for faults in LISTS for fault in faults.FAULTS)
+ORIGINS = {fault: faults.__name__ for faults in LISTS for fault in faults.FAULTS}
 HARMLESS = library_faults.HARMLESS
 
 
@@ -193,34 +191,31 @@ def check_table(path):
     return 1
 
 
-def is_reached(fault, headers):
-    """Whether one of the headers, which include each other's, is the fault's or its kernel's."""
+def days_of(fault, names, days):
+    """Every how many days a fault is due."""
+    if f"tests/emulator/mutations/{ORIGINS[fault]}.py" in names:
+        return changed.OWN
     case = CASES[fault.case]
-    if isinstance(case, TestCase):
-        return bool(headers)
-    if isinstance(case, FeatureCase):
-        return f"estoc/{fault.file}" in headers
-    kernel = re.search(r"class=(\w+)", case.filter)
-    files = [fault.file, f"kernels/{kernel[1] if kernel else 'sm90_gemm'}.cuh"]
-    return any(f"estoc/{file}" in headers for file in files)
+    files = [fault.file]
+    if isinstance(case, TestCase) and days:
+        return days.get(f"estoc/{fault.file}", changed.SHARED)
+    if not isinstance(case, (TestCase, FeatureCase)):
+        kernel = re.search(r"class=(\w+)", case.filter)
+        files.append(f"kernels/{kernel[1] if kernel else 'sm90_gemm'}.cuh")
+    return min(days.get(f"estoc/{file}", changed.REST) for file in files)
 
 
 def chosen(arguments):
     """(faults, whether these are all)"""
     faults = [f for f in FAULTS if arguments.only in f.what + f.file + f.case]
-    reached = []
-    if arguments.changed:
-        headers = changed.changed_headers()
-        if headers is None:
-            return faults, not arguments.only
-        reached = [f for f in faults if is_reached(f, headers)]
-        print(f"{len(reached)} of {len(FAULTS)} faults are in kernels whose headers changed")
-    others = [f for f in faults if f not in reached]
-    if not arguments.sample or arguments.sample >= len(others):
+    names = changed.changed_names() if arguments.due else None
+    if names is None:
         return faults, not arguments.only
-    day = datetime.date.today().isoformat()
-    print(f"{arguments.sample} of {len(others)} others, chosen by {day}")
-    return reached + random.Random(day).sample(others, arguments.sample), False
+    days = changed.changed_days(names)
+    day = changed.today()
+    due = [f for i, f in enumerate(faults) if changed.is_due(i, days_of(f, names, days), day)]
+    print(f"{len(due)} of {len(faults)} faults are due")
+    return due, False
 
 
 def run_all(workshop, faults, harmless, jobs):
@@ -264,8 +259,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/release")
     parser.add_argument("--work")
     parser.add_argument("--only", default="")
-    parser.add_argument("--sample", type=int, default=0)
-    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--due", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--list", action="store_true")

@@ -1,0 +1,28 @@
+// Which kernels a test looks at today: those that a change reaches, and some of the others.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "estoc/kernel.hpp"
+#include "support/program.h"
+
+namespace estoc::testing_support {
+
+/// What tests/emulator/run_due.py tells a program. Without its options every kernel is due.
+class Turns {
+ public:
+  void add_options(Program& program);
+
+  /// Whether it is the kernel's turn: it has one in as many days as the file says of a header that
+  /// its text for the target includes, otherwise in `--rest` days.
+  bool is_due(const Kernel& kernel, Target target, std::uint64_t number) const;
+
+ private:
+  std::uint64_t rest_ = 1;
+  std::uint64_t day_ = 0;
+  std::map<std::string, std::uint64_t> days_;
+};
+
+}  // namespace estoc::testing_support
