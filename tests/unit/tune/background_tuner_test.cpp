@@ -31,7 +31,7 @@ bool multiply(Operands& of, BackgroundTuner* tuner) {
 
 TEST(BackgroundTuner, TunesWhatMatmulMeets) {
   TwoKernels two;
-  two.sleep(2000, 200);
+  two.sleep(30'000, 200);
   Operands each(1);
   BackgroundTuner tuner(quick());
   multiply(each, &tuner);
@@ -82,7 +82,7 @@ TEST(BackgroundTuner, FailuresAreNotedAndTheNextProblemIsTuned) {
 
 TEST(BackgroundTuner, EndsInTheMiddleOfASearch) {
   TwoKernels two;
-  two.sleep(2000, 2000);
+  two.sleep(500'000, 500'000);  // a search takes many launches
   const auto start = std::chrono::steady_clock::now();
   {
     BackgroundTuner tuner({.budget_seconds = 1000});

@@ -16,14 +16,18 @@ using ::testing::SizeIs;
 
 constexpr const char* kFirst = "two_gemm-f32-v0";
 constexpr const char* kSecond = "two_gemm-f32-v1";
+// Microseconds, so far apart that other programs' use of the processors is little beside them.
+constexpr int kShort = 200;
+constexpr int kLong = 30'000;
 
 Problem small_problem() {
   return Problem::parse("gemm m=8 n=8 k=8 a=f32");
 }
 
+/// Ends after its rounds, long before the budget is spent on the busiest machine.
 TuneOptions quick() {
   TuneOptions options;
-  options.budget_seconds = 0.2;
+  options.budget_seconds = 100;
   options.rounds = 6;
   return options;
 }
@@ -49,7 +53,7 @@ std::string message_of(ErrorKind kind, const Action& action) {
 
 TEST(Tune, FindsTheFastestAndStoresIt) {
   TwoKernels two;
-  two.sleep(2000, 200);
+  two.sleep(kLong, kShort);
   EXPECT_EQ(first_kernel(), kFirst);
   const TuneResult result = search();
   EXPECT_EQ(result.record.kernel, kSecond);
@@ -58,8 +62,7 @@ TEST(Tune, FindsTheFastestAndStoresIt) {
   EXPECT_GE(result.record.seconds, 200e-6);
   EXPECT_GT(result.record.noise, 0);
   EXPECT_EQ(result.record.candidates, 2);
-  EXPECT_GE(result.record.rounds, 5);  // what the budget leaves time for
-  EXPECT_LE(result.record.rounds, 6);
+  EXPECT_EQ(result.record.rounds, 6);
   EXPECT_EQ(result.record.predicted_seconds, 2e-9);
   EXPECT_FALSE(result.was_known);
   EXPECT_FALSE(result.kept_first);
@@ -72,7 +75,7 @@ TEST(Tune, FindsTheFastestAndStoresIt) {
 
 TEST(Tune, OfArgumentsIsOfTheirProblem) {
   TwoKernels two;
-  two.sleep(2000, 200);
+  two.sleep(kLong, kShort);
   const auto arguments = small_problem().arguments();
   EXPECT_EQ(tune(*arguments, quick()).record.kernel, kSecond);
   EXPECT_TRUE(find_tuned(*arguments));
@@ -80,7 +83,7 @@ TEST(Tune, OfArgumentsIsOfTheirProblem) {
 
 TEST(Tune, KeepsTheFirstWhereNoneIsFaster) {
   TwoKernels two;
-  two.sleep(200, 2000);
+  two.sleep(kShort, kLong);
   const TuneResult result = search();
   EXPECT_EQ(result.record.kernel, kFirst);
   EXPECT_TRUE(result.kept_first);
@@ -88,13 +91,12 @@ TEST(Tune, KeepsTheFirstWhereNoneIsFaster) {
 
 TEST(Tune, OtherKnobsOfTheBestAreTried) {
   TwoKernels two;
-  two.sleep(1000, 2000);
+  two.sleep(5000, 10'000);
   const Knobs ranked{.swizzle = 8, .split = 2};
   Knobs fast = ranked;
   fast.split = 8;  // two steps away
   two.choose(ranked, fast);
   TuneOptions options = quick();
-  options.budget_seconds = 2;
   const TuneResult result = search(options);
   EXPECT_EQ(result.record.knobs, fast);
   EXPECT_FALSE(result.kept_first);
@@ -109,21 +111,21 @@ TEST(Tune, OtherKnobsOfTheBestAreTried) {
 
 TEST(Tune, AFilterDoesNotTakeTheFirstAway) {
   TwoKernels two;
-  two.sleep(200, 2000);
+  two.sleep(kShort, kLong);
   TuneOptions options = quick();
   options.query.filter = MetadataFilter::parse(std::string("name=") + kSecond);
   options.query.target = Target::sm(80);  // the device's own counts
   const TuneResult result = search(options);
   EXPECT_EQ(result.record.kernel, kFirst);
   EXPECT_EQ(result.record.candidates, 2);
-  two.sleep(2000, 200);
+  two.sleep(kLong, kShort);
   options.force = true;
   EXPECT_EQ(search(options).record.kernel, kSecond);
 }
 
 TEST(Tune, AKernelThatIsWrongDoesNotWin) {
   TwoKernels two;
-  two.sleep(2000, 200);
+  two.sleep(kLong, kShort);
   two.spoil(1);
   const TuneResult result = search();
   EXPECT_EQ(result.record.kernel, kFirst);
@@ -141,9 +143,9 @@ TEST(Tune, WithoutARightKernelNothingIsStored) {
 
 TEST(Tune, IsNotDoneAgainUnlessForced) {
   TwoKernels two;
-  two.sleep(2000, 200);
+  two.sleep(kLong, kShort);
   search();
-  two.sleep(200, 2000);
+  two.sleep(kShort, kLong);
   const TuneResult known = search();
   EXPECT_TRUE(known.was_known);
   EXPECT_EQ(known.record.kernel, kSecond);
