@@ -71,7 +71,7 @@ class KernelList {
 
  private:
   friend KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query);
-  struct Unanswered;
+  struct EmptyQuery;
 
   const std::vector<Kernel>& kernels() const {
     static const std::vector<Kernel> none;
@@ -81,7 +81,7 @@ class KernelList {
 
   std::shared_ptr<const std::vector<Kernel>> kernels_;
   std::vector<DiscoveryFailure> failures_;
-  std::shared_ptr<const Unanswered> unanswered_;  ///< only where get_kernels() found none
+  std::shared_ptr<const EmptyQuery> empty_query_;  ///< only where get_kernels() found none
 };
 
 /// Every kernel that carries out `arguments` on the target and passes the filter, the fastest

@@ -3,13 +3,13 @@
 
 #include <utility>
 
+#include "discovery/empty_query.h"
 #include "discovery/fit.h"
 #include "discovery/guard.h"
 #include "discovery/matching.h"
 #include "discovery/ranking.h"
 #include "discovery/summation.h"
 #include "discovery/tuned_first.h"
-#include "discovery/unanswered.h"
 
 namespace estoc {
 namespace {

@@ -1,13 +1,13 @@
 // get_kernels with arguments: from the cache, or the ranked candidates of every class.
 #include <algorithm>
 
+#include "discovery/empty_query.h"
 #include "discovery/guard.h"
 #include "discovery/matching.h"
 #include "discovery/problem_key.h"
 #include "discovery/ranking.h"
 #include "discovery/summation.h"
 #include "discovery/tuned_first.h"
-#include "discovery/unanswered.h"
 
 namespace estoc {
 namespace {
@@ -65,7 +65,7 @@ KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& que
                                discovery::query_target(arguments, query.target)};
   KernelList list = find(class_query, query);
   if (list.empty()) {
-    list.unanswered_ = std::make_shared<const KernelList::Unanswered>(arguments, query);
+    list.empty_query_ = std::make_shared<const KernelList::EmptyQuery>(arguments, query);
   }
   return list;
 }

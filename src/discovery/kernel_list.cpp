@@ -1,11 +1,11 @@
 // Lists of kernels that are empty: their query, and why no kernel fits.
 #include <fmt/format.h>
 
-#include "discovery/unanswered.h"
+#include "discovery/empty_query.h"
 #include "estoc/arguments.hpp"
 
 namespace estoc {
-KernelList::Unanswered::Unanswered(const RuntimeArguments& given, const KernelQuery& given_query) {
+KernelList::EmptyQuery::EmptyQuery(const RuntimeArguments& given, const KernelQuery& given_query) {
   if (given_query.filter.accepts_all()) {
     arguments = given.clone();
     query = given_query;
@@ -14,13 +14,13 @@ KernelList::Unanswered::Unanswered(const RuntimeArguments& given, const KernelQu
   }
 }
 
-std::string KernelList::Unanswered::reasons() const {
+std::string KernelList::EmptyQuery::reasons() const {
   return arguments != nullptr ? why_none(*arguments, query) : known;
 }
 
 std::string KernelList::why_empty() const {
   if (!empty()) return {};
-  return unanswered_ != nullptr ? unanswered_->reasons() : "the list has no kernels";
+  return empty_query_ != nullptr ? empty_query_->reasons() : "the list has no kernels";
 }
 
 void KernelList::refuse(std::size_t index) const {

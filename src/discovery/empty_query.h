@@ -14,8 +14,8 @@ std::string why_none(const RuntimeArguments& arguments, const KernelQuery& query
 
 /// A query that no kernel fits. Reasons are found when they are requested; where the query has a
 /// filter, which may not outlive the search, at once.
-struct KernelList::Unanswered {
-  Unanswered(const RuntimeArguments& given, const KernelQuery& given_query);
+struct KernelList::EmptyQuery {
+  EmptyQuery(const RuntimeArguments& given, const KernelQuery& given_query);
   std::string reasons() const;
 
   std::shared_ptr<const RuntimeArguments> arguments;  ///< null: `known` has the reasons
