@@ -4,6 +4,9 @@
 set(functions bind_double bind_int64 bind_text busy_timeout close column_double column_int64
   column_text column_type errmsg exec extended_errcode finalize open_v2 prepare_v2 step)
 
+# Those of binutils: with clang CMake may take LLVM's, and lld makes no object of an archive alone.
+find_program(ESTOC_LD NAMES ld.bfd ld REQUIRED)
+find_program(ESTOC_OBJCOPY objcopy REQUIRED)
 find_library(ESTOC_SQLITE_ARCHIVE libsqlite3.a REQUIRED)
 find_path(ESTOC_SQLITE_HEADERS sqlite3.h REQUIRED)
 set(ESTOC_SQLITE_INCLUDE ${CMAKE_CURRENT_BINARY_DIR}/sqlite)
@@ -25,9 +28,9 @@ file(CONFIGURE OUTPUT ${ESTOC_SQLITE_INCLUDE}/estoc_sqlite.h
   CONTENT "${header}\n#include \"${ESTOC_SQLITE_HEADERS}/sqlite3.h\"\n" @ONLY)
 
 add_custom_command(OUTPUT ${ESTOC_SQLITE_OBJECT}
-  COMMAND ${CMAKE_LINKER} -r ${undefined} -o ${ESTOC_SQLITE_OBJECT} ${ESTOC_SQLITE_ARCHIVE}
-  COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${ESTOC_SQLITE_INCLUDE}/rename.txt ${ESTOC_SQLITE_OBJECT}
-  COMMAND ${CMAKE_OBJCOPY} --keep-global-symbols=${ESTOC_SQLITE_INCLUDE}/keep.txt
+  COMMAND ${ESTOC_LD} -r ${undefined} -o ${ESTOC_SQLITE_OBJECT} ${ESTOC_SQLITE_ARCHIVE}
+  COMMAND ${ESTOC_OBJCOPY} --redefine-syms=${ESTOC_SQLITE_INCLUDE}/rename.txt ${ESTOC_SQLITE_OBJECT}
+  COMMAND ${ESTOC_OBJCOPY} --keep-global-symbols=${ESTOC_SQLITE_INCLUDE}/keep.txt
     ${ESTOC_SQLITE_OBJECT}
   DEPENDS ${ESTOC_SQLITE_ARCHIVE} ${CMAKE_CURRENT_LIST_FILE} VERBATIM)
 set_source_files_properties(${ESTOC_SQLITE_OBJECT} PROPERTIES GENERATED ON EXTERNAL_OBJECT ON)

@@ -11,9 +11,9 @@ namespace detail {
 template <typename Value>
 constexpr abi::Type kSum = abi::Type::f32;
 template <>
-constexpr abi::Type kSum<i32> = abi::Type::i32;
+inline constexpr abi::Type kSum<i32> = abi::Type::i32;
 template <>
-constexpr abi::Type kSum<u32> = abi::Type::f16;
+inline constexpr abi::Type kSum<u32> = abi::Type::f16;
 
 // The columns of so many registers of sums.
 template <typename Value, int count>
