@@ -54,8 +54,10 @@ bool can_be_direct(const MatrixView& matrix, Dtype dtype) {
   return matrix.dtype == dtype && (has_unit_row_stride(matrix) || matrix.column_stride == 1);
 }
 
-/// Element (l, row, column) of the matrix.
+/// Element (l, row, column) of the matrix; null for one that has no memory, such as an output that
+/// the epilogue does not store.
 void* address(const MatrixView& matrix, std::int64_t l, std::int64_t row, std::int64_t column) {
+  if (matrix.data == nullptr) return nullptr;
   const std::int64_t offset =
       l * matrix.batch_stride + row * matrix.row_stride + column * matrix.column_stride;
   return static_cast<std::byte*>(matrix.data) + offset * (dtype_bits(matrix.dtype) / 8);
