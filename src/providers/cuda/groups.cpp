@@ -55,4 +55,10 @@ Status check_divided_out(const GemmProblem& problem, int tile_m, int tile_n, std
       fmt::format("out.shape: expected at most {} tiles, got {} x {}", most, divided, others));
 }
 
+Status divided_is_contiguous() {
+  return Status::fail(Reason::layout,
+                      "offsets: expected a mode that is contiguous in no operand that they divide, "
+                      "got one that is");
+}
+
 }  // namespace estoc::cuda

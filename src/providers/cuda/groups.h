@@ -21,4 +21,8 @@ std::int64_t most_group_tiles(const operations::Groups& groups, int tile);
 Status check_divided_out(const operations::GemmProblem& problem, int tile_m, int tile_n,
                          std::int64_t most);
 
+/// The failure where groups divide the contiguous mode of A or B: they begin anywhere, and vectors
+/// and boxes do not.
+Status divided_is_contiguous();
+
 }  // namespace estoc::cuda

@@ -418,10 +418,7 @@ class Sm80GroupedGemm final
                          ? letters[1] == 'n' && point.integer(Role::out_alignment) == 1
                      : mapping == Mapping::reduction ? letters[0] == 'n' && letters[1] == 't'
                                                      : true;
-    if (fit) return Status::success();
-    return Status::fail(Reason::layout,
-                        "offsets: expected a mode that is contiguous in no operand that they "
-                        "divide, got one that is");
+    return fit ? Status::success() : divided_is_contiguous();
   }
 
   std::shared_ptr<const DesignSpace> space_ = make_sm80_grouped_space();

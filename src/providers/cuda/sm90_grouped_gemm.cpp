@@ -82,8 +82,11 @@ class Sm90GroupedGemm final
     if (status.ok()) status = check_tma_strides({problem.b, letters[1] == 'n'});
     if (status.ok()) status = check_sm90_out(point, {problem.out, letters[2] == 'n'});
     // Last, as it says the least. Most kernels of a search fail here: nothing is formatted.
-    const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
-    if (!status.ok() || grouped.mode() == sm90_group_mode(point)) return status;
+    const GroupMode mode = static_cast<const GroupedGemmArguments&>(arguments).mode();
+    if (!status.ok() || mode == sm90_group_mode(point)) return status;
+    const bool contiguous = (mode == GroupMode::rows && letters[0] == 'n') ||
+                            (mode == GroupMode::columns && letters[1] == 't');
+    if (contiguous) return divided_is_contiguous();
     return Status::fail(Reason::layout,
                         "offsets: expected a kernel for the mode that they divide, got one for "
                         "another");

@@ -386,6 +386,21 @@ TEST_F(Grouped, RefusesWhatItCannotDo) {
   EXPECT_EQ(reason("g=2 m=64 n=32 k=16 a=f32 s=f32:scalar epi=\"D = accum; s = sum(accum)\"",
                    "ttt-alignA16-alignB16-alignOut16"),
             "epilogue: expected no reduction where groups divide out, got one");
+  const auto wgmma = [](const std::string& text) {
+    const auto arguments = Problem::parse("grouped_gemm " + text).arguments();
+    KernelQuery query;
+    query.target = Target::sm(90, true);
+    query.filter = MetadataFilter::parse("class=sm90_grouped_gemm");
+    return get_kernels(*arguments, query).why_empty();
+  };
+  EXPECT_NE(
+      wgmma("g=2 m=64 n=64 k=64 a=bf16:n b=bf16:n")
+          .find("sm90_grouped_gemm: offsets: expected a mode that is contiguous in no operand "
+                "that they divide, got one that is"),
+      std::string::npos);
+  EXPECT_NE(wgmma("g=513 m=640 n=64 k=64 a=bf16:t b=bf16:n")
+                .find("sm90_grouped_gemm: offsets.shape: expected at most 512 groups, got 513"),
+            std::string::npos);
 }
 
 }  // namespace
