@@ -37,7 +37,7 @@ std::optional<std::string> path_of_scale(const std::string& path) {
   const std::string file = path.substr(0, at + kSuffix.size() - 1);
   const std::vector<std::string> held = safetensors_names(file);
   for (const std::string& name : names_of_scales(path.substr(at + kSuffix.size())))
-    if (std::ranges::find(held, name) != held.end()) return file + ":" + name;
+    if (std::ranges::find(held, name) != held.end()) return fmt::format("{}:{}", file, name);
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-"""scaled_grouped_mm against NumPy in float64: each way of dividing, each recipe, and what is refused."""
+"""Grouped products with scales against NumPy in float64: each way of dividing, each recipe, refusals."""
 
 import estoc
 import numpy as np

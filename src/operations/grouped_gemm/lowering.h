@@ -1,6 +1,7 @@
 // Brings the arguments of a grouped GEMM into the normal form.
 #pragma once
 
+#include "estoc/status.hpp"
 #include "operations/gemm/lowering.h"
 
 namespace estoc::operations {
