@@ -51,8 +51,8 @@ void add_operand(ProblemKey& key, const NamedOperand& operand) {
   add_view(key, *operand.tensor);
   if (operand.scaled == nullptr) return add(key, -1);
   const auto& [data, scale, mode, swizzle, tensor_scale, powers_of_two] = *operand.scaled;
-  add(key, static_cast<std::int64_t>(mode) * 8 + (powers_of_two ? 4 : 0) + static_cast<std::int64_t>(swizzle) * 2 +
-               (tensor_scale ? 1 : 0));
+  add(key, static_cast<std::int64_t>(mode) * 8 + (powers_of_two ? 4 : 0) +
+               static_cast<std::int64_t>(swizzle) * 2 + (tensor_scale ? 1 : 0));
   if (operand.scaled->has_blocks()) add_view(key, scale);
 }
 
