@@ -35,6 +35,14 @@ if(ESTOC_SANITIZE)
   target_compile_options(estoc_build INTERFACE
     -fsanitize=${ESTOC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(estoc_build INTERFACE -fsanitize=${ESTOC_SANITIZE})
+  # Clang is told what GCC defines by itself.
+  foreach(kind ADDRESS THREAD)
+    string(TOLOWER ${kind} lower)
+    if(ESTOC_SANITIZE MATCHES ${lower})
+      target_compile_definitions(estoc_build INTERFACE
+        $<$<CXX_COMPILER_ID:Clang>:__SANITIZE_${kind}__=1>)
+    endif()
+  endforeach()
 endif()
 
 # estoc_seldom_run(TARGET) spares the optimiser on code in which no time is spent.

@@ -11,7 +11,11 @@ fi
 preset=${1:?which preset of CMakePresets.json?}
 shift
 
-"$root/scripts/install_packages.sh" build
+tags=(build)
+case $preset in
+  asan | fuzz) tags+=(sanitize) ;;
+esac
+"$root/scripts/install_packages.sh" "${tags[@]}"
 cd "$root"
 launcher=
 if command -v ccache >/dev/null; then  # it takes precompiled headers only when told to
