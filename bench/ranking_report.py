@@ -62,21 +62,20 @@ def unpacked(paths, folder):
 
 
 def read_rows(program, tables):
-    """Rows of each table, and what is below the floor; the devices are fitted beside each other."""
+    """Rows of each device, and what is below the floor; a device's fit sees the others' tables."""
     rows, low, running = {}, [], {}
     with tempfile.TemporaryDirectory() as scratch:
-        for device, paths in tables.items():
-            folder = pathlib.Path(scratch) / device
-            texts = unpacked(paths, folder)
-            for command in (["regret", "--rows", folder], ["shipped"]):
-                running[device, command[0]] = subprocess.Popen([program, *command, *texts])
+        folder = pathlib.Path(scratch)
+        texts = [t for device, paths in tables.items() for t in unpacked(paths, folder / device)]
+        for command in (["regret", "--rows", folder], ["shipped"]):
+            running[command[0]] = subprocess.Popen([program, *command, *texts])
         for name, process in running.items():
             if process.wait() > 1:
-                sys.exit(f"tables of {name[0]}: {program} ended with {process.returncode}")
+                sys.exit(f"{program} {name} ended with {process.returncode}")
             if process.returncode == 1:
-                low.append(" ".join(name))
+                low.append(name)
         for device in tables:
-            (path,) = (pathlib.Path(scratch) / device).glob("*.txt")
+            (path,) = folder.glob(f"*{device.upper()}*.txt")
             rows[device] = [Row(line) for line in path.read_text().splitlines()]
     return rows, low
 

@@ -17,13 +17,15 @@ struct DeviceModel {
   int multiprocessors = 132;
   /// Clusters of 1 to 8 CTAs, one a multiprocessor, that live at once.
   std::array<int, 8> live_clusters{132, 66, 39, 30, 22, 17, 15, 15};
-  double clock_hz = 1.7e9;           ///< while tensor cores work
+  double clock_hz = 1.95e9;          ///< while tensor cores work
   double memory_bytes_per_s = 4e12;  ///< that a copy reaches
-  double memory_seconds = 1.2e-6;    ///< from asking for a byte to having it
+  double memory_seconds = 0.32e-6;   ///< for which bytes in flight keep the memory busy
+  double load_seconds = 0.56e-6;     ///< from asking for a tile of K to having it
   double l2_bytes = 50e6;
-  double l2_per_clock = 58;           ///< bytes that a multiprocessor gets from the L2 cache
-  double l2_distinct_per_clock = 32;  ///< of those, that its neighbours do not ask for too
-  double launch_seconds = 3e-6;
+  /// Bytes that all multiprocessors get from the L2 cache, over their number; what several of them
+  /// ask for at once counts as often, so this is more than the cache reads.
+  double l2_per_clock = 88;
+  double launch_seconds = 2e-6;
   double f16_products = 1024;  ///< multiply-adds of a multiprocessor in a clock
   double f32_sums = 1;         ///< of that rate and its multiples, where floats are added up in f32
   double f64_products = 128;   ///< by mma.sync; half as many without

@@ -10,9 +10,13 @@ namespace {
 // CTAs that work beside each other find each other's tiles on their way from the L2 cache.
 constexpr double kNeighbours = 8;
 // Of a store that runs beside the other consumer's products, this part delays them.
-constexpr double kSeenStore = 0.2;
-// Measured: how often parts' sums move between the L2 cache and multiprocessors.
-constexpr double kSumsTraffic = 4;
+constexpr double kSeenStore = 0.43;
+// Fitted: how often parts' sums move between the L2 cache and multiprocessors.
+constexpr double kSumsTraffic = 9;
+// Fitted: clocks in which the CTAs of a cluster, and of one that sums up parts, wait for each other
+// in each tile of K.
+constexpr double kClusterClocks = 60;
+constexpr double kPartsClocks = 125;
 
 /// Of a positive quotient below 2^63. Without SSE 4.1, std::ceil is a call.
 double ceil_div(double a, double b) {
@@ -88,9 +92,12 @@ Footprint footprint_of(const Work& work, const Design& design, const DeviceModel
   const double rows = std::min(work.m / (grid.across_m * design.cluster_m), design.tile_m);
   const double columns = std::min(work.n / (grid.across_n * design.cluster_n), design.tile_n);
   const double k_bytes = std::min(design.tile_k, work.k) * work.element_bytes;
+  const double a_bytes = k_bytes * rows / design.cluster_n;
+  const double b_bytes = k_bytes * columns / design.cluster_m;
   return {.across_m = grid.across_m,
           .across_n = grid.across_n,
-          .own_bytes = k_bytes * (rows / design.cluster_n + columns / design.cluster_m),
+          .own_bytes = a_bytes + b_bytes,
+          .line_bytes = a_bytes * (work.a_split ? 2 : 1) + b_bytes * (work.b_split ? 2 : 1),
           .neighbour_bytes = distinct_bytes(grid, work, design, kNeighbours),
           .wave_bytes = distinct_bytes(grid, work, design, device.multiprocessors)};
 }
@@ -118,13 +125,19 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double together = std::max(design.ctas_per_multiprocessor, 1);
   const double rounds = together > 1 ? ceil_div(e.clusters, device.multiprocessors) : e.waves;
   const double clock = 1 / device.clock_hz;
-  e.arithmetic = rounds * e.k_tiles * design.stage_clocks * clock;
+  const double steps = rounds * e.k_tiles;
+  e.arithmetic = steps * design.stage_clocks * clock;
   e.loaded_bytes = e.clusters * size * e.k_tiles * own;
   e.neighbour_bytes = footprint.neighbour_bytes;
   e.wave_bytes = footprint.wave_bytes;
-  const double l2_clocks =
-      std::max(own / device.l2_per_clock, e.neighbour_bytes / device.l2_distinct_per_clock);
-  e.l2 = rounds * e.k_tiles * l2_clocks * clock;
+  // The L2 cache is shared: multiprocessors without a CTA leave their part of it to the others.
+  const double busy = std::min(e.live_ctas / device.multiprocessors, 1.0) *
+                      (e.waves > 1 ? std::min(e.exact_waves / e.waves, 1.0) : 1.0);
+  e.l2 = steps * footprint.line_bytes * busy / device.l2_per_clock * clock;
+  e.latency = steps * device.load_seconds / (std::min<double>(design.stages, e.k_tiles) * together);
+  e.sync = steps * clock *
+           ((design.cluster_m * design.cluster_n > 1 ? kClusterClocks : 0) +
+            (parts > 1 ? kPartsClocks : 0));
   const double reached =
       std::min(device.memory_bytes_per_s, e.bytes_in_flight / device.memory_seconds);
   e.memory = work.compulsory / std::max(reached, 1.0);
@@ -133,8 +146,9 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   e.store = (stores * design.store_clocks + rounds * (parts - 1) * design.gather_clocks) * clock;
   e.fill = design.start_clocks * clock * (together > 1 ? ceil_div(rounds, together) : 1.0);
   e.launch = device.launch_seconds;
-  const double overlapped =
-      std::sqrt(e.arithmetic * e.arithmetic + e.l2 * e.l2 + e.memory * e.memory);
+  const double loop =
+      std::sqrt(e.arithmetic * e.arithmetic + e.l2 * e.l2 + e.latency * e.latency) + e.sync;
+  const double overlapped = std::sqrt(loop * loop + e.memory * e.memory);
   e.seconds = e.launch + e.fill + overlapped + e.store + e.sums;
   return e;
 }

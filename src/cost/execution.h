@@ -16,7 +16,7 @@ struct Work {
   double compulsory = 0;       ///< bytes that must move between memory and device
   double extra_bytes = 0;      ///< of those, what the epilogue adds
   double epilogue_clocks = 0;  ///< of a multiprocessor for an element
-  /// Rows in memory that are no whole number of 128-byte lines.
+  /// Rows in memory that are no whole number of 128-byte lines: what is loaded of one is in two.
   bool a_split = false, b_split = false, out_split = false;
   bool fused = false;    ///< there is an epilogue
   bool reduces = false;  ///< it has reductions
@@ -78,6 +78,8 @@ struct Execution {
   /// Bytes of a tile of K that a CTA has for itself among those next to it, and in a wave.
   double neighbour_bytes = 0, wave_bytes = 0;
   double arithmetic = 0, l2 = 0, memory = 0, store = 0, fill = 0, launch = 0;  ///< seconds
+  double latency = 0;  ///< seconds of waiting for loads, were they all there is
+  double sync = 0;     ///< seconds in which a cluster's CTAs wait for each other
   double sums = 0;     ///< seconds in which a second kernel adds up the sums of parts
   double seconds = 0;  ///< of all, before the residual
 };
@@ -86,6 +88,7 @@ struct Execution {
 struct Footprint {
   double across_m = 1, across_n = 1;  ///< clusters along M and N
   double own_bytes = 0;               ///< of a tile of K, of what a CTA loads itself
+  double line_bytes = 0;              ///< likewise, those of a row that splits lines twice
   double neighbour_bytes = 0, wave_bytes = 0;
 };
 
@@ -95,8 +98,9 @@ Footprint footprint_of(const Work& work, const Design& design, const DeviceModel
 /// tiles follow each other.
 double distinct_bytes(const Work& work, const Design& design, double window);
 
-/// Resources are added in a 2-norm, since they overlap in part; what nothing overlaps is added to
-/// it.
+/// Resources that overlap are added in a 2-norm: arithmetic, L2 cache and latency in each tile of
+/// K, and the loop over these with the memory. What nothing overlaps is added. Terms and constants
+/// were fitted to the tables of an H200 and an H100 (docs/performance.md).
 Execution execute(const Work& work, const Design& design, const DeviceModel& device,
                   const Footprint& footprint);
 

@@ -5,7 +5,7 @@
 
 namespace estoc::cost {
 
-inline constexpr int kFeatures = 49;
+inline constexpr int kFeatures = 50;
 using Features = std::array<float, kFeatures>;
 
 }  // namespace estoc::cost

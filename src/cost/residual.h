@@ -42,10 +42,15 @@ float evaluate(const Residual& residual, const Features& features);
 /// anyway, which are most of a list.
 double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
 
-/// What a closer prediction multiplies that by: the factor is then the geometric mean of what the
-/// quadratic form says and what the trees say. 1 without trees.
-double closer_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
-/// The logarithm of closer_factor().
-float closer(const Residual& residual, const Trees& trees, const Features& features);
+/// What a closer prediction adds to the logarithm that the form says: the sum is their weighted
+/// mean with what the trees say, which have two thirds of the weight. 0 without trees.
+float closer(float by_form, const Trees& trees, const Features& features);
+
+/// residual_factor(), and what a closer prediction multiplies it by.
+struct Factors {
+  double residual = 1;
+  double closer = 1;
+};
+Factors close_factors(const Plan& plan, const Execution& execution, const DeviceModel& device);
 
 }  // namespace estoc::cost

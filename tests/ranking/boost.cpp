@@ -90,7 +90,11 @@ struct Split {
 class Booster {
  public:
   Booster(std::span<const BoostSample> samples, const BoostOptions& options)
-      : samples_(samples), options_(options), binned_(bin(samples)), leaf_(samples.size()) {
+      : samples_(samples),
+        options_(options),
+        binned_(bin(samples)),
+        leaf_(samples.size()),
+        chosen_bins_(cost::kFeatures) {
     for (const BoostSample& sample : samples)
       left_.push_back(sample.wanted);
     fitted_.depth = options.depth;
@@ -115,10 +119,17 @@ class Booster {
       chosen_.push_back(i);
       chosen_sums_.push_back({left_[i] * samples_[i].weight, samples_[i].weight});
     }
+    for (std::size_t feature = 0; feature < binned_.size(); ++feature) {
+      std::vector<std::uint8_t>& bins = chosen_bins_[feature];
+      bins.resize(chosen_.size());
+      for (std::size_t i = 0; i < chosen_.size(); ++i)
+        bins[i] = binned_[feature].bins[chosen_[i]];
+    }
   }
 
   void grow() {
     std::fill(leaf_.begin(), leaf_.end(), 0);
+    chosen_leaf_.assign(chosen_.size(), 0);
     for (int level = 0; level < options_.depth; ++level) {
       Split best;
       for (std::size_t feature = 0; feature < binned_.size(); ++feature)
@@ -129,10 +140,16 @@ class Booster {
       fitted_.thresholds.push_back(binned.thresholds.empty()
                                        ? rounded(std::numeric_limits<float>::max())
                                        : binned.thresholds[best.threshold]);
-      for (std::size_t i = 0; i < leaf_.size(); ++i)
-        leaf_[i] = static_cast<std::uint8_t>(
-            leaf_[i] | static_cast<unsigned>(binned.bins[i] > best.threshold) << level);
+      set_bits(binned.bins, best.threshold, level, leaf_);
+      set_bits(chosen_bins_[best.feature], best.threshold, level, chosen_leaf_);
     }
+  }
+
+  static void set_bits(const std::vector<std::uint8_t>& bins, std::size_t threshold, int level,
+                       std::vector<std::uint8_t>& leaf) {
+    for (std::size_t i = 0; i < leaf.size(); ++i)
+      leaf[i] =
+          static_cast<std::uint8_t>(leaf[i] | static_cast<unsigned>(bins[i] > threshold) << level);
   }
 
   /// Takes the feature's best threshold where it is better than `best`.
@@ -141,8 +158,9 @@ class Booster {
     const std::size_t bins = binned.thresholds.size() + 1;
     if (bins < 2) return;
     sums_.assign(leaves * bins, {});
+    const std::vector<std::uint8_t>& chosen_bins = chosen_bins_[feature];
     for (std::size_t i = 0; i < chosen_.size(); ++i)
-      sums_[leaf_[chosen_[i]] * bins + binned.bins[chosen_[i]]] += chosen_sums_[i];
+      sums_[chosen_leaf_[i] * bins + chosen_bins[i]] += chosen_sums_[i];
     gains_.assign(bins - 1, 0);
     for (std::size_t leaf = 0; leaf < leaves; ++leaf)
       add_gains(std::span(sums_).subspan(leaf * bins, bins));
@@ -167,7 +185,7 @@ class Booster {
   void put_leaves() {
     std::vector<Sums> sums(std::size_t{1} << options_.depth);
     for (std::size_t i = 0; i < chosen_.size(); ++i)
-      sums[leaf_[chosen_[i]]] += chosen_sums_[i];
+      sums[chosen_leaf_[i]] += chosen_sums_[i];
     std::vector<double> values;
     double most = 0;
     for (const Sums& each : sums) {
@@ -189,7 +207,10 @@ class Booster {
   std::vector<double> left_;        ///< of each sample's wanted value
   std::vector<std::uint8_t> leaf_;  ///< of the tree that grows, of each sample
   std::vector<std::size_t> chosen_;
-  std::vector<Sums> chosen_sums_;  ///< of each of these samples alone
+  // Of these samples, side by side:
+  std::vector<Sums> chosen_sums_;                       ///< of each alone
+  std::vector<std::vector<std::uint8_t>> chosen_bins_;  ///< by feature
+  std::vector<std::uint8_t> chosen_leaf_;
   std::vector<Sums> sums_;
   std::vector<double> gains_;
   std::mt19937 random_{1};

@@ -27,7 +27,7 @@ struct BoostSample {
 };
 
 struct BoostOptions {
-  int trees = 100;
+  int trees = 150;
   int depth = 7;  ///< 8 at most
   double rate = 0.2;
   double ridge = 1;    ///< added to the weight of a leaf

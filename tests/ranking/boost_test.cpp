@@ -45,9 +45,10 @@ double mean_error(const FittedTrees& trees, const std::vector<cost::Features>& a
 TEST(Boost, FindsStepsOfTwoFeaturesTogether) {
   const auto all = random_features();
   const FittedTrees trees = boost(stepped(all), {});
-  ASSERT_EQ(trees.units.size(), 100U);
-  EXPECT_EQ(trees.leaves.size(), 100U << trees.depth);
-  // What 0.8^100 leaves is nothing; thresholds are 1/64 of the samples apart at most.
+  const std::size_t count = BoostOptions{}.trees;
+  ASSERT_EQ(trees.units.size(), count);
+  EXPECT_EQ(trees.leaves.size(), count << trees.depth);
+  // What 0.8^150 leaves is nothing; thresholds are 1/64 of the samples apart at most.
   EXPECT_LT(mean_error(trees, all), 0.02);
 }
 

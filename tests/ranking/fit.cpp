@@ -25,9 +25,11 @@ constexpr double kForgiven = 0.95;
 constexpr double kForgivenOfLibrary = 0.5;
 // Trees follow the noise of fewer.
 constexpr std::size_t kFewestForTrees = 5000;
+// What gave the least regret, for samples of another device.
+constexpr double kWeightOfOtherDevices = 0.3;
 // Of more samples a part is enough for each tree.
 constexpr std::size_t kManySamples = 30000;
-constexpr double kShareOfMany = 0.3;
+constexpr double kShareOfMany = 0.2;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;
 
@@ -204,13 +206,16 @@ std::vector<const Sample*> samples_of_band(const std::vector<const Sample*>& sam
   return chosen;
 }
 
+int part_of(const SampledTable& table, const Sample& sample) {
+  return ranking::part_of(table.shapes[static_cast<std::size_t>(sample.row)]);
+}
+
 /// What `start` leaves, fitted to the samples of all parts and of all but one.
 Solutions solve(const SampledTable& table, const Fitted& space,
                 const std::vector<const Sample*>& samples, double ridge, const Solutions& start) {
   std::vector<std::vector<const Sample*>> parts(kParts);
   for (const Sample* sample : samples) {
-    const int shape = table.shapes[static_cast<std::size_t>(sample->row)];
-    parts[static_cast<std::size_t>(part_of(shape))].push_back(sample);
+    parts[static_cast<std::size_t>(part_of(table, *sample))].push_back(sample);
   }
   const Eigen::Index terms = start.all.size();
   NormalEquations whole(terms);
@@ -229,38 +234,50 @@ Solutions solve(const SampledTable& table, const Fitted& space,
   return solutions;
 }
 
+/// A sample that trees are fitted to.
+struct Grown {
+  BoostSample sample;
+  int part = 0;
+};
+
+/// Adds the table's samples of the family, their weights times a factor.
+void add_samples(const SampledTable& table, cost::Family family, double factor,
+                 std::vector<Grown>& grown) {
+  for (const Sample* sample : samples_of(table, family)) {
+    grown.push_back({{&sample->features, wanted_of(*sample), factor * weight_of(*sample)},
+                     part_of(table, *sample)});
+  }
+}
+
 /// Trees fitted to the samples that are not of the part; to all without one.
-FittedTrees grow_trees(const SampledTable& table, const std::vector<const Sample*>& samples,
-                       std::optional<int> left_out) {
+FittedTrees grow_trees(const std::vector<Grown>& samples, std::optional<int> left_out) {
   std::vector<BoostSample> chosen;
-  for (const Sample* sample : samples) {
-    if (part_of(table.shapes[static_cast<std::size_t>(sample->row)]) == left_out) continue;
-    chosen.push_back({&sample->features, wanted_of(*sample), weight_of(*sample)});
+  for (const Grown& each : samples) {
+    if (each.part != left_out) chosen.push_back(each.sample);
   }
   BoostOptions options;
   if (chosen.size() > kManySamples) options.share = kShareOfMany;
   return boost(chosen, options);
 }
 
-void fit_trees(const SampledTable& table, const std::vector<const Sample*>& samples,
-               FamilyFit& fit) {
+void fit_trees(const std::vector<Grown>& samples, FamilyFit& fit) {
   std::vector<std::future<FittedTrees>> without;
   for (int part = 0; part < kParts; ++part)
     without.push_back(
-        std::async(std::launch::async, [&, part] { return grow_trees(table, samples, part); }));
-  fit.all.trees = grow_trees(table, samples, std::nullopt);
+        std::async(std::launch::async, [&, part] { return grow_trees(samples, part); }));
+  fit.all.trees = grow_trees(samples, std::nullopt);
   for (std::size_t part = 0; part < kParts; ++part)
     fit.without[part].trees = without[part].get();
 }
 
 }  // namespace
 
-int part_of(int shape) {
-  // A multiplicative hash spreads shapes that follow each other in a table.
-  return static_cast<int>((static_cast<std::uint32_t>(shape) * 2654435761U >> 16) % kParts);
+int part_of(std::uint32_t shape) {
+  return static_cast<int>((shape * 2654435761U >> 16) % kParts);
 }
 
-FamilyFit fit_family(const SampledTable& table, cost::Family family) {
+FamilyFit fit_family(const SampledTable& table, cost::Family family,
+                     std::span<const SampledTable> all) {
   FamilyFit fit;
   fit.without.resize(kParts);
   const std::vector<const Sample*> samples = samples_of(table, family);
@@ -278,7 +295,13 @@ FamilyFit fit_family(const SampledTable& table, cost::Family family) {
     for (std::size_t i = 0; i < kParts; ++i)
       fit.without[i].coefficients[static_cast<std::size_t>(band)] = floats_of(found.without[i]);
   }
-  if (samples.size() >= kFewestForTrees) fit_trees(table, samples, fit);
+  if (samples.size() < kFewestForTrees) return fit;
+  std::vector<Grown> grown;
+  add_samples(table, family, 1, grown);
+  for (const SampledTable& other : all) {
+    if (other.model != table.model) add_samples(other, family, kWeightOfOtherDevices, grown);
+  }
+  fit_trees(grown, fit);
   return fit;
 }
 

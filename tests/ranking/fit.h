@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "boost.h"
@@ -16,7 +17,7 @@ namespace estoc::ranking {
 inline constexpr int kParts = 10;
 
 /// The part of a shape: the same on every machine.
-int part_of(int shape);
+int part_of(std::uint32_t shape);
 
 /// A residual that owns its numbers.
 struct Fitted {
@@ -37,7 +38,9 @@ struct FamilyFit {
 };
 
 /// A sample weighs the less the slower it is than the best: over_best to the power of -4. Without
-/// features where the table has no sample of the family.
-FamilyFit fit_family(const SampledTable& table, cost::Family family);
+/// features where the table has no sample of the family. Trees are fitted to the samples of other
+/// devices too, which weigh less, and of which the same shapes are left out.
+FamilyFit fit_family(const SampledTable& table, cost::Family family,
+                     std::span<const SampledTable> all = {});
 
 }  // namespace estoc::ranking

@@ -34,7 +34,7 @@ SampledTable planted_table(cost::Family family = cost::Family::sm90) {
   table.model = cost::find_device_model(table.device);
   for (int shape = 0; shape < kShapes; ++shape) {
     table.problems.push_back("gemm " + std::to_string(shape));
-    table.shapes.push_back(shape);
+    table.shapes.push_back(static_cast<std::uint32_t>(shape));
     for (int i = 0; i < kSamplesPerShape; ++i) {
       Sample sample{.row = shape, .family = family, .physical = 1e-5};
       sample.features.fill(2);
@@ -159,7 +159,7 @@ TEST(Fit, SeesOrderThroughErrorsThatAProblemsKernelsShare) {
 
 TEST(Fit, PartsAreOfShapesAndAboutEqual) {
   std::vector<int> sizes(kParts);
-  for (int shape = 0; shape < 1000; ++shape)
+  for (std::uint32_t shape = 0; shape < 1000; ++shape)
     ++sizes[static_cast<std::size_t>(part_of(shape))];
   for (const int size : sizes) {
     EXPECT_GT(size, 80);

@@ -1,6 +1,7 @@
 // The times that fits and the library's own residuals predict for the samples of a table.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct DeviceFit {
   std::vector<FamilyFit> families;
 };
 
-DeviceFit fit_device(const SampledTable& table);
+DeviceFit fit_device(const SampledTable& table, std::span<const SampledTable> all = {});
 
 /// By the fit that has not seen the sample's shape. Table and fit have to outlive it.
 Predict left_out(const SampledTable& table, const DeviceFit& fit);

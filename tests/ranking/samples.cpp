@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <stdexcept>
 
@@ -82,6 +81,16 @@ void compare(std::span<Sample> row) {
   }
 }
 
+/// A hash of the extents.
+std::uint32_t shape_of(const std::array<std::int64_t, 4>& extents) {
+  std::uint32_t shape = 0;
+  for (const std::int64_t extent : extents) {
+    shape = (shape ^ static_cast<std::uint32_t>(extent)) * 2654435761U;
+    shape ^= shape >> 16;
+  }
+  return shape;
+}
+
 }  // namespace
 
 SampledTable sample(const Table& table) {
@@ -90,7 +99,6 @@ SampledTable sample(const Table& table) {
   sampled.model = cost::find_device_model(table.device);
   if (sampled.model == nullptr)
     throw std::runtime_error(table.device + ": no model of this device");
-  std::map<std::array<std::int64_t, 4>, int> shapes;
   for (const TableRow& row : table.rows) {
     const auto* const arguments = dynamic_cast<const GemmArguments*>(row.arguments.get());
     if (arguments == nullptr) throw std::runtime_error(row.problem + ": expected a gemm");
@@ -102,9 +110,7 @@ SampledTable sample(const Table& table) {
       sampled.samples.push_back(sample_of(entry, index, gemm, *sampled.model));
     compare(std::span(sampled.samples).subspan(first));
     sampled.problems.push_back(row.problem);
-    sampled.shapes.push_back(
-        shapes.emplace(std::array{e.m, e.n, e.k, e.l}, static_cast<int>(shapes.size()))
-            .first->second);
+    sampled.shapes.push_back(shape_of({e.m, e.n, e.k, e.l}));
   }
   return sampled;
 }

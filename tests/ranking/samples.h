@@ -1,6 +1,7 @@
 // What a table says of each kernel, beside what the models say of it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ struct SampledTable {
   std::string device;
   const cost::DeviceModel* model = nullptr;
   std::vector<std::string> problems;
-  std::vector<int> shapes;  ///< of each row; equal for equal extents, whatever else differs
+  /// Of each row; equal for equal extents, in every table and whatever else differs.
+  std::vector<std::uint32_t> shapes;
   std::vector<Sample> samples;
 };
 

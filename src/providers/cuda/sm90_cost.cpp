@@ -27,10 +27,10 @@ constexpr int kGroup = 16;
 constexpr double kWindow = 8;
 // One warpgroup alone leaves issue slots empty: an element takes it so many times as long.
 constexpr double kAlone = 1.5;
-// Measured: what one more CTA that sums up a part of a tile costs, and bytes that it sends in a
+// Fitted: what one more CTA that sums up a part of a tile costs, and bytes that it sends in a
 // clock.
-constexpr double kMeetClocks = 3000;
-constexpr double kSentPerClock = 12;
+constexpr double kMeetClocks = 700;
+constexpr double kSentPerClock = 52;
 // A part of K is worth its CTA from so many stages on.
 constexpr double kMinStages = 4;
 // Parts through the workspace are tried where so many clusters live at once for each tile, and K
@@ -40,7 +40,7 @@ constexpr double kMinTailStages = 16;
 constexpr int kMaxTailWaves = 3;
 // What gave the least regret on a table: parts through the workspace are taken where the physical
 // model has them so many times as fast.
-constexpr double kWorthTail = 1.4;
+constexpr double kWorthTail = 1.1;
 
 /// Clocks of one instruction of 64 rows and 32 bytes of K: the tensor cores' or, for few columns,
 /// those in which shared memory gives the operands.

@@ -28,7 +28,7 @@ constexpr std::array kTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
 constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
 // Tables have swapped kernels for outputs of so many rows.
-constexpr double kMaxTriedColumns = 64;
+constexpr double kMaxTriedColumns = 1024;
 
 
 constexpr std::string_view kSumsEntry = R"(

@@ -119,7 +119,7 @@ TEST(Execution, PingpongHidesStores) {
   design.overlap = Overlap::halves;
   EXPECT_DOUBLE_EQ(execute(work, design, kDevice).store, 4 * 1000 * clock);
   design.overlap = Overlap::pingpong;
-  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).store, 1.6 * 1000 * clock);
+  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).store, (1 + 3 * 0.43) * 1000 * clock);
   // There is nothing behind the last tile that could hide its store.
   EXPECT_DOUBLE_EQ(execute(work_of(64, 64, 1024), design, kDevice).store, 1000 * clock);
 }
@@ -135,6 +135,55 @@ TEST(Execution, PartsOfKAreComputedAtOnce) {
   EXPECT_EQ(parts.waves, 1);
   EXPECT_DOUBLE_EQ(parts.arithmetic, whole.arithmetic / 4);
   EXPECT_LT(parts.seconds, whole.seconds);
+}
+
+TEST(Execution, TheL2CacheIsSharedByThoseThatAreBusy) {
+  const Design design = design_of(64, 64);
+  const double clock = 1 / kDevice.clock_hz;
+  const double tile_bytes = 128 * (64 + 64);
+  const Execution full = execute(work_of(64 * 132, 64, 1024), design, kDevice);
+  EXPECT_DOUBLE_EQ(full.l2, 16 * tile_bytes / kDevice.l2_per_clock * clock);
+  const Execution half = execute(work_of(64 * 66, 64, 1024), design, kDevice);
+  EXPECT_DOUBLE_EQ(half.l2, full.l2 / 2);
+  // The second wave has half as many CTAs.
+  const Execution more = execute(work_of(64 * 198, 64, 1024), design, kDevice);
+  EXPECT_DOUBLE_EQ(more.l2, 1.5 * full.l2);
+}
+
+TEST(Execution, RowsThatSplitLinesAreLoadedTwice) {
+  Work work = work_of(64 * 132, 64, 1024);
+  const Design design = design_of(64, 192);
+  const Execution whole = execute(work, design, kDevice);
+  work.a_split = true;
+  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).l2 / whole.l2, 3.0 / 2);
+  work.b_split = true;
+  const Execution split = execute(work, design, kDevice);
+  EXPECT_DOUBLE_EQ(split.l2 / whole.l2, 2);
+  EXPECT_EQ(split.bytes_in_flight, whole.bytes_in_flight);
+}
+
+TEST(Execution, StagesHideLatency) {
+  const Work work = work_of(64, 64, 1024);
+  Design design = design_of(64, 64);
+  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).latency, 16 * kDevice.load_seconds / 4);
+  design.stages = 8;
+  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).latency, 2 * kDevice.load_seconds);
+  // All tiles of K are there after one load.
+  EXPECT_DOUBLE_EQ(execute(work_of(64, 64, 128), design, kDevice).latency, kDevice.load_seconds);
+}
+
+TEST(Execution, CtasOfAClusterWaitForEachOther) {
+  const Work work = work_of(128, 128, 1024);
+  EXPECT_EQ(execute(work, design_of(64, 64), kDevice).sync, 0);
+  const Execution pair = execute(work, design_of(64, 64, 2, 1), kDevice);
+  EXPECT_GT(pair.sync, 0);
+  EXPECT_DOUBLE_EQ(execute(work_of(128, 128, 2048), design_of(64, 64, 2, 1), kDevice).sync,
+                   2 * pair.sync);
+  // Clusters that sum up parts of K wait too.
+  Design parts = design_of(64, 64);
+  parts.split = 2;
+  parts.gather_clocks = 1000;
+  EXPECT_GT(execute(work, parts, kDevice).sync, 0);
 }
 
 TEST(Execution, MemoryIsAsFastAsBytesAreInFlight) {

@@ -110,11 +110,12 @@ TEST(Prediction, PartsMakeUpTheSeconds) {
     for (const PredictionPart& each : kernel.prediction_parts(*arguments, target))
       part[each.name] = each.value;
     ASSERT_TRUE(part.contains("residual")) << kernel.name();
-    const double overlapped =
-        std::sqrt(std::pow(part["arithmetic"], 2) + std::pow(part["L2 cache"], 2) +
-                  std::pow(part["memory"], 2));
-    const double seconds = (part["start"] + overlapped + part["stores"]) * part["residual"] *
-                           (closely ? part["trees"] : 1) * part["caution"];
+    const double loop =
+        std::hypot(part["arithmetic"], part["L2 cache"], part["latency"]) + part["waits"];
+    const double physical =
+        part["start"] + std::hypot(loop, part["memory"]) + part["stores"] + part["sums of parts"];
+    const double seconds =
+        physical * part["residual"] * (closely ? part["trees"] : 1) * part["caution"];
     EXPECT_NEAR(kernel.predicted_seconds().value_or(0) / seconds, 1, 1e-12) << kernel.name();
   }
   EXPECT_EQ(seen.size(), 4U);

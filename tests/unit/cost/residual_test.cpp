@@ -180,7 +180,7 @@ TEST(Trees, EachAddsTheLeafThatItsComparisonsName) {
   EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * -40);
 }
 
-TEST(Trees, ACloserFactorIsHalfwayBetweenFormAndTrees) {
+TEST(Trees, ACloserFactorTrustsTreesMoreThanTheForm) {
   std::mt19937 random(4);
   const OwnResidual form = random_residual(3, 0.05F, random);
   const std::vector<std::uint8_t> features{0};
@@ -190,8 +190,8 @@ TEST(Trees, ACloserFactorIsHalfwayBetweenFormAndTrees) {
   const Trees trees{1, features, thresholds, units, leaves};
   const Features values{1};
   const float by_form = evaluate(form.view(), values);
-  EXPECT_FLOAT_EQ(by_form + closer(form.view(), trees, values), (by_form + 0.3F) / 2);
-  EXPECT_EQ(closer(form.view(), Trees{}, values), 0);
+  EXPECT_FLOAT_EQ(by_form + closer(by_form, trees, values), by_form / 3 + 2 * 0.3F / 3);
+  EXPECT_EQ(closer(by_form, Trees{}, values), 0);
 }
 
 }  // namespace
