@@ -27,8 +27,14 @@ using abi::Sm90GemmParameters;
 constexpr std::array kTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
 constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
-// Tables have swapped kernels for outputs of so many rows.
-constexpr double kMaxTriedColumns = 1024;
+
+/// Tables have swapped kernels for outputs of so many rows; with reductions, those of more are
+/// outdone.
+double most_columns(const cost::Work& work) {
+  constexpr double kTried = 1024;
+  constexpr double kReduced = 32;
+  return work.reduces ? kReduced : kTried;
+}
 
 
 constexpr std::string_view kSumsEntry = R"(
@@ -151,7 +157,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
-    plan.design.untried = (kind_ == Sm90Kind::swapped && plan.work.n > kMaxTriedColumns) ||
+    plan.design.untried = (kind_ == Sm90Kind::swapped && plan.work.n > most_columns(plan.work)) ||
                           (config.planes && config.cluster_size() == 1);
     Knobs knobs = sm90_knobs(widest, plan.work, plan.design);
     knobs.zigzag = !controls.keeps_order() && !config.planes;
