@@ -36,7 +36,6 @@ double most_columns(const cost::Work& work) {
   return work.reduces ? kReduced : kTried;
 }
 
-
 constexpr std::string_view kSumsEntry = R"(
 extern "C" __global__ void __launch_bounds__(32 * kSumWarps)
 estoc_sum_parts(const __grid_constant__ Sm90GemmParameters parameters{0}) {{
