@@ -195,8 +195,10 @@ std::vector<Case> with_epilogues(const std::vector<Case>& cases, std::size_t fir
   for (const auto& [kernel, target] : cases) {
     if (kernel.kernel_class().operation() != Operation::gemm) continue;
     const DesignPoint& point = kernel.point();
+    // What is quantised behind the product leaves it in f32.
+    const Dtype out = kernel.kernel_class().quantises() ? Dtype::f32 : point.dtype(Role::out_dtype);
     auto graph = std::make_shared<EpilogueGraph>(
-        epilogue_of(index, point.dtype(Role::accumulator_type), point.dtype(Role::out_dtype)));
+        epilogue_of(index, point.dtype(Role::accumulator_type), out));
     graph->canonical = std::to_string(index % kEpilogues + 1);
     index += step;
     if (!kernel.kernel_class().supports_epilogue(point, *graph, target).ok()) continue;
