@@ -36,10 +36,11 @@ nb::object epilogue_object(const EpilogueArguments& epilogue) {
 
 /// With its epilogue, which arguments made from the library's own do not show.
 nb::object with_epilogue(const GemmArguments& gemm) {
+  const PyGemmArguments shown(gemm);
   return nb::cast(
-      new PyGemmArguments(tensor_object(gemm.a().tensor()), tensor_object(gemm.b().tensor()),
-                          tensor_object(gemm.out()), dtype_object(gemm.accumulator_type()),
-                          epilogue_object(gemm.epilogue()), nb::cast(gemm.controls())),
+      new PyGemmArguments(shown.a(), shown.b(), shown.result(),
+                          dtype_object(gemm.accumulator_type()), epilogue_object(gemm.epilogue()),
+                          nb::cast(gemm.controls())),
       nb::rv_policy::take_ownership);
 }
 

@@ -73,6 +73,16 @@ class TestParseProblem:
         assert args.epilogue.operands["bias"].shape == (6,)
         assert estoc.get_kernels(args, target="sm_90a")[0].supports(args, target="sm_90a")
 
+    def test_scales_and_an_epilogue(self):
+        text = (
+            'gemm m=128 n=128 k=128 a=e4m3:t*1x128 b=e4m3:n*128x128 out=bf16 epi="D = relu(accum)"'
+        )
+        args = estoc.parse_problem(text)
+        assert isinstance(args.A, estoc.ScaledTensor)
+        assert isinstance(args.B, estoc.ScaledTensor)
+        assert "e4m3:t*1x128" in args.problem
+        assert "relu" in args.problem
+
     def test_elementwise(self):
         args = estoc.parse_problem("elementwise op=relu shape=3x5 a=f16")
         assert args.op == "relu"
