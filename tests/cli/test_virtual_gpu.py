@@ -54,9 +54,9 @@ class VirtualGpu(CliTest):
         self.assertIn("ok: ", self.ok("run", PRODUCT, "--check", devices="sm_130"))
         printed = " ".join(self.ok("explain", PRODUCT, devices="sm_130").split())
         # The newest that this NVRTC knows.
-        self.assertIn("compute_90, PTX", printed)
+        self.assertIn("compute_121, PTX", printed)
         self.assertIn("cuda:0 is of compute capability 13.0", printed)
-        self.assertIn("expected one of sm_90a, got compute_90", printed)
+        self.assertIn("expected one of sm_90a, got compute_121", printed)
         file = self.path("kernel.estoc")
         self.ok("compile", PRODUCT, "-o", file, devices="sm_130")
         printed = self.ok("run", PRODUCT, "--artifact", file, "--check", devices="sm_130")
