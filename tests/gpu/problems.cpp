@@ -171,11 +171,17 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
       "a=f16:n b=f16:t out=f32:n acc=f16",
       "a=e4m3:t b=e5m2:n out=bf16 acc=f16",
   };
+  constexpr std::array kQuantised{
+      "a=bf16:t b=bf16:n out=e4m3:t*1x128",
+      "a=e4m3:t*1x128 b=e4m3:n*128x128 out=e5m2:t*1x32",
+      "a=f32 b=f32 out=e2m1:t*1x16",
+  };
   constexpr std::array kGrouped{
       "along=m a=bf16:t b=bf16:n out=bf16",
       "along=n a=e4m3:t b=e4m3:n out=f32",
       "along=k a=f16:n b=f16:t out=f32",
       "along=l a=i8 b=i8 out=i32",
+      "along=m a=e4m3*1x128 b=e4m3:n*128x128 out=bf16",
   };
   Random random(seed);
   const auto extent = [&](std::int64_t multiple) {
@@ -192,10 +198,17 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
     problems.push_back(Problem::parse(
         fmt::format("gemm m={} n={} k={} {}", extent(8), extent(8), extent(16), operands)));
   }
-  for (const char* operands : kGrouped) {
+  for (const char* operands : kQuantised) {
     problems.push_back(Problem::parse(
-        fmt::format("grouped_gemm m={} n={} k={} g={} {} zero_rest={}", extent(1), extent(1),
-                    extent(1), draw(random, 1, 40), operands, draw(random, 0, 1))));
+        fmt::format("gemm m={} n={} k={} {}", extent(1), extent(2), extent(16), operands)));
+  }
+  // Of any extents, and of those that tensor cores take.
+  for (const std::int64_t multiple : {1, 16}) {
+    for (const char* operands : kGrouped) {
+      problems.push_back(Problem::parse(fmt::format(
+          "grouped_gemm m={} n={} k={} g={} {} zero_rest={}", extent(multiple), extent(multiple),
+          extent(multiple), draw(random, 1, 40), operands, draw(random, 0, 1))));
+    }
   }
   return problems;
 }

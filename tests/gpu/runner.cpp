@@ -124,7 +124,7 @@ class Operands {
       const std::size_t first = made;
       on_host_.push_back(operand_with(operand, [&](const TensorView& like) {
         if (found != nullptr && &like == operand.tensor) return found->host;
-        return make(operand.name, like).host.view;
+        return make(operand, like).host.view;
       }));
       if (operand.role == OperandRole::index) {
         problem.fill_index(on_host_.back().tensor());
@@ -141,9 +141,26 @@ class Operands {
   const std::vector<Operand>& on_host() const { return on_host_; }
   const std::vector<Operand>& on_device() const { return on_device_; }
 
-  /// Empty, or which of those that were made is no longer what it was.
+  /// The scales of a quantised output are outputs too.
+  void poison() const {
+    for (const auto& tensor : tensors_) {
+      if (tensor->is_output) tensor->device.poison();
+    }
+  }
+  /// Brings these to the host. Empty, or what was written that is none of them.
+  std::string read_back() const {
+    for (const auto& tensor : tensors_) {
+      if (!tensor->is_output) continue;
+      std::string change = tensor->device.read_back(tensor->host.view);
+      if (!change.empty()) return tensor->name + ".scale: " + change;
+    }
+    return "";
+  }
+
+  /// Empty, or which input of those that were made is no longer what it was.
   std::string changed() const {
     for (const auto& tensor : tensors_) {
+      if (tensor->is_output) continue;
       std::string change = tensor->device.changed_from(tensor->host.view);
       if (!change.empty()) return tensor->name + ": " + change;
     }
@@ -152,15 +169,19 @@ class Operands {
 
  private:
   struct Made {
-    Made(const char* operand, const TensorView& like, Device where, std::uint64_t seed)
-        : name(operand), host(like, seed), device(host.view, where, 0) {}
+    Made(const NamedOperand& operand, const TensorView& like, Device where, std::uint64_t seed)
+        : name(operand.name),
+          host(like, seed),
+          device(host.view, where, 0),
+          is_output(operand.role == OperandRole::output) {}
     std::string name;
     HostTensor host;
     GuardedTensor device;
+    bool is_output;
   };
 
-  Made& make(const char* name, const TensorView& like) {
-    return *tensors_.emplace_back(std::make_unique<Made>(name, like, device_, seed_++));
+  Made& make(const NamedOperand& operand, const TensorView& like) {
+    return *tensors_.emplace_back(std::make_unique<Made>(operand, like, device_, seed_++));
   }
 
   Device device_;
@@ -220,7 +241,7 @@ class Worker {
       report(failure.kernel_class, problem, failure.message);
     }
     for (const Kernel& kernel : choose(found, seed)) {
-      run_kernel(kernel, problem, {*on_device, *on_host, placed, out.view});
+      run_kernel(kernel, problem, {*on_device, *on_host, placed, operands, out.view});
     }
     for (const auto& [what, tensor, host] :
          {std::tuple("A", &placed.a, &a), std::tuple("B", &placed.b, &b)}) {
@@ -267,6 +288,7 @@ class Worker {
     const RuntimeArguments& on_device;
     const RuntimeArguments& on_host;
     Placed& placed;
+    const Operands& operands;
     const TensorView& out;
   };
 
@@ -283,6 +305,7 @@ class Worker {
       for (int time = 0; time < (bytes > 0 ? 2 : 1); ++time) {
         ground.placed.out.poison();
         ground.placed.epilogue.poison();
+        ground.operands.poison();
         kernel.run(ground.on_device, run);
         stream_.synchronize();
         judge(kernel, problem, ground);
@@ -303,6 +326,7 @@ class Worker {
   void judge(const Kernel& kernel, const Problem& problem, const Ground& ground) {
     require_guard(kernel, problem, "out", ground.placed.out.read_back(ground.out));
     require_guard(kernel, problem, "epilogue", ground.placed.epilogue.read_back());
+    require_guard(kernel, problem, "scales", ground.operands.read_back());
     CheckOptions check;
     check.threads = 1;
     check.max_products = std::int64_t{1} << 27;
