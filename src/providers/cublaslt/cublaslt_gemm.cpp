@@ -139,6 +139,15 @@ bool holds_addresses(const RuntimeArguments& arguments) {
   return gemm.epilogue_binding() != nullptr || gemm.a().is_scaled() || gemm.b().is_scaled();
 }
 
+/// Whether products of that kind were run and timed: with more than a scale for each tensor none
+/// was, so that they come behind kernels with a prediction.
+bool is_tried(const GemmArguments& gemm) {
+  if (!gemm.a().is_scaled() && !gemm.b().is_scaled()) return true;
+  LtScales scales;
+  return describe_lt_scales(gemm, &scales).ok() && scales.a.mode == LtScaleMode::scalar &&
+         scales.b.mode == LtScaleMode::scalar;
+}
+
 /// A problem, the algorithms that the library offers, and its product where no epilogue makes each
 /// differ.
 struct Known {
@@ -296,9 +305,10 @@ class CublasltGemm final : public KernelClass {
 
   std::optional<Prediction> predict(const DesignPoint& point, const RuntimeArguments& arguments,
                                     Target target) const override {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (!is_tried(gemm)) return std::nullopt;
     const cost::DeviceModel& device = cost::device_model(target, arguments.device());
-    const cost::Plan plan = plan_of(point, static_cast<const GemmArguments&>(arguments), target);
-    return cost::predict(plan, device);
+    return cost::predict(plan_of(point, gemm, target), device);
   }
 
   std::vector<std::optional<Prediction>> predict_closely(std::span<const DesignPoint* const> points,
@@ -306,6 +316,7 @@ class CublasltGemm final : public KernelClass {
                                                          Target target) const override {
     const cost::DeviceModel& device = cost::device_model(target, arguments.device());
     const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (!is_tried(gemm)) return std::vector<std::optional<Prediction>>(points.size());
     std::vector<std::optional<Prediction>> predictions;
     for (const DesignPoint* const point : points)
       predictions.push_back(cost::predict_closely(plan_of(*point, gemm, target), device));

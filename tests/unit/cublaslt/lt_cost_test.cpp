@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <tuple>
@@ -145,6 +146,25 @@ TEST(LtCost, TheClassPredictsWithoutFacts) {
     for (const PredictionPart& part : parts)
       EXPECT_TRUE(names.insert(part.name).second) << part.name;
   }
+}
+
+// Nobody has timed the library with scales of rows and blocks: our own kernels come first.
+TEST(LtCost, UntriedScalesHaveNoPrediction) {
+  const auto lt = make_cublaslt_gemm();
+  const DesignPoint point = lt->space()->at(0);
+  const std::array<const DesignPoint*, 1> points{&point};
+  const Target target = Target::sm(90, true);
+  const auto is_predicted = [&](const std::string& operands) {
+    const auto arguments =
+        Problem::parse("gemm m=128 n=128 k=256 out=bf16 " + operands).arguments(Device::cpu());
+    const bool closely = lt->predict_closely(points, *arguments, target).front().has_value();
+    EXPECT_EQ(lt->predict(point, *arguments, target).has_value(), closely) << operands;
+    return closely;
+  };
+  EXPECT_TRUE(is_predicted("a=e4m3:t b=e4m3:n"));
+  EXPECT_TRUE(is_predicted("a=e4m3:t*tensor b=e4m3:n*tensor"));
+  EXPECT_FALSE(is_predicted("a=e4m3:t*row b=e4m3:n*row"));
+  EXPECT_FALSE(is_predicted("a=e4m3:t*1x128:n b=e4m3:n*1x128:t"));
 }
 
 }  // namespace
