@@ -37,11 +37,10 @@ nb::object epilogue_object(const EpilogueArguments& epilogue) {
 /// With its epilogue, which arguments made from the library's own do not show.
 nb::object with_epilogue(const GemmArguments& gemm) {
   const PyGemmArguments shown(gemm);
-  return nb::cast(
-      new PyGemmArguments(shown.a(), shown.b(), shown.result(),
-                          dtype_object(gemm.accumulator_type()), epilogue_object(gemm.epilogue()),
-                          nb::cast(gemm.controls())),
-      nb::rv_policy::take_ownership);
+  return nb::cast(new PyGemmArguments(shown.a(), shown.b(), shown.result(),
+                                      dtype_object(gemm.accumulator_type()),
+                                      epilogue_object(gemm.epilogue()), nb::cast(gemm.controls())),
+                  nb::rv_policy::take_ownership);
 }
 
 nb::object parse_problem(nb::handle problem, nb::handle device) {
