@@ -140,6 +140,20 @@ Parameters common_parameters(const Sm80GemmConfig& config, const GemmLaunch& lau
   return p;
 }
 
+/// The design and the knobs that kernels have in common.
+void add_design(const Sm80GemmConfig& config, const GemmProblem& problem,
+                const cost::DeviceModel& device, cost::Plan& plan) {
+  Sm80GemmConfig widest = config;
+  const bool narrower = use_widest_copies(widest, problem);
+  plan.family = cost::Family::sm80;
+  plan.design = design_of(widest, plan.work, device);
+  plan.design.narrower = narrower;
+  plan.design.older_instructions = has_newer_kernel(widest, device.target);
+  Knobs knobs;
+  knobs.swizzle = 8;
+  cost::set_knobs(plan, knobs);
+}
+
 PartCounts counts_of(const Sm80GemmConfig& config, std::int64_t m, std::int64_t n) {
   const std::int64_t tiles_m = ceil_div(m, config.tile_m);
   const std::int64_t tiles_n = ceil_div(n, config.tile_n);
@@ -220,16 +234,8 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
-    Sm80GemmConfig widest = config;
-    const bool narrower = use_widest_copies(widest, problem);
     if (dequantises_) count_dequantised(plan.work);
-    plan.family = cost::Family::sm80;
-    plan.design = design_of(widest, plan.work, device);
-    plan.design.narrower = narrower;
-    plan.design.older_instructions = has_newer_kernel(widest, device.target);
-    Knobs knobs;
-    knobs.swizzle = 8;
-    cost::set_knobs(plan, knobs);
+    add_design(config, problem, device, plan);
   }
 
   Sm80GemmParameters parameters(const Sm80GemmConfig& config,
@@ -296,18 +302,10 @@ class Sm80ScaledGemm final
   void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
-    Sm80GemmConfig widest = config;
-    const bool narrower = use_widest_copies(widest, problem);
-    plan.family = cost::Family::sm80;
-    plan.design = design_of(widest, plan.work, device);
-    plan.design.narrower = narrower;
+    add_design(config, problem, device, plan);
     plan.design.stage_clocks += kScalingClocks * config.tile_m * config.tile_n;
     // sm100_gemm takes no scales of blocks.
-    plan.design.older_instructions =
-        device.target.cc() == 90 && has_newer_kernel(widest, device.target);
-    Knobs knobs;
-    knobs.swizzle = 8;
-    cost::set_knobs(plan, knobs);
+    if (device.target.cc() != 90) plan.design.older_instructions = false;
   }
 
   abi::Sm80ScaledGemmParameters parameters(const Sm80GemmConfig& config,
@@ -374,16 +372,9 @@ class Sm80GroupedGemm final
   void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
-    Sm80GemmConfig widest = config;
-    const bool narrower = use_widest_copies(widest, problem);
-    plan.family = cost::Family::sm80;
-    plan.design = design_of(widest, plan.work, device);
-    plan.design.narrower = narrower;
-    plan.design.older_instructions =
-        device.target.cc() == 90 && has_newer_kernel(widest, device.target);
-    Knobs knobs;
-    knobs.swizzle = 8;
-    cost::set_knobs(plan, knobs);
+    add_design(config, problem, device, plan);
+    // sm100_gemm takes no groups.
+    if (device.target.cc() != 90) plan.design.older_instructions = false;
   }
 
   abi::Sm80GroupedGemmParameters parameters(const Sm80GemmConfig& config,
