@@ -126,25 +126,111 @@ struct WgmmaSums {
   }
 };
 
+/// Sums of stages that are added to f32 registers one after the other. The tensor core is at the
+/// next stage meanwhile, if there are registers for two. `Terms` says how they are added: a type
+/// Factors, next() that reads those of the next stage, add(acc, sums, factors), and
+/// kOverlap: whether they leave registers for that.
+template <Sm90GemmConfig config, typename Reader, typename Terms>
+class AddedStages {
+ public:
+  __device__ __forceinline__ AddedStages(Accumulators<config>& acc, RingPosition<config.stages>& at,
+                                         const Reader& reader, Terms& terms)
+      : acc_(acc), at_(at), reader_(reader), terms_(terms) {}
+
+  template <typename Issued>
+  __device__ __forceinline__ void sum(i32 k_tiles, const Issued& issued) {
+    acc_.clear();
+    if constexpr (kOverlap) {
+      overlapped(k_tiles, issued);
+    } else {
+      Stage stage;
+#pragma unroll 1
+      for (i32 left = k_tiles; left > 0; --left) {
+        start(stage, left);
+        finish<0>(stage);
+      }
+      issued();
+    }
+  }
+
+ private:
+  static constexpr int kRegisters =
+      Accumulators<config>::kBlocks * Accumulators<config>::kRegisters;
+  static constexpr bool kOverlap = kRegisters <= 64 && Terms::kOverlap;
+
+  struct Stage {
+    Accumulators<config> sums;
+    typename Terms::Factors factors;
+    u32 index;
+  };
+
+  __device__ __forceinline__ void start(Stage& stage, i32 left) {
+    reader_.wait(at_, left);
+    reader_.multiply(stage.sums, at_.stage, false);
+    stage.index = at_.stage;
+    at_.advance();
+    stage.factors = terms_.next();
+  }
+  /// When `pending` products that were started later may still be under way.
+  template <int pending>
+  __device__ __forceinline__ void finish(Stage& stage) {
+    ptx::wgmma_wait_group<pending>();
+    stage.sums.use();
+    reader_.release(stage.index);
+    terms_.add(acc_, stage.sums, stage.factors);
+  }
+  template <typename Issued>
+  __device__ __forceinline__ void overlapped(i32 left, const Issued& issued) {
+    if (left == 0) {
+      issued();
+      return;
+    }
+    Stage even;
+    Stage odd;
+    start(even, left);
+#pragma unroll 1
+    for (; left > 2; left -= 2) {
+      start(odd, left - 1);
+      finish<1>(even);
+      start(even, left - 2);
+      finish<1>(odd);
+    }
+    if (left == 2) {
+      start(odd, 1);
+      issued();
+      finish<1>(even);
+      finish<0>(odd);
+    } else {
+      issued();
+      finish<0>(even);
+    }
+  }
+
+  Accumulators<config>& acc_;
+  RingPosition<config.stages>& at_;
+  const Reader& reader_;
+  Terms& terms_;
+};
+
 /// For narrow floats: what the tensor core adds up with few bits is added to f32 registers after
 /// each stage.
 template <Sm90GemmConfig config>
 struct PromotedSums {
+  struct Terms {
+    static constexpr bool kOverlap = true;
+    struct Factors {};
+    __device__ __forceinline__ Factors next() const { return {}; }
+    __device__ __forceinline__ void add(Accumulators<config>& acc, const Accumulators<config>& sums,
+                                        const Factors& /*factors*/) const {
+      acc.add(sums);
+    }
+  };
   template <typename Reader, typename Issued>
   __device__ __forceinline__ static void sum(Accumulators<config>& acc, i32 k_tiles,
                                              RingPosition<config.stages>& at, const Reader& reader,
                                              const Issued& issued) {
-    Accumulators<config> part;
-    acc.clear();
-    for (i32 k = 0; k < k_tiles; ++k, at.advance()) {
-      reader.wait(at, k_tiles - k);
-      reader.multiply(part, at.stage, false);
-      ptx::wgmma_wait_group<0>();
-      part.use();
-      reader.release(at.stage);
-      acc.add(part);
-    }
-    issued();
+    Terms terms;
+    AddedStages<config, Reader, Terms>(acc, at, reader, terms).sum(k_tiles, issued);
   }
 };
 

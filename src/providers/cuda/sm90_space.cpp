@@ -59,9 +59,10 @@ constexpr MenuTile kPlanesMenu[] = {
     {64, 64}, {64, 128}, {64, 192}, {128, 64}, {128, 96}, {128, 128}, {128, 192}, {256, 96},
 };
 
-// Those of scaled kernels: 128 is a multiple of their columns.
+// Those of scaled kernels, whose added sums take twice the registers.
 constexpr MenuTile kScaledMenu[] = {
-    {64, 32}, {64, 64}, {64, 128}, {128, 64}, {128, 128}, {256, 64},
+    {64, 32},  {64, 64},   {64, 128},  {64, 192},  {128, 64},
+    {128, 96}, {128, 128}, {128, 160}, {128, 192}, {256, 64},
 };
 
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
@@ -209,9 +210,11 @@ bool has_the_stages_that_fit(const DesignPoint& point) {
 }
 
 /// Whether no tile has columns of the code in parts of two blocks of scales.
+/// Columns of more than one block have scales of blocks: there are no registers for more.
 bool tile_fits_scales(const DesignPoint& point) {
   const int columns = in_code(point, Role::tile).n;
-  return columns % 128 == 0 || 128 % columns == 0;
+  const bool blocks = scale_block(point, sm90_is_transposed(point) ? 0 : 1) == 128;
+  return columns % 128 == 0 || 128 % columns == 0 || blocks;
 }
 
 bool store_rows_fit(const DesignPoint& point) {
@@ -366,7 +369,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   if (dequantised) builder.choices("as", {"bf16"});
   if (scaled) {
     builder.choices("scales", {"1x128.1x128", "1x128.128x128", "128x128.1x128", "128x128.128x128"})
-        .require({"layouts", "tile"}, tile_fits_scales);
+        .require({"layouts", "tile", "scales"}, tile_fits_scales);
   }
   return builder.build_lazily();
 }

@@ -274,7 +274,7 @@ CASES = {
     "pair": sm90(
         "gemm m=136 n=520 k=600 a=bf16 b=bf16 out=bf16", "schedule=pingpong tile=128x128x64 cluster=1x2", 2,
     ),
-    "promoted": sm90("gemm m=72 n=136 k=1200 a=e4m3 b=e4m3:n out=bf16", "schedule=single tile=64x64x128"),
+    "promoted": sm90("gemm m=72 n=136 k=1104 a=e4m3 b=e4m3:n out=bf16", "schedule=single tile=64x64x128"),
     "direct": sm90((
         "gemm m=72 n=77 k=136 a=bf16 b=bf16:n out=bf16",
         "gemm m=72 n=77 k=136 l=2 a=bf16 b=bf16:n out=bf16",
@@ -389,7 +389,7 @@ CASES = {
     ),
     "scaled_sm90": library(
         (
-            "gemm m=200 n=264 k=1100 a=e4m3:[1104,1]*1x128:n b=e4m3:[1,1104]*128x128 out=f32",
+            "gemm m=200 n=264 k=1196 a=e4m3:[1200,1]*1x128:n b=e4m3:[1,1200]*128x128 out=f32",
             "gemm m=136 n=136 k=304 l=2 a=e4m3*128x128 b=e4m3:n*1x128 out=f32",
         ),
         "class=sm90_scaled_gemm tile=64x128x128", multiprocessors=4,
