@@ -77,7 +77,7 @@ struct Sm90GemmConfig {
   /// the terms of all six.
   bool planes = false;
   /// A and B have scales for every 128 of K, which so many rows of A or columns of B share: 1 or
-  /// 128; 0: they have none. tile_n is a divisor or multiple of 128 then.
+  /// 128; 0: they have none.
   int a_scale_rows = 0;
   int b_scale_columns = 0;
   Sm90EpilogueShape epilogue = {};
@@ -175,7 +175,10 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int table_bytes() const {
     return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
   }
-  ESTOC_CONSTEXPR int shared_bytes() const { return table_offset() + table_bytes(); }
+  /// Scales of a stage: one for each row of the tile, then one for each column or block of columns.
+  ESTOC_CONSTEXPR int scale_bytes() const { return scaled() ? 4 * (tile_m + tile_n) : 0; }
+  ESTOC_CONSTEXPR int scales_offset() const { return table_offset() + table_bytes(); }
+  ESTOC_CONSTEXPR int shared_bytes() const { return scales_offset() + stages * scale_bytes(); }
 };
 
 /// Maps of an epilogue's first inputs that are whole matrices, then of its first outputs after the

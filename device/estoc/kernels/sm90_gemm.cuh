@@ -6,7 +6,6 @@
 
 #include <estoc/abi/sm90_gemm.cuh>
 #include <estoc/sm90/load.cuh>
-#include <estoc/sm90/scaled.cuh>
 #include <estoc/sm90/skeleton.cuh>
 #include <estoc/sm90/store.cuh>
 
@@ -27,7 +26,7 @@ struct Gemm {
   using Unscaled = Either<config.planes, PlaneSums<config>,
                           Either<config.promote, PromotedSums<config>, WgmmaSums<config>>>;
   using Math = Either<config.scaled(), ScaledSums<config>, Unscaled>;
-  static constexpr bool kMathTakesItems = config.scaled();
+  static constexpr bool kMathTakesItems = false;
   using Store = typename StoreOf<config, Epilogue>::type;
 };
 

@@ -63,6 +63,9 @@ struct Shared {
     return {base + config.barrier_offset()};
   }
   __device__ __forceinline__ u32 table() const { return base + config.table_offset(); }
+  __device__ __forceinline__ u32 scales(u32 stage) const {
+    return base + config.scales_offset() + stage * config.scale_bytes();
+  }
 };
 
 template <Sm90GemmConfig config>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <estoc/numeric.cuh>
+#include <estoc/ptx/warp.cuh>
 #include <estoc/ptx/wgmma.cuh>
 #include <estoc/sm90/cta.cuh>
 #include <estoc/tile/swizzle.cuh>
@@ -83,17 +84,22 @@ struct StageReader {
     ptx::wgmma_commit_group();
   }
 
-  /// Releases a stage: one thread of the warpgroup tells each CTA that loads for this one. It has
-  /// waited for its own warp's products alone: the four warps of a wgmma read a stage together and
-  /// are done with it together, which CUTLASS relies on too.
+  /// Arrivals by which one consumer releases a stage. The four warps of a wgmma read operands
+  /// together and are done with them together, which CUTLASS relies on too: one warp waits for its
+  /// products and tells. Scales are read by each warp.
+  static constexpr u32 kReleases = config.scaled() ? 4 : 1;
+
+  /// Releases a stage: tells each CTA that loads for this one.
   __device__ __forceinline__ void release(u32 stage) const {
     const u32 barrier = cta.shared.ring().empty(stage);
+    if constexpr (config.scaled()) ptx::bar_warp_sync();
+    const u32 lane = config.scaled() ? thread % 32 : thread;
     if constexpr (config.cluster_size() == 1) {
-      if (thread == 0) ptx::mbarrier_arrive(barrier);
+      if (lane == 0) ptx::mbarrier_arrive(barrier);
     } else {
-      if (thread >= config.cluster_size()) return;
+      if (lane >= config.cluster_size()) return;
       const auto sharers = cta.place.sharers_of_a() | cta.place.sharers_of_b();
-      if ((sharers >> thread & 1) != 0) ptx::mbarrier_arrive_cluster(barrier, thread);
+      if ((sharers >> lane & 1) != 0) ptx::mbarrier_arrive_cluster(barrier, lane);
     }
   }
 };
@@ -128,13 +134,12 @@ struct WgmmaSums {
 
 /// Sums of stages that are added to f32 registers one after the other. The tensor core is at the
 /// next stage meanwhile, if there are registers for two. `Terms` says how they are added: a type
-/// Factors, next() that reads those of the next stage, add(acc, sums, factors), and
-/// kOverlap: whether they leave registers for that.
+/// Factors, factors(stage), add(acc, sums, factors), and whether that reads the stage: kReadsStage.
 template <Sm90GemmConfig config, typename Reader, typename Terms>
 class AddedStages {
  public:
   __device__ __forceinline__ AddedStages(Accumulators<config>& acc, RingPosition<config.stages>& at,
-                                         const Reader& reader, Terms& terms)
+                                         const Reader& reader, const Terms& terms)
       : acc_(acc), at_(at), reader_(reader), terms_(terms) {}
 
   template <typename Issued>
@@ -156,7 +161,7 @@ class AddedStages {
  private:
   static constexpr int kRegisters =
       Accumulators<config>::kBlocks * Accumulators<config>::kRegisters;
-  static constexpr bool kOverlap = kRegisters <= 64 && Terms::kOverlap;
+  static constexpr bool kOverlap = kRegisters <= 64;
 
   struct Stage {
     Accumulators<config> sums;
@@ -169,15 +174,16 @@ class AddedStages {
     reader_.multiply(stage.sums, at_.stage, false);
     stage.index = at_.stage;
     at_.advance();
-    stage.factors = terms_.next();
+    stage.factors = terms_.factors(stage.index);
   }
   /// When `pending` products that were started later may still be under way.
   template <int pending>
   __device__ __forceinline__ void finish(Stage& stage) {
     ptx::wgmma_wait_group<pending>();
     stage.sums.use();
-    reader_.release(stage.index);
+    if constexpr (!Terms::kReadsStage) reader_.release(stage.index);
     terms_.add(acc_, stage.sums, stage.factors);
+    if constexpr (Terms::kReadsStage) reader_.release(stage.index);
   }
   template <typename Issued>
   __device__ __forceinline__ void overlapped(i32 left, const Issued& issued) {
@@ -209,7 +215,7 @@ class AddedStages {
   Accumulators<config>& acc_;
   RingPosition<config.stages>& at_;
   const Reader& reader_;
-  Terms& terms_;
+  const Terms& terms_;
 };
 
 /// For narrow floats: what the tensor core adds up with few bits is added to f32 registers after
@@ -217,9 +223,9 @@ class AddedStages {
 template <Sm90GemmConfig config>
 struct PromotedSums {
   struct Terms {
-    static constexpr bool kOverlap = true;
+    static constexpr bool kReadsStage = false;
     struct Factors {};
-    __device__ __forceinline__ Factors next() const { return {}; }
+    __device__ __forceinline__ Factors factors(u32 /*stage*/) const { return {}; }
     __device__ __forceinline__ void add(Accumulators<config>& acc, const Accumulators<config>& sums,
                                         const Factors& /*factors*/) const {
       acc.add(sums);
@@ -229,7 +235,7 @@ struct PromotedSums {
   __device__ __forceinline__ static void sum(Accumulators<config>& acc, i32 k_tiles,
                                              RingPosition<config.stages>& at, const Reader& reader,
                                              const Issued& issued) {
-    Terms terms;
+    const Terms terms;
     AddedStages<config, Reader, Terms>(acc, at, reader, terms).sum(k_tiles, issued);
   }
 };

@@ -1,67 +1,107 @@
-// How a consumer of an sm_90 kernel multiplies operands with scales for every 128 of K.
+// How an sm_90 kernel multiplies operands with scales for every 128 of K: a warp of the producer
+// brings a stage's scales into shared memory, consumers multiply its sums by them.
 #pragma once
 
+#include <estoc/ptx/cp_async.cuh>
 #include <estoc/ptx/math.cuh>
-#include <estoc/ptx/warp.cuh>
+#include <estoc/ptx/special.cuh>
 #include <estoc/sm90/math.cuh>
 #include <estoc/sm90/work.cuh>
 #include <estoc/tile/fragment.cuh>
 
 namespace estoc::sm90 {
 
-/// The scales that a thread of a consumer needs for its rows and columns of an item. They are read
-/// some stages ahead: the latency of the L2 cache is longer than a stage takes.
+/// Where a stage has its scales: those of the tile's rows, then those of its columns.
 template <Sm90GemmConfig config>
-class FragmentScales {
-  static constexpr int kRows = 2 * Accumulators<config>::kBlocks;
-  /// Columns have scales by blocks. Else each has its own: lanes read those of two columns of every
-  /// 64, and get the others' by shuffles.
+struct ScaleTile {
+  /// Columns have scales by blocks of 128.
   static constexpr bool kBlocks = config.b_scale_columns == 128;
-  /// Columns that are in one block, wherever a tile begins.
-  static constexpr int kTogether = config.tile_n % 128 == 0  ? 128
-                                   : config.tile_n % 64 == 0 ? 64
-                                                             : 32;
-  static constexpr int kColumns =
-      kBlocks ? config.tile_n / kTogether : (config.tile_n + 63) / 64 * 2;
-  static constexpr int kSums = config.tile_n / 4 * kRows;
-  static constexpr int kAhead = !kBlocks ? 1 : kSums <= 32 ? 6 : kSums <= 64 ? 3 : 2;
+  /// Neighbouring columns that share a scale, wherever a tile begins.
+  static constexpr int kTogether = !kBlocks                   ? 1
+                                   : config.tile_n % 128 == 0 ? 128
+                                   : config.tile_n % 64 == 0  ? 64
+                                                              : 32;
+  static constexpr int kColumns = config.tile_n / kTogether;
+
+  u32 address;
+
+  __device__ __forceinline__ u32 row(i32 m) const { return address + static_cast<u32>(m) * 4; }
+  __device__ __forceinline__ u32 column(i32 j) const { return row(config.tile_m + j); }
+};
+
+/// Brings the scales of stage after stage. One warp calls it.
+template <Sm90GemmConfig config>
+class ScaleLoader {
+  using To = ScaleTile<config>;
 
  public:
-  /// Whether there are registers for the factors and sums of two stages.
-  static constexpr bool kOverlap = kBlocks;
-  /// Those of a K tile that this thread has read.
-  struct Factors {
-    float rows[kRows];
-    float columns[kColumns];
-  };
+  __device__ __forceinline__ ScaleLoader(const Sm90GemmParameters& p, const Cta<config>& cta)
+      : p_(p), cta_(cta), lane_(static_cast<i32>(ptx::laneid())) {}
 
-  __device__ __forceinline__ FragmentScales(const Sm90GemmParameters& p, const Item& item,
-                                            u32 thread)
-      : p_(p),
-        place_(Quad<4>::of(thread)),
-        tile_(item.tile),
-        left_(item.k_tiles),
-        backwards_(item.backwards) {
-    const i32 k_tile = item.k_tile(0);
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const i32 m = tile_.m + i / 2 * 64 + i % 2 * 8 + static_cast<i32>(place_.row);
+  __device__ __forceinline__ void fill(const Item& item, i32 step, u32 stage) const {
+    const To to{cta_.shared.scales(stage)};
+    const i32 k_tile = item.k_tile(step);
+#pragma unroll 1
+    for (i32 i = lane_; i < config.tile_m; i += 32) {
+      const i32 m = item.tile.m + i;
       // Rows and columns beyond the output have the last one's, and are not stored.
-      rows_[i] = index(p_.a_scales, k_tile, (m < p_.m ? m : p_.m - 1) / config.a_scale_rows);
+      copy(to.row(i), p_.a_scales, item.tile.l, k_tile,
+           (m < p_.m ? m : p_.m - 1) / config.a_scale_rows);
     }
-    column_ = index(p_.b_scales, k_tile, 0);
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i)
-      read(ahead_[i]);
+#pragma unroll 1
+    for (i32 j = lane_; j < To::kColumns; j += 32) {
+      const i32 n = item.tile.n + j * To::kTogether;
+      copy(to.column(j), p_.b_scales, item.tile.l, k_tile,
+           (n < p_.n ? n : p_.n - 1) / config.b_scale_columns);
+    }
+    ptx::cp_async_mbarrier_arrive_noinc(cta_.shared.ring().full(stage));
   }
 
-  /// Those of the item's next K tile.
-  __device__ __forceinline__ Factors next() {
-    const Factors factors = ahead_[0];
+ private:
+  __device__ __forceinline__ static void copy(u32 to, const abi::Sm90Scales& scales, i32 l,
+                                              i32 k_tile, i32 other) {
+    const i32 index =
+        l * scales.batch_stride + k_tile * scales.k_stride() + other * scales.other_stride();
+    ptx::cp_async<4>(to, scales.address + static_cast<u64>(static_cast<u32>(index)) * 4);
+  }
+
+  const Sm90GemmParameters& p_;
+  const Cta<config>& cta_;
+  i32 lane_;
+};
+
+/// The scales that a thread of a consumer needs for its rows and columns of a stage.
+template <Sm90GemmConfig config>
+class FragmentScales {
+  using From = ScaleTile<config>;
+  static constexpr int kRows = 2 * Accumulators<config>::kBlocks;
+
+ public:
+  /// Columns that have a scale each are read when sums are added: the stage is in use until then.
+  static constexpr bool kReadsStage = !From::kBlocks;
+  struct Factors {
+    float rows[kRows];
+    float columns[kReadsStage ? 1 : From::kColumns];
+    u32 stage;
+  };
+
+  __device__ __forceinline__ explicit FragmentScales(const StageReader<config>& reader)
+      : reader_(reader), place_(Quad<4>::of(reader.thread)) {}
+
+  __device__ __forceinline__ Factors factors(u32 stage) const {
+    constexpr i32 kOwnRows = config.schedule == Schedule::cooperative ? config.consumer_rows() : 0;
+    const From from = of(stage);
+    const i32 first = static_cast<i32>(reader_.consumer) * kOwnRows + static_cast<i32>(place_.row);
+    Factors factors;
 #pragma unroll
-    for (int i = 1; i < kAhead; ++i)
-      ahead_[i - 1] = ahead_[i];
-    read(ahead_[kAhead - 1]);
+    for (int i = 0; i < kRows; ++i)
+      factors.rows[i] = value(ptx::ld_shared<1>(from.row(first + i / 2 * 64 + i % 2 * 8)), 0);
+    if constexpr (!kReadsStage) {
+#pragma unroll
+      for (int j = 0; j < From::kColumns; ++j)
+        factors.columns[j] = value(ptx::ld_shared<1>(from.column(j)), 0);
+    }
+    factors.stage = stage;
     return factors;
   }
 
@@ -69,65 +109,38 @@ class FragmentScales {
   __device__ __forceinline__ void add(Accumulators<config>& acc, const Accumulators<config>& sums,
                                       const Factors& factors) const {
 #pragma unroll
-    for (int column = 0; column < config.tile_n / 4; ++column) {
-      const float factor = this->factor(factors, column);
+    for (int pair = 0; pair < config.tile_n / 8; ++pair) {
+      const Words<2> columns = this->columns(factors, pair);
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) {
-        const int x = column / 2 * 4 + i % 2 * 2 + column % 2;
-        float& sum = acc.block[i / 2][x];
-        sum = ptx::fma_rn(sums.block[i / 2][x], factors.rows[i] * factor, sum);
+      for (int x = 0; x < 4 * kRows / 2; ++x) {
+        const int at = pair * 4 + x % 4;
+        const float factor = factors.rows[x / 4 * 2 + x % 4 / 2] * value(columns, x % 2);
+        float& sum = acc.block[x / 4][at];
+        sum = ptx::fma_rn(sums.block[x / 4][at], factor, sum);
       }
     }
   }
 
  private:
-  __device__ __forceinline__ i32 index(const abi::Sm90Scales& scales, i32 k_tile, i32 other) const {
-    return tile_.l * scales.batch_stride + k_tile * scales.k_stride() +
-           other * scales.other_stride();
+  __device__ __forceinline__ From of(u32 stage) const {
+    return {reader_.cta.shared.scales(stage)};
   }
-  __device__ __forceinline__ i32 step(const abi::Sm90Scales& scales) const {
-    return backwards_ ? -scales.k_stride() : scales.k_stride();
+  template <int count>
+  __device__ __forceinline__ static float value(const Words<count>& words, int i) {
+    return bit_cast<float>(words.word[i]);
   }
-  __device__ __forceinline__ static float scale(const abi::Sm90Scales& scales, i32 index) {
-    return bit_cast<float>(
-        ptx::ld_global<1>(scales.address + static_cast<u64>(static_cast<u32>(index)) * 4).word[0]);
-  }
-  /// Of a column of the product; `n` is at least 0.
-  __device__ __forceinline__ float column_scale(i32 n) const {
-    const i32 other = (n < p_.n ? n : p_.n - 1) / config.b_scale_columns;
-    return scale(p_.b_scales, column_ + other * p_.b_scales.other_stride());
-  }
-  /// Reads those of the K tile after what was read, if the item has one.
-  __device__ __forceinline__ void read(Factors& factors) {
-    if (left_-- <= 0) return;
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      factors.rows[i] = scale(p_.a_scales, rows_[i]);
-      rows_[i] += step(p_.a_scales);
+  /// Those of the two columns that the thread has of every eight.
+  __device__ __forceinline__ Words<2> columns(const Factors& factors, int pair) const {
+    if constexpr (kReadsStage) {
+      return ptx::ld_shared<2>(
+          of(factors.stage).column(pair * 8 + static_cast<i32>(place_.column)));
     }
-#pragma unroll
-    for (int j = 0; j < kColumns; ++j) {
-      const i32 own = static_cast<i32>(place_.row % 8 * 8 + place_.column);
-      factors.columns[j] =
-          column_scale(tile_.n + (kBlocks ? j * kTogether : j / 2 * 64 + own + j % 2));
-    }
-    column_ += step(p_.b_scales);
-  }
-  /// Of the thread's column `column`, of which it has two of every eight.
-  __device__ __forceinline__ float factor(const Factors& factors, int column) const {
-    if constexpr (kBlocks) return factors.columns[column * 4 / kTogether];
-    const u32 holder = static_cast<u32>(column / 2 % 8 * 4) + place_.column / 2;
-    return ptx::shfl_sync_idx(factors.columns[column / 16 * 2 + column % 2], holder);
+    const u32 both = bit_cast<u32>(factors.columns[pair * 8 / From::kTogether]);
+    return {both, both};
   }
 
-  const Sm90GemmParameters& p_;
+  const StageReader<config>& reader_;
   Quad<4> place_;
-  Tile tile_;
-  i32 left_;  ///< K tiles that are not read yet
-  bool backwards_;
-  i32 rows_[kRows];  ///< indices of the next K tile's scales
-  i32 column_;
-  Factors ahead_[kAhead] = {};
 };
 
 /// For narrow floats with scales for every 128 of K: what the tensor core adds up of a stage, which
@@ -135,13 +148,13 @@ class FragmentScales {
 template <Sm90GemmConfig config>
 struct ScaledSums {
   template <typename Issued>
-  __device__ __forceinline__ static void sum(Accumulators<config>& acc, const Sm90GemmParameters& p,
-                                             const Item& item, RingPosition<config.stages>& at,
+  __device__ __forceinline__ static void sum(Accumulators<config>& acc, i32 k_tiles,
+                                             RingPosition<config.stages>& at,
                                              const StageReader<config>& reader,
                                              const Issued& issued) {
-    FragmentScales<config> scales(p, item, reader.thread);
+    const FragmentScales<config> scales(reader);
     AddedStages<config, StageReader<config>, FragmentScales<config>>(acc, at, reader, scales)
-        .sum(item.k_tiles, issued);
+        .sum(k_tiles, issued);
   }
 };
 

@@ -198,6 +198,7 @@ Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
   config.schedule = schedule_of(point);
   config.tma_store = point.integer(Role::out_alignment) == 16;
   if (is_grouped(point)) config.groups = abi::GroupedMode::rows;  // or any other
+  if (point.space().find("scales") >= 0) config.a_scale_rows = config.b_scale_columns = 1;
   return config;
 }
 

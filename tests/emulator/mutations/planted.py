@@ -394,6 +394,10 @@ CASES = {
         ),
         "class=sm90_scaled_gemm tile=64x128x128", multiprocessors=4,
     ),
+    "scaled_sm90_two": library(
+        "gemm m=200 n=264 k=1196 a=e4m3:[1200,1]*1x128:n b=e4m3:[1,1200]*128x128 out=f32",
+        "class=sm90_scaled_gemm tile=128x128x128 schedule=cooperative", multiprocessors=4,
+    ),
     "scaled_sm80": library(
         (
             "gemm m=133 n=70 k=300 a=e4m3*1x128:n b=e4m3:n*128x128",

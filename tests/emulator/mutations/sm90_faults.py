@@ -32,8 +32,8 @@ FAULTS = (
     # kernels/sm90_gemm.cuh
     Planted("producer does not wait for the empty barrier", SM90_SKELETON, "cooperative",
             (RACE, ARRIVALS),
-            "      ring.wait_empty(at);\n      Kernel::Load::fill(",
-            "      Kernel::Load::fill("),
+            "      ring.wait_empty(at);\n      fill(",
+            "      fill("),
     Planted("expects 128 bytes too few", SM90_LOAD, "cooperative", (COUNT,),
             "expect_tx(barrier, config.stage_bytes())",
             "expect_tx(barrier, config.stage_bytes() - 128)"),
@@ -72,12 +72,12 @@ FAULTS = (
     Planted("producer ends before its peers have let go", SM90_SKELETON, "cluster", (LEFT,),
             "  if constexpr (config.cluster_size() > 1) {\n"
             "    for (int i = 0; i < config.stages; ++i, at.advance())\n"
-            "      ring.wait_empty(at);\n  }",
+            "      cta.shared.ring().wait_empty(at);\n  }",
             ""),
     Planted("last stages are awaited once too few", SM90_SKELETON, "pair", (LEFT,),
-            "for (int i = 0; i < config.stages; ++i, at.advance())\n      ring.wait_empty(at);",
+            "for (int i = 0; i < config.stages; ++i, at.advance())\n      cta.shared.ring().wait_empty(at);",
             "for (int i = 0; i + 1 < config.stages; ++i, at.advance())\n"
-            "      ring.wait_empty(at);"),
+            "      cta.shared.ring().wait_empty(at);"),
     Planted("A is not multicast to the peer", SM90_CTA, "pair", (COUNT, ARRIVALS),
             "mask |= 1u << (m + j * config.cluster_m);",
             "mask |= 1u << m;"),
@@ -91,8 +91,8 @@ FAULTS = (
             "const auto sharers = cta.place.sharers_of_a() | cta.place.sharers_of_b();",
             "const auto sharers = cta.place.sharers_of_a();"),
     Planted("a stage is released to a CTA too few", SM90_MATH, "pair", (DEADLOCK,),
-            "if (thread >= config.cluster_size()) return;",
-            "if (thread + 1 >= config.cluster_size()) return;"),
+            "if (lane >= config.cluster_size()) return;",
+            "if (lane + 1 >= config.cluster_size()) return;"),
     Planted("empty barriers count one cluster mode", SM90_SKELETON, "pair", (ARRIVALS, RACE),
             "(config.cluster_m + config.cluster_n - 1)",
             "config.cluster_m"),
@@ -162,8 +162,8 @@ FAULTS = (
             "ptx::reg_inc<config.consumer_registers()>()",
             "ptx::reg_inc<config.consumer_registers() + 8>()"),
     Planted("two threads release a stage", SM90_MATH, "cooperative", (ARRIVALS, RACE),
-            "if (thread == 0) ptx::mbarrier_arrive(barrier);",
-            "if (thread < 2) ptx::mbarrier_arrive(barrier);"),
+            "if (lane == 0) ptx::mbarrier_arrive(barrier);",
+            "if (lane < 2) ptx::mbarrier_arrive(barrier);"),
     Planted("stage released while it is multiplied", SM90_MATH, "cooperative", (RACE,),
             "      if (k > 0) {\n        ptx::wgmma_wait_group<1>();\n"
             "        reader.release(last);\n      }\n      last = at.stage;\n    }\n"
@@ -197,7 +197,7 @@ FAULTS = (
             "ptx::wgmma_wait_group<pending + 1>();"),
     Planted("promoted stage released before the wait", SM90_MATH, "promoted", (RACE,),
             "    ptx::wgmma_wait_group<pending>();\n    stage.sums.use();\n"
-            "    reader_.release(stage.index);",
+            "    if constexpr (!Terms::kReadsStage) reader_.release(stage.index);",
             "    reader_.release(stage.index);\n    ptx::wgmma_wait_group<pending>();\n"
             "    stage.sums.use();"),
     Planted("no wgmma.fence", SM90_MATH, "cooperative", ("missing wgmma.fence",),
