@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 #include <random>
@@ -138,6 +139,9 @@ class ProblemSource {
     problem.g = 1 + below(6);
     problem.zero_rest = coin();
     if (problem.along == GroupMode::batches) return;
+    // Masked groups are for some layouts of A and out alone.
+    constexpr std::array kLayouts{GroupLayout::ends, GroupLayout::prefix, GroupLayout::ranges};
+    problem.layout = kLayouts[static_cast<std::size_t>(below(2))];
     std::int64_t left = problem.along == GroupMode::rows      ? *problem.m
                         : problem.along == GroupMode::columns ? *problem.n
                                                               : *problem.k;

@@ -333,11 +333,12 @@ std::string text_of(const FilledProblem& filled, const RuntimeArguments& argumen
 }
 
 std::optional<TensorView> described_offsets(const Problem& problem, Device device) {
-  const bool has_groups =
-      problem.operation == Operation::grouped_gemm && problem.along != GroupMode::batches;
-  if (!has_groups) return std::nullopt;
-  return TensorView::describe(Dtype::i32, std::array{*problem.g}, std::array<std::int64_t, 1>{1},
-                              device);
+  if (problem.operation != Operation::grouped_gemm) return std::nullopt;
+  const auto described = problem.arguments(device);
+  const OperandList operands = described->operands();
+  const auto* const index = std::ranges::find(operands, OperandRole::index, &NamedOperand::role);
+  if (index == operands.end()) return std::nullopt;
+  return *index->tensor;
 }
 
 std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
@@ -348,7 +349,8 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
   const TensorView& b = b_data.tensor();
   const TensorView& out = out_data.tensor();
   if (problem.operation == Operation::grouped_gemm) {
-    GroupOptions groups{.offsets = std::nullopt, .zero_rest = problem.zero_rest};
+    GroupOptions groups{
+        .offsets = std::nullopt, .zero_rest = problem.zero_rest, .layout = problem.layout};
     if (problem.along != GroupMode::batches) groups.offsets = offsets;
     return std::make_unique<GroupedGemmArguments>(a_data, b_data, out, *problem.accumulator_type,
                                                   groups, problem.controls,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace estoc::emulator {
 namespace {
@@ -83,6 +84,9 @@ std::size_t OutputElements::span_bytes() const {
 }
 
 GemmExtents epilogue_extents(const RuntimeArguments& arguments) {
+  if (arguments.operation() == Operation::grouped_gemm) {
+    return static_cast<const GroupedGemmArguments&>(arguments).product().extents();
+  }
   const OperandList operands = arguments.operands();
   const auto* const found = std::ranges::find(operands, OperandRole::output, &NamedOperand::role);
   const TensorView& out = *found->tensor;
@@ -92,18 +96,42 @@ GemmExtents epilogue_extents(const RuntimeArguments& arguments) {
 
 namespace {
 
-/// Groups that divide out and leave a rest as it is end before it: only what they have is written.
+/// What groups have of the mode that they divide; those that follow one another are one.
+std::vector<GroupRange> written_ranges(const GroupedGemmArguments& grouped) {
+  std::vector<GroupRange> groups(static_cast<std::size_t>(grouped.groups()));
+  grouped.read_groups(groups);
+  std::vector<GroupRange> ranges;
+  for (const GroupRange& group : groups) {
+    if (group.begin == group.end) continue;
+    if (ranges.empty() || ranges.back().end != group.begin) {
+      ranges.push_back(group);
+    } else {
+      ranges.back().end = group.end;
+    }
+  }
+  if (ranges.empty()) ranges.emplace_back();
+  return ranges;
+}
+
+OutputElements part_of(OutputElements output, std::size_t mode, GroupRange range) {
+  const std::int64_t bytes = range.begin * output.strides[mode] * dtype_bits(output.dtype) / 8;
+  output.data = static_cast<const std::byte*>(output.data) + bytes;
+  output.extents[mode] = range.end - range.begin;
+  if (range.begin > 0) output.name += fmt::format(" from {} on", range.begin);
+  return output;
+}
+
+/// Groups that divide out and leave a rest as it is: only what they have is written.
 void leave_rest(const RuntimeArguments& arguments, std::vector<OutputElements>& all) {
   if (arguments.operation() != Operation::grouped_gemm) return;
   const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
   const bool by_rows = grouped.mode() == GroupMode::rows;
   if (grouped.zero_rest() || (!by_rows && grouped.mode() != GroupMode::columns)) return;
-  std::vector<std::int64_t> ends(static_cast<std::size_t>(grouped.groups()));
-  grouped.read_ends(ends);
-  for (OutputElements& output : all) {
-    const std::size_t mode = output.extents.size() - (by_rows ? 2 : 1);
-    output.extents[mode] = ends.empty() ? 0 : ends.back();
-  }
+  const std::vector<OutputElements> whole = std::exchange(all, {});
+  const std::vector<GroupRange> ranges = written_ranges(grouped);
+  for (const OutputElements& output : whole)
+    for (const GroupRange& range : ranges)
+      all.push_back(part_of(output, output.extents.size() - (by_rows ? 2 : 1), range));
 }
 
 /// The scales of a quantised output.
@@ -116,9 +144,14 @@ void add_scales(const RuntimeArguments& arguments, std::vector<OutputElements>& 
 
 std::vector<OutputElements> whole_outputs(const RuntimeArguments& arguments) {
   std::vector<OutputElements> all;
-  for (const NamedOperand& operand : arguments.operands())
-    if (operand.role == OperandRole::output)
-      all.push_back(elements_of(operand.name, *operand.tensor));
+  if (arguments.operation() == Operation::grouped_gemm) {
+    const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+    all.push_back(elements_of("out", grouped.product().out()));
+  } else {
+    for (const NamedOperand& operand : arguments.operands())
+      if (operand.role == OperandRole::output)
+        all.push_back(elements_of(operand.name, *operand.tensor));
+  }
   add_scales(arguments, all);
   const EpilogueBinding* binding = arguments.epilogue_binding();
   if (binding == nullptr || !has_elements(all[0].extents)) return all;

@@ -174,6 +174,21 @@ void add_epilogue_inputs(MemoryList& list, const RuntimeArguments& arguments) {
   }
 }
 
+/// Output number `first`, with those after it that lie among its elements; returns the next one.
+std::size_t add_parts(MemoryList& list, const std::vector<OutputElements>& outputs,
+                      std::size_t first) {
+  const auto* const begin = static_cast<const std::byte*>(outputs[first].data);
+  const std::byte* end = begin + outputs[first].span_bytes();
+  std::size_t next = first + 1;
+  for (; next < outputs.size(); ++next) {
+    const auto* const data = static_cast<const std::byte*>(outputs[next].data);
+    if (data < begin || data >= end) break;
+    end = std::max(end, data + outputs[next].span_bytes());
+  }
+  list.add_output(begin, static_cast<std::size_t>(end - begin), outputs[first].name.c_str());
+  return next;
+}
+
 void add_outputs(MemoryList& list, const OperandList& operands,
                  const std::vector<OutputElements>& outputs) {
   std::size_t own = 0;
@@ -181,12 +196,15 @@ void add_outputs(MemoryList& list, const OperandList& operands,
     if (operand.role != OperandRole::output) continue;
     const std::size_t bytes = outputs[own].span_bytes();
     const bool is_whole = bytes == static_cast<std::size_t>(operand.tensor->span_bytes());
-    is_whole ? list.add_output(*operand.tensor, operand.name)
-             : list.add_output(outputs[own].data, bytes, operand.name);
+    if (!is_whole) {
+      own = add_parts(list, outputs, own);
+      continue;
+    }
+    list.add_output(*operand.tensor, operand.name);
     ++own;
   }
-  for (std::size_t i = own; i < outputs.size(); ++i)
-    list.add_output(outputs[i].data, outputs[i].span_bytes(), outputs[i].name.c_str());
+  while (own < outputs.size())
+    own = add_parts(list, outputs, own);
 }
 
 void add_inputs(MemoryList& list, const OperandList& operands) {

@@ -400,21 +400,47 @@ constexpr std::int64_t group_end(std::int64_t begin, std::int64_t offset, std::i
   return inside > begin ? inside : begin;
 }
 
+/// What offsets say of the groups. G is their number, E the extent of the mode that they divide.
+enum class GroupLayout : std::uint8_t {
+  ends,    ///< (G): where each group ends; the next one begins there, the first one at 0
+  prefix,  ///< (G + 1): where each group begins, then where the last one ends
+  masked,  ///< (G): rows of each group, which begins at its matrix of A; only GroupMode::rows
+  ranges   ///< (G, 2): where each group begins and ends, in ascending order
+};
+
+/// "ends", "prefix", "masked", "ranges".
+std::string_view group_layout_name(GroupLayout layout);
+std::optional<GroupLayout> parse_group_layout(std::string_view name);
+
+/// Elements [begin, end) of the mode that groups divide.
+struct GroupRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool operator==(const GroupRange&) const = default;
+};
+
 /// How a grouped GEMM is divided.
 struct GroupOptions {
-  /// The end of each group, i32 of shape (G), on the operands' device; none for GroupMode::batches.
+  /// i32 of the layout's shape, on the operands' device; none for GroupMode::batches.
   std::optional<TensorView> offsets{};
   /// What is in no group is computed as a product of zeros; otherwise it is left as it is.
   bool zero_rest = false;
+  GroupLayout layout = GroupLayout::ends;
 };
 
 /// Products of groups of rows, columns or summands, whose extents the device alone needs to know.
 ///
 /// The ranks of the operands say along which mode the groups lie (GroupMode). Group g is the part
-/// of that mode from the end of group g - 1 to offsets[g], by the rule of group_end(), and
-/// multiplies matrix g of the operand that has three modes; groups along K give matrix g of out,
-/// zeros for an empty group. With GroupMode::batches this is a batched GEMM. Operands of an
-/// epilogue broadcast to out's shape.
+/// of that mode that offsets give it (GroupLayout), and multiplies matrix g of the operand that has
+/// three modes; groups along K give matrix g of out, zeros for an empty group. Every boundary that
+/// offsets state is taken by the rule of group_end(), one after the other, so groups are disjoint
+/// and inside the operands whatever offsets hold. With GroupMode::batches this is a batched GEMM.
+/// Operands of an epilogue broadcast to out's shape.
+///
+/// Masked groups have A (G, M, K), B (G, K, N) and out (G, M, N), of which the first offsets[g]
+/// rows of matrix g count. A and out are as if they were (G M, K) and (G M, N), to which operands
+/// of an epilogue broadcast: their matrices follow one another M rows apart. Scales of such an A
+/// are of rows or of 1 x V blocks, (G, M, 1) or (G, M, K / V), in row order too.
 ///
 /// A scaled operand stands for its data times its scales, as in GemmArguments. Scales have as many
 /// modes as the data: those of a matrix for each group have G in front, rows of B (G, 1, N). Blocks
@@ -422,7 +448,8 @@ struct GroupOptions {
 class GroupedGemmArguments final : public RuntimeArguments {
  public:
   /// Throws Error as GemmArguments does; Error{value} also for other combinations of ranks, for
-  /// offsets that are missing or not wanted, or of another shape or device, Error{type} for offsets
+  /// offsets that are missing or not wanted, or of another shape or device, for matrices of masked
+  /// groups that do not follow one another, Error{type} for offsets
   /// that are not i32, and for i32 accumulators beside rows of scales that differ from group to
   /// group.
   GroupedGemmArguments(const Operand& a, const Operand& b, const TensorView& out,
@@ -438,29 +465,32 @@ class GroupedGemmArguments final : public RuntimeArguments {
   GroupMode mode() const { return mode_; }
   std::int64_t groups() const { return groups_; }
   bool zero_rest() const { return zero_rest_; }
-  /// Elements of the mode that is divided.
+  GroupLayout layout() const { return layout_; }
+  /// Elements of the mode that is divided; of masked groups G M.
   std::int64_t divided_extent() const;
 
   const Operand& a() const { return a_; }
   const Operand& b() const { return b_; }
-  const TensorView& out() const { return product_.out(); }
+  const TensorView& out() const { return out_; }
   /// Null for GroupMode::batches.
   const TensorView* offsets() const { return offsets_ ? &*offsets_ : nullptr; }
   Dtype accumulator_type() const { return product_.accumulator_type(); }
 
   /// The product as if all of the divided mode were in group 0, with the epilogue. Of groups along
-  /// K, each matrix of out is the product of all of K.
+  /// K, each matrix of out is the product of all of K. Of masked groups, A is (G M, K).
   const GemmArguments& product() const { return product_; }
   /// Elements from one group's matrix to the next: of B for GroupMode::rows, of A for columns.
   std::int64_t matrix_stride() const;
 
-  /// The ends of all groups, by the rule of group_end(). Reads offsets, which must be on the host.
-  void read_ends(std::span<std::int64_t> ends) const;
+  /// All groups, as kernels see them. Reads offsets, which must be on the host.
+  void read_groups(std::span<GroupRange> groups) const;
 
  private:
   Operand a_;
   Operand b_;
+  TensorView out_;
   std::optional<TensorView> offsets_;
+  GroupLayout layout_;
   GroupMode mode_;
   std::int64_t groups_;
   bool zero_rest_;

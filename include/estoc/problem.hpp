@@ -80,6 +80,7 @@ struct Problem {
   std::optional<GroupMode> along;          ///< grouped_gemm: the mode that is divided
   std::vector<std::int64_t> sizes;         ///< grouped_gemm: of the groups; empty: equal parts
   bool zero_rest = false;                  ///< grouped_gemm
+  GroupLayout layout = GroupLayout::ends;  ///< grouped_gemm: of the offsets
   std::optional<ElementwiseOp> op;         ///< elementwise
   std::vector<std::int64_t> shape;         ///< elementwise, of out
   bool has_shape = false;                  ///< an empty shape is a legal rank-0 tensor
@@ -97,11 +98,12 @@ struct Problem {
   std::string to_string() const;
 
   /// Fills what is absent: l = 1, layouts t, acc default_accumulator_type(a, b), f32 with scales of
-  /// blocks; groups along m, g from sizes, and the extent that is divided their sum; b's dtype from
-  /// a (and the reverse); out of the accumulator's type, with scales f32, for elementwise of a's;
-  /// matrices of the epilogue of out's, its other operands f64 with f64 accumulators, else f32.
-  /// Throws Error{value} naming what is missing when m, n, k, a dtype, op or shape cannot be known,
-  /// and for an operand with both a letter and strides or a second operand of a unary operation.
+  /// blocks; groups along m, given by their ends, g from sizes, and the extent that is divided
+  /// their sum, m of masked groups the largest; b's dtype from a (and the reverse); out of the
+  /// accumulator's type, with scales f32, for elementwise of a's; matrices of the epilogue of
+  /// out's, its other operands f64 with f64 accumulators, else f32. Throws Error{value} naming what
+  /// is missing when m, n, k, a dtype, op or shape cannot be known, and for an operand with both a
+  /// letter and strides or a second operand of a unary operation.
   void complete();
 
   /// The arguments it describes once complete, without data, on `device`. Operands of a gemm have
@@ -111,7 +113,8 @@ struct Problem {
 
   /// Writes what the problem, once complete, says of the operand of role index: the offsets of a
   /// grouped_gemm, which are `offsets`, on the host. Sizes that are not given are equal, the first
-  /// ones larger by one where they must. Throws what complete() throws.
+  /// ones larger by one where they must; masked groups have all m rows. Throws what complete()
+  /// throws.
   void fill_index(const TensorView& offsets) const;
 
   /// The problem that `arguments` is an instance of: extents, dtypes, layouts (strides where no

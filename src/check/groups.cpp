@@ -36,30 +36,40 @@ class Cutter {
 
   /// The number of groups for what is in none.
   std::int64_t group_of(std::int64_t element) const {
-    const auto end = std::ranges::upper_bound(groups_->ends, element);
-    return end - groups_->ends.begin();
+    const auto found = next_of(element);
+    const bool in_none = found == groups_->ranges.end() || element < found->begin;
+    return in_none ? count() : found - groups_->ranges.begin();
+  }
+
+  /// The first group that ends behind the element.
+  std::vector<GroupRange>::const_iterator next_of(std::int64_t element) const {
+    return std::ranges::upper_bound(groups_->ranges, element, {}, &GroupRange::end);
+  }
+
+  /// Where the group of an element, or what is in none, ends.
+  std::int64_t end_of(std::int64_t element, std::int64_t last) const {
+    const auto found = next_of(element);
+    if (found == groups_->ranges.end()) return last;
+    return std::min(last, element < found->begin ? found->begin : found->end);
   }
 
   void cut_columns(Part part, std::int64_t band) {
     if (!is(GroupMode::columns)) return add(part, band);
     for (const std::int64_t end = part.first_column + part.columns; part.first_column < end;) {
       const std::int64_t group = group_of(part.first_column);
-      const bool in_none = group == count();
-      const std::int64_t next =
-          in_none ? end : std::min(end, groups_->ends[static_cast<std::size_t>(group)]);
+      const std::int64_t next = end_of(part.first_column, end);
       part.columns = static_cast<int>(next - part.first_column);
       add(part, group);
       part.first_column = next;
     }
   }
 
-  std::int64_t count() const { return static_cast<std::int64_t>(groups_->ends.size()); }
+  std::int64_t count() const { return static_cast<std::int64_t>(groups_->ranges.size()); }
 
   void add(Part part, std::int64_t group) {
     if (is(GroupMode::reduction)) {
-      const std::int64_t begin =
-          group == 0 ? 0 : groups_->ends[static_cast<std::size_t>(group - 1)];
-      part.k = groups_->ends[static_cast<std::size_t>(group)] - begin;
+      const auto& [begin, end] = groups_->ranges[static_cast<std::size_t>(group)];
+      part.k = end - begin;
       part.first_k = begin;
       part.a_offset = begin * product_.a_matrix().column_stride;
       part.b_offset = begin * product_.b_matrix().row_stride;

@@ -14,7 +14,7 @@ struct Groups {
   GroupMode mode = GroupMode::batches;
   std::int64_t matrix_stride = 0;  ///< from the matrix of one group to the next, in elements
   bool zero_rest = false;          ///< what is in no group is a product of zeros
-  std::vector<std::int64_t> ends;
+  std::vector<GroupRange> ranges;
   // The operands, all groups of them.
   const Operand* a = nullptr;
   const Operand* b = nullptr;

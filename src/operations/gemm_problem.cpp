@@ -1,4 +1,4 @@
-// Transposes products.
+// Transposes products, and finds their groups.
 #include "operations/gemm_problem.h"
 
 #include <utility>
@@ -17,7 +17,38 @@ Mapping transposed_mapping(Mapping mapping) {
   return mapping == Mapping::columns ? Mapping::rows : mapping;
 }
 
+/// What offset number `index` says of the mode, before the rule of group_end().
+std::int64_t boundary(const Groups& groups, std::int64_t index) {
+  return static_cast<const std::int32_t*>(groups.offsets)[index * groups.stride];
+}
+
+/// Of a group as the layout states it; `end` is that of the group before it.
+GroupRange stated(const Groups& groups, std::int64_t group, std::int64_t end) {
+  switch (groups.layout) {
+    case GroupLayout::prefix:
+      return {boundary(groups, group), boundary(groups, group + 1)};
+    case GroupLayout::masked: {
+      const std::int64_t begin = group * groups.room();
+      return {begin, begin + group_end(0, boundary(groups, group), groups.room())};
+    }
+    case GroupLayout::ranges:
+      return {boundary(groups, 2 * group), boundary(groups, 2 * group + 1)};
+    default:
+      return {end, boundary(groups, group)};
+  }
+}
+
 }  // namespace
+
+void read_groups(const Groups& groups, std::span<GroupRange> ranges) {
+  std::int64_t end = 0;
+  for (std::size_t group = 0; group < ranges.size(); ++group) {
+    const GroupRange range = stated(groups, static_cast<std::int64_t>(group), end);
+    const std::int64_t begin = group_end(end, range.begin, groups.extent);
+    end = group_end(begin, range.end, groups.extent);
+    ranges[group] = {begin, end};
+  }
+}
 
 BlockScales block_scales(const Operand& operand, int k_from_end) {
   const ScaledTensor* const scaled = operand.scaled();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "estoc/arguments.hpp"
 
@@ -15,14 +16,21 @@ enum class Mapping : std::uint8_t {
   reduction  ///< K is in groups, one for each batch
 };
 
-/// The groups of a mapping other than strided; their ends follow from `offsets` by group_end().
+/// The groups of a mapping other than strided; read_groups() finds them.
 struct Groups {
   std::int64_t count = 0;
   std::int64_t extent = 0;        ///< of the mode that is divided
-  const void* offsets = nullptr;  ///< i32, one for each group; may be on the device
+  const void* offsets = nullptr;  ///< i32, as the layout says; may be on the device
   std::int64_t stride = 1;        ///< from offset to offset, in elements
   bool zero_rest = false;  ///< what is in no group is the product of zeros, not left as it is
+  GroupLayout layout = GroupLayout::ends;
+
+  /// Of each group in the masked layout.
+  std::int64_t room() const { return count > 0 ? extent / count : 0; }
 };
+
+/// The parts of the mode, groups and what is between them, that offsets on the host state.
+void read_groups(const Groups& groups, std::span<GroupRange> ranges);
 
 /// The scales of blocks of an operand, as kernels read them: element (o, k) of batch l, o being the
 /// mode beside K, has scale (o / other_block, k / k_block). By strides that is at data +

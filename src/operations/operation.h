@@ -26,7 +26,7 @@ struct OperandSchema {
 };
 
 /// Parts of a problem that have a separate grammar.
-enum class TextField : std::uint8_t { op, shape, epilogue, workspace, along, sizes };
+enum class TextField : std::uint8_t { op, shape, epilogue, workspace, along, sizes, layout };
 
 /// What the value of a key sets: an extent, an operand, a dtype, a control, or a field.
 using TextTarget = std::variant<std::optional<std::int64_t> Problem::*, OperandSpec Problem::*,

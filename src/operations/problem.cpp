@@ -3,7 +3,6 @@
 
 #include <variant>
 
-#include "estoc/numeric.hpp"
 #include "operations/grouped_gemm/schema.h"
 #include "operations/operation.h"
 
@@ -41,14 +40,7 @@ std::unique_ptr<RuntimeArguments> Problem::arguments(Device device) const {
 void Problem::fill_index(const TensorView& offsets) const {
   Problem completed = *this;
   completed.complete();
-  const std::int64_t extent = operations::divided_extent(completed);
-  const std::int64_t groups = offsets.shape(0);
-  std::int64_t end = 0;
-  for (std::int64_t group = 0; group < groups; ++group) {
-    const std::int64_t even = extent / groups + (group < extent % groups ? 1 : 0);
-    end += sizes.empty() ? even : sizes[static_cast<std::size_t>(group)];
-    store_element(Dtype::i32, offsets.data(), group * offsets.stride(0), static_cast<double>(end));
-  }
+  operations::fill_offsets(completed, offsets);
 }
 
 Problem Problem::of(const RuntimeArguments& arguments) {

@@ -19,6 +19,12 @@ std::int64_t batches_of(const Problem& problem) {
   return problem.l.value_or(1);
 }
 
+/// M of out as an epilogue sees it.
+std::int64_t rows_of(const Problem& problem) {
+  const bool masked = problem.layout == GroupLayout::masked;
+  return masked ? *problem.m * *problem.g : *problem.m;
+}
+
 }  // namespace
 
 bool is_batched(const Problem& problem) {
@@ -198,16 +204,17 @@ std::vector<std::int64_t> epilogue_operand_shape(const EpilogueOperandSpec& spec
                                                  const Problem& problem) {
   if (problem.operation == Operation::elementwise) return broadcast_shape(spec, problem.shape);
   const std::int64_t l = operations::batches_of(problem);
+  const std::int64_t rows = operations::rows_of(problem);
   const std::size_t strides = spec.tensor.strides.size();
   switch (spec.form) {
     case EpilogueForm::matrix: {
       const bool batched = strides == 3 || (strides == 0 && operations::is_batched(problem));
-      return batched ? Extents{l, *problem.m, *problem.n} : Extents{*problem.m, *problem.n};
+      return batched ? Extents{l, *problem.m, *problem.n} : Extents{rows, *problem.n};
     }
     case EpilogueForm::row:
       return strides == 2 ? Extents{l, 1, *problem.n} : Extents{*problem.n};
     case EpilogueForm::column:
-      return strides == 2 ? Extents{l, *problem.m, 1} : Extents{*problem.m, 1};
+      return strides == 2 ? Extents{l, rows, 1} : Extents{rows, 1};
     case EpilogueForm::batch:
       return {l, 1, 1};
     default:

@@ -95,6 +95,8 @@ class ProblemParser {
         return read_along();
       case TextField::sizes:
         return read_sizes();
+      case TextField::layout:
+        return read_group_layout();
     }
   }
 
@@ -274,6 +276,15 @@ class ProblemParser {
     const std::string_view name = cursor_.take_until("");
     problem_.along = parse_group_mode(name);
     if (!problem_.along) cursor_.fail_expected(start, "the mode that is divided, m, n, k or l");
+  }
+
+  void read_group_layout() {
+    const std::size_t start = cursor_.position();
+    const auto layout = parse_group_layout(cursor_.take_until(""));
+    if (!layout) {
+      cursor_.fail_expected(start, "a layout of offsets, ends, prefix, masked or ranges");
+    }
+    problem_.layout = *layout;
   }
 
   void read_sizes() {

@@ -68,6 +68,9 @@ class ProblemPrinter {
       case TextField::along:
         if (problem_.along) add(key, group_mode_name(*problem_.along));
         return;
+      case TextField::layout:
+        if (problem_.layout != GroupLayout::ends) add(key, group_layout_name(problem_.layout));
+        return;
       case TextField::sizes:
         if (!problem_.sizes.empty()) add(key, fmt::format("{}", fmt::join(problem_.sizes, ",")));
         return;

@@ -58,7 +58,8 @@ bool Signature::add(const TensorView& view) {
 
 bool Signature::add(const GroupOptions* groups) {
   if (groups == nullptr) return add(std::uint64_t{0});
-  add(std::uint64_t{1} | (groups->zero_rest ? 2U : 0U) | (groups->offsets ? 4U : 0U));
+  add(std::uint64_t{1} | (groups->zero_rest ? 2U : 0U) | (groups->offsets ? 4U : 0U) |
+      static_cast<std::uint64_t>(groups->layout) << 3);
   return !groups->offsets || add(*groups->offsets);
 }
 

@@ -12,6 +12,6 @@ using SimtScaledGroupedGemmConfig = SimtGemmConfig;
 struct SimtScaledGroupedGemmParameters : SimtScaledGemmParameters {
   Groups groups;
 };
-static_assert(sizeof(SimtScaledGroupedGemmParameters) == 264);
+static_assert(sizeof(SimtScaledGroupedGemmParameters) == 272);
 
 }  // namespace estoc::abi

@@ -13,6 +13,6 @@ using Sm80GroupedGemmConfig = Sm80GemmConfig;
 struct Sm80GroupedGemmParameters : Sm80GemmParameters {
   Groups groups;
 };
-static_assert(sizeof(Sm80GroupedGemmParameters) == sizeof(Sm80GemmParameters) + 40);
+static_assert(sizeof(Sm80GroupedGemmParameters) == sizeof(Sm80GemmParameters) + 48);
 
 }  // namespace estoc::abi

@@ -19,33 +19,34 @@ using abi::Sm90GroupedGemmParameters;
 
 /// An item of a product in groups.
 struct GroupedItem : Item {
-  i32 group;    ///< its number; that of all groups in the rest
+  i32 group;    ///< its number; that of all groups where it is in none
   i32 k_begin;  ///< where its first K tile begins
   i32 begin;    ///< of the group along the mode that is divided
   i32 end;
 };
 
-/// Where groups begin, in shared memory: each as its offset says, then the rest and its end, then
-/// the number of all tiles of clusters.
+/// Where parts of the mode begin, in shared memory: groups and what is between them, then the rest
+/// and its end, then the number of all tiles of clusters.
 template <Sm90GemmConfig config>
 class GroupTable {
  public:
-  __device__ __forceinline__ static u32 begin(u32 group) {
-    return ptx::ld_shared<1>(word(group)).word[0];
+  __device__ __forceinline__ static u32 begin(u32 part) {
+    return ptx::ld_shared<1>(word(part)).word[0];
   }
   __device__ __forceinline__ static u32 tiles() {
     return ptx::ld_shared<1>(word(config.kMostGroups + 2)).word[0];
   }
   /// Tiles of clusters along the mode that is divided.
-  __device__ __forceinline__ static u32 tiles_of(u32 group) {
-    return tiles_between(begin(group), begin(group + 1));
+  __device__ __forceinline__ static u32 tiles_of(const abi::Groups& groups, u32 part) {
+    if (!detail::counts(groups, part)) return 0;
+    return tiles_between(begin(part), begin(part + 1));
   }
 
   /// All threads of the CTA write it; `across`: tiles of clusters along the other mode.
   __device__ __forceinline__ static void write(const abi::Groups& groups, u32 across) {
-    const u32 count = static_cast<u32>(groups.count);
-    for (u32 group = ptx::tid(); group < count; group += config.threads())
-      put(group + 1, detail::offset_inside(groups, group));
+    const u32 count = static_cast<u32>(groups.parts());
+    for (u32 part = ptx::tid(); part < count; part += config.threads())
+      put(part + 1, detail::boundary_of(groups, part));
     ptx::barrier_sync();
     if (ptx::tid() / 32 == 0) finish(groups, count, across);
     ptx::barrier_sync();
@@ -66,7 +67,7 @@ class GroupTable {
     return (end - begin + kTile - 1) / kTile;
   }
 
-  /// Ends are the largest offsets so far. Each thread of a warp has some groups, one after the
+  /// Ends are the largest boundaries so far. Each thread of a warp has some parts, one after the
   /// other.
   __device__ __forceinline__ static void finish(const abi::Groups& groups, u32 count, u32 across) {
     const u32 lane = ptx::tid() % 32;
@@ -74,8 +75,8 @@ class GroupTable {
     const u32 first = lane * each;
     const u32 last = first + each < count ? first + each : count;
     u32 largest = 0;
-    for (u32 group = first; group < last; ++group)
-      largest = detail::largest(largest, begin(group + 1));
+    for (u32 part = first; part < last; ++part)
+      largest = detail::largest(largest, begin(part + 1));
 #pragma unroll
     for (u32 step = 1; step < 32; step *= 2) {
       const u32 before = ptx::shfl_sync_up(largest, step);
@@ -84,10 +85,10 @@ class GroupTable {
     const u32 before = ptx::shfl_sync_up(largest, 1);
     u32 at = lane == 0 ? 0 : before;
     u32 tiles = 0;
-    for (u32 group = first; group < last; ++group) {
-      const u32 end = detail::largest(at, begin(group + 1));
-      put(group + 1, end);
-      tiles += tiles_between(at, end);
+    for (u32 part = first; part < last; ++part) {
+      const u32 end = detail::largest(at, begin(part + 1));
+      put(part + 1, end);
+      if (detail::counts(groups, part)) tiles += tiles_between(at, end);
       at = end;
     }
     if (lane == 31) {
@@ -134,11 +135,12 @@ class GroupedTiles {
   }
   /// The rest is a product of no terms.
   __device__ __forceinline__ i32 k_tiles() const {
-    return group_ < p_.groups.count ? (p_.k + config.tile_k() - 1) / config.tile_k() : 0;
+    const bool in_group = p_.groups.group_of(part_) < p_.groups.count;
+    return in_group ? (p_.k + config.tile_k() - 1) / config.tile_k() : 0;
   }
   __device__ __forceinline__ GroupedItem item() const {
-    const u32 along = Table::tiles_of(group_);
-    const i32 begin = static_cast<i32>(Table::begin(group_));
+    const u32 along = Table::tiles_of(p_.groups, part_);
+    const i32 begin = static_cast<i32>(Table::begin(part_));
     const TileRaster raster{kByRows ? along : static_cast<u32>(p_.tiles_m),
                             kByRows ? static_cast<u32>(p_.tiles_n) : along,
                             static_cast<u32>(p_.group), p_.along_n};
@@ -147,23 +149,23 @@ class GroupedTiles {
     const i32 n = static_cast<i32>(at.n * config.cluster_n + place_.n) * config.tile_n;
     const Tile tile{0, kByRows ? begin + m : m, kByRows ? n : begin + n};
     return {{tile, k_tiles(), false, 0, -1},
-            static_cast<i32>(group_),
+            static_cast<i32>(p_.groups.group_of(part_)),
             0,
             begin,
-            static_cast<i32>(Table::begin(group_ + 1))};
+            static_cast<i32>(Table::begin(part_ + 1))};
   }
 
  private:
-  /// Goes on to the group of the next tile.
+  /// Goes on to the part of the next tile.
   __device__ __forceinline__ void find() {
     if (done()) return;
     const u32 across = static_cast<u32>(kByRows ? p_.tiles_n : p_.tiles_m);
 #pragma unroll 1
     while (true) {
-      const u32 tiles = Table::tiles_of(group_) * across;
+      const u32 tiles = Table::tiles_of(p_.groups, part_) * across;
       if (next_ - first_ < tiles) return;
       first_ += tiles;
-      ++group_;
+      ++part_;
     }
   }
 
@@ -171,8 +173,8 @@ class GroupedTiles {
   ClusterPlace<config> place_;
   u32 next_;
   u32 step_;
-  u32 group_ = 0;
-  u32 first_ = 0;  // tile of the group
+  u32 part_ = 0;   // a group, or what is in none
+  u32 first_ = 0;  // tile of the part
 };
 
 /// Deals the tiles of batches of out, each of which sums up the K of one group.
@@ -203,12 +205,13 @@ class ReducedGroups {
   __device__ __forceinline__ GroupedItem item() const {
     const Tile tile = tile_at<config>(p_, place_, next_);
     const u32 group = static_cast<u32>(tile.l);
-    const u32 begin = Table::begin(group);
+    const u32 part = part_of(group);
+    const u32 begin = Table::begin(part);
     return {{tile, tiles_of(group), false, 0, -1},
             tile.l,
             static_cast<i32>(first_k(begin)),
             static_cast<i32>(begin),
-            static_cast<i32>(Table::begin(group + 1))};
+            static_cast<i32>(Table::begin(part + 1))};
   }
 
  private:
@@ -217,9 +220,12 @@ class ReducedGroups {
     constexpr u32 kChunk = 16 / abi::type_bytes(config.a);
     return config.a_m_major && config.b_n_major ? begin : begin / kChunk * kChunk;
   }
-  __device__ __forceinline__ static i32 tiles_of(u32 group) {
-    const u32 begin = Table::begin(group);
-    const u32 end = Table::begin(group + 1);
+  __device__ __forceinline__ u32 part_of(u32 group) const {
+    return static_cast<u32>(p_.groups.part_of(group));
+  }
+  __device__ __forceinline__ i32 tiles_of(u32 group) const {
+    const u32 begin = Table::begin(part_of(group));
+    const u32 end = Table::begin(part_of(group) + 1);
     if (begin == end) return 0;
     return static_cast<i32>((end - first_k(begin) + config.tile_k() - 1) / config.tile_k());
   }

@@ -27,13 +27,28 @@ __device__ __forceinline__ u32 largest(u32 a, u32 b) {
   return a > b ? a : b;
 }
 
-/// Offset `group` within the mode; 0 beyond the last.
-__device__ __forceinline__ u32 offset_inside(const abi::Groups& groups, i64 group) {
-  if (group >= groups.count) return 0;
-  const u64 address = groups.offsets + static_cast<u64>(group * groups.stride * 4);
+/// An offset, less what is outside [0, most].
+__device__ __forceinline__ u32 offset_inside(const abi::Groups& groups, i64 index, i64 most) {
+  const u64 address = groups.offsets + static_cast<u64>(index * groups.stride * 4);
   const auto offset = static_cast<i32>(ptx::ld_global<1>(address).word[0]);
-  const i64 inside = offset < groups.extent ? offset : groups.extent;
+  const i64 inside = offset < most ? offset : most;
   return inside > 0 ? static_cast<u32>(inside) : 0;
+}
+
+/// Where a part ends if none before it ends later; 0 beyond the last.
+__device__ __forceinline__ u32 boundary_of(const abi::Groups& groups, i64 part) {
+  if (part >= groups.parts()) return 0;
+  if (groups.layout != abi::GroupedLayout::masked) {
+    return offset_inside(groups, part, groups.extent);
+  }
+  const i64 begin = part / 2 * groups.room;
+  if (part % 2 != 0) return static_cast<u32>(begin + groups.room);
+  return static_cast<u32>(begin) + offset_inside(groups, part / 2, groups.room);
+}
+
+/// Whether the tiles of a part are computed.
+__device__ __forceinline__ bool counts(const abi::Groups& groups, i64 part) {
+  return groups.zero_rest != 0 || groups.group_of(part) < groups.count;
 }
 
 /// The largest value of the warp.
@@ -49,14 +64,14 @@ __device__ __forceinline__ u32 warp_largest(u32 value) {
 /// Of the tiles of `tile_extent` elements that all groups are cut into, one after the other, and
 /// the rest if it counts, tile number `index`. Every thread of the warp gets the same.
 ///
-/// Each thread looks at one group in 32: ends are the running largest offset, first tiles a running
-/// sum over groups.
+/// Each thread looks at one part in 32: ends are the running largest boundary, first tiles a
+/// running sum over parts.
 __device__ inline GroupTile find_group_tile(const abi::Groups& groups, u32 index, u32 tile_extent) {
   const u32 lane = ptx::tid() % 32;
-  u32 carried = 0;  // where the groups that were looked at end
+  u32 carried = 0;  // where the parts that were looked at end
 #pragma unroll 1
-  for (i64 first = 0; first < groups.count; first += 32) {
-    u32 end = detail::largest(carried, detail::offset_inside(groups, first + lane));
+  for (i64 first = 0; first < groups.parts(); first += 32) {
+    u32 end = detail::largest(carried, detail::boundary_of(groups, first + lane));
 #pragma unroll
     for (u32 step = 1; step < 32; step *= 2) {
       const u32 before = ptx::shfl_sync_up(end, step);
@@ -64,7 +79,8 @@ __device__ inline GroupTile find_group_tile(const abi::Groups& groups, u32 index
     }
     const u32 before = ptx::shfl_sync_up(end, 1);
     const u32 begin = lane == 0 ? carried : before;
-    const u32 tiles = (end - begin + tile_extent - 1) / tile_extent;
+    const bool some = detail::counts(groups, first + lane);
+    const u32 tiles = some ? (end - begin + tile_extent - 1) / tile_extent : 0;
     u32 sum = tiles;
 #pragma unroll
     for (u32 step = 1; step < 32; step *= 2) {
@@ -78,7 +94,7 @@ __device__ inline GroupTile find_group_tile(const abi::Groups& groups, u32 index
       const u32 own_end = ptx::shfl_sync_idx(end, owner);
       const u32 own_tiles = ptx::shfl_sync_idx(sum - tiles, owner);
       const i64 start = own_begin + static_cast<i64>(index - own_tiles) * tile_extent;
-      return {{start, own_end}, first + owner, true};
+      return {{start, own_end}, groups.group_of(first + owner), true};
     }
     index -= ptx::shfl_sync_idx(sum, 31);
     carried = ptx::shfl_sync_idx(end, 31);
@@ -90,14 +106,15 @@ __device__ inline GroupTile find_group_tile(const abi::Groups& groups, u32 index
 /// The range of a group. Every thread of the warp gets the same.
 __device__ inline GroupRange group_range(const abi::Groups& groups, i64 group) {
   const u32 lane = ptx::tid() % 32;
+  const i64 part = groups.part_of(group);
   u32 begin = 0;
 #pragma unroll 1
-  for (i64 first = 0; first < group; first += 32) {
+  for (i64 first = 0; first < part; first += 32) {
     const i64 at = first + lane;
-    const u32 offset = at < group ? detail::offset_inside(groups, at) : 0;
-    begin = detail::largest(begin, detail::warp_largest(offset));
+    const u32 boundary = at < part ? detail::boundary_of(groups, at) : 0;
+    begin = detail::largest(begin, detail::warp_largest(boundary));
   }
-  return {begin, detail::largest(begin, detail::offset_inside(groups, group))};
+  return {begin, detail::largest(begin, detail::boundary_of(groups, part))};
 }
 
 }  // namespace estoc

@@ -6,6 +6,7 @@
 #include "estoc/arguments.hpp"
 #include "model/fail.h"
 #include "model/operand_checks.h"
+#include "operations/gemm_problem.h"
 #include "operations/operand_bytes.h"
 
 namespace estoc {
@@ -16,11 +17,17 @@ using model::fail_value;
 using model::NamedView;
 
 constexpr std::array<std::string_view, 4> kModeNames{"m", "n", "k", "l"};
+constexpr std::array<std::string_view, 4> kLayoutNames{"ends", "prefix", "masked", "ranges"};
 
-GroupMode mode_of(const TensorView& a, const TensorView& b) {
+GroupMode mode_of(const TensorView& a, const TensorView& b, GroupLayout layout) {
   for (const NamedView operand : {NamedView{&a, "A"}, NamedView{&b, "B"}}) {
     if (operand.view->rank() == 2 || operand.view->rank() == 3) continue;
     fail_value("{}.shape: expected 2 or 3 modes, got {}", operand.name, operand.view->rank());
+  }
+  if (layout == GroupLayout::masked) {
+    if (a.rank() == 3 && b.rank() == 3) return GroupMode::rows;
+    fail_value("A.shape, B.shape: expected 3 modes each with masked groups, got {} and {}",
+               a.rank(), b.rank());
   }
   if (a.rank() == 2) return b.rank() == 3 ? GroupMode::rows : GroupMode::reduction;
   return b.rank() == 2 ? GroupMode::columns : GroupMode::batches;
@@ -33,8 +40,9 @@ NamedView counted(GroupMode mode, const TensorView& a, const TensorView& b, cons
   return {&view, !has_groups ? "out" : mode == GroupMode::rows ? "B" : "A"};
 }
 
-void check_out(GroupMode mode, const TensorView& out) {
-  const int rank = mode == GroupMode::rows || mode == GroupMode::columns ? 2 : 3;
+void check_out(GroupMode mode, GroupLayout layout, const TensorView& out) {
+  const bool divided = mode == GroupMode::rows || mode == GroupMode::columns;
+  const int rank = divided && layout != GroupLayout::masked ? 2 : 3;
   if (out.rank() == rank) return;
   fail_value("out.shape: expected {} modes for groups along {}, got {}", rank,
              group_mode_name(mode), out.rank());
@@ -46,7 +54,28 @@ void check_groups(const char* operand, NamedView expected, std::int64_t got) {
   fail_value("{}.shape: expected G = {} like {}, got {}", operand, groups, expected.name, got);
 }
 
-void check_offsets(GroupMode mode, const std::optional<TensorView>& offsets, NamedView groups) {
+void check_offsets_shape(const TensorView& offsets, GroupLayout layout, NamedView groups) {
+  const int rank = layout == GroupLayout::ranges ? 2 : 1;
+  if (offsets.rank() != rank) {
+    fail_value("offsets.shape: expected {} mode{}, got {}", rank, rank == 1 ? "" : "s",
+               offsets.rank());
+  }
+  if (layout == GroupLayout::prefix) {
+    const std::int64_t count = groups.view->shape(0);
+    if (offsets.shape(0) == count + 1) return;
+    fail_value("offsets.shape: expected G + 1 = {} with G like {}, got {}", count + 1, groups.name,
+               offsets.shape(0));
+  }
+  check_groups("offsets", groups, offsets.shape(0));
+  if (layout != GroupLayout::ranges) return;
+  const bool packed = offsets.stride(1) == 1 && (offsets.shape(0) <= 1 || offsets.stride(0) == 2);
+  if (offsets.shape(1) != 2 || !packed) {
+    fail_value("offsets: expected (G, 2) without gaps, got {}", offsets.to_string());
+  }
+}
+
+void check_offsets(GroupMode mode, GroupLayout layout, const std::optional<TensorView>& offsets,
+                   NamedView groups) {
   if (mode == GroupMode::batches) {
     if (offsets) {
       fail_value("offsets: expected none where A and B have three modes, got {}",
@@ -55,8 +84,7 @@ void check_offsets(GroupMode mode, const std::optional<TensorView>& offsets, Nam
     return;
   }
   if (!offsets) fail_value("offsets: expected the ends of the groups, got none");
-  if (offsets->rank() != 1) fail_value("offsets.shape: expected 1 mode, got {}", offsets->rank());
-  check_groups("offsets", groups, offsets->shape(0));
+  check_offsets_shape(*offsets, layout, groups);
   if (offsets->dtype() != Dtype::i32) {
     fail(ErrorKind::type, "offsets.dtype: expected i32, got {}", dtype_name(offsets->dtype()));
   }
@@ -74,6 +102,42 @@ TensorView first_matrix(const TensorView& view, const char* name) {
   return {view.data(), view.dtype(), shape, strides, view.device(), name};
 }
 
+/// (G, M, C) as (G M, C).
+TensorView flattened(const TensorView& view, const char* name) {
+  const std::int64_t matrices = view.shape(0);
+  const std::int64_t rows = view.shape(1);
+  const std::int64_t stride = rows == 1 ? view.stride(0) : view.stride(1);
+  const bool follow = view.elements() == 0 || matrices == 1 || view.stride(0) == rows * stride;
+  if (!follow) {
+    fail_value("{}.strides: expected {} from matrix to matrix with masked groups, got {}", name,
+               rows * stride, view.stride(0));
+  }
+  const std::array<std::int64_t, 2> shape{matrices * rows, view.shape(2)};
+  const std::array<std::int64_t, 2> strides{stride, view.stride(2)};
+  if (view.described() || view.elements() == 0) {
+    return TensorView::describe(view.dtype(), shape, strides, view.device(), view.alignment(),
+                                name);
+  }
+  return {view.data(), view.dtype(), shape, strides, view.device(), name};
+}
+
+Operand flattened_operand(const Operand& operand, const char* name) {
+  const TensorView data = flattened(operand.tensor(), name);
+  if (!operand.is_scaled()) return data;
+  ScaledTensor scaled = *operand.scaled();
+  scaled.data = data;
+  if (scaled.mode == ScaleMode::tensorwise) return scaled;
+  const bool by_rows = scaled.swizzle == ScaleSwizzle::none && scaled.scale.rank() == 3 &&
+                       scaled.scale.shape(1) == operand.tensor().shape(1) &&
+                       scaled.scale.shape(0) == operand.tensor().shape(0);
+  if (!by_rows) {
+    fail_value("{}.scale: expected scales of rows or of 1 x V blocks with masked groups, got {}",
+               name, scaled.scale.to_string());
+  }
+  scaled.scale = flattened(scaled.scale, "A.scale");
+  return scaled;
+}
+
 /// The operand of group 0. Scales of rows that each group has its own of are no factors of out as a
 /// whole: they are lowered with the operand.
 Operand first_operand(const Operand& operand, const char* name) {
@@ -85,12 +149,15 @@ Operand first_operand(const Operand& operand, const char* name) {
   return scaled;
 }
 
-GemmArguments product_of(GroupMode mode, const Operand& a, const Operand& b, const TensorView& out,
-                         Dtype accumulator_type, PerformanceControls controls,
-                         EpilogueArguments epilogue) {
-  return {mode == GroupMode::columns ? first_operand(a, "A") : a,
+GemmArguments product_of(GroupMode mode, GroupLayout layout, const Operand& a, const Operand& b,
+                         const TensorView& out, Dtype accumulator_type,
+                         PerformanceControls controls, EpilogueArguments epilogue) {
+  const bool masked = layout == GroupLayout::masked;
+  return {masked                       ? flattened_operand(a, "A")
+          : mode == GroupMode::columns ? first_operand(a, "A")
+                                       : a,
           mode == GroupMode::rows ? first_operand(b, "B") : b,
-          out,
+          masked ? flattened(out, "out") : out,
           accumulator_type,
           controls,
           std::move(epilogue)};
@@ -98,17 +165,18 @@ GemmArguments product_of(GroupMode mode, const Operand& a, const Operand& b, con
 
 /// The ranks and extents that the product of group 0 does not show.
 GroupMode checked_mode(const Operand& a, const Operand& b, const TensorView& out,
-                       const std::optional<TensorView>& offsets) {
+                       const std::optional<TensorView>& offsets, GroupLayout layout) {
   const TensorView& plain_a = a.tensor();
   const TensorView& plain_b = b.tensor();
-  const GroupMode mode = mode_of(plain_a, plain_b);
-  check_out(mode, out);
+  const GroupMode mode = mode_of(plain_a, plain_b, layout);
+  check_out(mode, layout, out);
   const NamedView groups = counted(mode, plain_a, plain_b, out);
-  if (mode == GroupMode::batches) {
-    check_groups("B", groups, plain_b.shape(0));
+  if (mode == GroupMode::batches) check_groups("B", groups, plain_b.shape(0));
+  if (layout == GroupLayout::masked) check_groups("A", groups, plain_a.shape(0));
+  if (mode == GroupMode::batches || layout == GroupLayout::masked) {
     check_groups("out", groups, out.shape(0));
   }
-  check_offsets(mode, offsets, groups);
+  check_offsets(mode, layout, offsets, groups);
   for (const NamedView operand : {NamedView{&plain_a, "A"}, NamedView{&plain_b, "B"}})
     check_packed(operand);
   if (a.is_scaled()) a.scaled()->validate("A", plain_a.rank() - 1);
@@ -150,6 +218,16 @@ std::optional<GroupMode> parse_group_mode(std::string_view name) {
   return static_cast<GroupMode>(found - kModeNames.begin());
 }
 
+std::string_view group_layout_name(GroupLayout layout) {
+  return kLayoutNames[static_cast<std::size_t>(layout)];
+}
+
+std::optional<GroupLayout> parse_group_layout(std::string_view name) {
+  const auto found = std::ranges::find(kLayoutNames, name);
+  if (found == kLayoutNames.end()) return std::nullopt;
+  return static_cast<GroupLayout>(found - kLayoutNames.begin());
+}
+
 GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
                                            const TensorView& out, Dtype accumulator_type,
                                            const GroupOptions& groups, PerformanceControls controls,
@@ -157,11 +235,13 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
     : RuntimeArguments(Operation::grouped_gemm, controls, std::move(epilogue)),
       a_(a),
       b_(b),
+      out_(out),
       offsets_(groups.offsets),
-      mode_(checked_mode(a, b, out, offsets_)),
+      layout_(groups.layout),
+      mode_(checked_mode(a, b, out, offsets_, layout_)),
       groups_(counted(mode_, a_.tensor(), b_.tensor(), out).view->shape(0)),
       zero_rest_(groups.zero_rest),
-      product_(product_of(mode_, a_, b_, out, accumulator_type, controls, epilogue_)) {
+      product_(product_of(mode_, layout_, a_, b_, out, accumulator_type, controls, epilogue_)) {
   if (mode_ == GroupMode::columns) check_row_scales(a_, accumulator_type);
   if (mode_ == GroupMode::rows) check_row_scales(b_, accumulator_type);
   device_ = product_.device();
@@ -200,13 +280,13 @@ void GroupedGemmArguments::check_memory(AskDevice ask) const {
 bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
   a_ = moved_to(a_, data[0], "A");
   b_ = moved_to(b_, data[1], "B");
+  out_ = out_.moved(data[2], "out");
   if (offsets_) offsets_ = offsets_->moved(data[3], "offsets");
   // Nothing else may refer to the binding, so that its memory is used again.
   epilogue_binding_.reset();
   if (groups_ == 0) {
     // Matrix 0 does not exist, so its place must not be checked.
-    const TensorView moved_out = out().moved(data[2], "out");
-    product_ = product_of(mode_, a_, b_, moved_out, accumulator_type(), controls_, epilogue_);
+    product_ = product_of(mode_, layout_, a_, b_, out_, accumulator_type(), controls_, epilogue_);
   } else {
     product_.epilogue_ = epilogue_;
     product_.move(data.first(3), ask);
@@ -219,7 +299,7 @@ bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
 OperandList GroupedGemmArguments::operands() const {
   const NamedOperand a{"A", &a_.tensor(), a_.scaled(), OperandRole::input};
   const NamedOperand b{"B", &b_.tensor(), b_.scaled(), OperandRole::input};
-  const NamedOperand out{"out", &product_.out(), nullptr, OperandRole::output};
+  const NamedOperand out{"out", &out_, nullptr, OperandRole::output};
   if (!offsets_) return OperandList(a, b, out);
   return OperandList(a, b, out, NamedOperand{"offsets", &*offsets_, nullptr, OperandRole::index});
 }
@@ -237,7 +317,7 @@ std::unique_ptr<RuntimeArguments> GroupedGemmArguments::clone() const {
 
 std::unique_ptr<RuntimeArguments> GroupedGemmArguments::rebuilt(std::span<const Operand> operands,
                                                                 EpilogueArguments epilogue) const {
-  GroupOptions groups{.offsets = std::nullopt, .zero_rest = zero_rest_};
+  GroupOptions groups{.offsets = std::nullopt, .zero_rest = zero_rest_, .layout = layout_};
   if (offsets_) groups.offsets = operands[3].tensor();
   return std::make_unique<GroupedGemmArguments>(operands[0], operands[1], operands[2].tensor(),
                                                 accumulator_type(), groups, controls_,
@@ -263,14 +343,14 @@ std::int64_t GroupedGemmArguments::matrix_stride() const {
   return mode_ == GroupMode::columns ? a_.tensor().stride(0) : 0;
 }
 
-void GroupedGemmArguments::read_ends(std::span<std::int64_t> ends) const {
-  const auto* const offsets = static_cast<const std::int32_t*>(offsets_->data());
-  const std::int64_t extent = divided_extent();
-  std::int64_t end = 0;
-  for (std::size_t group = 0; group < ends.size(); ++group) {
-    end = group_end(end, offsets[static_cast<std::int64_t>(group) * offsets_->stride(0)], extent);
-    ends[group] = end;
-  }
+void GroupedGemmArguments::read_groups(std::span<GroupRange> groups) const {
+  operations::read_groups({.count = groups_,
+                           .extent = divided_extent(),
+                           .offsets = offsets_->data(),
+                           .stride = layout_ == GroupLayout::ranges ? 1 : offsets_->stride(0),
+                           .zero_rest = zero_rest_,
+                           .layout = layout_},
+                          groups);
 }
 
 }  // namespace estoc

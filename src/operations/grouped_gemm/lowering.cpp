@@ -65,11 +65,13 @@ GemmProblem lower(const GroupedGemmArguments& grouped, Orientation orientation) 
     many.scales = scales_of_groups(operand, by_rows ? 2 : 1);
   }
   if (grouped.offsets() != nullptr) {
-    problem.groups = {.count = grouped.groups(),
-                      .extent = grouped.divided_extent(),
-                      .offsets = grouped.offsets()->data(),
-                      .stride = grouped.offsets()->stride(0),
-                      .zero_rest = grouped.zero_rest()};
+    problem.groups = {
+        .count = grouped.groups(),
+        .extent = grouped.divided_extent(),
+        .offsets = grouped.offsets()->data(),
+        .stride = grouped.layout() == GroupLayout::ranges ? 1 : grouped.offsets()->stride(0),
+        .zero_rest = grouped.zero_rest(),
+        .layout = grouped.layout()};
   }
   return orientation == Orientation::as_given ? problem : transposed(problem);
 }

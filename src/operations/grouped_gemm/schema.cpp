@@ -1,12 +1,14 @@
 // The grouped GEMM as an operation: its operands, its problem text, its metadata and its reference.
 #include "operations/grouped_gemm/schema.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
 
 #include "check/blocks.h"
 #include "check/groups.h"
+#include "estoc/numeric.hpp"
 #include "model/checked.h"
 #include "model/fail.h"
 #include "operations/problem_epilogue.h"
@@ -35,12 +37,13 @@ constexpr std::array<OperandSchema, 3> kGroupedOperands{{{.name = "A",
                                                           .alignment_role = Role::out_alignment,
                                                           .spec = &Problem::out}}};
 
-constexpr std::array<TextKey, 16> kGroupedKeys{{
+constexpr std::array<TextKey, 17> kGroupedKeys{{
     {"m", &Problem::m},
     {"n", &Problem::n},
     {"k", &Problem::k},
     {"g", &Problem::g},
     {"along", TextField::along},
+    {"layout", TextField::layout},
     {"sizes", TextField::sizes},
     {"zero_rest", &Problem::zero_rest},
     {"a", &Problem::a},
@@ -66,9 +69,33 @@ Extent divided(GroupMode mode) {
   return kExtents[static_cast<std::size_t>(mode)];
 }
 
+bool is_masked(const Problem& problem) {
+  return problem.layout == GroupLayout::masked;
+}
+
+/// Each is a part of the rows of one matrix.
+void complete_masked(Problem& problem) {
+  const std::int64_t largest = *std::ranges::max_element(problem.sizes);
+  if (!problem.m) problem.m = largest;
+  if (largest > *problem.m) {
+    fail_value("sizes: expected at most m = {} of masked groups, got {}", *problem.m, largest);
+  }
+}
+
+void complete_layout(Problem& problem) {
+  if (!problem.along) problem.along = GroupMode::rows;
+  if (is_masked(problem) && problem.along != GroupMode::rows) {
+    fail_value("along: expected m of masked groups, got {}", group_mode_name(*problem.along));
+  }
+  if (problem.along == GroupMode::batches && problem.layout != GroupLayout::ends) {
+    fail_value("layout: expected none for groups along l, got {}",
+               group_layout_name(problem.layout));
+  }
+}
+
 /// The number of groups and the extent that they divide, each of which sizes may stand for.
 void complete_groups(Problem& problem) {
-  if (!problem.along) problem.along = GroupMode::rows;
+  complete_layout(problem);
   const bool sized = !problem.sizes.empty();
   const auto count = static_cast<std::int64_t>(problem.sizes.size());
   if (!problem.g && sized) problem.g = count;
@@ -79,6 +106,7 @@ void complete_groups(Problem& problem) {
   if (*problem.g != count) {
     fail_value("sizes: expected one for each of g = {}, got {}", *problem.g, count);
   }
+  if (is_masked(problem)) return complete_masked(problem);
   std::int64_t sum = 0;
   for (const std::int64_t size : problem.sizes)
     if (!model::add_to(sum, size)) fail_value("sizes: expected a sum of at most 2^63 - 1");
@@ -135,19 +163,20 @@ Extents matrices(bool many, const Problem& problem, std::int64_t rows, std::int6
 
 std::unique_ptr<RuntimeArguments> grouped_arguments(const Problem& problem, Device device) {
   const GroupMode mode = *problem.along;
-  const bool many_a = mode == GroupMode::columns || mode == GroupMode::batches;
+  const bool many_a =
+      mode == GroupMode::columns || mode == GroupMode::batches || is_masked(problem);
   const bool many_b = mode == GroupMode::rows || mode == GroupMode::batches;
   const TensorView a =
       describe(problem.a, matrices(many_a, problem, *problem.m, *problem.k), device, "A");
   const TensorView b =
       describe(problem.b, matrices(many_b, problem, *problem.k, *problem.n), device, "B");
-  const TensorView out = describe(
-      problem.out, matrices(is_batched(problem), problem, *problem.m, *problem.n), device, "out");
-  GroupOptions groups{.offsets = std::nullopt, .zero_rest = problem.zero_rest};
-  if (mode != GroupMode::batches) {
-    groups.offsets = TensorView::describe(Dtype::i32, std::array{*problem.g},
-                                          std::array<std::int64_t, 1>{1}, device);
-  }
+  const TensorView out =
+      describe(problem.out,
+               matrices(is_batched(problem) || is_masked(problem), problem, *problem.m, *problem.n),
+               device, "out");
+  const GroupOptions groups{.offsets = describe_offsets(problem, device),
+                            .zero_rest = problem.zero_rest,
+                            .layout = problem.layout};
   std::vector<EpilogueOperand> operands;
   for (const EpilogueOperandSpec& spec : problem.operands)
     operands.push_back(describe_operand(spec, problem, device));
@@ -161,11 +190,12 @@ Problem grouped_problem(const RuntimeArguments& arguments) {
   const GroupedGemmArguments& grouped = as_grouped(arguments);
   Problem problem;
   const GemmExtents& extents = grouped.product().extents();
-  problem.m = extents.m;
+  problem.m = grouped.out().shape(grouped.out().rank() - 2);
   problem.n = extents.n;
   problem.k = extents.k;
   problem.g = grouped.groups();
   problem.along = grouped.mode();
+  problem.layout = grouped.layout();
   problem.zero_rest = grouped.zero_rest();
   problem.a = spec_of(grouped.a().tensor());
   problem.b = spec_of(grouped.b().tensor());
@@ -197,12 +227,12 @@ check::Groups groups_of(const GroupedGemmArguments& grouped) {
   check::Groups groups{.mode = grouped.mode(),
                        .matrix_stride = grouped.matrix_stride(),
                        .zero_rest = grouped.zero_rest(),
-                       .ends = {},
+                       .ranges = {},
                        .a = &grouped.a(),
                        .b = &grouped.b()};
   if (grouped.mode() == GroupMode::batches) return groups;
-  groups.ends.resize(static_cast<std::size_t>(grouped.groups()));
-  grouped.read_ends(groups.ends);
+  groups.ranges.resize(static_cast<std::size_t>(grouped.groups()));
+  grouped.read_groups(groups.ranges);
   return groups;
 }
 
@@ -215,7 +245,52 @@ CheckResult check_grouped_output(const RuntimeArguments& arguments, const CheckO
 
 std::int64_t divided_extent(const Problem& problem) {
   const Extent mode = divided(*problem.along);
+  if (is_masked(problem)) {
+    std::int64_t rows = *problem.m;
+    if (model::multiply_by(rows, *problem.g)) return rows;
+    return std::numeric_limits<std::int64_t>::max();
+  }
   return mode == nullptr ? 0 : *(problem.*mode);
+}
+
+std::optional<TensorView> describe_offsets(const Problem& problem, Device device) {
+  if (problem.along == GroupMode::batches) return std::nullopt;
+  const std::int64_t groups = *problem.g;
+  if (problem.layout == GroupLayout::ranges) {
+    return TensorView::describe(Dtype::i32, std::array<std::int64_t, 2>{groups, 2},
+                                std::array<std::int64_t, 2>{2, 1}, device);
+  }
+  const std::int64_t count = problem.layout == GroupLayout::prefix ? groups + 1 : groups;
+  return TensorView::describe(Dtype::i32, std::array{count}, std::array<std::int64_t, 1>{1},
+                              device);
+}
+
+namespace {
+
+/// The size of a group of a completed problem.
+std::int64_t size_of(const Problem& problem, std::int64_t group) {
+  if (!problem.sizes.empty()) return problem.sizes[static_cast<std::size_t>(group)];
+  if (is_masked(problem)) return *problem.m;
+  const std::int64_t extent = divided_extent(problem);
+  return extent / *problem.g + (group < extent % *problem.g ? 1 : 0);
+}
+
+}  // namespace
+
+void fill_offsets(const Problem& problem, const TensorView& offsets) {
+  std::int64_t place = 0;
+  const auto store = [&](std::int64_t value) {
+    const std::int64_t stride = offsets.rank() == 1 ? offsets.stride(0) : 1;
+    store_element(Dtype::i32, offsets.data(), place++ * stride, static_cast<double>(value));
+  };
+  if (problem.layout == GroupLayout::prefix) store(0);
+  std::int64_t end = 0;
+  for (std::int64_t group = 0; group < *problem.g; ++group) {
+    const std::int64_t size = size_of(problem, group);
+    if (problem.layout == GroupLayout::ranges) store(end);
+    end += size;
+    store(is_masked(problem) ? size : end);
+  }
 }
 
 constinit const OperationSchema kGroupedGemm{.operation = Operation::grouped_gemm,

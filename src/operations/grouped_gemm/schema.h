@@ -10,4 +10,10 @@ extern const OperationSchema kGroupedGemm;
 /// Elements of the mode that the groups of a complete problem divide; 0 with GroupMode::batches.
 std::int64_t divided_extent(const Problem& problem);
 
+/// The offsets of a complete problem; nullopt with GroupMode::batches.
+std::optional<TensorView> describe_offsets(const Problem& problem, Device device);
+
+/// Problem::fill_index of a complete problem.
+void fill_offsets(const Problem& problem, const TensorView& offsets);
+
 }  // namespace estoc::operations

@@ -124,7 +124,7 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
   l_ = problem.empty() ? 0 : problem.l;
   mapping_ = problem.mapping;
   groups_ = problem.groups;
-  ends_.resize(static_cast<std::size_t>(groups_.count));
+  ranges_.resize(static_cast<std::size_t>(groups_.count));
   if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
   if (problem.accumulator_type == Dtype::f64) sum_ = Sum::f64;
   if (problem.accumulator_type == Dtype::i32) sum_ = Sum::i32;
@@ -152,15 +152,6 @@ bool BlockedGemm::move_to(const RuntimeArguments& arguments) {
     groups_.zero_rest = grouped.zero_rest();
   }
   return true;
-}
-
-void BlockedGemm::read_groups() const {
-  const auto* const offsets = static_cast<const std::int32_t*>(groups_.offsets);
-  std::int64_t end = 0;
-  for (std::int64_t group = 0; group < groups_.count; ++group) {
-    end = group_end(end, offsets[group * groups_.stride], groups_.extent);
-    ends_[static_cast<std::size_t>(group)] = end;
-  }
 }
 
 void BlockedGemm::prepare_epilogue(const GemmArguments& arguments, bool transposed) {
@@ -278,7 +269,7 @@ BlockedGemm::Task BlockedGemm::task(std::int64_t index, int slot) const {
 }
 
 void BlockedGemm::run() const {
-  if (mapping_ != operations::Mapping::strided) read_groups();
+  if (mapping_ != operations::Mapping::strided) operations::read_groups(groups_, ranges_);
   if (epilogue_ != nullptr) epilogue_->begin();
   if (l_ > 0) run_tasks();
   if (epilogue_ != nullptr) epilogue_->finish();
@@ -315,8 +306,8 @@ void BlockedGemm::run_batch(const Task& task, std::int64_t l, const Scratch<T>& 
     return run_groups(task, whole, scratch);
   }
   if (mapping_ == Mapping::reduction) {
-    whole.k0 = l == 0 ? 0 : ends_[static_cast<std::size_t>(l - 1)];
-    whole.k1 = ends_[static_cast<std::size_t>(l)];
+    whole.k0 = ranges_[static_cast<std::size_t>(l)].begin;
+    whole.k1 = ranges_[static_cast<std::size_t>(l)].end;
   }
   run_part(task, whole, scratch);
 }
@@ -326,17 +317,17 @@ void BlockedGemm::run_groups(const Task& task, const Part& whole, const Scratch<
   const bool by_rows = mapping_ == operations::Mapping::rows;
   const std::int64_t last = by_rows ? whole.m1 : whole.n1;
   std::int64_t begin = by_rows ? whole.m0 : whole.n0;
-  for (auto group = std::ranges::upper_bound(ends_, begin) - ends_.begin(); begin < last; ++group) {
-    const bool in_none = group == groups_.count;
-    if (in_none && !groups_.zero_rest) return;
+  while (begin < last) {
+    const auto next = std::ranges::upper_bound(ranges_, begin, {}, &GroupRange::end);
+    const bool in_none = next == ranges_.end() || begin < next->begin;
+    const std::int64_t stated = next == ranges_.end() ? last : in_none ? next->begin : next->end;
+    const std::int64_t end = std::min(last, stated);
     Part part = whole;
-    const std::int64_t end =
-        in_none ? last : std::min(last, ends_[static_cast<std::size_t>(group)]);
     (by_rows ? part.m0 : part.n0) = begin;
     (by_rows ? part.m1 : part.n1) = end;
-    (by_rows ? part.b_batch : part.a_batch) = in_none ? 0 : group;
+    (by_rows ? part.b_batch : part.a_batch) = in_none ? 0 : next - ranges_.begin();
     if (in_none) part.k1 = 0;
-    if (end > begin) run_part(task, part, scratch);
+    if (!in_none || groups_.zero_rest) run_part(task, part, scratch);
     begin = end;
   }
 }

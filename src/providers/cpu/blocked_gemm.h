@@ -95,7 +95,6 @@ class BlockedGemm {
   void allocate_scratch();
 
   void prepare_epilogue(const GemmArguments& arguments, bool transposed);
-  void read_groups() const;
 
   Task task(std::int64_t index, int slot) const;
   void run_tasks() const;
@@ -135,7 +134,7 @@ class BlockedGemm {
   std::int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   operations::Mapping mapping_ = operations::Mapping::strided;
   operations::Groups groups_;
-  mutable std::vector<std::int64_t> ends_;  ///< of the groups, as of this launch
+  mutable std::vector<GroupRange> ranges_;  ///< of the groups, as of this launch
   Sum sum_;
   bool rounds_ = false;      ///< sums become accumulators of f16 before anything else
   bool in_order_ = false;    ///< products are added up one after the other

@@ -26,17 +26,38 @@ abi::GroupedMode grouped_mode(Mapping mapping) {
   }
 }
 
+namespace {
+
+abi::GroupedLayout grouped_layout(GroupLayout layout) {
+  switch (layout) {
+    case GroupLayout::prefix:
+      return abi::GroupedLayout::prefix;
+    case GroupLayout::masked:
+      return abi::GroupedLayout::masked;
+    case GroupLayout::ranges:
+      return abi::GroupedLayout::ranges;
+    default:
+      return abi::GroupedLayout::ends;
+  }
+}
+
+}  // namespace
+
 abi::Groups device_groups(const GemmProblem& problem) {
   return {.offsets = reinterpret_cast<std::uintptr_t>(problem.groups.offsets),
           .stride = problem.groups.stride,
           .count = problem.groups.count,
           .extent = problem.groups.extent,
           .mode = grouped_mode(problem.mapping),
-          .zero_rest = problem.groups.zero_rest ? 1 : 0};
+          .zero_rest = problem.groups.zero_rest ? 1 : 0,
+          .layout = grouped_layout(problem.groups.layout),
+          .room = static_cast<int>(problem.groups.room())};
 }
 
 std::int64_t most_group_tiles(const operations::Groups& groups, int tile) {
-  const std::int64_t parts = std::min(groups.count + 1, groups.extent);
+  // Gaps between groups count as well where zeros are to be stored there.
+  const bool gaps = groups.zero_rest && groups.layout != GroupLayout::ends;
+  const std::int64_t parts = std::min((gaps ? 2 * groups.count : groups.count) + 1, groups.extent);
   return (groups.extent - parts) / tile + parts;
 }
 

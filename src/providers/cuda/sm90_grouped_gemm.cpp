@@ -77,7 +77,7 @@ class Sm90GroupedGemm final
     Status status =
         check_divided_out(problem, tile.m * cluster.m, tile.n * cluster.n, kMostGrouped);
     const auto& letters = point.value(Role::layouts).numbers;
-    if (status.ok()) status = check_count(problem.groups.count);
+    if (status.ok()) status = check_count(device_groups(problem));
     if (status.ok()) status = check_tma_strides({problem.a, letters[0] == 'n'});
     if (status.ok()) status = check_tma_strides({problem.b, letters[1] == 'n'});
     if (status.ok()) status = check_sm90_out(point, {problem.out, letters[2] == 'n'});
@@ -155,11 +155,12 @@ class Sm90GroupedGemm final
   std::string fused_entry() const override { return sm90_fused_entry(device_name(), type_name()); }
 
  private:
-  static Status check_count(std::int64_t groups) {
-    if (groups <= Sm90GroupedGemmConfig::kMostGroups) return Status::success();
-    return Status::fail(Reason::shape,
-                        fmt::format("offsets.shape: expected at most {} groups, got {}",
-                                    Sm90GroupedGemmConfig::kMostGroups, groups));
+  static Status check_count(const abi::Groups& groups) {
+    if (groups.parts() <= Sm90GroupedGemmConfig::kMostGroups) return Status::success();
+    return Status::fail(
+        Reason::shape,
+        fmt::format("offsets.shape: expected at most {} groups and gaps between them, got {}",
+                    Sm90GroupedGemmConfig::kMostGroups, groups.parts()));
   }
 
   /// The tiles of clusters that groups of any sizes are cut into.

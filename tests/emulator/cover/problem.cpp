@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -383,6 +384,23 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
   return std::make_unique<GemmArguments>(operand_a, operand_b, operand_out, sums, controls, fused);
 }
 
+/// Offsets of a layout: boundaries in even steps, some of them anywhere.
+TensorView draw_offsets(GroupLayout layout, std::int64_t groups, std::int64_t extent,
+                        Random& random, std::vector<HostTensor>& tensors) {
+  const bool pairs = layout == GroupLayout::ranges;
+  const std::int64_t parts = pairs ? 2 * groups : groups;
+  const std::int64_t first = layout == GroupLayout::ends ? 1 : 0;
+  const std::int64_t count = layout == GroupLayout::prefix ? groups + 1 : parts;
+  const TensorView offsets = tensors.emplace_back(host_tensor(Dtype::i32, {count}, {1})).view;
+  auto* const data = const_cast<void*>(static_cast<const void*>(offsets.data()));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t wild = draw_number(random, -extent, 2 * extent);
+    const std::int64_t even = extent * (i + first) / parts;
+    store_element(Dtype::i32, data, i, static_cast<double>(one_in(random, 8) ? wild : even));
+  }
+  return pairs ? TensorView(data, Dtype::i32, {groups, 2}, {2, 1}) : offsets;
+}
+
 /// A draw for a kernel of grouped products: a few groups of any sizes along any mode.
 std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool scaled,
                                                Random& random, std::vector<HostTensor>& tensors) {
@@ -420,14 +438,9 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool sc
     const std::int64_t extent = mode == GroupMode::rows      ? e.m
                                 : mode == GroupMode::columns ? e.n
                                                              : e.k;
-    const HostTensor& offsets = tensors.emplace_back(host_tensor(Dtype::i32, {groups}, {1}));
-    for (std::int64_t group = 0; group < groups; ++group) {
-      const std::int64_t wild = draw_number(random, -extent, 2 * extent);
-      const std::int64_t even = extent * (group + 1) / groups;
-      store_element(Dtype::i32, const_cast<void*>(static_cast<const void*>(offsets.view.data())),
-                    group, static_cast<double>(one_in(random, 8) ? wild : even));
-    }
-    options.offsets = offsets.view;
+    constexpr std::array kLayouts{GroupLayout::ends, GroupLayout::prefix, GroupLayout::ranges};
+    options.layout = kLayouts[static_cast<std::size_t>(draw_number(random, 0, 2))];
+    options.offsets = draw_offsets(options.layout, groups, extent, random, tensors);
   }
   const TensorView out = tensors[2].view;
   const TensorView plain_a = tensors[0].view;

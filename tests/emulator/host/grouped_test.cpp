@@ -367,6 +367,89 @@ TEST_F(Grouped, TensorCoresOfRandomGroups) {
   }
 }
 
+/// What each layout states, within a mode of 70, and what no layout may.
+struct Stated {
+  const char* layout;
+  const char* rows;  ///< m of three groups
+  Ends offsets;
+};
+
+const std::vector<Stated>& stated() {
+  static const std::vector<Stated> all{
+      {"prefix", "m=70", {0, 33, 33, 70}},
+      {"prefix", "m=70", {5, 20, 40, 61}},
+      {"prefix", "m=70", {-9, 50, 20, 90}},
+      {"masked", "m=40", {33, 0, 40}},
+      {"masked", "m=40", {1, 17, 0}},
+      {"masked", "m=40", {-2147483647 - 1, 2147483647, 39}},
+      {"ranges", "m=70", {0, 33, 33, 33, 40, 70}},
+      {"ranges", "m=70", {5, 9, 20, 60, 61, 70}},
+      {"ranges", "m=70", {30, 20, -7, 44, 10, 2147483647}},
+  };
+  return all;
+}
+
+TEST_F(Grouped, OffsetsOfEveryLayout) {
+  const std::string each = " n=40 k=24 g=3 layout=";
+  for (const Stated& given : stated()) {
+    for (const char* rest : {"", " zero_rest=1"}) {
+      const std::string text = given.rows + each + given.layout + rest;
+      expect(text + " a=f32", "tile=32x32x16 layouts=xxx", given.offsets);
+      const std::string halves = " a=bf16:t b=bf16:n out=bf16";
+      expect_mma(text + halves, "tile=64x64x32", given.offsets);
+      expect_wgmma(text + halves, "tile=64x64x64 cluster=1x1", given.offsets);
+      expect_swapped(text + halves, "tile=16x64x64", given.offsets);
+    }
+  }
+}
+
+TEST_F(Grouped, OffsetsOfEveryLayoutAlongOtherModes) {
+  for (const Stated& given : stated()) {
+    if (given.layout == std::string("masked")) continue;
+    const std::string each = std::string(" g=3 layout=") + given.layout;
+    for (const char* rest : {"", " zero_rest=1"}) {
+      const std::string columns = "along=n m=40 n=72 k=24" + each + rest;
+      expect(columns + " a=f32", "tile=32x32x16 layouts=xxx", given.offsets);
+      const std::string halves = " a=bf16:t b=bf16:n out=bf16";
+      expect_mma(columns + halves, "tile=64x64x32", given.offsets);
+      expect_wgmma(columns + halves, "tile=64x64x64 cluster=1x1", given.offsets);
+      expect_wgmma(columns + halves + ":n", "tile=64x64x64 cluster=1x1", given.offsets);
+    }
+    const std::string sums = "along=k m=40 n=72 k=72" + each;
+    expect(sums + " a=f32", "tile=32x32x16 layouts=xxx", given.offsets);
+    expect_mma(sums + " a=bf16:n b=bf16:t", "tile=64x64x32", given.offsets);
+    expect_wgmma(sums + " a=bf16:n b=bf16:t", "tile=64x64x64 cluster=1x1", given.offsets);
+    expect_wgmma(sums + " a=bf16:t b=bf16:n", "tile=64x64x64 cluster=1x1", given.offsets);
+  }
+}
+
+TEST_F(Grouped, EpiloguesAndSchedulesOfEveryLayout) {
+  const std::string fused =
+      " a=bf16:t b=bf16:n out=f32 v=f32:column w=f32:row C=bf16 X=bf16:t"
+      " epi=\"D = dropout(accum + v * w, 0.5, 7, 3) + C; X = accum\"";
+  for (const Stated& given : stated()) {
+    for (const char* rest : {"", " zero_rest=1"}) {
+      const std::string text =
+          std::string(given.rows) + " n=136 k=72 g=3 layout=" + given.layout + rest;
+      expect_wgmma(text + fused, "tile=64x64x64 cluster=1x1", given.offsets);
+      expect_swapped(text + fused, "tile=32x64x64", given.offsets);
+      expect_mma(text + fused, "tile=64x64x32", given.offsets);
+      const std::string halves = text + " a=bf16:t b=bf16:n out=bf16";
+      expect_wgmma(halves, "tile=128x64x64 cluster=2x1", given.offsets);
+      expect_wgmma(halves, "tile=128x64x64 cluster=1x1 schedule=pingpong", given.offsets);
+    }
+  }
+}
+
+TEST_F(Grouped, ManyMaskedGroups) {
+  const std::string each = " n=72 k=16 layout=masked a=bf16:t b=bf16:n out=bf16";
+  expect_wgmma("g=100 m=3" + each, "tile=64x64x64 cluster=1x1");
+  expect_wgmma("g=256 m=2" + each, "tile=64x64x64 cluster=1x1");
+  expect_mma("g=100 m=3" + each, "tile=64x64x32");
+  expect("g=50 m=3 n=9 k=5 layout=masked a=f32", "tile=32x32x16 layouts=xxx");
+  expect_wgmma("g=0 m=3" + each, "tile=64x64x64 cluster=1x1");
+}
+
 TEST_F(Grouped, RefusesWhatItCannotDo) {
   const auto reason = [](const std::string& text, const std::string& layouts) {
     const auto arguments = Problem::parse("grouped_gemm " + text).arguments();
@@ -399,7 +482,8 @@ TEST_F(Grouped, RefusesWhatItCannotDo) {
                 "that they divide, got one that is"),
       std::string::npos);
   EXPECT_NE(wgmma("g=513 m=640 n=64 k=64 a=bf16:t b=bf16:n")
-                .find("sm90_grouped_gemm: offsets.shape: expected at most 512 groups, got 513"),
+                .find("sm90_grouped_gemm: offsets.shape: expected at most 512 groups and gaps "
+                      "between them, got 513"),
             std::string::npos);
 }
 

@@ -1,10 +1,11 @@
 """Faults planted into simt_grouped_gemm and into what finds groups."""
 
-from planted import GROUPED, GROUPS, SIMT, Planted
+from planted import GROUPED, GROUPED_ABI, GROUPS, SIMT, Planted
 
 WRONG = "wrong output"
 RACE = "race"
 OUT = "out of bounds"
+UNWRITTEN = "unwritten output"
 
 FAULTS = (
     Planted("rows are stored beyond their group", GROUPED, "grouped_rows", (RACE, WRONG),
@@ -38,8 +39,8 @@ FAULTS = (
             "at.m_end, at.n_end, p.n);",
             "at.m_end, at.n_end, at.n_end);"),
     Planted("offset of the group before", GROUPS, "grouped_rows", (WRONG, OUT),
-            "static_cast<u64>(group * groups.stride * 4)",
-            "static_cast<u64>((group > 0 ? group - 1 : 0) * groups.stride * 4)"),
+            "static_cast<u64>(index * groups.stride * 4)",
+            "static_cast<u64>((index > 0 ? index - 1 : 0) * groups.stride * 4)"),
     Planted("groups after 32 begin at 0", GROUPS, "grouped_rows", (WRONG, OUT, RACE),
             "    carried = ptx::shfl_sync_idx(end, 31);\n",
             ""),
@@ -53,9 +54,30 @@ FAULTS = (
             "(end - begin + tile_extent - 1) / tile_extent",
             "(end - begin) / tile_extent"),
     Planted("a group of K begins at its own end", GROUPS, "grouped_k", (WRONG,),
-            "at < group ?",
-            "at <= group ?"),
+            "at < part ?",
+            "at <= part ?"),
     Planted("begins of K are those of 32 groups before", GROUPS, "grouped_k", (WRONG,),
-            "for (i64 first = 0; first < group; first += 32) {\n    const i64 at",
-            "for (i64 first = 32; first < group; first += 32) {\n    const i64 at"),
+            "for (i64 first = 0; first < part; first += 32) {\n    const i64 at",
+            "for (i64 first = 32; first < part; first += 32) {\n    const i64 at"),
+    Planted("masked groups begin with the first", GROUPS, "grouped_masked", (WRONG, UNWRITTEN),
+            "const i64 begin = part / 2 * groups.room;",
+            "const i64 begin = 0;"),
+    Planted("a masked group has all of its rows", GROUPS, "grouped_masked", (OUT, WRONG),
+            "offset_inside(groups, part / 2, groups.room)",
+            "static_cast<u32>(groups.room)"),
+    Planted("rows between groups are computed", GROUPS, "grouped_masked", (OUT, WRONG),
+            "return groups.zero_rest != 0 || groups.group_of(part) < groups.count;",
+            "return true;"),
+    Planted("rows between groups are multiplied", GROUPED_ABI, "grouped_masked_rest", (WRONG, OUT),
+            "return part % 2 == first ? part / 2 : count;",
+            "return part / 2;"),
+    Planted("what is ahead of the first group is a group", GROUPED_ABI, "grouped_prefix", (WRONG, OUT),
+            "return part > 0 ? part - 1 : count;",
+            "return part;"),
+    Planted("gaps are taken for groups", GROUPED_ABI, "grouped_ranges", (WRONG, UNWRITTEN),
+            "const int first = layout == GroupedLayout::masked ? 0 : 1;",
+            "const int first = 0;"),
+    Planted("K of the gap ahead of a group", GROUPED_ABI, "grouped_k_ranges", (WRONG,),
+            ": 2 * group + 1;",
+            ": 2 * group;"),
 )  # fmt: skip

@@ -4,6 +4,8 @@ them, and what of K other groups hold."""
 from planted import SM80_GROUPED, SM90_GROUPS, TILE, TILE_STORE, Planted
 from sm90_faults import OUT, RACE, UNSET, WRONG
 
+UNWRITTEN = "unwritten output"
+
 FAULTS = (
     Planted("a group's last tile is left out of the table", SM90_GROUPS, "wgmma_rows", (WRONG,),
             "return (end - begin + kTile - 1) / kTile;",
@@ -24,8 +26,17 @@ FAULTS = (
             "kByRows ? begin + m : m",
             "m"),
     Planted("the rest is multiplied", SM90_GROUPS, "wgmma_rest", (WRONG,),
-            "return group_ < p_.groups.count ?",
-            "return group_ <= p_.groups.count ?"),
+            "p_.groups.group_of(part_) < p_.groups.count;",
+            "p_.groups.group_of(part_) <= p_.groups.count;"),
+    Planted("rows between groups have tiles", SM90_GROUPS, "wgmma_masked", (OUT, WRONG, UNWRITTEN),
+            "    if (!detail::counts(groups, part)) return 0;\n",
+            ""),
+    Planted("B of the part in place of the group", SM90_GROUPS, "wgmma_masked", (OUT, WRONG),
+            "static_cast<i32>(p_.groups.group_of(part_)),",
+            "static_cast<i32>(part_),"),
+    Planted("K of a group begins with that of its number", SM90_GROUPS, "wgmma_k_prefix", (WRONG,),
+            "return static_cast<u32>(p_.groups.part_of(group));",
+            "return group;"),
     Planted("tiles of the groups before are not counted", SM90_GROUPS, "wgmma_rows",
             (WRONG, RACE, OUT, "deadlock"),
             "      first_ += tiles;\n",

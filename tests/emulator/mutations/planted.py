@@ -5,6 +5,7 @@ import dataclasses
 SM90 = "kernels/sm90_gemm.cuh"
 SM90_CTA = "sm90/cta.cuh"
 SM90_WORK = "sm90/work.cuh"
+GROUPED_ABI = "abi/groups.cuh"
 SM90_GROUPS = "sm90/groups.cuh"
 SM90_GATHER = "sm90/gather.cuh"
 SM90_PARTS = "sm90/parts.cuh"
@@ -330,6 +331,34 @@ CASES = {
     "grouped_index": library(
         "grouped_gemm along=n m=40 n=90 k=9 sizes=33,50 a=f32 epi=\"D = dropout(accum, 0.5, 7, 3)\"",
         "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "grouped_masked": library(
+        "grouped_gemm m=40 n=40 k=24 layout=masked sizes=33,0,40 a=f32 b=f32:n",
+        "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "grouped_masked_rest": library(
+        "grouped_gemm m=40 n=40 k=24 layout=masked sizes=33,0,40 zero_rest=1 a=f32 b=f32:n",
+        "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "grouped_prefix": library(
+        "grouped_gemm m=90 n=40 k=24 layout=prefix sizes=33,0,1,40 a=f32 b=f32:n",
+        "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "grouped_ranges": library(
+        "grouped_gemm m=90 n=40 k=24 layout=ranges sizes=33,0,1,40 a=f32 b=f32:n",
+        "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "grouped_k_ranges": library(
+        "grouped_gemm along=k layout=ranges m=40 n=40 k=90 sizes=33,0,1,40 a=f32:n b=f32",
+        "class=simt_grouped_gemm tile=32x32x16",
+    ),
+    "wgmma_masked": library(
+        "grouped_gemm m=90 n=72 k=72 layout=masked sizes=33,0,90,70 a=bf16 b=bf16:n out=bf16",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1", multiprocessors=3,
+    ),
+    "wgmma_k_prefix": library(
+        "grouped_gemm along=k layout=prefix m=72 n=72 k=200 sizes=33,0,1,130 a=bf16 b=bf16:n out=bf16",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
     ),
     "wgmma_rows": library((
         "grouped_gemm m=230 n=136 k=72 sizes=33,0,1,140,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",

@@ -300,6 +300,71 @@ TEST(CpuGroupedGemm, IsJudgedByGroup) {
   }
 }
 
+/// The product of row `row` of A and group `group` of B in every column of out, or what was there.
+void expect_row(const GroupedGemmArguments& arguments, std::int64_t row,
+                std::optional<std::int64_t> group, double otherwise) {
+  const auto& product = arguments.product();
+  const MatrixView a = product.a_matrix();
+  const MatrixView out = product.out_matrix();
+  const TensorView& b = arguments.b().tensor();
+  for (std::int64_t n = 0; n < out.columns; ++n) {
+    double sum = group ? 0 : otherwise;
+    for (std::int64_t k = 0; group && k < a.columns; ++k) {
+      sum += load_element(a.dtype, a.data, row * a.row_stride + k * a.column_stride) *
+             load_element(b.dtype(), b.data(),
+                          *group * b.stride(0) + k * b.stride(1) + n * b.stride(2));
+    }
+    ASSERT_EQ(load_element(out.dtype, out.data, row * out.row_stride + n * out.column_stride), sum)
+        << "at " << row << ", " << n;
+  }
+}
+
+Tensor like(const TensorView& view) {
+  return {view.dtype(),
+          {view.shape().begin(), view.shape().end()},
+          {view.strides().begin(), view.strides().end()}};
+}
+
+/// Which rows are of which group, as the layout says.
+void expect_rows(const std::string& text, const Ends& offsets,
+                 const std::vector<std::optional<std::int64_t>>& groups) {
+  for (const bool zero_rest : {false, true}) {
+    SCOPED_TRACE(text + (zero_rest ? " zero_rest=1" : ""));
+    const auto described =
+        estoc::Problem::parse("grouped_gemm " + text + (zero_rest ? " zero_rest=1" : ""))
+            .arguments();
+    std::vector<Tensor> tensors;
+    for (const NamedOperand& operand : described->operands())
+      tensors.push_back(like(*operand.tensor));
+    tensors[0].fill([](std::int64_t i) { return static_cast<double>(i * 7 % 5); });
+    tensors[1].fill([](std::int64_t i) { return static_cast<double>(i * 11 % 7); });
+    tensors[2].fill([](std::int64_t) { return -3; });
+    tensors[3].fill([&](std::int64_t i) { return offsets[static_cast<std::size_t>(i)]; });
+    std::vector<Operand> operands;
+    for (const Tensor& tensor : tensors)
+      operands.emplace_back(tensor.view());
+    const auto arguments = described->with_operands(operands);
+    run(*arguments);
+    const auto& grouped = dynamic_cast<const GroupedGemmArguments&>(*arguments);
+    for (std::size_t row = 0; row < groups.size(); ++row)
+      expect_row(grouped, static_cast<std::int64_t>(row), groups[row], zero_rest ? 0 : -3);
+    expect_right(*arguments);
+  }
+}
+
+TEST(CpuGroupedGemm, OffsetsOfEveryLayout) {
+  constexpr std::nullopt_t no = std::nullopt;
+  expect_rows("m=8 n=6 k=5 g=2 layout=prefix a=f32", {1, 3, 7}, {no, 0, 0, 1, 1, 1, 1, no});
+  expect_rows("m=8 n=6 k=5 g=2 layout=prefix a=bf16", {-1, 9, 7}, {0, 0, 0, 0, 0, 0, 0, 0});
+  expect_rows("m=4 n=6 k=5 g=2 layout=masked a=f32", {3, 1}, {0, 0, 0, no, 1, no, no, no});
+  expect_rows("m=4 n=6 k=5 g=2 layout=masked a=bf16 b=bf16:n", {0, 9},
+              {no, no, no, no, 1, 1, 1, 1});
+  expect_rows("m=8 n=6 k=5 g=3 layout=ranges a=f32", {1, 2, 5, 5, 6, 8},
+              {no, 0, no, no, no, no, 2, 2});
+  expect_rows("m=8 n=6 k=5 g=2 layout=ranges a=f32 out=f32:n", {2, 9, 0, 4},
+              {no, no, 0, 0, 0, 0, 0, 0});
+}
+
 TEST(CpuGroupedGemm, ABoundKernelReadsOffsetsAtEachLaunch) {
   Problem p{GroupMode::rows, 12, 5, 6, {4, 12}, "ttt", {Dtype::f32, Dtype::f32, Dtype::f32}};
   Operands x(p);

@@ -151,20 +151,86 @@ TEST(GroupedGemm, NoGroupsHaveNoMemory) {
   EXPECT_EQ(columns.product().extents(), (GemmExtents{4, 5, 3, 1}));
 }
 
-TEST(GroupedGemm, ReadsEndsByTheRule) {
-  const auto ends_of = [](std::vector<std::int32_t> given) {
-    const auto groups = static_cast<std::int64_t>(given.size());
-    const TensorView index = TensorView::row_major(given.data(), Dtype::i32, {groups});
-    const GroupedGemmArguments arguments(described({10, 0}), described({groups, 0, 5}),
-                                         described({10, 5}), Dtype::f32, {.offsets = index});
-    std::vector<std::int64_t> ends(given.size());
-    arguments.read_ends(ends);
-    return ends;
+using Ranges = std::vector<GroupRange>;
+
+/// Those of `groups` groups of 10 rows; masked ones may have 10 / groups.
+Ranges ranges_of(GroupLayout layout, std::int64_t groups, std::vector<std::int32_t> given) {
+  const bool pairs = layout == GroupLayout::ranges;
+  const auto count = static_cast<std::int64_t>(given.size());
+  const TensorView index =
+      TensorView::row_major(given.data(), Dtype::i32, pairs ? Extents{groups, 2} : Extents{count});
+  const bool masked = layout == GroupLayout::masked;
+  const std::int64_t room = masked ? 10 / groups : 10;
+  const GroupedGemmArguments arguments(
+      described(masked ? Extents{groups, room, 0} : Extents{room, 0}), described({groups, 0, 5}),
+      described(masked ? Extents{groups, room, 5} : Extents{room, 5}), Dtype::f32,
+      {.offsets = index, .layout = layout});
+  EXPECT_EQ(arguments.divided_extent(), 10);
+  Ranges ranges(static_cast<std::size_t>(groups));
+  arguments.read_groups(ranges);
+  return ranges;
+}
+
+TEST(GroupedGemm, ReadsGroupsByTheRule) {
+  constexpr std::int32_t kMost = 2147483647;
+  using enum GroupLayout;
+  EXPECT_EQ(ranges_of(ends, 3, {3, 3, 10}), (Ranges{{0, 3}, {3, 3}, {3, 10}}));
+  EXPECT_EQ(ranges_of(ends, 5, {-5, 4, 2, 11, 7}),
+            (Ranges{{0, 0}, {0, 4}, {4, 4}, {4, 10}, {10, 10}}));
+  EXPECT_EQ(ranges_of(ends, 2, {kMost, -kMost - 1}), (Ranges{{0, 10}, {10, 10}}));
+  EXPECT_EQ(ranges_of(prefix, 2, {2, 5, 9}), (Ranges{{2, 5}, {5, 9}}));
+  EXPECT_EQ(ranges_of(prefix, 2, {-2, 15, 9}), (Ranges{{0, 10}, {10, 10}}));
+  EXPECT_EQ(ranges_of(masked, 2, {3, 5}), (Ranges{{0, 3}, {5, 10}}));
+  EXPECT_EQ(ranges_of(masked, 2, {-3, kMost}), (Ranges{{0, 0}, {5, 10}}));
+  EXPECT_EQ(ranges_of(ranges, 2, {1, 3, 7, 9}), (Ranges{{1, 3}, {7, 9}}));
+  EXPECT_EQ(ranges_of(ranges, 3, {4, 2, 3, 12, -1, 5}), (Ranges{{4, 4}, {4, 10}, {10, 10}}));
+}
+
+TEST(GroupedGemm, MaskedGroupsAreRowsOfOneMatrix) {
+  const auto masked = of_text(
+      "grouped_gemm m=4 n=5 k=3 g=2 layout=masked a=f16 bias=f32:row C=f32:t "
+      "epi=\"D = accum + bias + C\"");
+  EXPECT_EQ(masked.mode(), GroupMode::rows);
+  EXPECT_EQ(masked.out().rank(), 3);
+  EXPECT_EQ(masked.product().extents(), (GemmExtents{8, 5, 3, 1}));
+  EXPECT_EQ(masked.epilogue().find("C")->tensor()->shape(0), 8);
+  const auto given = operations::lower(masked, Orientation::as_given);
+  EXPECT_EQ(given.groups.room(), 4);
+  EXPECT_EQ(given.b.view.batches, 2);
+  const auto complaint_of = [](const Extents& a, const Extents& b, const Extents& out,
+                               const Extents& strides) {
+    const auto error = error_of([&] {
+      GroupedGemmArguments(TensorView::describe(Dtype::f32, a, strides), described(b),
+                           described(out), Dtype::f32,
+                           {.offsets = described({2}, Dtype::i32), .layout = GroupLayout::masked});
+    });
+    return error ? std::string(error->what()) : "";
   };
-  using Ends = std::vector<std::int64_t>;
-  EXPECT_EQ(ends_of({3, 3, 10}), (Ends{3, 3, 10}));
-  EXPECT_EQ(ends_of({-5, 4, 2, 11, 7}), (Ends{0, 4, 4, 10, 10}));
-  EXPECT_EQ(ends_of({2147483647, -2147483647 - 1}), (Ends{10, 10}));
+  EXPECT_EQ(complaint_of({2, 4, 3}, {2, 3, 5}, {2, 4, 5}, {15, 3, 1}),
+            "A.strides: expected 12 from matrix to matrix with masked groups, got 15");
+  EXPECT_EQ(complaint_of({8, 3}, {2, 3, 5}, {8, 5}, {3, 1}),
+            "A.shape, B.shape: expected 3 modes each with masked groups, got 2 and 3");
+  EXPECT_EQ(complaint_of({3, 4, 3}, {2, 3, 5}, {2, 4, 5}, {12, 3, 1}),
+            "A.shape: expected G = 2 like B, got 3");
+  EXPECT_EQ(complaint_of({2, 4, 3}, {2, 3, 5}, {8, 5}, {12, 3, 1}),
+            "out.shape: expected 3 modes for groups along m, got 2");
+}
+
+TEST(GroupedGemm, RefusesOffsetsOfOtherLayouts) {
+  const auto complaint_of = [](GroupLayout layout, const Extents& offsets) {
+    const auto error = error_of([&] {
+      GroupedGemmArguments(described({10, 3}), described({4, 3, 5}), described({10, 5}), Dtype::f32,
+                           {.offsets = described(offsets, Dtype::i32), .layout = layout});
+    });
+    return error ? std::string(error->what()) : "";
+  };
+  EXPECT_EQ(complaint_of(GroupLayout::prefix, {5}), "");
+  EXPECT_EQ(complaint_of(GroupLayout::prefix, {4}),
+            "offsets.shape: expected G + 1 = 5 with G like B, got 4");
+  EXPECT_EQ(complaint_of(GroupLayout::ranges, {4, 2}), "");
+  EXPECT_EQ(complaint_of(GroupLayout::ranges, {4}), "offsets.shape: expected 2 modes, got 1");
+  EXPECT_EQ(complaint_of(GroupLayout::ranges, {4, 3}),
+            "offsets: expected (G, 2) without gaps, got i32 (4, 3) strides (3, 1) on cpu");
 }
 
 TEST(GroupedGemm, BroadcastsTheEpilogueToOut) {
@@ -225,6 +291,27 @@ TEST(GroupedGemm, TextIsCompletedFromSizes) {
   EXPECT_EQ(ends, (std::array<std::int32_t, 3>{4, 8, 11}));
 }
 
+TEST(GroupedGemm, TextSaysWhatOffsetsAre) {
+  const std::string text =
+      "grouped_gemm m=43 n=5 k=3 g=3 along=m layout=ranges sizes=10,0,33 a=f16:t b=f16:n out=f32:t "
+      "acc=f32";
+  EXPECT_EQ(Problem::parse(text).to_string(), text);
+  EXPECT_EQ(Problem::of(*Problem::parse(text).arguments()).layout, GroupLayout::ranges);
+  const auto offsets_of = [](const std::string& given) {
+    const Problem problem = Problem::parse("grouped_gemm n=5 k=3 a=f16 " + given);
+    const TensorView view = *problem.arguments()->operands()[3].tensor;
+    std::vector<std::int32_t> values(static_cast<std::size_t>(view.elements()));
+    problem.fill_index(TensorView::row_major(values.data(), Dtype::i32, view.shape()));
+    return values;
+  };
+  using Values = std::vector<std::int32_t>;
+  EXPECT_EQ(offsets_of("layout=prefix sizes=2,0,5"), (Values{0, 2, 2, 7}));
+  EXPECT_EQ(offsets_of("layout=ranges sizes=2,0,5"), (Values{0, 2, 2, 2, 2, 7}));
+  EXPECT_EQ(offsets_of("layout=masked sizes=2,0,5"), (Values{2, 0, 5}));
+  EXPECT_EQ(offsets_of("layout=masked m=7 g=2"), (Values{7, 7}));
+  EXPECT_EQ(offsets_of("layout=prefix m=7 g=2"), (Values{0, 4, 7}));
+}
+
 TEST(GroupedGemm, RefusesTextThatContradictsItself) {
   const auto words = [](const std::string& text) {
     const auto error = error_of([&] { Problem::parse(text).arguments(); });
@@ -245,6 +332,17 @@ TEST(GroupedGemm, RefusesTextThatContradictsItself) {
             "problem, column 20: expected the mode that is divided, m, n, k or l, got 'q'");
   EXPECT_EQ(words("grouped_gemm m=3000000000 g=1 n=1 k=1 a=f16"),
             "m: expected at most 2^31 - 1 where it is divided, got 3000000000");
+  EXPECT_EQ(words("grouped_gemm m=300000000 g=10 n=1 k=1 layout=masked a=f16"),
+            "m: expected at most 2^31 - 1 where it is divided, got 3000000000");
+  EXPECT_EQ(words("grouped_gemm layout=maskd"),
+            "problem, column 21: expected a layout of offsets, ends, prefix, masked or ranges, got "
+            "'maskd'");
+  EXPECT_EQ(words("grouped_gemm m=5 n=5 k=6 layout=masked sizes=1,7 a=f16"),
+            "sizes: expected at most m = 5 of masked groups, got 7");
+  EXPECT_EQ(words("grouped_gemm along=k g=2 m=5 n=5 k=6 layout=masked a=f16"),
+            "along: expected m of masked groups, got k");
+  EXPECT_EQ(words("grouped_gemm along=l g=2 m=5 n=5 k=6 layout=prefix a=f16"),
+            "layout: expected none for groups along l, got prefix");
 }
 
 TEST(GroupedGemm, MovesToOtherAddresses) {
