@@ -92,6 +92,13 @@ std::unique_ptr<RuntimeArguments> gemm_of(const estoc_gemm* given) {
   return std::make_unique<GemmArguments>(a, b, out, accumulator, controls, std::move(epilogue));
 }
 
+GroupLayout group_layout_of(const char* name) {
+  if (const auto layout = parse_group_layout(name)) return *layout;
+  throw Error(ErrorKind::value,
+              "grouped_gemm.layout: expected ends, prefix, masked or ranges, got '" +
+                  std::string(name) + "'");
+}
+
 std::unique_ptr<RuntimeArguments> grouped_gemm_of(const estoc_grouped_gemm* given) {
   const estoc_grouped_gemm grouped = read_struct(given, "grouped_gemm");
   const Operand a = operand_of(grouped.a, "A");
@@ -99,6 +106,7 @@ std::unique_ptr<RuntimeArguments> grouped_gemm_of(const estoc_grouped_gemm* give
   const TensorView out = view_of(grouped.out, "out");
   GroupOptions groups{.offsets = std::nullopt, .zero_rest = grouped.zero_rest != 0};
   if (grouped.offsets != nullptr) groups.offsets = view_of(grouped.offsets, "offsets");
+  if (grouped.layout != nullptr) groups.layout = group_layout_of(grouped.layout);
   EpilogueArguments epilogue(grouped.epilogue != nullptr ? grouped.epilogue : "",
                              product_operands(grouped, "grouped_gemm"));
   const Dtype accumulator = grouped.accumulator != nullptr

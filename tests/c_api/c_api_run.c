@@ -267,6 +267,21 @@ static void test_grouped(void) {
   EXPECT(z[0] == -1 && z[5] == -60 && z[6] == 0 && z[7] == 0);
   estoc_arguments_destroy(arguments);
   arguments = NULL;
+  const int32_t begins[] = {1, 2, 2, 4};
+  const int64_t boundaries[] = {4};
+  toffsets.data = (void*)begins;
+  toffsets.shape = boundaries;
+  grouped.layout = "prefix";
+  EXPECT_OK(estoc_arguments_grouped_gemm(&grouped, &arguments));
+  run(arguments, NULL);
+  EXPECT(z[0] == 0 && z[1] == 0 && z[2] == -3 && z[3] == -4 && z[6] == -200 && z[7] == -300);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  grouped.layout = "starts";
+  REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
+          "grouped_gemm.layout: expected ends, prefix, masked or ranges, got 'starts'");
+  grouped.layout = NULL;
+  toffsets.shape = groups;
   toffsets.dtype = "f32";
   REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_TYPE, "offsets.dtype");
   grouped.offsets = NULL;

@@ -68,6 +68,7 @@ typedef struct estoc_grouped_gemm {
   const estoc_operand* operands; /* of the epilogue: its inputs, and its outputs other than D */
   size_t operand_count;
   const estoc_controls* controls; /* NULL: all 0 */
+  const char* layout;             /* of the offsets: NULL or "ends", "prefix", "masked", "ranges" */
 } estoc_grouped_gemm;
 
 /* out = op(A), op(A, B), or D of an epilogue whose accumulator is A, element by element. A, B and
