@@ -79,6 +79,7 @@ def grouped_mm(
     out_dtype: object = None,
     epilogue: object = None,
     zero_rest: bool = False,
+    layout: str = "ends",
     stream: object = None,
 ) -> object:
     """Products of groups, as torch.nn.functional.grouped_mm has them. No gradient is recorded.
@@ -105,6 +106,10 @@ def grouped_mm(
     zero_rest : bool
         Rows or columns of no group are products of zeros; else they are left as they are, which
         in a result that is made is anything.
+    layout : str
+        What `offs` says of the groups: "ends"; "prefix", of shape (G + 1,), where each begins and
+        the last one ends; "masked", of shape (G,), how many rows of (G, M, K) and of the result
+        (G, M, N) each has; "ranges", of shape (G, 2), where each begins and ends.
     stream : optional
         As of Kernel.run.
 
@@ -121,12 +126,12 @@ def grouped_mm(
         When no kernel supports the arguments, with the reasons.
     """
     if out is None:
-        out = _empty_grouped(mat_a, mat_b, offs, out_dtype, stream)
+        out = _empty_grouped(mat_a, mat_b, offs, layout, out_dtype, stream)
     elif out_dtype is not None:
         raise InvalidTypeError("out_dtype: expected None beside out, whose dtype holds")
     if bias is not None:
         epilogue = _with_bias(bias, epilogue, Tensor(out))
-    _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, stream)
+    _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, layout, stream)
     return out
 
 
@@ -153,12 +158,17 @@ def _with_bias(bias: object, epilogue: object, out: Tensor) -> EpilogueArguments
     return EpilogueArguments("D = accum + bias", bias=given)
 
 
+def _group_count(offs: Tensor, layout: str) -> int:
+    """The groups that offsets state."""
+    return max(offs.shape[0] - 1, 0) if layout == "prefix" else offs.shape[0]
+
+
 def _empty_grouped(
-    mat_a: object, mat_b: object, offs: object, dtype: object, stream: object
+    mat_a: object, mat_b: object, offs: object, layout: str, dtype: object, stream: object
 ) -> object:
     """A new tensor for a grouped product, as _empty makes one."""
     left, right = (each if isinstance(each, Tensor) else Tensor(each) for each in (mat_a, mat_b))
-    groups = 0 if offs is None else Tensor(offs).shape[0]
+    groups = 0 if offs is None else _group_count(Tensor(offs), layout)
     shape, name = _grouped_result(left, right, groups, dtype)
     if name not in ("f64", "f32", "f16", "bf16", "i32"):
         raise InvalidValueError(

@@ -15,7 +15,7 @@ from ._estoc import (
 from ._estoc import dtype as _dtype
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import get_kernels
-from .planning import _new_tensor, _with_bias
+from .planning import _group_count, _new_tensor, _with_bias
 
 __all__ = ["scaled_grouped_mm", "scaled_mm"]
 
@@ -133,6 +133,7 @@ def scaled_grouped_mm(
     out_dtype: object = None,
     epilogue: object = None,
     zero_rest: bool = False,
+    layout: str = "ends",
     accumulator_type: object = None,
     performance: PerformanceControls | None = None,
     stream: object = None,
@@ -146,7 +147,7 @@ def scaled_grouped_mm(
     scale_a, scale_b : tensor or pair of tensors
         As of scaled_mm; those of an operand of three modes have G in front: for 128x128 (G, K / 128,
         N / 128). Rows may do without the mode of one element: (M,) and (G, N).
-    offs, bias, out, epilogue, zero_rest
+    offs, bias, out, epilogue, zero_rest, layout
         As of grouped_mm.
     recipe_a, recipe_b, swizzle_a, swizzle_b, out_dtype, accumulator_type, performance, stream
         As of scaled_mm.
@@ -168,7 +169,8 @@ def scaled_grouped_mm(
     if out is None:
         shape: tuple[int, ...] = (left.shape[-2], right.shape[-1])
         if len(left.shape) == len(right.shape):
-            groups = left.shape[0] if len(left.shape) == 3 else Tensor(offs).shape[0]
+            many = len(left.shape) == 3
+            groups = left.shape[0] if many else _group_count(Tensor(offs), layout)
             shape = (groups, *shape)
         out = _new_tensor(left.base, shape, _output_name(left.base, out_dtype))
     elif out_dtype is not None:
@@ -176,7 +178,7 @@ def scaled_grouped_mm(
     if bias is not None:
         epilogue = _with_bias(bias, epilogue, Tensor(out))
     args = GroupedGemmArguments(
-        left, right, out, accumulator_type, offs, zero_rest, epilogue, performance
+        left, right, out, accumulator_type, offs, zero_rest, epilogue, performance, layout
     )
     get_kernels(args)[0].run(args, stream=stream)
     return out

@@ -280,19 +280,25 @@ void bind_grouped(nb::module_& module) {
       "accumulator_type : dtype, optional\n    As of GemmArguments.\n"
       "offsets : tensor of shape (G,), dtype i32, optional\n"
       "    The ends of the groups; None for a batched product. Whatever it holds, nothing outside\n"
-      "    the operands is read or written.\n"
+      "    the operands is read or written. Of another shape with another layout.\n"
       "zero_rest : bool\n"
       "    Rows or columns of no group are a product of zeros; else they are left as they are.\n"
-      "epilogue, performance : optional\n    As of GemmArguments.\n\n"
+      "epilogue, performance : optional\n    As of GemmArguments.\n"
+      "layout : str\n"
+      "    What offsets say: 'ends'; 'prefix', (G + 1,), where groups begin and the last one "
+      "ends;\n"
+      "    'masked', (G,), rows of each group, with A (G, M, K) and out (G, M, N); 'ranges', (G, "
+      "2),\n"
+      "    where each group begins and ends.\n\n"
       "Raises\n------\n"
       "ValueError\n    Shapes, strides or devices that do not fit.\n"
       "TypeError\n    Something that is no tensor, or offsets that are not i32.")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
-                    nb::handle, nb::handle>(),
+                    nb::handle, nb::handle, nb::handle>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
            nb::arg("zero_rest").none() = false, nb::arg("epilogue") = nb::none(),
-           nb::arg("performance") = nb::none())
+           nb::arg("performance") = nb::none(), nb::arg("layout").none() = "ends")
       .def_prop_ro("A", &PyGroupedGemmArguments::a)
       .def_prop_ro("B", &PyGroupedGemmArguments::b)
       .def_prop_ro("out", [](const PyGroupedGemmArguments& self) { return self.out(); })
@@ -302,6 +308,10 @@ void bind_grouped(nb::module_& module) {
                    })
       .def_prop_ro("zero_rest",
                    [](const PyGroupedGemmArguments& self) { return self.grouped().zero_rest(); })
+      .def_prop_ro("layout",
+                   [](const PyGroupedGemmArguments& self) {
+                     return std::string(group_layout_name(self.grouped().layout()));
+                   })
       .def_prop_ro("accumulator_type", [](const PyGroupedGemmArguments& self) {
         return dtype_object(self.grouped().accumulator_type());
       });
@@ -310,6 +320,13 @@ void bind_grouped(nb::module_& module) {
 thread_local const PyArguments* queried = nullptr;
 
 }  // namespace
+
+GroupLayout to_group_layout(nb::handle name) {
+  std::string text;
+  if (!nb::try_cast(name, text)) fail_type("layout: expected a str, got " + shown_text(name));
+  if (const auto layout = parse_group_layout(text)) return *layout;
+  fail_value("layout: expected ends, prefix, masked or ranges, got '" + text + "'");
+}
 
 PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
   if (!epilogue_.is_none()) awaited_ = nb::cast<const PyEpilogue&>(epilogue_).awaited();
@@ -461,13 +478,15 @@ std::string PyElementwiseArguments::describe() const {
 PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                                nb::handle accumulator_type, nb::handle offsets,
                                                nb::handle zero_rest, nb::handle epilogue,
-                                               nb::handle controls)
+                                               nb::handle controls, nb::handle layout)
     : PyArguments(to_epilogue(epilogue)),
       a_(import_operand(a, "A", scaled_a_)),
       b_(import_operand(b, "B", scaled_b_)),
       out_(import_tensor(out, "out")) {
   require_writable(out_);
-  GroupOptions groups{.offsets = std::nullopt, .zero_rest = truth(zero_rest, "zero_rest")};
+  GroupOptions groups{.offsets = std::nullopt,
+                      .zero_rest = truth(zero_rest, "zero_rest"),
+                      .layout = to_group_layout(layout)};
   if (offsets.is_none()) {
     place_together({&a_, &b_, &out_});
   } else {

@@ -123,7 +123,7 @@ class PyGroupedGemmArguments final : public PyArguments {
  public:
   PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
                          nb::handle offsets, nb::handle zero_rest, nb::handle epilogue,
-                         nb::handle controls);
+                         nb::handle controls, nb::handle layout);
   explicit PyGroupedGemmArguments(const GroupedGemmArguments& native);
 
   const RuntimeArguments* native() const override { return &*native_; }
@@ -147,5 +147,8 @@ class PyGroupedGemmArguments final : public PyArguments {
   std::optional<Tensor> offsets_;
   std::optional<GroupedGemmArguments> native_;
 };
+
+/// "ends", "prefix", "masked" or "ranges".
+GroupLayout to_group_layout(nb::handle name);
 
 }  // namespace estoc::python

@@ -159,11 +159,13 @@ nb::object matmul(const Call& call) {
 }
 
 void grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::handle offs,
-                nb::handle epilogue, nb::handle zero_rest, nb::handle stream) {
+                nb::handle epilogue, nb::handle zero_rest, nb::handle layout, nb::handle stream) {
   const Tensor a = import_tensor(mat_a, "mat_a");
   const Tensor b = import_tensor(mat_b, "mat_b");
   const Tensor out = import_tensor(given_out, "out");
-  GroupOptions groups{.offsets = std::nullopt, .zero_rest = truth(zero_rest, "zero_rest")};
+  GroupOptions groups{.offsets = std::nullopt,
+                      .zero_rest = truth(zero_rest, "zero_rest"),
+                      .layout = to_group_layout(layout)};
   std::optional<Tensor> offsets;
   if (!offs.is_none()) groups.offsets = offsets.emplace(import_tensor(offs, "offs")).view;
   Call call{.a = mat_a, .b = mat_b, .out = given_out};
@@ -271,7 +273,7 @@ void bind_matmul(nb::module_& module) {
       nb::arg("a"), nb::arg("b"), nb::arg("groups"), nb::arg("dtype").none());
   module.def("_grouped_mm", &grouped_mm, nb::arg("mat_a").none(), nb::arg("mat_b").none(),
              nb::arg("out").none(), nb::arg("offs").none(), nb::arg("epilogue").none(),
-             nb::arg("zero_rest").none(), nb::arg("stream").none());
+             nb::arg("zero_rest").none(), nb::arg("layout").none(), nb::arg("stream").none());
   // nanobind's own way to a function takes as long as everything that this one does.
   static PyMethodDef method{
       "matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(matmul_function)),

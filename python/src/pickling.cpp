@@ -65,12 +65,12 @@ nb::tuple reduce_elementwise(const PyElementwiseArguments& self) {
 }
 
 nb::tuple reduce_grouped(const PyGroupedGemmArguments& self) {
-  return nb::make_tuple(
-      member("GroupedGemmArguments"),
-      nb::make_tuple(self.a(), self.b(), self.out(),
-                     dtype_object(self.grouped().accumulator_type()),
-                     self.offsets() ? nb::cast(*self.offsets()) : nb::none(),
-                     self.grouped().zero_rest(), self.epilogue(), self.controls()));
+  return nb::make_tuple(member("GroupedGemmArguments"),
+                        nb::make_tuple(self.a(), self.b(), self.out(),
+                                       dtype_object(self.grouped().accumulator_type()),
+                                       self.offsets() ? nb::cast(*self.offsets()) : nb::none(),
+                                       self.grouped().zero_rest(), self.epilogue(), self.controls(),
+                                       group_layout_name(self.grouped().layout())));
 }
 
 nb::tuple reduce_scaled(const PyScaledTensor& self) {

@@ -104,6 +104,36 @@ def test_repeated_calls_read_the_offsets_of_now():
         np.testing.assert_array_equal(out, expected("m", a, b, ends, np.full((50, 9), 77.0)))
 
 
+@pytest.mark.parametrize("zero_rest", [False, True])
+def test_every_layout_of_offsets(zero_rest):
+    a, b = operands("m", extent=8, groups=3)
+    rest = 0 if zero_rest else 77
+
+    def multiplied(layout, offs, parts, a=a):
+        out = np.full((*a.shape[:-1], 9), 77, "f4")
+        wanted = np.full((a.size // 6, 9), rest, "f4")
+        for group, part in enumerate(parts):
+            wanted[part] = a.reshape(-1, 6)[part] @ b[group]
+        offs = np.array(offs, "i4")
+        estoc.grouped_mm(a, b, offs=offs, layout=layout, out=out, zero_rest=zero_rest)
+        np.testing.assert_array_equal(out.reshape(-1, 9), wanted)
+        assert estoc.grouped_mm(a, b, offs=offs, layout=layout).shape == out.shape
+
+    multiplied("prefix", [1, 3, 3, 7], [slice(1, 3), slice(3, 3), slice(3, 7)])
+    multiplied("ranges", [[0, 2], [3, 4], [5, 8]], [slice(0, 2), slice(3, 4), slice(5, 8)])
+    masked = integers(3, 4, 6, seed=2)
+    parts = [slice(0, 2), slice(4, 4), slice(8, 12)]
+    multiplied("masked", [2, 0, 4], parts, masked)
+    multiplied("masked", [2, -1, 9], parts, masked)
+
+
+def test_layouts_of_sums():
+    a, b = operands("k", extent=8, groups=2)
+    offs = np.array([1, 3, 7], "i4")
+    out = estoc.grouped_mm(a, b, offs=offs, layout="prefix")
+    np.testing.assert_array_equal(out, [a[:, 1:3] @ b[1:3], a[:, 3:7] @ b[3:7]])
+
+
 def grouped(**changes):
     given = {
         "A": np.ones((10, 16), "f2"),
@@ -133,6 +163,10 @@ def test_arguments():
     again = pickle.loads(pickle.dumps(args))
     assert repr(again) == repr(args)
     assert again.problem == args.problem
+    prefix = grouped(offsets=np.array([0, 2, 2, 9], "i4"), layout="prefix")
+    assert prefix.layout == "prefix"
+    assert pickle.loads(pickle.dumps(prefix)).problem == prefix.problem
+    assert " layout=prefix " in prefix.problem
     batched = grouped(A=np.ones((3, 10, 16), "f2"), out=np.zeros((3, 10, 8), "f4"), offsets=None)
     assert batched.offsets is None
     assert "along=l" in estoc.parse_problem(batched.problem).problem
@@ -167,6 +201,10 @@ def test_kernels_of_other_operations_refuse():
         ({"offsets": np.zeros(3, "f4")}, TypeError, r"offsets\.dtype: expected i32, got f32"),
         ({"offsets": None}, ValueError, "offsets: expected the ends of the groups, got none"),
         ({"zero_rest": "yes"}, TypeError, "zero_rest"),
+        ({"layout": "prefix"}, ValueError, r"offsets\.shape: expected G \+ 1 = 4 with G like B, got 3"),
+        ({"layout": "starts"}, ValueError, "layout: expected ends, prefix, masked or ranges"),
+        ({"layout": 3}, TypeError, "layout: expected a str, got 3"),
+        ({"layout": "masked"}, ValueError, r"A\.shape, B\.shape: expected 3 modes each"),
     ],
 )
 def test_refusals(changes, error, message):
