@@ -31,6 +31,7 @@
 #include "estoc/kernel_cache.hpp"
 #include "estoc/tensor_file.hpp"
 #include "estoc/text_file.hpp"
+#include "estoc/groups.hpp"
 #include "estoc/interrupt.hpp"
 #include "estoc/check.hpp"
 #include "estoc/device_check.hpp"

@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "discovery": ["operations", "records"],
     "run": ["discovery"],
     "moe": ["run", "jit"],
+    "groups": ["operations", "jit"],
     "tune": ["discovery", "check", "jit"],
     "cost": ["jit", "operations"],
     "providers": ["epilogue", "jit", "cost"],
@@ -34,7 +35,7 @@ MAY_INCLUDE = {
 # of the emulator the part that builds kernels knows the library.
 EXTRA_INCLUDES = {
     r"src/providers/providers\.cpp": [r"discovery/builtin\.h", r"providers/\w+/.*"],
-    r"(src/providers|src/tune|src/moe|emulator|tests)/.*": [r"estoc/abi/\w+\.cuh"],
+    r"(src/providers|src/tune|src/moe|src/groups|emulator|tests)/.*": [r"estoc/abi/\w+\.cuh"],
     r"src/jit/abi_type\.h": [r"estoc/abi/types\.cuh"],
     r"(device|emulator)/.*": [r"estoc/.*\.cuh"],
     r"cli/.*": [r"emulator/run\.h"],

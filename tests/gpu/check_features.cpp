@@ -47,8 +47,8 @@ std::vector<Feature> all_features() {
   for (const auto& more :
        {allocation_features(), epilogue_features(), context_features(), cluster_features(),
         determinism_features(), device_features(), failure_features(), judging_features(),
-        lifetime_features(), measuring_features(), moe_features(), plan_features(),
-        stream_features()})
+        lifetime_features(), measuring_features(), moe_features(), offset_features(),
+        plan_features(), stream_features()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

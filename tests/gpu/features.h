@@ -28,6 +28,7 @@ std::vector<Feature> judging_features();      ///< judging.cpp
 std::vector<Feature> lifetime_features();     ///< lifetimes.cpp
 std::vector<Feature> measuring_features();    ///< measuring.cpp
 std::vector<Feature> moe_features();          ///< moe.cpp
+std::vector<Feature> offset_features();       ///< group_offsets.cpp
 std::vector<Feature> plan_features();         ///< plans.cpp
 std::vector<Feature> stream_features();       ///< streams.cpp
 std::vector<Feature> all_features();

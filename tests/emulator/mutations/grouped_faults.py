@@ -1,6 +1,6 @@
 """Faults planted into simt_grouped_gemm and into what finds groups."""
 
-from planted import GROUPED, GROUPED_ABI, GROUPS, SIMT, Planted
+from planted import GROUPED, GROUPED_ABI, GROUPS, OFFSETS, SIMT, Planted
 
 WRONG = "wrong output"
 RACE = "race"
@@ -80,4 +80,22 @@ FAULTS = (
     Planted("K of the gap ahead of a group", GROUPED_ABI, "grouped_k_ranges", (WRONG,),
             ": 2 * group + 1;",
             ": 2 * group;"),
+    Planted("offsets that descend are right", OFFSETS, "offsets", (WRONG,),
+            "offset < 0 || offset < before ||",
+            "offset < 0 ||"),
+    Planted("masked groups have to ascend", OFFSETS, "offsets", (WRONG,),
+            "p.ascending && i > 0 ?",
+            "i > 0 ?"),
+    Planted("offsets of the first CTA alone are looked at", OFFSETS, "offsets", (WRONG,),
+            "static_cast<i64>(ptx::ctaid_x()) * abi::kOffsetThreads + ptx::tid()",
+            "static_cast<i64>(ptx::tid())"),
+    Planted("a group ends with its last row", OFFSETS, "row_index", (WRONG,),
+            "detail::store(p.ranges, 2 * group + 1, row + 1);",
+            "detail::store(p.ranges, 2 * group + 1, row);"),
+    Planted("rows beyond the index are read", OFFSETS, "row_index", (OUT, WRONG),
+            "if (row < 0 || row >= p.rows) return -1;",
+            "if (row < 0) return -1;"),
+    Planted("two pieces of a group are right", OFFSETS, "row_index", (WRONG,),
+            "stated < before || apart)",
+            "stated < before)"),
 )  # fmt: skip

@@ -5,6 +5,7 @@ import dataclasses
 SM90 = "kernels/sm90_gemm.cuh"
 SM90_CTA = "sm90/cta.cuh"
 SM90_WORK = "sm90/work.cuh"
+OFFSETS = "kernels/group_offsets.cuh"
 GROUPED_ABI = "abi/groups.cuh"
 SM90_GROUPS = "sm90/groups.cuh"
 SM90_GATHER = "sm90/gather.cuh"
@@ -245,6 +246,8 @@ CASES = {
     # Programs on the virtual GPU.
     "moe_sort": FeatureCase("slots_are_sorted_stably"),
     "moe_layer": FeatureCase("expert_layers_are_right"),
+    "offsets": FeatureCase("wrong_offsets_are_counted"),
+    "row_index": FeatureCase("indices_give_ranges"),
     # Programs that tests are.
     "test_packed": TestCase(
         "tests/emulator/test_emulator_run", "EmulatedElementwise.*Packed*", "wrong output",
