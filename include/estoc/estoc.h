@@ -7,6 +7,7 @@
 #include "estoc/c/base.h"
 #include "estoc/c/check.h"
 #include "estoc/c/device.h"
+#include "estoc/c/groups.h"
 #include "estoc/c/kernel.h"
 #include "estoc/c/moe.h"
 #include "estoc/c/plan.h"

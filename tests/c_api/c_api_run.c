@@ -267,9 +267,9 @@ static void test_grouped(void) {
   EXPECT(z[0] == -1 && z[5] == -60 && z[6] == 0 && z[7] == 0);
   estoc_arguments_destroy(arguments);
   arguments = NULL;
-  const int32_t begins[] = {1, 2, 2, 4};
+  int32_t begins[] = {1, 2, 2, 4};
   const int64_t boundaries[] = {4};
-  toffsets.data = (void*)begins;
+  toffsets.data = begins;
   toffsets.shape = boundaries;
   grouped.layout = "prefix";
   EXPECT_OK(estoc_arguments_grouped_gemm(&grouped, &arguments));
@@ -277,6 +277,30 @@ static void test_grouped(void) {
   EXPECT(z[0] == 0 && z[1] == 0 && z[2] == -3 && z[3] == -4 && z[6] == -200 && z[7] == -300);
   estoc_arguments_destroy(arguments);
   arguments = NULL;
+  int32_t wrong = 0;
+  const int64_t one[] = {1};
+  estoc_tensor status = matrix(&wrong, one);
+  status.rank = 1;
+  status.dtype = "i32";
+  EXPECT_OK(estoc_arguments_grouped_gemm(&grouped, &arguments));
+  EXPECT_OK(estoc_check_groups(arguments, &status, NULL));
+  begins[2] = 7;
+  REFUSED(estoc_check_groups(arguments, &status, NULL), ESTOC_ERROR_VALUE,
+          "offsets[2]: expected at least 2 and at most 4, got 7");
+  EXPECT(wrong == 2);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  int32_t rows_of[] = {1, 1, -1, 2}, found[6];
+  const int64_t pairs[] = {3, 2};
+  toffsets.data = rows_of;
+  estoc_tensor tranges = matrix(found, pairs);
+  tranges.dtype = "i32";
+  EXPECT_OK(estoc_ranges_of_index(&toffsets, &tranges, NULL));
+  EXPECT(found[0] == 0 && found[1] == 0 && found[2] == 0 && found[3] == 2 && found[4] == 3 &&
+         found[5] == 4);
+  EXPECT_OK(estoc_check_group_index(&toffsets, 3, NULL, NULL));
+  REFUSED(estoc_check_group_index(&toffsets, 2, NULL, NULL), ESTOC_ERROR_VALUE, "index[3]");
+  toffsets.data = ends;
   grouped.layout = "starts";
   REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
           "grouped_gemm.layout: expected ends, prefix, masked or ranges, got 'starts'");
