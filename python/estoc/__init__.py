@@ -59,6 +59,8 @@ from ._estoc import (
     __version__,
     bf16,
     boolean,
+    check_group_index,
+    check_groups,
     check_output,
     cuda_devices,
     dtype,
@@ -97,7 +99,7 @@ from .cuda import CudaCode, CudaKernelClass, CudaLaunch
 from .experts import Moe, moe
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
-from .planning import Plan, grouped_mm, matmul, plan
+from .planning import Plan, grouped_mm, matmul, plan, ranges_of_index
 from .scaling import scaled_grouped_mm, scaled_mm
 from .providers import available_providers, register, register_provider, unregister
 from .tuning import tune
@@ -154,6 +156,8 @@ __all__ = [
     "available_providers",
     "bf16",
     "boolean",
+    "check_group_index",
+    "check_groups",
     "check_output",
     "compile_all",
     "cuda",
@@ -188,6 +192,7 @@ __all__ = [
     "metadata",
     "parse_problem",
     "plan",
+    "ranges_of_index",
     "providers",
     "register",
     "register_provider",

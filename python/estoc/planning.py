@@ -14,6 +14,7 @@ from ._estoc import (
     Tensor,
     _grouped_mm,
     _grouped_result,
+    _ranges_of_index,
     _make_plan,
     _result,
     matmul,
@@ -21,7 +22,7 @@ from ._estoc import (
 )
 from ._workspace import torch_on_stream
 
-__all__ = ["Plan", "grouped_mm", "matmul", "plan"]
+__all__ = ["Plan", "grouped_mm", "matmul", "plan", "ranges_of_index"]
 
 
 def plan(
@@ -132,6 +133,39 @@ def grouped_mm(
     if bias is not None:
         epilogue = _with_bias(bias, epilogue, Tensor(out))
     _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, layout, stream)
+    return out
+
+
+def ranges_of_index(
+    index: object, groups: int, *, out: object = None, stream: object = None
+) -> object:
+    """Offsets of layout "ranges" for groups that are given by an index.
+
+    Parameters
+    ----------
+    index : tensor of shape (E,), dtype i32
+        The group of each row, negative for a row of no group. Groups are in ascending order, each
+        in one piece; between them there may be any number of rows of no group.
+    groups : int
+    out : tensor of shape (G, 2), dtype i32, optional
+        Left out, made by the framework of `index`.
+    stream : optional
+        As of Kernel.run.
+
+    Returns
+    -------
+    tensor
+        `out`: where each group begins and ends, 0 and 0 for one without rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For tensors that do not fit.
+    """
+    if out is None:
+        given = index if isinstance(index, Tensor) else Tensor(index)
+        out = _made(index, given, (groups, 2), "i32", stream)
+    _ranges_of_index(index, out, stream)
     return out
 
 

@@ -21,6 +21,7 @@ NB_MODULE(_estoc, module) {
   py::bind_tensor_files(module);
   py::bind_command(module);
   py::bind_plans(module);
+  py::bind_groups(module);
   py::bind_matmul(module);
   py::bind_moe(module);
   py::bind_compile_all(module);

@@ -134,6 +134,37 @@ def test_layouts_of_sums():
     np.testing.assert_array_equal(out, [a[:, 1:3] @ b[1:3], a[:, 3:7] @ b[3:7]])
 
 
+def test_offsets_are_checked():
+    status = np.zeros(1, "i4")
+    estoc.check_groups(grouped(), status)
+    wrong = grouped(offsets=np.array([2, 1, 19], "i4"))
+    with pytest.raises(ValueError, match=r"offsets\[1\]: expected at least 2 and at most 10, got 1"):
+        estoc.check_groups(wrong, status)
+    assert status == [2]
+    with pytest.raises(ValueError, match=r"offsets\[1\]"):
+        estoc.check_groups(wrong)
+    with pytest.raises(TypeError, match="args: expected GroupedGemmArguments, got those of gemm"):
+        estoc.check_groups(estoc.parse_problem("gemm m=1 n=1 k=1 a=f32"))
+    read_only = np.zeros(1, "i4")
+    read_only.flags.writeable = False
+    with pytest.raises(ValueError, match="status: expected a tensor that can be written"):
+        estoc.check_groups(wrong, read_only)
+
+
+def test_an_index_gives_ranges():
+    index = np.array([-1, 0, 0, 2, -1], "i4")
+    ranges = estoc.ranges_of_index(index, 3)
+    np.testing.assert_array_equal(ranges, [[1, 3], [0, 0], [3, 4]])
+    out = np.full((3, 2), 9, "i4")
+    assert estoc.ranges_of_index(index, 3, out=out) is out
+    np.testing.assert_array_equal(out, ranges)
+    estoc.check_group_index(index, 3)
+    with pytest.raises(ValueError, match=r"index\[3\]: expected groups below 2"):
+        estoc.check_group_index(index, 2)
+    with pytest.raises(ValueError, match=r"ranges: expected \(G, 2\) without gaps"):
+        estoc.ranges_of_index(index, 3, out=np.zeros((3, 3), "i4"))
+
+
 def grouped(**changes):
     given = {
         "A": np.ones((10, 16), "f2"),
