@@ -4,15 +4,20 @@
 
     y = estoc.torch.matmul(a, b)                               # records gradients
     z = estoc.torch.linear(x, weight, bias, "D = gelu(accum + bias)")
+    estoc.torch.enable_inductor()                              # max-autotune times Estoc's kernels
 
 Importing this module imports torch and registers `torch.ops.estoc.*`; importing estoc does neither.
 """
 
 from ._functions import bmm, grouped_mm, linear, matmul, scaled_mm
+from ._inductor import disable_inductor, enable_inductor, inductor_enabled
 
 __all__ = [
     "bmm",
+    "disable_inductor",
+    "enable_inductor",
     "grouped_mm",
+    "inductor_enabled",
     "linear",
     "matmul",
     "scaled_mm",

@@ -1,0 +1,261 @@
+"""Estoc's kernels among those that Inductor's max-autotune times for mm, addmm, bmm and baddbmm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .._estoc import EpilogueArguments, Error, GemmArguments, UnsupportedError, __version__
+from .._estoc import Tensor as _Described
+from .._estoc import matmul as _matmul
+from ..manifest import get_kernels
+from ._operators import dense
+
+__all__ = ["disable_inductor", "enable_inductor", "inductor_enabled"]
+
+# ATen's functions, and whether they add their first operand to the product.
+_ADDS = {"mm": False, "bmm": False, "addmm": True, "bias_addmm": True, "baddbmm": True}
+_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
+
+# Kernels that graphs name, by name and signature; a graph has few, of fixed extents.
+_chosen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+
+
+class _Offer:
+    """What is added to the choices of Inductor, and how that is taken back."""
+
+    def __init__(self, devices: Sequence[str], candidates: int) -> None:
+        self.devices = frozenset(devices)
+        self.candidates = candidates
+        on = "-".join(sorted(self.devices))
+        self.tag = f"[estoc {__version__} {on} {candidates}]"
+
+    def __call__(self, choices: list[Any]) -> list[Any]:
+        """The choices for one product, with Estoc's behind the others."""
+        like = _choice_of_aten(choices)
+        if like is None or like.layout.device.type not in self.devices:
+            return choices
+        return [*choices, *_choices_like(like, self.candidates)]
+
+
+_offers: list[_Offer] = []  # one, or none
+
+
+def enable_inductor(*, candidates: int = 3, devices: Sequence[str] = ("cuda",)) -> None:
+    """From now on, max-autotune of torch.compile times Estoc's kernels beside the others.
+
+    Where one of them is the fastest for an mm, addmm, bmm or baddbmm, the graph calls it. Caches of
+    compiled graphs are kept apart from those of other versions of Estoc, and from those without it;
+    a process that is to use cached graphs enables this first. Graphs that are compiled already stay
+    as they are (`torch.compiler.reset()` forgets them).
+
+    Parameters
+    ----------
+    candidates : int
+        How many kernels are timed for a product of fixed extents: the first ones of get_kernels.
+        Where extents are symbols one is, which is chosen anew for each extent.
+    devices : sequence of str
+        Types of devices whose products are offered: "cuda", "cpu".
+
+    Raises
+    ------
+    ValueError
+        For less than one candidate, or other devices.
+    """
+    if candidates < 1:
+        raise ValueError(f"candidates: expected at least 1, got {candidates}")
+    unknown = [one for one in devices if one not in ("cuda", "cpu")]
+    if unknown:
+        raise ValueError(f"devices: expected 'cuda' or 'cpu', got {unknown[0]!r}")
+    from torch._inductor import select_algorithm
+
+    disable_inductor()
+    _extern_choices()
+    offer = _Offer(devices, candidates)
+    select_algorithm.add_preprocessing_fn(offer)
+    torch.compiler.config.cache_key_tag += offer.tag
+    _offers.append(offer)
+
+
+def disable_inductor() -> None:
+    """Takes back what enable_inductor did; without effect where it was not called."""
+    if not _offers:
+        return
+    from torch._inductor import select_algorithm
+
+    offer = _offers.pop()
+    functions = select_algorithm.get_algorithm_selector_cache().preprocessing_fns
+    if offer in functions:
+        functions.remove(offer)
+    config = torch.compiler.config
+    config.cache_key_tag = config.cache_key_tag.replace(offer.tag, "")
+
+
+def inductor_enabled() -> bool:
+    """Whether Inductor is offered Estoc's kernels."""
+    return bool(_offers)
+
+
+# What graphs call.
+
+
+def _mm(a: Tensor, b: Tensor, *, out: Tensor, kernel: str | None = None) -> Tensor:
+    """out = a @ b, by the kernel of that name if it is given and takes the operands."""
+    return _run(a, b, out, None, kernel)
+
+
+def _addmm(
+    bias: Tensor,
+    a: Tensor,
+    b: Tensor,
+    *,
+    out: Tensor,
+    alpha: float = 1,
+    beta: float = 1,
+    kernel: str | None = None,
+) -> Tensor:
+    """out = beta * bias + alpha * a @ b, likewise."""
+    return _run(a, b, out, _addition(bias, alpha, beta), kernel)
+
+
+def _addition(bias: Tensor, alpha: float, beta: float) -> EpilogueArguments:
+    product = "accum" if alpha == 1 else f"{float(alpha)!r} * accum"
+    if beta == 0:
+        return EpilogueArguments(f"D = {product}")
+    while bias.dim() > 1 and bias.stride(0) == 0:
+        bias = bias[0]
+    added = "bias" if beta == 1 else f"{float(beta)!r} * bias"
+    return EpilogueArguments(f"D = {product} + {added}", bias=bias)
+
+
+def _run(
+    a: Tensor, b: Tensor, out: Tensor, epilogue: EpilogueArguments | None, name: str | None
+) -> Tensor:
+    if out.numel() == 0:
+        return out
+    a, b = dense(a), dense(b)
+    if name is not None:
+        args = GemmArguments(a, b, out, epilogue=epilogue)
+        signature = tuple((one.shape, one.stride()) for one in (a, b, out))
+        found = _chosen.get((name, a.dtype, a.device, signature))
+        if found is None:
+            kernel = next((one for one in get_kernels(args) if one.name == name), None)
+            found = (kernel, kernel.compile(args) if kernel is not None else None)
+            _chosen[name, a.dtype, a.device, signature] = found
+        if found[0] is not None:
+            try:
+                found[0].run(args, found[1])
+            except UnsupportedError:  # operands that begin elsewhere, for example
+                pass
+            else:
+                return out
+    return _matmul(a, b, out, epilogue=epilogue)
+
+
+# What Inductor is offered.
+
+
+def _extern_choices() -> dict[bool, Any]:
+    """The functions above as Inductor's choices, by whether they add; each is there once."""
+    if not _registered:
+        from torch._inductor.select_algorithm import ExternKernelChoice
+
+        for adds, function in ((False, _mm), (True, _addmm)):
+            name = f"estoc{function.__name__}_{_VERSION}"
+            _registered[adds] = ExternKernelChoice(function, name=name)
+    return _registered
+
+
+_registered: dict[bool, Any] = {}
+
+
+def _choice_of_aten(choices: list[Any]) -> Any:
+    """The choice that says what the product is; None where nothing can be added."""
+    from torch._inductor import config
+    from torch._inductor.select_algorithm import ExternKernelCaller
+    from torch._inductor.virtualized import V
+
+    tuned = config.max_autotune or config.max_autotune_gemm
+    elsewhere = getattr(config, "pipeline_max_autotune_gemm", False)
+    if not tuned or elsewhere or V.graph.cpp_wrapper or V.aot_compilation:
+        return None
+    for one in choices:
+        if isinstance(one, ExternKernelCaller) and one.name in _ADDS:
+            return one
+    return None
+
+
+def _choices_like(like: Any, candidates: int) -> list[Any]:
+    """Estoc's choices for a product, none where no kernel takes it."""
+    operands = [*like.input_nodes[-2:], like.layout]
+    dtypes = {_dtype_of(one) for one in operands}
+    if len(dtypes) != 1 or not dtypes <= set(_DTYPES):
+        return []
+    adds = _ADDS[like.name]
+    factors = {key: like.kwargs.get(key, 1) for key in ("alpha", "beta")} if adds else {}
+    if not all(isinstance(one, (int, float)) for one in factors.values()):
+        return []
+    try:
+        names = _kernel_names([_described(one) for one in operands], candidates)
+    except Error:
+        return []
+    if not names:
+        return []
+
+    def bound(**named: Any) -> Any:
+        return _extern_choices()[adds].bind(like.input_nodes, like.layout, **factors, **named)
+
+    made = [bound()]
+    # Torch's switches decide what f32 is computed with, and they may change behind the graph.
+    if dtypes <= {torch.float16, torch.bfloat16} and all(_is_fixed(one) for one in operands):
+        made += [bound(kernel=name) for name in names[1:]]
+    return made
+
+
+def _kernel_names(operands: list[_Described], candidates: int) -> list[str]:
+    return [one.name for one in list(get_kernels(GemmArguments(*operands)))[:candidates]]
+
+
+def _described(node: Any) -> _Described:
+    """An operand, or the layout of the result, with what its extents are likely to be."""
+    shape, strides = (_hints(one) for one in _extents_of(node))
+    device = _device_of(node)
+    name = device.type if device.index is None else f"{device.type}:{device.index}"
+    return _Described.describe(_dtype_of(node), shape, strides, device=name, alignment=16)
+
+
+def _extents_of(node: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    if hasattr(node, "get_size"):
+        return node.get_size(), node.get_stride()
+    return node.size, node.stride
+
+
+def _dtype_of(node: Any) -> Any:
+    return node.get_dtype() if hasattr(node, "get_dtype") else node.dtype
+
+
+def _device_of(node: Any) -> torch.device:
+    device: torch.device = node.get_device() if hasattr(node, "get_device") else node.device
+    return device
+
+
+def _is_fixed(node: Any) -> bool:
+    """Whether no extent is a symbol."""
+    return all(
+        not getattr(one, "free_symbols", None) for extents in _extents_of(node) for one in extents
+    )
+
+
+def _hints(extents: Sequence[Any]) -> list[int]:
+    from torch._inductor import config
+    from torch._inductor.virtualized import V
+
+    sizes = V.graph.sizevars
+    likely: Callable[..., Any] | None = getattr(sizes, "optimization_hints", None)
+    if likely is None:
+        likely = lambda values: sizes.size_hints(values, fallback=config.unbacked_symint_fallback)  # noqa: E731
+    return [int(one) for one in likely(extents)]

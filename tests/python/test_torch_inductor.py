@@ -1,0 +1,191 @@
+"""Estoc in the max-autotune of Inductor, on the CPU: offered, called, cached, taken back."""
+
+import subprocess
+import sys
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+import estoc.torch  # noqa: E402
+import estoc.torch._inductor as inductor  # noqa: E402
+from torch._inductor import config, select_algorithm  # noqa: E402
+from torch._inductor.utils import fresh_inductor_cache, run_and_get_code  # noqa: E402
+
+
+def keep_those_of_estoc(choices):
+    return [one for one in choices if one.name.startswith("estoc")] or choices
+
+
+@pytest.fixture(autouse=True)
+def enabled():
+    torch.manual_seed(2026)
+    estoc.torch.enable_inductor(devices=("cpu", "cuda"))
+    with fresh_inductor_cache(), config.patch(max_autotune_gemm_backends="ATEN"):
+        yield
+    estoc.torch.disable_inductor()
+    select_algorithm.clear_preprocessing_fns()
+    torch.compiler.reset()
+
+
+@pytest.fixture
+def always():
+    """Has Estoc win every comparison."""
+    select_algorithm.add_preprocessing_fn(keep_those_of_estoc)
+
+
+def compiled(function, **how):
+    return torch.compile(function, fullgraph=True, mode="max-autotune-no-cudagraphs", **how)
+
+
+def products(x, weight, bias, batch, other, added):
+    hidden = torch.nn.functional.linear(x, weight, bias)
+    return (
+        torch.mm(hidden, weight),
+        torch.bmm(batch, other),
+        torch.baddbmm(added, batch, other, beta=0.5, alpha=2),
+        torch.addmm(bias.view(1, -1), x, weight.t(), beta=3),
+    )
+
+
+def operands(rows=40):
+    shapes = (rows, 48), (32, 48), (32,), (3, 16, 24), (3, 24, 8), (3, 16, 8)
+    return [torch.randn(shape) for shape in shapes]
+
+
+def check(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
+def test_products_are_those_of_torch(always):
+    given = operands()
+    found, (code, *_) = run_and_get_code(compiled(products), *given)
+    check(found, products(*given))
+    assert code.count("extern_kernels.estoc_mm_") == 2
+    assert code.count("extern_kernels.estoc_addmm_") == 3
+    assert "extern_kernels.mm(" not in code and "extern_kernels.addmm(" not in code
+
+
+def test_dynamic_shapes(always):
+    function = compiled(products, dynamic=True)
+    for rows in (40, 17, 64):
+        given = operands(rows)
+        check(function(*given), products(*given))
+
+
+def test_gradients(always):
+    given = [one.requires_grad_() for one in operands()[:3]]
+
+    def function(x, weight, bias):
+        return torch.nn.functional.linear(x, weight, bias).square().sum()
+
+    function(*given).backward()
+    wanted = [one.grad for one in given]
+    for one in given:
+        one.grad = None
+    loss = compiled(function)(*given)
+    _, codes = run_and_get_code(loss.backward)
+    check([one.grad for one in given], wanted)
+    assert sum(code.count("extern_kernels.estoc_mm_") for code in codes) == 2
+
+
+def test_named_kernels(always, monkeypatch):
+    name = "cpu_gemm-bf16-bf16-f32-bf16"
+    monkeypatch.setattr(inductor, "_kernel_names", lambda *_: [name, name])
+    monkeypatch.setattr(
+        select_algorithm.get_algorithm_selector_cache(),
+        "preprocessing_fns",
+        [
+            *select_algorithm.get_algorithm_selector_cache().preprocessing_fns,
+            lambda choices: [one for one in choices if one.kwargs.get("kernel")],
+        ],
+    )
+    a, b = torch.randn(40, 48).bfloat16(), torch.randn(48, 32).bfloat16()
+    found, (code, *_) = run_and_get_code(compiled(torch.mm), a, b)
+    torch.testing.assert_close(found, a @ b)
+    assert f"kernel='{name}'" in code
+
+
+@pytest.mark.parametrize("name", ["cpu_gemm-f32-f32-f32-f32", "of_another_version", None])
+def test_a_kernel_that_is_gone_is_replaced(name):
+    a, b, out = torch.randn(5, 8), torch.randn(8, 6), torch.empty(5, 6)
+    inductor._mm(a, b, out=out, kernel=name)
+    torch.testing.assert_close(out, a @ b)
+    inductor._addmm(torch.ones(6), a, b, out=out, alpha=0.5, beta=2, kernel=name)
+    torch.testing.assert_close(out, 2 + 0.5 * (a @ b))
+    inductor._addmm(torch.full((6,), torch.nan), a, b, out=out, beta=0, kernel=name)
+    torch.testing.assert_close(out, a @ b)
+
+
+def test_dtypes_that_no_kernel_takes_are_left_to_torch(always):
+    a = torch.randint(-3, 4, (40, 48), dtype=torch.int64)
+    found, (code, *_) = run_and_get_code(compiled(torch.mm), a, a.t())
+    assert torch.equal(found, a @ a.t())
+    assert "estoc" not in code
+
+
+def test_without_max_autotune_nothing_is_offered(always):
+    a = torch.randn(40, 48)
+    _, (code, *_) = run_and_get_code(torch.compile(torch.mm, fullgraph=True), a, a.t())
+    assert "estoc" not in code
+
+
+def test_disabling_restores_everything():
+    cache = select_algorithm.get_algorithm_selector_cache()
+    assert estoc.torch.inductor_enabled()
+    assert "estoc" in torch.compiler.config.cache_key_tag
+    estoc.torch.enable_inductor(candidates=1, devices=("cpu",))  # replaces what was
+    assert torch.compiler.config.cache_key_tag.count("estoc") == 1
+    estoc.torch.disable_inductor()
+    estoc.torch.disable_inductor()
+    assert not estoc.torch.inductor_enabled()
+    assert torch.compiler.config.cache_key_tag == ""
+    assert not any(type(one).__module__.startswith("estoc") for one in cache.preprocessing_fns)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"candidates": 0}, "candidates: expected at least 1, got 0"),
+        ({"devices": ("tpu",)}, "devices: expected 'cuda' or 'cpu', got 'tpu'"),
+    ],
+)
+def test_refusals(how, message):
+    with pytest.raises(ValueError, match=message):
+        estoc.torch.enable_inductor(**how)
+    assert estoc.torch.inductor_enabled()
+
+
+PROGRAM = """
+import sys
+import torch
+import estoc.torch
+from torch._dynamo.utils import counters
+from torch._inductor import config, select_algorithm
+config.max_autotune_gemm_backends = "ATEN"
+if "enabled" in sys.argv:
+    estoc.torch.enable_inductor(devices=("cpu",))
+    select_algorithm.add_preprocessing_fn(
+        lambda choices: [one for one in choices if one.name.startswith("estoc")])
+a, b = torch.ones(40, 48), torch.ones(48, 32)
+found = torch.compile(torch.mm, mode="max-autotune-no-cudagraphs")(a, b)
+assert torch.equal(found, a @ b)
+print(counters["inductor"]["fxgraph_cache_hit"] + counters["aot_autograd"]["autograd_cache_hit"])
+"""
+
+
+def test_cached_graphs_run_in_another_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+
+    def hits(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    assert hits("enabled") == 0
+    assert any("estoc_mm_" in file.read_text() for file in tmp_path.rglob("*.py"))
+    assert hits("enabled") > 0
+    assert hits() == 0  # graphs that call Estoc are not those of a program without it
