@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Blocks of Llama-3-8B by torch.compile's max-autotune, with Estoc over without. Prints JSON lines.
+
+    PYTHONPATH=build/release/python python bench/inductor.py [--blocks mlp,attention,layer]
+        [--rows 16,512,4096] [--passes forward,backward] [--candidates 3] [--rounds 15]
+        [--device cuda] [--small]
+
+Needs PyTorch, and Triton on a GPU. bf16; both ways take turns in one process, as graphs of CUDA.
+A line for each product says who won it and by how much: `over_best` is the time of the best kernel
+of others over that of Estoc's best one. A line for each block has `speedup`: time without over with.
+"""
+
+import argparse
+import copy
+import json
+import statistics
+import sys
+import time
+import types
+
+CALLS = 10
+
+
+def blocks(torch, small):
+    """Name -> module; extents are those of Llama-3-8B."""
+    hidden, inner, heads, kv_heads = (64, 160, 4, 2) if small else (4096, 14336, 32, 8)
+    size = hidden // heads
+    functional = torch.nn.functional
+
+    def weight(n, k):
+        return torch.nn.Parameter(torch.randn(n, k) * k**-0.5)
+
+    class Mlp(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate, self.up, self.down = (
+                weight(inner, hidden),
+                weight(inner, hidden),
+                weight(hidden, inner),
+            )
+
+        def forward(self, x):
+            gate = functional.silu(functional.linear(x, self.gate))
+            return functional.linear(gate * functional.linear(x, self.up), self.down)
+
+    class Attention(torch.nn.Module):
+        def __init__(self, attends):
+            super().__init__()
+            self.q, self.o = weight(hidden, hidden), weight(hidden, hidden)
+            self.k, self.v = weight(kv_heads * size, hidden), weight(kv_heads * size, hidden)
+            self.attends = attends
+
+        def forward(self, x):
+            q, k, v = (functional.linear(x, one) for one in (self.q, self.k, self.v))
+            if not self.attends:  # the projections alone
+                q = q + torch.cat([k + v] * (heads // kv_heads), -1)
+                return functional.linear(q, self.o)
+            q, k, v = (one.view(x.shape[0], -1, size).transpose(0, 1) for one in (q, k, v))
+            k, v = (one.repeat_interleave(heads // kv_heads, 0) for one in (k, v))
+            found = functional.scaled_dot_product_attention(
+                q[None], k[None], v[None], is_causal=True
+            )
+            return functional.linear(found[0].transpose(0, 1).reshape(x.shape[0], hidden), self.o)
+
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention, self.mlp = Attention(True), Mlp()
+            self.norms = torch.nn.ParameterList(
+                [torch.nn.Parameter(torch.ones(hidden)) for _ in range(2)]
+            )
+
+        def forward(self, x):
+            x = x + self.attention(functional.rms_norm(x, (hidden,), self.norms[0]))
+            return x + self.mlp(functional.rms_norm(x, (hidden,), self.norms[1]))
+
+    return hidden, {"mlp": Mlp, "attention": lambda: Attention(False), "layer": Layer}
+
+
+class Wins:
+    """What Inductor's timings of the products said."""
+
+    def __init__(self):
+        self.lines = []
+
+    def __call__(self, timings, name, input_nodes, *_):
+        ours = {one: taken for one, taken in timings.items() if one.name.startswith("estoc")}
+        others = {one: taken for one, taken in timings.items() if one not in ours}
+        if not ours or not others:
+            return
+        best = min(ours, key=ours.get)
+        other = min(others, key=others.get)
+        self.lines.append(
+            {
+                "product": name,
+                "operands": ["x".join(map(str, one.get_size())) for one in input_nodes],
+                "won": ours[best] < others[other],
+                "estoc_us": round(1e3 * ours[best], 2),
+                "kernel": getattr(best, "kwargs", {}).get("kernel") or "the first",
+                "best_other": other.name,
+                "other_us": round(1e3 * others[other], 2),
+                "over_best": round(others[other] / ours[best], 3),
+            }
+        )
+
+
+def step(torch, module, x, backward):
+    """A function that carries out the block once."""
+    if not backward:
+
+        def forward():
+            with torch.no_grad():
+                torch.compiler.cudagraph_mark_step_begin()
+                return module(x)
+
+        return forward
+    gradient = torch.randn_like(x)
+
+    def both():
+        torch.compiler.cudagraph_mark_step_begin()
+        module(x).backward(gradient)
+        for one in module.parameters():
+            one.grad = None
+        x.grad = None
+
+    return both
+
+
+def seconds(torch, function, on_gpu):
+    """Of one call, as the device sees it."""
+    if not on_gpu:
+        begin = time.perf_counter()
+        for _ in range(CALLS):
+            function()
+        return (time.perf_counter() - begin) / CALLS
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(CALLS):
+        function()
+    end.record()
+    end.synchronize()
+    return begin.elapsed_time(end) / 1e3 / CALLS
+
+
+def with_own_code(module, name):
+    """A copy of the module that Dynamo does not take for the other one, whose graph it has."""
+    made = copy.deepcopy(module)
+    function = type(made).forward
+    code = function.__code__.replace(co_name=name)
+    own = types.FunctionType(code, function.__globals__, name, None, function.__closure__)
+    made.forward = types.MethodType(own, made)
+    return made
+
+
+def compiled(torch, estoc, module, x, backward, with_estoc, options):
+    """The block's step as max-autotune compiles it."""
+    if with_estoc:
+        estoc.torch.enable_inductor(candidates=options.candidates, devices=(options.device,))
+    try:
+        module = with_own_code(module, "with_estoc" if with_estoc else "without")
+        function = step(torch, torch.compile(module, mode=options.mode, dynamic=False), x, backward)
+        for _ in range(3):
+            function()
+        return function
+    finally:
+        estoc.torch.disable_inductor()
+
+
+def compare(torch, estoc, name, make, hidden, rows, backward, options, wins):
+    like = {"dtype": torch.bfloat16, "device": options.device}
+    torch.compiler.reset()
+    torch.manual_seed(2026)
+    module = make().to(**like)
+    x = torch.randn(rows, hidden, **like).requires_grad_(backward)
+    begin = time.perf_counter()
+    wins.lines = []
+    ways = {}
+    # With Estoc first: the other way then finds torch's own timings and kernels in the caches.
+    for with_estoc in (True, False):
+        ways[with_estoc] = compiled(torch, estoc, module, x, backward, with_estoc, options)
+    tuning = time.perf_counter() - begin
+    for line in wins.lines:
+        print(json.dumps({"block": name, "rows": rows, "backward": backward} | line), flush=True)
+    times = {way: [] for way in ways}
+    for _ in range(options.rounds):
+        for way, function in ways.items():
+            times[way].append(seconds(torch, function, options.device == "cuda"))
+    ours, theirs = (1e6 * statistics.median(times[way]) for way in (True, False))
+    line = {
+        "block": name, "rows": rows, "backward": backward, "with_us": round(ours, 2),
+        "without_us": round(theirs, 2), "speedup": round(theirs / ours, 4),
+        "won": sum(one["won"] for one in wins.lines), "products": len(wins.lines),
+        "tuning_seconds": round(tuning, 1),
+    }  # fmt: skip
+    print(json.dumps(line), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--blocks", default="mlp,attention,layer")
+    parser.add_argument("--rows", default="16,512,4096")
+    parser.add_argument("--passes", default="forward,backward")
+    parser.add_argument("--candidates", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
+    parser.add_argument("--mode", default="max-autotune")
+    parser.add_argument("--small", action="store_true", help="extents for a trial")
+    options = parser.parse_args()
+    import torch
+    from torch._inductor import select_algorithm
+    from torch._inductor.utils import fresh_inductor_cache
+
+    import estoc
+    import estoc.torch
+
+    if options.device == "cpu":
+        torch._inductor.config.max_autotune_gemm_backends = "ATEN"
+    on_gpu = options.device == "cuda"
+    name = torch.cuda.get_device_name() if on_gpu else "cpu"
+    print(json.dumps({"device": name, "torch": torch.__version__, "estoc": estoc.__version__}))
+    wins = Wins()
+    select_algorithm.add_feedback_saver(wins)
+    hidden, modules = blocks(torch, options.small)
+    with fresh_inductor_cache():
+        for rows in map(int, options.rows.split(",")):
+            for block in options.blocks.split(","):
+                for one in options.passes.split(","):
+                    compare(
+                        torch, estoc, block, modules[block], hidden, rows, one == "backward",
+                        options, wins,
+                    )  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
