@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs whole what .ci/run does in part: every planted fault and cover, clang-tidy on every file, and the
-# fuzz targets for an hour. Usage: nightly.sh [SECONDS]    (3600; how long each fuzz target runs)
+# Runs whole what .ci/run does in part: every planted fault and cover, clang-tidy on every file, the
+# tests with torch, JAX and Triton, and the fuzz targets for an hour.
+# Usage: nightly.sh [SECONDS]    (3600; how long each fuzz target runs)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 failed=()
@@ -12,6 +13,7 @@ part() {
 }
 
 export ESTOC_TEST_EVERYTHING=1
+part scripts/test_python.sh --frameworks
 part .ci/run
 part scripts/lint.sh --all
 part scripts/fuzz.sh "${1:-3600}"

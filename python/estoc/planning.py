@@ -216,7 +216,7 @@ def _warn_of_gradients(left: Tensor, right: Tensor) -> None:
     if _records_gradients(left) or _records_gradients(right):
         warnings.warn(
             "estoc.matmul records no gradient, and an operand requires one: call it within "
-            "torch.no_grad(), or define a torch.autograd.Function",
+            "torch.no_grad(), or call estoc.torch.matmul",
             RuntimeWarning,
             stacklevel=2,
         )

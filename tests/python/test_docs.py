@@ -1,5 +1,6 @@
 """Runs the Python snippets of README.md and docs/, and the examples that need no GPU."""
 
+import importlib.util
 import pathlib
 import subprocess
 import sys
@@ -10,13 +11,18 @@ ROOT = pathlib.Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests/docs"))
 import snippets  # noqa: E402
 
+NEEDS_TORCH = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not installed"
+)
+
 
 def find():
     """(document and number, code, expected output) of each snippet."""
-    snippets.SUFFIX = {"python run": ".py"}
+    snippets.SUFFIX = {"python run": ".py", "python torch": ".py"}
     for document in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        for number, (_, code, expected) in enumerate(snippets.find(document.read_text()), 1):
-            yield pytest.param(code, expected, id=f"{document.stem}_{number}")
+        for number, (kind, code, expected) in enumerate(snippets.find(document.read_text()), 1):
+            marks = [NEEDS_TORCH] if kind == "python torch" else []
+            yield pytest.param(code, expected, id=f"{document.stem}_{number}", marks=marks)
 
 
 @pytest.mark.parametrize(("code", "expected"), list(find()))

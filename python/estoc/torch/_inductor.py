@@ -217,7 +217,8 @@ def _choices_like(like: Any, candidates: int) -> list[Any]:
 
 
 def _kernel_names(operands: list[_Described], candidates: int) -> list[str]:
-    return [one.name for one in list(get_kernels(GemmArguments(*operands)))[:candidates]]
+    a, b, out = operands
+    return [one.name for one in get_kernels(GemmArguments(a, b, out))[:candidates]]
 
 
 def _described(node: Any) -> _Described:
