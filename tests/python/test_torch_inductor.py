@@ -90,6 +90,33 @@ def test_gradients(always):
     assert sum(code.count("extern_kernels.estoc_mm_") for code in codes) == 2
 
 
+def test_sums_of_two_products(always):
+    a, b, c, d = (torch.randn(40, 40) for _ in range(4))
+
+    def function(a, b, c, d):
+        return a @ b + c @ d
+
+    found, (code, *_) = run_and_get_code(compiled(function), a, b, c, d)
+    torch.testing.assert_close(found, function(a, b, c, d), rtol=1e-4, atol=1e-4)
+    assert "extern_kernels.estoc_mm_plus_mm_" in code
+
+
+@pytest.mark.parametrize("scales", [((), ()), ((48, 1), (1, 32))])
+@pytest.mark.parametrize("biased", [False, True])
+def test_scaled_products(always, scales, biased):
+    a, b = (torch.randn(rows, 64).to(torch.float8_e4m3fn) for rows in (48, 32))
+    scale_a, scale_b = (torch.rand(shape) + 0.5 for shape in scales)
+    bias = torch.randn(32).bfloat16() if biased else None
+
+    def function(a, b, scale_a, scale_b, bias):
+        return torch._scaled_mm(a, b.t(), scale_a, scale_b, bias, out_dtype=torch.bfloat16)
+
+    found, (code, *_) = run_and_get_code(compiled(function), a, b, scale_a, scale_b, bias)
+    wanted = (a.float() * scale_a) @ (b.float().t() * scale_b) + (bias if biased else 0)
+    torch.testing.assert_close(found.float(), wanted.float(), rtol=2e-2, atol=1e-1)
+    assert "extern_kernels.estoc_scaled_mm_" in code
+
+
 def test_named_kernels(always, monkeypatch):
     name = "cpu_gemm-bf16-bf16-f32-bf16"
     monkeypatch.setattr(inductor, "_kernel_names", lambda *_: [name, name])

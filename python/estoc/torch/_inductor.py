@@ -1,4 +1,4 @@
-"""Estoc's kernels among those that Inductor's max-autotune times for mm, addmm, bmm and baddbmm."""
+"""Estoc's kernels among those that the max-autotune of Inductor times for products."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._estoc import EpilogueArguments, Error, GemmArguments, UnsupportedError, __version__
+from .. import scaling
+from .._estoc import (
+    EpilogueArguments,
+    Error,
+    GemmArguments,
+    PerformanceControls,
+    UnsupportedError,
+    __version__,
+)
 from .._estoc import Tensor as _Described
 from .._estoc import matmul as _matmul
 from ..manifest import get_kernels
@@ -16,9 +24,18 @@ from ._operators import dense
 
 __all__ = ["disable_inductor", "enable_inductor", "inductor_enabled"]
 
-# ATen's functions, and whether they add their first operand to the product.
-_ADDS = {"mm": False, "bmm": False, "addmm": True, "bias_addmm": True, "baddbmm": True}
+# ATen's functions, and which one of ours does the same.
+_KINDS = {
+    "mm": "mm",
+    "bmm": "mm",
+    "addmm": "addmm",
+    "bias_addmm": "addmm",
+    "baddbmm": "addmm",
+    "_mm_plus_mm": "mm_plus_mm",
+    "_scaled_mm": "scaled_mm",
+}
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 _VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
 
 # Kernels that graphs name, by name and signature; a graph has few, of fixed extents.
@@ -48,10 +65,11 @@ _offers: list[_Offer] = []  # one, or none
 def enable_inductor(*, candidates: int = 3, devices: Sequence[str] = ("cuda",)) -> None:
     """From now on, max-autotune of torch.compile times Estoc's kernels beside the others.
 
-    Where one of them is the fastest for an mm, addmm, bmm or baddbmm, the graph calls it. Caches of
-    compiled graphs are kept apart from those of other versions of Estoc, and from those without it;
-    a process that is to use cached graphs enables this first. Graphs that are compiled already stay
-    as they are (`torch.compiler.reset()` forgets them).
+    Where one of them is the fastest for an mm, addmm, bmm, baddbmm, the sum of two mm, or a
+    _scaled_mm with f32 scales, the graph calls it. Caches of compiled graphs are kept apart from
+    those of other versions of Estoc, and from those without it; a process that is to use cached
+    graphs enables this first. Graphs that are compiled already stay as they are
+    (`torch.compiler.reset()` forgets them).
 
     Parameters
     ----------
@@ -132,6 +150,30 @@ def _addition(bias: Tensor, alpha: float, beta: float) -> EpilogueArguments:
     return EpilogueArguments(f"D = {product} + {added}", bias=bias)
 
 
+def _mm_plus_mm(a: Tensor, b: Tensor, c: Tensor, d: Tensor, *, out: Tensor) -> Tensor:
+    """out = a @ b + c @ d; the first product is rounded, as that of ATen's function is."""
+    first = _run(a, b, torch.empty_like(out), None, None)
+    return _run(c, d, out, EpilogueArguments("D = accum + C", C=first), None)
+
+
+def _scaled_mm(
+    a: Tensor,
+    b: Tensor,
+    scale_a: Tensor,
+    scale_b: Tensor,
+    bias: Tensor | None = None,
+    *,
+    out: Tensor,
+    use_fast_accum: bool = False,
+) -> Tensor:
+    """out = (a * scale_a) @ (b * scale_b) + bias, by scales of tensors, rows or blocks."""
+    if out.numel() == 0:
+        return out
+    controls = PerformanceControls(fast_accumulation=use_fast_accum)
+    scaling.scaled_mm(a, b, scale_a, scale_b, bias=bias, out=out, performance=controls)
+    return out
+
+
 def _run(
     a: Tensor, b: Tensor, out: Tensor, epilogue: EpilogueArguments | None, name: str | None
 ) -> Tensor:
@@ -159,18 +201,18 @@ def _run(
 # What Inductor is offered.
 
 
-def _extern_choices() -> dict[bool, Any]:
-    """The functions above as Inductor's choices, by whether they add; each is there once."""
+def _extern_choices() -> dict[str, Any]:
+    """The functions above as Inductor's choices; each is there once."""
     if not _registered:
         from torch._inductor.select_algorithm import ExternKernelChoice
 
-        for adds, function in ((False, _mm), (True, _addmm)):
+        for function in (_mm, _addmm, _mm_plus_mm, _scaled_mm):
             name = f"estoc{function.__name__}_{_VERSION}"
-            _registered[adds] = ExternKernelChoice(function, name=name)
+            _registered[function.__name__[1:]] = ExternKernelChoice(function, name=name)
     return _registered
 
 
-_registered: dict[bool, Any] = {}
+_registered: dict[str, Any] = {}
 
 
 def _choice_of_aten(choices: list[Any]) -> Any:
@@ -184,36 +226,62 @@ def _choice_of_aten(choices: list[Any]) -> Any:
     if not tuned or elsewhere or V.graph.cpp_wrapper or V.aot_compilation:
         return None
     for one in choices:
-        if isinstance(one, ExternKernelCaller) and one.name in _ADDS:
+        if isinstance(one, ExternKernelCaller) and one.name in _KINDS:
             return one
     return None
 
 
 def _choices_like(like: Any, candidates: int) -> list[Any]:
     """Estoc's choices for a product, none where no kernel takes it."""
-    operands = [*like.input_nodes[-2:], like.layout]
-    dtypes = {_dtype_of(one) for one in operands}
-    if len(dtypes) != 1 or not dtypes <= set(_DTYPES):
-        return []
-    adds = _ADDS[like.name]
-    factors = {key: like.kwargs.get(key, 1) for key in ("alpha", "beta")} if adds else {}
-    if not all(isinstance(one, (int, float)) for one in factors.values()):
-        return []
+    kind = _KINDS[like.name]
     try:
-        names = _kernel_names([_described(one) for one in operands], candidates)
+        if kind == "scaled_mm":
+            return _scaled_choices_like(like)
+        return _plain_choices_like(like, kind, candidates)
     except Error:
         return []
+
+
+def _plain_choices_like(like: Any, kind: str, candidates: int) -> list[Any]:
+    nodes = like.input_nodes[:2] if kind == "mm_plus_mm" else like.input_nodes[-2:]
+    operands = [*nodes, like.layout]
+    dtypes = {_dtype_of(one) for one in operands}
+    adds = kind == "addmm"
+    factors = {key: like.kwargs.get(key, 1) for key in ("alpha", "beta")} if adds else {}
+    if len(dtypes) != 1 or not dtypes <= set(_DTYPES):
+        return []
+    if not all(isinstance(one, (int, float)) for one in factors.values()):
+        return []
+    names = _kernel_names([_described(one) for one in operands], candidates)
     if not names:
         return []
-
-    def bound(**named: Any) -> Any:
-        return _extern_choices()[adds].bind(like.input_nodes, like.layout, **factors, **named)
-
-    made = [bound()]
+    choice = _extern_choices()[kind]
+    made = [choice.bind(like.input_nodes, like.layout, **factors)]
     # Torch's switches decide what f32 is computed with, and they may change behind the graph.
-    if dtypes <= {torch.float16, torch.bfloat16} and all(_is_fixed(one) for one in operands):
-        made += [bound(kernel=name) for name in names[1:]]
+    fixed = all(_is_fixed(one) for one in operands)
+    if kind != "mm_plus_mm" and fixed and dtypes <= {torch.float16, torch.bfloat16}:
+        for name in names[1:]:
+            made.append(choice.bind(like.input_nodes, like.layout, **factors, kernel=name))
     return made
+
+
+def _scaled_choices_like(like: Any) -> list[Any]:
+    a, b, scale_a, scale_b, *bias = like.input_nodes
+    scales_are_plain = {_dtype_of(scale_a), _dtype_of(scale_b)} == {torch.float32}
+    operands_are_fp8 = {_dtype_of(a), _dtype_of(b)} <= set(_FP8)
+    if not (scales_are_plain and operands_are_fp8 and len(bias) < 2):
+        return []
+    if not set(like.kwargs) <= {"out_dtype", "use_fast_accum"}:
+        return []
+    left, right = (
+        scaling._scaled(_described(operand), _described(scale), None, None, name)
+        for operand, scale, name in ((a, scale_a, "a"), (b, scale_b, "b"))
+    )
+    if not get_kernels(GemmArguments(left, right, _described(like.layout))):
+        return []
+    fast = bool(like.kwargs.get("use_fast_accum", False))
+    choice = _extern_choices()["scaled_mm"]
+    return [choice.bind(like.input_nodes, like.layout, use_fast_accum=fast)]
 
 
 def _kernel_names(operands: list[_Described], candidates: int) -> list[str]:

@@ -154,8 +154,15 @@ def test_inductor(mode):
 
     def function(x, weight, bias, down):
         hidden = torch.nn.functional.linear(x, weight, bias).relu()
-        return torch.mm(hidden, down) + 1, torch.bmm(x[None], weight.t()[None])
+        return (
+            torch.mm(hidden, down) + 1,
+            torch.bmm(x[None], weight.t()[None]),
+            x @ weight.t() + x @ weight.t().flip(1),
+            torch._scaled_mm(fp8, fp8.t(), scale, scale, out_dtype=BF16),
+        )
 
+    fp8 = integers(96, 64).to(torch.float8_e4m3fn)
+    scale = torch.tensor(0.5, device="cuda")
     given = [one.detach() for one in operands()]
     estoc.torch.enable_inductor()
     select_algorithm.add_preprocessing_fn(
@@ -165,7 +172,8 @@ def test_inductor(mode):
         with fresh_inductor_cache():
             compiled = torch.compile(function, fullgraph=True, mode=mode)
             found, (code, *_) = run_and_get_code(compiled, *given)
-            assert "extern_kernels.estoc_addmm_" in code and "extern_kernels.estoc_mm_" in code
+            for kind in ("mm", "addmm", "mm_plus_mm", "scaled_mm"):
+                assert f"extern_kernels.estoc_{kind}_" in code, kind
             for _ in range(4):  # the later ones replay a graph
                 torch.compiler.cudagraph_mark_step_begin()
                 given[0].copy_(integers(96, 64))
