@@ -1,39 +1,16 @@
-"""The operators as functions, and the short way past the dispatcher."""
+"""The operators as functions with keywords and defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from .._estoc import InvalidTypeError, InvalidValueError
-from ._operators import linear_epilogue, multiply
+from . import _operators
 
 __all__ = ["bmm", "grouped_mm", "linear", "matmul", "scaled_mm"]
-
-_OPERATORS = torch.ops.estoc
-_PLAIN = (Tensor, torch.nn.Parameter)
-
-# Whether something is between a call and the kernels: a mode, a transform, autocast.
-_dispatch_modes = torch._C._len_torch_dispatch_stack
-_function_mode = torch._C._is_torch_function_mode_enabled
-_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack
-_compiling = torch.compiler.is_compiling
-
-
-def _is_plain(tensors: Sequence[Tensor]) -> bool:
-    """Whether a call is for its kernel alone, so that torch's dispatcher has nothing to do."""
-    if _compiling() or _dispatch_modes() or _function_mode() or _transform() is not None:
-        return False
-    if torch._C._is_any_autocast_enabled() or torch.autograd.forward_ad._current_level >= 0:
-        return False
-    recorded = torch.is_grad_enabled()
-    for one in tensors:
-        if type(one) not in _PLAIN or one.is_meta or (recorded and one.requires_grad):
-            return False
-    return True
 
 
 def matmul(a: Tensor, b: Tensor, *, out_dtype: torch.dtype | None = None) -> Tensor:
@@ -57,10 +34,7 @@ def matmul(a: Tensor, b: Tensor, *, out_dtype: torch.dtype | None = None) -> Ten
     UnsupportedError
         When no kernel supports the operands, with the reasons.
     """
-    if _is_plain((a, b)):
-        return multiply(a, b, out_dtype, None)
-    result: Tensor = _OPERATORS.matmul(a, b, out_dtype)
-    return result
+    return _operators.matmul(a, b, out_dtype)
 
 
 def bmm(a: Tensor, b: Tensor, *, out_dtype: torch.dtype | None = None) -> Tensor:
@@ -115,19 +89,11 @@ def linear(
             f"{next(iter(operands))}: expected an epilogue that names it, got none"
         )
     rows = x if x.dim() == 2 else x.reshape(-1, x.shape[-1])
-    names = list(operands)
     values = [
         one.reshape(-1, one.shape[-1]) if one.dim() == x.dim() > 2 else one
         for one in operands.values()
     ]
-    tensors = [rows, weight, *values]
-    if bias is not None:
-        tensors.append(bias)
-    if _is_plain(tensors):
-        made = linear_epilogue(bias, epilogue, values, names)
-        result = multiply(rows, weight.t(), out_dtype, made)
-    else:
-        result = _OPERATORS.linear(rows, weight, bias, epilogue, values, " ".join(names), out_dtype)
+    result = _operators.linear(rows, weight, bias, epilogue, values, " ".join(operands), out_dtype)
     return result if x.dim() == 2 else result.reshape(*x.shape[:-1], weight.shape[0])
 
 
@@ -164,7 +130,7 @@ def grouped_mm(
     UnsupportedError
         When no kernel supports the operands, with the reasons.
     """
-    result: Tensor = _OPERATORS.grouped_mm(mat_a, mat_b, offs, out_dtype, zero_rest)
+    result: Tensor = torch.ops.estoc.grouped_mm(mat_a, mat_b, offs, out_dtype, zero_rest)
     return result
 
 
@@ -201,7 +167,7 @@ def scaled_mm(
     UnsupportedError
         When no kernel supports the operands, with the reasons.
     """
-    result: Tensor = _OPERATORS.scaled_mm(
+    result: Tensor = torch.ops.estoc.scaled_mm(
         a,
         b,
         _several(scale_a),

@@ -141,11 +141,16 @@ def _addmm(
 
 
 def _addition(bias: Tensor, alpha: float, beta: float) -> EpilogueArguments:
+    if beta != 0:
+        while bias.dim() > 1 and bias.stride(0) == 0:
+            bias = bias[0]
+    return _addition_of(bias, alpha, beta)
+
+
+def _addition_of(bias: object, alpha: float, beta: float) -> EpilogueArguments:
     product = "accum" if alpha == 1 else f"{float(alpha)!r} * accum"
     if beta == 0:
         return EpilogueArguments(f"D = {product}")
-    while bias.dim() > 1 and bias.stride(0) == 0:
-        bias = bias[0]
     added = "bias" if beta == 1 else f"{float(beta)!r} * bias"
     return EpilogueArguments(f"D = {product} + {added}", bias=bias)
 
@@ -252,7 +257,8 @@ def _plain_choices_like(like: Any, kind: str, candidates: int) -> list[Any]:
         return []
     if not all(isinstance(one, (int, float)) for one in factors.values()):
         return []
-    names = _kernel_names([_described(one) for one in operands], candidates)
+    epilogue = _described_addition(like.input_nodes[0], **factors) if adds else None
+    names = _kernel_names([_described(one) for one in operands], epilogue, candidates)
     if not names:
         return []
     choice = _extern_choices()[kind]
@@ -284,14 +290,28 @@ def _scaled_choices_like(like: Any) -> list[Any]:
     return [choice.bind(like.input_nodes, like.layout, use_fast_accum=fast)]
 
 
-def _kernel_names(operands: list[_Described], candidates: int) -> list[str]:
+def _described_addition(bias: Any, alpha: float, beta: float) -> EpilogueArguments:
+    shape, strides = (_hints(one) for one in _extents_of(bias))
+    while len(shape) > 1 and strides[0] == 0:
+        shape, strides = shape[1:], strides[1:]
+    return _addition_of(_described_as(bias, shape, strides), alpha, beta)
+
+
+def _kernel_names(
+    operands: list[_Described], epilogue: EpilogueArguments | None, candidates: int
+) -> list[str]:
     a, b, out = operands
-    return [one.name for one in get_kernels(GemmArguments(a, b, out))[:candidates]]
+    args = GemmArguments(a, b, out, epilogue=epilogue)
+    return [one.name for one in get_kernels(args)[:candidates]]
 
 
 def _described(node: Any) -> _Described:
     """An operand, or the layout of the result, with what its extents are likely to be."""
     shape, strides = (_hints(one) for one in _extents_of(node))
+    return _described_as(node, shape, strides)
+
+
+def _described_as(node: Any, shape: Sequence[int], strides: Sequence[int]) -> _Described:
     device = _device_of(node)
     name = device.type if device.index is None else f"{device.type}:{device.index}"
     return _Described.describe(_dtype_of(node), shape, strides, device=name, alignment=16)

@@ -14,7 +14,12 @@ from ..planning import grouped_mm as _grouped_mm
 from ..scaling import scaled_mm as _scaled_mm
 from ._gradients import Program
 
-__all__ = ["SCHEMAS", "addition_of", "dense", "linear_epilogue", "multiply"]
+__all__ = [
+    "SCHEMAS",
+    "dense",
+    "linear",
+    "matmul",
+]
 
 SCHEMAS = (
     "matmul(Tensor a, Tensor b, ScalarType? out_dtype=None) -> Tensor",
@@ -31,13 +36,73 @@ _LIBRARY = torch.library.Library("estoc", "FRAGMENT")
 _HALF = (torch.float16, torch.bfloat16, torch.float32)
 
 
+_PLAIN = (Tensor, torch.nn.Parameter)
+
+# Whether something is between a call and the kernels: a mode, a transform, tracing.
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_function_mode = torch._C._is_torch_function_mode_enabled
+_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack
+_compiling = torch.compiler.is_compiling
+
+
+# The ways that a call can go.
+_DISPATCHED, _RECORDED, _DIRECT = range(3)
+
+
+def _way(tensors: Sequence[Tensor]) -> int:
+    """Direct, or with a gradient recorded, where torch's dispatcher has nothing else to do."""
+    if _compiling() or _dispatch_modes() or _function_mode() or _transform() is not None:
+        return _DISPATCHED
+    if torch._C._is_any_autocast_enabled() or torch.autograd.forward_ad._current_level >= 0:
+        return _DISPATCHED
+    recorded = False
+    for one in tensors:
+        if type(one) not in _PLAIN or one.is_meta:
+            return _DISPATCHED
+        recorded |= one.requires_grad
+    return _RECORDED if recorded and torch.is_grad_enabled() else _DIRECT
+
+
+def matmul(a: Tensor, b: Tensor, out_dtype: torch.dtype | None = None) -> Tensor:
+    """The operator, by the shortest way."""
+    way = _way((a, b))
+    if way == _DIRECT:
+        return _multiply(a, b, out_dtype, None)
+    call = _Matmul.apply if way == _RECORDED else torch.ops.estoc.matmul
+    result: Tensor = call(a, b, out_dtype)
+    return result
+
+
+def linear(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    epilogue: str | None,
+    operands: Sequence[Tensor],
+    names: str,
+    out_dtype: torch.dtype | None,
+) -> Tensor:
+    """The operator, by the shortest way."""
+    tensors = [x, weight, *operands] if bias is None else [x, weight, bias, *operands]
+    way = _way(tensors)
+    if way == _DIRECT:
+        return _run_linear(x, weight, bias, epilogue, operands, names, out_dtype)
+    result: Tensor
+    if way == _RECORDED:
+        result = _Linear.apply(x, weight, bias, epilogue, names, out_dtype, *operands)
+    else:
+        operator = torch.ops.estoc.linear
+        result = operator(x, weight, bias, epilogue, operands, names, out_dtype)
+    return result
+
+
 def dense(operand: Tensor) -> Tensor:
     """The operand, or a copy where neither its rows nor its columns are contiguous."""
     strides = operand.stride()
     return operand if 1 in strides[-2:] else operand.contiguous()
 
 
-def multiply(a: Tensor, b: Tensor, out_dtype: torch.dtype | None, epilogue: object) -> Tensor:
+def _multiply(a: Tensor, b: Tensor, out_dtype: torch.dtype | None, epilogue: object) -> Tensor:
     """a @ b of two or three modes in a new tensor, whatever the extents."""
     empty = 0 in a.shape or 0 in b.shape
     if out_dtype is None and not empty:
@@ -50,17 +115,17 @@ def multiply(a: Tensor, b: Tensor, out_dtype: torch.dtype | None, epilogue: obje
     return _matmul(dense(a), dense(b), out, epilogue=epilogue)
 
 
-def addition_of(bias: Tensor) -> EpilogueArguments:
+def _addition_of(bias: Tensor) -> EpilogueArguments:
     """The epilogue that adds a bias."""
     return EpilogueArguments("D = accum + bias", bias=bias)
 
 
-def linear_epilogue(
+def _linear_epilogue(
     bias: Tensor | None, program: str | None, operands: Sequence[Tensor], names: Sequence[str]
 ) -> EpilogueArguments | None:
     """What `linear` applies to the accumulator."""
     if program is None:
-        return None if bias is None else addition_of(bias)
+        return None if bias is None else _addition_of(bias)
     given = dict(zip(names, operands, strict=True))
     if bias is not None:
         given["bias"] = bias
@@ -84,7 +149,7 @@ def _product_shape(a: Tensor, b: Tensor) -> tuple[Any, ...]:
 
 
 def _run_matmul(a: Tensor, b: Tensor, out_dtype: torch.dtype | None = None) -> Tensor:
-    return multiply(a, b, out_dtype, None)
+    return _multiply(a, b, out_dtype, None)
 
 
 def _run_linear(
@@ -96,8 +161,8 @@ def _run_linear(
     names: str,
     out_dtype: torch.dtype | None,
 ) -> Tensor:
-    return multiply(
-        x, weight.t(), out_dtype, linear_epilogue(bias, epilogue, operands, names.split())
+    return _multiply(
+        x, weight.t(), out_dtype, _linear_epilogue(bias, epilogue, operands, names.split())
     )
 
 
@@ -214,7 +279,7 @@ def _sum_of_batches(gradient: Tensor, like: Tensor) -> Tensor:
 
 def _backward_matmul(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
     a, b = ctx.saved_tensors
-    product = torch.ops.estoc.matmul
+    product = matmul
     of_a, of_b = ctx.needs_input_grad[:2]
     return (
         _sum_of_batches(product(gradient.to(b.dtype), b.mT, a.dtype), a) if of_a else None,
@@ -235,7 +300,7 @@ def _keep_linear(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 def _backward_linear(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
     x, weight, *values = ctx.saved_tensors
-    product = torch.ops.estoc.matmul
+    product = matmul
     of_x, of_weight = ctx.needs_input_grad[:2]
     of_given: dict[str, Tensor] = {}
     if ctx.program is not None:
@@ -256,6 +321,40 @@ def _backward_linear(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         None,
         None,
     )
+
+
+class _Matmul(torch.autograd.Function):
+    """The operator's gradient for tensors that need nothing else of the dispatcher."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, b: Tensor, out_dtype: torch.dtype | None) -> Tensor:
+        _keep_matmul(ctx, (a, b), a)
+        return _multiply(a, b, out_dtype, None)
+
+    backward = staticmethod(_backward_matmul)
+
+
+class _Linear(torch.autograd.Function):
+    """Likewise."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        epilogue: str | None,
+        names: str,
+        out_dtype: torch.dtype | None,
+        *operands: Tensor,
+    ) -> Tensor:
+        _keep_linear(ctx, (x, weight, bias, epilogue, operands, names, out_dtype), x)
+        return _run_linear(x, weight, bias, epilogue, operands, names, out_dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+        of_x, of_weight, of_bias, _, of_operands, _, _ = _backward_linear(ctx, gradient)
+        return (of_x, of_weight, of_bias, None, None, None, *of_operands)
 
 
 def _keep_grouped_mm(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
