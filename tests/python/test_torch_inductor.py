@@ -117,6 +117,19 @@ def test_scaled_products(always, scales, biased):
     assert "extern_kernels.estoc_scaled_mm_" in code
 
 
+@pytest.mark.parametrize("shapes", [((48, 32), (3, 32, 64)), ((16, 48), (48, 64))])
+def test_grouped_products(always, shapes):
+    a, b = (torch.randn(shape).bfloat16() for shape in shapes)
+    offs = torch.tensor([16, 16, 48], dtype=torch.int32)
+
+    def function(a, b, offs):
+        return torch._grouped_mm(a, b, offs=offs)
+
+    found, (code, *_) = run_and_get_code(compiled(function), a, b, offs)
+    torch.testing.assert_close(found, function(a, b, offs), rtol=2e-2, atol=2e-2)
+    assert "extern_kernels.estoc_grouped_mm_" in code
+
+
 def test_named_kernels(always, monkeypatch):
     name = "cpu_gemm-bf16-bf16-f32-bf16"
     monkeypatch.setattr(inductor, "_kernel_names", lambda *_: [name, name])

@@ -113,6 +113,22 @@ def test_matmul_and_its_gradients(shapes):
     assert torch.autograd.gradgradcheck(estoc.torch.matmul, (a, b))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "wanted"),
+    [
+        (torch.int8, torch.int32),
+        (torch.float8_e5m2, torch.bfloat16),
+        (torch.float16, torch.float16),
+        (torch.float64, torch.float64),
+    ],
+)
+def test_tracing_knows_the_dtype(dtype, wanted):
+    a, b = torch.ones(5, 8).to(dtype), torch.ones(8, 6).to(dtype)
+    assert OPS.matmul(a, b).dtype == wanted
+    assert OPS.matmul(a.to("meta"), b.to("meta")).dtype == wanted
+    assert OPS.matmul(a.to("meta"), b.to("meta"), torch.float32).dtype == torch.float32
+
+
 def test_gradients_that_are_expanded():
     a, b = normal(5, 8, grad=True), normal(8, 6, grad=True)
     estoc.torch.matmul(a, b).sum().backward()
@@ -130,6 +146,7 @@ EPILOGUES = [
     "D = clamp(accum, -0.5, 0.5) + sqrt(exp(C)) + abs(accum) + log(exp(bias))",
     "D = relu(identity(accum)) + C",
     "D = accum + bias + C",
+    "D = accum * C - bias",
 ]
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .. import scaling
+from .. import planning, scaling
 from .._estoc import (
     EpilogueArguments,
     Error,
     GemmArguments,
+    GroupedGemmArguments,
     PerformanceControls,
     UnsupportedError,
     __version__,
@@ -33,6 +34,7 @@ _KINDS = {
     "baddbmm": "addmm",
     "_mm_plus_mm": "mm_plus_mm",
     "_scaled_mm": "scaled_mm",
+    "_grouped_mm": "grouped_mm",
 }
 _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
@@ -65,10 +67,10 @@ _offers: list[_Offer] = []  # one, or none
 def enable_inductor(*, candidates: int = 3, devices: Sequence[str] = ("cuda",)) -> None:
     """From now on, max-autotune of torch.compile times Estoc's kernels beside the others.
 
-    Where one of them is the fastest for an mm, addmm, bmm, baddbmm, the sum of two mm, or a
-    _scaled_mm with f32 scales, the graph calls it. Caches of compiled graphs are kept apart from
-    those of other versions of Estoc, and from those without it; a process that is to use cached
-    graphs enables this first. Graphs that are compiled already stay as they are
+    Where one of them is the fastest for an mm, addmm, bmm, baddbmm, the sum of two mm, a
+    _grouped_mm, or a _scaled_mm with f32 scales, the graph calls it. Caches of compiled graphs are
+    kept apart from those of other versions of Estoc, and from those without it; a process that is
+    to use cached graphs enables this first. Graphs that are compiled already stay as they are
     (`torch.compiler.reset()` forgets them).
 
     Parameters
@@ -179,6 +181,13 @@ def _scaled_mm(
     return out
 
 
+def _grouped_mm(a: Tensor, b: Tensor, offs: Tensor | None = None, *, out: Tensor) -> Tensor:
+    """Products of groups, as of estoc.grouped_mm."""
+    if out.numel() != 0:
+        planning.grouped_mm(dense(a), dense(b), offs=offs, out=out)
+    return out
+
+
 def _run(
     a: Tensor, b: Tensor, out: Tensor, epilogue: EpilogueArguments | None, name: str | None
 ) -> Tensor:
@@ -211,7 +220,7 @@ def _extern_choices() -> dict[str, Any]:
     if not _registered:
         from torch._inductor.select_algorithm import ExternKernelChoice
 
-        for function in (_mm, _addmm, _mm_plus_mm, _scaled_mm):
+        for function in (_mm, _addmm, _mm_plus_mm, _scaled_mm, _grouped_mm):
             name = f"estoc{function.__name__}_{_VERSION}"
             _registered[function.__name__[1:]] = ExternKernelChoice(function, name=name)
     return _registered
@@ -242,6 +251,8 @@ def _choices_like(like: Any, candidates: int) -> list[Any]:
     try:
         if kind == "scaled_mm":
             return _scaled_choices_like(like)
+        if kind == "grouped_mm":
+            return _grouped_choices_like(like)
         return _plain_choices_like(like, kind, candidates)
     except Error:
         return []
@@ -288,6 +299,18 @@ def _scaled_choices_like(like: Any) -> list[Any]:
     fast = bool(like.kwargs.get("use_fast_accum", False))
     choice = _extern_choices()["scaled_mm"]
     return [choice.bind(like.input_nodes, like.layout, use_fast_accum=fast)]
+
+
+def _grouped_choices_like(like: Any) -> list[Any]:
+    a, b, *offs = like.input_nodes
+    dtypes = {_dtype_of(one) for one in (a, b)}
+    if len(dtypes) != 1 or not dtypes <= set(_DTYPES) or not set(like.kwargs) <= {"out_dtype"}:
+        return []
+    left, right, out, *ends = (_described(one) for one in (a, b, like.layout, *offs))
+    args = GroupedGemmArguments(left, right, out, offsets=ends[0] if ends else None)
+    if not get_kernels(args):
+        return []
+    return [_extern_choices()["grouped_mm"].bind(like.input_nodes, like.layout)]
 
 
 def _described_addition(bias: Any, alpha: float, beta: float) -> EpilogueArguments:

@@ -159,10 +159,13 @@ def test_inductor(mode):
             torch.bmm(x[None], weight.t()[None]),
             x @ weight.t() + x @ weight.t().flip(1),
             torch._scaled_mm(fp8, fp8.t(), scale, scale, out_dtype=BF16),
+            torch._grouped_mm(x, experts, offs=offs),
         )
 
     fp8 = integers(96, 64).to(torch.float8_e4m3fn)
     scale = torch.tensor(0.5, device="cuda")
+    experts = integers(3, 64, 32)
+    offs = torch.tensor([10, 50, 96], dtype=torch.int32, device="cuda")
     given = [one.detach() for one in operands()]
     estoc.torch.enable_inductor()
     select_algorithm.add_preprocessing_fn(
@@ -172,7 +175,7 @@ def test_inductor(mode):
         with fresh_inductor_cache():
             compiled = torch.compile(function, fullgraph=True, mode=mode)
             found, (code, *_) = run_and_get_code(compiled, *given)
-            for kind in ("mm", "addmm", "mm_plus_mm", "scaled_mm"):
+            for kind in ("mm", "addmm", "mm_plus_mm", "scaled_mm", "grouped_mm"):
                 assert f"extern_kernels.estoc_{kind}_" in code, kind
             for _ in range(4):  # the later ones replay a graph
                 torch.compiler.cudagraph_mark_step_begin()
