@@ -7,18 +7,22 @@
 
 Needs PyTorch, and Triton on a GPU. bf16; both ways take turns in one process, as graphs of CUDA.
 A line for each product says who won it and by how much: `over_best` is the time of the best kernel
-of others over that of Estoc's best one. A line for each block has `speedup`: time without over with.
+of others over that of Estoc's best one. A line for each block has `speedup`: time without over
+with. Ends with 1 when the means of them or the share of the products won are below their floors.
 """
 
 import argparse
 import copy
 import json
+import math
 import statistics
 import sys
 import time
 import types
 
 CALLS = 10
+# Geometric means of the speedups, and the share of the products that Estoc's kernels win.
+FLOORS = {"mean": 1.02, "few_rows": 1.05, "won": 1 / 3}
 
 
 def blocks(torch, small):
@@ -193,6 +197,24 @@ def compare(torch, estoc, name, make, hidden, rows, backward, options, wins):
         "tuning_seconds": round(tuning, 1),
     }  # fmt: skip
     print(json.dumps(line), flush=True)
+    return line
+
+
+def verdict(lines):
+    """Whether all blocks together reach the floors; prints a line."""
+
+    def mean(chosen):
+        logs = [math.log(one["speedup"]) for one in chosen]
+        return math.exp(sum(logs) / len(logs)) if logs else None
+
+    share = sum(one["won"] for one in lines) / max(1, sum(one["products"] for one in lines))
+    found = {
+        "mean": mean(lines),
+        "few_rows": mean([one for one in lines if one["rows"] <= 512]),
+        "won": share,
+    }
+    print(json.dumps({"summary": found, "floors": FLOORS}), flush=True)
+    return all(found[key] is None or found[key] >= floor for key, floor in FLOORS.items())
 
 
 def main():
@@ -221,15 +243,18 @@ def main():
     wins = Wins()
     select_algorithm.add_feedback_saver(wins)
     hidden, modules = blocks(torch, options.small)
+    cases = [
+        (rows, block, one == "backward")
+        for rows in map(int, options.rows.split(","))
+        for block in options.blocks.split(",")
+        for one in options.passes.split(",")
+    ]
     with fresh_inductor_cache():
-        for rows in map(int, options.rows.split(",")):
-            for block in options.blocks.split(","):
-                for one in options.passes.split(","):
-                    compare(
-                        torch, estoc, block, modules[block], hidden, rows, one == "backward",
-                        options, wins,
-                    )  # fmt: skip
-    return 0
+        lines = [
+            compare(torch, estoc, block, modules[block], hidden, rows, backward, options, wins)
+            for rows, block, backward in cases
+        ]
+    return 0 if verdict(lines) else 1
 
 
 if __name__ == "__main__":
