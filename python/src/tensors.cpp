@@ -140,6 +140,9 @@ Tensor import_other(nb::handle object, const char* what) {
   if (PyType_Check(object.ptr())) fail_no_tensor(object, what);
   if (PyCapsule_CheckExact(object.ptr())) return import_capsule(object, nb::none(), what);
   if (PyObject_CheckBuffer(object.ptr())) return import_buffer(object, what, false);
+  if (is_class(object.type(), "cutlass.cute", "_Tensor")) {
+    return nb::cast<Tensor>(nb::module_::import_("estoc._cute").attr("operand")(object));
+  }
   if (nb::hasattr(object, "__dlpack__")) return import_dlpack(object, what);
   if (nb::hasattr(object, "__cuda_array_interface__")) {
     return import_cuda_array(object, what, Framework::other);
@@ -454,16 +457,17 @@ TensorView placed(const TensorView& view, Device device) {
 }
 
 void bind_tensors(nb::module_& module) {
-  nb::class_<Tensor>(module, "Tensor",
-                     "A view of a framework's tensor, which it keeps alive.\n\n"
-                     "Parameters\n----------\n"
-                     "tensor : tensor\n    Of torch, NumPy, JAX, CuPy, or anything with DLPack,\n"
-                     "    __cuda_array_interface__ or the buffer protocol.\n"
-                     "dtype : dtype, optional\n    See the memory with this dtype instead.\n"
-                     "shape, strides : sequence of int, optional\n"
-                     "    See the memory with this shape; strides in elements. Packed types (i4,\n"
-                     "    u4, e2m1: two elements to a byte) come in this way.")
-      .def(nb::new_(&make_tensor), nb::arg("tensor").none(), nb::arg("dtype").none() = nb::none(),
+  nb::class_<Tensor> type(
+      module, "Tensor",
+      "A view of a framework's tensor, which it keeps alive.\n\n"
+      "Parameters\n----------\n"
+      "tensor : tensor\n    Of torch, NumPy, JAX, CuPy, or anything with DLPack,\n"
+      "    __cuda_array_interface__ or the buffer protocol.\n"
+      "dtype : dtype, optional\n    See the memory with this dtype instead.\n"
+      "shape, strides : sequence of int, optional\n"
+      "    See the memory with this shape; strides in elements. Packed types (i4,\n"
+      "    u4, e2m1: two elements to a byte) come in this way.");
+  type.def(nb::new_(&make_tensor), nb::arg("tensor").none(), nb::arg("dtype").none() = nb::none(),
            nb::arg("shape") = nb::none(), nb::arg("strides") = nb::none())
       .def_static("describe", &describe_tensor, nb::arg("dtype").none(), nb::arg("shape").none(),
                   nb::arg("strides") = nb::none(), nb::arg("device").none() = "cpu",
@@ -496,6 +500,7 @@ void bind_tensors(nb::module_& module) {
       .def_prop_ro("__cuda_array_interface__",
                    [](const Tensor& self) { return array_interface(self, Device::Kind::cuda); })
       .def("__repr__", [](const Tensor& self) { return "Tensor(" + self.view.to_string() + ")"; });
+  bind_tensor_export(type);
   bind_scaled(module);
 }
 

@@ -30,6 +30,9 @@ struct Tensor {
   std::optional<void*> stream{};
 };
 
+/// Adds __dlpack__ and __dlpack_device__ (tensor_export.cpp).
+void bind_tensor_export(nb::class_<Tensor>& type);
+
 /// Adds the stream that a launch has to await for this tensor, if there is one.
 void add_awaited(std::vector<void*>& streams, const Tensor& tensor);
 
