@@ -1,6 +1,7 @@
 """The programs of the documents that the API follows, run on the CPU.
 
-docs/python.md lists what is written otherwise here than there, and why.
+The import name is estoc, tensors are NumPy's, and there is no CuTe DSL; tests/python/programs has the
+programs with their own import names.
 """
 
 import itertools
