@@ -36,5 +36,6 @@ void bind_groups(nb::module_& module);
 void bind_matmul(nb::module_& module);
 void bind_moe(nb::module_& module);
 void bind_kernel_classes(nb::module_& module);
+void bind_jax_calls(nb::module_& module);
 
 }  // namespace estoc::python

@@ -24,6 +24,7 @@ NB_MODULE(_estoc, module) {
   py::bind_groups(module);
   py::bind_matmul(module);
   py::bind_moe(module);
+  py::bind_jax_calls(module);
   py::bind_compile_all(module);
   py::bind_tuning(module);
   py::bind_cuda_classes(module);
