@@ -11,8 +11,13 @@ def main(words: "list[str] | None" = None) -> int:
 
     `--plugin MODULE`, anywhere among them, imports a module, or a file that ends in .py, which
     registers kernel classes; packages with an entry point of the group estoc.kernels need none.
+    `doctor` says what is there on this machine, and what to do about what is missing.
     """
     rest, plugins = _split(sys.argv[1:] if words is None else words)
+    if rest[:1] == ["doctor"]:
+        from .doctor import main as examine
+
+        return examine(rest[1:])
     try:
         load_entry_points()
         for plugin in plugins:
