@@ -12,6 +12,7 @@
 
 #include "bench_charts.h"
 #include "bench_compare.h"
+#include "bench_page.h"
 #include "bench_print.h"
 #include "bench_report.h"
 #include "bench_run.h"
@@ -45,9 +46,9 @@ constexpr const char* kVendor = "cublaslt";
 
 /// The options that name files to write, with their values.
 std::vector<std::pair<std::string, std::string>> destinations(const BenchOptions& options) {
-  return {{"--out", options.out},       {"--csv", options.csv},
-          {"--plot", options.plot},     {"--roofline", options.roofline},
-          {"--resume", options.resume}, {"--table", options.table}};
+  return {{"--out", options.out},           {"--csv", options.csv},   {"--plot", options.plot},
+          {"--roofline", options.roofline}, {"--html", options.html}, {"--resume", options.resume},
+          {"--table", options.table}};
 }
 
 std::string destination_hint(const std::string& option) {
@@ -98,6 +99,7 @@ void save_figures(const BenchOptions& options, const std::vector<BenchRecord>& r
                   const std::string& against) {
   save_records(options, records);
   if (!options.plot.empty()) save("--plot", options.plot, ratio_chart(records, against));
+  if (!options.html.empty()) save("--html", options.html, bench_page(records, against));
   if (!options.roofline.empty()) {
     save("--roofline", options.roofline, roofline_chart(records, against));
   }
@@ -294,6 +296,8 @@ void add_result_options(CLI::App& command, BenchOptions& options) {
       ->type_name("FILE");
   command.add_option("--roofline", options.roofline, "draw speed over operations a byte, SVG")
       ->type_name("FILE");
+  command.add_option("--html", options.html, "write both pictures and all figures as a page, HTML")
+      ->type_name("FILE");
 }
 
 }  // namespace
@@ -319,8 +323,9 @@ void add_bench(CLI::App& app, Invocation& invocation) {
               "on a GPU: add a line with the time of every kernel to FILE, for the ranking")
           ->type_name("FILE");
   // Its lines are all that it gives, of every kernel, timed its own way.
-  for (const char* other : {"--resume", "--json", "--out", "--csv", "--plot", "--roofline",
-                            "--sustained", "--top", "--threads", "--max-noise", "--seconds"}) {
+  for (const char* other :
+       {"--resume", "--json", "--out", "--csv", "--plot", "--roofline", "--html", "--sustained",
+        "--top", "--threads", "--max-noise", "--seconds"}) {
     table->excludes(command->get_option(other));
   }
   command

@@ -26,6 +26,7 @@ struct BenchOptions {
   std::string out;
   std::string csv;
   std::string plot;
+  std::string html;
   std::string roofline;
   std::string resume;
   std::vector<std::string> compare;  ///< two result files to compare, in place of a problem

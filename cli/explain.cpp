@@ -8,6 +8,9 @@
 
 #include "commands.h"
 #include "estoc/device.hpp"
+#include "estoc/text_file.hpp"
+#include "explain_page.h"
+#include "failure.h"
 #include "json.h"
 #include "kernel_choice.h"
 #include "prediction.h"
@@ -32,6 +35,7 @@ struct ExplainOptions {
   std::string a, b;
   EpilogueOptions epilogue;
   std::string kernel;
+  std::string html;
   bool json = false;
 };
 
@@ -51,12 +55,6 @@ std::string target_text(Target target) {
   }
   return target.name();
 }
-
-/// A class's answer, with what its first kernel's prediction is made of.
-struct Answer {
-  Explanation explanation;
-  std::vector<PredictionPart> parts;
-};
 
 std::vector<Answer> answers_of(const RuntimeArguments& arguments, const KernelQuery& query) {
   std::vector<Answer> answers;
@@ -146,6 +144,12 @@ Exit explain(const ExplainOptions& options, Context& context) {
     return Exit::ok;
   }
   const std::vector<Answer> answers = answers_of(*arguments, query);
+  if (!options.html.empty()) {
+    const Question question{text_of(filled, *arguments), target_text(*query.target)};
+    const std::string page = explain_page(question, answers, get_kernels(*arguments, query));
+    about_file("--html takes a file in a folder that can be written",
+               [&] { save_text(options.html, page); });
+  }
   if (options.json) {
     print_json(context.output, answers);
     return Exit::ok;
@@ -165,6 +169,9 @@ void add_explain(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ExplainOptions>();
   add_problem_argument(*command, options->problem);
   command->add_option("--kernel", options->kernel, "explain this kernel alone")->type_name("NAME");
+  command->add_option("--html", options->html, "also write the answer to FILE, as an HTML page")
+      ->type_name("FILE")
+      ->excludes("--kernel");
   add_operand_options(*command, options->a, options->b);
   add_epilogue_options(*command, options->epilogue, false);
   add_query_options(*command, options->query);

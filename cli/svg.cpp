@@ -6,6 +6,20 @@
 namespace estoc::cli {
 namespace {
 
+const char* anchor_text(Svg::Anchor anchor) {
+  switch (anchor) {
+    case Svg::Anchor::middle:
+      return "middle";
+    case Svg::Anchor::end:
+      return "end";
+    case Svg::Anchor::start:
+      break;
+  }
+  return "start";
+}
+
+}  // namespace
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : text) {
@@ -28,20 +42,6 @@ std::string escaped(std::string_view text) {
   }
   return result;
 }
-
-const char* anchor_text(Svg::Anchor anchor) {
-  switch (anchor) {
-    case Svg::Anchor::middle:
-      return "middle";
-    case Svg::Anchor::end:
-      return "end";
-    case Svg::Anchor::start:
-      break;
-  }
-  return "start";
-}
-
-}  // namespace
 
 Svg::Svg(double width, double height) : width_(width), height_(height) {
   rectangle(0, 0, width, height, "#ffffff");

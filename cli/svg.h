@@ -6,6 +6,9 @@
 
 namespace estoc::cli {
 
+/// Text as XML and HTML take it: special and control characters replaced.
+std::string escaped(std::string_view text);
+
 /// Coordinates are pixels from the top left corner.
 class Svg {
  public:

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 # What was tuned on the machine must not decide what tests find.
 os.environ["ESTOC_TUNED"] = "off"
@@ -16,6 +17,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "examples" / "data"
 
 OK, WRONG, USAGE, NOT_FOUND, FILE, EXECUTION, MEMORY = range(7)
+
+
+class Page:
+    """An HTML page of the command's, which is XML: its tables as lists of rows, its words."""
+
+    def __init__(self, path):
+        self.source = path.read_text()
+        self.root = xml.etree.ElementTree.fromstring(self.source)
+        self.text = " ".join(self.root.itertext())
+        self.tables = [
+            [["".join(cell.itertext()) for cell in row] for row in table]
+            for table in self.root.iter("table")
+        ]
 
 
 class CliTest(unittest.TestCase):

@@ -9,7 +9,7 @@ import time
 import xml.etree.ElementTree
 
 import harness
-from harness import FILE, NOT_FOUND, OK, USAGE, WRONG, CliTest
+from harness import FILE, NOT_FOUND, OK, USAGE, WRONG, CliTest, Page
 
 GEMM = "gemm m=33 n=17 k=64 a=f32"
 CPU = ["--target", "cpu"]
@@ -107,7 +107,7 @@ class Bench(CliTest):
         self.fails(USAGE, "bench", GEMM, "--report", ".", says=["--report"])
 
     def test_destinations_are_checked_first(self):
-        for option in ("--out", "--csv", "--plot", "--roofline", "--resume"):
+        for option in ("--out", "--csv", "--plot", "--roofline", "--html", "--resume"):
             self.fails(FILE, "bench", GEMM, option, "nowhere/x", says=["nowhere/x"], hint=[option])
 
 
@@ -482,3 +482,25 @@ class Report(CliTest):
         self.ok("bench", GEMM, *CPU, "--rounds", "1", "--plot", "p.svg", "--roofline", "r.svg")
         self.assertIn("speed as a multiple of the kernel ranked first", self.texts("p.svg"))
         self.assertIn("TFLOP/s", self.texts("r.svg"))
+
+    def test_page(self):
+        self.write(
+            "a.json",
+            result(1000, kernel("cuda", 4e-6), kernel("cublaslt", 2e-6), **CARD),
+            result(8, kernel("cuda", 1e-6), kernel("cublaslt", 2e-6)),
+        )
+        self.rows("--html", "p.html")
+        page = Page(self.folder / "p.html")
+        self.assertEqual(len(page.root.findall(".//{http://www.w3.org/2000/svg}svg")), 2)
+        header, *rows = page.tables[0]
+        self.assertEqual(header[:3], ["problem", "kernel", "provider"])
+        self.assertEqual([row[6] for row in rows], ["0.50", "1.00", "2.00", "1.00"])
+        self.assertEqual(rows[0][3], "4.00 us")
+        self.assertIn("Card <1>", page.text)
+        self.assertNotIn("src=", page.source)
+        self.assertNotIn("href=", page.source)
+
+    def test_page_of_a_run(self):
+        self.ok("bench", GEMM, *CPU, "--rounds", "1", "--html", "p.html")
+        _, row = Page(self.folder / "p.html").tables[0]
+        self.assertEqual(row[6:], ["1.00", "right"])

@@ -153,8 +153,8 @@ class BenchTable(CliTest):
 
     def test_options_that_say_nothing_to_it(self):
         for other in (["--json"], ["--out", "o.json"], ["--csv", "o.csv"], ["--plot", "o.svg"],
-                      ["--roofline", "o.svg"], ["--resume", "o"], ["--sustained"], ["--top", "2"],
-                      ["--threads", "2"]):  # fmt: skip
+                      ["--roofline", "o.svg"], ["--html", "o"], ["--resume", "o"], ["--sustained"],
+                      ["--top", "2"], ["--threads", "2"]):  # fmt: skip
             self.fails(USAGE, "bench", TWO, "--table", "t.jsonl", *other, says=["--table", other[0]])
         self.fails(USAGE, "bench", "--report", ".", "--table", "t.jsonl", says=["--table", "--report"])
 

@@ -296,6 +296,30 @@ class Explain(CliTest):
         self.assertIn("f64", answer["reason"])
         self.assertIn("no: ", self.ok("explain", "gemm m=8 n=8 k=8 a=f64", "--kernel", name))
 
+    def test_page(self):
+        problem = "gemm m=512 n=512 k=512 a=bf16:t b=bf16:n"
+        self.ok("explain", problem, "--target", "sm_90a", "--html", "p.html")
+        page = harness.Page(self.folder / "p.html")
+        self.assertIn("gemm m=512 n=512 k=512", page.text)
+        self.assertIn("For sm_90a, ", page.text)
+        parts, kernels, refused = page.tables
+        answers = {one["class"]: one for one in self.json("explain", problem, "--target", "sm_90a")}
+        applying = {name for name, one in answers.items() if one["applies"]}
+        self.assertEqual({row[0] for row in refused[1:]}, answers.keys() - applying)
+        for row in refused[1:]:
+            self.assertEqual(row[3], answers[row[0]]["reason"])
+        self.assertLessEqual({row[0] for row in parts[1:]}, applying)
+        found = self.json("find", problem, "--target", "sm_90a")
+        self.assertEqual([row[1] for row in kernels[1:]][:3], [one["name"] for one in found][:3])
+        texts = [one.text for one in page.root.iter("{http://www.w3.org/2000/svg}text")]
+        self.assertIn(found[0]["name"].split("-")[0], texts)
+
+    def test_page_of_nothing(self):
+        self.ok("explain", GEMM, "--target", "cpu", "--provider", "cuda", "--html", "p.html")
+        self.assertIn("0 kernels", harness.Page(self.folder / "p.html").text)
+        self.fails(harness.FILE, "explain", GEMM, "--html", "nowhere/p.html", says=["nowhere/p.html"],
+                   hint=["--html"])  # fmt: skip
+
 
 class Completion(CliTest):
     def complete(self, *words):

@@ -1,0 +1,128 @@
+// Puts the answers of kernel classes, and what predictions are made of, on a page.
+#include "explain_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "page.h"
+#include "svg.h"
+#include "text.h"
+
+namespace estoc::cli {
+namespace {
+
+using ExplainRow = std::vector<std::string>;
+
+constexpr std::size_t kMostKernels = 20;
+constexpr double kClassRow = 22;
+constexpr double kChartTop = 30;
+constexpr double kChartWidth = 420;
+
+/// Seconds that decide a kernel's place: measured, else predicted.
+std::optional<double> deciding_seconds(const Kernel& kernel) {
+  return kernel.tuned_seconds() ? kernel.tuned_seconds() : kernel.predicted_seconds();
+}
+
+/// The classes that fit and say how long they take, the fastest first.
+std::vector<const Answer*> fastest_first(std::span<const Answer> answers) {
+  std::vector<const Answer*> found;
+  for (const Answer& answer : answers) {
+    if (answer.explanation.first && deciding_seconds(*answer.explanation.first).value_or(0) > 0) {
+      found.push_back(&answer);
+    }
+  }
+  std::ranges::stable_sort(found, {}, [](const Answer* answer) {
+    return *deciding_seconds(*answer->explanation.first);
+  });
+  return found;
+}
+
+/// A bar for each class: the speed of its first kernel as a part of the fastest one's.
+std::string speed_chart(const std::vector<const Answer*>& answers) {
+  std::size_t longest = 10;
+  for (const Answer* answer : answers)
+    longest = std::max(longest, answer->explanation.kernel_class.size());
+  const double left = 20 + 8.2 * static_cast<double>(longest);
+  Svg svg(left + kChartWidth + 120,
+          kChartTop + kClassRow * static_cast<double>(answers.size()) + 10);
+  svg.text(left, 18, "speed of the best kernel of each class, and its time");
+  double y = kChartTop;
+  for (const Answer* answer : answers) {
+    const Kernel& first = *answer->explanation.first;
+    const double part =
+        *deciding_seconds(*answers.front()->explanation.first) / *deciding_seconds(first);
+    svg.text(left - 8, y + 15, answer->explanation.kernel_class, Svg::Anchor::end);
+    svg.rectangle(left, y + 5, part * kChartWidth, kClassRow - 10, "#1f6fb4");
+    svg.text(left + part * kChartWidth + 8, y + 15, predicted_cell(first));
+    y += kClassRow;
+  }
+  return svg.take();
+}
+
+std::string part_value(const PredictionPart& part) {
+  switch (part.unit) {
+    case PredictionPart::Unit::seconds:
+      return format_seconds(part.value);
+    case PredictionPart::Unit::factor:
+      return fmt::format("{:.3f}", part.value);
+    case PredictionPart::Unit::count:
+      break;
+  }
+  return format_number(part.value);
+}
+
+std::vector<ExplainRow> parts_table(const std::vector<const Answer*>& answers) {
+  std::vector<ExplainRow> rows;
+  for (const Answer* answer : answers) {
+    const PredictionPart* const limit = limiting_part(answer->parts);
+    for (const PredictionPart& part : answer->parts) {
+      rows.push_back({answer->explanation.kernel_class, printable(part.name), part_value(part),
+                      &part == limit ? "the longest" : ""});
+    }
+  }
+  return rows;
+}
+
+std::vector<ExplainRow> kernels_table(const KernelList& kernels) {
+  std::vector<ExplainRow> rows;
+  for (std::size_t rank = 0; rank < std::min(kernels.size(), kMostKernels); ++rank) {
+    const Kernel kernel = kernels[rank];
+    rows.push_back({std::to_string(rank + 1), kernel.name(), kernel.metadata().provider,
+                    predicted_cell(kernel)});
+  }
+  return rows;
+}
+
+std::vector<ExplainRow> refusals(std::span<const Answer> answers) {
+  std::vector<ExplainRow> rows;
+  for (const Answer& answer : answers) {
+    const Explanation& explanation = answer.explanation;
+    if (explanation.status) continue;
+    rows.push_back({explanation.kernel_class, explanation.provider,
+                    std::to_string(explanation.described), printable(explanation.status.error())});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string explain_page(const Question& question, std::span<const Answer> answers,
+                         const KernelList& kernels) {
+  Page page("Estoc: why this kernel");
+  page.paragraph(question.problem);
+  page.paragraph("For " + question.target + ", " + counted(kernels.size(), "kernel") + ".");
+  const std::vector<const Answer*> best = fastest_first(answers);
+  page.heading("The best of each class");
+  page.picture(speed_chart(best));
+  page.heading("What the predicted times are made of");
+  page.table({{"class"}, {"part"}, {"value", true}, {""}}, parts_table(best));
+  page.heading("The first kernels");
+  page.table({{"rank", true}, {"kernel"}, {"provider"}, {"time", true}}, kernels_table(kernels));
+  page.heading("Classes that do not fit");
+  page.table({{"class"}, {"provider"}, {"kernels", true}, {"reason"}}, refusals(answers));
+  return page.take();
+}
+
+}  // namespace estoc::cli
