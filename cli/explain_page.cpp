@@ -88,7 +88,7 @@ std::vector<ExplainRow> parts_table(const std::vector<const Answer*>& answers) {
 std::vector<ExplainRow> kernels_table(const KernelList& kernels) {
   std::vector<ExplainRow> rows;
   for (std::size_t rank = 0; rank < std::min(kernels.size(), kMostKernels); ++rank) {
-    const Kernel kernel = kernels[rank];
+    const Kernel& kernel = kernels[rank];
     rows.push_back({std::to_string(rank + 1), kernel.name(), kernel.metadata().provider,
                     predicted_cell(kernel)});
   }

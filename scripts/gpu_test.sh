@@ -83,7 +83,7 @@ pack_python() {
     strip --strip-debug -o "$folder/archives/lib$library.a" "$build/lib$library.a"
   done
   tar --create --directory "$root" --exclude __pycache__ CMakeLists.txt README.md include python \
-    cmake/python_alone docs tests/python tests/docs examples/data examples/python bench/python_host_time.py |
+    cmake/python_alone docs tests/python tests/docs examples/data examples/notebooks examples/python bench/python_host_time.py |
     tar --extract --directory "$folder/sources"
   cp "$here/gpu_test_python.sh" "$folder/"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds the Python package into a build folder and tests it: with NumPy and ml_dtypes, on the virtual
-# GPU, and with torch, JAX and Triton where there is an environment that has them.
+# GPU, and with torch, JAX, Triton and CuTe DSL where there is an environment that has them.
 # Usage: test_python.sh [--build FOLDER] [--frameworks] [PYTEST OPTION...]
 #   --build FOLDER   build/release by default
-#   --frameworks     makes that environment, of about 5 GB, in $ESTOC_FRAMEWORKS, by default
+#   --frameworks     makes that environment, of about 6 GB, in $ESTOC_FRAMEWORKS, by default
 #                    ~/.cache/estoc/frameworks; it is used by every later run
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -30,7 +30,7 @@ if $make_frameworks && [[ ! -x $frameworks/bin/python ]]; then
   echo "Making $frameworks"
   python3 -m venv "$frameworks"
   "$frameworks/bin/python" -m pip install --quiet --disable-pip-version-check \
-    -r scripts/python_packages.txt torch jax
+    -r scripts/python_packages.txt torch jax nvidia-cutlass-dsl
 fi
 if [[ ! -f $build/CMakeCache.txt ]]; then
   "$root/scripts/build.sh" --configure "$(basename "$build")"
@@ -49,7 +49,7 @@ if [[ -x $frameworks/bin/python ]]; then
   }
   tested=$frameworks/bin/python
 else
-  echo "NOT TESTED: torch, JAX and Triton; scripts/test_python.sh --frameworks installs them (5 GB)"
+  echo "NOT TESTED: torch, JAX, Triton and CuTe DSL; scripts/test_python.sh --frameworks installs them (6 GB)"
 fi
 "$tested" "${pytest[@]}" --ignore virtual_gpu "$@" .
 if [[ $# == 0 ]]; then

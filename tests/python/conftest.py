@@ -11,13 +11,16 @@ import estoc
 # What was tuned on the machine must not decide what tests find.
 os.environ["ESTOC_TUNED"] = "off"
 
-FRAMEWORKS = ("torch", "jax", "cupy", "triton")
+# What is imported, and what brings it.
+FRAMEWORKS = {name: name for name in ("torch", "jax", "cupy", "triton")} | {
+    "cutlass": "nvidia-cutlass-dsl"
+}
 MISSING = [name for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
 
 
 def pytest_terminal_summary(terminalreporter):
     """Names what the tests that did not run would have needed."""
-    missing = [f"{name}; to test it: pip install {name}" for name in MISSING]
+    missing = [f"{name}; to test it: pip install {FRAMEWORKS[name]}" for name in MISSING]
     if not estoc.cuda_devices():
         missing.append("anything on a GPU, as there is none here")
     if "virtual_gpu" not in os.environ.get("ESTOC_NVRTC", ""):
