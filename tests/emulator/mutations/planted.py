@@ -22,6 +22,7 @@ SM100_SKELETON = "sm100/skeleton.cuh"
 SM100_STORE = "sm100/store.cuh"
 TENSOR_ABI = "abi/tcgen05.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
+SM80_F32 = "kernels/sm80_f32_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
 SM80_GROUPED = "kernels/sm80_grouped_gemm.cuh"
@@ -461,6 +462,22 @@ CASES = {
     "scaled_any": library(
         "gemm m=36 n=38 k=98 a=e2m1:n*1x16 b=e2m1*1x32:n",
         "class=simt_scaled_gemm tile=32x32x16",
+    ),
+    "f32_slices": library(
+        (
+            "gemm l=2 m=72 n=70 k=300 a=f32:t b=f32:n out=f32",
+            "gemm m=70 n=68 k=149 a=f32:[1,72] b=f32:t out=f32",
+        ), "class=sm80_f32_gemm tile=64x64x64", multiprocessors=1,
+    ),
+    "f32_tile": library(
+        (
+            "gemm m=130 n=140 k=149 a=f32:[152,1] b=f32:[1,152] out=f32",
+            "gemm m=132 n=132 k=140 a=f32:t b=f32:t out=f32",
+        ), "class=sm80_f32_gemm tile=128x128x32",
+    ),
+    "f32_fused": library(
+        f"gemm m=136 n=72 k=40 a=f32 b=f32 out=f32 {SUMS} epi=\"D = accum; {SUMMED}\"",
+        "class=sm80_f32_gemm tile=64x64x64",
     ),
     "simt_linear": library(f"gemm m=71 n=74 k=24 {LINEAR}", "class=simt_gemm tile=64x64x16"),
     "simt_mixed": library(f"gemm m=584 n=74 k=24 l=2 a=bf16 {MIXED}", "class=simt_gemm tile=32x32x16"),
