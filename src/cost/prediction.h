@@ -11,8 +11,9 @@
 namespace estoc::cost {
 
 /// Kernels that share the coefficients of a residual.
-enum class Family : std::uint8_t { sm90, sm80, simt, library };
-inline constexpr int kFamilies = 4;
+enum class Family : std::uint8_t { sm90, sm80, simt, library, f32 };
+inline constexpr int kFamilies =
+    4;  ///< that tables have; for others the physical model stands alone
 
 /// How a kernel carries out a problem.
 struct Plan {

@@ -110,14 +110,16 @@ int band_of(const Features& features) {
 const Residual& residual_of(const DeviceModel& device, Family family, int band) {
   static constexpr Residual kNone{};
   const DeviceResiduals* const all = residuals_of(device);
-  if (all == nullptr) return kNone;
-  return all->families[static_cast<std::size_t>(family)][static_cast<std::size_t>(band)];
+  const auto number = static_cast<std::size_t>(family);
+  if (all == nullptr || number >= all->families.size()) return kNone;
+  return all->families[number][static_cast<std::size_t>(band)];
 }
 
 const Trees& trees_of(const DeviceModel& device, Family family) {
   static constexpr Trees kNone{};
   const DeviceResiduals* const all = residuals_of(device);
-  return all == nullptr ? kNone : all->trees[static_cast<std::size_t>(family)];
+  const auto number = static_cast<std::size_t>(family);
+  return all == nullptr || number >= all->trees.size() ? kNone : all->trees[number];
 }
 
 float evaluate(const Residual& residual, const Features& features) {

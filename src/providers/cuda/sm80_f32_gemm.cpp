@@ -41,13 +41,18 @@ std::shared_ptr<const DesignSpace> make_f32_space() {
       .build();
 }
 
-/// Sustained multiply-adds of a multiprocessor in one clock, read off the H200.
-double f32_products_per_clock(const Sm80F32GemmConfig& config, const cost::DeviceModel& device) {
-  const int k_major = (config.a_m_major ? 0 : 1) + (config.b_n_major ? 0 : 1);
-  const double by_layout = k_major == 0 ? 0.75 : k_major == 1 ? 0.71 : 0.69;
+/// Sustained multiply-adds of a multiprocessor in one clock, read off the H200. A CTA of four warps
+/// by itself leaves its schedulers idle.
+double f32_products_per_clock(const Sm80F32GemmConfig& config, double tiles,
+                              const cost::DeviceModel& device) {
+  const double by_layout = config.a_m_major != config.b_n_major ? 0.65 : 0.73;
   const int area = config.tile_m * config.tile_n;
-  const double by_tile = area > 128 * 128 ? 1.02 : area == 128 * 128 ? 1 : 0.96;
-  return device.f32_products * by_layout * by_tile;
+  const double by_tile = area > 128 * 128    ? 1
+                         : area == 128 * 128 ? 0.98
+                         : area > 64 * 64    ? 0.92
+                                             : 0.86;
+  const bool alone = config.threads() <= 128 && tiles <= device.multiprocessors;
+  return device.f32_products * by_layout * by_tile * (alone ? 0.45 : 1);
 }
 
 /// CTAs that a multiprocessor holds.
@@ -102,13 +107,15 @@ class Sm80F32Gemm final : public ConfiguredGemm<Sm80F32GemmConfig, abi::Sm80F32G
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     const double area = static_cast<double>(config.tile_m) * config.tile_n;
-    plan.family = cost::Family::simt;
+    const double tiles = static_cast<double>(ceil_div(problem.m, config.tile_m) *
+                                             ceil_div(problem.n, config.tile_n) * problem.l);
+    plan.family = cost::Family::f32;
     plan.design.tile_m = config.tile_m;
     plan.design.tile_n = config.tile_n;
     plan.design.tile_k = config.tile_k;
     plan.design.stages = config.stages;
     plan.design.ctas_per_multiprocessor = live_ctas(config, device);
-    plan.design.stage_clocks = area * config.tile_k / f32_products_per_clock(config, device);
+    plan.design.stage_clocks = area * config.tile_k / f32_products_per_clock(config, tiles, device);
     plan.design.start_clocks = 2000;
     plan.design.store_clocks = area * (plan.work.out_bytes / 48 + plan.work.epilogue_clocks);
     plan.design.a_m_major = config.a_m_major;
