@@ -12,7 +12,8 @@ namespace {
 /// Whether TMA loads the operand as it is, in rows that tensor cores multiply.
 bool loads_by_tma(const MatrixView& view, bool rows_inner) {
   const bool contiguous = rows_inner ? view.is_column_major() : view.is_row_major();
-  return contiguous && view.alignment >= 16 && check_tma_strides({"", view, rows_inner}).ok();
+  return contiguous && !is_packed(view.dtype) && view.alignment >= 16 &&
+         check_tma_strides({"", view, rows_inner}).ok();
 }
 
 /// As entry number kCopiesEntry, whatever stands ahead of it.

@@ -117,6 +117,8 @@ TEST_F(Scaled, AsBf16OnTensorCores) {
       "m=40 n=72 k=100 l=2 a=e2m1:[100,1]*tensor b=e2m1:n*row out=f32:t amax=f32:scalar "
       "epi=\"D = accum; amax = absmax(D)\"");
   run(Target::sm(90, true), "class=sm90_dequantised_gemm cluster=1x1 tile=64x64x64",
+      "m=30 n=100 k=192 a=e2m1:t*row b=e2m1:n*tensor out=bf16");
+  run(Target::sm(90, true), "class=sm90_dequantised_gemm cluster=1x1 tile=64x64x64",
       "m=136 n=72 k=200 a=e2m1:t*1x32 b=e4m3:n*1x32:n out=bf16:t");
   run(Target::sm(90, true), "class=sm90_dequantised_gemm schedule=cooperative",
       "m=200 n=136 k=96 l=2 a=e4m3:t*1x32:n b=e2m1:t*1x16 out=f32:n");
