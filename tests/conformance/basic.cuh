@@ -208,6 +208,7 @@ __device__ inline void multiply_add(const Parameters& p) {
   put(p, 6 * count + t, ptx::min_nan(x, y));
   put(p, 7 * count + t, ptx::mul_hi(get(p, t), get(p, count + t)));
   put(p, 4 * count + t, ptx::mul_rn_f16x2(get(p, t), 0x3c014200u));
+  put(p, 8 * count + t, ptx::mul_rn_bf16x2(get(p, t), 0x3fa14200u));
   put(p, count + t, ptx::mad_lo(static_cast<i32>(get(p, t)), 12345, 678));
   put(p, count + t, ptx::fma_rn(double{x}, double{y}, 1.5));
 }

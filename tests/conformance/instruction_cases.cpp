@@ -56,7 +56,7 @@ void basic(std::vector<Case>& all) {
   set(add(ESTOC_KERNEL((from_fp8))), 256, {words(4)}, 2048);
   set(add(ESTOC_KERNEL((from_f32))), 512, {{Kind::floats, Type::f32, 1024}}, 8 * 2048);
   set(add(ESTOC_KERNEL((from_f64))), 512, {{Kind::reals, Type::f64, 512}}, 3 * 2048);
-  set(add(ESTOC_KERNEL((multiply_add))), 256, {{Kind::reals, Type::f32, 512}}, 8192);
+  set(add(ESTOC_KERNEL((multiply_add))), 256, {{Kind::reals, Type::f32, 512}}, 9216);
   Case& single = add(ESTOC_KERNEL((functions_f32)));
   set(single, 512, {{Kind::positive, Type::f32, 512}}, 12 * 2048);
   single.judge = Judge::ulps_f32;

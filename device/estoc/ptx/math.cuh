@@ -27,6 +27,13 @@ __device__ __forceinline__ u32 mul_rn_f16x2(u32 a, u32 b) {
   return d;
 }
 
+/// mul.rn.bf16x2 (sm_90): two products, each rounded to nearest even; subnormal ones are kept.
+__device__ __forceinline__ u32 mul_rn_bf16x2(u32 a, u32 b) {
+  u32 d;
+  asm("mul.rn.bf16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
 /// mad.lo.s32: wraps around.
 __device__ __forceinline__ i32 mad_lo(i32 a, i32 b, i32 c) {
   i32 d;

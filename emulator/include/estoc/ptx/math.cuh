@@ -20,6 +20,21 @@ inline u32 mul_rn_f16x2(u32 a, u32 b) {
   };
   return product(a, b) | product(a >> 16, b >> 16) << 16;
 }
+inline u32 mul_rn_bf16x2(u32 a, u32 b) {
+  auto product = [](u32 x, u32 y) {
+    const double exact = static_cast<double>(emulator::bfloat_to_float(x & 0xffff)) *
+                         emulator::bfloat_to_float(y & 0xffff);
+    // To odd, so that f32's subnormals round once.
+    float value = static_cast<float>(exact);
+    if (std::fabs(static_cast<double>(value)) > std::fabs(exact) && std::isfinite(value)) {
+      value = std::nextafter(value, 0.0f);
+    }
+    const bool inexact = static_cast<double>(value) != exact && std::isfinite(value);
+    return emulator::float_to_bfloat(
+        std::bit_cast<float>(std::bit_cast<u32>(value) | (inexact ? 1u : 0u)));
+  };
+  return product(a, b) | product(a >> 16, b >> 16) << 16;
+}
 inline i32 mad_lo(i32 a, i32 b, i32 c) {
   return static_cast<i32>(static_cast<u32>(a) * static_cast<u32>(b) + static_cast<u32>(c));
 }
