@@ -24,6 +24,21 @@ struct DequantisedOperand {
 };
 static_assert(sizeof(DequantisedOperand) == 112);
 
+/// Where consumers that convert codes of so many bits have the elements of K. A block is what 128
+/// bytes of codes hold. Of each 16 positions, what an instruction multiplies, four threads have
+/// four each, 2 q and 8 + 2 q and the ones behind them, and of a block each has 32 bytes in a row.
+/// Position `p` of a block is its element converted_element(bits, p).
+ESTOC_CONSTEXPR int converted_element(int bits, int p) {
+  const int thread = p % 8 / 2;
+  const int halves = p / 8;  // of an instruction; a word of codes has 16 / bits of them
+  const int pairs = 16 / bits;
+  return thread * (256 / bits) + halves / pairs * 2 * pairs + halves % pairs + p % 2 * pairs;
+}
+/// Elements of a block.
+ESTOC_CONSTEXPR int converted_block(int bits) {
+  return 128 * 8 / bits;
+}
+
 struct DequantiseParameters {
   DequantisedOperand a;
   DequantisedOperand b;

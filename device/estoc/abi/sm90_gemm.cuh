@@ -80,6 +80,9 @@ struct Sm90GemmConfig {
   /// 128; 0: they have none.
   int a_scale_rows = 0;
   int b_scale_columns = 0;
+  /// Of A that is converted: so many of K share a scale, 16 one of e4m3 and 32 one of e8m0; 0: it
+  /// has none.
+  int a_scale_k = 0;
   Sm90EpilogueShape epilogue = {};
   /// Of a product in groups, as the code sees it; stores by TMA are not for groups of columns.
   GroupedMode groups = GroupedMode::none;
@@ -106,13 +109,16 @@ struct Sm90GemmConfig {
       field("a_scale_rows", a_scale_rows);
       field("b_scale_columns", b_scale_columns);
     }
+    if (a_scale_k > 0) field("a_scale_k", a_scale_k);
     if (epilogue.columns > 0) field("epilogue", epilogue);
     if (groups != GroupedMode::none) field("groups", groups);
   }
 
   ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
-  /// Rows of 128 bytes, what one swizzle pattern spans.
-  ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
+  /// A has fewer bits than B: consumers convert its elements to B's type.
+  ESTOC_CONSTEXPR bool converts() const { return type_bits(a) < type_bits(b); }
+  /// Rows of A are 128 bytes, what one swizzle pattern spans.
+  ESTOC_CONSTEXPR int tile_k() const { return 128 * 8 / type_bits(a); }
   ESTOC_CONSTEXPR int consumers() const { return schedule == Schedule::single ? 1 : 2; }
   ESTOC_CONSTEXPR int threads() const { return 128 * (1 + consumers()); }
   /// Rows of a tile that one warpgroup computes: a multiple of 64.
@@ -152,7 +158,7 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int consumer_registers() const { return epilogue.loads() ? 224 : 232; }
 
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
-  ESTOC_CONSTEXPR int b_bytes() const { return tile_n * 128; }
+  ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k() * type_bytes(b); }
   ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
 
   /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
@@ -175,10 +181,20 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int table_bytes() const {
     return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
   }
-  /// Scales of a stage: one for each row of the tile, then one for each column or block of columns.
-  ESTOC_CONSTEXPR int scale_bytes() const { return scaled() ? 4 * (tile_m + tile_n) : 0; }
+  /// Of a row of A that is converted, in a stage: they are neighbours.
+  ESTOC_CONSTEXPR int row_scales() const { return a_scale_k > 0 ? tile_k() / a_scale_k : 0; }
   ESTOC_CONSTEXPR int scales_offset() const { return table_offset() + table_bytes(); }
-  ESTOC_CONSTEXPR int shared_bytes() const { return scales_offset() + stages * scale_bytes(); }
+  /// Of a stage: those of A that is converted, or one for each row of the tile and then one for
+  /// each column or block of columns.
+  ESTOC_CONSTEXPR int scales_bytes() const {
+    return scaled() ? 4 * (tile_m + tile_n) : tile_m * row_scales();
+  }
+  ESTOC_CONSTEXPR int shared_bytes() const { return scales_offset() + stages * scales_bytes(); }
+  /// Arrivals that fill a stage: of the thread that loads tiles, and of a warp that loads scales.
+  ESTOC_CONSTEXPR int fills() const { return scales_bytes() > 0 ? 1 + 32 : 1; }
+  /// Arrivals of each consumer that release a stage: warps read scales, and what they convert, by
+  /// themselves.
+  ESTOC_CONSTEXPR int releases() const { return converts() || scaled() ? 4 : 1; }
 };
 
 /// Maps of an epilogue's first inputs that are whole matrices, then of its first outputs after the
@@ -189,10 +205,13 @@ struct EpilogueMaps {
   TensorMap map[count > 0 ? count : 1];
 };
 
-/// Scales of an operand, f32. One of their modes is contiguous; the other has stride |pitch|.
+/// Scales of an operand, f32 or, of A that is converted, bytes. One of their modes is contiguous;
+/// the other has stride |pitch|.
 struct Sm90Scales {
   unsigned long long address;
-  int pitch;  ///< from scale to scale beside K; negative: along K
+  /// From scale to scale beside K; negative: along K; 0: they are in tiles of 128 x 4
+  /// (abi/scales.cuh), of bytes.
+  int pitch;
   int batch_stride;
 
   ESTOC_CONSTEXPR int other_stride() const { return pitch > 0 ? pitch : 1; }
@@ -222,7 +241,7 @@ struct Sm90GemmParameters {
   unsigned tail_parts;  ///< of K of each of these
   unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
   unsigned long long sums;  ///< address of the parts' sums, part after part
-  Sm90Scales a_scales;      ///< where the configuration is scaled()
+  Sm90Scales a_scales;      ///< where the configuration is scaled(), or has a_scale_k
   Sm90Scales b_scales;
 };
 static_assert(sizeof(Sm90GemmParameters) == 4 * 128);

@@ -64,7 +64,47 @@ __device__ __forceinline__ void dequantise(const abi::DequantisedOperand& operan
   ptx::st_global<4>(operand.to + static_cast<u64>(unit) * 16, words);
 }
 
+/// A unit of positions (abi/dequantise.cuh) of a row from number `first` on; zeros beyond K. The
+/// positions are those of elements of `codes`, or as K has them.
+template <Type type, Type codes>
+__device__ __forceinline__ Words<4> converted_unit(const abi::DequantisedOperand& operand, i64 l,
+                                                   i64 row, i64 first) {
+  constexpr int kBits = abi::type_bits(codes);
+  constexpr int kBlock = abi::converted_block(kBits);
+  const BatchScales scales(operand.scales, l);
+  const i64 start = l * operand.from.batch_stride + row * operand.from.row_stride;
+  const auto element = [&](int at) __attribute__((always_inline)) {
+    const i64 k = first / kBlock * kBlock +
+                  abi::converted_element(kBits, static_cast<int>(first % kBlock) + at);
+    if (k >= operand.k) return 0.0F;
+    const u32 code = load_code<type>(operand.from.address, start + k * operand.from.column_stride);
+    return decode_f32<type>(code) * scales.at(row, k);
+  };
+  Words<4> words;
+#pragma unroll
+  for (int w = 0; w < 4; ++w)
+    words.word[w] = encode_pair<Type::bf16>(element(2 * w), element(2 * w + 1)).word[0];
+  return words;
+}
+
 }  // namespace detail
+
+/// The entry that copies B alone, in the order in which A's elements of `codes` are converted.
+template <Type type, Type codes>
+__device__ __forceinline__ void dequantise_converted(const abi::DequantisedOperand& operand) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  const i64 step = static_cast<i64>(ptx::nctaid_x()) * abi::kDequantiseThreads;
+  const i64 across = operand.pitch / abi::kDequantiseUnit;
+  for (i64 unit = static_cast<i64>(ptx::ctaid_x()) * abi::kDequantiseThreads + ptx::tid();
+       unit < operand.units; unit += step) {
+    const i64 row = unit / across;
+    const i64 l = row / operand.rows;
+    const Words<4> words = detail::converted_unit<type, codes>(
+        operand, l, row - l * operand.rows, unit % across * abi::kDequantiseUnit);
+    ptx::st_global<4>(operand.to + static_cast<u64>(unit) * 16, words);
+  }
+}
 
 /// The entry: threads take units of both operands in turn.
 template <Type a, Type b>

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <estoc/abi/sm90_gemm.cuh>
+#include <estoc/sm90/converted.cuh>
 #include <estoc/sm90/load.cuh>
+#include <estoc/sm90/scaled.cuh>
 #include <estoc/sm90/skeleton.cuh>
 #include <estoc/sm90/store.cuh>
 
@@ -22,11 +24,13 @@ struct Gemm {
   static constexpr Sm90GemmConfig kConfig = config;
   using Parameters = Sm90GemmParameters;
   using Work = PersistentTiles<config>;
-  using Load = TmaTiles<config>;
+  using Load = Either<config.converts(), ConvertedTiles<config>,
+                      Either<config.scaled(), ScaledTiles<config>, TmaTiles<config>>>;
   using Unscaled = Either<config.planes, PlaneSums<config>,
                           Either<config.promote, PromotedSums<config>, WgmmaSums<config>>>;
-  using Math = Either<config.scaled(), ScaledSums<config>, Unscaled>;
-  static constexpr bool kMathTakesItems = false;
+  using Unconverted = Either<config.scaled(), ScaledSums<config>, Unscaled>;
+  static constexpr bool kMathTakesItems = config.converts();
+  using Math = Either<kMathTakesItems, ConvertedSums<config>, Unconverted>;
   using Store = typename StoreOf<config, Epilogue>::type;
 };
 

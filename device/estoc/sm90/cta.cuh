@@ -62,10 +62,10 @@ struct Shared {
   __device__ __forceinline__ Ring<config.stages> ring() const {
     return {base + config.barrier_offset()};
   }
-  __device__ __forceinline__ u32 table() const { return base + config.table_offset(); }
   __device__ __forceinline__ u32 scales(u32 stage) const {
-    return base + config.scales_offset() + stage * config.scale_bytes();
+    return base + config.scales_offset() + stage * config.scales_bytes();
   }
+  __device__ __forceinline__ u32 table() const { return base + config.table_offset(); }
 };
 
 template <Sm90GemmConfig config>

@@ -84,16 +84,14 @@ struct StageReader {
     ptx::wgmma_commit_group();
   }
 
-  /// Arrivals by which one consumer releases a stage. The four warps of a wgmma read operands
-  /// together and are done with them together, which CUTLASS relies on too: one warp waits for its
-  /// products and tells. Scales are read by each warp.
-  static constexpr u32 kReleases = config.scaled() ? 4 : 1;
-
-  /// Releases a stage: tells each CTA that loads for this one.
+  /// Releases a stage: tells each CTA that loads for this one. The four warps of a wgmma read
+  /// operands together and are done with them together, which CUTLASS relies on too: one warp tells
+  /// once its products are complete. Each warp tells by itself where it has read more.
   __device__ __forceinline__ void release(u32 stage) const {
+    constexpr bool kWarps = config.releases() > 1;
     const u32 barrier = cta.shared.ring().empty(stage);
-    if constexpr (config.scaled()) ptx::bar_warp_sync();
-    const u32 lane = config.scaled() ? thread % 32 : thread;
+    if constexpr (kWarps) ptx::bar_warp_sync();
+    const u32 lane = kWarps ? thread % 32 : thread;
     if constexpr (config.cluster_size() == 1) {
       if (lane == 0) ptx::mbarrier_arrive(barrier);
     } else {

@@ -5,6 +5,7 @@
 #include <estoc/ptx/cp_async.cuh>
 #include <estoc/ptx/math.cuh>
 #include <estoc/ptx/special.cuh>
+#include <estoc/sm90/load.cuh>
 #include <estoc/sm90/math.cuh>
 #include <estoc/sm90/work.cuh>
 #include <estoc/tile/fragment.cuh>
@@ -68,6 +69,26 @@ class ScaleLoader {
   const Sm90GemmParameters& p_;
   const Cta<config>& cta_;
   i32 lane_;
+};
+
+/// Tiles of A and B by TMA, and their scales.
+template <Sm90GemmConfig config>
+struct ScaledTiles : TmaTiles<config> {
+  /// Brings the scales of stage after stage. One warp calls it.
+  template <typename Kernel>
+  __device__ __forceinline__ static void bring_scales(const Sm90GemmParameters& p,
+                                                      const Cta<config>& cta) {
+    const ScaleLoader<config> loader(p, cta);
+    const Ring<config.stages> ring = cta.shared.ring();
+    RingPosition<config.stages> at;
+    for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
+      const auto item = work.item();
+      for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
+        ring.wait_empty(at);
+        loader.fill(item, step, at.stage);
+      }
+    }
+  }
 };
 
 /// The scales that a thread of a consumer needs for its rows and columns of a stage.

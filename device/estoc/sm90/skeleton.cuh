@@ -18,7 +18,6 @@
 #include <estoc/sm90/gather.cuh>
 #include <estoc/sm90/math.cuh>
 #include <estoc/sm90/parts.cuh>
-#include <estoc/sm90/scaled.cuh>
 #include <estoc/sm90/work.cuh>
 
 namespace estoc::sm90 {
@@ -30,11 +29,9 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
   if (ptx::tid() == 0) {
     Kernel::Load::prefetch(p);
     // A ping-pong stage is read by one consumer, any other by all of them.
-    constexpr u32 kReleases =
-        (config.schedule == Schedule::cooperative ? 2 : 1) * StageReader<config>::kReleases;
-    // A stage is filled by the thread that starts its loads, and by a warp that brings scales.
-    constexpr u32 kFills = config.scaled() ? 1 + 32 : 1;
-    shared.ring().init(kReleases * (config.cluster_m + config.cluster_n - 1), kFills);
+    constexpr u32 kReaders = config.schedule == Schedule::cooperative ? 2 : 1;
+    shared.ring().init(kReaders * config.releases() * (config.cluster_m + config.cluster_n - 1),
+                       config.fills());
     if constexpr (Kernel::Store::kLoads) {
       for (u32 consumer = 0; consumer < config.consumers(); ++consumer)
         Kernel::Store::init_barriers(shared.staging(consumer));
@@ -53,47 +50,24 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
   Kernel::Work::prepare(p, shared);
 }
 
-/// Calls fill(item, step, stage) for stage after stage, as they become free; returns where the ring
-/// is then.
-template <typename Kernel, typename Fill, Sm90GemmConfig config = Kernel::kConfig>
-__device__ __forceinline__ RingPosition<config.stages> fill_stages(
-    const typename Kernel::Parameters& p, const Cta<config>& cta, const Fill& fill) {
+/// Fills stage after stage. One thread calls it.
+template <typename Kernel, Sm90GemmConfig config = Kernel::kConfig>
+__device__ __forceinline__ void produce(const typename Kernel::Parameters& p,
+                                        const Cta<config>& cta) {
   const Ring<config.stages> ring = cta.shared.ring();
   RingPosition<config.stages> at;
   for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
     const auto item = work.item();
     for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
       ring.wait_empty(at);
-      fill(item, step, at.stage);
+      Kernel::Load::fill(p, cta, item, step, at.stage);
     }
   }
-  return at;
-}
-
-/// Loads operands. One thread calls it.
-template <typename Kernel, Sm90GemmConfig config = Kernel::kConfig>
-__device__ __forceinline__ void produce(const typename Kernel::Parameters& p,
-                                        const Cta<config>& cta) {
-  const auto load = [&](const auto& item, i32 step, u32 stage) __attribute__((always_inline)) {
-    Kernel::Load::fill(p, cta, item, step, stage);
-  };
-  RingPosition<config.stages> at = fill_stages<Kernel>(p, cta, load);
   // The stages still in use must be released before the peers' arrivals have nowhere to go.
   if constexpr (config.cluster_size() > 1) {
     for (int i = 0; i < config.stages; ++i, at.advance())
-      cta.shared.ring().wait_empty(at);
+      ring.wait_empty(at);
   }
-}
-
-/// Brings scales. One warp calls it.
-template <typename Kernel, Sm90GemmConfig config = Kernel::kConfig>
-__device__ __forceinline__ void load_scales(const typename Kernel::Parameters& p,
-                                            const Cta<config>& cta) {
-  const ScaleLoader<config> loader(p, cta);
-  fill_stages<Kernel>(
-      p, cta, [&](const auto& item, i32 step, u32 stage) __attribute__((always_inline)) {
-        loader.fill(item, step, stage);
-      });
 }
 
 /// Brings what the epilogue of one consumer reads, item after item. One warp calls it.
@@ -186,8 +160,8 @@ __device__ __forceinline__ void run(const typename Kernel::Parameters& p,
   if (warpgroup == 0) {
     if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();
     if (ptx::tid() / 32 == 0 && ptx::elect_one()) produce<Kernel>(p, cta);
-    if constexpr (config.scaled()) {
-      if (ptx::shfl_sync_idx(ptx::tid() / 32, 0) == 3) load_scales<Kernel>(p, cta);
+    if constexpr (config.fills() > 1) {
+      if (ptx::tid() / 32 == 3) Kernel::Load::template bring_scales<Kernel>(p, cta);
     }
     if constexpr (config.splits_k()) {
       if (p.parts > 1) {

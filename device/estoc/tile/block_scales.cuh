@@ -40,6 +40,9 @@ class BatchScales {
 /// first.
 template <Type type>
 __device__ __forceinline__ u32 load_code(u64 address, i64 index) {
+  if constexpr (abi::type_bits(type) == 16) {
+    return ptx::ld_global_u16(address + static_cast<u64>(index) * 2);
+  }
   if constexpr (abi::type_bits(type) == 8) {
     return ptx::ld_global_u8(address + static_cast<u64>(index));
   }

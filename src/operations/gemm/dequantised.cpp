@@ -44,7 +44,11 @@ Status check_blocks_of_128(const GemmArguments& gemm) {
 
 Status check_dequantised_as_bf16(const GemmArguments& gemm) {
   Status status = check_dequantised(gemm);
-  if (status.ok()) status = check_bf16(gemm.a(), "A");
+  return status.ok() ? check_scales_fit_bf16(gemm) : status;
+}
+
+Status check_scales_fit_bf16(const GemmArguments& gemm) {
+  Status status = check_bf16(gemm.a(), "A");
   return status.ok() ? check_bf16(gemm.b(), "B") : status;
 }
 

@@ -14,6 +14,9 @@ Status check_dequantised(const GemmArguments& gemm);
 /// its exponents: scales of blocks must be of e8m0 or e4m3.
 Status check_dequantised_as_bf16(const GemmArguments& gemm);
 
+/// Fails where scales of blocks are of f32, times which elements do not fit bf16.
+Status check_scales_fit_bf16(const GemmArguments& gemm);
+
 /// Fails unless an operand has scales of blocks of 128 along K, and none has others of blocks.
 Status check_blocks_of_128(const GemmArguments& gemm);
 

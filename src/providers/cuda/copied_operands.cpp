@@ -63,4 +63,9 @@ void add_dequantise_entry(const DesignPoint& point, bool transposed, CudaCode& c
   add_entry("estoc_dequantise_operands", code);
 }
 
+void add_converted_entry(const DesignPoint& point, CudaCode& code) {
+  code.source += converted_source(point.dtype(Role::a_dtype), point.dtype(Role::b_dtype));
+  add_entry("estoc_dequantise_operand", code);
+}
+
 }  // namespace estoc::cuda

@@ -29,4 +29,8 @@ void add_prepare_entry(const DesignPoint& point, bool planes, CudaCode& code);
 /// code computes the transposed product.
 void add_dequantise_entry(const DesignPoint& point, bool transposed, CudaCode& code);
 
+/// Adds the entry that copies A of the arguments as bf16, in the order in which elements of B are
+/// converted.
+void add_converted_entry(const DesignPoint& point, CudaCode& code);
+
 }  // namespace estoc::cuda

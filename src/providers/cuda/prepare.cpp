@@ -65,6 +65,19 @@ OperandCopies OperandCopies::planes_of(const operations::GemmProblem& problem) {
   return copies;
 }
 
+OperandCopies OperandCopies::converted(const operations::GemmProblem& problem) {
+  const MatrixView from = operations::transposed(problem.b.view);
+  const std::int64_t block = abi::converted_block(dtype_bits(problem.a.view.dtype));
+  OperandCopies copies;
+  copies.copies_[1] = {.is_made = true,
+                       .from = from,
+                       .pitch = ceil_div(from.columns, block) * block,
+                       .is_dequantised = true,
+                       .is_interleaved = true,
+                       .scales = problem.b.scales};
+  return copies;
+}
+
 OperandCopies OperandCopies::dequantised(const operations::GemmProblem& problem) {
   const auto copy_of = [](const MatrixView& rows_and_k, const operations::BlockScales& scales) {
     MatrixView widened = rows_and_k;
@@ -96,7 +109,7 @@ MatrixView OperandCopies::Copy::view_at(std::byte* address) const {
   MatrixView view = from;
   view.data = address;
   view.dtype = dtype();
-  if (plane > 0) view.columns = pitch;
+  if (plane > 0 || is_interleaved) view.columns = pitch;
   view.row_stride = pitch;
   view.column_stride = 1;
   view.batch_stride = batches() > 1 ? from.rows * pitch : 0;
@@ -148,6 +161,21 @@ abi::DequantisedOperand OperandCopies::Copy::dequantised(std::byte* address) con
           .units = batches() * from.rows * pitch / abi::kDequantiseUnit};
 }
 
+bool OperandCopies::add_converted(operations::GemmProblem& problem, std::byte* workspace,
+                                  std::size_t entry, LaunchPlan& plan) const {
+  const abi::DequantisedOperand p = copies_[1].dequantised(workspace);
+  if (p.units == 0) return false;
+  const std::int64_t live = kLiveCtas * std::max(plan.device().multiprocessors, 1);
+  plan.kernel(
+      entry,
+      {.grid = {static_cast<unsigned>(std::min(ceil_div(p.units, abi::kDequantiseThreads), live)),
+                1, 1},
+       .block = {abi::kDequantiseThreads, 1, 1}},
+      p);
+  apply(problem, workspace);
+  return true;
+}
+
 bool OperandCopies::add_dequantised(operations::GemmProblem& problem, std::byte* workspace,
                                     std::size_t entry, LaunchPlan& plan) const {
   const abi::DequantiseParameters p{copies_[0].dequantised(workspace),
@@ -176,6 +204,7 @@ double OperandCopies::seconds(const cost::DeviceModel& device) const {
 
 bool OperandCopies::add(operations::GemmProblem& problem, std::byte* workspace, std::size_t entry,
                         LaunchPlan& plan) const {
+  if (copies_[1].is_interleaved) return add_converted(problem, workspace, entry, plan);
   if (copies_[0].is_dequantised) return add_dequantised(problem, workspace, entry, plan);
   std::byte* const b_copy = workspace + copies_[0].bytes();
   const abi::PrepareParameters p{{copies_[0].parameters(workspace), copies_[1].parameters(b_copy)}};
@@ -215,6 +244,24 @@ void count_dequantised(cost::Work& work) {
   constexpr double kBytes = 2;
   work.compulsory += (work.m + work.n) * work.k * work.l * (kBytes - work.element_bytes);
   work.element_bytes = kBytes;
+}
+
+void count_converted(const operations::GemmProblem& problem, cost::Work& work) {
+  const double more = 2 - dtype_bits(problem.b.view.dtype) / 8.0;
+  work.compulsory += work.n * work.k * work.l * more;
+}
+
+std::string converted_source(Dtype b, Dtype codes) {
+  return fmt::format(R"(
+#include <estoc/kernels/dequantise.cuh>
+extern "C" __global__ void __launch_bounds__({})
+estoc_dequantise_operand(const __grid_constant__ DequantisedOperand operand) {{
+  static_assert(sizeof(operand) == {});
+  estoc::dequantise_converted<{}, {}>(operand);
+}}
+)",
+                     abi::kDequantiseThreads, sizeof(abi::DequantisedOperand),
+                     value_text(abi_type(b)), value_text(abi_type(codes)));
 }
 
 std::string dequantise_source(Dtype a, Dtype b) {

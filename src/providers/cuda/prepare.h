@@ -26,6 +26,9 @@ class OperandCopies {
   /// Of quantised operands times their scales, as bf16 (abi/dequantise.cuh).
   static OperandCopies dequantised(const operations::GemmProblem& problem);
 
+  /// Of B alone, in the order in which kernels convert A.
+  static OperandCopies converted(const operations::GemmProblem& problem);
+
   /// Bytes of workspace.
   std::size_t bytes() const;
   /// The time to make them.
@@ -43,6 +46,7 @@ class OperandCopies {
     std::int64_t pitch = 0;  ///< elements from row to row
     std::int64_t plane = 0;  ///< elements of bf16 from plane to plane; 0 for a plain copy
     bool is_dequantised = false;
+    bool is_interleaved = false;  ///< rows are in blocks of abi::converted_block elements
     operations::BlockScales scales{};
 
     std::int64_t batches() const {
@@ -59,6 +63,8 @@ class OperandCopies {
 
   static Copy copy_of(const MatrixView& rows_and_k);
   static Copy planes_of(const MatrixView& rows_and_k);
+  bool add_converted(operations::GemmProblem& problem, std::byte* workspace, std::size_t entry,
+                     LaunchPlan& plan) const;
   bool add_dequantised(operations::GemmProblem& problem, std::byte* workspace, std::size_t entry,
                        LaunchPlan& plan) const;
   void apply(operations::GemmProblem& problem, std::byte* workspace) const;
@@ -72,6 +78,12 @@ std::string prepare_source(int element_bytes, bool planes);
 
 /// The source of the entry "estoc_dequantise_operands"; types as the code sees A and B.
 std::string dequantise_source(Dtype a, Dtype b);
+
+/// The source of the entry "estoc_dequantise_operand"; types as the code sees B and A.
+std::string converted_source(Dtype b, Dtype codes);
+
+/// Has the work be that on a copy of B as bf16.
+void count_converted(const operations::GemmProblem& problem, cost::Work& work);
 
 /// Has the work be that on copies as bf16.
 void count_dequantised(cost::Work& work);

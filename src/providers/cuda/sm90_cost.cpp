@@ -16,6 +16,9 @@ constexpr double kSharedPerClock = 128;
 constexpr double kPromotion = 1.12;
 // Estimated: multiplying them by scales, which are read meanwhile, besides.
 constexpr double kScaling = 1.1;
+// Estimated: instructions of a thread that converts an element; lanes of a multiprocessor.
+constexpr double kConversion = 3.5;
+constexpr double kLanes = 128;
 // Clocks from a launch to the first product, and of a tile's stores that nothing hides.
 constexpr double kStartClocks = 1500;
 constexpr double kStoreBytesPerClock = 48;
@@ -88,6 +91,12 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   design.stage_clocks = 4 * (config.tile_m / 64.0) * instruction_clocks(config);
   if (config.promote) design.stage_clocks *= kPromotion;
   if (config.scaled()) design.stage_clocks *= kScaling;
+  if (config.converts()) {
+    // Instructions of 16 elements of K, and conversions beside them.
+    design.stage_clocks *= config.tile_k() / 64.0;
+    const double codes = config.tile_m * static_cast<double>(config.tile_k());
+    design.stage_clocks = std::max(design.stage_clocks, codes * kConversion / kLanes);
+  }
   design.start_clocks = kStartClocks;
   design.store_clocks = store_clocks(config, work);
   design.overlap = overlap_of(config.schedule);

@@ -36,6 +36,9 @@ double most_columns(const cost::Work& work) {
   return work.reduces ? kReduced : kTried;
 }
 
+/// Rows of out beyond which kernels that convert B for every tile were not timed.
+constexpr double kMostConverted = 64;
+
 constexpr std::string_view kSumsEntry = R"(
 extern "C" __global__ void __launch_bounds__(32 * kSumWarps)
 estoc_sum_parts(const __grid_constant__ Sm90GemmParameters parameters{0}) {{
@@ -79,15 +82,20 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 7> kNames{
-        "sm90_gemm",        "sm90_fast_gemm",   "sm90_swapped_gemm",    "sm90_prepared_gemm",
-        "sm90_bf16x6_gemm", "sm90_scaled_gemm", "sm90_dequantised_gemm"};
+    constexpr std::array<std::string_view, 8> kNames{"sm90_gemm",
+                                                     "sm90_fast_gemm",
+                                                     "sm90_swapped_gemm",
+                                                     "sm90_prepared_gemm",
+                                                     "sm90_bf16x6_gemm",
+                                                     "sm90_scaled_gemm",
+                                                     "sm90_dequantised_gemm",
+                                                     "sm90_swapped_dequantised_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
   bool takes_block_scales() const override {
-    return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::dequantised;
+    return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::dequantised || converts();
   }
 
  protected:
@@ -97,7 +105,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     return fused_config(config, epilogue, transposed);
   }
   bool is_transposed(const DesignPoint& point) const override {
-    return is_column_major(point) != (kind_ == Sm90Kind::swapped);
+    return is_column_major(point) != (kind_ == Sm90Kind::swapped || converts());
   }
 
   GemmLimits limits() const override {
@@ -121,6 +129,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Status check_any(const GemmArguments& gemm) const override {
     if (kind_ == Sm90Kind::scaled) return sm90_check_scales(gemm);
     if (kind_ == Sm90Kind::dequantised) return operations::check_dequantised_as_bf16(gemm);
+    if (converts()) return sm90_check_converted(gemm);
     return kind_ == Sm90Kind::prepared ? check_any_copied(gemm) : Status::success();
   }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
@@ -135,6 +144,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       Status scales = check_any(gemm);
       return scales.ok() ? check_sm90_out(point, planes.out) : scales;
     }
+    if (converts()) return sm90_check_converted(point, gemm);
     Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_tma_strides(planes.a);
     if (status.ok()) {
       status = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
@@ -153,10 +163,12 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     widest.tma_store = config.tma_store || sm90_takes_tma_stores(problem);
     if (config.planes) count_planes(plan.work);
     if (kind_ == Sm90Kind::dequantised) count_dequantised(plan.work);
+    if (converts()) count_converted(problem, plan.work);
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
     plan.design.untried = (kind_ == Sm90Kind::swapped && plan.work.n > most_columns(plan.work)) ||
+                          (converts() && plan.work.n > kMostConverted) ||
                           (config.planes && config.cluster_size() == 1);
     Knobs knobs = sm90_knobs(widest, plan.work, plan.design);
     knobs.zigzag = !controls.keeps_order() && !config.planes;
@@ -173,6 +185,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {
     if (kind_ == Sm90Kind::planes) return OperandCopies::planes_of(problem);
     if (kind_ == Sm90Kind::dequantised) return OperandCopies::dequantised(problem);
+    if (converts()) return OperandCopies::converted(problem);
     if (kind_ != Sm90Kind::prepared) return {};
     const bool transposed = problem.transposed;
     return {problem, is_copied(point, transposed ? 1 : 0), is_copied(point, transposed ? 0 : 1)};
@@ -180,7 +193,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   std::vector<std::string> shared_headers() const override {
     if (!is_prepared()) return ConfiguredGemm::shared_headers();
-    return {device_name(), kind_ == Sm90Kind::dequantised ? "dequantise" : "prepare"};
+    const bool dequantises = kind_ == Sm90Kind::dequantised || converts();
+    return {device_name(), dequantises ? "dequantise" : "prepare"};
   }
 
   bool copies_operands() const override { return is_prepared(); }
@@ -195,6 +209,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     }
     if (kind_ == Sm90Kind::dequantised) {
       add_dequantise_entry(point, is_transposed(point), code);
+    } else if (converts()) {
+      add_converted_entry(point, code);
     } else if (is_prepared()) {
       add_prepare_entry(point, kind_ == Sm90Kind::planes, code);
     }
@@ -221,6 +237,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       p.a_scales = sm90_scales(problem.a.scales);
       p.b_scales = sm90_scales(problem.b.scales);
     }
+    if (config.a_scale_k > 0) p.a_scales = sm90_code_scales(problem.a.scales);
     return p;
   }
 
@@ -270,6 +287,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       return "wgmma bf16 x bf16 of six pairs of parts, added to f32 every 64 or 256 of K";
     }
     if (kind_ == Sm90Kind::dequantised) return "wgmma bf16 x bf16";
+    // Which elements are neighbours in an instruction depends on their bits alone.
+    if (converts()) return "wgmma bf16 x bf16, four runs of 32 bytes of B side by side";
     const Sm90GemmConfig config = sm90_config(point);
     const std::string_view sums = kind_ == Sm90Kind::fast ? ", sums of few bits"
                                   : config.scaled()       ? ", scaled every 128 of K"
@@ -307,8 +326,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   bool is_prepared() const {
     return kind_ == Sm90Kind::prepared || kind_ == Sm90Kind::planes ||
-           kind_ == Sm90Kind::dequantised;
+           kind_ == Sm90Kind::dequantised || converts();
   }
+  bool converts() const { return kind_ == Sm90Kind::converted; }
 
   /// Has the work be that of six products of planes.
   static void count_planes(cost::Work& work) {
@@ -358,6 +378,10 @@ std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_dequantised_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::dequantised);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_swapped_dequantised_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::converted);
 }
 
 std::shared_ptr<const KernelClass> make_sm90_scaled_gemm() {

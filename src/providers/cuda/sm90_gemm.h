@@ -35,4 +35,8 @@ std::shared_ptr<const KernelClass> make_sm90_scaled_gemm();
 /// to workspace as bf16, exactly, and multiplied there.
 std::shared_ptr<const KernelClass> make_sm90_dequantised_gemm();
 
+/// Class "sm90_swapped_dequantised_gemm": quantised B along K, with scales of e8m0 or e4m3 or none,
+/// by few rows of A, for row-major outputs. A is copied as bf16, B converted inside the kernel.
+std::shared_ptr<const KernelClass> make_sm90_swapped_dequantised_gemm();
+
 }  // namespace estoc::cuda

@@ -13,14 +13,34 @@ namespace {
 using abi::Sm90GemmConfig;
 using abi::Sm90GemmParameters;
 
+/// Rows of 128 bytes of codes of A.
+TensorMapSpec codes_spec(const operations::GemmOperand& a, int tile_m) {
+  const MatrixView& view = a.view;
+  const int bits = dtype_bits(view.dtype);
+  const auto bytes = [&](std::int64_t elements, std::int64_t extent) {
+    return static_cast<std::uint64_t>(extent > 1 ? elements * bits / 8 : 16);
+  };
+  const std::int64_t batches = is_batched(view) ? view.batches : 1;
+  return {.operand = a.name,
+          .type = abi::Type::u8,
+          .address = reinterpret_cast<std::uintptr_t>(view.data),
+          .extents = {static_cast<std::uint64_t>(ceil_div(view.columns * bits, 8)),
+                      static_cast<std::uint64_t>(view.rows), static_cast<std::uint64_t>(batches)},
+          .stride_bytes = {bytes(view.row_stride, view.rows), bytes(view.batch_stride, batches)},
+          .box = {128, static_cast<std::uint32_t>(tile_m), 1},
+          .swizzle_bytes = 128};
+}
+
 void encode_operands(const Sm90GemmConfig& config, const GemmLaunch& launch,
                      Sm90GemmParameters& p) {
   const GemmProblem& problem = launch.problem;
   const PlanDevice& device = launch.device;
   if (problem.k > 0) {
-    p.a = encode_tensor_map(device,
-                            tma_load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
-                                          config.tile_m, config.cluster_n, config.tile_k()));
+    p.a = encode_tensor_map(
+        device, config.converts()
+                    ? codes_spec(problem.a, config.tile_m)
+                    : tma_load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
+                                    config.tile_m, config.cluster_n, config.tile_k()));
     p.b = encode_tensor_map(
         device, tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
                               config.tile_n, config.cluster_m, config.tile_k()));

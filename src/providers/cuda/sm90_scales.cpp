@@ -6,6 +6,8 @@
 #include <array>
 #include <limits>
 
+#include "operations/gemm/dequantised.h"
+#include "operations/gemm/lowering.h"
 #include "providers/cuda/sm90_space.h"
 
 namespace estoc::cuda {
@@ -41,7 +43,79 @@ Status check_one(const Operand& operand, const char* name) {
   return status.ok() ? check_scale_strides(operand, name) : status;
 }
 
+/// Elements that share a scale along K; 0: there are none of blocks.
+int scale_k_of(const Operand& operand) {
+  const ScaledTensor* const scaled = operand.scaled();
+  if (scaled == nullptr || !scaled->has_blocks()) return 0;
+  return scaled->mode == ScaleMode::blockwise_1x16 ? 16 : 32;
+}
+
+/// The kernel copies four scales of a row at a time.
+Status check_code_scales(const operations::BlockScales& scales, const TensorView& scale) {
+  const auto address = reinterpret_cast<std::uintptr_t>(scales.data);
+  const auto steps_by_fours = [](std::int64_t stride) { return stride >= 0 && stride % 4 == 0; };
+  const bool contiguous = scales.k_tiles > 0 ||
+                          (scales.k_stride == 1 && steps_by_fours(scales.other_stride)) ||
+                          (scales.other_stride == 1 && steps_by_fours(scales.k_stride));
+  const bool fours = address % 4 == 0 && steps_by_fours(scales.batch_stride);
+  if (contiguous && fours && scale.span_bytes() <= kMostElements) return Status::success();
+  return Status::fail(
+      Reason::layout,
+      fmt::format("B.scale.strides: expected one of 1, the others multiples of 4 and "
+                  "less than 2^31 in all, got ({}, {})",
+                  scale.stride(scale.rank() - 2), scale.stride(scale.rank() - 1)));
+}
+
+/// Sm90Scales::pitch. Of one row, or one block along K, the stride is never stepped by.
+std::int64_t code_pitch(const operations::BlockScales& scales) {
+  constexpr std::int64_t kAny = 4;
+  if (scales.k_tiles > 0) return 0;
+  const bool along_k = scales.k_stride == 1 && scales.other_stride % 4 == 0;
+  const std::int64_t pitch = along_k ? scales.other_stride : scales.k_stride;
+  return (pitch == 0 || pitch > kMostElements ? kAny : pitch) * (along_k ? 1 : -1);
+}
+
+Status check_code_strides(const MatrixView& b) {
+  constexpr std::int64_t kMostBits = std::int64_t{8} << 40;
+  const std::int64_t column = b.columns > 1 ? b.column_stride : 0;
+  const std::int64_t batch = b.batches > 1 ? b.batch_stride : 0;
+  const std::int64_t bits = dtype_bits(b.dtype);
+  const bool apart = b.columns <= 1 || column >= b.rows;
+  const bool aligned = column * bits % 128 == 0 && batch * bits % 128 == 0 &&
+                       reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0;
+  if (apart && aligned && batch >= 0 && std::max(column, batch) < kMostBits / bits)
+    return Status::success();
+  return Status::fail(
+      Reason::layout,
+      fmt::format("B.strides: expected columns and batches at multiples of 16 bytes that do not "
+                  "overlap, got ({}, {})",
+                  column, batch));
+}
+
 }  // namespace
+
+Status sm90_check_converted(const GemmArguments& gemm) {
+  const bool plain = gemm.a_matrix().dtype == Dtype::bf16;
+  return plain ? operations::check_scales_fit_bf16(gemm)
+               : operations::check_dequantised_as_bf16(gemm);
+}
+
+Status sm90_check_converted(const DesignPoint& point, const GemmArguments& gemm) {
+  if (scale_k_of(gemm.b()) != converted_scale_k(point)) {
+    // Most kernels of a search fail here: nothing is formatted.
+    return Status::fail(Reason::dtype, "B.scale: expected the mode that the kernel is for");
+  }
+  if (Status status = sm90_check_converted(gemm); !status.ok()) return status;
+  if (Status status = check_code_strides(gemm.b_matrix()); !status.ok()) return status;
+  if (converted_scale_k(point) == 0) return Status::success();
+  return check_code_scales(operations::block_scales(gemm.b(), 2), gemm.b().scaled()->scale);
+}
+
+abi::Sm90Scales sm90_code_scales(const operations::BlockScales& scales) {
+  return {.address = reinterpret_cast<std::uintptr_t>(scales.data),
+          .pitch = static_cast<int>(code_pitch(scales)),
+          .batch_stride = static_cast<int>(scales.batch_stride)};
+}
 
 Status sm90_check_scales(const GemmArguments& gemm) {
   Status status = check_one(gemm.a(), "A");

@@ -14,6 +14,15 @@ Status sm90_check_scales(const GemmArguments& gemm);
 /// the check above.
 Status sm90_check_scales(const DesignPoint& point, const GemmArguments& gemm);
 
+/// Fails unless B is quantised and every element times its scale fits bf16, as sm90_check_scales
+/// for sm90_swapped_dequantised_gemm.
+Status sm90_check_converted(const GemmArguments& gemm);
+/// Fails unless B has the scales that the kernel is for, and TMA loads its bytes.
+Status sm90_check_converted(const DesignPoint& point, const GemmArguments& gemm);
+
+/// Scales of bytes of an operand whose elements are converted.
+abi::Sm90Scales sm90_code_scales(const operations::BlockScales& scales);
+
 abi::Sm90Scales sm90_scales(const operations::BlockScales& scales);
 
 }  // namespace estoc::cuda

@@ -70,6 +70,7 @@ std::span<const MenuTile> menu_of(Sm90Kind kind) {
   if (kind == Sm90Kind::planes) return kPlanesMenu;
   if (kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped) return kSwappedMenu;
   if (kind == Sm90Kind::grouped) return kGroupedMenu;
+  if (kind == Sm90Kind::converted) return kSwappedMenu;
   const bool copied = kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised;
   return copied ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
 }
@@ -80,6 +81,10 @@ bool is_swapped(const DesignPoint& point) {
 
 bool is_grouped(const DesignPoint& point) {
   return point.space().find("along") >= 0;
+}
+
+bool is_converted(const DesignPoint& point) {
+  return point.space().find("scales_b") >= 0;
 }
 
 Shape3 in_code(const DesignPoint& point, Role role) {
@@ -110,7 +115,8 @@ int tile_k_of(Dtype dtype) {
 std::vector<Shape3> tile_shapes(Sm90Kind kind) {
   std::vector<Shape3> shapes;
   if (menu_of(kind).data() == kSwappedMenu) {
-    for (const int k : {64, 128, 32}) {
+    const bool converted = kind == Sm90Kind::converted;
+    for (const int k : converted ? std::vector{256, 128} : std::vector{64, 128, 32}) {
       for (const MenuTile& tile : kSwappedMenu)
         shapes.push_back({tile.n, tile.m, k});
     }
@@ -129,6 +135,7 @@ std::vector<Shape3> tile_shapes(Sm90Kind kind) {
 /// What tensor cores multiply: planes of bf16 for f32, and dequantised copies as bf16.
 Dtype multiplied(const DesignPoint& point, Role role) {
   const Dtype dtype = point.dtype(role);
+  if (is_converted(point) && role == Role::b_dtype) return dtype;
   return dtype == Dtype::f32 || dequantises(point) ? Dtype::bf16 : dtype;
 }
 
@@ -136,6 +143,7 @@ Dtype multiplied(const DesignPoint& point, Role role) {
 /// has few bits, and what they add up of planes is truncated. A space with a dimension "sums"
 /// leaves them as they are, and so do accumulators of f16.
 bool is_promoted(const DesignPoint& point) {
+  if (is_converted(point)) return false;
   return point.dtype(Role::a_dtype) == Dtype::f32 ||
          (is_fp8(multiplied(point, Role::a_dtype)) && point.space().find("sums") < 0 &&
           point.dtype(Role::accumulator_type) != Dtype::f16);
@@ -152,7 +160,8 @@ Schedule schedule_of(const DesignPoint& point) {
 }
 
 bool tile_fits_schedule(const DesignPoint& point) {
-  if (point.shape(Role::tile).k != tile_k_of(multiplied(point, Role::a_dtype))) return false;
+  const Role narrow = is_converted(point) ? Role::b_dtype : Role::a_dtype;
+  if (point.shape(Role::tile).k != tile_k_of(multiplied(point, narrow))) return false;
   const Shape3 tile = in_code(point, Role::tile);
   const bool swapped = is_swapped(point);
   const auto menu = swapped ? std::span<const MenuTile>(kSwappedMenu) : std::span(kMenu);
@@ -192,11 +201,18 @@ bool cluster_fits(const DesignPoint& point) {
 Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
   const Shape3 tile = point.shape(Role::tile);
   Sm90GemmConfig config{};
+  if (is_converted(point)) {
+    config.a = abi_type(point.dtype(Role::b_dtype));
+    config.b = abi::Type::bf16;
+    config.a_scale_k = converted_scale_k(point);
+  }
   config.tile_m = tile.m;
   config.tile_n = tile.n;
   config.stages = stages;
   config.schedule = schedule_of(point);
   config.tma_store = point.integer(Role::out_alignment) == 16;
+  // Of those that convert, rows and columns take different room.
+  if (is_converted(point)) std::swap(config.tile_m, config.tile_n);
   if (is_grouped(point)) config.groups = abi::GroupedMode::rows;  // or any other
   if (point.space().find("scales") >= 0) config.a_scale_rows = config.b_scale_columns = 1;
   return config;
@@ -208,6 +224,10 @@ bool has_the_stages_that_fit(const DesignPoint& point) {
   while (stages >= kLeastStages && shape_of(point, stages).shared_bytes() > kSharedBytes)
     --stages;
   return point.integer(Role::stages) == stages;
+}
+
+bool scale_fits_codes(const DesignPoint& point) {
+  return converted_scale_k(point) != 16 || point.dtype(Role::b_dtype) == Dtype::e2m1;
 }
 
 /// Whether no tile has columns of the code in parts of two blocks of scales.
@@ -224,6 +244,11 @@ bool store_rows_fit(const DesignPoint& point) {
 }
 
 }  // namespace
+
+int converted_scale_k(const DesignPoint& point) {
+  constexpr std::array kBlocks{16, 32, 0};
+  return kBlocks[static_cast<std::size_t>(point.value("scales_b").numbers[0])];
+}
 
 int scale_block(const DesignPoint& point, std::size_t operand) {
   const int pair = point.value("scales").numbers[0];
@@ -276,6 +301,7 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
     config.a_scale_rows = scale_block(point, 0);
     config.b_scale_columns = scale_block(point, 1);
   }
+  if (is_converted(point)) config.a_scale_k = converted_scale_k(point);
   if (is_grouped(point)) config.groups = sm90_groups_in_code(point);
   if (majors.transposed) {
     std::swap(config.a, config.b);
@@ -292,14 +318,16 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
   static constexpr std::array kF32{Dtype::f32};
   const bool scaled = kind == Sm90Kind::scaled;
-  const bool dequantised = kind == Sm90Kind::dequantised;
+  static constexpr std::array kActivations{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::bf16};
+  const bool converted = kind == Sm90Kind::converted;
+  const bool dequantised = kind == Sm90Kind::dequantised || converted;
   const bool narrow = kind == Sm90Kind::fast || scaled;
   const std::span<const Dtype> operands = dequantised ? std::span<const Dtype>(kDequantised)
                                           : narrow    ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
   const bool grouped = kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped;
-  const bool swapped = kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped;
+  const bool swapped = kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped || converted;
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
@@ -330,12 +358,16 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts = {"xxt", "xxn"};
     alignments = {1};
   }
+  if (converted) {
+    layouts = {"xnt"};
+    alignments.push_back(16);
+  }
   if (grouped) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
   std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
   if (!grouped && !narrow && !dequantised && kind != Sm90Kind::planes)
     accumulators.push_back(Dtype::f16);
   DesignSpace::Builder builder;
-  builder.dtypes(Role::a_dtype, operands)
+  builder.dtypes(Role::a_dtype, converted ? std::span<const Dtype>(kActivations) : operands)
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, accumulators)
       .dtypes(Role::out_dtype, outs)
@@ -355,11 +387,18 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({"acc", "out"}, stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
       .require({"layouts", "align_a", "align_b"}, copied_alignments_fit)
-      .require({"a", "acc", "layouts", "tile", "schedule"}, tile_fits_schedule)
+      .require({converted ? "b" : "a", "acc", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)
-      .require({"layouts", "out", "tile"}, store_rows_fit)
-      .require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
+      .require({"layouts", "out", "tile"}, store_rows_fit);
+  if (converted) {
+    builder.choices("scales_b", {"1x16", "1x32", "none"})
+        .require({"b", "scales_b"}, scale_fits_codes)
+        .require({"b", "align_out", "tile", "stages", "schedule", "scales_b"},
+                 has_the_stages_that_fit);
+  } else {
+    builder.require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
+  }
   if (kind == Sm90Kind::fast) builder.choices("sums", {"fast"});
   if (swapped) builder.choices("orientation", {"swapped"});
   if (grouped) {

@@ -18,6 +18,7 @@ enum class Sm90Kind : std::uint8_t {
   planes,          ///< f32 operands are copied to three planes of bf16 each
   scaled,          ///< 8-bit floats with f32 scales for blocks of 128 along K
   dequantised,     ///< quantised operands are copied as bf16, times their scales
+  converted,       ///< swapped; the copy is of A alone, and consumers convert B
   grouped,         ///< products in groups; a dimension "along" says which mode they divide
   swapped_grouped  ///< both
 };
@@ -29,6 +30,9 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::pla
 /// What groups divide, of a kernel of a grouped space: as in problem text, and as the code sees it.
 GroupMode sm90_group_mode(const DesignPoint& point);
 abi::GroupedMode sm90_groups_in_code(const DesignPoint& point);
+
+/// Of a kernel that converts B: elements along K that share one of its scales; 0: none do.
+int converted_scale_k(const DesignPoint& point);
 
 /// Rows of A (0) or columns of B (1) that share a scale in a kernel of a scaled space: 1 or 128.
 int scale_block(const DesignPoint& point, std::size_t operand);

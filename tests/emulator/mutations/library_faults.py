@@ -94,8 +94,8 @@ FAULTS = (
     # The ring, clusters and turns of sm90_gemm.
     Planted("empty barrier is awaited at a tile's first stage only", SM90_SKELETON, "cooperative",
             (RACE, ARRIVALS, DEADLOCK),
-            "      ring.wait_empty(at);\n      fill(",
-            "      if (step == 0) ring.wait_empty(at);\n      fill("),
+            "      ring.wait_empty(at);\n      Kernel::Load::fill(",
+            "      if (step == 0) ring.wait_empty(at);\n      Kernel::Load::fill("),
     Planted("bytes of rows beyond M are not expected", SM90_LOAD, "cooperative", (COUNT, DEADLOCK),
             "ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());",
             "ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes() - (tile.m + "
@@ -118,13 +118,13 @@ FAULTS = (
             "    if (item.tile.m >= p.m) continue;\n"
             "    for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {"),
     Planted("drain advances before it waits", SM90_SKELETON, "pair", (DEADLOCK,),
-            "    for (int i = 0; i < config.stages; ++i, at.advance())\n      cta.shared.ring().wait_empty(at);",
+            "    for (int i = 0; i < config.stages; ++i, at.advance())\n      ring.wait_empty(at);",
             "    for (int i = 0; i < config.stages; ++i) {\n      at.advance();\n"
-            "      cta.shared.ring().wait_empty(at);\n    }"),
+            "      ring.wait_empty(at);\n    }"),
     Planted("drain waits for one tile's stages", SM90_SKELETON, "lib_tall_short", (LEFT,),
-            "    for (int i = 0; i < config.stages; ++i, at.advance())\n      cta.shared.ring().wait_empty(at);",
+            "    for (int i = 0; i < config.stages; ++i, at.advance())\n      ring.wait_empty(at);",
             "    for (int i = 0; i < config.stages && i < p.k / config.tile_k(); ++i, at.advance())\n"
-            "      cta.shared.ring().wait_empty(at);"),
+            "      ring.wait_empty(at);"),
     Planted("skipping flips the phase at most once", PIPELINE, "lib_long",
             (RACE, ARRIVALS, DEADLOCK),
             "phase ^= next / stages & 1;",

@@ -53,8 +53,8 @@ FAULTS = (
             "cta.place.m, cta.place.sharers_of_a()"),
     Planted("stage is filled, then waited for", SM90_SKELETON, "cooperative", (RACE,),
             "      ring.wait_empty(at);\n"
-            "      fill(item, step, at.stage);\n",
-            "      fill(item, step, at.stage);\n"
+            "      Kernel::Load::fill(p, cta, item, step, at.stage);\n",
+            "      Kernel::Load::fill(p, cta, item, step, at.stage);\n"
             "      ring.wait_empty(at);\n"),
     Planted("CTAs of a cluster load the same rows", SM90_LOAD, "cluster", (WRONG,),
             "barrier, tile.m, k.a,",

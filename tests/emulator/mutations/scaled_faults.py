@@ -1,7 +1,7 @@
 """Faults planted into simt_scaled_gemm and sm90_scaled_gemm: which scale an element has, and where scales
 lie."""
 
-from planted import (BLOCK_SCALES, DEQUANTISE, SCALED_GROUPED, SIMT_SCALED, SM80_SCALED, SM90_MATH, SM90_SCALED, SM90_SKELETON, Planted)
+from planted import (ABI, BLOCK_SCALES, DEQUANTISE, SCALED_GROUPED, SIMT_SCALED, SM80_SCALED, SM90_MATH, SM90_SCALED, Planted)
 from sm90_faults import ARRIVALS, COUNT, FLIGHT, OUT, RACE, UNSET, WRONG
 
 FAULTS = (
@@ -89,14 +89,14 @@ FAULTS = (
     Planted("scales of the stage before", SM90_MATH, "scaled_sm90_two", (RACE, UNSET, WRONG),
             "terms_.factors(stage.index)",
             "terms_.factors((stage.index + config.stages - 1) % config.stages)"),
-    Planted("nobody waits for scales", SM90_SKELETON, "scaled_sm90", (COUNT, ARRIVALS, RACE, UNSET),
-            "config.scaled() ? 1 + 32 : 1",
-            "1"),
-    Planted("one warp releases what four read", SM90_MATH, "scaled_sm90_two", (RACE, COUNT, ARRIVALS),
-            "config.scaled() ? 4 : 1",
-            "1"),
+    Planted("nobody waits for scales", ABI, "scaled_sm90", (COUNT, ARRIVALS, RACE, UNSET),
+            "scales_bytes() > 0 ? 1 + 32 : 1",
+            "a_scale_k > 0 ? 1 + 32 : 1"),
+    Planted("one warp releases what four read", ABI, "scaled_sm90_two", (RACE, COUNT, ARRIVALS),
+            "converts() || scaled() ? 4 : 1",
+            "converts() ? 4 : 1"),
     Planted("a warp releases scales that its lanes still read", SM90_MATH, "scaled_sm90", (RACE,),
-            "    if constexpr (config.scaled()) ptx::bar_warp_sync();\n",
+            "    if constexpr (kWarps) ptx::bar_warp_sync();\n",
             ""),
     Planted("scales of columns are released before they are read", SM90_MATH, "scaled_sm90", (RACE,),
             "    if constexpr (!Terms::kReadsStage) reader_.release(stage.index);\n"

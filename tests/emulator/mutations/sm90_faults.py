@@ -32,8 +32,8 @@ FAULTS = (
     # kernels/sm90_gemm.cuh
     Planted("producer does not wait for the empty barrier", SM90_SKELETON, "cooperative",
             (RACE, ARRIVALS),
-            "      ring.wait_empty(at);\n      fill(",
-            "      fill("),
+            "      ring.wait_empty(at);\n      Kernel::Load::fill(",
+            "      Kernel::Load::fill("),
     Planted("expects 128 bytes too few", SM90_LOAD, "cooperative", (COUNT,),
             "expect_tx(barrier, config.stage_bytes())",
             "expect_tx(barrier, config.stage_bytes() - 128)"),
@@ -72,12 +72,12 @@ FAULTS = (
     Planted("producer ends before its peers have let go", SM90_SKELETON, "cluster", (LEFT,),
             "  if constexpr (config.cluster_size() > 1) {\n"
             "    for (int i = 0; i < config.stages; ++i, at.advance())\n"
-            "      cta.shared.ring().wait_empty(at);\n  }",
+            "      ring.wait_empty(at);\n  }",
             ""),
     Planted("last stages are awaited once too few", SM90_SKELETON, "pair", (LEFT,),
-            "for (int i = 0; i < config.stages; ++i, at.advance())\n      cta.shared.ring().wait_empty(at);",
+            "for (int i = 0; i < config.stages; ++i, at.advance())\n      ring.wait_empty(at);",
             "for (int i = 0; i + 1 < config.stages; ++i, at.advance())\n"
-            "      cta.shared.ring().wait_empty(at);"),
+            "      ring.wait_empty(at);"),
     Planted("A is not multicast to the peer", SM90_CTA, "pair", (COUNT, ARRIVALS),
             "mask |= 1u << (m + j * config.cluster_m);",
             "mask |= 1u << m;"),
