@@ -90,6 +90,10 @@ long stage_bytes(const KernelMetadata& metadata) {
   const Shape3 tile = *metadata.design.tile;
   const bool copied = metadata.kernel_class == "sm90_bf16x6_gemm" ||
                       metadata.kernel_class.ends_with("_dequantised_gemm");
+  // Of B, codes are loaded as they are.
+  if (metadata.kernel_class == "sm90_swapped_dequantised_gemm") {
+    return (long{tile.m} * 16 + long{tile.n} * dtype_bits(metadata.gemm()->b.dtype)) * tile.k / 8;
+  }
   const Dtype multiplied = copied ? Dtype::bf16 : metadata.gemm()->a.dtype;
   return long{tile.m + tile.n} * tile.k * dtype_bits(multiplied) / 8;
 }
@@ -122,7 +126,7 @@ std::vector<std::string> tile_defects(const Case& one, const std::string& cubin,
                     "of tile {}x{}x{}",
                     products.all, step, tile.m, tile.n, tile.k));
   }
-  const bool swapped = metadata.kernel_class == "sm90_swapped_gemm";
+  const bool swapped = metadata.kernel_class.starts_with("sm90_swapped_");
   const bool transposed = (metadata.gemm()->out.layout == LayoutConstraint::n) != swapped;
   const long code_columns = transposed ? tile.m : tile.n;
   if (!products.wgmma_columns.empty() && products.wgmma_columns != std::set{code_columns}) {
