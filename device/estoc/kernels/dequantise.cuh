@@ -72,10 +72,11 @@ __device__ __forceinline__ Words<4> converted_unit(const abi::DequantisedOperand
   constexpr int kBits = abi::type_bits(codes);
   constexpr int kBlock = abi::converted_block(kBits);
   const BatchScales scales(operand.scales, l);
+  const i64 block = first / kBlock * kBlock;
+  const int in_block = static_cast<int>(first % kBlock);
   const i64 start = l * operand.from.batch_stride + row * operand.from.row_stride;
   const auto element = [&](int at) __attribute__((always_inline)) {
-    const i64 k = first / kBlock * kBlock +
-                  abi::converted_element(kBits, static_cast<int>(first % kBlock) + at);
+    const i64 k = block + abi::converted_element(kBits, in_block + at);
     if (k >= operand.k) return 0.0F;
     const u32 code = load_code<type>(operand.from.address, start + k * operand.from.column_stride);
     return decode_f32<type>(code) * scales.at(row, k);
@@ -91,18 +92,20 @@ __device__ __forceinline__ Words<4> converted_unit(const abi::DequantisedOperand
 
 /// The entry that copies B alone, in the order in which A's elements of `codes` are converted.
 template <Type type, Type codes>
-__device__ __forceinline__ void dequantise_converted(const abi::DequantisedOperand& operand) {
+__device__ __forceinline__ void dequantise_converted(const abi::DequantisedOperand& operand,
+                                                     i64 batches) {
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
-  const i64 step = static_cast<i64>(ptx::nctaid_x()) * abi::kDequantiseThreads;
-  const i64 across = operand.pitch / abi::kDequantiseUnit;
-  for (i64 unit = static_cast<i64>(ptx::ctaid_x()) * abi::kDequantiseThreads + ptx::tid();
-       unit < operand.units; unit += step) {
-    const i64 row = unit / across;
-    const i64 l = row / operand.rows;
-    const Words<4> words = detail::converted_unit<type, codes>(
-        operand, l, row - l * operand.rows, unit % across * abi::kDequantiseUnit);
-    ptx::st_global<4>(operand.to + static_cast<u64>(unit) * 16, words);
+  constexpr i64 kCtaElements = abi::kDequantiseThreads * abi::kDequantiseUnit;
+  const i64 own = ptx::ctaid_x() * kCtaElements + ptx::tid() * abi::kDequantiseUnit;
+  for (i64 l = ptx::ctaid_z(); l < batches; l += ptx::nctaid_z()) {
+    for (i64 row = ptx::ctaid_y(); row < operand.rows; row += ptx::nctaid_y()) {
+      for (i64 k = own; k < operand.pitch; k += ptx::nctaid_x() * kCtaElements) {
+        const Words<4> words = detail::converted_unit<type, codes>(operand, l, row, k);
+        const i64 at = (l * operand.rows + row) * operand.pitch + k;
+        ptx::st_global<4>(operand.to + static_cast<u64>(at) * 2, words);
+      }
+    }
   }
 }
 

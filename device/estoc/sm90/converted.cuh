@@ -15,6 +15,77 @@
 
 namespace estoc::sm90 {
 
+/// What a lane copies of the scales of a tile of A: four at a time that are neighbours along K or
+/// beside it. In shared memory the same modes are contiguous, of whole tiles. Scales beyond the
+/// operand are zero.
+template <Sm90GemmConfig config>
+class ScaleCopies {
+ public:
+  __device__ __forceinline__ ScaleCopies(const Sm90GemmParameters& p, const Tile& tile)
+      : p_(p), along_k_(p.a_scales.pitch >= 0) {
+    const i32 lane = static_cast<i32>(ptx::tid() % 32);
+    const i32 row = tile.m + (along_k_ ? lane / kFours : lane % kFourRows * 4);
+    const i32 k = along_k_ ? lane % kFours * 4 : lane / kFourRows;
+    const i32 all = (p.k + config.a_scale_k - 1) / config.a_scale_k;
+    rows_ = p.m - row;
+    blocks_ = all - k;
+    from_ = p.a_scales.address +
+            static_cast<u64>(tile.l) * static_cast<u64>(p.a_scales.batch_stride) +
+            offset_of(p.a_scales.pitch, all, row, k);
+  }
+
+  __device__ __forceinline__ void issue(i32 k_tile, u32 shared) const {
+    const i32 pitch = p_.a_scales.pitch;
+    const i32 first = k_tile * config.row_scales();
+    const i32 blocks = blocks_ - first;
+    const i32 left = along_k_ ? blocks : rows_;
+    const i32 count = along_k_ ? copies_of(rows_, kRowStep) : copies_of(blocks, kBlockStep);
+    const u32 bytes = left < 4 ? static_cast<u32>(left) : 4;
+    const u32 step = static_cast<u32>(along_k_ ? pitch : -pitch) *
+                     static_cast<u32>(along_k_ ? kRowStep : kBlockStep);
+    // Tiles of four along K are 512 bytes each.
+    const i32 step_k = pitch == 0 ? 128 : along_k_ ? 1 : -pitch;
+    const u64 from = from_ + static_cast<u64>(static_cast<i64>(first) * step_k);
+    const u32 to = shared + ptx::tid() % 32 * 4;
+#pragma unroll
+    for (u32 i = 0; i < kCopies; ++i) {
+      const bool inside = left > 0 && static_cast<i32>(i) < count;
+      const u32 offset = pitch == 0 ? tile_offset(i * kRowStep) : i * step;
+      ptx::cp_async<4>(to + i * 128, inside ? from + offset : p_.a_scales.address,
+                       inside ? bytes : 0);
+    }
+  }
+
+ private:
+  static constexpr i32 kFours = config.row_scales() / 4;  ///< of scales, in a row of a stage
+  static constexpr i32 kFourRows = config.tile_m / 4;
+  static constexpr i32 kCopies = config.tile_m * kFours / 32;
+  static constexpr i32 kRowStep = 32 / kFours;  ///< from copy to copy of scales along K
+  static constexpr i32 kBlockStep = 32 / kFourRows;
+
+  /// That begin in so many rows or blocks.
+  __device__ __forceinline__ static i32 copies_of(i32 extent, i32 step) {
+    return (extent + step - 1) / step;
+  }
+  /// Of the scale of a row that is number `k` of `all` along K.
+  __device__ __forceinline__ static u64 offset_of(i32 pitch, i32 all, i32 row, i32 k) {
+    if (pitch > 0) return static_cast<u64>(static_cast<i64>(row) * pitch + k);
+    if (pitch < 0) return static_cast<u64>(static_cast<i64>(k) * -pitch + row);
+    const i64 tile = static_cast<i64>(row / 128) * ((all + 3) / 4) + k / 4;
+    return static_cast<u64>(tile * 512) + tile_offset(static_cast<u32>(row) % 128);
+  }
+  /// Of a row's scales in a tile of 128 x 4.
+  __device__ static constexpr u32 tile_offset(u32 row) {
+    return row % 32 * 16 + row / 32 * 4;
+  }
+
+  const Sm90GemmParameters& p_;
+  bool along_k_;
+  i32 rows_;    ///< of the operand from the lane's first on
+  i32 blocks_;  ///< along K likewise
+  u64 from_;
+};
+
 /// Codes of A as bytes and tiles of B by TMA, scales by a warp's cp.async.
 template <Sm90GemmConfig config>
 struct ConvertedTiles {
@@ -22,8 +93,18 @@ struct ConvertedTiles {
   static constexpr u32 kBoxBytes = config.tile_n * kSwizzleRow;
   static_assert(config.cluster_size() == 1 && !config.a_m_major && !config.b_n_major);
 
+  /// Also brings the first codes into the L2 cache, while the launch before copies B.
   __device__ __forceinline__ static void prefetch(const Sm90GemmParameters& p) {
     TmaTiles<config>::prefetch(p);
+    constexpr i32 kMost = (128 << 10) / config.a_bytes();
+    const PersistentTiles<config> work(p, {});
+    if (work.done()) return;
+    const Item item = work.item();
+    for (i32 step = 0; step < item.k_tiles && step < kMost; ++step) {
+      const i32 at[3] = {item.k_tile(step) * kSwizzleRow, item.tile.m,
+                         p.a_batched ? item.tile.l : 0};
+      ptx::cp_async_bulk_prefetch_tensor<3>(p.a, at);
+    }
   }
 
   __device__ __forceinline__ static void fill(const Sm90GemmParameters& p, const Cta<config>& cta,
@@ -51,80 +132,15 @@ struct ConvertedTiles {
     RingPosition<config.stages> at;
     for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
       const auto item = work.item();
+      const ScaleCopies<config> copies(p, item.tile);
 #pragma unroll 1
       for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
         ring.wait_empty(at);
-        copy_scales(p, item.tile, item.k_tile(step), cta.shared.scales(at.stage));
+        copies.issue(item.k_tile(step), cta.shared.scales(at.stage));
         ptx::cp_async_mbarrier_arrive_noinc(ring.full(at.stage));
       }
     }
     ptx::cp_async_wait_all();
-  }
-
- private:
-  static constexpr i32 kFours = config.row_scales() / 4;  ///< of scales, in a row of a stage
-  static constexpr i32 kFourRows = config.tile_m / 4;
-  static constexpr i32 kCopies = config.tile_m * kFours / 32;  ///< of four scales, by each lane
-
-  /// What a lane copies of a stage: four scales at a time that are neighbours along K or beside it.
-  struct Copies {
-    u64 from;
-    u32 step;   ///< from the first to the second
-    i32 count;  ///< that begin inside the operand
-    i32 left;   ///< scales of the operand from each first one on, which may be more than four
-  };
-
-  /// In shared memory the same modes are contiguous, of whole tiles. Scales beyond the operand are
-  /// zero.
-  __device__ __forceinline__ static void copy_scales(const Sm90GemmParameters& p, const Tile& tile,
-                                                     i32 k_tile, u32 shared) {
-    const Copies own = copies(p, tile, k_tile * config.row_scales());
-    const u32 bytes = own.left < 4 ? static_cast<u32>(own.left) : 4;
-    const bool tiles = p.a_scales.pitch == 0;
-    const u32 to = shared + ptx::tid() % 32 * 4;
-#pragma unroll
-    for (u32 i = 0; i < kCopies; ++i) {
-      const bool inside = static_cast<i32>(i) < own.count;
-      const u64 from = own.from + (tiles ? tile_offset(i * (32 / kFours)) : i * own.step);
-      ptx::cp_async<4>(to + i * 128, inside ? from : p.a_scales.address, inside ? bytes : 0);
-    }
-  }
-
-  /// Those of scales from number `first` along K on.
-  __device__ __forceinline__ static Copies copies(const Sm90GemmParameters& p, const Tile& tile,
-                                                  i32 first) {
-    const i32 lane = static_cast<i32>(ptx::tid() % 32);
-    const i32 all = (p.k + config.a_scale_k - 1) / config.a_scale_k;
-    const i32 pitch = p.a_scales.pitch;
-    const bool along_k = pitch >= 0;
-    const i32 row = tile.m + (along_k ? lane / kFours : lane % kFourRows * 4);
-    const i32 k = first + (along_k ? lane % kFours * 4 : lane / kFourRows);
-    const i32 rows = p.m - row;
-    const i32 blocks = all - k;
-    Copies copies;
-    copies.from = p.a_scales.address +
-                  static_cast<u64>(tile.l) * static_cast<u64>(p.a_scales.batch_stride) +
-                  offset_of(pitch, all, row, k);
-    constexpr i32 kRowStep = 32 / kFours;
-    constexpr i32 kBlockStep = 32 / kFourRows;
-    copies.step = static_cast<u32>(along_k ? pitch : -pitch) * (along_k ? kRowStep : kBlockStep);
-    copies.left = along_k ? blocks : rows;
-    copies.count =
-        along_k ? (rows + kRowStep - 1) / kRowStep : (blocks + kBlockStep - 1) / kBlockStep;
-    if (copies.left <= 0) copies.count = 0;
-    return copies;
-  }
-
-  /// Of the scale of a row that is number `k` of `all` along K.
-  __device__ __forceinline__ static u64 offset_of(i32 pitch, i32 all, i32 row, i32 k) {
-    if (pitch > 0) return static_cast<u64>(static_cast<i64>(row) * pitch + k);
-    if (pitch < 0) return static_cast<u64>(static_cast<i64>(k) * -pitch + row);
-    const i64 tile = static_cast<i64>(row / 128) * ((all + 3) / 4) + k / 4;
-    return static_cast<u64>(tile * 512) + tile_offset(static_cast<u32>(row) % 128);
-  }
-  /// Of a row's scales in a tile of 128 x 4.
-  __device__ static constexpr u32 tile_offset(u32 row) {
-    return row % 32 * 16 + row / 32 * 4;
   }
 };
 
@@ -138,12 +154,23 @@ struct CodePairs {
   /// The bias of bf16 less that of the codes: their bits in place are values times 2^-kShort.
   static constexpr int kShort = 127 - ((1 << (kBits - kMantissa - 2)) - 1);
 
-  /// Pair i, times 2^-kShort. Of e4m3 and e5m2, NaN and infinities stay what they are.
+  /// Pair i, times 2^-kShort, but for special codes.
   __device__ __forceinline__ static u32 raw(u32 codes, int i) {
     constexpr u32 kMagnitude = ((1u << (kBits - 1)) - 1) << (7 - kMantissa);
     const u32 magnitude = shifted(codes, 7 - kMantissa - kBits * i) & (kMagnitude * 0x10001u);
     const u32 sign = shifted(codes, 16 - kBits - kBits * i) & 0x80008000u;
-    return sign | magnitude | special(codes, i);
+    return sign | magnitude;
+  }
+  /// Bits for the raw pair that make NaN of e4m3's largest code, and infinities and NaN of e5m2's
+  /// largest exponent.
+  __device__ __forceinline__ static u32 special(u32 codes, int i) {
+    constexpr u32 kBitsThere = type == Type::e4m3 ? 0x7fffu : 0x7f80u;
+    return (carried(codes) >> (7 + 8 * i) & 0x10001u) * kBitsThere;
+  }
+  /// Whose highest bits of bytes say which codes are special.
+  __device__ __forceinline__ static u32 carried(u32 codes) {
+    constexpr u32 kOne = type == Type::e4m3 ? 0x01010101u : 0x04040404u;
+    return (codes & 0x7f7f7f7fu) + kOne;
   }
   /// 2^kShort, twice.
   static constexpr u32 kUp = static_cast<u32>(127 + kShort) << 7 | static_cast<u32>(127 + kShort)
@@ -152,14 +179,6 @@ struct CodePairs {
  private:
   __device__ __forceinline__ static u32 shifted(u32 bits, int left) {
     return left >= 0 ? bits << left : bits >> -left;
-  }
-  /// Bits that make NaN of e4m3's largest code, and e5m2's largest exponent bf16's.
-  __device__ __forceinline__ static u32 special(u32 codes, int i) {
-    if constexpr (kBits == 4) return 0;
-    constexpr u32 kOne = type == Type::e4m3 ? 0x01010101u : 0x04040404u;
-    constexpr u32 kBitsThere = type == Type::e4m3 ? 0x7fffu : 0x7f80u;
-    const u32 carried = (codes & 0x7f7f7f7fu) + kOne;
-    return (carried >> (7 + 8 * i) & 0x10001u) * kBitsThere;
   }
 };
 
@@ -192,24 +211,56 @@ class ConvertedRows {
         load_scales(g, cta.shared.scales(stage), own, lane, along_k);
       }
     }
+    if constexpr (Pairs::kBits == 8) special_ = has_special();
   }
 
-  /// A of instruction `step`.
-  __device__ __forceinline__ void convert(int step, u32 (&a)[4]) const {
-    const int word = step / kWordSteps;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-#pragma unroll
-      for (int g = 0; g < 2; ++g) {
-        const u32 codes = codes_[g][word / 4].word[word % 4];
-        const u32 raw = Pairs::raw(codes, step % kWordSteps * 2 + h);
-        a[2 * h + g] = scaled(raw, g, word);
+  /// A of instructions `first` and the ones behind it.
+  template <int count>
+  __device__ __forceinline__ void convert(int first, u32 (&a)[count][4]) const {
+    each(
+        first, a, [](u32 & value, u32 codes, int pair, int, int) __attribute__((always_inline)) {
+          value = Pairs::raw(codes, pair);
+        });
+    if constexpr (Pairs::kBits == 8) {
+      // Seldom: a copy of the loop costs less than its instructions.
+      if (special_) {
+        each(
+            first, a,
+            [](u32 & value, u32 codes, int pair, int, int)
+                __attribute__((always_inline)) { value |= Pairs::special(codes, pair); });
       }
     }
+    each(
+        first, a, [this](u32 & value, u32, int, int g, int word) __attribute__((always_inline)) {
+          value = scaled(value, g, word);
+        });
   }
 
  private:
   static constexpr int kScales = config.row_scales() / 4;  ///< of a thread in a row
+
+  /// Calls action(register, word of codes, pair in it, row, number of the word) for each register.
+  template <int count, typename Action>
+  __device__ __forceinline__ void each(int first, u32 (&a)[count][4], const Action& action) const {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int word = (first + i) / kWordSteps;
+#pragma unroll
+      for (int x = 0; x < 4; ++x) {
+        const int g = x % 2;
+        action(a[i][x], codes_[g][word / 4].word[word % 4], (first + i) % kWordSteps * 2 + x / 2, g,
+               word);
+      }
+    }
+  }
+
+  __device__ __forceinline__ bool has_special() const {
+    u32 carried = 0;
+#pragma unroll
+    for (int i = 0; i < 16; ++i)
+      carried |= Pairs::carried(codes_[i / 8][i / 4 % 2].word[i % 4]);
+    return (carried & 0x80808080u) != 0;
+  }
 
   __device__ __forceinline__ u32 scaled(u32 raw, int g, int word) const {
     if constexpr (kLeft > 0) return ptx::mul_rn_bf16x2(raw, scales_[g][word * kScales / 8]);
@@ -247,6 +298,7 @@ class ConvertedRows {
 
   Words<4> codes_[2][2];
   u32 scales_[2][kScales > 0 ? kScales : 1];
+  bool special_ = false;  ///< there are codes of 8 bits that are no numbers
 };
 
 /// Sums of products with rows of A that are converted while the tensor cores multiply those before.
@@ -274,12 +326,11 @@ struct ConvertedSums {
 #pragma unroll
       for (int group = 0; group < kGroups; ++group) {
         // The products of the group before the last are done with these registers.
+        rows.convert(group * kTogether, a[group]);
+        // Ahead of the fence, and not between instructions.
 #pragma unroll
-        for (int i = 0; i < kTogether; ++i) {
-          rows.convert(group * kTogether + i, a[group][i]);
-          // Ahead of the fence, and not between instructions.
+        for (int i = 0; i < kTogether; ++i)
           ptx::acc_use(a[group][i]);
-        }
         multiply(acc, a[group], b, group, step > 0);
         ptx::wgmma_wait_group<1>();
         if (group == 0 && step > 0) reader.release(last);

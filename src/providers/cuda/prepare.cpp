@@ -24,6 +24,8 @@ constexpr std::int64_t kPlaneProducts = 6;
 constexpr std::size_t kCopyAlignment = 256;
 // Of 256 threads, that live on a multiprocessor at once.
 constexpr std::int64_t kLiveCtas = 8;
+// In each mode of a grid that steps on by its CTAs.
+constexpr std::int64_t kMostCtas = 256;
 // Of the bandwidth of a plain copy, and from one launch to the next.
 constexpr double kBandwidthReached = 0.7;
 constexpr double kStepSeconds = 2.5e-6;
@@ -165,13 +167,15 @@ bool OperandCopies::add_converted(operations::GemmProblem& problem, std::byte* w
                                   std::size_t entry, LaunchPlan& plan) const {
   const abi::DequantisedOperand p = copies_[1].dequantised(workspace);
   if (p.units == 0) return false;
-  const std::int64_t live = kLiveCtas * std::max(plan.device().multiprocessors, 1);
-  plan.kernel(
-      entry,
-      {.grid = {static_cast<unsigned>(std::min(ceil_div(p.units, abi::kDequantiseThreads), live)),
-                1, 1},
-       .block = {abi::kDequantiseThreads, 1, 1}},
-      p);
+  constexpr std::int64_t kCtaElements = abi::kDequantiseThreads * abi::kDequantiseUnit;
+  const auto ctas = [](std::int64_t extent) {
+    return static_cast<unsigned>(std::min(extent, kMostCtas));
+  };
+  const auto batches = static_cast<long long>(copies_[1].batches());
+  plan.kernel(entry,
+              {.grid = {ctas(ceil_div(p.pitch, kCtaElements)), ctas(p.rows), ctas(batches)},
+               .block = {abi::kDequantiseThreads, 1, 1}},
+              p, batches);
   apply(problem, workspace);
   return true;
 }
@@ -255,9 +259,9 @@ std::string converted_source(Dtype b, Dtype codes) {
   return fmt::format(R"(
 #include <estoc/kernels/dequantise.cuh>
 extern "C" __global__ void __launch_bounds__({})
-estoc_dequantise_operand(const __grid_constant__ DequantisedOperand operand) {{
+estoc_dequantise_operand(const __grid_constant__ DequantisedOperand operand, long long batches) {{
   static_assert(sizeof(operand) == {});
-  estoc::dequantise_converted<{}, {}>(operand);
+  estoc::dequantise_converted<{}, {}>(operand, batches);
 }}
 )",
                      abi::kDequantiseThreads, sizeof(abi::DequantisedOperand),

@@ -32,6 +32,7 @@ import time
 sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().parents[:2]]
 
 import changed  # noqa: E402
+import converted_faults  # noqa: E402
 import epilogue_faults  # noqa: E402
 import f32_faults  # noqa: E402
 import grouped_faults  # noqa: E402
@@ -51,6 +52,7 @@ DEVICE = ROOT / "device/estoc"
 LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
     grouped_tensor_faults, scaled_faults, sm100_faults, moe_faults, quantise_faults, f32_faults,
+    converted_faults,
 )  # fmt: skip
 FAULTS = tuple(fault for faults in LISTS for fault in faults.FAULTS)
 ORIGINS = {fault: faults.__name__ for faults in LISTS for fault in faults.FAULTS}

@@ -13,6 +13,7 @@ SM90_PARTS = "sm90/parts.cuh"
 SM90_LOAD = "sm90/load.cuh"
 SM90_MATH = "sm90/math.cuh"
 SM90_SCALED = "sm90/scaled.cuh"
+SM90_CONVERTED = "sm90/converted.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
 SM100_CTA = "sm100/cta.cuh"
@@ -119,6 +120,7 @@ DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7
 SUMS = "r=f32:column c=f32:row t=f32:scalar"
 SUMMED = "r = max(D); c = max(D); t = max(D)"
 FAR = 1 << 25
+CONVERTED = "class=sm90_swapped_dequantised_gemm"
 SINGLE = "schedule=single tile=64x64x64"
 SMALL = "class=sm80_gemm tile=64x64x32"
 BYTES = "class=sm80_gemm tile=64x64x64"
@@ -252,6 +254,9 @@ CASES = {
     # Programs that tests are.
     "test_packed": TestCase(
         "tests/emulator/test_emulator_run", "EmulatedElementwise.*Packed*", "wrong output",
+    ),
+    "not_numbers": TestCase(
+        "tests/emulator/test_emulator_run", "SwappedDequantised.NotNumbers", "wrong output",
     ),
     "parts": TestCase("tests/emulator/test_emulator_run", "SplitK.Parts*:SplitK.More*", "wrong output"),
     "tails": TestCase(
@@ -430,6 +435,19 @@ CASES = {
     "scaled_sm90_two": library(
         "gemm m=200 n=264 k=1196 a=e4m3:[1200,1]*1x128:n b=e4m3:[1,1200]*128x128 out=f32",
         "class=sm90_scaled_gemm tile=128x128x128 schedule=cooperative", multiprocessors=4,
+    ),
+    "converted_fours": library(
+        (
+            "gemm m=13 n=136 k=736 l=2 a=e4m3*1x32 b=e2m1:n*1x16:swizzled",
+            "gemm m=13 n=200 k=704 l=2 a=e4m3*1x32 b=e2m1:n*1x16:n",
+            "gemm m=13 n=200 k=704 l=2 a=e4m3*1x32 b=e2m1:n*1x16",
+        ), f"{CONVERTED} tile=16x64x256", multiprocessors=1,
+    ),
+    "converted_bytes": library(
+        (
+            "gemm m=13 n=200 k=912 l=2 a=e5m2*1x32 b=e4m3:n*1x32:swizzled",
+            "gemm m=13 n=200 k=912 l=2 a=bf16 b=e5m2:n*1x32",
+        ), f"{CONVERTED} schedule=cooperative tile=32x128x128", multiprocessors=1,
     ),
     "scaled_sm80": library(
         (

@@ -4,6 +4,8 @@ lie."""
 from planted import (ABI, BLOCK_SCALES, DEQUANTISE, SCALED_GROUPED, SIMT_SCALED, SM80_SCALED, SM90_MATH, SM90_SCALED, Planted)
 from sm90_faults import ARRIVALS, COUNT, FLIGHT, OUT, RACE, UNSET, WRONG
 
+STEP = "  const i64 step = static_cast<i64>(ptx::nctaid_x()) * abi::kDequantiseThreads;\n"
+
 FAULTS = (
     Planted("the scale of the next block along K", BLOCK_SCALES, "scaled_blocks", (OUT, WRONG),
             "k >> scales_.k_shift)",
@@ -111,8 +113,8 @@ FAULTS = (
             "      start(even, left - 2);\n      finish<1>(even);"),
     # kernels/dequantise.cuh
     Planted("copies have the scales of K alone", DEQUANTISE, "dequantised", (WRONG,),
-            ".at(row, k);",
-            ".at(0, k);"),
+            "l).at(row, k);",
+            "l).at(0, k);"),
     Planted("copies of all batches have the first one's scales", DEQUANTISE, "dequantised",
             (WRONG,),
             "BatchScales(operand.scales, l)",
@@ -131,7 +133,17 @@ FAULTS = (
             "unit < p.b.units; unit += 2 * step)"),
     Planted("a copy starts before the launch before has ended", DEQUANTISE, "dequantised",
             ("missing griddepcontrol.wait",),
-            "  ptx::griddepcontrol_wait();\n",
+            "  ptx::griddepcontrol_wait();\n" + STEP + "  const i64 first",
+            STEP + "  const i64 first"),
+    Planted("a copy of B alone starts before the launch before has ended", DEQUANTISE, "converted_fours",
+            ("missing griddepcontrol.wait",),
+            "  ptx::griddepcontrol_wait();\n  constexpr i64 kCta",
+            "  constexpr i64 kCta"),
+    Planted("a copy has the order of elements", DEQUANTISE, "converted_fours", (WRONG,),
+            "abi::converted_element(kBits, in_block + at)",
+            "in_block + at"),
+    Planted("elements beyond K are converted", DEQUANTISE, "converted_fours", (OUT, WRONG),
+            "    if (k >= operand.k) return 0.0F;\n",
             ""),
     # kernels/sm80_scaled_gemm.cuh
     Planted("a stage has the scales of the first", SM80_SCALED, "scaled_sm80", (WRONG,),
