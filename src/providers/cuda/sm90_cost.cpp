@@ -92,10 +92,11 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   if (config.promote) design.stage_clocks *= kPromotion;
   if (config.scaled()) design.stage_clocks *= kScaling;
   if (config.converts()) {
-    // Instructions of 16 elements of K, and conversions beside them.
-    design.stage_clocks *= config.tile_k() / 64.0;
+    // Instructions of 16 elements of K, and conversions, which overlap less than they might.
     const double codes = config.tile_m * static_cast<double>(config.tile_k());
-    design.stage_clocks = std::max(design.stage_clocks, codes * kConversion / kLanes);
+    const double alone = config.consumers() == 1 ? kAlone : 1;
+    design.stage_clocks *= config.tile_k() / 64.0;
+    design.stage_clocks += codes * kConversion * alone / kLanes;
   }
   design.start_clocks = kStartClocks;
   design.store_clocks = store_clocks(config, work);
