@@ -65,4 +65,5 @@ FAULTS = (
             ""),
     Planted("one warp releases for all", SM90_MATH, "converted_fours", (DEADLOCK,),
             "kWarps ? thread % 32 : thread",
-            "thread")
+            "thread"),
+)
