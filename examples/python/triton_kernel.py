@@ -30,7 +30,8 @@ class TritonGemm(TritonKernelClass):
 
     kernel = matmul
     parameters = dict(a="A", b="B", out="out", m="m", n="n", k="k", am="A.m", bk="B.k")
-    configs = (dict(M=64, N=64, K=32), dict(M=128, N=128, K=32, num_warps=8, num_stages=4))
+    configs = (dict(M=64, N=64, K=32), dict(M=128, N=128, K=64, num_warps=8, num_stages=4))
+    divisible = dict(n=8, k=8)  # so that Triton loads 16 bytes at once
     dtypes = (("f16", "f16", "f32", "f32"), ("bf16", "bf16", "f32", "f32"))
     tile = ("M", "N", "K")
     targets = ("sm_80", "sm_90a")

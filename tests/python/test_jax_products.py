@@ -96,6 +96,12 @@ def test_vmap(integers, axes):
         jax.tree.map(equal, ours, theirs)
 
 
+def test_vmap_is_one_product(integers):
+    a, b = integers(4, 5, 3), integers(4, 3, 6)
+    text = jax.jit(jax.vmap(matmul)).lower(a, b).as_text()
+    assert (text.count("estoc_product"), "while" in text) == (1, False)
+
+
 def test_vmap_of_vmap(integers):
     a, b = integers(2, 5, 3), integers(4, 3, 6)
     equal(*(jax.vmap(jax.vmap(f, (0, None)), (None, 0))(a, b) for f in (matmul, jnp.matmul)))
