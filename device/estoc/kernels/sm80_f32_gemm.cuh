@@ -210,13 +210,17 @@ struct Copies {
 template <Sm80F32GemmConfig config>
 __device__ __forceinline__ void multiply(float (&acc)[kRows][kColumns], const StepA<config>& a,
                                          const StepB<config>& b) {
+  // To and fro where ptxas then finds registers in more different banks.
+  constexpr bool kTurns = config.a_m_major && config.threads() > 128;
 #pragma unroll
   for (int k = 0; k < kStep; ++k) {
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-      for (int j = 0; j < kColumns; ++j)
+      for (int at = 0; at < kColumns; ++at) {
+        const int j = kTurns && i % 2 == 1 ? kColumns - 1 - at : at;
         acc[i][j] = ptx::fma_rn(a.value(i, k), b.value(j, k), acc[i][j]);
+      }
     }
   }
 }
