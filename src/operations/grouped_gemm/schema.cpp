@@ -224,12 +224,13 @@ void require_checkable_grouped(const RuntimeArguments& arguments) {
 }
 
 check::Groups groups_of(const GroupedGemmArguments& grouped) {
-  check::Groups groups{.mode = grouped.mode(),
-                       .matrix_stride = grouped.matrix_stride(),
-                       .zero_rest = grouped.zero_rest(),
-                       .ranges = {},
-                       .a = &grouped.a(),
-                       .b = &grouped.b()};
+  check::Groups groups{
+      .mode = grouped.mode(),
+      .matrix_stride = grouped.matrix_stride(),
+      .zero_rest = grouped.zero_rest(),
+      .ranges = {},
+      .a = grouped.mode() == GroupMode::columns ? &grouped.a() : &grouped.product().a(),
+      .b = &grouped.b()};
   if (grouped.mode() == GroupMode::batches) return groups;
   groups.ranges.resize(static_cast<std::size_t>(grouped.groups()));
   grouped.read_groups(groups.ranges);

@@ -71,6 +71,17 @@ TEST_F(ScaledGrouped, Batches) {
   run(kScaled, "along=l m=40 n=40 k=200 g=3 a=e4m3:t*1x128 b=e4m3:n*128x128 out=f32");
 }
 
+TEST_F(ScaledGrouped, OtherLayoutsOfOffsets) {
+  const std::string blocks = " n=72 k=200 sizes=33,0,40 a=e4m3:t*1x128 b=e4m3:n*128x128 out=f32";
+  run(kScaled, "m=40 layout=masked" + blocks);
+  run(kScaled, "m=40 layout=masked zero_rest=1" + blocks);
+  run(kScaled, "m=40 layout=masked n=40 k=72 sizes=33,0,40 a=e4m3:t*row b=e4m3:n*row out=bf16");
+  run(kScaled, "m=90 layout=prefix" + blocks);
+  run(kScaled,
+      "along=k layout=ranges m=40 n=40 k=100 sizes=33,0,21,5 a=e4m3:n*1x32 b=e4m3:t*1x32:n "
+      "out=f32");
+}
+
 TEST_F(ScaledGrouped, WithAnEpilogue) {
   run(kScaled,
       "m=90 n=40 k=72 sizes=33,0,1,40 a=e4m3:t*row b=e4m3:n*row out=bf16 bias=f32:row "

@@ -66,6 +66,16 @@ TEST(CpuScaledGroupedGemm, OtherScalesAreAnEpilogue) {
   expect_grouped("along=l m=20 n=41 k=96 g=3 a=i8:t*row b=i8:n*row out=f16", "cpu_grouped_gemm");
 }
 
+TEST(CpuScaledGroupedGemm, OtherLayoutsOfOffsets) {
+  for (const char* layout : {"m=40 layout=masked", "m=80 layout=prefix", "m=80 layout=ranges"}) {
+    const std::string rest = std::string(layout) + " n=40 k=300 sizes=33,0,40 zero_rest=1 out=f32 ";
+    expect_grouped(rest + "a=e4m3:t*1x128 b=e4m3:n*128x128");
+    expect_grouped(rest + "a=e4m3:t*row b=e4m3:n*row");
+    expect_grouped(rest + "a=e4m3:t*row b=e4m3:n*tensor", "cpu_grouped_gemm");
+    expect_grouped(rest + "a=e4m3:t*tensor b=e4m3:n*tensor", "cpu_grouped_gemm");
+  }
+}
+
 TEST(CpuScaledGroupedGemm, ScalesComeBeforeTheEpilogue) {
   expect_grouped(
       "m=70 n=40 k=300 sizes=33,0,20 zero_rest=1 a=e4m3:t*1x128 b=e4m3:n*row out=f32 bias=f32:row "
@@ -93,6 +103,10 @@ TEST(CpuScaledGroupedGemm, RefusesWhatDoesNotFit) {
     }
   };
   refused("a=i8*row b=i8*row acc=i32", "accumulator_type: expected f32 or f64 with scales of rows");
+  const char* const masked =
+      "A.scale: expected scales of rows or of 1 x V blocks with masked groups";
+  refused("layout=masked a=e4m3*128x128 b=e4m3:n*1x128", masked);
+  refused("layout=masked a=e4m3*1x32:swizzled b=e4m3:n*1x32:swizzled", masked);
   refused("a=i8*1x32 b=i8*row", "A.dtype: expected e4m3, e5m2 or e2m1 with mode blockwise_1x32");
 }
 
