@@ -23,22 +23,24 @@ struct Groups {
   int room;  ///< rows that a masked group may have
 
   /// What lies behind the last part is in no group.
-  constexpr long long parts() const {
-    if (layout == GroupedLayout::ends) return count;
-    return layout == GroupedLayout::prefix ? count + 1 : 2 * count;
+  constexpr unsigned parts() const {
+    const auto groups = static_cast<unsigned>(count);
+    if (layout == GroupedLayout::ends) return groups;
+    return layout == GroupedLayout::prefix ? groups + 1 : 2 * groups;
   }
   /// The part that is a group.
-  constexpr long long part_of(long long group) const {
+  constexpr unsigned part_of(unsigned group) const {
     if (layout == GroupedLayout::ends) return group;
     if (layout == GroupedLayout::prefix) return group + 1;
     return layout == GroupedLayout::masked ? 2 * group : 2 * group + 1;
   }
   /// The group that a part is; their number of what is in none.
-  constexpr long long group_of(long long part) const {
-    if (layout == GroupedLayout::ends || part >= parts()) return part < count ? part : count;
-    if (layout == GroupedLayout::prefix) return part > 0 ? part - 1 : count;
-    const int first = layout == GroupedLayout::masked ? 0 : 1;
-    return part % 2 == first ? part / 2 : count;
+  constexpr unsigned group_of(unsigned part) const {
+    const auto groups = static_cast<unsigned>(count);
+    if (layout == GroupedLayout::prefix) part = part > 0 ? part - 1 : groups;
+    if (layout <= GroupedLayout::prefix) return part < groups ? part : groups;
+    const unsigned first = layout == GroupedLayout::masked ? 0 : 1;
+    return part % 2 == first && part < 2 * groups ? part / 2 : groups;
   }
 };
 

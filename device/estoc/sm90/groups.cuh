@@ -25,30 +25,39 @@ struct GroupedItem : Item {
   i32 end;
 };
 
-/// Where parts of the mode begin, in shared memory: groups and what is between them, then the rest
-/// and its end, then the number of all tiles of clusters.
+/// The parts of the mode, groups and what is between them, and the rest behind the last one. Where
+/// parts end is in shared memory, unless they are more than there is room for: then offsets are
+/// read again. There too is the number of all tiles of clusters.
 template <Sm90GemmConfig config>
 class GroupTable {
  public:
-  __device__ __forceinline__ static u32 begin(u32 part) {
-    return ptx::ld_shared<1>(word(part)).word[0];
-  }
+  using Parameters = Sm90GroupedGemmParameters;
+
   __device__ __forceinline__ static u32 tiles() {
-    return ptx::ld_shared<1>(word(config.kMostGroups + 2)).word[0];
+    return ptx::ld_shared<1>(word(config.kMostGroups)).word[0];
+  }
+  /// Where a part ends that begins at `begin`.
+  __device__ __forceinline__ static u32 end_of(const Parameters& p, u32 part, u32 begin) {
+    if (part >= p.groups.parts()) {
+      return p.groups.zero_rest != 0 ? static_cast<u32>(p.groups.extent) : begin;
+    }
+    if (has_room(p)) return ptx::ld_shared<1>(word(part)).word[0];
+    return detail::largest(begin, detail::boundary_of(p.groups, part));
   }
   /// Tiles of clusters along the mode that is divided.
-  __device__ __forceinline__ static u32 tiles_of(const abi::Groups& groups, u32 part) {
-    if (!detail::counts(groups, part)) return 0;
-    return tiles_between(begin(part), begin(part + 1));
+  __device__ __forceinline__ static u32 tiles_between(u32 begin, u32 end) {
+    return (end - begin + kTile - 1) / kTile;
   }
 
   /// All threads of the CTA write it; `across`: tiles of clusters along the other mode.
-  __device__ __forceinline__ static void write(const abi::Groups& groups, u32 across) {
-    const u32 count = static_cast<u32>(groups.parts());
-    for (u32 part = ptx::tid(); part < count; part += config.threads())
-      put(part + 1, detail::boundary_of(groups, part));
-    ptx::barrier_sync();
-    if (ptx::tid() / 32 == 0) finish(groups, count, across);
+  __device__ __forceinline__ static void write(const Parameters& p, u32 across) {
+    const u32 count = p.groups.parts();
+    if (has_room(p)) {
+      for (u32 part = ptx::tid(); part < count; part += config.threads())
+        put(part, detail::boundary_of(p.groups, part));
+      ptx::barrier_sync();
+    }
+    if (ptx::tid() / 32 == 0) finish(p, count, across);
     ptx::barrier_sync();
   }
 
@@ -57,26 +66,27 @@ class GroupTable {
                                    ? config.tile_n * config.cluster_n
                                    : config.tile_m * config.cluster_m;
 
+  __device__ __forceinline__ static bool has_room(const Parameters& p) {
+    return p.groups.parts() <= config.kMostGroups;
+  }
   __device__ __forceinline__ static u32 word(u32 index) {
     return Shared<config>{}.table() + 4 * index;
   }
   __device__ __forceinline__ static void put(u32 index, u32 value) {
     ptx::st_shared<1>(word(index), Words<1>{value});
   }
-  __device__ __forceinline__ static u32 tiles_between(u32 begin, u32 end) {
-    return (end - begin + kTile - 1) / kTile;
-  }
 
   /// Ends are the largest boundaries so far. Each thread of a warp has some parts, one after the
   /// other.
-  __device__ __forceinline__ static void finish(const abi::Groups& groups, u32 count, u32 across) {
+  __device__ __forceinline__ static void finish(const Parameters& p, u32 count, u32 across) {
     const u32 lane = ptx::tid() % 32;
     const u32 each = (count + 31) / 32;
     const u32 first = lane * each;
     const u32 last = first + each < count ? first + each : count;
     u32 largest = 0;
+#pragma unroll 1
     for (u32 part = first; part < last; ++part)
-      largest = detail::largest(largest, begin(part + 1));
+      largest = detail::largest(largest, end_of(p, part, 0));
 #pragma unroll
     for (u32 step = 1; step < 32; step *= 2) {
       const u32 before = ptx::shfl_sync_up(largest, step);
@@ -85,22 +95,39 @@ class GroupTable {
     const u32 before = ptx::shfl_sync_up(largest, 1);
     u32 at = lane == 0 ? 0 : before;
     u32 tiles = 0;
+#pragma unroll 1
     for (u32 part = first; part < last; ++part) {
-      const u32 end = detail::largest(at, begin(part + 1));
-      put(part + 1, end);
-      if (detail::counts(groups, part)) tiles += tiles_between(at, end);
+      const u32 end = detail::largest(at, end_of(p, part, 0));
+      if (has_room(p)) put(part, end);
+      if (detail::counts(p.groups, part)) tiles += tiles_between(at, end);
       at = end;
     }
-    if (lane == 31) {
-      const u32 end = groups.zero_rest != 0 ? static_cast<u32>(groups.extent) : largest;
-      tiles += tiles_between(largest, end);
-      put(0, 0);
-      put(count + 1, end);
-    }
+    if (lane == 31) tiles += tiles_between(largest, end_of(p, count, largest));
 #pragma unroll
     for (u32 mask = 16; mask > 0; mask /= 2)
       tiles += ptx::shfl_sync_bfly(tiles, mask);
-    if (lane == 0) put(config.kMostGroups + 2, tiles * across);
+    if (lane == 0) put(config.kMostGroups, tiles * across);
+  }
+};
+
+/// A part, from which the search for the next one goes on.
+template <Sm90GemmConfig config>
+struct PartOfGroups {
+  using Table = GroupTable<config>;
+  u32 number = 0;
+  u32 begin = 0;
+  u32 end = 0;
+
+  __device__ __forceinline__ static PartOfGroups first(const Sm90GroupedGemmParameters& p) {
+    return {0, 0, Table::end_of(p, 0, 0)};
+  }
+  __device__ __forceinline__ void advance(const Sm90GroupedGemmParameters& p) {
+    ++number;
+    begin = end;
+    end = Table::end_of(p, number, begin);
+  }
+  __device__ __forceinline__ u32 tiles(const Sm90GroupedGemmParameters& p) const {
+    return detail::counts(p.groups, number) ? Table::tiles_between(begin, end) : 0;
   }
 };
 
@@ -115,7 +142,7 @@ class GroupedTiles {
 
   __device__ __forceinline__ static void prepare(const Sm90GroupedGemmParameters& p,
                                                  const Shared<config>& /*shared*/) {
-    Table::write(p.groups, static_cast<u32>(kByRows ? p.tiles_n : p.tiles_m));
+    Table::write(p, static_cast<u32>(kByRows ? p.tiles_n : p.tiles_m));
   }
 
   __device__ __forceinline__ GroupedTiles(const Sm90GroupedGemmParameters& p,
@@ -123,7 +150,8 @@ class GroupedTiles {
       : p_(p),
         place_(place),
         next_(ptx::ctaid_x() / config.cluster_size()),
-        step_(ptx::nctaid_x() / config.cluster_size()) {
+        step_(ptx::nctaid_x() / config.cluster_size()),
+        part_(PartOfGroups<config>::first(p)) {
     find();
   }
 
@@ -135,12 +163,12 @@ class GroupedTiles {
   }
   /// The rest is a product of no terms.
   __device__ __forceinline__ i32 k_tiles() const {
-    const bool in_group = p_.groups.group_of(part_) < p_.groups.count;
+    const bool in_group = p_.groups.group_of(part_.number) < p_.groups.count;
     return in_group ? (p_.k + config.tile_k() - 1) / config.tile_k() : 0;
   }
   __device__ __forceinline__ GroupedItem item() const {
-    const u32 along = Table::tiles_of(p_.groups, part_);
-    const i32 begin = static_cast<i32>(Table::begin(part_));
+    const u32 along = Table::tiles_between(part_.begin, part_.end);
+    const i32 begin = static_cast<i32>(part_.begin);
     const TileRaster raster{kByRows ? along : static_cast<u32>(p_.tiles_m),
                             kByRows ? static_cast<u32>(p_.tiles_n) : along,
                             static_cast<u32>(p_.group), p_.along_n};
@@ -149,10 +177,10 @@ class GroupedTiles {
     const i32 n = static_cast<i32>(at.n * config.cluster_n + place_.n) * config.tile_n;
     const Tile tile{0, kByRows ? begin + m : m, kByRows ? n : begin + n};
     return {{tile, k_tiles(), false, 0, -1},
-            static_cast<i32>(p_.groups.group_of(part_)),
+            static_cast<i32>(p_.groups.group_of(part_.number)),
             0,
             begin,
-            static_cast<i32>(Table::begin(part_ + 1))};
+            static_cast<i32>(part_.end)};
   }
 
  private:
@@ -162,10 +190,10 @@ class GroupedTiles {
     const u32 across = static_cast<u32>(kByRows ? p_.tiles_n : p_.tiles_m);
 #pragma unroll 1
     while (true) {
-      const u32 tiles = Table::tiles_of(p_.groups, part_) * across;
+      const u32 tiles = part_.tiles(p_) * across;
       if (next_ - first_ < tiles) return;
       first_ += tiles;
-      ++part_;
+      part_.advance(p_);
     }
   }
 
@@ -173,8 +201,8 @@ class GroupedTiles {
   ClusterPlace<config> place_;
   u32 next_;
   u32 step_;
-  u32 part_ = 0;   // a group, or what is in none
-  u32 first_ = 0;  // tile of the part
+  PartOfGroups<config> part_;  // a group, or what is in none
+  u32 first_ = 0;              // tile of the part
 };
 
 /// Deals the tiles of batches of out, each of which sums up the K of one group.
@@ -186,7 +214,7 @@ class ReducedGroups {
 
   __device__ __forceinline__ static void prepare(const Sm90GroupedGemmParameters& p,
                                                  const Shared<config>& /*shared*/) {
-    Table::write(p.groups, 0);
+    Table::write(p, 0);
   }
 
   __device__ __forceinline__ ReducedGroups(const Sm90GroupedGemmParameters& p,
@@ -194,46 +222,51 @@ class ReducedGroups {
       : p_(p),
         place_(place),
         next_(ptx::ctaid_x() / config.cluster_size()),
-        step_(ptx::nctaid_x() / config.cluster_size()) {}
+        step_(ptx::nctaid_x() / config.cluster_size()),
+        part_(PartOfGroups<config>::first(p)) {
+    find();
+  }
 
   __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
   __device__ __forceinline__ bool more() const { return next_ + step_ < p_.items; }
-  __device__ __forceinline__ void advance() { next_ += step_; }
+  __device__ __forceinline__ void advance() {
+    next_ += step_;
+    find();
+  }
   __device__ __forceinline__ i32 k_tiles() const {
-    return tiles_of(next_ / static_cast<u32>(p_.tiles_m * p_.tiles_n));
+    if (part_.begin == part_.end) return 0;
+    return static_cast<i32>((part_.end - first_k() + config.tile_k() - 1) / config.tile_k());
   }
   __device__ __forceinline__ GroupedItem item() const {
     const Tile tile = tile_at<config>(p_, place_, next_);
-    const u32 group = static_cast<u32>(tile.l);
-    const u32 part = part_of(group);
-    const u32 begin = Table::begin(part);
-    return {{tile, tiles_of(group), false, 0, -1},
+    return {{tile, k_tiles(), false, 0, -1},
             tile.l,
-            static_cast<i32>(first_k(begin)),
-            static_cast<i32>(begin),
-            static_cast<i32>(Table::begin(part + 1))};
+            static_cast<i32>(first_k()),
+            static_cast<i32>(part_.begin),
+            static_cast<i32>(part_.end)};
   }
 
  private:
+  /// Goes on to the part of the next item's batch.
+  __device__ __forceinline__ void find() {
+    if (done()) return;
+    const u32 group = next_ / static_cast<u32>(p_.tiles_m * p_.tiles_n);
+    const u32 part = p_.groups.part_of(group);
+#pragma unroll 1
+    while (part_.number < part)
+      part_.advance(p_);
+  }
   /// Where K is contiguous, a box begins with a whole chunk of 16 bytes.
-  __device__ __forceinline__ static u32 first_k(u32 begin) {
+  __device__ __forceinline__ u32 first_k() const {
     constexpr u32 kChunk = 16 / abi::type_bytes(config.a);
-    return config.a_m_major && config.b_n_major ? begin : begin / kChunk * kChunk;
-  }
-  __device__ __forceinline__ u32 part_of(u32 group) const {
-    return static_cast<u32>(p_.groups.part_of(group));
-  }
-  __device__ __forceinline__ i32 tiles_of(u32 group) const {
-    const u32 begin = Table::begin(part_of(group));
-    const u32 end = Table::begin(part_of(group) + 1);
-    if (begin == end) return 0;
-    return static_cast<i32>((end - first_k(begin) + config.tile_k() - 1) / config.tile_k());
+    return config.a_m_major && config.b_n_major ? part_.begin : part_.begin / kChunk * kChunk;
   }
 
   const Sm90GroupedGemmParameters& p_;
   ClusterPlace<config> place_;
   u32 next_;
   u32 step_;
+  PartOfGroups<config> part_;
 };
 
 /// Tiles of A and B by TMA, those of the item's group.

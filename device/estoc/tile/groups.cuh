@@ -36,18 +36,18 @@ __device__ __forceinline__ u32 offset_inside(const abi::Groups& groups, i64 inde
 }
 
 /// Where a part ends if none before it ends later; 0 beyond the last.
-__device__ __forceinline__ u32 boundary_of(const abi::Groups& groups, i64 part) {
+__device__ __forceinline__ u32 boundary_of(const abi::Groups& groups, u32 part) {
   if (part >= groups.parts()) return 0;
   if (groups.layout != abi::GroupedLayout::masked) {
     return offset_inside(groups, part, groups.extent);
   }
-  const i64 begin = part / 2 * groups.room;
-  if (part % 2 != 0) return static_cast<u32>(begin + groups.room);
-  return static_cast<u32>(begin) + offset_inside(groups, part / 2, groups.room);
+  const u32 room = static_cast<u32>(groups.room);
+  const u32 begin = part / 2 * room;
+  return begin + (part % 2 != 0 ? room : offset_inside(groups, part / 2, room));
 }
 
 /// Whether the tiles of a part are computed.
-__device__ __forceinline__ bool counts(const abi::Groups& groups, i64 part) {
+__device__ __forceinline__ bool counts(const abi::Groups& groups, u32 part) {
   return groups.zero_rest != 0 || groups.group_of(part) < groups.count;
 }
 
@@ -70,7 +70,7 @@ __device__ inline GroupTile find_group_tile(const abi::Groups& groups, u32 index
   const u32 lane = ptx::tid() % 32;
   u32 carried = 0;  // where the parts that were looked at end
 #pragma unroll 1
-  for (i64 first = 0; first < groups.parts(); first += 32) {
+  for (u32 first = 0; first < groups.parts(); first += 32) {
     u32 end = detail::largest(carried, detail::boundary_of(groups, first + lane));
 #pragma unroll
     for (u32 step = 1; step < 32; step *= 2) {
@@ -106,11 +106,11 @@ __device__ inline GroupTile find_group_tile(const abi::Groups& groups, u32 index
 /// The range of a group. Every thread of the warp gets the same.
 __device__ inline GroupRange group_range(const abi::Groups& groups, i64 group) {
   const u32 lane = ptx::tid() % 32;
-  const i64 part = groups.part_of(group);
+  const u32 part = groups.part_of(static_cast<u32>(group));
   u32 begin = 0;
 #pragma unroll 1
-  for (i64 first = 0; first < part; first += 32) {
-    const i64 at = first + lane;
+  for (u32 first = 0; first < part; first += 32) {
+    const u32 at = first + lane;
     const u32 boundary = at < part ? detail::boundary_of(groups, at) : 0;
     begin = detail::largest(begin, detail::warp_largest(boundary));
   }

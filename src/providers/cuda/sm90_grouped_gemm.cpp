@@ -26,6 +26,8 @@ using abi::Sm90GroupedGemmParameters;
 constexpr std::array kGroupedTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
 constexpr std::int64_t kMostGrouped = (std::int64_t{1} << 28) - 1;
+// A search for tiles looks at all of them.
+constexpr std::int64_t kMostParts = 65536;
 // Beyond so many rows a group, tiles that are not swapped are as narrow.
 constexpr double kMaxSwappedRows = 64;
 
@@ -77,7 +79,7 @@ class Sm90GroupedGemm final
     Status status =
         check_divided_out(problem, tile.m * cluster.m, tile.n * cluster.n, kMostGrouped);
     const auto& letters = point.value(Role::layouts).numbers;
-    if (status.ok()) status = check_count(device_groups(problem));
+    if (status.ok()) status = check_count(device_groups(problem).parts());
     if (status.ok()) status = check_tma_strides({problem.a, letters[0] == 'n'});
     if (status.ok()) status = check_tma_strides({problem.b, letters[1] == 'n'});
     if (status.ok()) status = check_sm90_out(point, {problem.out, letters[2] == 'n'});
@@ -155,12 +157,12 @@ class Sm90GroupedGemm final
   std::string fused_entry() const override { return sm90_fused_entry(device_name(), type_name()); }
 
  private:
-  static Status check_count(const abi::Groups& groups) {
-    if (groups.parts() <= Sm90GroupedGemmConfig::kMostGroups) return Status::success();
+  static Status check_count(std::int64_t parts) {
+    if (parts <= kMostParts) return Status::success();
     return Status::fail(
         Reason::shape,
         fmt::format("offsets.shape: expected at most {} groups and gaps between them, got {}",
-                    Sm90GroupedGemmConfig::kMostGroups, groups.parts()));
+                    kMostParts, parts));
   }
 
   /// The tiles of clusters that groups of any sizes are cut into.

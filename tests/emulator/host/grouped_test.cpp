@@ -450,6 +450,35 @@ TEST_F(Grouped, ManyMaskedGroups) {
   expect_wgmma("g=0 m=3" + each, "tile=64x64x64 cluster=1x1");
 }
 
+/// Of more parts than 512 the offsets are read again.
+TEST_F(Grouped, MoreGroupsThanTheTableHas) {
+  const std::string each = " a=bf16:t b=bf16:n out=bf16";
+  const std::string any = "tile=64x64x64 cluster=1x1";
+  std::mt19937 random(5);
+  const auto ends_of = [&](std::size_t groups, std::int32_t extent) {
+    Ends ends(groups);
+    for (std::int32_t& end : ends)
+      end = std::uniform_int_distribution(-9, extent + 9)(random);
+    std::sort(ends.begin(), ends.end());
+    std::swap(ends[groups / 3], ends[groups / 2]);
+    return ends;
+  };
+  for (const char* rest : {"", " zero_rest=1"}) {
+    expect_wgmma(std::string("g=513 m=300 n=72 k=16") + rest + each, any, ends_of(513, 290));
+    expect_swapped(std::string("g=1300 m=400 n=72 k=16") + rest + each, "tile=16x64x64",
+                   ends_of(1300, 380));
+    expect_wgmma(std::string("g=600 along=n m=72 n=304 k=16") + rest + each, any,
+                 ends_of(600, 300));
+    expect_wgmma(std::string("g=300 m=2 n=72 k=16 layout=masked") + rest + each,
+                 "tile=128x64x64 cluster=2x1");
+    expect_wgmma(std::string("g=600 m=304 n=72 k=16 layout=prefix") + rest + each,
+                 "tile=128x64x64 cluster=1x1 schedule=pingpong", ends_of(601, 300));
+  }
+  expect_wgmma("g=520 along=k m=8 n=8 k=304 a=bf16:n b=bf16:t", any, ends_of(520, 300));
+  expect_wgmma("g=300 along=k m=8 n=8 k=304 layout=ranges a=bf16:t b=bf16:n", any,
+               ends_of(600, 300));
+}
+
 TEST_F(Grouped, RefusesWhatItCannotDo) {
   const auto reason = [](const std::string& text, const std::string& layouts) {
     const auto arguments = Problem::parse("grouped_gemm " + text).arguments();
@@ -481,9 +510,9 @@ TEST_F(Grouped, RefusesWhatItCannotDo) {
           .find("sm90_grouped_gemm: offsets: expected a mode that is contiguous in no operand "
                 "that they divide, got one that is"),
       std::string::npos);
-  EXPECT_NE(wgmma("g=513 m=640 n=64 k=64 a=bf16:t b=bf16:n")
-                .find("sm90_grouped_gemm: offsets.shape: expected at most 512 groups and gaps "
-                      "between them, got 513"),
+  EXPECT_NE(wgmma("g=65537 m=64 n=64 k=64 a=bf16:t b=bf16:n")
+                .find("sm90_grouped_gemm: offsets.shape: expected at most 65536 groups and gaps "
+                      "between them, got 65537"),
             std::string::npos);
 }
 

@@ -365,6 +365,10 @@ CASES = {
         "grouped_gemm m=90 n=72 k=72 layout=masked sizes=33,0,90,70 a=bf16 b=bf16:n out=bf16",
         "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1", multiprocessors=3,
     ),
+    "wgmma_many": library(
+        "grouped_gemm m=600 n=72 k=8 g=600 a=bf16 b=bf16:n out=bf16",
+        "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1", multiprocessors=3,
+    ),
     "wgmma_k_prefix": library(
         "grouped_gemm along=k layout=prefix m=72 n=72 k=200 sizes=33,0,1,130 a=bf16 b=bf16:n out=bf16",
         "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
