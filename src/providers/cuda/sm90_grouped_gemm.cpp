@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "estoc/abi/sm90_grouped_gemm.cuh"
 #include "estoc/arguments.hpp"
@@ -30,6 +31,23 @@ constexpr std::int64_t kMostGrouped = (std::int64_t{1} << 28) - 1;
 constexpr std::int64_t kMostParts = 65536;
 // Beyond so many rows a group, tiles that are not swapped are as narrow.
 constexpr double kMaxSwappedRows = 64;
+
+/// The integral of ceil from 0 to `end`.
+double sum_of_ceilings(double end) {
+  const double whole = std::floor(end);
+  return whole * (whole + 1) / 2 + (whole + 1) * (end - whole);
+}
+
+/// Sizes of groups are not known when kernels are ranked: how many times as many tiles they take
+/// as groups of equal size do, where sizes are spread evenly over 0.3 to 1.7 of their mean.
+double uneven_tiles(double mean, double tile) {
+  constexpr double kSpread = 0.7;
+  const double size = mean / tile;
+  const double least = size * (1 - kSpread);
+  const double most = size * (1 + kSpread);
+  const double expected = (sum_of_ceilings(most) - sum_of_ceilings(least)) / (most - least);
+  return expected / std::ceil(size);
+}
 
 class Sm90GroupedGemm final
     : public ConfiguredGemm<Sm90GroupedGemmConfig, Sm90GroupedGemmParameters> {
@@ -106,6 +124,10 @@ class Sm90GroupedGemm final
                        (config.groups != GroupedMode::columns && sm90_takes_tma_stores(problem));
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
+    if (config.groups == GroupedMode::rows)
+      plan.work.l *= uneven_tiles(plan.work.m, config.tile_m * config.cluster_m);
+    if (config.groups == GroupedMode::columns)
+      plan.work.l *= uneven_tiles(plan.work.n, config.tile_n * config.cluster_n);
     plan.design.narrower = widest.tma_store != config.tma_store;
     plan.design.untried = swapped_ && plan.work.n > kMaxSwappedRows;
     cost::set_knobs(plan, sm90_knobs(widest, plan.work, plan.design));
