@@ -14,11 +14,14 @@ using abi::Sm90GemmConfig;
 constexpr double kSharedPerClock = 128;
 // Measured: what adding the tensor cores' sums to registers takes beside the products.
 constexpr double kPromotion = 1.12;
-// Estimated: multiplying them by scales, which are read meanwhile, besides.
-constexpr double kScaling = 1.1;
 // Estimated: instructions of a thread that converts an element; lanes of a multiprocessor.
 constexpr double kConversion = 3.5;
 constexpr double kLanes = 128;
+// Read off an H200's table: what adding scaled sums takes in each tile of K, which products of
+// others hide hardly: waiting for them, and for each row's scale, and each sum of a thread.
+constexpr double kScaledWait = 170;
+constexpr double kScaledRow = 3;
+constexpr double kScaledSum = 1;
 // Clocks from a launch to the first product, and of a tile's stores that nothing hides.
 constexpr double kStartClocks = 1500;
 constexpr double kStoreBytesPerClock = 48;
@@ -65,6 +68,13 @@ cost::Overlap overlap_of(Schedule schedule) {
   return cost::Overlap::pingpong;
 }
 
+/// What one tile of K adds where its sums are scaled.
+double scaling_clocks(const Sm90GemmConfig& config) {
+  constexpr double kThreads = 128;
+  const double sums = config.tile_m * config.tile_n / kThreads;
+  return kScaledWait + kScaledRow * config.tile_m + kScaledSum * sums;
+}
+
 /// Of a tile's output and what else its epilogue moves and computes.
 double store_clocks(const Sm90GemmConfig& config, const cost::Work& work) {
   const double area = static_cast<double>(config.tile_m) * config.tile_n;
@@ -90,7 +100,7 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   design.stages = config.stages;
   design.stage_clocks = 4 * (config.tile_m / 64.0) * instruction_clocks(config);
   if (config.promote) design.stage_clocks *= kPromotion;
-  if (config.scaled()) design.stage_clocks *= kScaling;
+  if (config.scaled()) design.stage_clocks += scaling_clocks(config);
   if (config.converts()) {
     // Instructions of 16 elements of K, and conversions, which overlap less than they might.
     const double codes = config.tile_m * static_cast<double>(config.tile_k());
