@@ -19,9 +19,9 @@ constexpr double kConversion = 3.5;
 constexpr double kLanes = 128;
 // Read off an H200's table: what adding scaled sums takes in each tile of K, which products of
 // others hide hardly: waiting for them, and for each row's scale, and each sum of a thread.
-constexpr double kScaledWait = 170;
-constexpr double kScaledRow = 3;
-constexpr double kScaledSum = 1;
+constexpr double kScaledWait = 100;
+constexpr double kScaledRow = 1;
+constexpr double kScaledSum = 0.5;
 // Clocks from a launch to the first product, and of a tile's stores that nothing hides.
 constexpr double kStartClocks = 1500;
 constexpr double kStoreBytesPerClock = 48;
