@@ -133,9 +133,9 @@ bool multiply(const Call& call, const Operands& operands) {
   if (!call.tuner.is_none()) options.tuner = &tuner_of(call.tuner);
   if (!out.view.described()) options.stream = stream_for(out, call.stream, epilogue.awaited);
   HeldWorkspace workspace;
-  const auto take_workspace = [&](std::size_t bytes) {
+  const auto take_workspace = [&, &output = operands.out](std::size_t bytes) {
     const nb::gil_scoped_acquire locked;
-    workspace = provide_workspace(nb::none(), bytes, out, options.stream);
+    workspace = provide_workspace(nb::none(), bytes, output, options.stream);
     return workspace.native;
   };
   options.workspace = std::ref(take_workspace);

@@ -104,12 +104,6 @@ namespace {
 // What the loop over a tile's rows takes beside sums, inputs and outputs.
 constexpr int kCodeRegisters = 64;
 
-/// Whether sm80_f32_gemm has kernels for such operands.
-bool has_f32_kernel(const abi::SimtGemmConfig& config) {
-  return config.a == abi::Type::f32 && config.b == abi::Type::f32 &&
-         config.a_vectors != abi::Vectors::none && config.b_vectors != abi::Vectors::none;
-}
-
 /// Sustained multiply-adds of a multiprocessor in one clock, read off the H200.
 double products_per_clock(const abi::SimtGemmConfig& config, const cost::DeviceModel& device) {
   const double full = config.accumulator == abi::Type::f64   ? device.f64_products / 2
@@ -204,8 +198,8 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
                 cost::Plan& plan) const override {
     plan.family = cost::Family::simt;
     plan.design = simt_design(config, plan.work, device);
-    plan.design.older_instructions =
-        kind_ == SimtKind::plain && device.target.cc() >= 80 && has_f32_kernel(config);
+    plan.design.copies_by_threads = kind_ == SimtKind::plain && config.a == abi::Type::f32 &&
+                                    config.b == abi::Type::f32 && device.target.cc() >= 80;
   }
 
   static abi::SimtGemmParameters product_parameters(const abi::SimtGemmConfig& config,

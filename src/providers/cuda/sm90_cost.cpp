@@ -158,8 +158,9 @@ Sm90Split Sm90SplitSearch::divided(int parts, int tiles) const {
 
 Sm90Split Sm90SplitSearch::in_clusters() const {
   const double room = std::min(device_.multiprocessors / clusters_, stages_ / kMinStages);
-  const int most =
-      config_.splits_k() ? std::min(static_cast<int>(std::min(room, 100.0)), config_.kMaxParts) : 1;
+  const int most = config_.splits_k() ? std::min(static_cast<int>(std::min(room, 100.0)),
+                                                 Sm90GemmConfig::kMaxParts)
+                                      : 1;
   Sm90Split best = divided(1, 0);
   for (int parts = 2; parts <= most; ++parts) {
     const Sm90Split split = divided(parts, 0);

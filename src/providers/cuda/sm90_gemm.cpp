@@ -347,7 +347,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (launch.knobs.split_tiles > 0) return 1;
     const std::int64_t k_tiles = ceil_div(launch.problem.k, config.tile_k());
     return static_cast<int>(std::clamp<std::int64_t>(
-        std::min<std::int64_t>(launch.knobs.split, k_tiles), 1, config.kMaxParts));
+        std::min<std::int64_t>(launch.knobs.split, k_tiles), 1, Sm90GemmConfig::kMaxParts));
   }
 
   Sm90Kind kind_;

@@ -279,7 +279,8 @@ TEST_F(Grouped, WgmmaEpiloguesSeeTheWholeOfOut) {
       " a=bf16:t b=bf16:n out=f32 v=f32:column w=f32:row C=bf16 X=bf16:t"
       " epi=\"D = dropout(accum + v * w, 0.5, 7, 3) + C; X = accum\"";
   for (const char* rest : {"", "zero_rest=1"}) {
-    const std::string each = kRagged + rest + fused;
+    std::string each = kRagged;
+    each.append(rest).append(fused);
     expect_wgmma("m=270 n=136 k=24 " + each, "tile=128x64x64 cluster=1x1");
     expect_wgmma("along=n m=72 n=272 k=24 " + each, "tile=64x64x64 cluster=1x1");
     expect_swapped("m=270 n=136 k=24 " + each, "tile=32x64x64");

@@ -139,6 +139,9 @@ MIXED = (
     "squares = sum(y * y)\""
 )
 
+# Four stages of K, which are in one part; the last is not whole.
+SCALED_COLUMNS = "gemm m=200 n=264 k=460 a=e4m3:[464,1]*1x128:n b=e4m3:[1,464]*128x128 out=f32"
+
 CASES = {
     # Kernels with tensor memory.
     "tensor": sm100(TENSOR, "tile=128x64x64 cluster=1x1"),
@@ -431,14 +434,19 @@ CASES = {
     ),
     "scaled_sm90": library(
         (
-            "gemm m=200 n=264 k=1196 a=e4m3:[1200,1]*1x128:n b=e4m3:[1,1200]*128x128 out=f32",
+            SCALED_COLUMNS,
             "gemm m=136 n=136 k=304 l=2 a=e4m3*128x128 b=e4m3:n*1x128 out=f32",
         ),
         "class=sm90_scaled_gemm tile=64x128x128", multiprocessors=4,
     ),
     "scaled_sm90_two": library(
-        "gemm m=200 n=264 k=1196 a=e4m3:[1200,1]*1x128:n b=e4m3:[1,1200]*128x128 out=f32",
+        SCALED_COLUMNS,
         "class=sm90_scaled_gemm tile=128x128x128 schedule=cooperative", multiprocessors=4,
+    ),
+    "scaled_sm90_fused": library(
+        "gemm m=200 n=264 k=2200 a=e4m3:[2208,1]*1x128:n b=e4m3:[1,2208]*128x128 out=f32"
+        " bias=f32:row epi=\"D = accum + bias\"",
+        "class=sm90_scaled_gemm tile=128x128x128 schedule=cooperative", multiprocessors=1,
     ),
     "converted_fours": library(
         (

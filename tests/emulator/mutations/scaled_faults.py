@@ -94,7 +94,7 @@ FAULTS = (
     Planted("nobody waits for scales", ABI, "scaled_sm90", (COUNT, ARRIVALS, RACE, UNSET),
             "scales_bytes() > 0 ? 1 + 32 : 1",
             "a_scale_k > 0 ? 1 + 32 : 1"),
-    Planted("one warp releases what four read", ABI, "scaled_sm90_two", (RACE, COUNT, ARRIVALS),
+    Planted("one warp releases what four read", ABI, "scaled_sm90_fused", (RACE, COUNT, ARRIVALS),
             "converts() || scaled() ? 4 : 1",
             "converts() ? 4 : 1"),
     Planted("a warp releases scales that its lanes still read", SM90_MATH, "scaled_sm90", (RACE,),
