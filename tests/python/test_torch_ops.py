@@ -1,4 +1,4 @@
-"""estoc.torch: operators under compile, export, autograd and autocast, on the CPU. Needs torch."""
+"""Operators of estoc.torch under compile, export, autograd and autocast, on the CPU. Needs torch."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""estoc.torch on a GPU: gradients, graphs of CUDA, streams, and Inductor's max-autotune."""
+"""Operators of estoc.torch on a GPU: gradients, graphs of CUDA, streams, and Inductor's max-autotune."""
 
 import pytest
 
