@@ -242,6 +242,11 @@ ScaleMode draw_mode(Dtype dtype, Random& random) {
 
 /// The mode that a kernel's name states; nullopt where it states none.
 std::optional<ScaleMode> stated_mode(const DesignPoint& point, bool is_b) {
+  if (is_b && point.space().find("scales_b") >= 0) {
+    constexpr std::array<std::optional<ScaleMode>, 3> kModes{
+        ScaleMode::blockwise_1x16, ScaleMode::blockwise_1x32, std::nullopt};
+    return kModes[static_cast<std::size_t>(point.value("scales_b").numbers[0])];
+  }
   if (point.space().find("scales") < 0) return std::nullopt;
   const int pair = point.value("scales").numbers[0];
   return (is_b ? pair % 2 : pair / 2) == 0 ? ScaleMode::blockwise_1x128
@@ -355,9 +360,11 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
   Operand operand_b = tensors[1].view;
   if (kernel.kernel_class().takes_block_scales()) {
     const bool both = stated_mode(point, false) || one_in(random, 2);
-    if (both || one_in(random, 2))
+    const bool has_own = point.space().find("scales_b") >= 0;  // B's, or that it has none
+    const bool b_scaled = has_own && stated_mode(point, true);
+    if (dtype_bits(a) <= 8 && (both || one_in(random, 2) || (has_own && !b_scaled)))
       operand_a = draw_scales(point, tensors[0].view, false, random, tensors, values_a);
-    if (both || !operand_a.is_scaled())
+    if (has_own ? b_scaled : both || !operand_a.is_scaled())
       operand_b = draw_scales(point, tensors[1].view, true, random, tensors, values_b);
   }
   const std::vector<double> values = product(e, values_a, values_b);
