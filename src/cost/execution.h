@@ -48,10 +48,11 @@ struct Design {
   /// A kernel that is the same but moves more bytes at once carries out the problem too; or one
   /// with the device's own matrix instructions.
   bool narrower = false, older_instructions = false;
-  bool untried = false;            ///< no table has such kernels, and they were predicted too fast
-  bool copies_by_threads = false;  ///< products of f32 that wait for copies through registers
-  int split = 1;                   ///< parts of K that are computed at once
-  double gather_clocks = 0;        ///< of adding one more part to the first
+  bool untried = false;  ///< no table has such kernels, and they were predicted too fast
+  bool copies_by_threads =
+      false;                  ///< products of f32 whose threads copy operands through registers
+  int split = 1;              ///< parts of K that are computed at once
+  double gather_clocks = 0;   ///< of adding one more part to the first
   double split_tiles = 0;     ///< the last tiles, whose parts' sums pass through memory; 0: all
   int choice = 0;             ///< a library's kernel: its place in the library's own order
   bool restated = false;      ///< likewise: the product is stated with out row-major

@@ -16,7 +16,8 @@ constexpr double kOlderInstructions = 2;
 // Of kernels that no table has, or too few to fit: what gave the least regret on 390 problems that
 // were timed with them.
 constexpr double kUntried = 1.25;
-// Read off an H200: f32 by simt_gemm takes so much longer than the fit says, which saw few.
+// Read off an H200: f32 by simt_gemm takes so many times as long as the fit says, which saw few
+// such problems.
 constexpr double kCopiesByThreads = 1.4;
 
 // An H200 at its limit of 700 W multiplies some 420e12 pairs of bf16 a second; what a byte takes

@@ -17,8 +17,9 @@ constexpr double kPromotion = 1.12;
 // Estimated: instructions of a thread that converts an element; lanes of a multiprocessor.
 constexpr double kConversion = 3.5;
 constexpr double kLanes = 128;
-// Read off an H200's table: what adding scaled sums takes in each tile of K, which products of
-// others hide hardly: waiting for them, and for each row's scale, and each sum of a thread.
+// Read off an H200's table: clocks that adding scaled sums takes in each tile of K: one wait, and a
+// share for each row's scale and for each sum of a thread. Products of other warps hide little of
+// it.
 constexpr double kScaledWait = 100;
 constexpr double kScaledRow = 1;
 constexpr double kScaledSum = 0.5;

@@ -230,8 +230,8 @@ bool scale_fits_codes(const DesignPoint& point) {
   return converted_scale_k(point) != 16 || point.dtype(Role::b_dtype) == Dtype::e2m1;
 }
 
-/// Whether no tile has columns of the code in parts of two blocks of scales.
-/// Columns of more than one block have scales of blocks: there are no registers for more.
+/// Scales of single columns take registers, so that a tile of them has at most 128 columns, or a
+/// multiple of 128.
 bool tile_fits_scales(const DesignPoint& point) {
   const int columns = in_code(point, Role::tile).n;
   const bool blocks = scale_block(point, sm90_is_transposed(point) ? 0 : 1) == 128;
