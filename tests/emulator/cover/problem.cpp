@@ -343,7 +343,9 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
                               : integers      ? Dtype::i32
                                               : Dtype::f32);
   const Dtype out = dtype_of(point, Role::out_dtype, sums);
-  if (is_packed(out)) e.n += e.n % 2;
+  if (is_packed(a)) e.m += e.m % 2;
+  if (is_packed(out) || is_packed(b)) e.n += e.n % 2;
+  if (is_packed(a) || is_packed(b)) e.k += e.k % 2;
   tensors.push_back(
       draw_operand({e.m, e.k, a, letter_of(point, 0), alignment_of(point, Role::a_alignment), true},
                    e.l, random));
