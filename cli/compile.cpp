@@ -27,11 +27,14 @@ constexpr const char* kCompileFooter =
     "Needs no GPU, but --target where there is none. What was compiled before comes from the "
     "cache\n"
     "('estoc cache'). The file holds every kernel and a table of which to use for what:\n"
-    "'estoc run PROBLEM --artifact FILE' and estoc::Bundle read it.\n"
+    "'estoc run PROBLEM --artifact FILE' and estoc::Bundle read it, and every program does that "
+    "finds\n"
+    "it as a pack: estoc_kernels/TARGET.estoc beside the library, or ESTOC_KERNEL_PACK=FILE.\n"
     "\n"
     "Examples:\n"
     "  estoc compile 'gemm m=512 n=512 k=512 a=bf16:t b=bf16:n' --target sm_90a -o gemm.estoc\n"
     "  estoc compile 'gemm n=4096 k=4096 a=bf16:t b=bf16:n' --m 1:8192 -o layer.estoc\n"
+    "  estoc compile @problems.txt --target sm_90a -o estoc_kernels/sm_90a.estoc\n"
     "  estoc compile simt_gemm-f64-f64-f64-f64-ttt-alignA16-alignB16-alignOut16-tile32x32x16 \\\n"
     "    --target sm_80 --emit cu,ptx,sass --lineinfo\n"
     "  estoc compile 'gemm m=64 n=64 k=64 a=f32' --target sm_90a --top 0 --no-file";
@@ -166,8 +169,10 @@ void print_json(Output& output, const std::vector<Artifact>& artifacts, const Ch
                      {"m", {rule.m_low, rule.m_high}},
                      {"kernel", chosen.kernels[rule.artifact].name()}});
   }
-  output.print(
-      dump(Json{{"kernels", std::move(kernels)}, {"rules", std::move(rules)}, {"files", files}}));
+  output.print(dump(Json{{"kernels", std::move(kernels)},
+                         {"rules", std::move(rules)},
+                         {"skipped", chosen.skipped},
+                         {"files", files}}));
 }
 
 Exit run_compile(const CompileCommandOptions& options, Context& context) {
@@ -187,6 +192,10 @@ Exit run_compile(const CompileCommandOptions& options, Context& context) {
   files.insert(files.end(), texts.begin(), texts.end());
   options.json ? print_json(context.output, artifacts, chosen, files)
                : print_table(context.output, artifacts, files);
+  if (!options.json) {
+    for (const std::string& problem : chosen.skipped)
+      context.output.print(labelled_line(context.output, "skipped", problem));
+  }
   return Exit::ok;
 }
 
@@ -195,8 +204,10 @@ Exit run_compile(const CompileCommandOptions& options, Context& context) {
 void add_compile(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("compile", "compile kernels into a file");
   auto options = std::make_shared<CompileCommandOptions>();
-  command->add_option("what", options->choice.what, "problem texts, in quotes, or kernel names")
-      ->type_name("TEXT|NAME")
+  command
+      ->add_option("what", options->choice.what,
+                   "problem texts, in quotes, files of them, or kernel names")
+      ->type_name("TEXT|@FILE|NAME")
       ->required();
   command
       ->add_option("--top", options->choice.top,
@@ -207,6 +218,8 @@ void add_compile(CLI::App& app, Invocation& invocation) {
       ->add_option("--m", options->choice.m_range,
                    "the best kernel for every M in this range, with a table of which for which")
       ->type_name("LOW:HIGH");
+  command->add_flag("--skip", options->choice.skip,
+                    "pass over problems of a file that no kernel carries out");
   add_target_option(*command, options->target);
   command->add_option("--filter", options->choice.filter, "only kernels for which all terms hold")
       ->type_name("TERMS");

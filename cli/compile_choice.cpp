@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "bench_problems.h"
 #include "kernel_choice.h"
 #include "options.h"
 #include "problem_files.h"
@@ -75,6 +76,26 @@ void add_problem(const CompileChoice& choice, const Problem& problem, const Kern
   }
 }
 
+/// Those of a file, "@FILE".
+void add_problems(const CompileChoice& choice, const std::string& file, const KernelQuery& query,
+                  Chosen& chosen) {
+  if (!choice.m_range.empty()) {
+    throw Failure(Exit::usage, "--m: expected a problem text, got " + file,
+                  "a file says which M: gemm m={1,16,64} n=4096 k=4096");
+  }
+  for (const NamedProblem& problem : read_problems(file)) {
+    try {
+      add_problem(choice, problem.filled.problem, query, chosen);
+    } catch (const Failure& failure) {
+      if (!choice.skip || failure.exit() != Exit::not_found) throw;
+      chosen.skipped.push_back(problem.text);
+    }
+  }
+  if (chosen.kernels.empty()) {
+    throw Failure(Exit::not_found, "no kernel carries out any problem of " + file.substr(1));
+  }
+}
+
 /// A rule for each run of M that has the same best kernel.
 void add_range(const KernelRange& range, const Problem& problem, const KernelQuery& query,
                Chosen& chosen) {
@@ -109,7 +130,9 @@ Chosen choose_to_compile(const CompileChoice& choice, Target target) {
   query.portable = true;
   Chosen chosen;
   for (const std::string& what : choice.what) {
-    if (!is_problem(what)) {
+    if (what.starts_with('@')) {
+      add_problems(choice, what, query, chosen);
+    } else if (!is_problem(what)) {
       add(chosen.kernels, kernel_named(what));
     } else if (choice.m_range.empty()) {
       add_problem(choice, parse_problem(what), query, chosen);

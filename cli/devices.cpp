@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "estoc/device.hpp"
 #include "estoc/environment.hpp"
+#include "estoc/kernel_pack.hpp"
 #include "host.h"
 #include "json.h"
 #include "table.h"
@@ -92,6 +93,30 @@ Json libraries_json() {
   return json;
 }
 
+Json packs_json() {
+  Json json = Json::array();
+  for (const KernelPack& pack : kernel_packs()) {
+    json.push_back({{"path", pack.path},
+                    {"bytes", pack.bytes},
+                    {"targets", pack.targets},
+                    {"kernels", pack.kernels},
+                    {"outdated", pack.outdated},
+                    {"problem", pack.problem}});
+  }
+  return json;
+}
+
+void print_packs(Output& output) {
+  for (const KernelPack& pack : kernel_packs()) {
+    std::string text = printable(pack.path);
+    if (pack.kernels > 0) {
+      text += fmt::format("  {} kernels for {}", pack.kernels, join(pack.targets));
+    }
+    if (!pack.problem.empty()) text += "; " + pack.problem;
+    output.print(labelled_line(output, "pack", text, kLabelWidth));
+  }
+}
+
 void print_json(Output& output, const std::vector<ListedDevice>& devices) {
   Json json;
   json["devices"] = Json::array();
@@ -103,6 +128,7 @@ void print_json(Output& output, const std::vector<ListedDevice>& devices) {
                                {"memory_bytes", device.memory_bytes}});
   }
   json["libraries"] = libraries_json();
+  json["packs"] = packs_json();
   json["targets"] = target_names();
   json["providers"] = available_providers();
   output.print(dump(json));
@@ -127,6 +153,7 @@ void print_text(Output& output, const std::vector<ListedDevice>& devices) {
                                            library.problem.empty() ? "" : "; ", library.problem);
     output.print(labelled_line(output, library.name, text, kLabelWidth));
   }
+  print_packs(output);
   output.print(labelled_line(output, "targets", join(target_names()), kLabelWidth));
   output.print(labelled_line(output, "providers", join(available_providers()), kLabelWidth));
 }

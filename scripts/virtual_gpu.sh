@@ -11,4 +11,6 @@ if [[ ! -e $folder/libcuda.so.1 ]]; then
 fi
 export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export ESTOC_NVRTC=$folder/libnvrtc.so ESTOC_CUBLASLT=off
+# It runs no code of NVIDIA's compiler.
+export ESTOC_KERNEL_PACK=${ESTOC_KERNEL_PACK:-off}
 exec "$@"

@@ -29,6 +29,7 @@
 #include "estoc/compile_all.hpp"
 #include "estoc/bundle.hpp"
 #include "estoc/kernel_cache.hpp"
+#include "estoc/kernel_pack.hpp"
 #include "estoc/tensor_file.hpp"
 #include "estoc/text_file.hpp"
 #include "estoc/groups.hpp"

@@ -24,6 +24,8 @@ constexpr std::array kVariables{
     EnvVariable{"HOME", "its .cache is the folder of all caches, when XDG_CACHE_HOME is not set"},
     EnvVariable{"ESTOC_TUNED",
                 "file of the kernels that tuning found; off: neither read nor written"},
+    EnvVariable{"ESTOC_KERNEL_PACK",
+                "file or folder of compiled kernels to use; off: none, not those found either"},
     EnvVariable{"ESTOC_NVRTC", "file of the NVRTC library to use"},
     EnvVariable{"ESTOC_HOST_COMPILER",
                 "C++ compiler of the emulator; c++, g++ or clang++ when not set"},

@@ -8,6 +8,7 @@
 
 #include "discovery/device_target.h"
 #include "discovery/fit.h"
+#include "discovery/kernel_packs.h"
 #include "discovery/kernel_state.h"
 #include "discovery/summation.h"
 
@@ -301,9 +302,12 @@ Artifact Kernel::compile(Target target, const CompileOptions& options) const {
 
 Artifact Kernel::compile_supported(Target target, const CompileOptions& options) const {
   const CompileRequest request{point(), target, options, epilogue().get()};
-  auto compile = [&] { return kernel_class().compile(request); };
-  if (!(options == CompileOptions{})) return {*this, target, compile()};
-  return {*this, target, state_->compiled().get_or_compile(target, compile)};
+  if (!(options == CompileOptions{})) return {*this, target, kernel_class().compile(request)};
+  const auto take_or_compile = [&] {
+    auto packed = discovery::packed_object(kernel_class(), name(), request);
+    return packed != nullptr ? packed : kernel_class().compile(request);
+  };
+  return {*this, target, state_->compiled().get_or_compile(target, take_or_compile)};
 }
 
 std::string Kernel::emit(Emission what, Target target, const CompileOptions& options) const {

@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "discovery/builtin.h"
+#include "discovery/kernel_packs.h"
 
 namespace estoc::discovery {
 namespace {
@@ -273,6 +274,7 @@ void clear_discovery_cache() {
     entry->cache().clear();
   snapshot->lists->clear();
   Registry::instance().forget_lists();
+  discovery::forget_packs();
 }
 
 }  // namespace estoc

@@ -16,6 +16,7 @@
 #include "core/log.h"
 #include "core/mapped_file.h"
 #include "core/read_file.h"
+#include "estoc/library_search.hpp"
 #include "jit/driver.h"
 #include "jit/shared_library.h"
 

@@ -262,10 +262,6 @@ std::string build_id(const std::string& path) {
   return search.id;
 }
 
-std::vector<std::string> package_folders() {
-  return named_package_folders().get();
-}
-
 LibrarySpec nvrtc_spec() {
   return {.what = "NVRTC",
           .file_names = {"libnvrtc.so.13", "libnvrtc.so.12"},
@@ -292,6 +288,10 @@ namespace estoc {
 
 void set_package_folders(std::vector<std::string> folders) {
   jit::named_package_folders().set(std::move(folders));
+}
+
+std::vector<std::string> package_folders() {
+  return jit::named_package_folders().get();
 }
 
 }  // namespace estoc

@@ -61,9 +61,6 @@ bool is_loaded(const LibrarySpec& spec);
 /// as SharedLibrary::path() gives it.
 std::string build_id(const std::string& path);
 
-/// The folders of set_package_folders().
-std::vector<std::string> package_folders();
-
 /// Where NVRTC and cuBLASLt are looked for.
 LibrarySpec nvrtc_spec();
 LibrarySpec cublaslt_spec();

@@ -27,6 +27,36 @@ class Compile(CliTest):
         return (self.folder / name).read_bytes()
 
 
+class ProblemFiles(Compile):
+    def setUp(self):
+        super().setUp()
+        lines = ["# Two that fit, one that does not.", "gemm m={5,9} n=7 k=6 a=f32", "gemm m=5 n=7 k=6 a=f64"]
+        (self.folder / "problems.txt").write_text("\n".join(lines) + "\n")
+        self.only = ("compile", "@problems.txt", "--target", "cpu", "--filter", "a=f32")
+
+    def test_every_problem_has_a_rule(self):
+        report = self.json("compile", "@problems.txt", "--target", "cpu", "-o", "k.estoc")
+        self.assertEqual([rule["m"] for rule in report["rules"]], [[5, 5], [9, 9], [5, 5]])
+        self.assertEqual(report["skipped"], [])
+
+    def test_a_problem_without_a_kernel_is_an_error_or_passed_over(self):
+        refused = self.estoc(*self.only)
+        self.assertEqual((refused.returncode, refused.stdout), (NOT_FOUND, ""))
+        self.assertIn("a=f64", refused.stderr)
+        report = self.json(*self.only, "--skip", "-o", "k.estoc")
+        self.assertEqual(len(report["rules"]), 2)
+        (skipped,) = report["skipped"]
+        self.assertIn("a=f64", skipped)
+        self.assertRegex(self.ok(*self.only, "--skip", "-o", "k.estoc"), r"skipped +gemm .*a=f64")
+
+    def test_a_file_without_one_that_fits_or_with_m_is_an_error(self):
+        none = self.estoc("compile", "@problems.txt", "--target", "cpu", "--filter", "a=f16", "--skip")
+        self.assertEqual(none.returncode, NOT_FOUND, none.stderr)
+        self.assertIn("no kernel carries out any problem of problems.txt", none.stderr)
+        both = self.estoc("compile", "@problems.txt", "--target", "cpu", "--m", "1:8")
+        self.assertEqual(both.returncode, USAGE, both.stderr)
+
+
 class Artifacts(Compile):
     def test_a_cpu_kernel_runs_from_its_file(self):
         a, b = small_integers(30, 1), small_integers(42, 2)

@@ -94,6 +94,46 @@ class VirtualGpu(CliTest):
             self.assertRegex(refused.stderr, f"expected {part} '.*compile it again")
             (device / "estoc" / header).write_text(original)
 
+    def with_pack(self, pack, **variables):
+        """An environment without a compiler and with an empty cache, but with a pack."""
+        return {
+            **self.environment("sm_90a"),
+            "ESTOC_CACHE_DIR": self.path("cache"),
+            "ESTOC_NVRTC": self.path("none.so"),
+            "ESTOC_KERNEL_PACK": str(pack),
+            **variables,
+        }
+
+    def test_a_kernel_of_a_pack_runs_without_a_compiler(self):
+        folder = self.folder / "packs"
+        folder.mkdir()
+        problems = self.folder / "problems.txt"
+        problems.write_text(f"{PRODUCT}\n{PRODUCT.replace('m=70', 'm={40,300}')}  # more rows\n")
+        self.ok("compile", f"@{problems}", "-o", str(folder / "sm_90a.estoc"))
+        self.assertIn("ok: ", self.ok("run", PRODUCT, "--check", env=self.with_pack(folder)))
+        self.assertRegex(self.ok("devices", env=self.with_pack(folder)),
+                         r"pack .*sm_90a\.estoc  \d+ kernels for sm_90a\n")
+        self.assertFalse(list((self.folder / "cache").glob("*.cubin")))
+        for other in ("off", self.path("none"), str(problems)):
+            refused = self.estoc("run", PRODUCT, env=self.with_pack(other))
+            self.assertEqual(refused.returncode, NOT_FOUND, refused.stderr)
+            self.assertIn("ESTOC_NVRTC", refused.stderr)
+
+    def test_an_outdated_pack_is_named(self):
+        device = self.folder / "device"
+        shutil.copytree(ROOT / "device", device)
+        header = device / "estoc" / "kernels" / "sm80_gemm.cuh"
+        header.write_text(header.read_text() + "// Changed.\n")
+        file = self.path("pack.estoc")
+        self.ok("compile", PRODUCT, "--filter", "class=sm80_gemm", "-o", file)
+        env = self.with_pack(file, ESTOC_DEVICE_DIR=str(device))
+        self.assertIn("1 of its 1 kernels", self.ok("devices", env=env))
+        (pack,) = json.loads(self.ok("devices", "--json", env=env))["packs"]
+        self.assertEqual((pack["kernels"], pack["outdated"]), (1, 1))
+        refused = self.estoc("run", PRODUCT, "--filter", "class=sm80_gemm", "--log", "warning", env=env)
+        self.assertEqual(refused.returncode, NOT_FOUND, refused.stderr)
+        self.assertIn("another version of Estoc", refused.stderr)
+
     def test_kernels_are_timed(self):
         (record,) = self.json("bench", PRODUCT, "--top", "2", "--rounds", "2")
         self.assertEqual(record["device"], "Virtual GPU sm_90a")
