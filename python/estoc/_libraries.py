@@ -1,4 +1,4 @@
-"""Tells the library where this Python keeps NVIDIA's packages."""
+"""Tells the library where this Python keeps NVIDIA's packages and packs of kernels."""
 
 import os
 import sys
@@ -7,6 +7,12 @@ from ._estoc import _set_package_folders
 
 __all__: "list[str]" = []
 
+_PACKAGES = ("nvidia", "estoc_kernels")
+
 _set_package_folders(
-    [folder for folder in sys.path if folder and os.path.isdir(os.path.join(folder, "nvidia"))]
+    [
+        folder
+        for folder in sys.path
+        if folder and any(os.path.isdir(os.path.join(folder, name)) for name in _PACKAGES)
+    ]
 )

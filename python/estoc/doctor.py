@@ -60,6 +60,7 @@ def findings() -> list[Finding]:
         Finding("ok", "estoc", f"{__version__}, Python {platform.python_version()}"),
         *(Finding("ok", "device", f"{one['name']}, {one['target']}") for one in seen["devices"]),
         *(_library(one, bool(gpus)) for one in seen["libraries"]),
+        *(_pack(one) for one in seen["packs"]),
         _cache(),
         _records(),
         *(_package(name, purpose) for name, purpose in _PACKAGES.items()),
@@ -118,6 +119,17 @@ def _library(library: dict[str, str], gpu: bool) -> Finding:
         return Finding("--", name, library["problem"])
     needed = gpu and name == "NVRTC"
     return Finding("!!" if needed else "--", name, library["problem"], _REMEDIES.get(name, ""))
+
+
+def _pack(pack: dict[str, Any]) -> Finding:
+    """A file of compiled kernels that the library found."""
+    if not pack["problem"]:
+        text = f"{pack['path']}: {pack['kernels']} kernels for {', '.join(pack['targets'])}"
+        return Finding("ok", "pack", text)
+    return Finding(
+        "!!", "pack", f"{pack['path']}: {pack['problem']}",
+        "install the pack of this version, or make it with scripts/kernel_pack.sh",
+    )  # fmt: skip
 
 
 def _cache() -> Finding:
