@@ -18,6 +18,20 @@ run(${SCRATCH}/build/consumer)
 run(${SCRATCH}/build/consumer_c)
 execute_process(COMMAND ${SCRATCH}/build/consumer_command list --filter class=one_gemm
   OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
+# Without CMake, by pkg-config.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  set(ENV{PKG_CONFIG_PATH} ${SCRATCH}/moved/lib/pkgconfig)
+  foreach(language "estoc;${CC};-std=c11;consumer.c" "estoc-cpp;${CXX};-std=c++20;consumer.cpp")
+    list(POP_FRONT language module compiler standard source)
+    execute_process(COMMAND ${pkg_config} --cflags --libs ${module} OUTPUT_VARIABLE flags
+      OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+    separate_arguments(flags UNIX_COMMAND "${flags}")
+    run(${compiler} ${standard} ${CONSUMER}/${source} -o ${SCRATCH}/${module} ${flags}
+      -Wl,-rpath,${SCRATCH}/moved/lib)
+    run(${SCRATCH}/${module})
+  endforeach()
+endif()
 # The emulator has all it needs but a compiler.
 set(ENV{ESTOC_CACHE_DIR} ${SCRATCH}/kernels)
 set(ENV{ESTOC_HOST_COMPILER} ${CXX})
