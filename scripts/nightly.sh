@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs whole what .ci/run does in part: every planted fault and cover, clang-tidy on every file, the
-# tests with torch, JAX and Triton, and the fuzz targets for an hour.
+# tests with torch, JAX and Triton, source distribution and Conan package from scratch, and the fuzz
+# targets for an hour.
 # Usage: nightly.sh [SECONDS]    (3600; how long each fuzz target runs)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
@@ -15,6 +16,8 @@ part() {
 export ESTOC_TEST_EVERYTHING=1
 part scripts/test_python.sh --frameworks
 part .ci/run
+part scripts/wheel.sh
+part scripts/conan.sh
 part scripts/lint.sh --all
 part scripts/fuzz.sh "${1:-3600}"
 if ((${#failed[@]} > 0)); then
