@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes packs: the kernels that are ranked first for common problems, compiled for an architecture,
-# each as a file that the library finds by itself and as a wheel. Needs NVRTC, no GPU. The same
-# sources and NVRTC give the same bytes. docs/packs.md says where packs are found.
+# each as a file that the library finds by itself and as a wheel. Needs no GPU; NVRTC is that of
+# ESTOC_NVRTC, else one from PyPI. The same sources and NVRTC give the same bytes. docs/packs.md says
+# where packs are found.
 # Usage: kernel_pack.sh [--problems FILE] [--out FOLDER] [TARGET...]
 #   --problems   a file of problem texts in place of bench/problems/pack.txt and the others there
 #   --out        build/packs by default; the files go to FOLDER/estoc_kernels, the wheels to FOLDER
@@ -35,6 +36,8 @@ fi
 
 # Neither what was tuned on this machine nor a pack that is there may decide what is in a pack.
 export ESTOC_TUNED=off ESTOC_KERNEL_PACK=off ESTOC_CUBLASLT=off
+ESTOC_NVRTC=${ESTOC_NVRTC:-$("$root/scripts/fetch_nvrtc.sh" | tail -1)}
+export ESTOC_NVRTC
 mkdir -p "$out/estoc_kernels"
 for target in "${targets[@]}"; do
   file=$out/estoc_kernels/$target.estoc

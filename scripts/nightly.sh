@@ -18,6 +18,7 @@ part scripts/test_python.sh --frameworks
 part .ci/run
 part scripts/wheel.sh
 part scripts/conan.sh
+part scripts/kernel_pack.sh
 part scripts/lint.sh --all
 part scripts/fuzz.sh "${1:-3600}"
 if ((${#failed[@]} > 0)); then

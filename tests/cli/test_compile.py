@@ -57,6 +57,20 @@ class ProblemFiles(Compile):
         self.assertEqual(both.returncode, USAGE, both.stderr)
 
 
+class Packs(Compile):
+    def test_a_pack_spares_the_compiler__needs_nvrtc(self):
+        self.needs_nvrtc()
+        words = ("compile", CUDA, "--target", "sm_80", "--filter", "class=sm80_gemm")
+        self.ok(*words, "-o", "sm_80.estoc")
+        without = {**os.environ, "ESTOC_CACHE_DIR": self.path("empty"), "ESTOC_NVRTC": self.path("none.so")}
+        refused = self.estoc(*words, "-o", "none.estoc", env=without)
+        self.assertEqual(refused.returncode, NOT_FOUND, refused.stderr)
+        for place in (self.path("sm_80.estoc"), str(self.folder)):
+            self.ok(*words, "-o", "again.estoc", env={**without, "ESTOC_KERNEL_PACK": place})
+            self.assertEqual(self.bytes_of("again.estoc"), self.bytes_of("sm_80.estoc"))
+        self.assertEqual(list((self.folder / "empty").glob("*.cubin")), [])
+
+
 class Artifacts(Compile):
     def test_a_cpu_kernel_runs_from_its_file(self):
         a, b = small_integers(30, 1), small_integers(42, 2)
