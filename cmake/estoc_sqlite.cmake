@@ -22,13 +22,23 @@ foreach(function IN LISTS functions)
   string(APPEND rename "sqlite3_${function} in_estoc_sqlite3_${function}\n")
   string(APPEND header "#define sqlite3_${function} in_estoc_sqlite3_${function}\n")
 endforeach()
+# An archive of glibc 2.33 or later has no inline functions for these; cmake/old_glibc.c has.
+if(ESTOC_OLD_GLIBC)
+  foreach(function stat64 lstat64 fstat64)
+    string(APPEND rename "${function} in_estoc_${function}\n")
+  endforeach()
+endif()
 file(WRITE ${ESTOC_SQLITE_INCLUDE}/keep.txt "${keep}")
 file(WRITE ${ESTOC_SQLITE_INCLUDE}/rename.txt "${rename}")
 file(CONFIGURE OUTPUT ${ESTOC_SQLITE_INCLUDE}/estoc_sqlite.h
   CONTENT "${header}\n#include \"${ESTOC_SQLITE_HEADERS}/sqlite3.h\"\n" @ONLY)
 
+set(members ${undefined})
+if(ESTOC_LD MATCHES lld)
+  set(members --whole-archive)
+endif()
 add_custom_command(OUTPUT ${ESTOC_SQLITE_OBJECT}
-  COMMAND ${ESTOC_LD} -r ${undefined} -o ${ESTOC_SQLITE_OBJECT} ${ESTOC_SQLITE_ARCHIVE}
+  COMMAND ${ESTOC_LD} -r ${members} -o ${ESTOC_SQLITE_OBJECT} ${ESTOC_SQLITE_ARCHIVE}
   COMMAND ${ESTOC_OBJCOPY} --redefine-syms=${ESTOC_SQLITE_INCLUDE}/rename.txt ${ESTOC_SQLITE_OBJECT}
   COMMAND ${ESTOC_OBJCOPY} --keep-global-symbols=${ESTOC_SQLITE_INCLUDE}/keep.txt
     ${ESTOC_SQLITE_OBJECT}
