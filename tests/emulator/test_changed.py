@@ -3,11 +3,15 @@
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import changed
 import run_due
+
+sys.path.append(str(changed.ROOT / "bench"))
+import ranking_report  # noqa: E402
 
 
 class Headers(unittest.TestCase):
@@ -121,6 +125,21 @@ class RunDue(unittest.TestCase):
         self.assertIn(f"{Days.SM90} 1\n", text)
         self.assertEqual((found[0], found[2:5]), ("--turns", ["--rest", "8", "--day"]))
         self.assertEqual(self.options(["README.md"])[1], "")
+
+
+class Fits(unittest.TestCase):
+    def due(self, names):
+        days = range(738000, 738000 + changed.REST * changed.SHARED)
+        return sum(ranking_report.fits_are_due(names, day) for day in days) / len(days)
+
+    def test_every_day_where_they_or_what_they_are_made_of_changed(self):
+        self.assertEqual(self.due(None), 1)
+        self.assertEqual(self.due(["src/cost/residual.cpp", "README.md"]), 1)
+        self.assertEqual(self.due(["bench/results/ranking/new.jsonl.gz"]), 1)
+
+    def test_in_turn_where_not(self):
+        self.assertEqual(self.due(["src/model/overlap.cpp"]), 1 / changed.SHARED)
+        self.assertEqual(self.due(["docs/ci.md"]), 1 / changed.REST)
 
 
 class ChangedFiles(unittest.TestCase):
