@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Puts the figures of the ranking into docs/performance.md, and draws docs/ranking_h200.svg.
 
-Usage: ranking_report.py ESTOC_RANKING [--check]
+Usage: ranking_report.py ESTOC_RANKING [--check [--due]]
 
 Reads the newest table of each device in bench/results/ranking, and in few_rows and parts beside it,
 which estoc_ranking joins. Each problem is judged by a fit that has not seen its shape.
 --check changes nothing and fails when page or picture are out of date, or where the ranking is below
-its floor, by those fits or by what the library ships.
+its floor, by those fits or by what the library ships. With --due only by the latter where nothing that
+fits are made of has changed, except every few days (tests/emulator/changed.py).
 """
 
 import gzip
@@ -18,12 +19,24 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "tests" / "emulator"))
+
+import changed  # noqa: E402
+
 TABLES = ROOT / "bench" / "results" / "ranking"
 FEW_ROWS = ROOT / "bench" / "results" / "few_rows"
 PARTS = ROOT / "bench" / "results" / "parts"
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "ranking_h200.svg"
 BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
+
+
+# What fits and their figures are made of, and what may reach them by way of arguments and spaces.
+OWN = (
+    "src/cost/", "src/providers/", "tests/ranking/", "bench/ranking_report.py", "bench/results/ranking/",
+    "bench/results/few_rows/", "bench/results/parts/", "docs/performance.md", "docs/ranking_",
+)  # fmt: skip
+SHARED = ("src/", "include/", "device/estoc/abi/")
 
 
 class Row:
@@ -59,6 +72,22 @@ def unpacked(paths, folder):
     for path, text in zip(paths, texts):
         text.write_bytes(gzip.decompress(path.read_bytes()))
     return texts
+
+
+def fits_are_due(names, day):
+    """Whether fits are to be judged on a day after these files changed; None: all may have."""
+    if names is None or any(name.startswith(OWN) for name in names):
+        return True
+    every = changed.SHARED if any(name.startswith(SHARED) for name in names) else changed.REST
+    return changed.is_due(0, every, day)
+
+
+def shipped_is_good(program, tables):
+    """Whether the ranking that the library ships is above the floor."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        texts = [t for device, paths in tables.items() for t in unpacked(paths, folder / device)]
+        return subprocess.run([program, "shipped", *texts], check=False).returncode == 0
 
 
 def read_rows(program, tables):
@@ -219,6 +248,8 @@ def with_table(text, made):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    if "--due" in sys.argv[2:] and not fits_are_due(changed.changed_names(), changed.today()):
+        return 0 if shipped_is_good(sys.argv[1], newest_tables()) else "below the floor: shipped"
     rows, low = read_rows(sys.argv[1], newest_tables())
     text = PAGE.read_text()
     made = with_table(text, table(rows))

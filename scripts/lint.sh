@@ -43,26 +43,6 @@ changed() {
   fi
 }
 
-# Prints for each file read the source that shows it to clang-tidy: a .cpp itself, a public header
-# by the file that tests/headers makes of it, a private one by a source that includes it.
-translation_units() {
-  local file
-  while read -r file; do
-    case $file in
-      *.cuh) ;;
-      *.cpp) echo "$root/$file" ;;
-      include/estoc/*) echo "$build/tests/headers/estoc_$(basename "${file//./_}").cpp" ;;
-      *)
-        if [[ -f ${file%.h}.cpp ]]; then
-          echo "$root/${file%.h}.cpp"
-        else
-          grep -rlF --include='*.cpp' "\"${file#src/}\"" src cli tests | head -n 1 | sed "s|^|$root/|"
-        fi
-        ;;
-    esac
-  done | sort -u
-}
-
 # Prints the sources read that a preset's build compiles.
 compiled() {
   grep -xFf <(sed -n 's/^ *"file": "\(.*\)".*/\1/p' "$build/compile_commands.json") || true
@@ -106,7 +86,7 @@ if [[ -x build/python/bin/python ]]; then  # test_python.sh makes it
   cmake -S . -B "$build" -DESTOC_BUILD_PYTHON=ON \
     -DPython_EXECUTABLE="$root/build/python/bin/python" >/dev/null
 fi
-mapfile -t sources < <(changed .clang-tidy '*.cpp' | translation_units | compiled)
+mapfile -t sources < <(changed .clang-tidy '*.cpp' | scripts/translation_units.sh "$build" | compiled)
 echo "clang-tidy on ${#sources[@]} files"
 export BUILD=$build DEADLINE=$(($(date +%s) + seconds))
 export -f tidy

@@ -15,8 +15,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Changes there may reach every kernel.
 FOLDERS = ("emulator/", "src/epilogue/", "src/jit/", "src/providers/cuda/", "tests/emulator/")
 KERNELS = "estoc/kernels/"
+HOST = "src/providers/cuda/"
 # Every so many days it is the turn of a kernel: one that is of the changed kernels' family, one that the
-# change reaches by way of what families share, and another.
+# change reaches by way of what families share, and another. Where more families changed, those of each
+# take turns as well, as with OWN that would be all kernels there are.
 OWN, SHARED, REST = 1, 3, 8
 
 
@@ -40,23 +42,62 @@ def family(name):
     return re.split(r"[_.]", folder if re.fullmatch(r"sm\d+", folder) else file)[0]
 
 
-def days_by_header(names, texts):
+def name_of(path):
+    """sm90_gemm of estoc/kernels/sm90_gemm.cuh and src/providers/cuda/sm90_gemm.cpp."""
+    return path.split("/")[-1].partition(".")[0]
+
+
+def kernels_by_host(hosts, kernels):
+    """The kernels whose classes a file of HOST is part of, by its name; `hosts` has each file's text. A class
+    stands in a file that is named as a kernel, which includes those that it is made of."""
+    parts, builds = {}, {}
+    for path, text in hosts.items():
+        host = name_of(path)
+        parts.setdefault(host, set()).update(re.findall(rf'"{HOST[4:]}(\w+)\.h"', text))
+        builds.setdefault(host, set()).update(k for k in kernels if f"estoc/abi/{name_of(k)}.cuh" in text)
+    named = {name_of(kernel): kernel for kernel in kernels}
+    found = {host: set() for host in parts}
+    for host in parts.keys() & named.keys():
+        reached, new = set(), {host}
+        while new:
+            reached |= new
+            new = set().union(*(parts.get(part, ()) for part in new)) - reached
+        for part in reached & found.keys():
+            found[part] |= builds[host] | {named[host]}
+    return found
+
+
+def reached_by(name, texts, kernels, hosts):
+    """The headers and kernels that a changed file reaches; None: it is no part of kernels."""
+    header = name.removeprefix("device/")
+    if header in texts:
+        return grown({header}, texts)
+    if name.startswith(FOLDERS):
+        return name.startswith(HOST) and hosts.get(name_of(name)) or kernels
+    return None
+
+
+def days_by_header(names, texts, host_texts):
     """For headers that the changed files reach, every how many days a kernel that includes one is due."""
     kernels = {name for name in texts if name.startswith(KERNELS)}
     families = {family(kernel) for kernel in kernels}
-    days = {}
+    hosts = kernels_by_host(host_texts, kernels)
+    changes = []
     for name in names:
-        header = name.removeprefix("device/")
-        if header in texts:
-            reached = grown({header}, texts)
-        elif name.startswith(FOLDERS):
-            reached = kernels
-        else:
+        reached = reached_by(name, texts, kernels, hosts)
+        if reached is None:
             continue
         users = {family(kernel) for kernel in kernels & reached}
         own = {family(name)} & families or (users if len(users) == 1 else set())
+        # What a kernel costs is no part of what it does, but for the knobs it runs with.
+        changes.append((name, reached, set() if name_of(name).endswith("_cost") else own))
+    changed = set().union(*(own for _, _, own in changes))
+    own_days = min(max(OWN, len(changed)), SHARED)
+    days = {}
+    for name, reached, own in changes:
         for user in reached:
-            every = OWN if user == header or family(user) in own else SHARED
+            is_itself = user in kernels and name.endswith(user)
+            every = OWN if is_itself else own_days if family(user) in own else SHARED
             days[user] = min(days.get(user, REST), every)
     return days
 
@@ -74,7 +115,8 @@ def changed_days(names):
     """days_by_header of the device code."""
     device = ROOT / "device"
     texts = {path.relative_to(device).as_posix(): path.read_text() for path in device.rglob("*.cuh")}
-    return days_by_header(names, texts)
+    hosts = {path.name: path.read_text() for path in (ROOT / HOST).iterdir()}
+    return days_by_header(names, texts, hosts)
 
 
 def today():

@@ -3,11 +3,15 @@
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import changed
 import run_due
+
+sys.path.append(str(changed.ROOT / "bench"))
+import ranking_report  # noqa: E402
 
 
 class Headers(unittest.TestCase):
@@ -52,12 +56,45 @@ class Days(unittest.TestCase):
             "device/estoc/ptx/wgmma.cuh",
         ):
             self.assertEqual(self.days(name), [None, 1, None])
-        self.assertEqual(self.days("src/providers/cuda/sm80_space.cpp"), [1, 3, 3])
+        self.assertEqual(self.days("src/providers/cuda/sm80_space.cpp"), [1, None, None])
+
+    def test_a_file_of_classes_reaches_the_kernels_of_those(self):
+        grouped = "estoc/kernels/sm90_grouped_gemm.cuh"
+        for name in ("src/providers/cuda/sm90_grouped_gemm.cpp", "src/providers/cuda/sm90_grouped_gemm.h"):
+            self.assertEqual(changed.changed_days([name]), {grouped: 1})
+        days = changed.changed_days(["src/providers/cuda/sm90_epilogue.cpp"])
+        self.assertEqual([days[name] for name in (self.SM90, grouped)], [1, 1])
+        self.assertEqual(days["estoc/kernels/sm100_gemm.cuh"], 3)
+        self.assertEqual(self.days("src/providers/cuda/simt_gemm.h"), [None, None, 1])
+
+    def test_files_of_classes_are_known_by_what_they_include(self):
+        hosts = {
+            "sm80_gemm.cpp": '#include "estoc/abi/sm80_grouped_gemm.cuh"\n',
+            "sm80_gemm.h": '#include "providers/cuda/space.h"\n',
+            "space.h": '#include "providers/cuda/text.h"\n',
+            "text.cpp": "",
+            "provider.cpp": '#include "providers/cuda/sm80_gemm.h"\n',
+        }
+        kernels = {"estoc/kernels/sm80_gemm.cuh", "estoc/kernels/sm80_grouped_gemm.cuh"}
+        found = changed.kernels_by_host(hosts, kernels)
+        self.assertEqual([found[name] for name in ("sm80_gemm", "space", "text")], [kernels] * 3)
+        self.assertEqual(found["provider"], set())
+
+    def test_costs_change_knobs_alone(self):
+        self.assertEqual(self.days("src/providers/cuda/sm90_cost.cpp"), [None, 3, None])
+
+    def test_where_many_families_changed_each_takes_turns(self):
+        own = ["src/providers/cuda/sm80_space.cpp", "device/estoc/sm90/load.cuh"]
+        self.assertEqual(self.days(*own), [2, 2, None])
+        self.assertEqual(self.days(*own, "src/providers/cuda/simt_gemm.cpp"), [3, 3, 3])
+        kernel = "device/estoc/kernels/sm90_gemm.cuh"
+        self.assertEqual(self.days(*own, kernel), [2, 1, None])
 
     def test_kernels_that_a_shared_header_reaches_take_turns(self):
         self.assertEqual(self.days("device/estoc/ptx/types.cuh"), [3, 3, 3])
         self.assertEqual(self.days("device/estoc/epilogue/tile.cuh"), [None, 3, None])
-        for name in ("emulator/src/machine.cpp", "src/providers/cuda/tensor_map.cpp", "emulator/CMakeLists.txt"):
+        self.assertEqual(self.days("src/providers/cuda/tensor_map.cpp"), [3, 3, None])
+        for name in ("emulator/src/machine.cpp", "src/providers/cuda/cuda_provider.cpp", "emulator/CMakeLists.txt"):
             self.assertEqual(self.days(name), [3, 3, 3])
 
     def test_the_nearest_change_counts(self):
@@ -88,6 +125,21 @@ class RunDue(unittest.TestCase):
         self.assertIn(f"{Days.SM90} 1\n", text)
         self.assertEqual((found[0], found[2:5]), ("--turns", ["--rest", "8", "--day"]))
         self.assertEqual(self.options(["README.md"])[1], "")
+
+
+class Fits(unittest.TestCase):
+    def due(self, names):
+        days = range(738000, 738000 + changed.REST * changed.SHARED)
+        return sum(ranking_report.fits_are_due(names, day) for day in days) / len(days)
+
+    def test_every_day_where_they_or_what_they_are_made_of_changed(self):
+        self.assertEqual(self.due(None), 1)
+        self.assertEqual(self.due(["src/cost/residual.cpp", "README.md"]), 1)
+        self.assertEqual(self.due(["bench/results/ranking/new.jsonl.gz"]), 1)
+
+    def test_in_turn_where_not(self):
+        self.assertEqual(self.due(["src/model/overlap.cpp"]), 1 / changed.SHARED)
+        self.assertEqual(self.due(["docs/ci.md"]), 1 / changed.REST)
 
 
 class ChangedFiles(unittest.TestCase):

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 
 #include "estoc/check.hpp"
@@ -323,11 +324,27 @@ ScaledTensor draw_quantised(const TensorView& data, Random& random,
   return out;
 }
 
-// A draw for a GEMM kernel: the operands, and the expected output's bytes where there is no
+/// An output's bytes where it has these values.
+std::vector<std::byte> out_of(const HostTensor& out, const Extents& e,
+                              const std::vector<double>& values) {
+  std::size_t index = 0;
+  for (std::int64_t l = 0; l < e.l; ++l) {
+    for (std::int64_t i = 0; i < e.m; ++i) {
+      for (std::int64_t j = 0; j < e.n; ++j)
+        put(out.view, l, i, j, values[index++]);
+    }
+  }
+  return out.storage;
+}
+
+/// What finds the expected output's bytes, which takes longer than all the rest of a draw.
+using Multiply = std::function<std::vector<std::byte>()>;
+
+// A draw for a GEMM kernel: the operands, and the output that is expected where there is no
 // epilogue.
 std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t epilogue,
                                             Random& random, std::vector<HostTensor>& tensors,
-                                            std::vector<std::byte>& expected) {
+                                            Multiply& multiply) {
   const DesignPoint& point = kernel.point();
   Extents e = draw_extents(point, random);
   // With one row or column an epilogue would be another.
@@ -369,19 +386,13 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
     if (has_own ? b_scaled : both || !operand_a.is_scaled())
       operand_b = draw_scales(point, tensors[1].view, true, random, tensors, values_b);
   }
-  const std::vector<double> values = product(e, values_a, values_b);
-  std::size_t index = 0;
-  for (std::int64_t l = 0; l < e.l; ++l) {
-    for (std::int64_t i = 0; i < e.m; ++i) {
-      for (std::int64_t j = 0; j < e.n; ++j)
-        put(tensors[2].view, l, i, j, values[index++]);
-    }
-  }
   Operand operand_out = tensors[2].view;
   if (kernel.kernel_class().quantises()) {
     operand_out = draw_quantised(tensors[2].view, random, tensors);
   } else if (epilogue == 0) {
-    expected = tensors[2].storage;
+    multiply = [&tensors, e, a = std::move(values_a), b = std::move(values_b)] {
+      return out_of(tensors[2], e, product(e, a, b));
+    };
   }
   PerformanceControls controls;
   controls.fast_accumulation = point.space().find("sums") >= 0;
@@ -497,10 +508,10 @@ std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Ran
 
 std::unique_ptr<RuntimeArguments> draw_arguments(const Kernel& kernel, std::size_t epilogue,
                                                  Random& random, std::vector<HostTensor>& tensors,
-                                                 std::vector<std::byte>& expected) {
+                                                 Multiply& multiply) {
   switch (kernel.kernel_class().operation()) {
     case Operation::gemm:
-      return draw_gemm(kernel, epilogue, random, tensors, expected);
+      return draw_gemm(kernel, epilogue, random, tensors, multiply);
     case Operation::grouped_gemm:
       return draw_grouped(kernel.point(), kernel.kernel_class().takes_block_scales(), random,
                           tensors);
@@ -520,9 +531,9 @@ std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target ta
                                                  std::size_t epilogue) {
   for (int attempt = 0; attempt < 500; ++attempt) {
     auto problem = std::make_unique<CoverProblem>();
+    Multiply multiply;
     try {
-      problem->arguments_ =
-          draw_arguments(kernel, epilogue, random, problem->tensors_, problem->expected_);
+      problem->arguments_ = draw_arguments(kernel, epilogue, random, problem->tensors_, multiply);
     } catch (const Error& error) {
       reason = error.what();
       continue;
@@ -532,7 +543,10 @@ std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target ta
                              ? kernel
                              : kernel.with_epilogue(problem->arguments_->epilogue_graph());
     const Status status = fused.supports(*problem->arguments_, target);
-    if (status.ok()) return problem;
+    if (status.ok()) {
+      if (multiply) problem->expected_ = multiply();
+      return problem;
+    }
     reason = status.error();
   }
   return nullptr;
