@@ -32,6 +32,7 @@ KernelEstimate BuiltKernel::estimate(const RuntimeArguments& arguments, Trace* t
                             target().name()));
   }
   KernelEstimate result;
+  result.device = device;
   const std::vector<Recording> recordings = record(arguments, device->multiprocessors);
   for (const Recording& recording : recordings) {
     const bool last = &recording == &recordings.back();

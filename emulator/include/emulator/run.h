@@ -32,6 +32,7 @@ struct RunOptions {
 
 /// How long a launch of a kernel is estimated to take.
 struct KernelEstimate {
+  const DeviceTiming* device = nullptr;
   double seconds = 0;
   std::vector<TimeEstimate> kernels;  ///< one after the other
 };
