@@ -115,6 +115,8 @@ void add_emulator_options(CLI::App& command, EmulatorOptions& options) {
                    "emulator: the launch before may still run until griddepcontrol.wait");
   command.add_flag("--narrow-fp8-sums", options.narrow_fp8_sums,
                    "emulator: wgmma sums fp8 products with a Hopper GPU's few bits");
+  command.add_flag("--time", options.time,
+                   "emulator: estimate the time on a GPU; the first CTAs run, nothing is computed");
 }
 
 void check_emulator_options(const EmulatorOptions& options, const std::string& artifact) {
@@ -129,14 +131,15 @@ void check_emulator_options(const EmulatorOptions& options, const std::string& a
     throw Failure(Exit::usage, fmt::format("--device: there is no device '{}'", options.device),
                   "the only one to name is 'emulator'; --target chooses among the machine's");
   }
-  const std::array<std::pair<const char*, bool>, 7> used{
+  const std::array<std::pair<const char*, bool>, 8> used{
       std::pair{"--schedule", !options.schedule.empty()},
       std::pair{"--trace", !options.trace.empty()},
       std::pair{"--debug", !options.debug.empty()},
       std::pair{"--multiprocessors", options.multiprocessors != 0},
       std::pair{"--time-limit", options.time_limit.has_value()},
       std::pair{"--programmatic", options.programmatic},
-      std::pair{"--narrow-fp8-sums", options.narrow_fp8_sums}};
+      std::pair{"--narrow-fp8-sums", options.narrow_fp8_sums},
+      std::pair{"--time", options.time}};
   for (const auto& [name, given] : used) {
     if (!given) continue;
     throw Failure(Exit::usage, fmt::format("{}: is for the emulator", name),
@@ -183,6 +186,17 @@ double Emulation::run(const RuntimeArguments& arguments, std::uint64_t seed) {
   const auto start = EmulationClock::now();
   report_ = kernel_.run(arguments, run_options);
   return elapsed_since(start);
+}
+
+emulator::KernelEstimate Emulation::estimate(const RuntimeArguments& arguments) {
+  trace_ = {};
+  trace_.unit = "clocks of the estimate";
+  try {
+    return kernel_.estimate(arguments, options_.trace.empty() ? nullptr : &trace_);
+  } catch (const Error& error) {
+    throw Failure(exit_for(error.kind()), error.what(),
+                  "docs/emulator.md says what can be estimated; without --time the kernel runs");
+  }
 }
 
 void Emulation::save_trace() const {

@@ -26,6 +26,7 @@ struct EmulatorOptions {
   std::optional<int> time_limit;
   bool programmatic = false;
   bool narrow_fp8_sums = false;
+  bool time = false;
 
   bool chosen() const { return device == "emulator"; }
 };
@@ -50,10 +51,14 @@ class Emulation {
   /// Runs once; returns the seconds it took. Runs of a random schedule differ by `seed`.
   double run(const RuntimeArguments& arguments, std::uint64_t seed);
 
+  /// How long a launch is estimated to take; its trace replaces that of a run. Throws Failure.
+  emulator::KernelEstimate estimate(const RuntimeArguments& arguments);
+
   /// Writes the trace of the last run, where one is wanted.
   void save_trace() const;
 
   const Kernel& kernel() const { return kernel_.kernel(); }
+  Target target() const { return kernel_.target(); }
   const emulator::Report& report() const { return report_; }
   void print(Output& output) const;
   void print_findings(Output& output) const;

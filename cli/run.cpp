@@ -289,6 +289,76 @@ Target target_of(const RunCommandOptions& options) {
   return target;
 }
 
+/// What a run gives and an estimate does not.
+void refuse_results(const RunCommandOptions& options) {
+  const bool wanted = options.check || options.print || saves(options) || options.repeat > 1;
+  if (!wanted) return;
+  throw Failure(Exit::usage, "--time: expected no --check, --print, --out or --repeat, got one",
+                "an estimate computes nothing; leave out --time to run the kernel");
+}
+
+void print_estimate(const std::string& problem, const Emulation& emulation,
+                    const emulator::KernelEstimate& estimate, const Work& work, Output& output) {
+  const emulator::DeviceTiming& device = *estimate.device;
+  const emulator::TimeEstimate& last = estimate.kernels.back();
+  output.print(labelled_line(output, "problem", problem));
+  output.print(labelled_line(output, "kernel", emulation.kernel().name()));
+  output.print(labelled_line(
+      output, "device",
+      fmt::format("estimate for {} ({}), {}", device.device, emulation.target().name(),
+                  device.measured ? "whose rates were fitted to measured times"
+                                  : "whose rates are those of documents: nobody compared it")));
+  output.print(labelled_line(output, "time", format_seconds(estimate.seconds)));
+  output.print(labelled_line(
+      output, "rate", fmt::format("{} {}", format_number(work.rate(estimate.seconds)), work.unit)));
+  output.print(labelled_line(
+      output, "tensor",
+      fmt::format("cores multiply in {:.0f} of {:.0f} clocks, {:.0f} times, in {} CTAs",
+                  last.tensor_clocks, last.clocks, last.waves, last.live_ctas)));
+}
+
+Json estimate_json(const std::string& problem, const Emulation& emulation,
+                   const emulator::KernelEstimate& estimate) {
+  Json kernels = Json::array();
+  for (const emulator::TimeEstimate& kernel : estimate.kernels) {
+    kernels.push_back({{"seconds", kernel.seconds},
+                       {"clocks", kernel.clocks},
+                       {"tensor_clocks", kernel.tensor_clocks},
+                       {"waves", kernel.waves},
+                       {"live_ctas", kernel.live_ctas}});
+  }
+  return {{"problem", problem},
+          {"kernel", emulation.kernel().name()},
+          {"target", emulation.target().name()},
+          {"estimate",
+           {{"device", std::string(estimate.device->device)},
+            {"measured", estimate.device->measured},
+            {"seconds", estimate.seconds},
+            {"kernels", std::move(kernels)}}}};
+}
+
+/// --time.
+Exit estimate_time(const RunCommandOptions& options, FilledProblem filled, Target target,
+                   Context& context) {
+  refuse_results(options);
+  Progress progress;
+  progress.stage("preparing kernel");
+  const auto described = describe_arguments(filled, device_for(target));
+  Emulation emulation(choose_kernel(options, *described, target), target, options.emulator);
+  progress.stage("estimating");
+  const HostProblem host(std::move(filled), options.seed);
+  const emulator::KernelEstimate estimate = emulation.estimate(host.arguments());
+  emulation.save_trace();
+  progress.clear();
+  const std::string problem = text_of(host.filled(), host.arguments());
+  if (options.json) {
+    context.output.print(dump(estimate_json(problem, emulation, estimate)));
+  } else {
+    print_estimate(problem, emulation, estimate, work_of(host.arguments()), context.output);
+  }
+  return Exit::ok;
+}
+
 Exit run(const RunCommandOptions& options, Context& context) {
   const Target target = target_of(options);
   FilledProblem filled = fill_problem(parse_problem(options.problem, options.epilogue), options.a,
@@ -299,6 +369,8 @@ Exit run(const RunCommandOptions& options, Context& context) {
   for (const FilledOperand& operand : filled.operands) {
     if (!operand.save_to.empty()) check_destination(operand.save_to, *operand.spec.tensor.dtype);
   }
+
+  if (options.emulator.time) return estimate_time(options, std::move(filled), target, context);
 
   // On described operands: for what cannot run, nothing need be allocated.
   Progress progress;

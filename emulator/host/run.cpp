@@ -275,7 +275,8 @@ void fill(const LaunchPlan::Step& step, const std::vector<Allocation>& memory) {
 Report launch_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step& step,
                    Options options) {
   const CudaGeometry& g = step.geometry;
-  symbol<void(const FunctionTable*, const unsigned*)>(library, kConnectName)(&function_table(),
+  const FunctionTable& table = options.recording == nullptr ? function_table() : recording_table();
+  symbol<void(const FunctionTable*, const unsigned*)>(library, kConnectName)(&table,
                                                                              g.block.data());
   options.cluster = g.cluster;
   std::array<void*, LaunchPlan::kMaxParameters> parameters;
@@ -291,6 +292,34 @@ Report launch_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step
   } catch (const std::invalid_argument& refusal) {
     throw Error(ErrorKind::driver, fmt::format("cuLaunchKernelEx: {}", refusal.what()));
   }
+}
+
+// Of a multiprocessor; a CTA takes a kilobyte besides its own shared memory.
+constexpr unsigned kMostThreads = 2048;
+constexpr unsigned kMostShared = 228 * 1024;
+constexpr unsigned kSystemShared = 1024;
+
+/// CTAs that a multiprocessor runs beside each other, as far as threads and shared memory say; of
+/// clusters one.
+unsigned resident_clusters(const CudaGeometry& g, int multiprocessors) {
+  if (g.cluster[0] * g.cluster[1] * g.cluster[2] > 1) return 1;
+  const unsigned threads = g.block[0] * g.block[1] * g.block[2];
+  const std::uint64_t ctas = std::uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
+  const auto each = static_cast<unsigned>((ctas + static_cast<unsigned>(multiprocessors) - 1) /
+                                          static_cast<unsigned>(multiprocessors));
+  return std::clamp(std::min({kMostThreads / std::max(threads, 1u),
+                              kMostShared / (g.shared_bytes + kSystemShared), each}),
+                    1u, 8u);
+}
+
+/// Runs the first clusters of a step.
+Report record_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step& step,
+                   Options options, const RunOptions& run_options) {
+  Recording& recording = run_options.recordings->emplace_back();
+  recording.clusters = resident_clusters(step.geometry, run_options.multiprocessors);
+  options.recording = &recording;
+  options.products = false;
+  return launch_step(library, plan, step, std::move(options));
 }
 
 }  // namespace
@@ -330,14 +359,16 @@ Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& opt
   launch_options.kernel_name = kernel_.kernel_class().name();
   launch_options.memory = memory_of(arguments, outputs, scratch.workspace(), written);
   Report report;
-  bool all_watched = launch_options.checks;
+  bool all_watched = launch_options.checks && options.recordings == nullptr;
   for (std::size_t i = 0; i < plan.size() && report.clean(); ++i) {
     const LaunchPlan::Step& step = plan.step(i);
     if (step.address != nullptr) {
       fill(step, launch_options.memory);
       continue;
     }
-    Report part = launch_step(library_, plan, step, launch_options);
+    Report part = options.recordings == nullptr
+                      ? launch_step(library_, plan, step, launch_options)
+                      : record_step(library_, plan, step, launch_options, options);
     add(report.statistics, part.statistics);
     report.findings = std::move(part.findings);
     if (part.statistics.watched > 0) continue;

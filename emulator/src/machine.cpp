@@ -7,6 +7,7 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "recorder.h"
 #include "signals.h"
 
 namespace estoc::emulator {
@@ -114,6 +115,11 @@ Machine::Machine(Entry entry, Dimensions grid, unsigned threads, unsigned shared
   if (options.schedule == Schedule::eager) elected_ = kWarpLanes - 1;
   if (options.schedule == Schedule::random) elected_ = static_cast<u32>(random_() % kWarpLanes);
   cluster_count_ = grid[0] / c[0] * (grid[1] / c[1]) * (grid[2] / c[2]);
+  cluster_end_ = cluster_count_;
+  if (Recording* recording = options.recording) {
+    cluster_end_ = recording->clusters = std::min(recording->clusters, cluster_count_);
+    begin_recording(*recording, options, threads, shared_bytes, cluster_count_);
+  }
   for (const Allocation& a : options.memory) {
     const auto address = reinterpret_cast<u64>(a.address);
     allocations_.push_back({address, a.bytes, &a, {}});
@@ -128,13 +134,14 @@ Report Machine::run() {
   report_.statistics.launches = 1;
   while (!failed_) {
     if (running_clusters_ == 0) {
-      if (next_cluster_ == cluster_count_) break;
+      if (next_cluster_ == cluster_end_) break;
       start_cluster();
     }
     step();
   }
   if (problem_ != nullptr) std::rethrow_exception(problem_);
   if (signal_ != 0) report_signal();
+  if (options_.recording != nullptr) finish_recording(*options_.recording);
   keep_written();
   return std::move(report_);
 }
@@ -150,7 +157,7 @@ void Machine::step() {
     return;
   }
   if (run_pending()) return;
-  if (waits_for_global() && next_cluster_ < cluster_count_ &&
+  if (waits_for_global() && next_cluster_ < cluster_end_ &&
       running_clusters_ < options_.resident_clusters) {
     start_cluster();
     return;

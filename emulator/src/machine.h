@@ -175,7 +175,8 @@ struct alignas(64) Thread {
   std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
   CopyState bulk;
   CopyState copies;
-  u64 burst = 0;  ///< the trace's event that another access of its kind prolongs
+  u64 burst = 0;         ///< the trace's event that another access of its kind prolongs
+  u32 synchronised = 0;  ///< of a recording: synchronising instructions so far
   std::unique_ptr<Stack> stack;
 
   /// The agent of its bulk stores' reads or writes.
@@ -398,6 +399,7 @@ class Machine {
   std::vector<std::unique_ptr<Cluster>> clusters_;
   u32 next_cluster_ = 0;
   u32 cluster_count_ = 0;
+  u32 cluster_end_ = 0;  ///< those before it run
   u32 running_clusters_ = 0;
   bool failed_ = false;
   volatile bool in_kernel_ = false;

@@ -102,7 +102,7 @@ void mma(const MmaOperands& operands, Site site) {
     Machine& m = Machine::current();
     ++m.statistics().mma;
     m.trace_burst(TraceKind::mma, *team.members[0], site, "mma.sync");
-    multiply_warp(team);
+    if (m.options().products) multiply_warp(team);
   });
 }
 

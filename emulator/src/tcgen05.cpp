@@ -128,7 +128,9 @@ void tensor_mma(const TensorOperands& operands, Site site) {
   for (u32 i = 0; i < operands.group; ++i) {
     if (!enter_product(thread, *product, pipe, *product->ctas[i], site)) return;
   }
-  defer_tensor(thread, pipe, site, [p = *product] { execute(p); });
+  defer_tensor(thread, pipe, site, [p = *product] {
+    if (Machine::current().options().products) execute(p);
+  });
 }
 
 namespace {

@@ -98,8 +98,8 @@ class Writer {
 
   std::string write(const std::string& kernel) {
     text_ = "{\"displayTimeUnit\": \"ns\",\n\"otherData\": {";
-    append("\"kernel\": {}, \"time\": \"events of the emulator\", \"left_out\": {}}},\n",
-           quoted(kernel), trace_.left_out);
+    append("\"kernel\": {}, \"time\": {}, \"left_out\": {}}},\n", quoted(kernel),
+           quoted(trace_.unit), trace_.left_out);
     text_ += "\"traceEvents\": [";
     for (const TraceEvent& event : trace_.events)
       add(event);

@@ -178,6 +178,7 @@ void issue(Posted& posted, Team& team) {
   if (const u64 event = m.trace_begin(TraceKind::wgmma, thread, site, "wgmma", 0, 0)) {
     state.traced.emplace_back(epoch, event);
   }
+  if (!m.options().products) return;
   if (m.options().schedule == Schedule::eager ||
       (m.options().schedule == Schedule::random && m.draw(2) && state.queue.empty())) {
     execute(p, acc.values.data());

@@ -120,6 +120,30 @@ class Kernels(Emulator):
         for exact, narrow in zip(*sums):
             self.assertLess(abs(exact - narrow), 1)
 
+    def test_estimates_time(self):
+        where = ["--device", "emulator", "--time", "--target"]
+        for target, device in (("sm_90a", "H200"), ("sm_100a", "B200")):
+            seconds = []
+            for k in (512, 2048):
+                problem = f"gemm m=256 n=256 k={k} a=bf16:t b=bf16:n out=bf16"
+                kernel = self.first_of("sm90_gemm" if device == "H200" else "sm100_gemm",
+                                       "gemm m=256 n=256 k=512 a=bf16:t b=bf16:n out=bf16", target)
+                answer = self.json("run", problem, "--kernel", kernel, *where, target)
+                self.assertEqual(answer["estimate"]["device"], device)
+                self.assertEqual(answer["estimate"]["measured"], device == "H200")
+                seconds.append(answer["estimate"]["seconds"])
+            self.assertTrue(1e-6 < seconds[0] < seconds[1] < 1e-4, seconds)
+        self.fails(USAGE, "run", BF16, *where, "sm_90a", "--check", says=["--time"])
+        self.fails(NOT_FOUND, "run", BF16, *where, "sm_80", says=["sm_90a or sm_100a", "sm_80"])
+
+    def test_traces_clocks(self):
+        self.estoc("run", BF16, "--device", "emulator", "--target", "sm_90a", "--time", "--trace",
+                   "clocks.json")
+        trace = json.loads(pathlib.Path(self.path("clocks.json")).read_text())
+        self.assertEqual(trace["otherData"]["time"], "clocks of the estimate")
+        kinds = {event["cat"] for event in trace["traceEvents"] if event["ph"] == "X"}
+        self.assertLessEqual({"tma_load", "wgmma", "wait"}, kinds)
+
     def test_multiprocessors_are_those_of_the_plan(self):
         kernel = self.first_of("sm90_gemm", BF16, "sm_90a")
         ctas = []
@@ -221,7 +245,7 @@ class Refusals(Emulator):
                      hint=["--kernel"])
         for option in (["--schedule", "late"], ["--trace", "t"], ["-g", "x"],
                        ["--multiprocessors", "2"], ["--programmatic"], ["--narrow-fp8-sums"],
-                       ["--time-limit", "5"]):
+                       ["--time-limit", "5"], ["--time"]):
             self.refused(USAGE, "--target", "cpu", *option, says=["is for the emulator"],
                          hint=["--device emulator"])
 

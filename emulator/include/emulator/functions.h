@@ -17,4 +17,7 @@ struct FunctionTable {
 /// The functions of this process.
 const FunctionTable& function_table();
 
+/// The same, which note what is executed in the launch's Recording.
+const FunctionTable& recording_table();
+
 }  // namespace estoc::emulator

@@ -15,6 +15,7 @@
 namespace estoc::emulator {
 
 struct Trace;
+struct Recording;
 
 /// Kinds of findings.
 enum class Fault {
@@ -136,6 +137,10 @@ struct Options {
   double seconds = 0;
   int max_findings = 32;
   Trace* trace = nullptr;  ///< where given, the launch is added to it
+  /// Where given, only the clusters that it asks for run, and what they execute is noted. The
+  /// kernel calls through recording_table() (functions.h).
+  Recording* recording = nullptr;
+  bool products = true;  ///< without, sums of matrix products hold anything
 };
 
 using Dimensions = std::array<unsigned, 3>;

@@ -3,8 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "emulator/launch.h"
+#include "emulator/recording.h"
+#include "emulator/timing.h"
 #include "emulator/trace.h"
 #include "estoc/kernel.hpp"
 
@@ -22,6 +25,16 @@ struct BuildOptions {
 struct RunOptions {
   Options launch;
   int multiprocessors = 4;  ///< of the device that the launch is planned for
+  /// Where given, a recording of each kernel is added instead of carrying it out: its first
+  /// clusters run, and outputs hold anything.
+  std::vector<Recording>* recordings = nullptr;
+};
+
+/// How long a launch of a kernel is estimated to take.
+struct KernelEstimate {
+  const DeviceTiming* device = nullptr;
+  double seconds = 0;
+  std::vector<TimeEstimate> kernels;  ///< one after the other
 };
 
 /// Whether the emulator can be given the kernel: CUDA code that has a text. Never throws.
@@ -45,6 +58,16 @@ class BuiltKernel {
   /// has findings. Throws Error{unsupported} with supports()'s reason, Error{value} for operands
   /// that are not the host's or have no data, Error{driver} for what a driver would refuse.
   Report run(const RuntimeArguments& arguments, const RunOptions& options = {}) const;
+
+  /// What the kernels of a launch on a device with so many multiprocessors execute; of each, the
+  /// first CTA or cluster, or as many CTAs as threads and shared memory let a multiprocessor run.
+  /// Throws as run does, Error{unsupported} where these alone cannot go on.
+  std::vector<Recording> record(const RuntimeArguments& arguments, int multiprocessors) const;
+
+  /// The time of a launch in a row of launches, by the device's row of device_timing. With `trace`,
+  /// what happens in its last kernel, in clocks. Throws as record does, Error{unsupported} for a
+  /// target without a row.
+  KernelEstimate estimate(const RuntimeArguments& arguments, Trace* trace = nullptr) const;
 
  private:
   Kernel kernel_;

@@ -33,14 +33,16 @@ struct TraceEvent {
   std::uint64_t bytes;
 };
 
-/// The time is a count of events: what is traced, and switches to the first thread of a warp. The
-/// emulator runs one thread at a time, so it tells order, not duration.
+/// The time of a run is a count of events: what is traced, and switches to the first thread of a
+/// warp. The emulator runs one thread at a time, so it tells order, not duration. That of an
+/// estimate (timing.h) is in clocks.
 struct Trace {
   static constexpr std::size_t kMaxEvents = 2'000'000;
 
   std::vector<TraceEvent> events;
   std::uint64_t end = 0;
   std::uint64_t left_out = 0;  ///< events beyond kMaxEvents
+  const char* unit = "events of the emulator";
 
   /// The JSON that chrome://tracing and Perfetto read: a process for each CTA, with a thread for
   /// each of its warps, and rows for the copies and the products that are under way.
