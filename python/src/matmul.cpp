@@ -258,8 +258,10 @@ void set_keyword(Call& call, nb::handle name, nb::handle value) {
     call.*keyword.place = value;
     return;
   }
-  fail_type(std::string("matmul: expected out, accumulator_type, epilogue, stream, tuner or out_dtype, got ") +
-            shown_text(name));
+  fail_type(
+      std::string(
+          "matmul: expected out, accumulator_type, epilogue, stream, tuner or out_dtype, got ") +
+      shown_text(name));
 }
 
 Call parse(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
@@ -298,7 +300,8 @@ constexpr const char* kDocumentation =
     "    Two batch modes and more are those of both operands, or of one of them. Vectors and more\n"
     "    than one batch mode are reshaped by the framework, which may copy.\n"
     "out : tensor of shape (M, N) or (L, M, N), optional\n"
-    "    None for vectors and more batch modes. Left out, made by the framework of `a` (NumPy, torch, CuPy), rows contiguous: i32 for\n"
+    "    None for vectors and more batch modes. Left out, made by the framework of `a` (NumPy, "
+    "torch, CuPy), rows contiguous: i32 for\n"
     "    integers, bf16 for floats of eight bits, else the dtype of `a`.\n"
     "accumulator_type : dtype, optional\n"
     "epilogue : str, function or EpilogueArguments, optional\n"
