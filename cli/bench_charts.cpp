@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "bench_peaks.h"
 #include "estoc/problem.hpp"
 #include "svg.h"
 
@@ -59,34 +60,6 @@ void draw_row(Svg& svg, const RowScale& scale, double y, const BenchRecord& reco
 
 // ---- roofline
 
-/// Operations that a multiprocessor carries out in a clock, sums in 32 bits (f64: 64), dense. From
-/// the data sheets of A100, H100 and B200.
-struct Throughput {
-  int cc;
-  Dtype dtype;
-  double operations;
-};
-constexpr Throughput kThroughput[] = {
-    {80, Dtype::f64, 128},    {80, Dtype::f32, 128},   {80, Dtype::tf32, 1024},
-    {80, Dtype::f16, 2048},   {80, Dtype::i8, 4096},   {90, Dtype::f64, 256},
-    {90, Dtype::f32, 256},    {90, Dtype::tf32, 2048}, {90, Dtype::f16, 4096},
-    {90, Dtype::e4m3, 8192},  {90, Dtype::i8, 8192},   {100, Dtype::f32, 256},
-    {100, Dtype::tf32, 4096}, {100, Dtype::f16, 8192}, {100, Dtype::e4m3, 16384},
-};
-
-/// The dtype whose rate a product of this one reaches.
-Dtype rate_class(Dtype dtype) {
-  if (dtype == Dtype::bf16) return Dtype::f16;
-  if (dtype == Dtype::e5m2) return Dtype::e4m3;
-  return dtype == Dtype::u8 ? Dtype::i8 : dtype;
-}
-
-std::string rate_label(Dtype dtype) {
-  if (dtype == Dtype::f16) return "f16, bf16";
-  if (dtype == Dtype::e4m3) return "e4m3, e5m2";
-  return dtype == Dtype::i8 ? "i8, u8" : std::string(dtype_name(dtype));
-}
-
 /// A GEMM in the roofline.
 struct Point {
   const BenchRecord* record;
@@ -113,7 +86,7 @@ std::vector<Point> points_of(std::span<const BenchRecord> records, const std::st
     if (work.amount <= 0) continue;
     const KernelRecord* baseline = comparison.baseline;
     points.push_back({.record = &record,
-                      .dtype = rate_class(arguments->operands()[0].tensor->dtype()),
+                      .dtype = arguments->operands()[0].tensor->dtype(),
                       .intensity = work.amount / total.bytes,
                       .ours = 1e9 * work.rate(comparison.ours->times->median),
                       .baseline = baseline ? 1e9 * work.rate(baseline->times->median) : 0});
@@ -129,12 +102,8 @@ std::map<std::string, Roof> roofs_of(const std::vector<Point>& points) {
     if (there.memory_bytes_per_s <= 0) continue;
     Roof& roof = roofs[there.device];
     roof.memory = there.memory_bytes_per_s;
-    const auto target = Target::parse(point.record->target);
-    if (!target) continue;
-    for (const Throughput& known : kThroughput) {
-      if (known.cc != target->cc() || known.dtype != point.dtype) continue;
-      roof.peaks[rate_label(known.dtype)] =
-          known.operations * there.multiprocessors * there.clock_hz;
+    if (const auto peak = peak_rate(*point.record, point.dtype)) {
+      roof.peaks[rate_label(rate_class(point.dtype))] = *peak;
     }
   }
   return roofs;

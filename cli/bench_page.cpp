@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench_charts.h"
+#include "bench_peaks.h"
 #include "page.h"
 #include "text.h"
 
@@ -15,9 +16,9 @@ namespace {
 
 using PageRow = std::vector<std::string>;
 
-const std::vector<Page::Column> kPageColumns{{"problem"},      {"kernel"},       {"provider"},
-                                             {"median", true}, {"spread", true}, {"rate", true},
-                                             {"speed", true},  {"check"}};
+const std::vector<Page::Column> kPageColumns{{"problem"},       {"kernel"},       {"provider"},
+                                             {"median", true},  {"spread", true}, {"rate", true},
+                                             {"of peak", true}, {"speed", true},  {"check"}};
 
 std::string check_verdict(const KernelRecord& kernel) {
   if (!kernel.check.passed) return "wrong: " + printable(kernel.check.worst);
@@ -26,15 +27,16 @@ std::string check_verdict(const KernelRecord& kernel) {
 
 PageRow page_row(const BenchRecord& record, const KernelRecord& kernel,
                  const Comparison& comparison) {
-  PageRow row{record.problem,       kernel.kernel, kernel.provider, "-", "-", "-", "-",
+  PageRow row{record.problem,       kernel.kernel, kernel.provider, "-", "-", "-", "-", "-",
               check_verdict(kernel)};
   if (!kernel.times) return row;
   const Work work = work_of(record);
   row[3] = format_seconds(kernel.times->median);
   row[4] = fmt::format("{:.1f} %", 100 * kernel.times->spread);
   row[5] = format_number(work.rate(kernel.times->median)) + " " + work.unit;
+  row[6] = peak_cell(least_seconds(record), kernel.times->median);
   if (comparison.baseline != nullptr && kernel.times->median > 0) {
-    row[6] = fmt::format("{:.2f}", comparison.baseline->times->median / kernel.times->median);
+    row[7] = fmt::format("{:.2f}", comparison.baseline->times->median / kernel.times->median);
   }
   return row;
 }
@@ -71,6 +73,7 @@ std::string bench_page(std::span<const BenchRecord> records, const std::string& 
   page.heading("Every kernel");
   page.paragraph("Speed is a multiple of the baseline's, which is " +
                  (against.empty() ? "the kernel ranked first" : "the fastest of " + against) +
+                 ". Of peak is the time that the GPU's units take at least, as a part of the median"
                  ". Spread is the distance between the quartiles, as a part of the median.");
   page.table(kPageColumns, rows);
   return page.take();

@@ -3,24 +3,32 @@
 
 #include <fmt/format.h>
 
+#include "bench_peaks.h"
 #include "table.h"
 #include "text.h"
 
 namespace estoc::cli {
 namespace {
 
-void add_row(Table& table, const KernelRecord& kernel, const Work& work, double best) {
+/// What all rows of a record share.
+struct RowFigures {
+  Work work;
+  double best = 0;              ///< seconds
+  std::optional<double> least;  ///< seconds
+};
+
+void add_row(Table& table, const KernelRecord& kernel, const RowFigures& scale) {
   if (!kernel.times) {
     const std::string verdict =
         kernel.check.passed ? "ok; " + kernel.failure : "WRONG: " + kernel.check.worst;
-    table.add_row({kernel.kernel, "-", "-", "-", "-", "-", verdict});
+    table.add_row({kernel.kernel, "-", "-", "-", "-", "-", "-", verdict});
     return;
   }
   const Times& times = *kernel.times;
   table.add_row({kernel.kernel, format_seconds(times.median),
                  fmt::format("{:.1f}%", times.spread * 100), format_seconds(times.min),
-                 format_number(work.rate(times.median)),
-                 best > 0 ? fmt::format("{:.2f}", times.median / best) : "-", "ok"});
+                 format_number(scale.work.rate(times.median)), peak_cell(scale.least, times.median),
+                 scale.best > 0 ? fmt::format("{:.2f}", times.median / scale.best) : "-", "ok"});
 }
 
 /// A CSV field in quotes, as problem texts hold blanks and may hold commas.
@@ -53,18 +61,21 @@ std::string csv_end(const BenchRecord& record) {
 
 void print_record(Output& output, const BenchRecord& record) {
   using enum Table::Align;
-  const Work work = work_of(record);
+  const KernelRecord* best = fastest(record, [](const KernelRecord&) { return true; });
+  const RowFigures scale{.work = work_of(record),
+                         .best = best != nullptr ? best->times->median : 0,
+                         .least = least_seconds(record)};
   output.print(labelled_line(output, "problem", record.problem));
   Table table(output, {{"kernel"},
                        {"median", right},
                        {"spread", right},
                        {"best", right},
-                       {work.unit, right},
+                       {scale.work.unit, right},
+                       {"of peak", right},
                        {"to best", right},
                        {"check"}});
-  const KernelRecord* best = fastest(record, [](const KernelRecord&) { return true; });
   for (const KernelRecord& kernel : record.kernels)
-    add_row(table, kernel, work, best != nullptr ? best->times->median : 0);
+    add_row(table, kernel, scale);
   output.print(table.take());
   if (record.noise) {
     output.print(labelled_line(

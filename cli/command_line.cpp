@@ -165,6 +165,10 @@ int run(int argc, char** argv) {
       ->type_name("LEVEL")
       ->envname("ESTOC_LOG")
       ->check(CLI::IsMember(std::vector<std::string>(kLogLevels.begin(), kLogLevels.end())));
+  app.add_flag_callback(
+         "--verbose", [&log] { log = "info"; }, "as --log info")
+      ->excludes("--log")
+      ->trigger_on_parse();
   Invocation invocation;
   add_commands(app, invocation);
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "bars.h"
 #include "page.h"
-#include "svg.h"
 #include "text.h"
 
 namespace estoc::cli {
@@ -16,9 +16,6 @@ namespace {
 using ExplainRow = std::vector<std::string>;
 
 constexpr std::size_t kMostKernels = 20;
-constexpr double kClassRow = 22;
-constexpr double kChartTop = 30;
-constexpr double kChartWidth = 420;
 
 /// Seconds that decide a kernel's place: measured, else predicted.
 std::optional<double> deciding_seconds(const Kernel& kernel) {
@@ -41,24 +38,14 @@ std::vector<const Answer*> fastest_first(std::span<const Answer> answers) {
 
 /// A bar for each class: the speed of its first kernel as a part of the fastest one's.
 std::string speed_chart(const std::vector<const Answer*>& answers) {
-  std::size_t longest = 10;
-  for (const Answer* answer : answers)
-    longest = std::max(longest, answer->explanation.kernel_class.size());
-  const double left = 20 + 8.2 * static_cast<double>(longest);
-  Svg svg(left + kChartWidth + 120,
-          kChartTop + kClassRow * static_cast<double>(answers.size()) + 10);
-  svg.text(left, 18, "speed of the best kernel of each class, and its time");
-  double y = kChartTop;
+  std::vector<Bar> bars;
   for (const Answer* answer : answers) {
     const Kernel& first = *answer->explanation.first;
     const double part =
         *deciding_seconds(*answers.front()->explanation.first) / *deciding_seconds(first);
-    svg.text(left - 8, y + 15, answer->explanation.kernel_class, Svg::Anchor::end);
-    svg.rectangle(left, y + 5, part * kChartWidth, kClassRow - 10, "#1f6fb4");
-    svg.text(left + part * kChartWidth + 8, y + 15, predicted_cell(first));
-    y += kClassRow;
+    bars.push_back({answer->explanation.kernel_class, part, predicted_cell(first)});
   }
-  return svg.take();
+  return bar_chart("speed of the best kernel of each class, and its time", bars);
 }
 
 std::string part_value(const PredictionPart& part) {

@@ -13,10 +13,12 @@
 
 #include "bench_problems.h"
 #include "commands.h"
+#include "estoc/text_file.hpp"
 #include "progress.h"
 #include "target_choice.h"
 #include "text.h"
 #include "tune_options.h"
+#include "tune_page.h"
 #include "tune_print.h"
 
 namespace estoc::cli {
@@ -89,6 +91,7 @@ class Tuner {
         search_(search_options(options, progress_)) {}
 
   void run(const std::vector<NamedProblem>& problems) {
+    write_page();  // a path that cannot be written is found out before anything is measured
     for (std::size_t i = 0; i < problems.size(); ++i) {
       if (problems.size() > 1) progress_.prefix(fmt::format("{} of {}: ", i + 1, problems.size()));
       try {
@@ -118,6 +121,8 @@ class Tuner {
   void take(const NamedProblem& problem) {
     const TuneResult result = session_.tune(problem.filled.problem, search_);
     progress_.clear();
+    if (!options_.html.empty()) results_.push_back(result);
+    write_page();
     if (options_.json) {
       json_.push_back(to_json(result));
       return;
@@ -127,12 +132,19 @@ class Tuner {
     output_.finish();
   }
 
+  void write_page() const {
+    if (options_.html.empty()) return;
+    about_file("--html takes a file in a folder that can be written",
+               [&] { save_text(options_.html, tune_page(results_)); });
+  }
+
   const TuneCommandOptions& options_;
   Output& output_;
   Progress progress_;
   TuneSession session_;
   TuneOptions search_;
   Json json_ = Json::array();
+  std::vector<TuneResult> results_;  ///< for the page
   std::size_t shown_ = 0;
   std::size_t failed_ = 0;
   std::optional<Failure> failure_;  ///< the first
@@ -232,7 +244,11 @@ void add_record_options(CLI::App& command, CLI::Option* problem, TuneCommandOpti
                       "take over the records of FILE; of two for one problem the one of more "
                       "rounds stays")
           ->type_name("FILE");
-  command.add_flag("--forget", options.forget, "remove the record of the problem");
+  CLI::Option* const forget =
+      command.add_flag("--forget", options.forget, "remove the record of the problem");
+  command.add_option("--html", options.html, "also write what was found to FILE, as an HTML page")
+      ->type_name("FILE")
+      ->excludes(forget);
   const std::vector<CLI::Option*> alone{list, forget_all, export_to, import_from};
   for (CLI::Option* const option : alone) {
     option->excludes(problem);

@@ -22,6 +22,7 @@ struct TuneCommandOptions {
   bool forget_all = false;
   std::string export_to;
   std::string import_from;
+  std::string html;
   bool json = false;
 };
 

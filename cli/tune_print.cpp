@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::size_t kShown = 5;
 
-std::string tuned_knobs(const Knobs& knobs) {
+}  // namespace
+
+std::string knobs_line(const Knobs& knobs) {
   const std::string tiles =
       knobs.split_tiles > 0 ? fmt::format(" split_tiles={}", knobs.split_tiles) : "";
   return fmt::format("raster={} swizzle={} split={}{}{}",
@@ -26,7 +28,7 @@ std::string time_cell(double seconds) {
   return seconds > 0 ? format_seconds(seconds) : "-";
 }
 
-std::string evidence(const TuneResult& result) {
+std::string search_evidence(const TuneResult& result) {
   const TunedKernel& record = result.record;
   if (result.was_known) return "recorded before; --force searches again";
   return fmt::format("{} in {}, noise {:.1f} %{}",
@@ -34,8 +36,6 @@ std::string evidence(const TuneResult& result) {
                      format_seconds(result.seconds), 100 * record.noise,
                      result.kept_first ? "; the kernel that was first before stays" : "");
 }
-
-}  // namespace
 
 Json to_json(const TunedKernel& record) {
   const auto& predicted = record.predicted_seconds;
@@ -93,7 +93,7 @@ void print_search(Output& output, const TuneResult& result) {
   output.print(labelled_line(output, "problem", record.problem));
   output.print(labelled_line(output, "kernel", record.kernel));
   output.print(labelled_line(output, "tuned", format_seconds(record.seconds)));
-  output.print(labelled_line(output, "search", evidence(result)));
+  output.print(labelled_line(output, "search", search_evidence(result)));
   if (result.candidates.size() < 2) return;
   using enum Table::Align;
   Table table(output, {{"time", right}, {"slices", right}, {"kernel"}, {"provider"}, {"knobs"}});
@@ -101,7 +101,7 @@ void print_search(Output& output, const TuneResult& result) {
   for (std::size_t i = 0; i < rows; ++i) {
     const TuneCandidate& each = result.candidates[i];
     table.add_row({time_cell(each.seconds), std::to_string(each.rounds), each.kernel, each.provider,
-                   each.problem.empty() ? tuned_knobs(each.knobs) : printable(each.problem)});
+                   each.problem.empty() ? knobs_line(each.knobs) : printable(each.problem)});
   }
   output.print(table.take());
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of packages.txt that are missing.
-# Usage: install_packages.sh [TAG...]    (build, bench, lint, sanitize, nvrtc, python; build alone by default)
+# Usage: install_packages.sh [TAG...]    (build, bench, lint, sanitize, nvrtc, python, site; build alone by default)
 set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tags=("${@:-build}")

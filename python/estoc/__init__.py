@@ -94,7 +94,8 @@ from ._estoc import (
     u4,
     u8,
 )
-from .compiling import compile_all
+from ._problem_log import log_problems
+from .compiling import compile_all, warmup
 from .cuda import CudaCode, CudaKernelClass, CudaLaunch
 from .experts import Moe, moe
 from .library import ScaleMode, ScaleSwizzleMode
@@ -186,6 +187,7 @@ __all__ = [
     "kernel_by_name",
     "library",
     "load_tensor",
+    "log_problems",
     "manifest",
     "matmul",
     "moe",
@@ -211,4 +213,5 @@ __all__ = [
     "u8",
     "unregister",
     "utils",
+    "warmup",
 ]

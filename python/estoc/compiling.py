@@ -13,9 +13,11 @@ from ._estoc import (
     _compile_batch,
     _is_native,
     cuda_devices,
+    parse_problem,
 )
+from .manifest import get_kernels
 
-__all__ = ["compile_all"]
+__all__ = ["compile_all", "warmup"]
 
 Progress = Callable[[int, int], object]
 
@@ -90,6 +92,62 @@ def compile_all(
     if failed and errors == "raise":
         raise _first(failed, len(chosen))
     return done
+
+
+def warmup(
+    problems: Iterable[RuntimeArguments | str] | str,
+    *,
+    threads: int = 0,
+    progress: Progress | bool | None = None,
+) -> list[CompiledArtifact | Error]:
+    """Finds and compiles the kernel to use first for each problem, several at once.
+
+    A later first call of `matmul`, `plan` and the like takes the code from the cache; what is left of
+    it is loading the code.
+
+    Parameters
+    ----------
+    problems : iterable of RuntimeArguments and problem texts, or str
+        Texts are for the first GPU, where there is one, else for the CPU. ``"@FILE"`` is a file of
+        texts, one a line, such as `log_problems` writes; ``#`` begins a comment.
+    threads, progress
+        As of compile_all.
+
+    Returns
+    -------
+    list
+        A CompiledArtifact for each problem.
+
+    Raises
+    ------
+    NoKernelError
+        For a problem that no kernel supports, with the reasons.
+    CompileError, CancelledError
+        As compile_all.
+    OSError
+        For a file that cannot be read.
+    """
+    if isinstance(problems, str):
+        problems = _problems_of(problems)
+    device = "cuda" if cuda_devices() else "cpu"
+    described = [
+        parse_problem(one, device=device) if isinstance(one, str) else one for one in problems
+    ]
+    kernels = [get_kernels(one)[0] for one in described]
+    own = [place for place, kernel in enumerate(kernels) if not _is_native(kernel)]
+    by_place = {place: kernels[place].compile(described[place]) for place in own}
+    native = [kernel for place, kernel in enumerate(kernels) if place not in by_place]
+    made = iter(compile_all(native, threads=threads, progress=progress))
+    return [by_place[place] if place in by_place else next(made) for place in range(len(kernels))]
+
+
+def _problems_of(name: str) -> list[str]:
+    """The problems of "@FILE"."""
+    if not name.startswith("@"):
+        raise InvalidValueError(f"problems: expected a list, or '@FILE', got {name!r}")
+    with open(name[1:], encoding="utf-8") as file:
+        lines = [line.partition("#")[0].strip() for line in file]
+    return [line for line in lines if line]
 
 
 def _by_target(kernels: Sequence[Kernel], target: str | None) -> dict[str, list[int]]:

@@ -4,6 +4,8 @@ import ast
 import functools
 import inspect
 import textwrap
+from types import CodeType, FunctionType
+from typing import NamedTuple
 
 from ._estoc import EpilogueArguments, InvalidTypeError, InvalidValueError
 
@@ -21,14 +23,56 @@ _COMPARE = {
 _RENAMED = {"max": "maximum", "min": "minimum"}
 
 
+class _Reading(NamedTuple):
+    """What a function says, for operands of given names."""
+
+    text: str
+    place: str
+    defaults: dict[str, float]  # of its parameters
+    outer: tuple[str, ...]  # names of numbers that it finds around it
+
+
+_KEPT = 256
+_readings: dict[tuple[CodeType, str, frozenset[str]], _Reading] = {}
+
+
 def _translate(source: object, operands: dict) -> tuple[str, str]:
     """The program of a function or its source, and where it stands.
 
     Numbers that the function finds around it, and defaults of its parameters, are added to
     `operands`.
     """
+    if isinstance(source, FunctionType) and not hasattr(source, "__wrapped__"):
+        key = source.__code__, source.__code__.co_filename, frozenset(operands)
+        reading = _readings.get(key)
+        numbers = None if reading is None else _numbers_around(source, reading)
+        if reading is None or numbers is None:
+            reading, numbers = _read(source, operands)
+            if len(_readings) >= _KEPT:
+                _readings.clear()
+            _readings[key] = reading
+        operands |= reading.defaults | numbers
+        return reading.text, reading.place
+    reading, numbers = _read(source, operands)
+    operands |= reading.defaults | numbers
+    return reading.text, reading.place
+
+
+def _text_alone(source: object) -> str | None:
+    """The program of a function that needs no operands and was read before, for matmul."""
+    if not isinstance(source, FunctionType):
+        return None
+    key = source.__code__, source.__code__.co_filename, frozenset[str]()
+    reading = _readings.get(key)
+    alone = reading is not None and not reading.defaults and not reading.outer
+    return reading.text if reading is not None and alone else None
+
+
+def _read(source: object, operands: dict) -> tuple[_Reading, dict[str, float]]:
+    """What the source says, and the numbers that it finds around it."""
+    outer: dict[str, object] = {}
     if isinstance(source, str):
-        file, first, outer = "epilogue", 1, {}
+        file, first = "epilogue", 1
         definition = _definition(textwrap.dedent(source), file, first, source)
     elif inspect.isfunction(source):
         code = inspect.unwrap(source).__code__
@@ -38,8 +82,29 @@ def _translate(source: object, operands: dict) -> tuple[str, str]:
         raise InvalidTypeError(
             f"epilogue: expected text or a function, got {type(source).__name__}"
         )
-    reader = _Reader(file, first, outer, operands)
-    return reader.program(definition), f"{file}:{first}"
+    reader = _Reader(file, first, outer, dict(operands))
+    text = reader.program(definition)
+    reading = _Reading(text, f"{file}:{first}", reader.defaults, tuple(reader.found))
+    return reading, reader.found
+
+
+def _numbers_around(function: FunctionType, reading: _Reading) -> dict[str, float] | None:
+    """The numbers of now by the names that a reading has; None where one is none any more."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    numbers = {}
+    for name in reading.outer:
+        try:
+            value = cells[name].cell_contents if name in cells else function.__globals__[name]
+        except (KeyError, ValueError):
+            return None
+        if not _is_number(value):
+            return None
+        numbers[name] = value
+    return numbers
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @functools.lru_cache(maxsize=256)
@@ -91,6 +156,8 @@ class _Reader:
         self.first = first
         self.outer = outer
         self.operands = operands
+        self.defaults: dict[str, float] = {}
+        self.found: dict[str, float] = {}  # numbers from outside
         self.known: set[str] = set()
         self.statements: list[str] = []
 
@@ -125,7 +192,7 @@ class _Reader:
         defaults |= {one.arg: value for one, value in zip(given.kwonlyargs, given.kw_defaults)}
         for name, value in defaults.items():
             if value is not None and name not in self.operands:
-                self.operands[name] = self.number(value)
+                self.operands[name] = self.defaults[name] = self.number(value)
         self.known = set(names)
         for name in names[1:]:
             if name not in self.operands:
@@ -186,10 +253,10 @@ class _Reader:
         if name not in self.outer:
             self.fail(node, f"{name} is not known")
         value = self.outer[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        if not _is_number(value):
             kind = type(value).__name__
             self.fail(node, f"expected {name} to be a number or a parameter, got {kind}")
-        self.operands[name] = value
+        self.operands[name] = self.found[name] = value
         return name
 
     def read_Constant(self, node: ast.Constant) -> str:

@@ -1,7 +1,9 @@
 """Plans for operations that are repeated; matmul and grouped_mm, products in one call."""
 
+import math
 import sys
 import warnings
+from typing import Any
 
 from ._estoc import (
     EpilogueArguments,
@@ -20,6 +22,8 @@ from ._estoc import (
     matmul,
     to_cuda_stream,
 )
+from ._estoc import dtype as _dtype
+from ._problem_log import note, note_grouped
 from ._workspace import torch_on_stream
 
 __all__ = ["Plan", "grouped_mm", "matmul", "plan", "ranges_of_index"]
@@ -67,6 +71,7 @@ def plan(
         raise InvalidTypeError(
             "plan: expected arguments of an operation alone, got more that describes it"
         )
+    note(a)
     return _make_plan(a, workspace, threads, programmatic, keep)
 
 
@@ -132,7 +137,8 @@ def grouped_mm(
         raise InvalidTypeError("out_dtype: expected None beside out, whose dtype holds")
     if bias is not None:
         epilogue = _with_bias(bias, epilogue, Tensor(out))
-    _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, layout, stream)
+    if _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, layout, stream):
+        note_grouped(mat_a, mat_b, out, offs, epilogue, zero_rest, layout)
     return out
 
 
@@ -204,10 +210,8 @@ def _empty_grouped(
     left, right = (each if isinstance(each, Tensor) else Tensor(each) for each in (mat_a, mat_b))
     groups = 0 if offs is None else _group_count(Tensor(offs), layout)
     shape, name = _grouped_result(left, right, groups, dtype)
-    if name not in ("f64", "f32", "f16", "bf16", "i32"):
-        raise InvalidValueError(
-            f"out_dtype: expected f64, f32, f16, bf16 or i32, got {name}; pass out for others"
-        )
+    if name not in _RESULTS:
+        raise InvalidValueError(f"out_dtype: expected {_RESULT_WORDS}, got {name}; pass out for others")
     return _made(mat_a, left, shape, name, stream)
 
 
@@ -228,6 +232,65 @@ def _records_gradients(operand: Tensor) -> bool:
         return False
     torch = sys.modules.get("torch")
     return torch is not None and torch.is_grad_enabled()
+
+
+_RESULTS = ("f64", "f32", "f16", "bf16", "i32")
+_RESULT_WORDS = "f64, f32, f16, bf16 or i32"
+
+
+def _matmul_of_modes(
+    a: Any,
+    b: Any,
+    out: object,
+    accumulator_type: object,
+    epilogue: object,
+    stream: object,
+    tuner: Any,
+    out_dtype: object,
+) -> Any:
+    """The product of vectors, or of operands with two batch modes and more, as one of matrices."""
+    if out is not None:
+        raise InvalidValueError(
+            "out: expected None for vectors and for more than one batch mode, got a tensor"
+        )
+    left, right = (one.shape if isinstance(one, Tensor) else Tensor(one).shape for one in (a, b))
+    reshaped = hasattr(a, "reshape") and hasattr(b, "reshape")
+    if not left or not right or not reshaped:
+        wanted = "one or more modes" if reshaped else "two or three modes"
+        raise InvalidValueError(
+            f"a, b: expected tensors of {wanted}, got {len(left)} and {len(right)}"
+        )
+    rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
+    batch = max(left[:-2], right[:-2], key=lambda modes: (math.prod(modes) != 1, len(modes)))
+    made = matmul(
+        _as_matrices(a, left[-2:] if rows else (1, *left), batch, "a"),
+        _as_matrices(b, right[-2:] if columns else (*right, 1), batch, "b"),
+        accumulator_type=accumulator_type,
+        epilogue=epilogue,
+        stream=stream,
+        tuner=tuner,
+        out_dtype=out_dtype,
+    )
+    return made.reshape(batch + rows + columns)
+
+
+def _as_matrices(operand: Any, matrix: tuple[int, ...], batch: tuple[int, ...], name: str) -> Any:
+    """The operand as one matrix, or as one for each index of the batch modes."""
+    own = tuple(operand.shape)[:-2]
+    if math.prod(own) == 1:
+        return operand.reshape(matrix)
+    if own != batch:
+        raise InvalidValueError(f"{name}.shape: expected batch modes {batch} or none, got {own}")
+    return operand.reshape((math.prod(batch), *matrix))
+
+
+def _empty_of(a: object, left: Tensor, right: Tensor, dtype: object, stream: object) -> object:
+    """A new tensor of a dtype for the product."""
+    shape, _ = _result(left, right)
+    name = str(_dtype(dtype))
+    if name not in _RESULTS:
+        raise InvalidValueError(f"out_dtype: expected {_RESULT_WORDS}, got {name}; pass out for others")
+    return _made(a, left, shape, name, stream)
 
 
 def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> object:

@@ -30,6 +30,7 @@ struct Call {
   nb::handle epilogue = nb::none();
   nb::handle stream = nb::none();
   nb::handle tuner = nb::none();
+  nb::handle out_dtype = nb::none();
 };
 
 /// A function of estoc.planning, kept once found.
@@ -83,6 +84,7 @@ struct Epilogue {
       text = *program;
       return;
     }
+    if (!nb::isinstance<PyEpilogue>(given) && read_before(given)) return;
     owner = to_epilogue(given);
     const auto& held = nb::cast<const PyEpilogue&>(owner);
     text = held.native().text();
@@ -94,6 +96,21 @@ struct Epilogue {
   std::span<const EpilogueOperand> operands;
   std::vector<void*> awaited;
   nb::object owner;
+
+ private:
+  /// A function whose program is known and needs no operands.
+  bool read_before(nb::handle function) {
+    static const nb::object* cached = nullptr;
+    if (cached == nullptr) {
+      cached = new nb::object(nb::module_::import_("estoc.epilogue").attr("_text_alone"));
+    }
+    nb::object found = (*cached)(function);
+    const auto program = epilogue_program(found);
+    if (!program) return false;
+    owner = std::move(found);
+    text = *program;
+    return true;
+  }
 };
 
 /// torch's switches that a kernel for these operands may depend on.
@@ -149,16 +166,50 @@ void warn_of_gradients(const Tensor& a, const Tensor& b) {
   planning("_warn_of_gradients", cached)(a, b);
 }
 
+/// What is told of each product for which a kernel had to be found: a function, or None.
+nb::object& problem_log() {
+  static auto* const log = new nb::object(nb::none());
+  return *log;
+}
+
+bool has_matrix_modes(const Tensor& tensor) {
+  return tensor.view.rank() == 2 || tensor.view.rank() == 3;
+}
+
+/// The product of vectors, or with more batch modes.
+nb::object product_of_modes(const Call& call) {
+  static const nb::object* cached = nullptr;
+  return planning("_matmul_of_modes", cached)(call.a, call.b, call.out, call.accumulator_type,
+                                              call.epilogue, call.stream, call.tuner,
+                                              call.out_dtype);
+}
+
+nb::object result_for(const Call& call, const Tensor& a, const Tensor& b) {
+  if (!call.out.is_none() && !call.out_dtype.is_none()) {
+    fail_type("out_dtype: expected None beside out, whose dtype holds");
+  }
+  if (!call.out.is_none()) return nb::borrow(call.out);
+  if (call.out_dtype.is_none()) return make_result(call, a, b);
+  static const nb::object* cached = nullptr;
+  return planning("_empty_of", cached)(call.a, a, b, call.out_dtype, call.stream);
+}
+
 nb::object matmul(const Call& call) {
   const Tensor a = import_tensor(call.a, "a");
   const Tensor b = import_tensor(call.b, "b");
-  nb::object made = call.out.is_none() ? make_result(call, a, b) : nb::borrow(call.out);
+  if (!has_matrix_modes(a) || !has_matrix_modes(b)) return product_of_modes(call);
+  nb::object made = result_for(call, a, b);
   const Tensor out = import_tensor(made, "out");
-  if (multiply(call, {a, b, out})) warn_of_gradients(a, b);
+  if (multiply(call, {a, b, out})) {
+    warn_of_gradients(a, b);
+    if (const nb::object log = problem_log(); !log.is_none()) {
+      log(call.a, call.b, made, call.accumulator_type, call.epilogue);
+    }
+  }
   return made;
 }
 
-void grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::handle offs,
+bool grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::handle offs,
                 nb::handle epilogue, nb::handle zero_rest, nb::handle layout, nb::handle stream) {
   const Tensor a = import_tensor(mat_a, "mat_a");
   const Tensor b = import_tensor(mat_b, "mat_b");
@@ -171,7 +222,9 @@ void grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::ha
   Call call{.a = mat_a, .b = mat_b, .out = given_out};
   call.epilogue = epilogue;
   call.stream = stream;
-  if (multiply(call, {a, b, out, offsets ? &*offsets : nullptr, &groups})) warn_of_gradients(a, b);
+  const bool found = multiply(call, {a, b, out, offsets ? &*offsets : nullptr, &groups});
+  if (found) warn_of_gradients(a, b);
+  return found;
 }
 
 /// What a shape and a dtype are to Python.
@@ -195,6 +248,7 @@ void set_keyword(Call& call, nb::handle name, nb::handle value) {
       {"epilogue", &Call::epilogue},
       {"stream", &Call::stream},
       {"tuner", &Call::tuner},
+      {"out_dtype", &Call::out_dtype},
   };
   for (const Keyword& keyword : kKeywords) {
     if (PyUnicode_CompareWithASCIIString(name.ptr(), keyword.name) != 0) continue;
@@ -204,8 +258,10 @@ void set_keyword(Call& call, nb::handle name, nb::handle value) {
     call.*keyword.place = value;
     return;
   }
-  fail_type(std::string("matmul: expected out, accumulator_type, epilogue, stream or tuner, got ") +
-            shown_text(name));
+  fail_type(
+      std::string(
+          "matmul: expected out, accumulator_type, epilogue, stream, tuner or out_dtype, got ") +
+      shown_text(name));
 }
 
 Call parse(PyObject* const* arguments, Py_ssize_t positional, PyObject* names) {
@@ -236,22 +292,27 @@ PyObject* matmul_function(PyObject* /*module*/, PyObject* const* arguments, Py_s
 
 constexpr const char* kDocumentation =
     "matmul($module, a, b, out=None, *, accumulator_type=None, epilogue=None, stream=None, "
-    "tuner=None)\n--\n\n"
+    "tuner=None, out_dtype=None)\n--\n\n"
     "out = a @ b, with the kernel to use first. No gradient is recorded.\n\n"
     "Parameters\n----------\n"
-    "a : tensor of shape (M, K) or (L, M, K)\n"
-    "b : tensor of shape (K, N) or (L, K, N)\n"
+    "a : tensor of shape (M, K), (L, M, K), (..., M, K) or (K,)\n"
+    "b : tensor of shape (K, N), (L, K, N), (..., K, N) or (K,)\n"
+    "    Two batch modes and more are those of both operands, or of one of them. Vectors and more\n"
+    "    than one batch mode are reshaped by the framework, which may copy.\n"
     "out : tensor of shape (M, N) or (L, M, N), optional\n"
-    "    Left out, made by the framework of `a` (NumPy, torch, CuPy), rows contiguous: i32 for\n"
+    "    None for vectors and more batch modes. Left out, made by the framework of `a` (NumPy, "
+    "torch, CuPy), rows contiguous: i32 for\n"
     "    integers, bf16 for floats of eight bits, else the dtype of `a`.\n"
     "accumulator_type : dtype, optional\n"
     "epilogue : str, function or EpilogueArguments, optional\n"
     "    What is applied to the accumulator.\n"
     "stream : optional\n    As of Kernel.run.\n"
     "tuner : BackgroundTuner, optional\n"
-    "    Tunes the problem of a call that finds a kernel.\n\n"
+    "    Tunes the problem of a call that finds a kernel.\n"
+    "out_dtype : dtype, optional\n"
+    "    Of the result that is made: f64, f32, f16, bf16 or i32.\n\n"
     "Returns\n-------\n"
-    "tensor\n    `out`.\n\n"
+    "tensor\n    `out`; a number's array of no modes for two vectors.\n\n"
     "Raises\n------\n"
     "ValueError\n    Shapes, strides or devices that do not fit.\n"
     "UnsupportedError\n    When no kernel supports the arguments, with the reasons.";
@@ -274,6 +335,9 @@ void bind_matmul(nb::module_& module) {
   module.def("_grouped_mm", &grouped_mm, nb::arg("mat_a").none(), nb::arg("mat_b").none(),
              nb::arg("out").none(), nb::arg("offs").none(), nb::arg("epilogue").none(),
              nb::arg("zero_rest").none(), nb::arg("layout").none(), nb::arg("stream").none());
+  module.def(
+      "_log_problems", [](nb::handle function) { problem_log() = nb::borrow(function); },
+      nb::arg("function").none());
   // nanobind's own way to a function takes as long as everything that this one does.
   static PyMethodDef method{
       "matmul", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(matmul_function)),

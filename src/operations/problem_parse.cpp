@@ -29,22 +29,34 @@ constexpr int kLargestAlignment = 256;
 // That an operation may have.
 constexpr std::size_t kMaxKeys = 32;
 
-/// The dtype that NumPy and torch call by this name; empty where there is none.
-std::string_view our_name(std::string_view theirs) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNames{
-      {{"float64", "f64"},
-       {"double", "f64"},
-       {"float32", "f32"},
-       {"float", "f32"},
-       {"float16", "f16"},
-       {"half", "f16"},
-       {"bfloat16", "bf16"},
-       {"float8_e4m3fn", "e4m3"},
-       {"int32", "i32"},
-       {"int8", "i8"},
-       {"uint8", "u8"}}};
-  const auto found = std::ranges::find(kNames, theirs, [](const auto& pair) { return pair.first; });
-  return found == kNames.end() ? std::string_view() : found->second;
+/// The dtype that NumPy, torch or CUTLASS call by this name.
+std::optional<Dtype> theirs(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Dtype>, 22> kNames{
+      {{"float64", Dtype::f64},
+       {"double", Dtype::f64},
+       {"float32", Dtype::f32},
+       {"float", Dtype::f32},
+       {"tfloat32", Dtype::tf32},
+       {"float16", Dtype::f16},
+       {"half", Dtype::f16},
+       {"fp16", Dtype::f16},
+       {"fp32", Dtype::f32},
+       {"fp64", Dtype::f64},
+       {"bfloat16", Dtype::bf16},
+       {"float8_e4m3fn", Dtype::e4m3},
+       {"float8_e5m2", Dtype::e5m2},
+       {"float8_e8m0fnu", Dtype::e8m0},
+       {"float4_e2m1fn", Dtype::e2m1},
+       {"int32", Dtype::i32},
+       {"int8", Dtype::i8},
+       {"uint8", Dtype::u8},
+       {"int4", Dtype::i4},
+       {"uint4", Dtype::u4},
+       {"s8", Dtype::i8},
+       {"s32", Dtype::i32}}};
+  const auto* const found =
+      std::ranges::find(kNames, name, [](const auto& pair) { return pair.first; });
+  return found == kNames.end() ? std::nullopt : std::optional(found->second);
 }
 
 class ProblemParser {
@@ -250,10 +262,7 @@ class ProblemParser {
     const std::size_t start = cursor_.position();
     const std::string_view name = cursor_.take_until(":@*");
     if (const auto dtype = parse_dtype(name)) return *dtype;
-    if (const std::string_view ours = our_name(name); !ours.empty()) {
-      cursor_.fail_at(start,
-                      fmt::format("expected a dtype, got '{}'; did you mean {}?", name, ours));
-    }
+    if (const auto dtype = theirs(name)) return *dtype;
     std::array<std::string_view, kDtypeCount> names;
     std::ranges::transform(all_dtypes(), names.begin(), dtype_name);
     cursor_.fail_word(start, "a dtype", name, names);

@@ -494,7 +494,7 @@ class Report(CliTest):
         self.assertEqual(len(page.root.findall(".//{http://www.w3.org/2000/svg}svg")), 2)
         header, *rows = page.tables[0]
         self.assertEqual(header[:3], ["problem", "kernel", "provider"])
-        self.assertEqual([row[6] for row in rows], ["0.50", "1.00", "2.00", "1.00"])
+        self.assertEqual([row[7] for row in rows], ["0.50", "1.00", "2.00", "1.00"])
         self.assertEqual(rows[0][3], "4.00 us")
         self.assertIn("Card <1>", page.text)
         self.assertNotIn("src=", page.source)
@@ -503,4 +503,4 @@ class Report(CliTest):
     def test_page_of_a_run(self):
         self.ok("bench", GEMM, *CPU, "--rounds", "1", "--html", "p.html")
         _, row = Page(self.folder / "p.html").tables[0]
-        self.assertEqual(row[6:], ["1.00", "right"])
+        self.assertEqual(row[6:], ["-", "1.00", "right"])

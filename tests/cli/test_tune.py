@@ -3,7 +3,7 @@
 import json
 import os
 
-from harness import FILE, NOT_FOUND, OK, USAGE, CliTest
+from harness import FILE, NOT_FOUND, OK, USAGE, CliTest, Page
 
 GEMM = "gemm m=33 n=17 k=64 a=f32"
 CPU = ["--target", "cpu"]
@@ -50,6 +50,38 @@ class Tune(CliTest):
         self.assertEqual(result["candidates"][0]["kernel"], record["kernel"])
         (listed,) = self.json("tune", "--list")
         self.assertEqual(listed, record)
+
+    def test_page(self):
+        (result,) = self.json("tune", GEMM, *QUICK, "--html", "p.html")
+        page = Page(self.folder / "p.html")
+        record = result["record"]
+        summary, candidates = page.tables
+        self.assertEqual(summary[1][:2], [record["problem"], record["kernel"]])
+        self.assertEqual(len(candidates) - 1, len(result["candidates"]))
+        self.assertEqual(candidates[1][3], record["kernel"])
+        self.assertEqual([row[1] for row in candidates[1:2]], ["1.00"])
+        self.assertEqual(len(page.root.findall(".//{http://www.w3.org/2000/svg}svg")), 1)
+        self.assertIn("noise", page.text)
+        self.assertNotIn("src=", page.source)
+        self.assertNotIn("href=", page.source)
+
+    def test_page_of_several_problems(self):
+        """One was known, one cannot be tuned, one is new; the page has the two that have a record."""
+        self.ok("tune", GEMM, *QUICK)
+        (self.folder / "problems.txt").write_text(
+            f"{GEMM}\ngemm m=4 n=4 k=4 a=f16 b=f32 acc=i32\ngemm m=8 n=8 k=8 a=f32\n"
+        )
+        result = self.estoc("tune", "@problems.txt", *QUICK, "--html", "p.html")
+        self.assertEqual(result.returncode, NOT_FOUND, result.stderr)
+        page = Page(self.folder / "p.html")
+        self.assertEqual(len(page.tables), 2)
+        self.assertEqual(len(page.tables[0]) - 1, 2)
+        self.assertIn("recorded before", page.text)
+
+    def test_page_nowhere(self):
+        self.fails(FILE, "tune", GEMM, *QUICK, "--html", "nowhere/p.html", says=["nowhere/p.html"],
+                   hint=["--html"])  # fmt: skip
+        self.fails(USAGE, "tune", GEMM, "--forget", "--html", "p.html", says=["--html"])
 
     def test_operations_of_all_kinds(self):
         for problem in [

@@ -58,9 +58,9 @@ class Snippets(unittest.TestCase):
     def test_finds_broken_links(self):
         with tempfile.TemporaryDirectory() as folder:
             document = pathlib.Path(folder, "a.md")
-            document.write_text("[a](a.md#x) [b](#y) [c](https://c) and\n[d](d.md)\n"
-                                "```\n[e](e.md)\n```\n")
-            self.assertEqual(list(broken(document)), [(2, "d.md")])
+            document.write_text("[a](a.md#x-1) [b](#an-h-b_c) [c](https://c) and\n[d](d.md)\n"
+                                "```\n[e](e.md)\n```\n[f](a.md#z)\n# X\n# An `H`: [B_c](a.md)\n# X\n")
+            self.assertEqual(list(broken(document)), [(2, "d.md"), (6, "a.md#z")])
 
 
 if __name__ == "__main__":

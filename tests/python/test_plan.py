@@ -219,7 +219,7 @@ def test_matmul_refusals(gemm):
     with pytest.raises(ValueError, match="K = 16"):
         estoc.matmul(a, b[:3])
     with pytest.raises(ValueError, match="two or three modes, got 1 and 2"):
-        estoc.matmul(a[0], b)
+        estoc.matmul(estoc.Tensor(a[0]), b)
     with pytest.raises(TypeError, match="b: expected a tensor"):
         estoc.matmul(a, "b")
 

@@ -223,14 +223,15 @@ class LtLaunch final : public Launch {
       : context_(context),
         lt_(lt_context()),
         stream_(stream),
-        arguments_(arguments),
+        operands_(arguments),
         matmul_(arguments, out_order),
         candidate_(candidate),
         workspace_(std::move(workspace)) {}
 
   bool move_to(const RuntimeArguments& arguments) override {
-    if (holds_addresses(arguments)) return false;
-    arguments_ = static_cast<const GemmArguments&>(arguments);
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    if (holds_addresses(gemm) && !matmul_.move_to(gemm)) return false;
+    operands_ = LtOperands(gemm);
     return true;
   }
 
@@ -239,7 +240,7 @@ class LtLaunch final : public Launch {
     stream_.require(jit::driver(), target);
     const jit::ContextScope scope(context_);
     const jit::WorkspaceUse use(workspace_, target);
-    matmul_.start(lt_, arguments_, candidate_.algorithm, workspace_.workspace().data,
+    matmul_.start(lt_, operands_, candidate_.algorithm, workspace_.workspace().data,
                   candidate_.facts.workspace_bytes, target);
   }
 
@@ -247,7 +248,7 @@ class LtLaunch final : public Launch {
   jit::CUcontext context_;
   LtContext* lt_;
   jit::BoundStream stream_;
-  GemmArguments arguments_;
+  LtOperands operands_;
   LtMatmul matmul_;
   Candidate candidate_;
   jit::WorkspaceLease workspace_;
@@ -376,7 +377,7 @@ class CublasltGemm final : public KernelClass {
     auto start = [&](const LtMatmul& product) {
       auto* const stream = static_cast<jit::CUstream>(options.stream);
       const jit::WorkspaceUse use(lease, stream);
-      product.start(lt_context(), gemm, candidate.algorithm, lease.workspace().data,
+      product.start(lt_context(), LtOperands(gemm), candidate.algorithm, lease.workspace().data,
                     candidate.facts.workspace_bytes, stream);
     };
     if (holds_addresses(gemm)) {

@@ -155,14 +155,15 @@ std::string slot_text(char kind, int slot) {
 /// A factor's value. With a factor of 0 cuBLASLt does not read what it is multiplied with, so that
 /// NaN and infinity there are lost: that must be known not to happen.
 Status value_of(const LtFactor& factor, const EpilogueBinding& binding, double* value) {
-  std::string name = "a literal";
   *value = factor.literal;
+  const auto name = [&] {
+    return factor.scalar >= 0 ? slot_text('s', factor.scalar) : std::string("a literal");
+  };
   if (factor.scalar >= 0) {
     const auto slot = static_cast<std::size_t>(factor.scalar);
     const EpilogueScalarValue& scalar = binding.scalars[slot];
-    name = slot_text('s', factor.scalar);
     if (scalar.data != nullptr) {
-      return refuse("factors by value, which are known not to be 0", name + " in memory");
+      return refuse("factors by value, which are known not to be 0", name() + " in memory");
     }
     *value = round_to(binding.graph->scalars[slot].dtype, scalar.value);
   }
@@ -170,7 +171,7 @@ Status value_of(const LtFactor& factor, const EpilogueBinding& binding, double* 
   if (factor.negated) *value = -*value;
   if (*value != 0) return Status::success();
   return refuse("factors other than 0, with which cuBLASLt does not read the matrix",
-                name + " = 0");
+                name() + " = 0");
 }
 
 /// What is left of the accumulator's factors without its scales, which come first.
@@ -205,20 +206,20 @@ Status describe_bias(const GemmArguments& arguments, bool rows_are_columns, int 
   const auto index = static_cast<std::size_t>(slot);
   const EpilogueTensor& tensor = binding.graph->tensors[index];
   const EpilogueAddress& at = binding.tensors[index];
-  const std::string name = slot_text('t', slot);
+  const auto name = [&] { return slot_text('t', slot); };
   if (tensor.varies.n != rows_are_columns) {
     return refuse(rows_are_columns ? "a bias along N beside a row-major out"
                                    : "a bias along M beside a column-major out",
-                  name + " along " + (tensor.varies.n ? 'N' : 'M'));
+                  name() + " along " + (tensor.varies.n ? 'N' : 'M'));
   }
   const std::int64_t stride = rows_are_columns ? at.column_stride : at.row_stride;
   if (stride != 1) {
     return refuse("a bias whose elements are neighbours",
-                  fmt::format("{} of stride {}", name, stride));
+                  fmt::format("{} of stride {}", name(), stride));
   }
   if (!takes_bias(tensor.dtype, arguments.a_matrix().dtype, arguments.out_matrix().dtype)) {
     return refuse("a bias of the type that cuBLASLt has for this out",
-                  fmt::format("{} {}", name, dtype_name(tensor.dtype)));
+                  fmt::format("{} {}", name(), dtype_name(tensor.dtype)));
   }
   *bias = {at.data, tensor.dtype, tensor.varies.l ? at.batch_stride : 0, at.alignment};
   return Status::success();

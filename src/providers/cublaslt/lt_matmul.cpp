@@ -185,7 +185,8 @@ Status LtMatmul::describe(const GemmArguments& arguments, OutOrder out_order,
                                   epilogue->c->row_stride, epilogue->c->column_stride));
 }
 
-LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(*lt_table()) {
+LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order)
+    : table_(*lt_table()), out_order_(out_order) {
   const Stored out = stored(arguments.out_matrix());
   transposed_ = is_transposed(arguments, out_order);
   LtEpilogue epilogue;
@@ -203,10 +204,6 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(
   table_.check(table_.desc_create(&desc, compute_type(arguments), scale_type(arguments)),
                "cublasLtMatmulDescCreate");
   desc_.reset(desc);
-  auto set = [&](DescAttribute attribute, auto value) {
-    table_.check(table_.desc_set(desc, attribute, &value, sizeof(value)),
-                 "cublasLtMatmulDescSetAttribute");
-  };
   auto transpose = [&](const Stored& matrix) {
     return matrix.transposed != transposed_ ? Transpose::yes : Transpose::no;
   };
@@ -232,6 +229,27 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(
   set_scales(epilogue.scales);
   set_epilogue(epilogue);
   reduction_schemes_ = reduction_schemes(arguments);
+  set_factors(arguments, epilogue);
+}
+
+bool LtMatmul::move_to(const GemmArguments& arguments) {
+  LtEpilogue epilogue;
+  if (!describe(arguments, out_order_, &epilogue) || epilogue.mode != mode_) return false;
+  if (epilogue.c.has_value() != (c_ != nullptr)) return false;
+  if (epilogue.c) c_data_ = epilogue.c->data;
+  if (epilogue.bias) set_bias_pointer(*epilogue.bias);
+  set_scale_pointers(epilogue.scales);
+  set_factors(arguments, epilogue);
+  return true;
+}
+
+template <class Value>
+void LtMatmul::set(DescAttribute attribute, Value value) {
+  table_.check(table_.desc_set(desc_.get(), attribute, &value, sizeof(value)),
+               "cublasLtMatmulDescSetAttribute");
+}
+
+void LtMatmul::set_factors(const GemmArguments& arguments, const LtEpilogue& epilogue) {
   auto factor = [&](double value) -> Factor {
     switch (scale_type(arguments)) {
       case DataType::f64:
@@ -247,39 +265,42 @@ LtMatmul::LtMatmul(const GemmArguments& arguments, OutOrder out_order) : table_(
 }
 
 void LtMatmul::set_scales(const LtScales& scales) {
-  auto set = [&](DescAttribute attribute, auto value) {
-    table_.check(table_.desc_set(desc_.get(), attribute, &value, sizeof(value)),
-                 "cublasLtMatmulDescSetAttribute");
+  set_scale_pointers(scales);
+  auto set_mode = [&](const LtScale& scale, DescAttribute mode) {
+    if (scale.any && scale.mode != LtScaleMode::scalar) set(mode, scale.mode);
   };
-  auto set_one = [&](const LtScale& scale, DescAttribute pointer, DescAttribute mode) {
+  set_mode(transposed_ ? scales.b : scales.a, DescAttribute::a_scale_mode);
+  set_mode(transposed_ ? scales.a : scales.b, DescAttribute::b_scale_mode);
+}
+
+void LtMatmul::set_scale_pointers(const LtScales& scales) {
+  auto set_one = [&](const LtScale& scale, DescAttribute pointer) {
     if (!scale.any) return;
     // As with a bias, any address will do to ask with.
     const auto like = static_cast<std::uintptr_t>(scale.alignment);
     set(pointer, scale.data != nullptr ? reinterpret_cast<std::uintptr_t>(scale.data) : like);
-    if (scale.mode != LtScaleMode::scalar) set(mode, scale.mode);
   };
-  set_one(transposed_ ? scales.b : scales.a, DescAttribute::a_scale_pointer,
-          DescAttribute::a_scale_mode);
-  set_one(transposed_ ? scales.a : scales.b, DescAttribute::b_scale_pointer,
-          DescAttribute::b_scale_mode);
+  set_one(transposed_ ? scales.b : scales.a, DescAttribute::a_scale_pointer);
+  set_one(transposed_ ? scales.a : scales.b, DescAttribute::b_scale_pointer);
 }
 
 void LtMatmul::set_epilogue(const LtEpilogue& epilogue) {
-  if (epilogue.mode == Mode::none) return;
-  auto set = [&](DescAttribute attribute, auto value) {
-    table_.check(table_.desc_set(desc_.get(), attribute, &value, sizeof(value)),
-                 "cublasLtMatmulDescSetAttribute");
-  };
-  set(DescAttribute::epilogue, epilogue.mode);
+  mode_ = epilogue.mode;
+  if (mode_ == Mode::none) return;
+  set(DescAttribute::epilogue, mode_);
   if (!epilogue.bias) return;
   const LtBias& bias = *epilogue.bias;
+  set_bias_pointer(bias);
+  set(DescAttribute::bias_data_type, *data_type(bias.dtype));
+  if (bias.batch_stride != 0) set(DescAttribute::bias_batch_stride, bias.batch_stride);
+}
+
+void LtMatmul::set_bias_pointer(const LtBias& bias) {
   // Algorithms are chosen by the alignment of the pointer; without data any of that alignment will
   // do.
   const auto like = static_cast<std::uintptr_t>(bias.alignment);
   set(DescAttribute::bias_pointer,
       bias.data != nullptr ? reinterpret_cast<std::uintptr_t>(bias.data) : like);
-  set(DescAttribute::bias_data_type, *data_type(bias.dtype));
-  if (bias.batch_stride != 0) set(DescAttribute::bias_batch_stride, bias.batch_stride);
 }
 
 std::vector<Candidate> LtMatmul::heuristics(int most) const {
@@ -311,11 +332,9 @@ std::vector<Candidate> LtMatmul::heuristics(int most) const {
   return candidates;
 }
 
-void LtMatmul::start(LtContext* context, const GemmArguments& arguments, const Algorithm& algorithm,
+void LtMatmul::start(LtContext* context, const LtOperands& operands, const Algorithm& algorithm,
                      void* workspace, std::size_t workspace_bytes, jit::CUstream stream) const {
-  const void* a = arguments.a_matrix().data;
-  const void* b = arguments.b_matrix().data;
-  void* out = arguments.out_matrix().data;
+  const auto [a, b, out] = operands;
   auto address = [](const auto& factor) {
     return std::visit([](const auto& value) { return static_cast<const void*>(&value); }, factor);
   };

@@ -23,6 +23,18 @@ struct Candidate {
   LtFacts facts;
 };
 
+/// Where a product's operands lie.
+struct LtOperands {
+  explicit LtOperands(const GemmArguments& arguments)
+      : a(arguments.a_matrix().data),
+        b(arguments.b_matrix().data),
+        out(arguments.out_matrix().data) {}
+
+  const void* a;
+  const void* b;
+  void* out;
+};
+
 /// Descriptors of a product and the factors it is scaled by.
 class LtMatmul {
  public:
@@ -37,22 +49,35 @@ class LtMatmul {
   /// Of arguments that are expressible and whose epilogue is.
   LtMatmul(const GemmArguments& arguments, OutOrder out_order);
 
+  /// Has C, bias, scales and factors be those of `arguments`, which differ from those it was made
+  /// of in addresses and numbers alone and are aligned as well; A, B and out are given to start().
+  /// False, with nothing changed, where the library would do something else with them. Allocates
+  /// nothing.
+  bool move_to(const GemmArguments& arguments);
+
   /// The algorithms that the library offers, in its order; at most `most`.
   std::vector<Candidate> heuristics(int most) const;
 
-  /// Starts the product of the arguments' data.
-  void start(LtContext* context, const GemmArguments& arguments, const Algorithm& algorithm,
+  /// Starts the product of the operands.
+  void start(LtContext* context, const LtOperands& operands, const Algorithm& algorithm,
              void* workspace, std::size_t workspace_bytes, jit::CUstream stream) const;
 
  private:
   // In the type that the library scales by.
   using Factor = std::variant<float, double, std::int32_t>;
 
+  template <class Value>
+  void set(DescAttribute attribute, Value value);
   void set_scales(const LtScales& scales);
+  void set_scale_pointers(const LtScales& scales);
   void set_epilogue(const LtEpilogue& epilogue);
+  void set_bias_pointer(const LtBias& bias);
+  void set_factors(const GemmArguments& arguments, const LtEpilogue& epilogue);
 
   const LtTable& table_;
+  OutOrder out_order_;
   bool transposed_;
+  Mode mode_;
   MatmulDesc desc_;
   MatrixLayout first_;
   MatrixLayout second_;
