@@ -39,6 +39,8 @@ class CudaProvider final : public Provider {
                                                            make_simt_scaled_gemm(),
                                                            make_sm90_grouped_gemm(),
                                                            make_sm90_swapped_grouped_gemm(),
+                                                           make_sm90_scaled_grouped_gemm(),
+                                                           make_sm90_swapped_scaled_grouped_gemm(),
                                                            make_sm80_grouped_gemm(),
                                                            make_simt_quantised_gemm(),
                                                            make_simt_scaled_quantised_gemm(),

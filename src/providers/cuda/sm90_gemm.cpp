@@ -127,7 +127,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   Status check_any(const GemmArguments& gemm) const override {
-    if (kind_ == Sm90Kind::scaled) return sm90_check_scales(gemm);
+    if (kind_ == Sm90Kind::scaled) return sm90_check_scales(gemm.a(), gemm.b());
     if (kind_ == Sm90Kind::dequantised) return operations::check_dequantised_as_bf16(gemm);
     if (converts()) return sm90_check_converted(gemm);
     return kind_ == Sm90Kind::prepared ? check_any_copied(gemm) : Status::success();
@@ -135,7 +135,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     if (kind_ == Sm90Kind::scaled) {
-      Status scales = sm90_check_scales(point, gemm);
+      Status scales = sm90_check_scales(point, gemm.a(), gemm.b());
       if (!scales.ok()) return scales;
     }
     const OperandPlanes planes = operand_planes(point, gemm);

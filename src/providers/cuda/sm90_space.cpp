@@ -24,6 +24,8 @@ constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kMostStages = 8;
 constexpr int kMostSwappedStages = 16;
 constexpr int kLeastStages = 3;
+// The choice of "scales" behind the pairs of blocks.
+constexpr int kRowScales = 4;
 
 struct MenuTile {
   int m;
@@ -65,12 +67,26 @@ constexpr MenuTile kScaledMenu[] = {
     {128, 96}, {128, 128}, {128, 160}, {128, 192}, {256, 64},
 };
 
+bool is_scaled(Sm90Kind kind) {
+  return kind == Sm90Kind::scaled || kind == Sm90Kind::scaled_grouped ||
+         kind == Sm90Kind::swapped_scaled_grouped;
+}
+
+bool is_grouped(Sm90Kind kind) {
+  return kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped ||
+         kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped;
+}
+
+bool is_swapped(Sm90Kind kind) {
+  return kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped ||
+         kind == Sm90Kind::swapped_scaled_grouped || kind == Sm90Kind::converted;
+}
+
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
-  if (kind == Sm90Kind::scaled) return kScaledMenu;
+  if (is_swapped(kind)) return kSwappedMenu;
+  if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
-  if (kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped) return kSwappedMenu;
   if (kind == Sm90Kind::grouped) return kGroupedMenu;
-  if (kind == Sm90Kind::converted) return kSwappedMenu;
   const bool copied = kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised;
   return copied ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
 }
@@ -238,6 +254,16 @@ bool tile_fits_scales(const DesignPoint& point) {
   return columns % 128 == 0 || 128 % columns == 0 || blocks;
 }
 
+/// Blocks of columns are counted from the first column of B, and groups of columns begin anywhere.
+/// Batches have scales of rows too, but as factors of the epilogue.
+bool groups_fit_scales(const DesignPoint& point) {
+  const abi::GroupedMode groups = sm90_groups_in_code(point);
+  if (has_row_scales(point))
+    return groups == abi::GroupedMode::rows || groups == abi::GroupedMode::columns;
+  return groups != abi::GroupedMode::columns ||
+         scale_block(point, sm90_is_transposed(point) ? 0 : 1) == 1;
+}
+
 bool store_rows_fit(const DesignPoint& point) {
   if (is_swapped(point)) return true;
   return in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
@@ -250,7 +276,12 @@ int converted_scale_k(const DesignPoint& point) {
   return kBlocks[static_cast<std::size_t>(point.value("scales_b").numbers[0])];
 }
 
+bool has_row_scales(const DesignPoint& point) {
+  return point.space().find("scales") >= 0 && point.value("scales").numbers[0] == kRowScales;
+}
+
 int scale_block(const DesignPoint& point, std::size_t operand) {
+  if (point.space().find("scales") < 0 || has_row_scales(point)) return 0;
   const int pair = point.value("scales").numbers[0];
   return (operand == 0 ? pair / 2 : pair % 2) == 0 ? 1 : 128;
 }
@@ -297,10 +328,9 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
                         .promote = is_promoted(point),
                         .tma_store = point.integer(Role::out_alignment) == 16,
                         .planes = point.dtype(Role::a_dtype) == Dtype::f32};
-  if (point.space().find("scales") >= 0) {
-    config.a_scale_rows = scale_block(point, 0);
-    config.b_scale_columns = scale_block(point, 1);
-  }
+  config.a_scale_rows = scale_block(point, 0);
+  config.b_scale_columns = scale_block(point, 1);
+  config.group_row_scales = has_row_scales(point);
   if (is_converted(point)) config.a_scale_k = converted_scale_k(point);
   if (is_grouped(point)) config.groups = sm90_groups_in_code(point);
   if (majors.transposed) {
@@ -317,7 +347,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                    Dtype::e5m2, Dtype::i8,   Dtype::u8};
   static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
   static constexpr std::array kF32{Dtype::f32};
-  const bool scaled = kind == Sm90Kind::scaled;
+  const bool scaled = is_scaled(kind);
   static constexpr std::array kActivations{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::bf16};
   const bool converted = kind == Sm90Kind::converted;
   const bool dequantised = kind == Sm90Kind::dequantised || converted;
@@ -326,8 +356,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                           : narrow    ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
-  const bool grouped = kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped;
-  const bool swapped = kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped || converted;
+  const bool grouped = is_grouped(kind);
+  const bool swapped = is_swapped(kind);
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
@@ -351,7 +381,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   if (scaled) {
     outs.resize(3);
     layouts = {"tnt", "tnn"};
-    clusters.resize(3);
+    clusters.resize(std::min<std::size_t>(clusters.size(), 3));
+    if (swapped) layouts.resize(1);
   }
   if (kind == Sm90Kind::planes || dequantised) {
     outs.resize(3);
@@ -362,7 +393,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts = {"xnt"};
     alignments.push_back(16);
   }
-  if (grouped) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
+  if (grouped && !scaled) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
   std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
   if (!grouped && !narrow && !dequantised && kind != Sm90Kind::planes)
     accumulators.push_back(Dtype::f16);
@@ -408,8 +439,11 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   }
   if (dequantised) builder.choices("as", {"bf16"});
   if (scaled) {
-    builder.choices("scales", {"1x128.1x128", "1x128.128x128", "128x128.1x128", "128x128.128x128"})
-        .require({"layouts", "tile", "scales"}, tile_fits_scales);
+    std::vector<std::string_view> scales{"1x128.1x128", "1x128.128x128", "128x128.1x128",
+                                         "128x128.128x128"};
+    if (grouped) scales.emplace_back("row");
+    builder.choices("scales", scales).require({"layouts", "tile", "scales"}, tile_fits_scales);
+    if (grouped) builder.require({"layouts", "along", "scales"}, groups_fit_scales);
   }
   return builder.build_lazily();
 }
