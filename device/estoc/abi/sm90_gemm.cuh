@@ -245,7 +245,7 @@ struct Sm90GemmParameters {
   unsigned tail_parts;  ///< of K of each of these
   unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
   unsigned long long sums;  ///< address of the parts' sums, part after part
-  Sm90Scales a_scales;      ///< where the configuration is scaled(), or has a_scale_k, group_row_scales
+  Sm90Scales a_scales;  ///< where the configuration is scaled(), or has a_scale_k, group_row_scales
   Sm90Scales b_scales;
 };
 static_assert(sizeof(Sm90GemmParameters) == 4 * 128);

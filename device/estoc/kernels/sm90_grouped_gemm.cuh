@@ -3,8 +3,8 @@
 
 #include <estoc/abi/sm90_grouped_gemm.cuh>
 #include <estoc/kernels/sm90_gemm.cuh>
-#include <estoc/sm90/groups.cuh>
 #include <estoc/sm90/group_scales.cuh>
+#include <estoc/sm90/groups.cuh>
 
 namespace estoc {
 
