@@ -12,13 +12,15 @@ namespace estoc::cuda {
 /// The kernel classes that sm90_gemm's code serves.
 enum class Sm90Kind : std::uint8_t {
   plain,
-  fast,             ///< sums of 8-bit floats stay as the tensor cores make them
-  swapped,          ///< row-major outputs of few rows: the code computes the transposed product
-  prepared,         ///< operands with layout letter x are copied to rows along K that TMA can load
-  planes,           ///< f32 operands are copied to three planes of bf16 each
-  scaled,           ///< 8-bit floats with f32 scales for blocks of 128 along K
-  dequantised,      ///< quantised operands are copied as bf16, times their scales
-  converted,        ///< swapped; the copy is of A alone, and consumers convert B
+  fast,         ///< sums of 8-bit floats stay as the tensor cores make them
+  swapped,      ///< row-major outputs of few rows: the code computes the transposed product
+  prepared,     ///< operands with layout letter x are copied to rows along K that TMA can load
+  planes,       ///< f32 operands are copied to three planes of bf16 each
+  scaled,       ///< 8-bit floats with f32 scales for blocks of 128 along K
+  dequantised,  ///< quantised operands are copied as bf16, times their scales
+  converted,    ///< swapped; the copy is of A alone, and consumers convert B
+  quantised,    ///< D is kept in f32, and quantised behind the product
+  scaled_quantised,
   grouped,          ///< products in groups; a dimension "along" says which mode they divide
   swapped_grouped,  ///< both
   scaled_grouped,
