@@ -193,7 +193,8 @@ std::vector<Case> with_epilogues(const std::vector<Case>& cases, std::size_t fir
   std::vector<Case> fused;
   std::size_t index = first;
   for (const auto& [kernel, target] : cases) {
-    if (kernel.kernel_class().operation() != Operation::gemm) continue;
+    const Operation operation = kernel.kernel_class().operation();
+    if (operation != Operation::gemm && operation != Operation::grouped_gemm) continue;
     const DesignPoint& point = kernel.point();
     // What is quantised behind the product leaves it in f32.
     const Dtype out = kernel.kernel_class().quantises() ? Dtype::f32 : point.dtype(Role::out_dtype);
@@ -201,6 +202,8 @@ std::vector<Case> with_epilogues(const std::vector<Case>& cases, std::size_t fir
         epilogue_of(index, point.dtype(Role::accumulator_type), out));
     graph->canonical = std::to_string(index % kEpilogues + 1);
     index += step;
+    // Groups that divide out take no reductions.
+    if (operation == Operation::grouped_gemm && !graph->reduced.empty()) continue;
     if (!kernel.kernel_class().supports_epilogue(point, *graph, target).ok()) continue;
     fused.push_back({kernel.with_epilogue(std::move(graph)), target});
   }

@@ -38,7 +38,7 @@ struct PairwiseSample {
 };
 PairwiseSample pairwise_sample(const Pool& pool, std::size_t least, std::uint64_t seed);
 
-/// The GEMMs among the cases, each with one of a list of epilogues if its class takes it: number
+/// The products among the cases, each with one of a list of epilogues if its class takes it: number
 /// `first`, then always `step` further.
 std::vector<Case> with_epilogues(const std::vector<Case>& cases, std::size_t first,
                                  std::size_t step);

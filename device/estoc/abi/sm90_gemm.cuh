@@ -86,6 +86,9 @@ struct Sm90GemmConfig {
   Sm90EpilogueShape epilogue = {};
   /// Of a product in groups, as the code sees it; stores by TMA are not for groups of columns.
   GroupedMode groups = GroupedMode::none;
+  /// Where groups divide rows of out, columns of each group's B have one scale each; where they
+  /// divide columns, rows of A.
+  bool group_row_scales = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -112,6 +115,7 @@ struct Sm90GemmConfig {
     if (a_scale_k > 0) field("a_scale_k", a_scale_k);
     if (epilogue.columns > 0) field("epilogue", epilogue);
     if (groups != GroupedMode::none) field("groups", groups);
+    if (group_row_scales) field("group_row_scales", group_row_scales);
   }
 
   ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
@@ -241,7 +245,7 @@ struct Sm90GemmParameters {
   unsigned tail_parts;  ///< of K of each of these
   unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
   unsigned long long sums;  ///< address of the parts' sums, part after part
-  Sm90Scales a_scales;      ///< where the configuration is scaled(), or has a_scale_k
+  Sm90Scales a_scales;  ///< where the configuration is scaled(), or has a_scale_k, group_row_scales
   Sm90Scales b_scales;
 };
 static_assert(sizeof(Sm90GemmParameters) == 4 * 128);

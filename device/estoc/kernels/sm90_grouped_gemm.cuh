@@ -3,6 +3,7 @@
 
 #include <estoc/abi/sm90_grouped_gemm.cuh>
 #include <estoc/kernels/sm90_gemm.cuh>
+#include <estoc/sm90/group_scales.cuh>
 #include <estoc/sm90/groups.cuh>
 
 namespace estoc {
@@ -12,12 +13,19 @@ using abi::Sm90GroupedGemmParameters;
 
 namespace sm90 {
 
+template <Sm90GemmConfig config>
+using GroupedLoad =
+    Either<config.scaled(), ScaledTiles<config, GroupedTmaTiles<config>>, GroupedTmaTiles<config>>;
+
 /// Groups divide rows or columns of out.
 template <Sm90GemmConfig config, typename Epilogue>
 struct DividedGemm : Gemm<config, Epilogue> {
   using Parameters = Sm90GroupedGemmParameters;
   using Work = GroupedTiles<config>;
-  using Load = GroupedTmaTiles<config>;
+  using Load = GroupedLoad<config>;
+  using Sums = typename Gemm<config, Epilogue>::Math;
+  static constexpr bool kMathTakesItems = config.group_row_scales;
+  using Math = Either<kMathTakesItems, RowScaledSums<config, Sums>, Sums>;
   using Store = typename BoundedStoreOf<config, Epilogue>::type;
 };
 
@@ -26,7 +34,7 @@ template <Sm90GemmConfig config, typename Epilogue>
 struct ReducedGemm : Gemm<config, Epilogue> {
   using Parameters = Sm90GroupedGemmParameters;
   using Work = ReducedGroups<config>;
-  using Load = GroupedTmaTiles<config>;
+  using Load = GroupedLoad<config>;
   using Math = GroupedSums<config, typename Gemm<config, Epilogue>::Math>;
   static constexpr bool kMathTakesItems = true;
 };

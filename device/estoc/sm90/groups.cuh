@@ -239,7 +239,7 @@ class ReducedGroups {
   }
   __device__ __forceinline__ GroupedItem item() const {
     const Tile tile = tile_at<config>(p_, place_, next_);
-    return {{tile, k_tiles(), false, 0, -1},
+    return {{tile, k_tiles(), false, static_cast<i32>(first_k()) / config.tile_k(), -1},
             tile.l,
             static_cast<i32>(first_k()),
             static_cast<i32>(part_.begin),
@@ -256,9 +256,10 @@ class ReducedGroups {
     while (part_.number < part)
       part_.advance(p_);
   }
-  /// Where K is contiguous, a box begins with a whole chunk of 16 bytes.
+  /// Where K is contiguous, a box begins with a whole chunk of 16 bytes; a stage of scaled operands
+  /// with a block that shares a scale.
   __device__ __forceinline__ u32 first_k() const {
-    constexpr u32 kChunk = 16 / abi::type_bytes(config.a);
+    constexpr u32 kChunk = config.scaled() ? config.tile_k() : 16 / abi::type_bytes(config.a);
     return config.a_m_major && config.b_n_major ? part_.begin : part_.begin / kChunk * kChunk;
   }
 
@@ -274,17 +275,21 @@ template <Sm90GemmConfig config>
 struct GroupedTmaTiles : TmaTiles<config> {
   using Tiles = TmaTiles<config>;
 
+  __device__ __forceinline__ static Batches batches(const GroupedItem& item) {
+    return {config.groups == GroupedMode::columns ? item.group : 0,
+            config.groups == GroupedMode::rows ? item.group : 0};
+  }
+
   __device__ __forceinline__ static void fill(const Sm90GemmParameters& p, const Cta<config>& cta,
                                               const GroupedItem& item, i32 step, u32 stage) {
     const u32 barrier = cta.shared.ring().full(stage);
     const Tile& tile = item.tile;
     const i32 k = item.k_begin + step * config.tile_k();
-    const bool of_a = config.groups == GroupedMode::columns && p.a_batched;
-    const bool of_b = config.groups == GroupedMode::rows && p.b_batched;
+    const Batches l = batches(item);
     ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());
-    Tiles::LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, of_a ? item.group : 0,
+    Tiles::LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k, p.a_batched ? l.a : 0,
                         cta.place.n, cta.place.sharers_of_a());
-    Tiles::LoadB::issue(p.b, cta.shared.b(stage), barrier, tile.n, k, of_b ? item.group : 0,
+    Tiles::LoadB::issue(p.b, cta.shared.b(stage), barrier, tile.n, k, p.b_batched ? l.b : 0,
                         cta.place.m, cta.place.sharers_of_b());
   }
 };

@@ -60,6 +60,12 @@ struct KOffsets {
   }
 };
 
+/// Which matrix of each operand an item multiplies.
+struct Batches {
+  i32 a;
+  i32 b;
+};
+
 /// Tiles of A and B by TMA, multicast to the CTAs of the cluster that share them.
 template <Sm90GemmConfig config>
 struct TmaTiles {
@@ -71,6 +77,10 @@ struct TmaTiles {
     if (p.k == 0) return;
     ptx::prefetch_tensormap(p.a);
     ptx::prefetch_tensormap(p.b);
+  }
+
+  __device__ __forceinline__ static Batches batches(const Item& item) {
+    return {item.tile.l, item.tile.l};
   }
 
   /// Fills `stage` with what step `step` of an item multiplies. One thread calls it.

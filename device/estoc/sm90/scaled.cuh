@@ -21,7 +21,8 @@ struct ScaleTile {
   static constexpr int kTogether = !kBlocks                   ? 1
                                    : config.tile_n % 128 == 0 ? 128
                                    : config.tile_n % 64 == 0  ? 64
-                                                              : 32;
+                                   : config.tile_n % 32 == 0  ? 32
+                                                              : 16;
   static constexpr int kColumns = config.tile_n / kTogether;
 
   u32 address;
@@ -30,8 +31,8 @@ struct ScaleTile {
   __device__ __forceinline__ u32 column(i32 j) const { return row(config.tile_m + j); }
 };
 
-/// Brings the scales of stage after stage. One warp calls it.
-template <Sm90GemmConfig config>
+/// Brings the scales of stage after stage, of items that `Tiles` loads. One warp calls it.
+template <Sm90GemmConfig config, typename Tiles>
 class ScaleLoader {
   using To = ScaleTile<config>;
 
@@ -39,20 +40,21 @@ class ScaleLoader {
   __device__ __forceinline__ ScaleLoader(const Sm90GemmParameters& p, const Cta<config>& cta)
       : p_(p), cta_(cta), lane_(static_cast<i32>(ptx::laneid())) {}
 
+  template <typename Item>
   __device__ __forceinline__ void fill(const Item& item, i32 step, u32 stage) const {
     const To to{cta_.shared.scales(stage)};
     const i32 k_tile = item.k_tile(step);
+    const Batches l = Tiles::batches(item);
 #pragma unroll 1
     for (i32 i = lane_; i < config.tile_m; i += 32) {
       const i32 m = item.tile.m + i;
       // Rows and columns beyond the output have the last one's, and are not stored.
-      copy(to.row(i), p_.a_scales, item.tile.l, k_tile,
-           (m < p_.m ? m : p_.m - 1) / config.a_scale_rows);
+      copy(to.row(i), p_.a_scales, l.a, k_tile, (m < p_.m ? m : p_.m - 1) / config.a_scale_rows);
     }
 #pragma unroll 1
     for (i32 j = lane_; j < To::kColumns; j += 32) {
       const i32 n = item.tile.n + j * To::kTogether;
-      copy(to.column(j), p_.b_scales, item.tile.l, k_tile,
+      copy(to.column(j), p_.b_scales, l.b, k_tile,
            (n < p_.n ? n : p_.n - 1) / config.b_scale_columns);
     }
     ptx::cp_async_mbarrier_arrive_noinc(cta_.shared.ring().full(stage));
@@ -71,14 +73,14 @@ class ScaleLoader {
   i32 lane_;
 };
 
-/// Tiles of A and B by TMA, and their scales.
-template <Sm90GemmConfig config>
-struct ScaledTiles : TmaTiles<config> {
+/// Tiles of A and B as `Tiles` loads them, and their scales.
+template <Sm90GemmConfig config, typename Tiles = TmaTiles<config>>
+struct ScaledTiles : Tiles {
   /// Brings the scales of stage after stage. One warp calls it.
   template <typename Kernel>
-  __device__ __forceinline__ static void bring_scales(const Sm90GemmParameters& p,
+  __device__ __forceinline__ static void bring_scales(const typename Kernel::Parameters& p,
                                                       const Cta<config>& cta) {
-    const ScaleLoader<config> loader(p, cta);
+    const ScaleLoader<config, Tiles> loader(p, cta);
     const Ring<config.stages> ring = cta.shared.ring();
     RingPosition<config.stages> at;
     for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
@@ -170,13 +172,12 @@ class FragmentScales {
 /// has one scale a row and a column, is multiplied by these and added to f32 registers.
 template <Sm90GemmConfig config>
 struct ScaledSums {
-  template <typename Issued>
+  template <typename Reader, typename Issued>
   __device__ __forceinline__ static void sum(Accumulators<config>& acc, i32 k_tiles,
-                                             RingPosition<config.stages>& at,
-                                             const StageReader<config>& reader,
+                                             RingPosition<config.stages>& at, const Reader& reader,
                                              const Issued& issued) {
     const FragmentScales<config> scales(reader);
-    AddedStages<config, StageReader<config>, FragmentScales<config>>(acc, at, reader, scales)
+    AddedStages<config, Reader, FragmentScales<config>>(acc, at, reader, scales)
         .sum(k_tiles, issued);
   }
 };

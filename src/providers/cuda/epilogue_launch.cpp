@@ -202,7 +202,7 @@ void add_epilogue(const EpilogueView& view, const PartCounts& parts, const Works
     filler.put(scalar_parameter(binding, i));
   if (graph.scalars.empty()) filler.put(abi::EpilogueScalar{});
   for (std::size_t i = 0; i < graph.stores.size(); ++i)
-    put_operand(i == 0 && view.result ? *view.result : binding.stores[i], graph.stores[i].dtype);
+    put_operand(view.store(i), graph.stores[i].dtype);
   over_partials(graph, view.extents, view.transposed, parts,
                 [&](std::size_t, const ReducedSizes& sizes, std::size_t offset) {
                   filler.put(abi::EpiloguePartials{address_at(workspace, offset), sizes.results,

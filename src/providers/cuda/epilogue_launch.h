@@ -33,6 +33,10 @@ struct EpilogueView {
   EpilogueView(const GemmArguments& gemm, bool transposed);
   const EpilogueGraph& graph() const { return *binding->graph; }
   Varies transpose_modes(Varies varies) const;
+  /// Where output `i` of the program goes.
+  const EpilogueAddress& store(std::size_t i) const {
+    return i == 0 && result ? *result : binding->stores[i];
+  }
   /// A tensor's address and strides.
   abi::Matrix matrix(const EpilogueAddress& address) const;
 };

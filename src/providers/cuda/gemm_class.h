@@ -48,6 +48,8 @@ struct GemmLaunch {
   const Knobs& knobs;
   const Workspace& workspace;
   const PlanDevice& device;
+  /// Where D is kept until it is quantised.
+  std::optional<EpilogueAddress> result{};
 };
 
 /// What predictions take of the arguments: the product and its work, as given and transposed.
@@ -203,7 +205,9 @@ class ConfiguredGemm : public GemmClass {
     if (!problem.empty()) {
       const bool follows =
           copies_operands() && add_copies(kernel, point, gemm, knobs, workspace, problem, plan);
-      p = parameters(kernel.config, {gemm, problem, knobs, workspace, plan.device()});
+      GemmLaunch launch{gemm, problem, knobs, workspace, plan.device()};
+      if (quantised) launch.result = quantised->address(result);
+      p = parameters(kernel.config, launch);
       plan.kernel(geometry(kernel.config, *p, plan.device()), *p);
       if (follows) plan.launch_programmatically();
     }

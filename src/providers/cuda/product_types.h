@@ -38,4 +38,9 @@ inline bool stores_accumulator(const DesignPoint& point) {
   return stores(accumulator, out) && !(accumulator == Dtype::i32 && is_fp8(out));
 }
 
+/// Whether rows of out are contiguous where two of its elements share a byte.
+inline bool packed_rows_are_contiguous(const DesignPoint& point) {
+  return point.value(Role::layouts).text[2] != 'n' || !is_packed(point.dtype(Role::out_dtype));
+}
+
 }  // namespace estoc::cuda

@@ -34,7 +34,6 @@ QuantisedResult::QuantisedResult(const GemmArguments& gemm, const operations::Ge
     : gemm_(gemm),
       transposed_(problem.transposed),
       rows_(problem.m),
-      columns_(problem.n),
       batches_(problem.l),
       pitch_(ceil_div(problem.n, kPitchUnit) * kPitchUnit) {}
 
@@ -53,7 +52,7 @@ MatrixView QuantisedResult::view(std::byte* workspace) const {
   return {.data = workspace,
           .dtype = Dtype::f32,
           .rows = rows_,
-          .columns = columns_,
+          .columns = pitch_,
           .batches = batches_,
           .row_stride = pitch_,
           .column_stride = 1,

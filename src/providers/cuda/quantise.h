@@ -20,7 +20,8 @@ class QuantisedResult {
 
   /// Bytes of workspace, a multiple of 256.
   std::size_t bytes() const;
-  /// D in the code's rows and columns; `workspace` is aligned to 256 bytes.
+  /// D in the code's rows and columns, rounded up to whole rows of 16 bytes; `workspace` is aligned
+  /// to 256 bytes.
   MatrixView view(std::byte* workspace) const;
   /// The same as the epilogue stores it, rows and columns as in the arguments.
   EpilogueAddress address(std::byte* workspace) const;
@@ -30,8 +31,8 @@ class QuantisedResult {
  private:
   const GemmArguments& gemm_;
   bool transposed_;
-  std::int64_t rows_, columns_, batches_;  ///< of the code
-  std::int64_t pitch_;
+  std::int64_t rows_, batches_;  ///< of the code
+  std::int64_t pitch_;           ///< of its columns
 };
 
 /// The time to write D and to quantise it.

@@ -61,12 +61,7 @@ std::shared_ptr<const DesignSpace> make_space(SimtKind kind) {
       .require({"acc", "tile"}, [](const DesignPoint& p) {
         return p.dtype(Role::accumulator_type) != Dtype::f64 || p.shape(Role::tile).m <= 64;
       });
-  // Rows of 4-bit elements are contiguous.
-  if (quantised) {
-    builder.require({"out", "layouts"}, [](const DesignPoint& p) {
-      return p.value(Role::layouts).text[2] != 'n' || !is_packed(p.dtype(Role::out_dtype));
-    });
-  }
+  if (quantised) builder.require({"out", "layouts"}, packed_rows_are_contiguous);
   if (kind != SimtKind::grouped) return builder.build_lazily();
   // Finding the group takes registers that the largest tile needs.
   builder.require({"tile"}, [](const DesignPoint& p) { return p.shape(Role::tile).m <= 64; });

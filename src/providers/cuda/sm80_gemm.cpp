@@ -173,34 +173,45 @@ Status check_alignments(const DesignPoint& point, const GemmArguments& gemm, boo
   return check_row_alignment(planes.out, point.integer(Role::out_alignment));
 }
 
-/// What the code multiplies: operands as they are, or copies of quantised ones as bf16.
-enum class Sm80Kind : std::uint8_t { plain, dequantised };
+/// What the code multiplies: operands as they are, or copies of quantised ones as bf16; and what
+/// becomes of D: it is stored, or kept and quantised.
+enum class Sm80Kind : std::uint8_t { plain, dequantised, quantised };
+
+std::shared_ptr<const DesignSpace> space_of(Sm80Kind kind) {
+  if (kind == Sm80Kind::quantised) return make_sm80_quantised_space();
+  return kind == Sm80Kind::dequantised ? make_sm80_dequantised_space() : make_sm80_space();
+}
 
 class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters> {
  public:
   explicit Sm80Gemm(Sm80Kind kind)
       : ConfiguredGemm("sm80_gemm", "Sm80Gemm"),
         dequantises_(kind == Sm80Kind::dequantised),
-        space_(dequantises_ ? make_sm80_dequantised_space() : make_sm80_space()) {}
+        quantises_(kind == Sm80Kind::quantised),
+        space_(space_of(kind)) {}
 
   std::string_view name() const override {
+    if (quantises_) return "sm80_quantised_gemm";
     return dequantises_ ? "sm80_dequantised_gemm" : "sm80_gemm";
   }
+  bool quantises() const override { return quantises_; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   bool takes_block_scales() const override { return dequantises_; }
 
  protected:
   std::vector<std::string> shared_headers() const override {
-    if (!dequantises_) return ConfiguredGemm::shared_headers();
-    return {device_name(), "dequantise"};
+    if (!dequantises_ && !quantises_) return ConfiguredGemm::shared_headers();
+    return {device_name(), dequantises_ ? "dequantise" : "quantise"};
   }
   bool copies_operands() const override { return dequantises_; }
   OperandCopies copies(const DesignPoint& /*point*/, const GemmProblem& problem) const override {
     return dequantises_ ? OperandCopies::dequantised(problem) : OperandCopies();
   }
-  void add_entries(const DesignPoint& point, const EpilogueGraph* /*epilogue*/,
+  void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
                    CudaCode& code) const override {
     if (dequantises_) add_dequantise_entry(point, is_transposed(point), code);
+    const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
+    if (quantises_) add_quantise_entry(point.dtype(Role::out_dtype), reduces, code);
   }
 
   Status check_any(const GemmArguments& gemm) const override {
@@ -261,6 +272,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
 
  private:
   bool dequantises_;
+  bool quantises_;
   std::shared_ptr<const DesignSpace> space_;
 };
 
@@ -431,6 +443,10 @@ std::shared_ptr<const KernelClass> make_sm80_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm80_dequantised_gemm() {
   return std::make_shared<Sm80Gemm>(Sm80Kind::dequantised);
+}
+
+std::shared_ptr<const KernelClass> make_sm80_quantised_gemm() {
+  return std::make_shared<Sm80Gemm>(Sm80Kind::quantised);
 }
 
 }  // namespace estoc::cuda

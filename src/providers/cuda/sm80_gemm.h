@@ -15,6 +15,9 @@ std::shared_ptr<const KernelClass> make_sm80_gemm();
 /// to workspace as bf16, exactly, and multiplied there.
 std::shared_ptr<const KernelClass> make_sm80_dequantised_gemm();
 
+/// Class "sm80_quantised_gemm": keeps D in workspace as f32, and quantises it in a second kernel.
+std::shared_ptr<const KernelClass> make_sm80_quantised_gemm();
+
 /// Class "sm80_scaled_gemm": operands of 8 bits along K with f32 scales for every 128 of K, which
 /// multiply the tensor cores' sums of each block.
 std::shared_ptr<const KernelClass> make_sm80_scaled_gemm();

@@ -123,6 +123,10 @@ Sm80GemmConfig sm80_config(const DesignPoint& point) {
                         .a_copy = point.integer(Role::a_alignment),
                         .b_copy = point.integer(Role::b_alignment),
                         .out_vectors = point.integer(Role::out_alignment) == 16};
+  if (point.space().find("result") >= 0) {
+    config.out = abi::Type::f32;
+    config.out_vectors = true;
+  }
   if (dequantises(point)) {
     config.a = config.b = abi::Type::bf16;
     config.a_copy = config.b_copy = 16;
@@ -179,6 +183,36 @@ std::shared_ptr<const DesignSpace> make_sm80_dequantised_space() {
       .choices("as", {"bf16"})
       .require({"a", "layouts", "tile"}, tile_fits)
       .require({"a", "tile", "stages"}, stages_fit)
+      .build_lazily();
+}
+
+std::shared_ptr<const DesignSpace> make_sm80_quantised_space() {
+  const auto operands = {Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
+                         Dtype::e5m2, Dtype::i8,   Dtype::u8};
+  return DesignSpace::Builder{}
+      .dtypes(Role::a_dtype, operands)
+      .dtypes(Role::b_dtype, operands)
+      .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
+      .dtypes(Role::out_dtype, {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1})
+      .layouts({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"})
+      .alignments(Role::a_alignment, {16, 4})
+      .alignments(Role::b_alignment, {16, 4})
+      .alignments(Role::out_alignment, {1})
+      .shapes(Role::tile, tile_shapes())
+      .integers(Role::stages, {3, 4})
+      .choices("result", {"f32"})
+      .require({"a", "b", "acc"}, accumulates_in_tensor_cores)
+      .require({"out", "layouts"}, packed_rows_are_contiguous)
+      .require({"a", "layouts", "tile"}, tile_fits)
+      .require({"a", "tile", "stages"}, stages_fit)
+      .require({"a", "align_a", "align_b", "tile"}, copies_fit)
+      // Whatever stores it, the sums of larger tiles leave too few registers.
+      .require({"tile"},
+               [](const DesignPoint& point) {
+                 const Shape3 tile = point.shape(Role::tile);
+                 return tile.m * tile.n <= 128 * 128;
+               })
+      .require({"a", "layouts", "out", "tile"}, registers_fit)
       .build_lazily();
 }
 

@@ -13,6 +13,9 @@ std::shared_ptr<const DesignSpace> make_sm80_space();
 /// The same for quantised operands, of which kernels multiply copies as bf16.
 std::shared_ptr<const DesignSpace> make_sm80_dequantised_space();
 
+/// Kernels that keep D in workspace as f32, from which a second kernel quantises it.
+std::shared_ptr<const DesignSpace> make_sm80_quantised_space();
+
 /// The same for operands of 8 bits with scales for every 128 of K.
 std::shared_ptr<const DesignSpace> make_sm80_scaled_space();
 

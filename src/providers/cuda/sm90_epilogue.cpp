@@ -353,7 +353,7 @@ template PartCounts tile_part_counts(const Sm100GemmConfig&, std::int64_t, std::
 template <typename Config>
 abi::TensorMap fused_out_map(const PlanDevice& device, const Config& config,
                              const EpilogueView& view) {
-  const abi::Matrix at = view.matrix(view.binding->stores[0]);
+  const abi::Matrix at = view.matrix(view.store(0));
   const Dtype dtype = view.graph().stores[0].dtype;
   const abi::TmaMode tma = tma_mode(at, dtype, view, true);
   return tma != abi::TmaMode::none
@@ -387,7 +387,7 @@ void add_mapped_epilogue(const Config& config, const EpilogueView& view, const P
                                   view, "an input");
     }
     for (std::size_t i = 0; i < graph.stores.size() && i <= abi::kEpilogueMaps; ++i) {
-      const abi::Matrix at = view.matrix(view.binding->stores[i]);
+      const abi::Matrix at = view.matrix(view.store(i));
       const Dtype dtype = graph.stores[i].dtype;
       const abi::TmaMode how = tma[graph.tensors.size() + i] = tma_mode(at, dtype, view, true);
       if (i == 0) continue;

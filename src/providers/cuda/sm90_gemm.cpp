@@ -63,7 +63,9 @@ Tail tail_of(const Sm90GemmConfig& config, const GemmArguments& gemm, const Gemm
   constexpr std::int64_t kMaxSlots = 1 << 20;
   const EpilogueBinding* const epilogue = gemm.epilogue_binding();
   const bool reduces = epilogue != nullptr && !epilogue->graph->reduced.empty();
-  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces || !config.has_tails())
+  const bool quantises = gemm.out_scaled() != nullptr && gemm.out_scaled()->has_blocks();
+  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces || quantises ||
+      !config.has_tails())
     return {};
   const Tail tail{std::min<std::int64_t>(knobs.split_tiles, cluster_tiles(config, problem)),
                   std::min<std::int64_t>({knobs.split, ceil_div(problem.k, config.tile_k()),
@@ -82,20 +84,25 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 8> kNames{"sm90_gemm",
-                                                     "sm90_fast_gemm",
-                                                     "sm90_swapped_gemm",
-                                                     "sm90_prepared_gemm",
-                                                     "sm90_bf16x6_gemm",
-                                                     "sm90_scaled_gemm",
-                                                     "sm90_dequantised_gemm",
-                                                     "sm90_swapped_dequantised_gemm"};
+    constexpr std::array<std::string_view, 10> kNames{"sm90_gemm",
+                                                      "sm90_fast_gemm",
+                                                      "sm90_swapped_gemm",
+                                                      "sm90_prepared_gemm",
+                                                      "sm90_bf16x6_gemm",
+                                                      "sm90_scaled_gemm",
+                                                      "sm90_dequantised_gemm",
+                                                      "sm90_swapped_dequantised_gemm",
+                                                      "sm90_quantised_gemm",
+                                                      "sm90_scaled_quantised_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
   bool takes_block_scales() const override {
-    return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::dequantised || converts();
+    return scales_sums() || kind_ == Sm90Kind::dequantised || converts();
+  }
+  bool quantises() const override {
+    return kind_ == Sm90Kind::quantised || kind_ == Sm90Kind::scaled_quantised;
   }
 
  protected:
@@ -127,15 +134,15 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   Status check_any(const GemmArguments& gemm) const override {
-    if (kind_ == Sm90Kind::scaled) return sm90_check_scales(gemm);
+    if (scales_sums()) return sm90_check_scales(gemm.a(), gemm.b());
     if (kind_ == Sm90Kind::dequantised) return operations::check_dequantised_as_bf16(gemm);
     if (converts()) return sm90_check_converted(gemm);
     return kind_ == Sm90Kind::prepared ? check_any_copied(gemm) : Status::success();
   }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
-    if (kind_ == Sm90Kind::scaled) {
-      Status scales = sm90_check_scales(point, gemm);
+    if (scales_sums()) {
+      Status scales = sm90_check_scales(point, gemm.a(), gemm.b());
       if (!scales.ok()) return scales;
     }
     const OperandPlanes planes = operand_planes(point, gemm);
@@ -176,6 +183,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (controls.batch_invariant || config.planes) return;
     const Sm90SplitSearch search(config, plan.work, plan.design, device);
     const Sm90Split cluster = search.in_clusters();
+    if (quantises()) return set_split(plan, cluster);
     const Sm90Split tail = search.through_workspace(cluster.execution.seconds);
     const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
     const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
@@ -192,6 +200,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
 
   std::vector<std::string> shared_headers() const override {
+    if (quantises()) return {device_name(), "quantise"};
     if (!is_prepared()) return ConfiguredGemm::shared_headers();
     const bool dequantises = kind_ == Sm90Kind::dequantised || converts();
     return {device_name(), dequantises ? "dequantise" : "prepare"};
@@ -203,6 +212,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                    CudaCode& code) const override {
     const Sm90GemmConfig config = kernel_of(point, epilogue).config;
     const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
+    if (quantises()) return add_quantise_entry(point.dtype(Role::out_dtype), reduces, code);
     if (!reduces && (config.has_tails() || is_prepared())) {
       code.source += sums_source(epilogue);
       code.entries.emplace_back("estoc_sum_parts");
@@ -329,6 +339,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
            kind_ == Sm90Kind::dequantised || converts();
   }
   bool converts() const { return kind_ == Sm90Kind::converted; }
+  bool scales_sums() const {
+    return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::scaled_quantised;
+  }
 
   /// Has the work be that of six products of planes.
   static void count_planes(cost::Work& work) {
@@ -386,6 +399,14 @@ std::shared_ptr<const KernelClass> make_sm90_swapped_dequantised_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_scaled_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::scaled);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_quantised_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::quantised);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_scaled_quantised_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::scaled_quantised);
 }
 
 }  // namespace estoc::cuda

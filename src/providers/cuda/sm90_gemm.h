@@ -39,4 +39,9 @@ std::shared_ptr<const KernelClass> make_sm90_dequantised_gemm();
 /// by few rows of A, for row-major outputs. A is copied as bf16, B converted inside the kernel.
 std::shared_ptr<const KernelClass> make_sm90_swapped_dequantised_gemm();
 
+/// Classes "sm90_quantised_gemm" and "sm90_scaled_quantised_gemm": those of sm90_gemm and
+/// sm90_scaled_gemm that keep D in workspace as f32, and quantise it in a second kernel.
+std::shared_ptr<const KernelClass> make_sm90_quantised_gemm();
+std::shared_ptr<const KernelClass> make_sm90_scaled_quantised_gemm();
+
 }  // namespace estoc::cuda

@@ -1,4 +1,5 @@
-// Kernel class sm90_grouped_gemm: the skeleton of sm90_gemm over tiles of groups.
+// Kernel classes sm90_grouped_gemm, sm90_scaled_grouped_gemm and their swapped forms: the skeleton
+// of sm90_gemm over tiles of groups.
 #include "providers/cuda/sm90_grouped_gemm.h"
 
 #include <fmt/core.h>
@@ -14,6 +15,7 @@
 #include "providers/cuda/sm90_cost.h"
 #include "providers/cuda/sm90_epilogue.h"
 #include "providers/cuda/sm90_launch.h"
+#include "providers/cuda/sm90_scales.h"
 #include "providers/cuda/sm90_space.h"
 #include "providers/cuda/tma_operand.h"
 
@@ -54,12 +56,15 @@ class Sm90GroupedGemm final
  public:
   explicit Sm90GroupedGemm(Sm90Kind kind)
       : ConfiguredGemm("sm90_grouped_gemm", "Sm90GroupedGemm"),
-        swapped_(kind == Sm90Kind::swapped_grouped),
+        swapped_(kind == Sm90Kind::swapped_grouped || kind == Sm90Kind::swapped_scaled_grouped),
+        scaled_(kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped),
         space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
+    if (scaled_) return swapped_ ? "sm90_swapped_scaled_grouped_gemm" : "sm90_scaled_grouped_gemm";
     return swapped_ ? "sm90_swapped_grouped_gemm" : "sm90_grouped_gemm";
   }
+  bool takes_block_scales() const override { return scaled_; }
   Operation operation() const override { return Operation::grouped_gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kGroupedTargets; }
@@ -97,12 +102,14 @@ class Sm90GroupedGemm final
     Status status =
         check_divided_out(problem, tile.m * cluster.m, tile.n * cluster.n, kMostGrouped);
     const auto& letters = point.value(Role::layouts).numbers;
+    const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+    if (status.ok() && scaled_) status = sm90_check_group_scales(point, grouped);
     if (status.ok()) status = check_count(device_groups(problem).parts());
     if (status.ok()) status = check_tma_strides({problem.a, letters[0] == 'n'});
     if (status.ok()) status = check_tma_strides({problem.b, letters[1] == 'n'});
     if (status.ok()) status = check_sm90_out(point, {problem.out, letters[2] == 'n'});
     // Last, as it says the least. Most kernels of a search fail here: nothing is formatted.
-    const GroupMode mode = static_cast<const GroupedGemmArguments&>(arguments).mode();
+    const GroupMode mode = grouped.mode();
     if (!status.ok() || mode == sm90_group_mode(point)) return status;
     const bool contiguous = (mode == GroupMode::rows && letters[0] == 'n') ||
                             (mode == GroupMode::columns && letters[1] == 't');
@@ -147,6 +154,14 @@ class Sm90GroupedGemm final
     p.tail_parts = 1;
     p.items = static_cast<unsigned>(most_items(config, problem, p));
     p.undivided = p.items;
+    if (config.scaled()) {
+      p.a_scales = sm90_scales(problem.a.scales);
+      p.b_scales = sm90_scales(problem.b.scales);
+    }
+    if (config.group_row_scales) {
+      p.a_scales = sm90_row_scales(problem.a.scales);
+      p.b_scales = sm90_row_scales(problem.b.scales);
+    }
     return p;
   }
 
@@ -172,7 +187,9 @@ class Sm90GroupedGemm final
 
   std::string sums_of(const DesignPoint& point) const override {
     const Sm90GroupedGemmConfig config = sm90_config(point);
-    const std::string_view sums = config.promote ? ", added to f32 every 128 of K" : "";
+    const std::string_view sums = config.scaled()  ? ", scaled every 128 of K"
+                                  : config.promote ? ", added to f32 every 128 of K"
+                                                   : "";
     return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
                        dtype_name(point.dtype(Role::b_dtype)), sums);
   }
@@ -201,6 +218,7 @@ class Sm90GroupedGemm final
   }
 
   bool swapped_;
+  bool scaled_;
   std::shared_ptr<const DesignSpace> space_;
 };
 
@@ -212,6 +230,14 @@ std::shared_ptr<const KernelClass> make_sm90_grouped_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_swapped_grouped_gemm() {
   return std::make_shared<Sm90GroupedGemm>(Sm90Kind::swapped_grouped);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_scaled_grouped_gemm() {
+  return std::make_shared<Sm90GroupedGemm>(Sm90Kind::scaled_grouped);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_swapped_scaled_grouped_gemm() {
+  return std::make_shared<Sm90GroupedGemm>(Sm90Kind::swapped_scaled_grouped);
 }
 
 }  // namespace estoc::cuda

@@ -48,6 +48,7 @@ void encode_operands(const Sm90GemmConfig& config, const GemmLaunch& launch,
   if (config.epilogue.columns > 0) {
     EpilogueView view(launch.gemm, problem.transposed);
     view.whole_fours = problem.mapping != operations::Mapping::columns;
+    view.result = launch.result;
     p.out = fused_out_map(device, config, view);
   } else if (config.tma_store) {
     p.out =

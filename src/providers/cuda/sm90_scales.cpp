@@ -43,6 +43,32 @@ Status check_one(const Operand& operand, const char* name) {
   return status.ok() ? check_scale_strides(operand, name) : status;
 }
 
+// Most kernels of a search fail here: nothing is formatted.
+Status no_blocks(const char* name) {
+  return Status::fail(Reason::dtype,
+                      name[0] == 'A' ? "A.scale: expected none of blocks beside scales of rows"
+                                     : "B.scale: expected none of blocks beside scales of rows");
+}
+
+/// The kernel steps along rows by 1.
+Status check_row_scales(const Operand& operand, const char* name) {
+  const ScaledTensor* const scaled = operand.scaled();
+  if (scaled == nullptr || scaled->mode != ScaleMode::rowwise) {
+    return Status::fail(Reason::dtype,
+                        fmt::format("{}.scale: expected rowwise, got {}", name,
+                                    scaled != nullptr ? scale_mode_name(scaled->mode) : "none"));
+  }
+  const TensorView& scale = scaled->scale;
+  const int mode = name[0] == 'A' ? 1 : 2;
+  const bool contiguous = scale.stride(mode) == 1 || scale.shape(mode) == 1;
+  if (contiguous && scale.stride(0) >= 0 && scale.span_bytes() / 4 <= kMostElements)
+    return Status::success();
+  return Status::fail(Reason::layout,
+                      fmt::format("{}.scale.strides: expected rows at 1 and less than 2^31 "
+                                  "elements, got {}",
+                                  name, scale.stride(mode)));
+}
+
 /// Elements that share a scale along K; 0: there are none of blocks.
 int scale_k_of(const Operand& operand) {
   const ScaledTensor* const scaled = operand.scaled();
@@ -117,14 +143,14 @@ abi::Sm90Scales sm90_code_scales(const operations::BlockScales& scales) {
           .batch_stride = static_cast<int>(scales.batch_stride)};
 }
 
-Status sm90_check_scales(const GemmArguments& gemm) {
-  Status status = check_one(gemm.a(), "A");
-  return status.ok() ? check_one(gemm.b(), "B") : status;
+Status sm90_check_scales(const Operand& a, const Operand& b) {
+  Status status = check_one(a, "A");
+  return status.ok() ? check_one(b, "B") : status;
 }
 
-Status sm90_check_scales(const DesignPoint& point, const GemmArguments& gemm) {
-  if (Status status = sm90_check_scales(gemm); !status.ok()) return status;
-  const std::array operands{&gemm.a(), &gemm.b()};
+Status sm90_check_scales(const DesignPoint& point, const Operand& a, const Operand& b) {
+  if (Status status = sm90_check_scales(a, b); !status.ok()) return status;
+  const std::array operands{&a, &b};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const bool squares = operands[i]->scaled()->mode == ScaleMode::blockwise_128x128;
     if (squares == (scale_block(point, i) == 128)) continue;
@@ -134,6 +160,21 @@ Status sm90_check_scales(const DesignPoint& point, const GemmArguments& gemm) {
                                 : "scales: expected those of 128 x 128 elements, got those of 128");
   }
   return Status::success();
+}
+
+Status sm90_check_group_scales(const DesignPoint& point, const GroupedGemmArguments& grouped) {
+  if (!has_row_scales(point)) return sm90_check_scales(point, grouped.a(), grouped.b());
+  const bool of_b = grouped.mode() == GroupMode::rows;
+  const Operand& many = of_b ? grouped.b() : grouped.a();
+  const Operand& other = of_b ? grouped.a() : grouped.b();
+  if (other.is_scaled() && other.scaled()->has_blocks()) return no_blocks(of_b ? "A" : "B");
+  return check_row_scales(many, of_b ? "B" : "A");
+}
+
+abi::Sm90Scales sm90_row_scales(const operations::BlockScales& scales) {
+  return {.address = reinterpret_cast<std::uintptr_t>(scales.data),
+          .pitch = 0,
+          .batch_stride = static_cast<int>(scales.batch_stride)};
 }
 
 abi::Sm90Scales sm90_scales(const operations::BlockScales& scales) {

@@ -9,10 +9,13 @@
 namespace estoc::cuda {
 
 /// Fails unless both operands have f32 scales for every 128 of K, of which one mode is contiguous.
-Status sm90_check_scales(const GemmArguments& gemm);
-/// Fails unless they are of the modes that the kernel is for. Those of the arguments have passed
-/// the check above.
-Status sm90_check_scales(const DesignPoint& point, const GemmArguments& gemm);
+Status sm90_check_scales(const Operand& a, const Operand& b);
+/// Fails unless they are of the modes that the kernel is for.
+Status sm90_check_scales(const DesignPoint& point, const Operand& a, const Operand& b);
+
+/// Of a product in groups: fails unless they are of the modes that the kernel is for, which may be
+/// those of rows of each group.
+Status sm90_check_group_scales(const DesignPoint& point, const GroupedGemmArguments& grouped);
 
 /// Fails unless B is quantised and every element times its scale fits bf16, as sm90_check_scales
 /// for sm90_swapped_dequantised_gemm.
@@ -24,5 +27,8 @@ Status sm90_check_converted(const DesignPoint& point, const GemmArguments& gemm)
 abi::Sm90Scales sm90_code_scales(const operations::BlockScales& scales);
 
 abi::Sm90Scales sm90_scales(const operations::BlockScales& scales);
+
+/// Scales of rows of each group's matrix.
+abi::Sm90Scales sm90_row_scales(const operations::BlockScales& scales);
 
 }  // namespace estoc::cuda

@@ -24,6 +24,8 @@ constexpr int kSharedBytes = core::architecture(90).shared_bytes;
 constexpr int kMostStages = 8;
 constexpr int kMostSwappedStages = 16;
 constexpr int kLeastStages = 3;
+// The choice of "scales" behind the pairs of blocks.
+constexpr int kRowScales = 4;
 
 struct MenuTile {
   int m;
@@ -42,8 +44,8 @@ constexpr MenuTile kSwappedMenu[] = {
     {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64},
 };
 
-// Those of prepared kernels, which are for products large enough to pay for a copy: tiles that were
-// the fastest of their size on an H200.
+// Those of kernels with a step ahead or behind, which are for products large enough to pay for it:
+// tiles that were the fastest of their size on an H200.
 constexpr MenuTile kPreparedMenu[] = {
     {64, 32},   {64, 64},   {64, 128},  {64, 256},  {128, 64},
     {128, 128}, {128, 192}, {128, 256}, {256, 128}, {256, 192},
@@ -65,14 +67,33 @@ constexpr MenuTile kScaledMenu[] = {
     {128, 96}, {128, 128}, {128, 160}, {128, 192}, {256, 64},
 };
 
+bool is_scaled(Sm90Kind kind) {
+  return kind == Sm90Kind::scaled || kind == Sm90Kind::scaled_quantised ||
+         kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped;
+}
+
+bool is_quantised(Sm90Kind kind) {
+  return kind == Sm90Kind::quantised || kind == Sm90Kind::scaled_quantised;
+}
+
+bool is_grouped(Sm90Kind kind) {
+  return kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped ||
+         kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped;
+}
+
+bool is_swapped(Sm90Kind kind) {
+  return kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped ||
+         kind == Sm90Kind::swapped_scaled_grouped || kind == Sm90Kind::converted;
+}
+
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
-  if (kind == Sm90Kind::scaled) return kScaledMenu;
+  if (is_swapped(kind)) return kSwappedMenu;
+  if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
-  if (kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped) return kSwappedMenu;
   if (kind == Sm90Kind::grouped) return kGroupedMenu;
-  if (kind == Sm90Kind::converted) return kSwappedMenu;
-  const bool copied = kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised;
-  return copied ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
+  const bool few =
+      kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised || kind == Sm90Kind::quantised;
+  return few ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
 }
 
 bool is_swapped(const DesignPoint& point) {
@@ -85,6 +106,11 @@ bool is_grouped(const DesignPoint& point) {
 
 bool is_converted(const DesignPoint& point) {
   return point.space().find("scales_b") >= 0;
+}
+
+/// D is kept in f32, in workspace.
+bool is_quantised(const DesignPoint& point) {
+  return point.space().find("result") >= 0;
 }
 
 Shape3 in_code(const DesignPoint& point, Role role) {
@@ -210,7 +236,7 @@ Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
   config.tile_n = tile.n;
   config.stages = stages;
   config.schedule = schedule_of(point);
-  config.tma_store = point.integer(Role::out_alignment) == 16;
+  config.tma_store = is_quantised(point) || point.integer(Role::out_alignment) == 16;
   // Of those that convert, rows and columns take different room.
   if (is_converted(point)) std::swap(config.tile_m, config.tile_n);
   if (is_grouped(point)) config.groups = abi::GroupedMode::rows;  // or any other
@@ -238,8 +264,23 @@ bool tile_fits_scales(const DesignPoint& point) {
   return columns % 128 == 0 || 128 % columns == 0 || blocks;
 }
 
+/// Blocks of columns are counted from the first column of B, and groups of columns begin anywhere.
+/// Batches have scales of rows too, but as factors of the epilogue.
+bool groups_fit_scales(const DesignPoint& point) {
+  const abi::GroupedMode groups = sm90_groups_in_code(point);
+  if (has_row_scales(point))
+    return groups == abi::GroupedMode::rows || groups == abi::GroupedMode::columns;
+  return groups != abi::GroupedMode::columns ||
+         scale_block(point, sm90_is_transposed(point) ? 0 : 1) == 1;
+}
+
+/// D is quantised from f32, whatever its sums are.
+bool stores_any(const DesignPoint& /*point*/) {
+  return true;
+}
+
 bool store_rows_fit(const DesignPoint& point) {
-  if (is_swapped(point)) return true;
+  if (is_swapped(point) || is_quantised(point)) return true;
   return in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
 }
 
@@ -250,7 +291,12 @@ int converted_scale_k(const DesignPoint& point) {
   return kBlocks[static_cast<std::size_t>(point.value("scales_b").numbers[0])];
 }
 
+bool has_row_scales(const DesignPoint& point) {
+  return point.space().find("scales") >= 0 && point.value("scales").numbers[0] == kRowScales;
+}
+
 int scale_block(const DesignPoint& point, std::size_t operand) {
+  if (point.space().find("scales") < 0 || has_row_scales(point)) return 0;
   const int pair = point.value("scales").numbers[0];
   return (operand == 0 ? pair / 2 : pair % 2) == 0 ? 1 : 128;
 }
@@ -282,25 +328,26 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
   const Majors majors = majors_in_code(point);
   const Shape3 tile = point.shape(Role::tile);
   const Shape3 cluster = point.shape(Role::cluster);
-  Sm90GemmConfig config{.a = abi_type(multiplied(point, Role::a_dtype)),
-                        .b = abi_type(multiplied(point, Role::b_dtype)),
-                        .accumulator = abi_type(point.dtype(Role::accumulator_type)),
-                        .out = abi_type(point.dtype(Role::out_dtype)),
-                        .a_m_major = majors.a_m_major,
-                        .b_n_major = majors.b_n_major,
-                        .tile_m = tile.m,
-                        .tile_n = tile.n,
-                        .stages = point.integer(Role::stages),
-                        .cluster_m = cluster.m,
-                        .cluster_n = cluster.n,
-                        .schedule = schedule_of(point),
-                        .promote = is_promoted(point),
-                        .tma_store = point.integer(Role::out_alignment) == 16,
-                        .planes = point.dtype(Role::a_dtype) == Dtype::f32};
-  if (point.space().find("scales") >= 0) {
-    config.a_scale_rows = scale_block(point, 0);
-    config.b_scale_columns = scale_block(point, 1);
-  }
+  Sm90GemmConfig config{
+      .a = abi_type(multiplied(point, Role::a_dtype)),
+      .b = abi_type(multiplied(point, Role::b_dtype)),
+      .accumulator = abi_type(point.dtype(Role::accumulator_type)),
+      .out = abi_type(point.dtype(Role::out_dtype)),
+      .a_m_major = majors.a_m_major,
+      .b_n_major = majors.b_n_major,
+      .tile_m = tile.m,
+      .tile_n = tile.n,
+      .stages = point.integer(Role::stages),
+      .cluster_m = cluster.m,
+      .cluster_n = cluster.n,
+      .schedule = schedule_of(point),
+      .promote = is_promoted(point),
+      .tma_store = is_quantised(point) || point.integer(Role::out_alignment) == 16,
+      .planes = point.dtype(Role::a_dtype) == Dtype::f32};
+  config.a_scale_rows = scale_block(point, 0);
+  config.b_scale_columns = scale_block(point, 1);
+  config.group_row_scales = has_row_scales(point);
+  if (is_quantised(point)) config.out = abi::Type::f32;
   if (is_converted(point)) config.a_scale_k = converted_scale_k(point);
   if (is_grouped(point)) config.groups = sm90_groups_in_code(point);
   if (majors.transposed) {
@@ -317,7 +364,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                    Dtype::e5m2, Dtype::i8,   Dtype::u8};
   static constexpr std::array kNarrow{Dtype::e4m3, Dtype::e5m2};
   static constexpr std::array kF32{Dtype::f32};
-  const bool scaled = kind == Sm90Kind::scaled;
+  const bool scaled = is_scaled(kind);
   static constexpr std::array kActivations{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::bf16};
   const bool converted = kind == Sm90Kind::converted;
   const bool dequantised = kind == Sm90Kind::dequantised || converted;
@@ -326,8 +373,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                           : narrow    ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
-  const bool grouped = kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped;
-  const bool swapped = kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped || converted;
+  const bool grouped = is_grouped(kind);
+  const bool swapped = is_swapped(kind);
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
@@ -351,7 +398,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   if (scaled) {
     outs.resize(3);
     layouts = {"tnt", "tnn"};
-    clusters.resize(3);
+    clusters.resize(std::min<std::size_t>(clusters.size(), 3));
+    if (swapped) layouts.resize(1);
   }
   if (kind == Sm90Kind::planes || dequantised) {
     outs.resize(3);
@@ -362,9 +410,13 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     layouts = {"xnt"};
     alignments.push_back(16);
   }
-  if (grouped) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
+  if (is_quantised(kind)) {
+    outs = {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1};
+    out_alignments = {1};
+  }
+  if (grouped && !scaled) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
   std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
-  if (!grouped && !narrow && !dequantised && kind != Sm90Kind::planes)
+  if (!grouped && !narrow && !dequantised && !is_quantised(kind) && kind != Sm90Kind::planes)
     accumulators.push_back(Dtype::f16);
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, converted ? std::span<const Dtype>(kActivations) : operands)
@@ -384,7 +436,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                  return dequantises(point) ? point.dtype(Role::accumulator_type) == Dtype::f32
                                            : accumulates_in_tensor_cores(point);
                })
-      .require({"acc", "out"}, stores_accumulator)
+      .require({"acc", "out"}, is_quantised(kind) ? stores_any : stores_accumulator)
       .require({"a", "layouts"}, layouts_fit)
       .require({"layouts", "align_a", "align_b"}, copied_alignments_fit)
       .require({converted ? "b" : "a", "acc", "layouts", "tile", "schedule"}, tile_fits_schedule)
@@ -407,9 +459,15 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     builder.require({"layouts", "align_out", "along"}, boxes_fit_groups);
   }
   if (dequantised) builder.choices("as", {"bf16"});
+  if (is_quantised(kind)) {
+    builder.choices("result", {"f32"}).require({"out", "layouts"}, packed_rows_are_contiguous);
+  }
   if (scaled) {
-    builder.choices("scales", {"1x128.1x128", "1x128.128x128", "128x128.1x128", "128x128.128x128"})
-        .require({"layouts", "tile", "scales"}, tile_fits_scales);
+    std::vector<std::string_view> scales{"1x128.1x128", "1x128.128x128", "128x128.1x128",
+                                         "128x128.128x128"};
+    if (grouped) scales.emplace_back("row");
+    builder.choices("scales", scales).require({"layouts", "tile", "scales"}, tile_fits_scales);
+    if (grouped) builder.require({"layouts", "along", "scales"}, groups_fit_scales);
   }
   return builder.build_lazily();
 }

@@ -12,15 +12,19 @@ namespace estoc::cuda {
 /// The kernel classes that sm90_gemm's code serves.
 enum class Sm90Kind : std::uint8_t {
   plain,
-  fast,            ///< sums of 8-bit floats stay as the tensor cores make them
-  swapped,         ///< row-major outputs of few rows: the code computes the transposed product
-  prepared,        ///< operands with layout letter x are copied to rows along K that TMA can load
-  planes,          ///< f32 operands are copied to three planes of bf16 each
-  scaled,          ///< 8-bit floats with f32 scales for blocks of 128 along K
-  dequantised,     ///< quantised operands are copied as bf16, times their scales
-  converted,       ///< swapped; the copy is of A alone, and consumers convert B
-  grouped,         ///< products in groups; a dimension "along" says which mode they divide
-  swapped_grouped  ///< both
+  fast,         ///< sums of 8-bit floats stay as the tensor cores make them
+  swapped,      ///< row-major outputs of few rows: the code computes the transposed product
+  prepared,     ///< operands with layout letter x are copied to rows along K that TMA can load
+  planes,       ///< f32 operands are copied to three planes of bf16 each
+  scaled,       ///< 8-bit floats with f32 scales for blocks of 128 along K
+  dequantised,  ///< quantised operands are copied as bf16, times their scales
+  converted,    ///< swapped; the copy is of A alone, and consumers convert B
+  quantised,    ///< D is kept in f32, and quantised behind the product
+  scaled_quantised,
+  grouped,          ///< products in groups; a dimension "along" says which mode they divide
+  swapped_grouped,  ///< both
+  scaled_grouped,
+  swapped_scaled_grouped
 };
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
@@ -34,7 +38,11 @@ abi::GroupedMode sm90_groups_in_code(const DesignPoint& point);
 /// Of a kernel that converts B: elements along K that share one of its scales; 0: none do.
 int converted_scale_k(const DesignPoint& point);
 
-/// Rows of A (0) or columns of B (1) that share a scale in a kernel of a scaled space: 1 or 128.
+/// Whether rows or columns of each group's matrix have a scale each in a kernel of a scaled space.
+bool has_row_scales(const DesignPoint& point);
+
+/// Rows of A (0) or columns of B (1) that share a scale for every 128 of K: 1 or 128; 0: there are
+/// no such scales.
 int scale_block(const DesignPoint& point, std::size_t operand);
 
 /// Whether the code computes out^T = B^T A^T: where out is column-major, or the kernel swapped.

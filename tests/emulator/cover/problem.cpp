@@ -241,6 +241,11 @@ ScaleMode draw_mode(Dtype dtype, Random& random) {
                                 draw_number(random, first, 3));
 }
 
+/// Whether a kernel's name states scales of rows.
+bool states_row_scales(const DesignPoint& point) {
+  return point.space().find("scales") >= 0 && point.value("scales").text == "row";
+}
+
 /// The mode that a kernel's name states; nullopt where it states none.
 std::optional<ScaleMode> stated_mode(const DesignPoint& point, bool is_b) {
   if (is_b && point.space().find("scales_b") >= 0) {
@@ -421,6 +426,21 @@ TensorView draw_offsets(GroupLayout layout, std::int64_t groups, std::int64_t ex
   return pairs ? TensorView(data, Dtype::i32, {groups, 2}, {2, 1}) : offsets;
 }
 
+/// A scale for each row or column of an operand; the operand as it is where `drawn` is false.
+Operand draw_row_scales(const TensorView& data, bool is_b, bool drawn, Random& random,
+                        std::vector<HostTensor>& tensors) {
+  if (!drawn) return data;
+  const ScaleSpec spec{.mode = ScaleMode::rowwise, .layout = Layout::t};
+  ScaledTensor scaled = describe_scaled(spec, data, data.rank() - (is_b ? 2 : 1), "scaled");
+  const auto shape = scaled.scale.shape();
+  const auto strides = scaled.scale.strides();
+  tensors.push_back(host_tensor(scaled.scale.dtype(), {shape.begin(), shape.end()},
+                                {strides.begin(), strides.end()}));
+  scaled.scale = tensors.back().view;
+  fill_random(scaled.scale, random());
+  return scaled;
+}
+
 /// A draw for a kernel of grouped products: a few groups of any sizes along any mode.
 std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool scaled,
                                                Random& random, std::vector<HostTensor>& tensors) {
@@ -467,7 +487,10 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool sc
   const TensorView plain_b = tensors[1].view;
   Operand a = plain_a;
   Operand b = plain_b;
-  if (scaled) {
+  if (scaled && states_row_scales(point)) {
+    a = draw_row_scales(plain_a, false, many_a || one_in(random, 2), random, tensors);
+    b = draw_row_scales(plain_b, true, many_b || one_in(random, 2), random, tensors);
+  } else if (scaled) {
     a = draw_scales(point, plain_a, false, random, tensors, values_a);
     b = draw_scales(point, plain_b, true, random, tensors, values_b);
   }

@@ -1,5 +1,4 @@
-// Quantised outputs on the emulator: every mode, dtype and layout of simt_quantised_gemm and
-// simt_scaled_quantised_gemm.
+// Quantised outputs on the emulator: every mode, dtype and layout of the classes that make them.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@ class Quantised : public testing::Test {
 
   static KernelList kernels(const RuntimeArguments& arguments, const std::string& filter) {
     KernelQuery query;
-    query.target = Target::sm(80);
+    query.target = kHopper;
     query.filter = MetadataFilter::parse(filter);
     return get_kernels(arguments, query);
   }
@@ -38,12 +37,13 @@ class Quantised : public testing::Test {
     data.poison();
     const KernelList found = kernels(data.arguments(), filter);
     ASSERT_FALSE(found.empty());
-    const emulator::Report report = emulator::run(found.front(), Target::sm(80), data.arguments());
+    const emulator::Report report = emulator::run(found.front(), kHopper, data.arguments());
     EXPECT_TRUE(report.clean()) << report.text();
     const CheckResult result = check_output(data.arguments());
     EXPECT_TRUE(result.passed) << result.worst;
   }
 
+  static constexpr Target kHopper = Target::sm(90, true);
   static std::string folder;
 };
 
@@ -75,11 +75,32 @@ TEST_F(Quantised, WithAnEpilogueThatReduces) {
       "epi=\"D = relu(accum + bias); aux = accum; amax = absmax(D)\"");
 }
 
+TEST_F(Quantised, OnTensorCores) {
+  for (const std::string filter :
+       {"class=sm90_quantised_gemm tile=64x64x64,64x64x128 schedule=single",
+        "class=sm80_quantised_gemm tile=64x64x32,64x64x64"}) {
+    run(filter, "m=70 n=300 k=296 a=bf16 b=bf16:n out=e4m3:t*1x128");
+    run(filter, "m=72 n=303 k=104 l=2 a=f16:n b=f16:n out=e5m2:t*1x32");
+    run(filter, "m=70 n=150 k=272 a=e4m3 b=e5m2:n out=e2m1:t*1x16");
+    run(filter, "m=72 n=140 k=304 a=i8 b=i8:n out=e4m3:n*1x32");
+    run(filter,
+        "m=71 n=140 k=72 l=2 a=bf16 b=bf16:n out=e4m3:t*1x128 bias=f32:row aux=f32:t "
+        "amax=f32:scalar epi=\"D = relu(accum + bias); aux = accum; amax = absmax(D)\"");
+  }
+  run("class=sm90_scaled_quantised_gemm tile=64x64x128",
+      "m=70 n=260 k=528 a=e4m3:t*1x128 b=e4m3:n*128x128 out=e4m3:t*1x128");
+}
+
+TEST_F(Quantised, PartsOfKAreSummedBeforeDIsQuantised) {
+  run("class=sm90_quantised_gemm tile=64x64x64",
+      "m=64 n=128 k=4096 a=bf16 b=bf16:n out=e4m3:t*1x128");
+}
+
 TEST_F(Quantised, HalvesOfABytesAreNotWrittenByTwoThreads) {
   const auto arguments = Problem::parse("gemm m=8 n=64 k=8 a=f32 out=e2m1:n*1x32").arguments();
   const Kernel kernel = kernel_by_name(
       "simt_quantised_gemm-f32-f32-f32-e2m1-xxx-alignA1-alignB1-alignOut1-tile32x32x16");
-  EXPECT_EQ(kernel.supports(*arguments, Target::sm(80)).error(),
+  EXPECT_EQ(kernel.supports(*arguments, kHopper).error(),
             "out.strides: expected rows of e2m1 that begin at whole bytes, got (1, 8)");
 }
 

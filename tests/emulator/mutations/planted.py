@@ -28,6 +28,7 @@ SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
 SM80_GROUPED = "kernels/sm80_grouped_gemm.cuh"
 GROUPS = "tile/groups.cuh"
+SM90_GROUP_SCALES = "sm90/group_scales.cuh"
 MOE_ROUTE = "moe/route.cuh"
 MOE_ROWS = "moe/rows.cuh"
 SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
@@ -447,6 +448,30 @@ CASES = {
         "gemm m=200 n=264 k=2200 a=e4m3:[2208,1]*1x128:n b=e4m3:[1,2208]*128x128 out=f32"
         " bias=f32:row epi=\"D = accum + bias\"",
         "class=sm90_scaled_gemm tile=128x128x128 schedule=cooperative", multiprocessors=1,
+    ),
+    "scaled_wgmma_rows": library(
+        "grouped_gemm m=230 n=136 k=528 sizes=33,0,1,140,40 zero_rest=1 a=e4m3*1x128:n b=e4m3:n*128x128"
+        " out=f32", "class=sm90_scaled_grouped_gemm tile=64x128x128 cluster=1x1", multiprocessors=3,
+    ),
+    "scaled_wgmma_columns": library(
+        "grouped_gemm along=n m=136 n=90 k=528 sizes=33,0,1,40 a=e4m3*128x128 b=e4m3:n*1x128 out=f32",
+        "class=sm90_scaled_grouped_gemm tile=64x64x128 cluster=1x1", multiprocessors=3,
+    ),
+    "scaled_wgmma_k": library(
+        "grouped_gemm along=k m=72 n=72 k=608 sizes=33,0,300,130 a=e4m3*1x128 b=e4m3:n*1x128 out=f32",
+        "class=sm90_scaled_grouped_gemm tile=64x64x128 cluster=1x1", multiprocessors=3,
+    ),
+    "row_wgmma_rows": library(
+        "grouped_gemm m=230 n=136 k=528 sizes=33,0,1,140,40 a=e4m3 b=e4m3:n*row out=f32",
+        "class=sm90_scaled_grouped_gemm tile=64x128x128 cluster=1x1", multiprocessors=3,
+    ),
+    "row_wgmma_rest": library(
+        "grouped_gemm m=90 n=136 k=144 sizes=33,20 zero_rest=1 a=e4m3 b=e4m3:n*row out=f32",
+        "class=sm90_scaled_grouped_gemm tile=64x128x128 cluster=1x1",
+    ),
+    "row_wgmma_columns": library(
+        "grouped_gemm along=n m=136 n=90 k=528 sizes=33,0,1,40 a=e4m3*row b=e4m3:n out=f32",
+        "class=sm90_scaled_grouped_gemm tile=64x64x128 cluster=1x1", multiprocessors=3,
     ),
     "converted_fours": library(
         (

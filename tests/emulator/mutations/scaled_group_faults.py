@@ -1,0 +1,38 @@
+"""Faults planted into scaled products in groups on tensor cores: which group's scales a tile has, and
+where blocks of K begin."""
+
+from planted import SM90_GROUP_SCALES, SM90_GROUPS, SM90_SCALED, Planted
+from sm90_faults import OUT, WRONG
+
+FAULTS = (
+    Planted("all groups have the scales of the first one's columns", SM90_SCALED, "scaled_wgmma_rows", (WRONG,),
+            "copy(to.column(j), p_.b_scales, l.b, k_tile",
+            "copy(to.column(j), p_.b_scales, 0, k_tile"),
+    Planted("all groups have the scales of the first one's rows", SM90_SCALED, "scaled_wgmma_columns", (WRONG,),
+            "copy(to.row(i), p_.a_scales, l.a, k_tile",
+            "copy(to.row(i), p_.a_scales, 0, k_tile"),
+    Planted("blocks of K are counted from the group", SM90_GROUPS, "scaled_wgmma_k", (WRONG,),
+            "static_cast<i32>(first_k()) / config.tile_k()",
+            "0"),
+    Planted("a stage begins within a block of K", SM90_GROUPS, "scaled_wgmma_k", (WRONG,),
+            "config.scaled() ? config.tile_k() : 16 / abi::type_bytes(config.a)",
+            "16 / abi::type_bytes(config.a)"),
+    Planted("rows of all groups have the first one's scales", SM90_GROUP_SCALES, "row_wgmma_rows", (WRONG,),
+            "static_cast<i64>(group) * scales.batch_stride +",
+            "static_cast<i64>(group) * 0 +"),
+    Planted("both columns of a pair have the first one's scale", SM90_GROUP_SCALES, "row_wgmma_rows", (WRONG,),
+            "first + j / 2 * 8 + j % 2, p.n",
+            "first + j / 2 * 8, p.n"),
+    Planted("both rows of a thread have the first one's scale", SM90_GROUP_SCALES, "row_wgmma_columns", (WRONG,),
+            "first + i / 2 * 64 + i % 2 * 8, p.m",
+            "first + i / 2 * 64, p.m"),
+    Planted("tiles have the scales of the first columns", SM90_GROUP_SCALES, "row_wgmma_rows", (WRONG,),
+            "item.tile.n + static_cast<i32>(place.column)",
+            "static_cast<i32>(place.column)"),
+    Planted("scales beyond the matrix are read", SM90_GROUP_SCALES, "row_wgmma_rows", (OUT,),
+            "(at < extent ? at : extent - 1)",
+            "at"),
+    Planted("what is in no group is scaled", SM90_GROUP_SCALES, "row_wgmma_rest", (OUT,),
+            "    if (item.k_tiles == 0) return;\n",
+            ""),
+)
