@@ -23,7 +23,7 @@ using abi::Sm120GemmParameters;
 constexpr std::array kSm120Targets{Target::sm(120, true), Target::sm(121, true)};
 constexpr std::int64_t kSm120MostExtent = (std::int64_t{1} << 27) - 1;
 // What the loop over a tile's rows takes beside sums, inputs and outputs.
-constexpr int kSm120CodeRegisters = 56;
+constexpr int kSm120CodeRegisters = 80;
 
 /// Multiply-adds of a multiprocessor in one clock. Data sheets: fp8 with sums of f32 is twice as
 /// fast as bf16, e2m1 four times as fast as fp8.

@@ -68,6 +68,13 @@ bool sm120_registers_fit(const DesignPoint& point) {
   return tile.m * tile.n <= 128 * 128 || !(scaled_bytes || is_fp8(point.dtype(Role::out_dtype)));
 }
 
+// Copies of 4 bytes take an address each.
+bool sm120_copies_fit(const DesignPoint& point) {
+  const Shape3 tile = point.shape(Role::tile);
+  return tile.m * tile.n <= 128 * 128 ||
+         (point.integer(Role::a_alignment) == 16 && point.integer(Role::b_alignment) == 16);
+}
+
 bool sm120_stages_fit(const DesignPoint& point) {
   const Shape3 tile = point.shape(Role::tile);
   Sm120GemmConfig config{};
@@ -124,7 +131,8 @@ std::shared_ptr<const DesignSpace> make_sm120_space(bool scaled) {
       .alignments(Role::b_alignment, {16, 4})
       .alignments(Role::out_alignment, {16, 1})
       .shapes(Role::tile, sm120_tile_shapes())
-      .integers(Role::stages, {2, 3, 4, 5, 6});
+      .integers(Role::stages, {2, 3, 4, 5, 6})
+      .require({"align_a", "align_b", "tile"}, sm120_copies_fit);
   if (!scaled) {
     return builder.require({"a", "tile"}, sm120_rows_fit)
         .require({"a", "tile", "stages"}, sm120_stages_fit)
