@@ -143,6 +143,7 @@ Operand HostProblem::scaled(const OperandSpec& spec, const TensorView& data,
   };
   ScaledTensor tensor = describe_scaled(*spec.scale, data, data.rank() - k_from_end, what);
   tensor.scale = filled(tensor.scale);
+  clear_scale_signs(tensor);
   if (tensor.tensor_scale) tensor.tensor_scale = filled(*tensor.tensor_scale);
   return tensor;
 }

@@ -28,10 +28,6 @@ void set_at(void* base, int index, Value value) {
               sizeof(Value));
 }
 
-int bits_of(Type type) {
-  return 8 * abi::type_bytes(type);
-}
-
 // Element `k` of a row of A or a column of B, which `lane` and its neighbours hold: `row_half`
 // picks the register among those of one K half, `halves` of them.
 double element(const Team& team, Type type, bool of_a, int outer, int k, int halves) {
@@ -39,11 +35,12 @@ double element(const Team& team, Type type, bool of_a, int outer, int k, int hal
     const MmaOperands& o = operands_of(team, outer % 8 * 4 + k % 4);
     return value_at<double>(of_a ? o.a : o.b, halves * (k / 4) + outer / 8);
   }
-  const int per_register = 32 / bits_of(type);
+  const int per_register = 32 / abi::type_bits(type);
   const int slot = k / per_register;
   const MmaOperands& o = operands_of(team, outer % 8 * 4 + slot % 4);
   const u32 word = value_at<u32>(of_a ? o.a : o.b, halves * (slot / 4) + outer / 8);
-  return static_cast<double>(element_value(type, word >> (bits_of(type) * (k % per_register))));
+  return static_cast<double>(
+      element_value(type, word >> (abi::type_bits(type) * (k % per_register))));
 }
 
 void store_sum(const Team& team, Type type, int row, int column, double (&sum)[16][8]) {
@@ -69,16 +66,37 @@ double load_sum(const Team& team, Type type, int row, int column) {
   return static_cast<double>(half_to_float(value_at<u16>(o.acc, index)));
 }
 
-void multiply_warp(const Team& team) {
+// The scale of an element: thread selectors are 0, so that of four lanes the first two give the
+// rows of A, and the first gives the column of B.
+double scale_of(const Team& team, bool of_a, int outer, int k, Site site) {
+  const int lane = outer % 8 * 4 + outer / 8;
+  const MmaOperands& o = operands_of(team, lane);
+  const MmaScales& scales = *o.scales;
+  const int byte = scales.first + k * scales.count / o.k;
+  const u32 bits = (of_a ? scales.a : scales.b) >> (8 * byte) & 0xff;
+  if (scales.type == Type::e4m3 && bits > 0x7f) {
+    Machine::current().report(Fault::bad_descriptor, *team.members[static_cast<std::size_t>(lane)],
+                              site, bits,
+                              "mma.sync: a scale of ue4m3 is negative; scales have no sign");
+  }
+  return static_cast<double>(element_value(scales.type, bits));
+}
+
+void multiply_warp(const Team& team, Site site) {
   const MmaOperands& o = operands_of(team, 0);
-  double a[16][32];
-  double b[32][8];
+  double a[16][64];
+  double b[64][8];
   double sum[16][8];
   for (int k = 0; k < o.k; ++k) {
     for (int i = 0; i < o.m; ++i)
       a[i][k] = element(team, o.a_type, true, i, k, o.m / 8);
     for (int j = 0; j < 8; ++j)
       b[k][j] = element(team, o.b_type, false, j, k, 1);
+    if (o.scales == nullptr) continue;
+    for (int i = 0; i < o.m; ++i)
+      a[i][k] *= scale_of(team, true, i, k, site);
+    for (int j = 0; j < 8; ++j)
+      b[k][j] *= scale_of(team, false, j, k, site);
   }
   for (int i = 0; i < o.m; ++i) {
     for (int j = 0; j < 8; ++j) {
@@ -102,7 +120,7 @@ void mma(const MmaOperands& operands, Site site) {
     Machine& m = Machine::current();
     ++m.statistics().mma;
     m.trace_burst(TraceKind::mma, *team.members[0], site, "mma.sync");
-    if (m.options().products) multiply_warp(team);
+    if (m.options().products) multiply_warp(team, site);
   });
 }
 

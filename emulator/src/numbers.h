@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -29,6 +30,17 @@ inline void round_to_tf32(std::byte* data, u32 bytes) {
   }
 }
 
+/// e2m1, of which every code is a number: as a float with one bit of exponent more.
+inline float e2m1_value(u32 bits) {
+  const float magnitude = std::ldexp(small_float(bits & 7, 3, 1, false), 2);
+  return (bits & 8) != 0 ? -magnitude : magnitude;
+}
+
+/// e8m0: a power of two, or NaN.
+inline float e8m0_value(u32 bits) {
+  return bits == 0xff ? NAN : std::ldexp(1.0F, static_cast<int>(bits) - 127);
+}
+
 /// An element of up to 32 bits as a float, exactly; integers below 2^24.
 inline float element_value(abi::Type type, u32 bits) {
   switch (type) {
@@ -42,6 +54,10 @@ inline float element_value(abi::Type type, u32 bits) {
       return small_float(bits & 0xff, 4, 3, true);
     case abi::Type::e5m2:
       return small_float(bits & 0xff, 5, 2, false);
+    case abi::Type::e8m0:
+      return e8m0_value(bits & 0xff);
+    case abi::Type::e2m1:
+      return e2m1_value(bits & 0xf);
     case abi::Type::i8:
       return static_cast<float>(static_cast<signed char>(bits));
     case abi::Type::u8:

@@ -49,4 +49,8 @@ CheckResult check_output(const RuntimeArguments& arguments, const CheckOptions& 
 /// depends on the seed and its row-major number alone, not on the strides.
 void fill_random(const TensorView& tensor, std::uint64_t seed);
 
+/// Makes scales of e4m3 in host memory positive, as NVFP4 has them: tensor cores do not read their
+/// sign. Others stay as they are.
+void clear_scale_signs(const ScaledTensor& scaled);
+
 }  // namespace estoc

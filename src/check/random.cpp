@@ -161,7 +161,21 @@ void fill(const TensorView& tensor, std::uint64_t seed, const Store& store) {
   }
 }
 
+void clear_signs(const TensorView& bytes, int mode, std::int64_t place) {
+  constexpr std::uint8_t kMagnitude = 0x7f;
+  if (mode == bytes.rank()) {
+    static_cast<std::uint8_t*>(bytes.data())[place] &= kMagnitude;
+    return;
+  }
+  for (std::int64_t i = 0; i < bytes.shape(mode); ++i)
+    clear_signs(bytes, mode + 1, place + i * bytes.stride(mode));
+}
+
 }  // namespace
+
+void clear_scale_signs(const ScaledTensor& scaled) {
+  if (scaled.scale.dtype() == Dtype::e4m3) clear_signs(scaled.scale, 0, 0);
+}
 
 void fill_random(const TensorView& tensor, std::uint64_t seed) {
   if (tensor.elements() == 0) return;

@@ -24,6 +24,7 @@ Trial::Trial(const Problem& problem, Device device, std::uint64_t seed, int thre
     const bool is_output = operand.role == OperandRole::output;
     operands.push_back(
         operand_with(operand, [&](const TensorView& view) { return add(view, is_output); }));
+    if (!is_output && operands.back().is_scaled()) clear_scale_signs(*operands.back().scaled());
     if (operand.role == OperandRole::index) problem.fill_index(operands.back().tensor());
   }
   std::vector<EpilogueOperand> epilogue;

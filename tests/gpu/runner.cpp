@@ -26,10 +26,11 @@ struct HostTensor {
   std::vector<std::uint64_t> storage;
   TensorView view;
 
-  HostTensor(const TensorView& described, std::uint64_t seed) {
+  HostTensor(const TensorView& described, std::uint64_t seed, bool is_scale = false) {
     storage.resize(static_cast<std::size_t>(described.span_bytes()) / 8 + 1);
     view = TensorView(storage.data(), described.dtype(), described.shape(), described.strides());
     fill_random(view, seed);
+    if (is_scale) clear_scale_signs({view, view, ScaleMode::blockwise_1x16});
   }
 };
 
@@ -171,7 +172,7 @@ class Operands {
   struct Made {
     Made(const NamedOperand& operand, const TensorView& like, Device where, std::uint64_t seed)
         : name(operand.name),
-          host(like, seed),
+          host(like, seed, operand.scaled != nullptr && &like != operand.tensor),
           device(host.view, where, 0),
           is_output(operand.role == OperandRole::output) {}
     std::string name;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "estoc/check.hpp"
 #include "estoc/numeric.hpp"
 
 namespace estoc::testing_support {
@@ -69,6 +70,7 @@ ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values valu
       of_tensor += kScaleSeed;
       return placed;
     }));
+    if (input && operands.back().is_scaled()) make_positive(*operands.back().scaled());
   }
   const EpilogueArguments& epilogue = described->epilogue();
   for (const EpilogueOperand& operand : epilogue.operands()) {
@@ -81,6 +83,16 @@ ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values valu
     epilogue_operands.emplace_back(operand.name, add(*operand.tensor(), input, ++seed + 1, values));
   }
   arguments_ = described->with_operands(operands, std::move(epilogue_operands));
+}
+
+void ProblemData::make_positive(const ScaledTensor& scaled) {
+  if (scaled.scale.dtype() != Dtype::e4m3) return;
+  clear_scale_signs(scaled);
+  for (const auto& tensor : tensors_) {
+    if (tensor->view.data() != scaled.scale.data()) continue;
+    for (double& value : tensor->values)
+      value = std::fabs(value);
+  }
 }
 
 TensorView ProblemData::add(const TensorView& described, bool input, std::uint64_t seed,

@@ -36,6 +36,7 @@ class ProblemData {
     std::vector<double> values;  ///< in row-major order; none of an output
   };
   TensorView add(const TensorView& described, bool input, std::uint64_t seed, Values values);
+  void make_positive(const ScaledTensor& scaled);
 
   friend class OnDevice;
   std::unique_ptr<RuntimeArguments> arguments_;

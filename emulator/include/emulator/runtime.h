@@ -39,6 +39,15 @@ enum class Order { relaxed, acquire, release, both };
 enum class Shuffle { idx, bfly, down, up };
 enum class Reduce { add, min, max };
 
+/// What a thread gives of the scales of blocks, in a product of a warp that takes some.
+struct MmaScales {
+  abi::Type type;  ///< e8m0 or e4m3
+  int count;       ///< of one row: blocks along K
+  int first;       ///< byte
+  u32 a;
+  u32 b;
+};
+
 /// A product of one warp: words of A, B and the accumulators, as the instruction takes them.
 struct MmaOperands {
   abi::Type a_type;
@@ -49,6 +58,7 @@ struct MmaOperands {
   const void* a;
   const void* b;
   void* acc;
+  const MmaScales* scales = nullptr;
 };
 
 struct WgmmaOperands {

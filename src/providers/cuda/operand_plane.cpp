@@ -31,11 +31,11 @@ abi::Matrix device_matrix(const MatrixView& view) {
 }
 
 Status check_row_alignment(const OperandPlane& plane, int alignment) {
-  const auto bytes = static_cast<std::uint64_t>(dtype_bits(plane.view->dtype) / 8);
+  const auto bits = static_cast<std::uint64_t>(dtype_bits(plane.view->dtype));
   // Alignments are powers of two, so that products which overflow have the right remainder.
-  const auto below = static_cast<std::uint64_t>(alignment) - 1;
+  const auto below = static_cast<std::uint64_t>(alignment) * 8 - 1;
   auto check = [&](std::string_view what, std::int64_t extent, std::int64_t stride) {
-    const bool aligned = (static_cast<std::uint64_t>(stride) * bytes & below) == 0;
+    const bool aligned = (static_cast<std::uint64_t>(stride) * bits & below) == 0;
     if (extent <= 1 || aligned) return Status::success();
     return Status::fail(Reason::alignment,
                         fmt::format("{}.strides: expected {} a multiple of {} bytes apart, got {} "

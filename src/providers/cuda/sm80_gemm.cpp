@@ -57,9 +57,14 @@ bool use_widest_copies(Sm80GemmConfig& config, const GemmProblem& problem) {
   return !had;
 }
 
-/// Whether sm90_gemm or sm100_gemm has kernels for such operands.
+/// Whether sm90_gemm, sm100_gemm or sm120_gemm has kernels for such operands.
 bool has_newer_kernel(const Sm80GemmConfig& config, Target target) {
   const bool sm100 = target.cc() == 100 || target.cc() == 103;
+  if (target.cc() == 120 || target.cc() == 121) {
+    const bool fp8 = config.a == abi::Type::e4m3 || config.a == abi::Type::e5m2;
+    return fp8 && config.accumulator == abi::Type::f32 && !config.a_m_major && !config.b_n_major &&
+           std::min(config.a_copy, config.b_copy) >= 4;
+  }
   if (sm100 && config.accumulator != abi::Type::f32) return false;
   if ((target.cc() != 90 && !sm100) || config.accumulator == abi::Type::f64) return false;
   const bool k_major = !config.a_m_major && !config.b_n_major;

@@ -253,6 +253,10 @@ std::optional<ScaleMode> stated_mode(const DesignPoint& point, bool is_b) {
         ScaleMode::blockwise_1x16, ScaleMode::blockwise_1x32, std::nullopt};
     return kModes[static_cast<std::size_t>(point.value("scales_b").numbers[0])];
   }
+  if (point.space().find("blocks") >= 0) {
+    return point.value("blocks").numbers[0] == 0 ? ScaleMode::blockwise_1x32
+                                                 : ScaleMode::blockwise_1x16;
+  }
   if (point.space().find("scales") < 0) return std::nullopt;
   const int pair = point.value("scales").numbers[0];
   return (is_b ? pair % 2 : pair / 2) == 0 ? ScaleMode::blockwise_1x128
@@ -383,7 +387,8 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
   Operand operand_a = tensors[0].view;
   Operand operand_b = tensors[1].view;
   if (kernel.kernel_class().takes_block_scales()) {
-    const bool both = stated_mode(point, false) || one_in(random, 2);
+    const bool one = point.space().find("blocks") >= 0 && one_in(random, 4);
+    const bool both = (stated_mode(point, false) && !one) || one_in(random, 2);
     const bool has_own = point.space().find("scales_b") >= 0;  // B's, or that it has none
     const bool b_scaled = has_own && stated_mode(point, true);
     if (dtype_bits(a) <= 8 && (both || one_in(random, 2) || (has_own && !b_scaled)))

@@ -35,6 +35,8 @@ SIMT_SCALED = "kernels/simt_scaled_gemm.cuh"
 SCALED_GROUPED = "kernels/simt_scaled_grouped_gemm.cuh"
 QUANTISE = "kernels/quantise.cuh"
 SM80_SCALED = "kernels/sm80_scaled_gemm.cuh"
+SM120 = "kernels/sm120_gemm.cuh"
+SCALE_WORDS = "tile/scale_words.cuh"
 BLOCK_SCALES = "tile/block_scales.cuh"
 DEQUANTISE = "kernels/dequantise.cuh"
 PREPARE = "kernels/prepare.cuh"
@@ -114,6 +116,11 @@ def sm100(problem, terms, multiprocessors=4):
     """A case of sm100_gemm."""
     flags = ("--multiprocessors", str(multiprocessors))
     return LibraryCase((problem,), f"class=sm100_gemm {terms}", flags, "sm_100a")
+
+
+def sm120(problem, terms):
+    """A case of sm120_gemm or sm120_scaled_gemm."""
+    return LibraryCase((problem,), terms, (), "sm_120a")
 
 
 TENSOR = "gemm m=300 n=200 k=504 a=bf16 b=bf16:n out=bf16"
@@ -491,6 +498,21 @@ CASES = {
             "gemm m=133 n=70 k=300 a=e4m3*1x128:n b=e4m3:n*128x128",
             "gemm m=40 n=72 k=528 l=2 a=i8*128x128 b=i8:n*1x128",
         ), "class=sm80_scaled_gemm tile=64x64x128",
+    ),
+    "sm120": sm120(
+        "gemm m=133 n=70 k=304 a=e4m3 b=e5m2:n out=f32", "class=sm120_gemm tile=64x64x64 stages=3"
+    ),
+    "sm120_fp8": sm120(
+        "gemm m=133 n=70 k=560 a=e4m3*1x32:swizzled b=e5m2:n*1x32 out=f32",
+        "class=sm120_scaled_gemm tile=64x64x128 stages=3",
+    ),
+    "sm120_fp4": sm120(
+        "gemm m=70 n=134 k=1152 l=2 a=e2m1*1x32 b=e2m1:n*1x32:swizzled out=f32",
+        "class=sm120_scaled_gemm tile=64x64x256 stages=2",
+    ),
+    "sm120_one": sm120(
+        "gemm m=36 n=70 k=544 a=e2m1*tensor b=e2m1:n*1x16:swizzled out=f32",
+        "class=sm120_scaled_gemm tile=64x64x256 stages=2",
     ),
     "dequantised": library(
         (
