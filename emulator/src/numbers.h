@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 
@@ -42,6 +43,13 @@ inline float element_value(abi::Type type, u32 bits) {
       return small_float(bits & 0xff, 4, 3, true);
     case abi::Type::e5m2:
       return small_float(bits & 0xff, 5, 2, false);
+    case abi::Type::e2m1: {
+      // Neither infinities nor NaN.
+      constexpr float kMagnitudes[] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6};
+      return (bits & 8) != 0 ? -kMagnitudes[bits & 7] : kMagnitudes[bits & 7];
+    }
+    case abi::Type::e8m0:
+      return (bits & 0xff) == 0xff ? NAN : std::ldexp(1.0F, static_cast<int>(bits & 0xff) - 127);
     case abi::Type::i8:
       return static_cast<float>(static_cast<signed char>(bits));
     case abi::Type::u8:
