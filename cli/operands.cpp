@@ -52,6 +52,14 @@ void fill_with_poison(const TensorView& tensor) {
   }
 }
 
+// Tensor cores ignore the signs of scales of e4m3.
+void clear_signs(const TensorView& scales) {
+  if (scales.dtype() != Dtype::e4m3) return;
+  auto* const bytes = static_cast<std::uint8_t*>(scales.data());
+  for (std::int64_t i = 0; i < scales.span_bytes(); ++i)
+    bytes[i] = static_cast<std::uint8_t>(bytes[i] & 0x7f);
+}
+
 }  // namespace
 
 std::uint8_t poison_byte(Dtype dtype) {
@@ -143,6 +151,7 @@ Operand HostProblem::scaled(const OperandSpec& spec, const TensorView& data,
   };
   ScaledTensor tensor = describe_scaled(*spec.scale, data, data.rank() - k_from_end, what);
   tensor.scale = filled(tensor.scale);
+  clear_signs(tensor.scale);
   if (tensor.tensor_scale) tensor.tensor_scale = filled(*tensor.tensor_scale);
   return tensor;
 }

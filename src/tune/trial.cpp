@@ -14,6 +14,14 @@ namespace {
 /// A NaN of every float, and no whole number that a product is likely to give.
 constexpr std::uint8_t kPoison = 0xff;
 
+// Tensor cores ignore the signs of scales of e4m3.
+void clear_signs(const TensorView& scales) {
+  if (scales.dtype() != Dtype::e4m3) return;
+  auto* const bytes = static_cast<std::uint8_t*>(scales.data());
+  for (std::int64_t i = 0; i < scales.span_bytes(); ++i)
+    bytes[i] = static_cast<std::uint8_t>(bytes[i] & 0x7f);
+}
+
 }  // namespace
 
 Trial::Trial(const Problem& problem, Device device, std::uint64_t seed, int threads)
@@ -24,6 +32,8 @@ Trial::Trial(const Problem& problem, Device device, std::uint64_t seed, int thre
     const bool is_output = operand.role == OperandRole::output;
     operands.push_back(
         operand_with(operand, [&](const TensorView& view) { return add(view, is_output); }));
+    const ScaledTensor* const scaled = operands.back().scaled();
+    if (scaled != nullptr && !is_output) clear_signs(scaled->scale);
     if (operand.role == OperandRole::index) problem.fill_index(operands.back().tensor());
   }
   std::vector<EpilogueOperand> epilogue;
