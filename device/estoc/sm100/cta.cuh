@@ -15,7 +15,7 @@ using abi::Sm100GemmParameters;
 
 template <Sm100GemmConfig config>
 struct Cta {
-  static constexpr int kSums = Sm100GemmConfig::kSums;
+  static constexpr int kSums = config.sums();
 
   u32 base;
   u32 rank;  ///< in the group; the first CTA issues the products of both
@@ -23,7 +23,7 @@ struct Cta {
   __device__ __forceinline__ static Cta here() {
     return {ptx::smem_base(), config.group == 1 ? 0 : ptx::cluster_ctarank()};
   }
-  __device__ __forceinline__ u32 a(u32 stage) const { return base + stage * config.stage_bytes(); }
+  __device__ __forceinline__ u32 a(u32 stage) const { return base + stage * config.stage_stride(); }
   __device__ __forceinline__ u32 b(u32 stage) const { return a(stage) + config.a_bytes(); }
   __device__ __forceinline__ u32 staging() const { return base + config.staging_offset(); }
   __device__ __forceinline__ Ring<config.stages> stages() const {

@@ -3,7 +3,7 @@
 
 #include <estoc/ptx/mbarrier.cuh>
 #include <estoc/ptx/tma_pair.cuh>
-#include <estoc/sm100/cta.cuh>
+#include <estoc/sm100/scales.cuh>
 #include <estoc/tile/swizzle.cuh>
 
 namespace estoc::sm100 {
@@ -33,8 +33,8 @@ struct OperandLoad {
 
 /// Fills stage after stage. One thread of each CTA calls it; the first CTA's barrier counts the
 /// bytes of all.
-template <Sm100GemmConfig config>
-__device__ __forceinline__ void produce(const Sm100GemmParameters& p, const Cta<config>& cta) {
+template <Sm100GemmConfig config, typename Parameters>
+__device__ __forceinline__ void produce(const Parameters& p, const Cta<config>& cta) {
   using LoadA = OperandLoad<config.kRows, config.a_m_major, config.tile_k(), config.group>;
   using LoadB = OperandLoad<config.own_columns(), config.b_n_major, config.tile_k(), config.group>;
   const Ring<config.stages> ring = cta.stages();
@@ -50,9 +50,10 @@ __device__ __forceinline__ void produce(const Sm100GemmParameters& p, const Cta<
       if (cta.rank == 0) {
         ptx::mbarrier_arrive_expect_tx(barrier, config.group * config.stage_bytes());
       }
-      const i32 k = step * config.tile_k();
+      const i32 k = step * config.loaded_k();
       LoadA::issue(p.a, cta.a(at.stage), barrier, m, k, p.a_batched ? tile.l : 0);
       LoadB::issue(p.b, cta.b(at.stage), barrier, n, k, p.b_batched ? tile.l : 0);
+      if constexpr (config.scale_block > 0) load_scales(p, cta, tile, step, at.stage, barrier);
     }
   }
   // The tensor cores still tell of the last stages.

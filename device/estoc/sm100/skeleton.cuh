@@ -11,7 +11,7 @@
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/warp.cuh>
 #include <estoc/sm100/load.cuh>
-#include <estoc/sm100/math.cuh>
+#include <estoc/sm100/scaled.cuh>
 #include <estoc/sm100/store.cuh>
 
 namespace estoc::sm100 {
@@ -113,9 +113,9 @@ __device__ __forceinline__ void store_tiles(const Sm100GemmParameters& p,
   store.finish();
 }
 
-/// The kernel's body.
-template <Sm100GemmConfig config, typename Epilogue>
-__device__ __forceinline__ void run(const Sm100GemmParameters& p, const Epilogue& transform) {
+/// The kernel's body. Parameters are those of sm100_gemm, or of a class derived from them.
+template <Sm100GemmConfig config, typename Parameters, typename Epilogue>
+__device__ __forceinline__ void run(const Parameters& p, const Epilogue& transform) {
   using Store = typename StoreOf<config, Epilogue>::type;
   const Cta<config> cta = Cta<config>::here();
   const u32 warp = ptx::shfl_sync_idx(ptx::tid() / 32, 0);

@@ -5,6 +5,7 @@
 #include "providers/cuda/simt_gemm.h"
 #include "providers/cuda/simt_scaled_gemm.h"
 #include "providers/cuda/sm100_gemm.h"
+#include "providers/cuda/sm100_scaled_gemm.h"
 #include "providers/cuda/sm80_f32_gemm.h"
 #include "providers/cuda/sm80_gemm.h"
 #include "providers/cuda/sm90_gemm.h"
@@ -30,6 +31,7 @@ class CudaProvider final : public Provider {
                                                            make_sm100_gemm(),
                                                            make_sm100_i8_gemm(),
                                                            make_sm100_prepared_gemm(),
+                                                           make_sm100_scaled_gemm(),
                                                            make_sm100_dequantised_gemm(),
                                                            make_sm80_gemm(),
                                                            make_sm80_f32_gemm(),

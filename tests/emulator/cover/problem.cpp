@@ -247,6 +247,10 @@ std::optional<ScaleMode> stated_mode(const DesignPoint& point, bool is_b) {
         ScaleMode::blockwise_1x16, ScaleMode::blockwise_1x32, std::nullopt};
     return kModes[static_cast<std::size_t>(point.value("scales_b").numbers[0])];
   }
+  if (point.space().find("blocks") >= 0) {
+    return point.value("blocks").numbers[0] == 0 ? ScaleMode::blockwise_1x32
+                                                 : ScaleMode::blockwise_1x16;
+  }
   if (point.space().find("scales") < 0) return std::nullopt;
   const int pair = point.value("scales").numbers[0];
   return (is_b ? pair % 2 : pair / 2) == 0 ? ScaleMode::blockwise_1x128

@@ -21,6 +21,10 @@ SM100_LOAD = "sm100/load.cuh"
 SM100_MATH = "sm100/math.cuh"
 SM100_SKELETON = "sm100/skeleton.cuh"
 SM100_STORE = "sm100/store.cuh"
+SCALE_STAGES = "sm100/scales.cuh"
+SCALED_PRODUCTS = "sm100/scaled.cuh"
+SCALE_ABI = "abi/tcgen05.cuh"
+SWIZZLE_SCALES = "kernels/swizzle_scales.cuh"
 TENSOR_ABI = "abi/tcgen05.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
 SM80_F32 = "kernels/sm80_f32_gemm.cuh"
@@ -109,12 +113,18 @@ def sm90(problem, terms, multiprocessors=1):
     return library(problem, f"class=sm90_gemm {terms}", multiprocessors)
 
 
-def sm100(problem, terms, multiprocessors=4):
-    """A case of sm100_gemm."""
+def sm100(problem, terms, multiprocessors=4, of="sm100_gemm"):
+    """A case of sm100_gemm, or of a class that shares its code."""
     flags = ("--multiprocessors", str(multiprocessors))
-    return LibraryCase((problem,), f"class=sm100_gemm {terms}", flags, "sm_100a")
+    return LibraryCase((problem,), f"class={of} {terms}", flags, "sm_100a")
 
 
+def sm100_scaled(problem, terms, multiprocessors=4):
+    """A case of sm100_scaled_gemm."""
+    return sm100(problem, terms, multiprocessors, "sm100_scaled_gemm")
+
+
+BLOCKS = "gemm m=300 n=200 k=480 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16"
 TENSOR = "gemm m=300 n=200 k=504 a=bf16 b=bf16:n out=bf16"
 DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7, 3)\""
 SUMS = "r=f32:column c=f32:row t=f32:scalar"
@@ -163,6 +173,24 @@ CASES = {
         't = max(D)"', "tile=128x64x64 cluster=1x1",
     ),
     "tensor_no_k": sm100("gemm m=72 n=72 k=0 a=bf16 b=bf16:n out=bf16", "cluster=2x1"),
+    # The same with scales of blocks: four stages of K, the last of which is not whole.
+    "blocks": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=1x1"),
+    "blocks_tiles": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=1x1", 1),
+    "blocks_long": sm100_scaled(
+        "gemm m=128 n=64 k=2032 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16",
+        "tile=128x64x128 cluster=1x1",
+    ),
+    "blocks_pair": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=2x1"),
+    "blocks_wide": sm100_scaled(BLOCKS, "tile=128x192x128 cluster=1x1"),
+    "blocks_batch": sm100_scaled(f"{BLOCKS} l=3", "tile=128x64x128 cluster=1x1"),
+    "blocks_mxfp4": sm100_scaled(
+        "gemm m=300 n=200 k=992 a=e2m1*1x32 b=e2m1:n*1x32 out=bf16",
+        "tile=128x64x256 cluster=1x1",
+    ),
+    "blocks_nvfp4": sm100_scaled(
+        "gemm m=300 n=200 k=992 a=e2m1*1x16 b=e2m1:n*1x16 out=bf16",
+        "tile=128x64x256 cluster=1x1",
+    ),
     # Kernels as the library plans them.
     "lib_square": library("gemm m=520 n=520 k=600 a=bf16 b=bf16", "cluster=2x2"),
     "lib_tall": library("gemm m=520 n=264 k=600 a=bf16 b=bf16", "cluster=2x1 tile=128x128x64"),

@@ -268,7 +268,7 @@ FAULTS = (
             "return a(stage) + config.a_bytes();",
             "return a(stage);"),
     Planted("tensor: stages lie on each other", SM100_CTA, "tensor", (RACE, WRONG),
-            "return base + stage * config.stage_bytes();",
+            "return base + stage * config.stage_stride();",
             "return base + stage * config.a_bytes();"),
     Planted("tensor: bits of sums are numbers", SM100_STORE, "tensor", (WRONG,),
             "values[i] = bit_cast<Value>(words[i]);",
