@@ -18,6 +18,10 @@ struct Sm100GemmConfig {
   static constexpr int kSums = 2;
   /// Stages whose scales are there: those of one are copied while another is multiplied.
   static constexpr int kScales = 2;
+  /// Parts of a tile whose sums pass through the workspace.
+  static constexpr long long kMaxTailParts = Sm90GemmConfig::kMaxTailParts;
+  /// That there is room for in the table.
+  static constexpr int kMostGroups = Sm90GemmConfig::kMostGroups;
 
   Type a;
   Type b;  ///< as wide as a
@@ -31,6 +35,8 @@ struct Sm100GemmConfig {
   bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
   Sm90EpilogueShape epilogue = {};  ///< in boxes of kRows rows
   int scale_block = 0;  ///< elements along K that share a scale, in A and in B; 0: there are none
+  /// Of a product in groups, as the code sees it; stores by TMA are not for groups of columns.
+  GroupedMode groups = GroupedMode::none;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -47,6 +53,7 @@ struct Sm100GemmConfig {
     field("tma_store", tma_store);
     if (epilogue.columns > 0) field("epilogue", epilogue);
     if (scale_block > 0) field("scale_block", scale_block);
+    if (groups != GroupedMode::none) field("groups", groups);
   }
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
@@ -55,6 +62,14 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int loaded_k() const { return type_bytes(a) == 0 ? 128 : tile_k(); }
   /// Rows of the tile of all CTAs of the group.
   ESTOC_CONSTEXPR int group_rows() const { return group * kRows; }
+  /// Of each place in a cluster, which is one group, and of all.
+  ESTOC_CONSTEXPR int cluster_size() const { return group; }
+  ESTOC_CONSTEXPR int place_rows() const { return group_rows(); }
+  ESTOC_CONSTEXPR int place_columns() const { return tile_n; }
+  ESTOC_CONSTEXPR int cluster_rows() const { return group_rows(); }
+  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n; }
+  /// Whether a warp clears what stages hold of other groups' K, ahead of the products.
+  ESTOC_CONSTEXPR bool clears() const { return groups == GroupedMode::reduction; }
   /// Columns of B that a CTA holds; the other CTA of a pair has the other half.
   ESTOC_CONSTEXPR int own_columns() const { return tile_n / group; }
   /// A warp each loads, multiplies and owns tensor memory; the second warpgroup stores.
@@ -120,7 +135,16 @@ struct Sm100GemmConfig {
   /// Barriers of the sums follow those of the stages, and the address in tensor memory those.
   ESTOC_CONSTEXPR int sums_barrier_offset() const { return barrier_offset() + 16 * stages; }
   ESTOC_CONSTEXPR int slot_offset() const { return sums_barrier_offset() + 16 * sums(); }
-  ESTOC_CONSTEXPR int shared_bytes() const { return slot_offset() + 16; }
+  /// A barrier for each stage that is cleared.
+  ESTOC_CONSTEXPR int cleared_offset() const { return slot_offset() + 16; }
+  /// Where groups begin, so that nobody reads offsets twice.
+  ESTOC_CONSTEXPR int table_offset() const {
+    return cleared_offset() + (clears() ? 8 * stages : 0);
+  }
+  ESTOC_CONSTEXPR int table_bytes() const {
+    return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
+  }
+  ESTOC_CONSTEXPR int shared_bytes() const { return table_offset() + table_bytes(); }
 
  private:
   ESTOC_CONSTEXPR Tcgen05Product scaled_product() const {
@@ -148,7 +172,7 @@ struct Sm100GemmParameters {
   bool along_n : 1;    ///< group counts columns
   bool a_batched : 1;  ///< A has a batch mode of its own
   bool b_batched : 1;
-  unsigned tiles;  ///< of all batches, that groups take in turn
+  unsigned items;  ///< that groups take in turn: tiles of all batches
 };
 
 }  // namespace estoc::abi

@@ -126,6 +126,11 @@ struct Sm90GemmConfig {
     return schedule == Schedule::cooperative ? tile_m / 2 : tile_m;
   }
   ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
+  /// Of each place in a cluster, and of all.
+  ESTOC_CONSTEXPR int place_rows() const { return tile_m; }
+  ESTOC_CONSTEXPR int place_columns() const { return tile_n; }
+  ESTOC_CONSTEXPR int cluster_rows() const { return tile_m * cluster_m; }
+  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n * cluster_n; }
   /// Tiles of sums that the ring has room for, when nothing else needs it.
   ESTOC_CONSTEXPR int ring_tiles() const {
     return staging_offset() / (tile_m * tile_n * type_bytes(accumulator));

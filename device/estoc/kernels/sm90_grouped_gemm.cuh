@@ -16,7 +16,7 @@ namespace sm90 {
 template <Sm90GemmConfig config, typename Epilogue>
 struct DividedGemm : Gemm<config, Epilogue> {
   using Parameters = Sm90GroupedGemmParameters;
-  using Work = GroupedTiles<config>;
+  using Work = GroupedWork<config>;
   using Load = GroupedTmaTiles<config>;
   using Store = typename BoundedStoreOf<config, Epilogue>::type;
 };
@@ -25,7 +25,7 @@ struct DividedGemm : Gemm<config, Epilogue> {
 template <Sm90GemmConfig config, typename Epilogue>
 struct ReducedGemm : Gemm<config, Epilogue> {
   using Parameters = Sm90GroupedGemmParameters;
-  using Work = ReducedGroups<config>;
+  using Work = ReducedWork<config>;
   using Load = GroupedTmaTiles<config>;
   using Math = GroupedSums<config, typename Gemm<config, Epilogue>::Math>;
   static constexpr bool kMathTakesItems = true;

@@ -6,7 +6,7 @@
 #include <estoc/ptx/memory.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/tile/pipeline.cuh>
-#include <estoc/tile/raster.cuh>
+#include <estoc/tile/work.cuh>
 
 namespace estoc::sm100 {
 
@@ -34,37 +34,47 @@ struct Cta {
     return {base + config.sums_barrier_offset()};
   }
   __device__ __forceinline__ u32 slot() const { return base + config.slot_offset(); }
-};
-
-/// Deals tiles to groups of CTAs in turn.
-template <Sm100GemmConfig config>
-class PersistentTiles {
- public:
-  __device__ __forceinline__ explicit PersistentTiles(const Sm100GemmParameters& p)
-      : p_(p), next_(ptx::ctaid_x() / config.group), step_(ptx::nctaid_x() / config.group) {}
-
-  __device__ __forceinline__ bool done() const { return next_ >= p_.tiles; }
-  __device__ __forceinline__ void advance() { next_ += step_; }
-  /// The group's tile, in elements.
-  __device__ __forceinline__ Tile tile() const {
-    const u32 plane = static_cast<u32>(p_.tiles_m * p_.tiles_n);
-    const u32 l = next_ / plane;
-    const TileRaster raster{static_cast<u32>(p_.tiles_m), static_cast<u32>(p_.tiles_n),
-                            static_cast<u32>(p_.group), p_.along_n};
-    const TileIndex at = raster.at(next_ - l * plane);
-    return {static_cast<i32>(l), static_cast<i32>(at.m) * config.group_rows(),
-            static_cast<i32>(at.n) * config.tile_n};
+  /// The barrier of a stage that is cleared; that of the group's first CTA counts.
+  __device__ __forceinline__ u32 cleared(u32 stage) const {
+    return base + config.cleared_offset() + 8 * stage;
   }
-
- private:
-  const Sm100GemmParameters& p_;
-  u32 next_;
-  u32 step_;
+  /// Of the group in its cluster.
+  __device__ __forceinline__ ClusterIndex place() const { return {0, 0}; }
 };
 
 template <Sm100GemmConfig config>
 __device__ __forceinline__ i32 k_tiles(const Sm100GemmParameters& p) {
   return (p.k + config.tile_k() - 1) / config.tile_k();
 }
+
+/// Deals tiles to groups of CTAs in turn.
+template <Sm100GemmConfig config>
+class PersistentTiles {
+ public:
+  static constexpr bool kBounded = false;  ///< items end with out
+  __device__ __forceinline__ static void prepare(const Sm100GemmParameters& /*p*/) {}
+
+  __device__ __forceinline__ PersistentTiles(const Sm100GemmParameters& p,
+                                             const ClusterIndex& place)
+      : p_(p),
+        place_(place),
+        next_(ptx::ctaid_x() / config.group),
+        step_(ptx::nctaid_x() / config.group) {}
+
+  __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
+  __device__ __forceinline__ void advance() { next_ += step_; }
+  /// K tiles of the item.
+  __device__ __forceinline__ i32 k_tiles() const { return sm100::k_tiles<config>(p_); }
+  /// The item, whose tile is the group's.
+  __device__ __forceinline__ Item item() const {
+    return {tile_at<config>(p_, place_, next_), k_tiles(), false, 0, -1};
+  }
+
+ private:
+  const Sm100GemmParameters& p_;
+  ClusterIndex place_;
+  u32 next_;
+  u32 step_;
+};
 
 }  // namespace estoc::sm100

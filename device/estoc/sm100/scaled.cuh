@@ -2,8 +2,8 @@
 // tensor memory.
 #pragma once
 
-#include <estoc/sm100/math.cuh>
 #include <estoc/sm100/scales.cuh>
+#include <estoc/sm100/skeleton.cuh>
 
 namespace estoc::sm100 {
 
@@ -23,8 +23,9 @@ class ScaledProducts {
     before_.skip(config.stages - config.kScales);
   }
 
-  /// Starts the products of step `step` along K of a tile whose first column is `n`.
-  __device__ __forceinline__ void multiply(u32 stage, i32 n, i32 step, i32 k, u32 sums) {
+  /// Starts the products of a stage, for a tile whose first column is `n`; `left` elements of K
+  /// begin there.
+  __device__ __forceinline__ void multiply(u32 stage, i32 n, i32 left, u32 sums, bool add) {
     cta_.stages().wait_empty(before_);
     before_.advance();
     ptx::tcgen05_fence_after_thread_sync();
@@ -32,7 +33,6 @@ class ScaledProducts {
     using Layout = OperandLayout<false, config.tile_k()>;
     const u64 a = Layout::kTensor.descriptor(cta_.a(stage));
     const u64 b = Layout::kTensor.descriptor(cta_.b(stage));
-    const i32 left = k - step * config.tile_k();
     // Tiles of columns begin in the middle of tiles of scales, too: 32 of them take a column.
     const u32 first = static_cast<u32>(n % kScaleRows) / 32;
 #pragma unroll
@@ -44,7 +44,7 @@ class ScaledProducts {
       ptx::tcgen05_mma_scaled<kProduct.kind, config.group, kProduct.block>(
           sums, a + (i * Layout::kStepK >> 4), b + (i * Layout::kStepK >> 4),
           kProduct.descriptor(byte % 4), a_scales(byte / 4), b_scales(byte / 4) + first,
-          step > 0 || i > 0);
+          add || i > 0);
     }
     place_ ^= 1;
   }
@@ -76,25 +76,27 @@ class ScaledProducts {
 };
 
 /// Multiplies tile after tile, with scales. One thread of the first CTA of the group calls it.
-template <Sm100GemmConfig config>
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
 requires(config.scale_block > 0) __device__ __forceinline__
-    void multiply_tiles(const Sm100GemmParameters& p, const Cta<config>& cta, u32 memory) {
+    void multiply_tiles(const typename Kernel::Parameters& p, const Cta<config>& cta, u32 memory) {
   const Ring<config.stages> stages = cta.stages();
   const Ring<Cta<config>::kSums> sums = cta.sums();
-  const i32 steps = k_tiles<config>(p);
   ScaledProducts<config> products(cta, memory);
   RingPosition<config.stages> at;
   RingPosition<Cta<config>::kSums> to;
-  for (PersistentTiles<config> work(p); !work.done(); work.advance(), to.advance()) {
-    const i32 n = work.tile().n;
+  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+    const auto item = work.item();
+    if (item.k_tiles == 0) continue;
     sums.wait_empty(to);
     ptx::tcgen05_fence_after_thread_sync();
-    for (i32 step = 0; step < steps; ++step, at.advance()) {
+    for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
       stages.wait_full(at);
-      products.multiply(at.stage, n, step, p.k, memory + to.stage * config.tile_n);
+      products.multiply(at.stage, item.tile.n, p.k - item.k_tile(step) * config.tile_k(),
+                        memory + to.stage * config.tile_n, step > 0);
       commit<config>(stages.empty(at.stage));
     }
     commit<config>(sums.full(to.stage));
+    to.advance();
   }
 }
 

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <estoc/abi/sm100_scaled_gemm.cuh>
-#include <estoc/ptx/tma_pair.cuh>
-#include <estoc/sm100/cta.cuh>
+#include <estoc/sm100/load.cuh>
 
 namespace estoc::sm100 {
 
@@ -28,28 +27,40 @@ struct ScaleStage {
   }
 };
 
-/// Issues the loads of a stage's scales: of the CTA's own rows, and of all columns of the group's
-/// tile. What lies beyond the last tile is zero; beyond K of others it is of other rows, and is
-/// not multiplied by.
+/// Tiles of A and B by TMA, and their scales: of the CTA's own rows, and of all columns of the
+/// group's tile. What lies beyond the last tile of scales is zero; what lies beyond K is of other
+/// rows, and is not multiplied by.
 template <Sm100GemmConfig config>
-__device__ __forceinline__ void load_scales(const Sm100ScaledGemmParameters& p,
-                                            const Cta<config>& cta, const Tile& tile, i32 step,
-                                            u32 stage, u32 barrier) {
-  const auto to = ScaleStage<config>::of(cta, stage);
-  const i32 word = step * config.scale_words();
-  const auto load = [&](const abi::Sm100Scales& scales, u32 shared, i32 block)
-      __attribute__((always_inline)) {
-    const i32 at[3] = {0, block * scales.tiles + word, scales.batched ? tile.l : 0};
+struct ScaledTiles : TmaTiles<config> {
+  /// Fills `stage` with what step `step` of an item multiplies.
+  __device__ __forceinline__ static void fill(const Sm100ScaledGemmParameters& p,
+                                              const Cta<config>& cta, const Item& item, i32 step,
+                                              u32 stage) {
+    const Tile& tile = item.tile;
+    const i32 k_tile = item.k_tile(step);
+    TmaTiles<config>::load(p, cta, tile, k_tile * config.loaded_k(), p.a_batched ? tile.l : 0,
+                           p.b_batched ? tile.l : 0, stage);
+    const auto to = ScaleStage<config>::of(cta, stage);
+    const u32 barrier = cta.stages().full(stage);
+    const i32 word = k_tile * config.scale_words();
+    load_scales(p.a_scales, to.a(0), barrier, tile.m / kScaleRows + static_cast<i32>(cta.rank),
+                word, tile.l);
+#pragma unroll
+    for (int column = 0; column < config.scale_columns(); ++column) {
+      load_scales(p.b_scales, to.b(column, 0), barrier, tile.n / kScaleRows + column, word, tile.l);
+    }
+  }
+
+ private:
+  __device__ __forceinline__ static void load_scales(const abi::Sm100Scales& scales, u32 shared,
+                                                     u32 barrier, i32 block, i32 word, i32 l) {
+    const i32 at[3] = {0, block * scales.tiles + word, scales.batched ? l : 0};
     if constexpr (config.group == 1) {
       ptx::cp_async_bulk_tensor_load<3>(shared, scales.map, barrier, at);
     } else {
       ptx::cp_async_bulk_tensor_load_pair<3>(shared, scales.map, barrier, at);
     }
-  };
-  load(p.a_scales, to.a(0), tile.m / kScaleRows + static_cast<i32>(cta.rank));
-#pragma unroll
-  for (int column = 0; column < config.scale_columns(); ++column)
-    load(p.b_scales, to.b(column, 0), tile.n / kScaleRows + column);
-}
+  }
+};
 
 }  // namespace estoc::sm100

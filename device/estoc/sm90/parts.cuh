@@ -175,7 +175,7 @@ __device__ __forceinline__ void sum_parts(const Sm90GemmParameters& p, const Epi
   const u32 warps = abi::kSumWarps / p.chunks;
   const u32 own = warp % warps;
   const Chunk chunk = Chunk::of(ptx::ctaid_x() * p.chunks + warp / warps);
-  const ClusterPlace<config> place{chunk.rank % config.cluster_m, chunk.rank / config.cluster_m};
+  const ClusterIndex place{chunk.rank % config.cluster_m, chunk.rank / config.cluster_m};
   const Tile at = tile_at<config>(p, place, p.undivided + chunk.tile);
   typename Chunk::Value sums[4] = {};
   chunk.add(p, own, warps, lane, sums);

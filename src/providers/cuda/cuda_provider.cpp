@@ -5,6 +5,7 @@
 #include "providers/cuda/simt_gemm.h"
 #include "providers/cuda/simt_scaled_gemm.h"
 #include "providers/cuda/sm100_gemm.h"
+#include "providers/cuda/sm100_grouped_gemm.h"
 #include "providers/cuda/sm100_scaled_gemm.h"
 #include "providers/cuda/sm80_f32_gemm.h"
 #include "providers/cuda/sm80_gemm.h"
@@ -41,6 +42,8 @@ class CudaProvider final : public Provider {
                                                            make_simt_scaled_gemm(),
                                                            make_sm90_grouped_gemm(),
                                                            make_sm90_swapped_grouped_gemm(),
+                                                           make_sm100_grouped_gemm(),
+                                                           make_sm100_swapped_grouped_gemm(),
                                                            make_sm80_grouped_gemm(),
                                                            make_simt_quantised_gemm(),
                                                            make_simt_scaled_quantised_gemm(),

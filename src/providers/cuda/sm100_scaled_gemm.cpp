@@ -11,6 +11,7 @@
 #include "providers/cuda/copied_operands.h"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/prepare.h"
+#include "providers/cuda/sm100_launch.h"
 #include "providers/cuda/sm100_scaled_space.h"
 #include "providers/cuda/sm90_epilogue.h"
 #include "providers/cuda/tensor_map.h"
@@ -23,11 +24,6 @@ using abi::Sm100ScaledGemmConfig;
 using abi::Sm100ScaledGemmParameters;
 using operations::BlockScales;
 
-constexpr std::array kScaledTargets{Target::sm(100, true), Target::sm(103, true)};
-// Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
-constexpr std::int64_t kScaledMost = (std::int64_t{1} << 28) - 1;
-// Tiles of the other direction that are taken together.
-constexpr int kScaledTogether = 8;
 constexpr std::int64_t kScaleTileBytes = 512;
 
 constexpr std::string_view kScaledFusedEntry =
@@ -40,18 +36,6 @@ estoc_kernel(const __grid_constant__ Sm100ScaledGemmParameters parameters,
                                     estoc::epilogue::MappedFused<Epilogue>{epilogue, maps});
 }
 )";
-
-/// Rows along K as bytes, which elements of 4 bits are two of.
-MatrixView as_bytes(const MatrixView& view, bool k_is_rows) {
-  if (!is_packed(view.dtype)) return view;
-  MatrixView bytes = view;
-  bytes.dtype = Dtype::u8;
-  (k_is_rows ? bytes.rows : bytes.columns) = (k_is_rows ? view.rows : view.columns) / 2;
-  (k_is_rows ? bytes.column_stride : bytes.row_stride) =
-      (k_is_rows ? view.column_stride : view.row_stride) / 2;
-  bytes.batch_stride = view.batch_stride / 2;
-  return bytes;
-}
 
 Status check_scaled_mode(const Operand& operand, const char* name) {
   const ScaledTensor* const scaled = operand.scaled();
@@ -87,25 +71,10 @@ Status check_bytes(const MatrixView& view, bool k_is_rows, const char* name) {
 }
 
 cost::Design scaled_design(const Sm100ScaledGemmConfig& config, const cost::Work& work) {
-  const double columns = config.tile_n;
-  const double area = Sm100ScaledGemmConfig::kRows * columns;
-  cost::Design design;
-  design.tile_m = Sm100ScaledGemmConfig::kRows;
-  design.tile_n = columns;
-  design.tile_k = config.tile_k();
-  design.cluster_m = config.group;
-  design.stages = config.stages;
-  // An instruction of 32 bytes of K takes as long as those of sm100_gemm; copies of 512 bytes of
-  // scales are taken to need four clocks.
-  design.stage_clocks = 4 * std::max(columns / 2, columns / (4.0 * config.group) + 32) +
-                        4.0 * config.scale_words() * (1 + config.scale_columns());
-  design.start_clocks = 2000;
-  const double outputs = std::max(work.m * work.n * work.l, 1.0);
-  const double bytes = work.out_bytes + work.extra_bytes / outputs;
-  design.store_clocks = 600 + area * (bytes / (config.tma_store ? 48 : 12) + work.epilogue_clocks);
-  design.overlap = config.sums() > 1 ? cost::Overlap::pingpong : cost::Overlap::none;
-  design.plain_stores = !config.tma_store;
-  design.untried = true;
+  cost::Design design = sm100_design(config, work);
+  // Copies of 512 bytes of scales are taken to need four clocks.
+  design.stage_clocks += 4.0 * config.scale_words() * (1 + config.scale_columns());
+  if (config.sums() == 1) design.overlap = cost::Overlap::none;
   return design;
 }
 
@@ -116,7 +85,7 @@ class Sm100ScaledGemm final
 
   std::string_view name() const override { return "sm100_scaled_gemm"; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
-  std::span<const Target> targets() const override { return kScaledTargets; }
+  std::span<const Target> targets() const override { return kSm100Targets; }
   bool takes_block_scales() const override { return true; }
 
  protected:
@@ -130,10 +99,8 @@ class Sm100ScaledGemm final
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
   GemmLimits limits() const override {
-    return {.extent = kScaledMost,
-            .batches = kScaledMost,
-            .tiles = kScaledMost,
-            .all_tiles = kScaledMost};
+    return {
+        .extent = kSm100Most, .batches = kSm100Most, .tiles = kSm100Most, .all_tiles = kSm100Most};
   }
 
   Status check_any(const GemmArguments& gemm) const override {
@@ -168,12 +135,7 @@ class Sm100ScaledGemm final
                 cost::Plan& plan) const override {
     plan.family = cost::Family::sm90;
     plan.design = scaled_design(config, plan.work);
-    Knobs knobs;
-    knobs.raster = ceil_div(problem.m, config.group_rows()) >= ceil_div(problem.n, config.tile_n)
-                       ? Knobs::Raster::along_m
-                       : Knobs::Raster::along_n;
-    knobs.swizzle = kScaledTogether;
-    cost::set_knobs(plan, knobs);
+    cost::set_knobs(plan, sm100_knobs(config, problem));
   }
 
   bool copies_operands() const override { return true; }
@@ -191,31 +153,18 @@ class Sm100ScaledGemm final
   Sm100ScaledGemmParameters parameters(const Sm100ScaledGemmConfig& config,
                                        const GemmLaunch& launch) const override {
     const GemmProblem& problem = launch.problem;
-    Sm100ScaledGemmParameters p{};
-    add_maps(config, launch, p);
-    p.out_raw = device_matrix(problem.out.view);
-    p.m = static_cast<int>(problem.m);
-    p.n = static_cast<int>(problem.n);
-    p.k = static_cast<int>(problem.k);
-    p.l = static_cast<int>(problem.l);
-    p.tiles_m = static_cast<int>(ceil_div(p.m, config.group_rows()));
-    p.tiles_n = static_cast<int>(ceil_div(p.n, config.tile_n));
-    p.along_n = launch.knobs.raster == Knobs::Raster::along_n;
-    p.group = std::clamp<int>(launch.knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
-    p.a_batched = is_batched(problem.a.view);
-    p.b_batched = is_batched(problem.b.view);
-    p.tiles = static_cast<unsigned>(std::int64_t{p.tiles_m} * p.tiles_n * p.l);
+    Sm100ScaledGemmParameters p{sm100_operands(config, launch), {}, {}};
+    p.items = static_cast<unsigned>(std::int64_t{p.tiles_m} * p.tiles_n * p.l);
+    if (problem.k == 0) return p;
+    const int words = config.scale_words();
+    p.a_scales = scales_of(launch.device, problem.a.scales, problem.m, problem.l, words);
+    p.b_scales = scales_of(launch.device, problem.b.scales, problem.n, problem.l, words);
     return p;
   }
 
   CudaGeometry geometry(const Sm100ScaledGemmConfig& config, const Sm100ScaledGemmParameters& p,
                         const PlanDevice& device) const override {
-    const auto group = static_cast<unsigned>(config.group);
-    const auto room = static_cast<unsigned>(device.clusters_at_once(config.group));
-    return {.grid = {std::min(p.tiles, room) * group, 1, 1},
-            .block = {static_cast<unsigned>(config.threads()), 1, 1},
-            .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
-            .cluster = {group, 1, 1}};
+    return sm100_geometry(config, p, device);
   }
 
   PartCounts part_counts(const Sm100ScaledGemmConfig& config, std::int64_t m,
@@ -236,16 +185,6 @@ class Sm100ScaledGemm final
   std::string fused_entry() const override { return std::string(kScaledFusedEntry); }
 
  private:
-  static abi::TensorMap operand_map(const PlanDevice& device,
-                                    const operations::GemmOperand& operand, bool k_is_rows,
-                                    abi::Type type, int rows) {
-    const MatrixView bytes = as_bytes(operand.view, k_is_rows);
-    return encode_tensor_map(
-        device,
-        tma_load_spec({operand.name, bytes, k_is_rows},
-                      abi::type_bytes(type) == 0 ? abi::Type::u8 : type, false, rows, 1, 128));
-  }
-
   /// Tiles of scales, in boxes of those of a stage along K.
   static abi::Sm100Scales scales_of(const PlanDevice& device, const BlockScales& scales,
                                     std::int64_t rows, std::int64_t batches, int words) {
@@ -266,27 +205,6 @@ class Sm100ScaledGemm final
                  .box = {kScaleTileBytes / 4, static_cast<std::uint32_t>(words), 1},
                  .swizzle_bytes = 0});
     return read;
-  }
-
-  static void add_maps(const Sm100ScaledGemmConfig& config, const GemmLaunch& launch,
-                       Sm100ScaledGemmParameters& p) {
-    const GemmProblem& problem = launch.problem;
-    const PlanDevice& device = launch.device;
-    if (problem.k > 0) {
-      p.a = operand_map(device, problem.a, false, config.a, Sm100ScaledGemmConfig::kRows);
-      p.b = operand_map(device, problem.b, true, config.b, config.own_columns());
-      const int words = config.scale_words();
-      p.a_scales = scales_of(device, problem.a.scales, problem.m, problem.l, words);
-      p.b_scales = scales_of(device, problem.b.scales, problem.n, problem.l, words);
-    }
-    if (config.epilogue.columns > 0) {
-      p.out = fused_out_map(device, config, EpilogueView(launch.gemm, problem.transposed));
-    }
-    if (config.epilogue.columns > 0 || !config.tma_store) return;
-    p.out = encode_tensor_map(device,
-                              tma_map_spec({problem.out, false}, config.out,
-                                           static_cast<std::uint32_t>(config.store_columns()),
-                                           Sm100ScaledGemmConfig::kRows, config.store_row_bytes()));
   }
 
   std::shared_ptr<const DesignSpace> space_ = make_sm100_scaled_space();

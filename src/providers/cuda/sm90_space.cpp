@@ -13,6 +13,7 @@
 #include "providers/cuda/copied_operands.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/product_types.h"
+#include "providers/cuda/tma_groups.h"
 
 namespace estoc::cuda {
 namespace {
@@ -75,14 +76,6 @@ std::span<const MenuTile> menu_of(Sm90Kind kind) {
   return copied ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
 }
 
-bool is_swapped(const DesignPoint& point) {
-  return point.space().find("orientation") >= 0;
-}
-
-bool is_grouped(const DesignPoint& point) {
-  return point.space().find("along") >= 0;
-}
-
 bool is_converted(const DesignPoint& point) {
   return point.space().find("scales_b") >= 0;
 }
@@ -93,19 +86,6 @@ Shape3 in_code(const DesignPoint& point, Role role) {
 
 Majors majors_in_code(const DesignPoint& point) {
   return majors_of(point, sm90_is_transposed(point));
-}
-
-/// Groups begin anywhere, but boxes of TMA at multiples of 16 bytes of the contiguous mode.
-bool boxes_fit_groups(const DesignPoint& point) {
-  const Majors majors = majors_in_code(point);
-  switch (sm90_groups_in_code(point)) {
-    case abi::GroupedMode::rows:
-      return !majors.a_m_major;
-    case abi::GroupedMode::columns:
-      return !majors.b_n_major && point.integer(Role::out_alignment) != 16;
-    default:
-      return true;
-  }
 }
 
 int tile_k_of(Dtype dtype) {
@@ -255,25 +235,6 @@ int scale_block(const DesignPoint& point, std::size_t operand) {
   return (operand == 0 ? pair / 2 : pair % 2) == 0 ? 1 : 128;
 }
 
-GroupMode sm90_group_mode(const DesignPoint& point) {
-  return parse_group_mode(point.value("along").text).value_or(GroupMode::batches);
-}
-
-abi::GroupedMode sm90_groups_in_code(const DesignPoint& point) {
-  const bool transposed = sm90_is_transposed(point);
-  switch (sm90_group_mode(point)) {
-    case GroupMode::rows:
-      return transposed ? abi::GroupedMode::columns : abi::GroupedMode::rows;
-    case GroupMode::columns:
-      return transposed ? abi::GroupedMode::rows : abi::GroupedMode::columns;
-    case GroupMode::reduction:
-      return abi::GroupedMode::reduction;
-    case GroupMode::batches:
-      break;
-  }
-  return abi::GroupedMode::none;
-}
-
 bool sm90_is_transposed(const DesignPoint& point) {
   return is_column_major(point) != is_swapped(point);
 }
@@ -302,7 +263,7 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
     config.b_scale_columns = scale_block(point, 1);
   }
   if (is_converted(point)) config.a_scale_k = converted_scale_k(point);
-  if (is_grouped(point)) config.groups = sm90_groups_in_code(point);
+  if (is_grouped(point)) config.groups = groups_in_code(point, sm90_is_transposed(point));
   if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.a_scale_rows, config.b_scale_columns);
@@ -404,7 +365,9 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   if (grouped) {
     if (swapped) builder.choices("along", {"m", "l"});
     if (!swapped) builder.choices("along", {"m", "n", "k", "l"});
-    builder.require({"layouts", "align_out", "along"}, boxes_fit_groups);
+    builder.require({"layouts", "align_out", "along"}, [](const DesignPoint& point) {
+      return boxes_fit_groups(point, sm90_is_transposed(point));
+    });
   }
   if (dequantised) builder.choices("as", {"bf16"});
   if (scaled) {

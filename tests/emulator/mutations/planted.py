@@ -8,6 +8,8 @@ SM90_WORK = "sm90/work.cuh"
 OFFSETS = "kernels/group_offsets.cuh"
 GROUPED_ABI = "abi/groups.cuh"
 SM90_GROUPS = "sm90/groups.cuh"
+GROUP_WORK = "tile/group_work.cuh"
+TILE_WORK = "tile/work.cuh"
 SM90_GATHER = "sm90/gather.cuh"
 SM90_PARTS = "sm90/parts.cuh"
 SM90_LOAD = "sm90/load.cuh"
@@ -17,6 +19,7 @@ SM90_CONVERTED = "sm90/converted.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
 SM100_CTA = "sm100/cta.cuh"
+SM100_GROUPS = "sm100/groups.cuh"
 SM100_LOAD = "sm100/load.cuh"
 SM100_MATH = "sm100/math.cuh"
 SM100_SKELETON = "sm100/skeleton.cuh"
@@ -117,6 +120,12 @@ def sm100(problem, terms, multiprocessors=4, of="sm100_gemm"):
     """A case of sm100_gemm, or of a class that shares its code."""
     flags = ("--multiprocessors", str(multiprocessors))
     return LibraryCase((problem,), f"class={of} {terms}", flags, "sm_100a")
+
+
+def sm100_grouped(problem, terms, multiprocessors=4):
+    """A case of sm100_grouped_gemm."""
+    flags = ("--multiprocessors", str(multiprocessors))
+    return LibraryCase((problem,), f"class=sm100_grouped_gemm {terms}", flags, "sm_100a")
 
 
 def sm100_scaled(problem, terms, multiprocessors=4):
@@ -428,6 +437,31 @@ CASES = {
         "grouped_gemm m=230 n=136 k=24 sizes=33,0,1,140,40 a=bf16 b=bf16:n out=bf16 C=bf16"
         " epi=\"D = accum + C\"",
         "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
+    ),
+    "tensor_rows": sm100_grouped(
+        "grouped_gemm m=600 n=136 k=72 sizes=33,0,1,340,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=1x1",
+    ),
+    "tensor_pair_rows": sm100_grouped(
+        "grouped_gemm m=600 n=136 k=72 sizes=33,0,1,340,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=2x1",
+    ),
+    "tensor_columns": sm100_grouped(
+        "grouped_gemm along=n m=136 n=290 k=72 sizes=33,0,1,140 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=1x1",
+    ),
+    "tensor_k": sm100_grouped(
+        "grouped_gemm along=k m=136 n=72 k=200 sizes=33,0,1,130 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=1x1",
+    ),
+    "tensor_pair_k": sm100_grouped(
+        "grouped_gemm along=k m=264 n=136 k=304 sizes=33,0,1,230 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=2x1",
+    ),
+    "tensor_rows_fused": sm100_grouped(
+        "grouped_gemm m=300 n=136 k=24 sizes=33,0,1,140,40 a=bf16 b=bf16:n out=bf16 C=bf16"
+        " epi=\"D = accum + C\"",
+        "tile=128x64x64 cluster=1x1",
     ),
     "mma_rows": library((
         "grouped_gemm m=90 n=40 k=24 sizes=33,0,1,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
