@@ -70,6 +70,13 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int cluster_columns() const { return tile_n; }
   /// Whether a warp clears what stages hold of other groups' K, ahead of the products.
   ESTOC_CONSTEXPR bool clears() const { return groups == GroupedMode::reduction; }
+  /// Whether parts of K may pass through the workspace.
+  ESTOC_CONSTEXPR bool has_tails() const { return groups == GroupedMode::none; }
+  ESTOC_CONSTEXPR bool has_tails(bool /*fused*/) const { return has_tails(); }
+  /// Not by CTAs of a cluster that send each other sums.
+  ESTOC_CONSTEXPR bool splits_k() const { return false; }
+  /// Of a CTA's tile in the workspace.
+  ESTOC_CONSTEXPR int sums_bytes() const { return kRows * tile_n * 4; }
   /// Columns of B that a CTA holds; the other CTA of a pair has the other half.
   ESTOC_CONSTEXPR int own_columns() const { return tile_n / group; }
   /// A warp each loads, multiplies and owns tensor memory; the second warpgroup stores.
@@ -172,7 +179,12 @@ struct Sm100GemmParameters {
   bool along_n : 1;    ///< group counts columns
   bool a_batched : 1;  ///< A has a batch mode of its own
   bool b_batched : 1;
-  unsigned items;  ///< that groups take in turn: tiles of all batches
+  unsigned items;       ///< that groups take in turn: tiles of all batches, and parts of the last
+  unsigned undivided;   ///< of those, the tiles ahead of the first part
+  unsigned tail_tiles;  ///< after them, K of which is divided
+  unsigned tail_parts;  ///< of K of each of these
+  unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
+  unsigned long long sums;  ///< address of the parts' sums, part after part
 };
 
 }  // namespace estoc::abi

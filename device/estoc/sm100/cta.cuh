@@ -42,9 +42,22 @@ struct Cta {
   __device__ __forceinline__ ClusterIndex place() const { return {0, 0}; }
 };
 
+/// Item number `index`, whose tile is the group's: tiles of all batches, the last of them in parts
+/// of K whose sums pass through the workspace.
 template <Sm100GemmConfig config>
-__device__ __forceinline__ i32 k_tiles(const Sm100GemmParameters& p) {
-  return (p.k + config.tile_k() - 1) / config.tile_k();
+__device__ __forceinline__ Item item_at(const Sm100GemmParameters& p, const ClusterIndex& place,
+                                        u32 index) {
+  const u32 all = static_cast<u32>((p.k + config.tile_k() - 1) / config.tile_k());
+  if (!config.has_tails() || index < p.undivided) {
+    return {tile_at<config>(p, place, index), static_cast<i32>(all), false, 0, -1};
+  }
+  // Groups beside each other have the same part of other tiles, and so share what they load.
+  const u32 slot = index - p.undivided;
+  const u32 part = slot / p.tail_tiles;
+  const u32 first = part * all / p.tail_parts;
+  const u32 end = (part + 1) * all / p.tail_parts;
+  return {tile_at<config>(p, place, p.undivided + slot % p.tail_tiles),
+          static_cast<i32>(end - first), false, static_cast<i32>(first), static_cast<i32>(slot)};
 }
 
 /// Deals tiles to groups of CTAs in turn.
@@ -64,11 +77,8 @@ class PersistentTiles {
   __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
   __device__ __forceinline__ void advance() { next_ += step_; }
   /// K tiles of the item.
-  __device__ __forceinline__ i32 k_tiles() const { return sm100::k_tiles<config>(p_); }
-  /// The item, whose tile is the group's.
-  __device__ __forceinline__ Item item() const {
-    return {tile_at<config>(p_, place_, next_), k_tiles(), false, 0, -1};
-  }
+  __device__ __forceinline__ i32 k_tiles() const { return item().k_tiles; }
+  __device__ __forceinline__ Item item() const { return item_at<config>(p_, place_, next_); }
 
  private:
   const Sm100GemmParameters& p_;

@@ -16,6 +16,7 @@
 #include <estoc/ptx/warp.cuh>
 #include <estoc/sm100/load.cuh>
 #include <estoc/sm100/math.cuh>
+#include <estoc/sm100/parts.cuh>
 #include <estoc/sm100/store.cuh>
 
 namespace estoc::sm100 {
@@ -135,8 +136,10 @@ __device__ __forceinline__ void load_inputs(const typename Kernel::Parameters& p
                                             const typename Kernel::Store::Epilogue& transform,
                                             const Cta<config>& cta) {
   typename Kernel::Store::Loader loader(transform, cta.staging(), p.m, p.n);
-  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance())
-    loader.load(own_tile(cta, work.item().tile));
+  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+    const auto item = work.item();
+    if (item.slot < 0) loader.load(own_tile(cta, item.tile));
+  }
 }
 
 /// Stores tile after tile. The last four warps call it, each for its 32 lanes.
@@ -160,7 +163,12 @@ __device__ __forceinline__ void store_tiles(const typename Kernel::Parameters& p
     }
     sums.wait_full(from);
     ptx::tcgen05_fence_after_thread_sync();
-    store.store(TensorSums<Sum>{memory + from.stage * config.tile_n + lanes}, tile);
+    const TensorSums<Sum> taken{memory + from.stage * config.tile_n + lanes};
+    if (config.has_tails() && item.slot >= 0) {
+      leave_part(p, cta, item, taken, thread);
+    } else {
+      store.store(taken, tile);
+    }
     ptx::tcgen05_fence_before_thread_sync();
     ptx::bar_warp_sync();
     if (ptx::laneid() == 0) {

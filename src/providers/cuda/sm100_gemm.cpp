@@ -14,6 +14,7 @@
 #include "providers/cuda/sm100_launch.h"
 #include "providers/cuda/sm100_space.h"
 #include "providers/cuda/sm90_epilogue.h"
+#include "providers/cuda/tails.h"
 #include "providers/cuda/tma_operand.h"
 
 namespace estoc::cuda {
@@ -86,12 +87,13 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
   }
 
   void add_cost(const Sm100GemmConfig& config, const GemmProblem& problem,
-                const PerformanceControls& /*controls*/, const cost::DeviceModel& /*device*/,
+                const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     if (kind_ == Sm100Kind::dequantised) count_dequantised(plan.work);
     plan.family = cost::Family::sm90;
     plan.design = sm100_design(config, plan.work);
     cost::set_knobs(plan, sm100_knobs(config, problem));
+    split_sm100(config, controls, device, plan);
   }
 
   bool copies_operands() const override {
@@ -107,8 +109,12 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
     if (!copies_operands()) return ConfiguredGemm::shared_headers();
     return {device_name(), kind_ == Sm100Kind::dequantised ? "dequantise" : "prepare"};
   }
-  void add_entries(const DesignPoint& point, const EpilogueGraph* /*epilogue*/,
+  void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
                    CudaCode& code) const override {
+    if (epilogue == nullptr || epilogue->reduced.empty()) {
+      code.source += sums_source("sm100", type_name(), epilogue);
+      code.entries.emplace_back("estoc_sum_parts");
+    }
     if (kind_ == Sm100Kind::dequantised) add_dequantise_entry(point, is_transposed(point), code);
     if (kind_ == Sm100Kind::prepared) add_prepare_entry(point, false, code);
   }
@@ -116,8 +122,18 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
   Sm100GemmParameters parameters(const Sm100GemmConfig& config,
                                  const GemmLaunch& launch) const override {
     Sm100GemmParameters p = sm100_operands(config, launch);
-    p.items = static_cast<unsigned>(std::int64_t{p.tiles_m} * p.tiles_n * p.l);
+    const Tail tail = tail_of(config, launch.gemm, launch.problem, launch.knobs);
+    add_tail(tail, cluster_tiles(config, launch.problem), launch.workspace, p);
     return p;
+  }
+
+  std::size_t sums_workspace(const Sm100GemmConfig& config, const GemmArguments& gemm,
+                             const GemmProblem& problem, const Knobs& knobs) const override {
+    return static_cast<std::size_t>(tail_bytes(config, tail_of(config, gemm, problem, knobs)));
+  }
+  bool add_sums(const Sm100GemmConfig& config, const Sm100GemmParameters& p,
+                LaunchPlan& plan) const override {
+    return add_sums_kernel(config, p, plan);
   }
 
   CudaGeometry geometry(const Sm100GemmConfig& config, const Sm100GemmParameters& p,

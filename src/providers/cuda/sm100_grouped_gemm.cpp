@@ -87,6 +87,8 @@ class Sm100GroupedGemm final
     Sm100GroupedGemmParameters p{sm100_operands(config, launch), device_groups(launch.problem)};
     p.items = static_cast<unsigned>(most_grouped_tiles(
         launch.problem, config.groups, config.cluster_rows(), config.cluster_columns()));
+    p.undivided = p.items;
+    p.tail_parts = 1;
     return p;
   }
 

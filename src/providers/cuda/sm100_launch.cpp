@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "providers/cuda/sm90_epilogue.h"
+#include "providers/cuda/tails.h"
 #include "providers/cuda/tensor_map.h"
 #include "providers/cuda/tma_operand.h"
 
@@ -82,6 +83,18 @@ Knobs sm100_knobs(const Sm100GemmConfig& config, const GemmProblem& problem) {
                      : Knobs::Raster::along_n;
   knobs.swizzle = kSm100Together;
   return knobs;
+}
+
+void split_sm100(const Sm100GemmConfig& config, const PerformanceControls& controls,
+                 const cost::DeviceModel& device, cost::Plan& plan) {
+  if (controls.batch_invariant) return;
+  const Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
+                               device);
+  const Sm90Split whole = search.in_clusters();
+  const Sm90Split tail = search.through_workspace(whole.execution.seconds);
+  const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
+  const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
+  set_split(plan, tail.parts > 1 && allowed ? tail : whole);
 }
 
 Sm100GemmParameters sm100_operands(const Sm100GemmConfig& config, const GemmLaunch& launch) {

@@ -20,6 +20,10 @@ cost::Design sm100_design(const abi::Sm100GemmConfig& config, const cost::Work& 
 /// Rasterisation.
 Knobs sm100_knobs(const abi::Sm100GemmConfig& config, const GemmProblem& problem);
 
+/// Divides K of a plan that has design and knobs, where that is quicker.
+void split_sm100(const abi::Sm100GemmConfig& config, const PerformanceControls& controls,
+                 const cost::DeviceModel& device, cost::Plan& plan);
+
 /// Operands, extents and rasterisation; the rest is 0.
 abi::Sm100GemmParameters sm100_operands(const abi::Sm100GemmConfig& config,
                                         const GemmLaunch& launch);

@@ -14,6 +14,7 @@
 #include "providers/cuda/sm100_launch.h"
 #include "providers/cuda/sm100_scaled_space.h"
 #include "providers/cuda/sm90_epilogue.h"
+#include "providers/cuda/tails.h"
 #include "providers/cuda/tensor_map.h"
 #include "providers/cuda/tma_operand.h"
 
@@ -131,11 +132,12 @@ class Sm100ScaledGemm final
   }
 
   void add_cost(const Sm100ScaledGemmConfig& config, const GemmProblem& problem,
-                const PerformanceControls& /*controls*/, const cost::DeviceModel& /*device*/,
+                const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     plan.family = cost::Family::sm90;
     plan.design = scaled_design(config, plan.work);
     cost::set_knobs(plan, sm100_knobs(config, problem));
+    split_sm100(config, controls, device, plan);
   }
 
   bool copies_operands() const override { return true; }
@@ -145,8 +147,12 @@ class Sm100ScaledGemm final
   std::vector<std::string> shared_headers() const override {
     return {device_name(), "swizzle_scales"};
   }
-  void add_entries(const DesignPoint& /*point*/, const EpilogueGraph* /*epilogue*/,
+  void add_entries(const DesignPoint& /*point*/, const EpilogueGraph* epilogue,
                    CudaCode& code) const override {
+    if (epilogue == nullptr || epilogue->reduced.empty()) {
+      code.source += sums_source("sm100", type_name(), epilogue);
+      code.entries.emplace_back("estoc_sum_parts");
+    }
     add_swizzle_entry(code);
   }
 
@@ -154,12 +160,22 @@ class Sm100ScaledGemm final
                                        const GemmLaunch& launch) const override {
     const GemmProblem& problem = launch.problem;
     Sm100ScaledGemmParameters p{sm100_operands(config, launch), {}, {}};
-    p.items = static_cast<unsigned>(std::int64_t{p.tiles_m} * p.tiles_n * p.l);
+    const Tail tail = tail_of(config, launch.gemm, problem, launch.knobs);
+    add_tail(tail, cluster_tiles(config, problem), launch.workspace, p);
     if (problem.k == 0) return p;
     const int words = config.scale_words();
     p.a_scales = scales_of(launch.device, problem.a.scales, problem.m, problem.l, words);
     p.b_scales = scales_of(launch.device, problem.b.scales, problem.n, problem.l, words);
     return p;
+  }
+
+  std::size_t sums_workspace(const Sm100ScaledGemmConfig& config, const GemmArguments& gemm,
+                             const GemmProblem& problem, const Knobs& knobs) const override {
+    return static_cast<std::size_t>(tail_bytes(config, tail_of(config, gemm, problem, knobs)));
+  }
+  bool add_sums(const Sm100ScaledGemmConfig& config, const Sm100ScaledGemmParameters& p,
+                LaunchPlan& plan) const override {
+    return add_sums_kernel(config, p, plan);
   }
 
   CudaGeometry geometry(const Sm100ScaledGemmConfig& config, const Sm100ScaledGemmParameters& p,

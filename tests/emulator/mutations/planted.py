@@ -21,6 +21,7 @@ SM90_STORE = "sm90/store.cuh"
 SM100_CTA = "sm100/cta.cuh"
 SM100_GROUPS = "sm100/groups.cuh"
 SM100_LOAD = "sm100/load.cuh"
+SM100_PARTS = "sm100/parts.cuh"
 SM100_MATH = "sm100/math.cuh"
 SM100_SKELETON = "sm100/skeleton.cuh"
 SM100_STORE = "sm100/store.cuh"
@@ -57,6 +58,7 @@ LOAD = "epilogue/load.cuh"
 TILE = "epilogue/tile.cuh"
 REDUCE = "epilogue/reduce.cuh"
 DIRECT = "epilogue/direct.cuh"
+QUADS = "epilogue/quads.cuh"
 STAGED = "epilogue/staged.cuh"
 ABI = "abi/sm90_gemm.cuh"
 BARRIERS = "ptx/mbarrier.cuh"
@@ -186,8 +188,8 @@ CASES = {
     "blocks": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=1x1"),
     "blocks_tiles": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=1x1", 1),
     "blocks_long": sm100_scaled(
-        "gemm m=128 n=64 k=2032 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16",
-        "tile=128x64x128 cluster=1x1",
+        "gemm m=128 n=64 k=2032 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16 r=f32:column "
+        'epi="D = accum; r = max(D)"', "tile=128x64x128 cluster=1x1",
     ),
     "blocks_pair": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=2x1"),
     "blocks_wide": sm100_scaled(BLOCKS, "tile=128x192x128 cluster=1x1"),
@@ -301,6 +303,9 @@ CASES = {
     "parts": TestCase("tests/emulator/test_emulator_run", "SplitK.Parts*:SplitK.More*", "wrong output"),
     "tails": TestCase(
         "tests/emulator/test_emulator_run", "SplitK.WorkspaceOfEvery*:SplitK.Warps*", "wrong output",
+    ),
+    "tensor_tails": TestCase(
+        "tests/emulator/test_emulator_run", "SplitK.Tcgen05*", "wrong output",
     ),
     "half": TestCase(
         "tests/emulator/test_emulator_run", "HalfSums.Sm90Schedules:HalfSums.Sm80", "wrong output",

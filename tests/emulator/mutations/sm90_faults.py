@@ -3,6 +3,7 @@
 from planted import (
     FRAGMENT,
     PIPELINE,
+    QUADS,
     RASTER,
     SM90_CTA,
     SM90_GATHER,
@@ -140,7 +141,7 @@ FAULTS = (
             ("missing griddepcontrol.wait",),
             "  ptx::griddepcontrol_wait();\n",
             ""),
-    Planted("the last warp's parts are left out", SM90_PARTS, "tails", (WRONG,),
+    Planted("the last warp's parts are left out", QUADS, "tails", (WRONG,),
             "own == 0 && other < warps;",
             "own == 0 && other + 1 < warps;"),
     Planted("rows are not exchanged", SM90_PARTS, "tails", (WRONG,),
