@@ -137,6 +137,10 @@ void multiply(float* sums, const float* a, const float* b, int rows, int columns
   multiply_here(sums, a, b, rows, columns, depth);
 }
 
+void multiply(double* sums, const double* a, const double* b, int rows, int columns, int depth) {
+  multiply_here(sums, a, b, rows, columns, depth);
+}
+
 void multiply(u32* sums, const u32* a, const u32* b, int rows, int columns, int depth) {
   multiply_here(sums, a, b, rows, columns, depth);
 }

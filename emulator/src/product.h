@@ -12,6 +12,7 @@ void multiply(float* sums, const float* a, const float* b, int rows, int columns
 /// to the largest of them, what lies below its 14 upper bits is cut off each, and what lies below
 /// the sum's 14 upper bits is cut off that.
 void multiply_narrow(float* sums, const float* a, const float* b, int rows, int columns, int depth);
+void multiply(double* sums, const double* a, const double* b, int rows, int columns, int depth);
 void multiply(u32* sums, const u32* a, const u32* b, int rows, int columns, int depth);
 
 }  // namespace estoc::emulator

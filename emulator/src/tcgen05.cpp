@@ -84,6 +84,19 @@ void check_added(Thread& thread, const TensorProduct& p, TensorMemory& memory, S
   }
 }
 
+// Enters the words of scales that a product reads in one CTA; false where some are not allocated.
+bool enter_scales(Thread& thread, const TensorProduct& p, const TensorPipe& pipe,
+                  TensorMemory& memory, const TensorView& view, Site site) {
+  const std::array<std::pair<u32, u32>, 2> words{
+      {{p.blocks.a, p.a_scale_columns()}, {p.blocks.b, p.b_scale_columns()}}};
+  for (const auto& [address, columns] : words) {
+    if (!check_tensor_columns(thread, memory, column_of(address), columns, site)) return false;
+    touch_tensor({thread, site, pipe.operand_agent, 0, pipe.epoch, false}, view, memory,
+                 {column_of(address), columns, 0xffff});
+  }
+  return true;
+}
+
 // Enters what a product touches in one CTA; false where it cannot take place.
 bool enter_product(Thread& thread, const TensorProduct& p, TensorPipe& pipe, Cta& cta, Site site) {
   TensorMemory& memory = tensor_memory(cta);
@@ -99,6 +112,7 @@ bool enter_product(Thread& thread, const TensorProduct& p, TensorPipe& pipe, Cta
   } else {
     touch_operand(thread, cta, p.a, pipe, pipe.product_agent, site);
   }
+  if (p.blocks.size > 0 && !enter_scales(thread, p, pipe, memory, view, site)) return false;
   check_added(thread, p, memory, site);
   view.after_products = true;
   touch_tensor({thread, site, pipe.product_agent, 0, pipe.epoch, true}, view, memory,

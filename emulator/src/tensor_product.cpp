@@ -1,6 +1,8 @@
 // Products of tcgen05: descriptors are decoded and checked, operands read as they say, and
-// multiplied. Products are exact; sums are added up in f32, K ascending. A Blackwell GPU aligns all
-// products of an instruction to the largest and cuts off below 25 bits, which is not modelled.
+// multiplied. Products are exact; sums are added up in f32, K ascending, those with scales of
+// blocks in f64 and rounded once an instruction. A Blackwell GPU aligns all products of an
+// instruction to the largest and cuts off below 25 bits (35 of e2m1 with scales), which is not
+// modelled.
 #include "tensor_product.h"
 
 #include <fmt/core.h>
@@ -9,6 +11,7 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include "numbers.h"
 #include "product.h"
@@ -33,15 +36,20 @@ std::optional<Type> type_of(Tcgen05Kind kind, u32 code) {
     case Tcgen05Kind::tf32:
       return code == 2 ? std::optional(Type::tf32) : std::nullopt;
     case Tcgen05Kind::f8f6f4:
+    case Tcgen05Kind::mxf8f6f4:
       if (code < 2) return code == 0 ? Type::e4m3 : Type::e5m2;
       return std::nullopt;
+    case Tcgen05Kind::mxf4:
+    case Tcgen05Kind::mxf4nvf4:
+      return code == 1 ? std::optional(Type::e2m1) : std::nullopt;
     default:
       if (code < 2) return code == 0 ? Type::u8 : Type::i8;
       return std::nullopt;
   }
 }
 
-std::optional<Type> sum_type_of(u32 code) {
+std::optional<Type> sum_type_of(Tcgen05Kind kind, u32 code) {
+  if (abi::takes_scales(kind)) return Type::f32;
   constexpr Type kTypes[] = {Type::f16, Type::f32, Type::i32};
   if (code > 2) return std::nullopt;
   return kTypes[code];
@@ -52,6 +60,10 @@ const char* instruction_problem(const TensorOperands& o) {
   const u32 bits = o.instruction;
   if ((bits & 7) != 0) return "its bits 0 to 2 make it sparse, which tcgen05.mma is not";
   if ((bits >> 3 & 1) != 0) return "sums that saturate are not modelled";
+  if (abi::takes_scales(o.kind)) {
+    if ((bits >> 6 & 1) != 0) return "its bit 6 is not 0";
+    return (bits >> 31) != 0 ? "products of 96 along K are not modelled" : nullptr;
+  }
   if ((bits >> 6 & 1) != 0 || (bits >> 23 & 1) != 0 || (bits >> 29) != 0) {
     return "its bits 6, 23 and 29 to 31 are not 0";
   }
@@ -100,7 +112,13 @@ bool check_operand(Thread& thread, const TensorOperand& o, const char* name, Sit
   return false;
 }
 
-const char* const kKindNames[] = {"f16", "tf32", "f8f6f4", "i8"};
+const char* const kKindNames[] = {"f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4"};
+
+// A scaled kind's scales are of e8m0 where bit 23 is set.
+Type scale_type_of(const TensorOperands& o) {
+  if (!abi::takes_scales(o.kind)) return Type::f32;
+  return (o.instruction >> 23 & 1) != 0 ? Type::e8m0 : Type::e4m3;
+}
 
 }  // namespace
 
@@ -147,7 +165,7 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
   const u32 bits = o.instruction;
   const std::optional<Type> a = type_of(o.kind, bits >> 7 & 7);
   const std::optional<Type> b = type_of(o.kind, bits >> 10 & 7);
-  const std::optional<Type> sum = sum_type_of(bits >> 4 & 3);
+  const std::optional<Type> sum = sum_type_of(o.kind, bits >> 4 & 3);
   const u32 n = (bits >> 17 & 0x3f) * 8;
   const u32 m = (bits >> 24 & 0x1f) * 16;
   const char* const kind = kKindNames[static_cast<std::size_t>(o.kind)];
@@ -172,11 +190,15 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
                                    static_cast<int>(m),
                                    static_cast<int>(n),
                                    a_m_major,
-                                   b_n_major};
+                                   b_n_major,
+                                   o.scales.block,
+                                   scale_type_of(o)};
   if (!stated.is_legal()) {
     return refuse(fmt::format("no product of cta_group::{} has M {} and N {} with these types",
                               o.group, m, n));
   }
+  const std::optional<TensorBlocks> blocks = decode_blocks(thread, o, stated, site);
+  if (!blocks) return std::nullopt;
   Cta& cta = *thread.cta;
   TensorProduct p{{*a, a_m_major, (bits >> 13 & 1) != 0, m / o.group, TensorDescriptor(o.a)},
                   {*b, b_n_major, (bits >> 14 & 1) != 0, n / o.group, TensorDescriptor(o.b)},
@@ -188,7 +210,8 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
                   static_cast<u32>(o.a),
                   o.a_in_tensor_memory,
                   o.add,
-                  {&cta, o.group == 2 ? cta.cluster->ctas[cta.rank ^ 1].get() : nullptr}};
+                  {&cta, o.group == 2 ? cta.cluster->ctas[cta.rank ^ 1].get() : nullptr},
+                  *blocks};
   if (o.a_in_tensor_memory && (a_m_major || p.halved())) {
     return refuse(a_m_major ? "A in tensor memory is K-major"
                             : "A in tensor memory is not modelled for a pair with 128 rows");
@@ -202,12 +225,20 @@ namespace {
 
 template <typename Value>
 Value tensor_value(Type type, u32 bits) {
-  if constexpr (std::is_same_v<Value, float>) {
-    return element_value(type, bits);
+  if constexpr (std::is_floating_point_v<Value>) {
+    return static_cast<Value>(element_value(type, bits));
   } else {
     return type == Type::i8 ? static_cast<u32>(static_cast<i32>(static_cast<i8>(bits)))
                             : bits & 0xff;
   }
+}
+
+// Element number `i` of a row of bytes.
+u32 element_bits(const TensorOperand& o, const std::byte* from, u32 i) {
+  if (o.bits() == 4) return std::to_integer<u32>(from[i / 2]) >> 4 * (i % 2) & 15;
+  u32 bits = 0;
+  std::memcpy(&bits, from + std::size_t{i} * o.bits() / 8, o.bits() / 8);
+  return bits;
 }
 
 // One CTA's part of an operand, from `to` with one stride for M or N and one for K.
@@ -215,17 +246,14 @@ template <typename Value>
 void read_part(const TensorOperand& o, const Cta& cta, Value* to, std::size_t outer_stride,
                std::size_t k_stride) {
   const std::size_t size = cta.storage.size() - 1024;
-  const u32 bytes = o.bytes();
   for_tensor_chunks(o, [&](u32 address, u32 row, u32 k, bool along_rows) {
     std::byte chunk[16] = {};
     const u32 offset = address - kSharedBase;
     if (address >= kSharedBase && offset + 16 <= size) std::memcpy(chunk, cta.shared + offset, 16);
     Value* place = to + row * outer_stride + k * k_stride;
     const std::size_t step = along_rows ? outer_stride : k_stride;
-    for (u32 i = 0; i < 16 / bytes; ++i) {
-      u32 bits = 0;
-      std::memcpy(&bits, chunk + i * bytes, bytes);
-      const Value value = tensor_value<Value>(o.type, bits);
+    for (u32 i = 0; i < 128 / o.bits(); ++i) {
+      const auto value = tensor_value<Value>(o.type, element_bits(o, chunk, i));
       place[i * step] = o.negated ? Value{} - value : value;
     }
   });
@@ -233,14 +261,11 @@ void read_part(const TensorOperand& o, const Cta& cta, Value* to, std::size_t ou
 
 template <typename Value>
 void read_from_tensor_memory(const TensorProduct& p, TensorMemory& memory, Value* to) {
-  const u32 bytes = p.a.bytes();
   for (u32 row = 0; row < p.own_rows(); ++row) {
     const auto* from = reinterpret_cast<const std::byte*>(memory.row(p.lane(row, p.a_address)) +
                                                           (p.a_address & 0xffff));
     for (u32 k = 0; k < p.a.depth(); ++k) {
-      u32 bits = 0;
-      std::memcpy(&bits, from + k * bytes, bytes);
-      const Value value = tensor_value<Value>(p.a.type, bits);
+      const auto value = tensor_value<Value>(p.a.type, element_bits(p.a, from, k));
       to[row * p.a.depth() + k] = p.a.negated ? Value{} - value : value;
     }
   }
@@ -260,9 +285,9 @@ void load_sums(const TensorProduct& p, TensorMemory& memory, Value* sums) {
     for_row_of_d(p, memory, row, [&](const u32* words, u32 first, u32 count) {
       Value* to = sums + row * p.n + first;
       for (u32 i = 0; i < count; ++i) {
-        if constexpr (std::is_same_v<Value, float>) {
-          to[i] = p.sum == Type::f16 ? half_to_float(words[i] & 0xffff)
-                                     : std::bit_cast<float>(words[i]);
+        if constexpr (std::is_floating_point_v<Value>) {
+          to[i] = static_cast<Value>(p.sum == Type::f16 ? half_to_float(words[i] & 0xffff)
+                                                        : std::bit_cast<float>(words[i]));
         } else {
           to[i] = words[i];
         }
@@ -280,9 +305,9 @@ void store_sums(const TensorProduct& p, TensorMemory& memory, const Value* sums)
     for_row_of_d(p, memory, row, [&](u32* words, u32 first, u32 count) {
       const Value* from = sums + row * p.n + first;
       for (u32 i = 0; i < count; ++i) {
-        if constexpr (std::is_same_v<Value, float>) {
-          words[i] =
-              p.sum == Type::f16 ? float_to_half(from[i]) | kUnstated : std::bit_cast<u32>(from[i]);
+        if constexpr (std::is_floating_point_v<Value>) {
+          const auto sum = static_cast<float>(from[i]);
+          words[i] = p.sum == Type::f16 ? float_to_half(sum) | kUnstated : std::bit_cast<u32>(sum);
         } else {
           words[i] = from[i];
         }
@@ -295,6 +320,7 @@ template <typename Value>
 void execute_tensor(const TensorProduct& p) {
   thread_local std::vector<Value> a;
   thread_local std::vector<Value> b;
+  thread_local std::vector<Value> scaled;
   thread_local std::vector<Value> sums;
   const u32 depth = p.b.depth();
   a.resize(std::size_t{p.own_rows()} * depth);
@@ -308,9 +334,17 @@ void execute_tensor(const TensorProduct& p) {
     } else {
       read_part(p.a, *p.ctas[i], a.data(), depth, 1);
     }
+    if constexpr (std::is_same_v<Value, double>) {
+      const TensorBlocks& s = p.blocks;
+      apply_scales(s, memory, s.a, s.a_first, p.own_rows(), depth, a.data(), depth, 1);
+      // Each CTA multiplies by the scales of B that it has.
+      scaled = b;
+      apply_scales(s, memory, s.b, s.b_first, p.n, depth, scaled.data(), 1, p.n);
+    }
     sums.assign(std::size_t{p.own_rows()} * p.n, Value{});
     if (p.add) load_sums(p, memory, sums.data());
-    multiply(sums.data(), a.data(), b.data(), static_cast<int>(p.own_rows()), static_cast<int>(p.n),
+    const Value* const factors = p.blocks.size > 0 ? scaled.data() : b.data();
+    multiply(sums.data(), a.data(), factors, static_cast<int>(p.own_rows()), static_cast<int>(p.n),
              static_cast<int>(depth));
     store_sums(p, memory, sums.data());
   }
@@ -320,6 +354,7 @@ void execute_tensor(const TensorProduct& p) {
 
 void execute(const TensorProduct& p) {
   if (p.sum == Type::i32) return execute_tensor<u32>(p);
+  if (p.blocks.size > 0) return execute_tensor<double>(p);
   execute_tensor<float>(p);
 }
 

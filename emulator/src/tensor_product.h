@@ -43,8 +43,18 @@ struct TensorOperand {
   u32 rows;
   TensorDescriptor from;
 
-  u32 bytes() const { return static_cast<u32>(abi::type_bytes(type)); }
-  u32 depth() const { return 32 / bytes(); }
+  u32 bits() const { return static_cast<u32>(abi::type_bits(type)); }
+  u32 depth() const { return 256 / bits(); }
+};
+
+/// The scales of blocks of a product: words of tensor memory, and where its bytes begin in them.
+struct TensorBlocks {
+  u32 size = 0;  ///< elements along K that share a scale; 0: there are none
+  abi::Type type = abi::Type::f32;
+  u32 a = 0;
+  u32 b = 0;
+  u32 a_first = 0;
+  u32 b_first = 0;
 };
 
 struct TensorProduct {
@@ -59,6 +69,7 @@ struct TensorProduct {
   bool a_in_tensor_memory;
   bool add;
   std::array<Cta*, 2> ctas;
+  TensorBlocks blocks{};
 
   u32 own_rows() const { return m / group; }
   /// The halves of N lie one below the other.
@@ -66,6 +77,9 @@ struct TensorProduct {
   /// A row of M takes every second group of 16 lanes.
   bool spread() const { return group == 1 && m == 64; }
   u32 d_columns() const { return halved() ? n / 2 : n; }
+  /// Columns of tensor memory that the scales of a CTA's rows take, and those of all columns.
+  u32 a_scale_columns() const { return (own_rows() + 31) / 32; }
+  u32 b_scale_columns() const { return (n + 31) / 32; }
   u16 lanes(u32 address) const {
     if (!spread()) return 0xffff;
     return static_cast<u16>(address >> 16 == 16 ? 0xcccc : 0x3333);
@@ -80,7 +94,7 @@ struct TensorProduct {
 /// CTA's part of an operand.
 template <typename Action>
 void for_tensor_chunks(const TensorOperand& o, const Action& action) {
-  const u32 elements = 16 / o.bytes();
+  const u32 elements = 128 / o.bits();
   if (o.outer_major) {
     for (u32 k = 0; k < o.depth(); ++k) {
       for (u32 chunk = 0; chunk < o.rows / elements; ++chunk)
@@ -98,6 +112,13 @@ void for_tensor_chunks(const TensorOperand& o, const Action& action) {
 /// modelled.
 std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands& operands,
                                             Site site);
+/// The blocks that the operands and the instruction descriptor state; reports what is none.
+std::optional<TensorBlocks> decode_blocks(Thread& thread, const TensorOperands& operands,
+                                          const abi::Tcgen05Product& product, Site site);
+/// Multiplies each of `rows` rows of a product's K (element (row, k) at row * row_stride +
+/// k * k_stride) by its scales, which lie at `words` with the first byte `first`.
+void apply_scales(const TensorBlocks& blocks, TensorMemory& memory, u32 words, u32 first, u32 rows,
+                  u32 depth, double* values, std::size_t row_stride, std::size_t k_stride);
 /// Adds it to the sums in the tensor memory of its CTAs.
 void execute(const TensorProduct& product);
 

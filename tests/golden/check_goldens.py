@@ -18,12 +18,12 @@ CLASSES = ("cpu_gemm", "cpu_scaled_gemm", "cpu_quantised_gemm", "cpu_grouped_gem
            "cpu_scaled_grouped_gemm", "simt_elementwise", "sm80_gemm", "sm90_gemm",
            "sm90_fast_gemm", "sm90_swapped_gemm", "sm90_prepared_gemm", "sm90_bf16x6_gemm",
            "sm90_scaled_gemm", "sm80_dequantised_gemm", "sm90_dequantised_gemm", "sm80_scaled_gemm",
-           "sm100_gemm", "sm100_i8_gemm", "sm100_prepared_gemm", "sm100_dequantised_gemm",
-           "sm90_grouped_gemm", "sm90_swapped_grouped_gemm", "sm90_scaled_grouped_gemm",
-           "sm90_swapped_scaled_grouped_gemm", "sm90_quantised_gemm",
+           "sm100_gemm", "sm100_i8_gemm", "sm100_prepared_gemm", "sm100_scaled_gemm",
+           "sm100_dequantised_gemm", "sm90_grouped_gemm", "sm90_swapped_grouped_gemm",
+           "sm90_scaled_grouped_gemm", "sm90_swapped_scaled_grouped_gemm", "sm90_quantised_gemm",
            "sm90_scaled_quantised_gemm", "sm80_quantised_gemm", "sm80_grouped_gemm",
-           "sm80_f32_gemm", "sm90_swapped_dequantised_gemm", "sm120_gemm",
-           "sm120_scaled_gemm")
+           "sm100_grouped_gemm", "sm100_swapped_grouped_gemm", "sm80_f32_gemm",
+           "sm90_swapped_dequantised_gemm", "sm120_gemm", "sm120_scaled_gemm")
 
 
 def output_of(command):

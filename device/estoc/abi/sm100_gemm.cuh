@@ -16,6 +16,12 @@ struct Sm100GemmConfig {
   static constexpr int kRows = 128;
   /// Tiles of sums in tensor memory: one is stored while the next is added up.
   static constexpr int kSums = 2;
+  /// Stages whose scales are there: those of one are copied while another is multiplied.
+  static constexpr int kScales = 2;
+  /// Parts of a tile whose sums pass through the workspace.
+  static constexpr long long kMaxTailParts = Sm90GemmConfig::kMaxTailParts;
+  /// That there is room for in the table.
+  static constexpr int kMostGroups = Sm90GemmConfig::kMostGroups;
 
   Type a;
   Type b;  ///< as wide as a
@@ -28,6 +34,9 @@ struct Sm100GemmConfig {
   int group;       ///< CTAs that compute tiles one below the other together: 1, or a pair
   bool tma_store;  ///< out is aligned to 16 bytes; else threads store their elements
   Sm90EpilogueShape epilogue = {};  ///< in boxes of kRows rows
+  int scale_block = 0;  ///< elements along K that share a scale, in A and in B; 0: there are none
+  /// Of a product in groups, as the code sees it; stores by TMA are not for groups of columns.
+  GroupedMode groups = GroupedMode::none;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -43,12 +52,33 @@ struct Sm100GemmConfig {
     field("group", group);
     field("tma_store", tma_store);
     if (epilogue.columns > 0) field("epilogue", epilogue);
+    if (scale_block > 0) field("scale_block", scale_block);
+    if (groups != GroupedMode::none) field("groups", groups);
   }
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
-  ESTOC_CONSTEXPR int tile_k() const { return 128 / type_bytes(a); }
+  ESTOC_CONSTEXPR int tile_k() const { return 128 * 8 / type_bits(a); }
+  /// Of K, where a box may begin: a multiple of 16 bytes.
+  ESTOC_CONSTEXPR int k_unit() const { return 16 / type_bytes(a); }
+  /// What TMA counts of it: elements of 4 bits are loaded as bytes.
+  ESTOC_CONSTEXPR int loaded_k() const { return type_bytes(a) == 0 ? 128 : tile_k(); }
   /// Rows of the tile of all CTAs of the group.
   ESTOC_CONSTEXPR int group_rows() const { return group * kRows; }
+  /// Of each place in a cluster, which is one group, and of all.
+  ESTOC_CONSTEXPR int cluster_size() const { return group; }
+  ESTOC_CONSTEXPR int place_rows() const { return group_rows(); }
+  ESTOC_CONSTEXPR int place_columns() const { return tile_n; }
+  ESTOC_CONSTEXPR int cluster_rows() const { return group_rows(); }
+  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n; }
+  /// Whether a warp clears what stages hold of other groups' K, ahead of the products.
+  ESTOC_CONSTEXPR bool clears() const { return groups == GroupedMode::reduction; }
+  /// Whether parts of K may pass through the workspace.
+  ESTOC_CONSTEXPR bool has_tails() const { return groups == GroupedMode::none; }
+  ESTOC_CONSTEXPR bool has_tails(bool /*fused*/) const { return has_tails(); }
+  /// Not by CTAs of a cluster that send each other sums.
+  ESTOC_CONSTEXPR bool splits_k() const { return false; }
+  /// Of a CTA's tile in the workspace.
+  ESTOC_CONSTEXPR int sums_bytes() const { return kRows * tile_n * 4; }
   /// Columns of B that a CTA holds; the other CTA of a pair has the other half.
   ESTOC_CONSTEXPR int own_columns() const { return tile_n / group; }
   /// A warp each loads, multiplies and owns tensor memory; the second warpgroup stores.
@@ -56,6 +86,7 @@ struct Sm100GemmConfig {
 
   /// One instruction, of 32 bytes of K.
   ESTOC_CONSTEXPR Tcgen05Product product() const {
+    if (scale_block > 0) return scaled_product();
     const Tcgen05Kind kind = accumulator == Type::i32 ? Tcgen05Kind::i8
                              : type_bytes(a) == 1     ? Tcgen05Kind::f8f6f4
                              : type_bytes(a) == 4     ? Tcgen05Kind::tf32
@@ -63,17 +94,38 @@ struct Sm100GemmConfig {
     return {kind, a, b, accumulator, group, group_rows(), tile_n, a_m_major, b_n_major};
   }
 
+  /// Scales lie in tiles of 128 rows (of B columns) and a word, four along K: the words of a stage,
+  /// and the tiles side by side that have the columns.
+  ESTOC_CONSTEXPR int scale_words() const {
+    return scale_block > 0 ? tile_k() / (4 * scale_block) : 0;
+  }
+  ESTOC_CONSTEXPR int scale_columns() const { return (tile_n + 127) / 128; }
+
+  /// Columns of tensor memory that the scales of a stage take, four of each tile.
+  ESTOC_CONSTEXPR int scale_tensor_columns() const {
+    return 4 * scale_words() * (1 + scale_columns());
+  }
+  /// Tiles of sums that there is room for beside scales.
+  ESTOC_CONSTEXPR int sums() const {
+    return kSums * tile_n + kScales * scale_tensor_columns() <= 512 ? kSums : 1;
+  }
   /// Of tensor memory: a power of two.
   ESTOC_CONSTEXPR int tensor_columns() const {
     int columns = 32;
-    while (columns < kSums * tile_n)
+    while (columns < sums() * tile_n + kScales * scale_tensor_columns())
       columns *= 2;
     return columns;
   }
 
   ESTOC_CONSTEXPR int a_bytes() const { return kRows * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return own_columns() * 128; }
-  ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
+  ESTOC_CONSTEXPR int a_scale_bytes() const { return scale_words() * 512; }
+  ESTOC_CONSTEXPR int b_scale_bytes() const { return scale_columns() * a_scale_bytes(); }
+  ESTOC_CONSTEXPR int stage_bytes() const {
+    return a_bytes() + b_bytes() + a_scale_bytes() + b_scale_bytes();
+  }
+  /// From one stage to the next, each of which begins with a pattern of the swizzle.
+  ESTOC_CONSTEXPR int stage_stride() const { return (stage_bytes() + 1023) / 1024 * 1024; }
 
   /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
   ESTOC_CONSTEXPR int store_row_bytes() const {
@@ -87,12 +139,31 @@ struct Sm100GemmConfig {
     return tma_store ? 2 * kRows * 128 : 0;
   }
 
-  ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
+  ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_stride(); }
   ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
   /// Barriers of the sums follow those of the stages, and the address in tensor memory those.
   ESTOC_CONSTEXPR int sums_barrier_offset() const { return barrier_offset() + 16 * stages; }
-  ESTOC_CONSTEXPR int slot_offset() const { return sums_barrier_offset() + 16 * kSums; }
-  ESTOC_CONSTEXPR int shared_bytes() const { return slot_offset() + 16; }
+  ESTOC_CONSTEXPR int slot_offset() const { return sums_barrier_offset() + 16 * sums(); }
+  /// A barrier for each stage that is cleared.
+  ESTOC_CONSTEXPR int cleared_offset() const { return slot_offset() + 16; }
+  /// Where groups begin, so that nobody reads offsets twice.
+  ESTOC_CONSTEXPR int table_offset() const {
+    return cleared_offset() + (clears() ? 8 * stages : 0);
+  }
+  ESTOC_CONSTEXPR int table_bytes() const {
+    return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
+  }
+  ESTOC_CONSTEXPR int shared_bytes() const { return table_offset() + table_bytes(); }
+
+ private:
+  ESTOC_CONSTEXPR Tcgen05Product scaled_product() const {
+    const Tcgen05Kind kind = type_bytes(a) == 1  ? Tcgen05Kind::mxf8f6f4
+                             : scale_block == 32 ? Tcgen05Kind::mxf4
+                                                 : Tcgen05Kind::mxf4nvf4;
+    return {kind,   a,     b,     accumulator, group,       group_rows(),
+            tile_n, false, false, scale_block, scale_type()};
+  }
+  ESTOC_CONSTEXPR Type scale_type() const { return scale_block == 32 ? Type::e8m0 : Type::e4m3; }
 };
 
 struct Sm100GemmParameters {
@@ -110,7 +181,12 @@ struct Sm100GemmParameters {
   bool along_n : 1;    ///< group counts columns
   bool a_batched : 1;  ///< A has a batch mode of its own
   bool b_batched : 1;
-  unsigned tiles;  ///< of all batches, that groups take in turn
+  unsigned items;       ///< that groups take in turn: tiles of all batches, and parts of the last
+  unsigned undivided;   ///< of those, the tiles ahead of the first part
+  unsigned tail_tiles;  ///< after them, K of which is divided
+  unsigned tail_parts;  ///< of K of each of these
+  unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
+  unsigned long long sums;  ///< address of the parts' sums, part after part
 };
 
 }  // namespace estoc::abi

@@ -130,6 +130,11 @@ struct Sm90GemmConfig {
     return schedule == Schedule::cooperative ? tile_m / 2 : tile_m;
   }
   ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
+  /// Of each place in a cluster, and of all.
+  ESTOC_CONSTEXPR int place_rows() const { return tile_m; }
+  ESTOC_CONSTEXPR int place_columns() const { return tile_n; }
+  ESTOC_CONSTEXPR int cluster_rows() const { return tile_m * cluster_m; }
+  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n * cluster_n; }
   /// Tiles of sums that the ring has room for, when nothing else needs it.
   ESTOC_CONSTEXPR int ring_tiles() const {
     return staging_offset() / (tile_m * tile_n * type_bytes(accumulator));
@@ -164,6 +169,10 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k() * type_bytes(b); }
   ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
+
+  /// Of K, where a stage may begin: a box with 16 bytes, scaled operands with a block that shares a
+  /// scale.
+  ESTOC_CONSTEXPR int k_unit() const { return scaled() ? tile_k() : 16 / type_bytes(a); }
 
   /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
   ESTOC_CONSTEXPR int store_row_bytes() const {

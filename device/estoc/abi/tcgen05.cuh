@@ -6,11 +6,17 @@
 
 namespace estoc::abi {
 
-/// The .kind of tcgen05.mma: types of the operands, which K follows from.
-enum class Tcgen05Kind : unsigned char { f16, tf32, f8f6f4, i8 };
+/// The .kind of tcgen05.mma: types of the operands, which K follows from. The last three take
+/// scales of blocks along K.
+enum class Tcgen05Kind : unsigned char { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
+
+/// Whether products of a kind take scales of blocks along K.
+ESTOC_CONSTEXPR bool takes_scales(Tcgen05Kind kind) {
+  return kind >= Tcgen05Kind::mxf8f6f4;
+}
 
 /// One tcgen05.mma: its types and its shape, of which K is 32 bytes (PTX ISA 9.7.16.2, shapes;
-/// 9.7.16.4.2, instruction descriptor).
+/// 9.7.16.4.2, instruction descriptor; 9.7.16.10.7, block scaling).
 struct Tcgen05Product {
   Tcgen05Kind kind;
   Type a;
@@ -21,15 +27,31 @@ struct Tcgen05Product {
   int n;
   bool a_m_major = false;  ///< M is the contiguous mode of A, else K
   bool b_n_major = false;
+  int block = 0;            ///< elements along K that share a scale; 0: there are none
+  Type scales = Type::f32;  ///< where there are scales: e8m0, or e4m3 without its sign
+
+  /// K of the instruction.
+  ESTOC_CONSTEXPR int depth() const { return 256 / type_bits(a); }
+  /// Bytes of scales that the instruction takes of each row and column: they lie in one word, from
+  /// the byte on that the descriptor states.
+  ESTOC_CONSTEXPR int scale_bytes() const { return block == 0 ? 0 : depth() / block; }
 
   /// Whether every document that states the limits allows it: where they differ the narrowest.
-  ESTOC_CONSTEXPR bool is_legal() const { return has_types() && has_shape() && has_layouts(); }
+  ESTOC_CONSTEXPR bool is_legal() const {
+    return has_types() && has_scales() && has_shape() && has_layouts();
+  }
 
   /// The descriptor's bits.
   ESTOC_CONSTEXPR unsigned descriptor() const {
     return sum_code() << 4 | type_code(a) << 7 | type_code(b) << 10 |
            static_cast<unsigned>(a_m_major) << 15 | static_cast<unsigned>(b_n_major) << 16 |
-           static_cast<unsigned>(n >> 3) << 17 | static_cast<unsigned>(m >> 4) << 24;
+           static_cast<unsigned>(n >> 3) << 17 | static_cast<unsigned>(scales == Type::e8m0) << 23 |
+           static_cast<unsigned>(m >> 4) << 24;
+  }
+  /// The descriptor's bits where scales begin at byte `first` of their words, a multiple of
+  /// scale_bytes().
+  ESTOC_CONSTEXPR unsigned descriptor(unsigned first) const {
+    return descriptor() | first << 4 | first << 29;
   }
 
  private:
@@ -44,12 +66,25 @@ struct Tcgen05Product {
         return a == Type::tf32 && b == Type::tf32 && sum == Type::f32;
       case Tcgen05Kind::f8f6f4:
         return is_fp8(a) && is_fp8(b) && (sum == Type::f32 || sum == Type::f16);
+      case Tcgen05Kind::mxf8f6f4:
+        return is_fp8(a) && is_fp8(b) && sum == Type::f32;
+      case Tcgen05Kind::mxf4:
+      case Tcgen05Kind::mxf4nvf4:
+        return a == Type::e2m1 && b == Type::e2m1 && sum == Type::f32;
       default:
         return is_int8(a) && is_int8(b) && sum == Type::i32;
     }
   }
+  ESTOC_CONSTEXPR bool has_scales() const {
+    if (!takes_scales(kind)) return block == 0 && scales == Type::f32;
+    if (block == 32) return scales == Type::e8m0;
+    return block == 16 && kind == Tcgen05Kind::mxf4nvf4 &&
+           (scales == Type::e8m0 || scales == Type::e4m3);
+  }
   ESTOC_CONSTEXPR bool has_shape() const {
     if (group != 1 && group != 2) return false;
+    // A pair with 128 rows would need the scales of B's halves in different lanes.
+    if (takes_scales(kind) && m != 128 * group) return false;
     if (m != 64 * group && m != 128 * group) return false;
     // 8 would do for one CTA with 64 rows; CUTLASS and DeepGEMM ask for 16 with 128.
     const int step = kind == Tcgen05Kind::i8 && group == 2 ? 32 : group == 2 || m == 128 ? 16 : 8;
@@ -58,16 +93,19 @@ struct Tcgen05Product {
     return n >= step && n <= 256 && n % step == 0;
   }
   ESTOC_CONSTEXPR bool has_layouts() const {
-    const bool bytes = kind == Tcgen05Kind::f8f6f4 || kind == Tcgen05Kind::i8;
+    if (a == Type::e2m1) return !a_m_major && !b_n_major;
+    const bool bytes = type_bytes(a) == 1;
     return !b_n_major || !bytes || n % (16 * group) == 0;
   }
   ESTOC_CONSTEXPR unsigned sum_code() const {
+    if (takes_scales(kind)) return 0;
     return sum == Type::f16 ? 0 : sum == Type::f32 ? 1 : 2;
   }
   ESTOC_CONSTEXPR static unsigned type_code(Type type) {
     switch (type) {
       case Type::bf16:
       case Type::e5m2:
+      case Type::e2m1:
       case Type::i8:
         return 1;
       case Type::tf32:

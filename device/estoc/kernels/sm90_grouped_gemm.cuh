@@ -21,7 +21,7 @@ using GroupedLoad =
 template <Sm90GemmConfig config, typename Epilogue>
 struct DividedGemm : Gemm<config, Epilogue> {
   using Parameters = Sm90GroupedGemmParameters;
-  using Work = GroupedTiles<config>;
+  using Work = GroupedWork<config>;
   using Load = GroupedLoad<config>;
   using Sums = typename Gemm<config, Epilogue>::Math;
   static constexpr bool kMathTakesItems = config.group_row_scales;
@@ -33,7 +33,7 @@ struct DividedGemm : Gemm<config, Epilogue> {
 template <Sm90GemmConfig config, typename Epilogue>
 struct ReducedGemm : Gemm<config, Epilogue> {
   using Parameters = Sm90GroupedGemmParameters;
-  using Work = ReducedGroups<config>;
+  using Work = ReducedWork<config>;
   using Load = GroupedLoad<config>;
   using Math = GroupedSums<config, typename Gemm<config, Epilogue>::Math>;
   static constexpr bool kMathTakesItems = true;

@@ -180,6 +180,36 @@ __device__ __forceinline__ void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 inst
   }
 }
 
+// clang-format off
+#define ESTOC_TCGEN05_SCALED(kind, group, block)                                               \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %6, 0; tcgen05.mma.cta_group::" #group           \
+               ".kind::" #kind ".block_scale.block" #block " [%0], %1, %2, %3, [%4], [%5], p;}" \
+               ::"r"(d), "l"(a), "l"(b), "r"(instruction), "r"(a_scales), "r"(b_scales),       \
+               "r"(static_cast<u32>(add)) : "memory")
+#define ESTOC_TCGEN05_SCALED_KINDS(of_kind, group, of_block)                                   \
+  if constexpr (of_kind == Tcgen05Kind::mxf8f6f4) ESTOC_TCGEN05_SCALED(mxf8f6f4, group, 32);   \
+  if constexpr (of_kind == Tcgen05Kind::mxf4) ESTOC_TCGEN05_SCALED(mxf4, group, 32);           \
+  if constexpr (of_kind == Tcgen05Kind::mxf4nvf4 && of_block == 32)                            \
+    ESTOC_TCGEN05_SCALED(mxf4nvf4, group, 32);                                                 \
+  if constexpr (of_kind == Tcgen05Kind::mxf4nvf4 && of_block == 16)                            \
+    ESTOC_TCGEN05_SCALED(mxf4nvf4, group, 16)
+// clang-format on
+
+template <Tcgen05Kind kind, int group, int block>
+__device__ __forceinline__ void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 instruction,
+                                                   u32 a_scales, u32 b_scales, bool add) {
+  static_assert(group == 1 || group == 2);
+  static_assert(abi::takes_scales(kind) &&
+                (block == 32 || (block == 16 && kind == Tcgen05Kind::mxf4nvf4)));
+  if constexpr (group == 1) {
+    ESTOC_TCGEN05_SCALED_KINDS(kind, 1, block);
+  } else {
+    ESTOC_TCGEN05_SCALED_KINDS(kind, 2, block);
+  }
+}
+
+#undef ESTOC_TCGEN05_SCALED
+#undef ESTOC_TCGEN05_SCALED_KINDS
 #undef ESTOC_TCGEN05_MMA
 #undef ESTOC_TCGEN05_KINDS
 
@@ -206,6 +236,19 @@ template <Tcgen05Kind kind, int group>
 __device__ __forceinline__ void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 instruction, bool add,
                                                    int = __builtin_LINE()) {
   detail::tcgen05_mma_tensor<kind, group>(d, a, b, instruction, add);
+}
+
+/// tcgen05.mma with scales for every `block` elements along K: each element is multiplied by its
+/// scale first. They are words of tensor memory, from lane 0 on: row (of A; of B column) i has that
+/// in lane i % 32 of column i / 32, and again 32, 64 and 96 lanes on, as tcgen05_cp_32x128b_warpx4
+/// leaves them. A word has four bytes, scales along K, of which the instruction takes
+/// abi::Tcgen05Product::scale_bytes() from the byte on that its descriptor states. Of a pair, each
+/// CTA has the scales of its own rows of A and of all columns (PTX ISA 9.7.16.10.7, block scaling).
+template <Tcgen05Kind kind, int group, int block>
+__device__ __forceinline__ void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 instruction,
+                                                   u32 a_scales, u32 b_scales, bool add,
+                                                   int = __builtin_LINE()) {
+  detail::tcgen05_mma_scaled<kind, group, block>(d, a, b, instruction, a_scales, b_scales, add);
 }
 
 }  // namespace estoc::ptx

@@ -6,7 +6,7 @@
 #include <estoc/ptx/memory.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/tile/pipeline.cuh>
-#include <estoc/tile/raster.cuh>
+#include <estoc/tile/work.cuh>
 
 namespace estoc::sm100 {
 
@@ -15,7 +15,7 @@ using abi::Sm100GemmParameters;
 
 template <Sm100GemmConfig config>
 struct Cta {
-  static constexpr int kSums = Sm100GemmConfig::kSums;
+  static constexpr int kSums = config.sums();
 
   u32 base;
   u32 rank;  ///< in the group; the first CTA issues the products of both
@@ -23,7 +23,7 @@ struct Cta {
   __device__ __forceinline__ static Cta here() {
     return {ptx::smem_base(), config.group == 1 ? 0 : ptx::cluster_ctarank()};
   }
-  __device__ __forceinline__ u32 a(u32 stage) const { return base + stage * config.stage_bytes(); }
+  __device__ __forceinline__ u32 a(u32 stage) const { return base + stage * config.stage_stride(); }
   __device__ __forceinline__ u32 b(u32 stage) const { return a(stage) + config.a_bytes(); }
   __device__ __forceinline__ u32 staging() const { return base + config.staging_offset(); }
   __device__ __forceinline__ Ring<config.stages> stages() const {
@@ -34,37 +34,57 @@ struct Cta {
     return {base + config.sums_barrier_offset()};
   }
   __device__ __forceinline__ u32 slot() const { return base + config.slot_offset(); }
+  /// The barrier of a stage that is cleared; that of the group's first CTA counts.
+  __device__ __forceinline__ u32 cleared(u32 stage) const {
+    return base + config.cleared_offset() + 8 * stage;
+  }
+  /// Of the group in its cluster.
+  __device__ __forceinline__ ClusterIndex place() const { return {0, 0}; }
 };
+
+/// Item number `index`, whose tile is the group's: tiles of all batches, the last of them in parts
+/// of K whose sums pass through the workspace.
+template <Sm100GemmConfig config>
+__device__ __forceinline__ Item item_at(const Sm100GemmParameters& p, const ClusterIndex& place,
+                                        u32 index) {
+  const u32 all = static_cast<u32>((p.k + config.tile_k() - 1) / config.tile_k());
+  if (!config.has_tails() || index < p.undivided) {
+    return {tile_at<config>(p, place, index), static_cast<i32>(all), false, 0, -1};
+  }
+  // Groups beside each other have the same part of other tiles, and so share what they load.
+  const u32 slot = index - p.undivided;
+  const u32 part = slot / p.tail_tiles;
+  const u32 first = part * all / p.tail_parts;
+  const u32 end = (part + 1) * all / p.tail_parts;
+  return {tile_at<config>(p, place, p.undivided + slot % p.tail_tiles),
+          static_cast<i32>(end - first), false, static_cast<i32>(first), static_cast<i32>(slot)};
+}
 
 /// Deals tiles to groups of CTAs in turn.
 template <Sm100GemmConfig config>
 class PersistentTiles {
  public:
-  __device__ __forceinline__ explicit PersistentTiles(const Sm100GemmParameters& p)
-      : p_(p), next_(ptx::ctaid_x() / config.group), step_(ptx::nctaid_x() / config.group) {}
+  static constexpr bool kBounded = false;  ///< items end with out
+  __device__ __forceinline__ static void prepare(const Sm100GemmParameters& /*p*/) {}
 
-  __device__ __forceinline__ bool done() const { return next_ >= p_.tiles; }
+  __device__ __forceinline__ PersistentTiles(const Sm100GemmParameters& p,
+                                             const ClusterIndex& place)
+      : p_(p),
+        place_(place),
+        next_(ptx::ctaid_x() / config.group),
+        step_(ptx::nctaid_x() / config.group) {}
+
+  __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
   __device__ __forceinline__ void advance() { next_ += step_; }
-  /// The group's tile, in elements.
-  __device__ __forceinline__ Tile tile() const {
-    const u32 plane = static_cast<u32>(p_.tiles_m * p_.tiles_n);
-    const u32 l = next_ / plane;
-    const TileRaster raster{static_cast<u32>(p_.tiles_m), static_cast<u32>(p_.tiles_n),
-                            static_cast<u32>(p_.group), p_.along_n};
-    const TileIndex at = raster.at(next_ - l * plane);
-    return {static_cast<i32>(l), static_cast<i32>(at.m) * config.group_rows(),
-            static_cast<i32>(at.n) * config.tile_n};
-  }
+  /// K tiles of the item.
+  __device__ __forceinline__ i32 k_tiles() const { return item().k_tiles; }
+  __device__ __forceinline__ Item item() const { return item_at<config>(p_, place_, next_); }
 
  private:
   const Sm100GemmParameters& p_;
+  ClusterIndex place_;
   u32 next_;
   u32 step_;
 };
-
-template <Sm100GemmConfig config>
-__device__ __forceinline__ i32 k_tiles(const Sm100GemmParameters& p) {
-  return (p.k + config.tile_k() - 1) / config.tile_k();
-}
 
 }  // namespace estoc::sm100

@@ -1,4 +1,4 @@
-// How a thread of an sm_100 kernel fills stages by TMA.
+// How a thread of an sm_100 kernel fills a stage by TMA.
 #pragma once
 
 #include <estoc/ptx/mbarrier.cuh>
@@ -9,8 +9,8 @@
 namespace estoc::sm100 {
 
 /// Issues the loads of this CTA's part of an operand's tile: one box of rows along K, or blocks of
-/// 64 elements of M or N.
-template <int rows, bool mn_major, int tile_k, int group>
+/// 64 elements of M or N. The barrier of the first of `counted` CTAs counts the bytes.
+template <int rows, bool mn_major, int tile_k, int counted>
 struct OperandLoad {
   static constexpr int kBoxes = mn_major ? rows / 64 : 1;
   static constexpr int kExtent = rows / kBoxes;
@@ -22,7 +22,7 @@ struct OperandLoad {
       const u32 to = shared + static_cast<u32>(box) * tile_k * kSwizzleRow;
       const i32 mn = first + box * kExtent;
       const i32 at[3] = {mn_major ? mn : k, mn_major ? k : mn, l};
-      if constexpr (group == 1) {
+      if constexpr (counted == 1) {
         ptx::cp_async_bulk_tensor_load<3>(to, map, barrier, at);
       } else {
         ptx::cp_async_bulk_tensor_load_pair<3>(to, map, barrier, at);
@@ -31,33 +31,43 @@ struct OperandLoad {
   }
 };
 
-/// Fills stage after stage. One thread of each CTA calls it; the first CTA's barrier counts the
-/// bytes of all.
+/// Tiles of A and B by TMA. One thread of each CTA fills its part of stages; the first CTA's
+/// barrier counts the bytes of all, or, where stages are cleared, each its own.
 template <Sm100GemmConfig config>
-__device__ __forceinline__ void produce(const Sm100GemmParameters& p, const Cta<config>& cta) {
-  using LoadA = OperandLoad<config.kRows, config.a_m_major, config.tile_k(), config.group>;
-  using LoadB = OperandLoad<config.own_columns(), config.b_n_major, config.tile_k(), config.group>;
-  const Ring<config.stages> ring = cta.stages();
-  const i32 steps = k_tiles<config>(p);
-  RingPosition<config.stages> at;
-  for (PersistentTiles<config> work(p); !work.done(); work.advance()) {
-    const Tile tile = work.tile();
+struct TmaTiles {
+  static constexpr int kCounted = config.clears() ? 1 : config.group;
+  using LoadA = OperandLoad<config.kRows, config.a_m_major, config.tile_k(), kCounted>;
+  using LoadB = OperandLoad<config.own_columns(), config.b_n_major, config.tile_k(), kCounted>;
+
+  __device__ __forceinline__ static void prefetch(const Sm100GemmParameters& p) {
+    // Without K no maps were encoded.
+    if (p.k == 0) return;
+    ptx::prefetch_tensormap(p.a);
+    ptx::prefetch_tensormap(p.b);
+  }
+
+  /// Fills `stage` with what step `step` of an item multiplies.
+  __device__ __forceinline__ static void fill(const Sm100GemmParameters& p, const Cta<config>& cta,
+                                              const Item& item, i32 step, u32 stage) {
+    const i32 l = item.tile.l;
+    load(p, cta, item.tile, item.k_tile(step) * config.tile_k(), p.a_batched ? l : 0,
+         p.b_batched ? l : 0, stage);
+  }
+
+ protected:
+  /// From element `k` of K on, of batches `a_batch` and `b_batch`.
+  __device__ __forceinline__ static void load(const Sm100GemmParameters& p, const Cta<config>& cta,
+                                              const Tile& tile, i32 k, i32 a_batch, i32 b_batch,
+                                              u32 stage) {
     const i32 m = tile.m + static_cast<i32>(cta.rank) * config.kRows;
     const i32 n = tile.n + static_cast<i32>(cta.rank) * config.own_columns();
-    for (i32 step = 0; step < steps; ++step, at.advance()) {
-      ring.wait_empty(at);
-      const u32 barrier = ring.full(at.stage);
-      if (cta.rank == 0) {
-        ptx::mbarrier_arrive_expect_tx(barrier, config.group * config.stage_bytes());
-      }
-      const i32 k = step * config.tile_k();
-      LoadA::issue(p.a, cta.a(at.stage), barrier, m, k, p.a_batched ? tile.l : 0);
-      LoadB::issue(p.b, cta.b(at.stage), barrier, n, k, p.b_batched ? tile.l : 0);
+    const u32 barrier = cta.stages().full(stage);
+    if (config.clears() || cta.rank == 0) {
+      ptx::mbarrier_arrive_expect_tx(barrier, kCounted * config.stage_bytes());
     }
+    LoadA::issue(p.a, cta.a(stage), barrier, m, k, a_batch);
+    LoadB::issue(p.b, cta.b(stage), barrier, n, k, b_batch);
   }
-  // The tensor cores still tell of the last stages.
-  for (int i = 0; i < config.stages; ++i, at.advance())
-    ring.wait_empty(at);
-}
+};
 
 }  // namespace estoc::sm100

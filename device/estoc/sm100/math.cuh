@@ -1,4 +1,4 @@
-// How a thread of an sm_100 kernel multiplies what stages hold, for all CTAs of its group.
+// How a thread of an sm_100 kernel multiplies what a stage holds, for all CTAs of its group.
 #pragma once
 
 #include <estoc/ptx/tcgen05.cuh>
@@ -32,27 +32,6 @@ __device__ __forceinline__ void multiply(const Cta<config>& cta, u32 stage, u32 
     ptx::tcgen05_mma<kProduct.kind, config.group>(sums, a + (step * LayoutA::kStepK >> 4),
                                                   b + (step * LayoutB::kStepK >> 4),
                                                   kProduct.descriptor(), add || step > 0);
-  }
-}
-
-/// Multiplies tile after tile. One thread of the first CTA of the group calls it.
-template <Sm100GemmConfig config>
-__device__ __forceinline__ void multiply_tiles(const Sm100GemmParameters& p, const Cta<config>& cta,
-                                               u32 memory) {
-  const Ring<config.stages> stages = cta.stages();
-  const Ring<Cta<config>::kSums> sums = cta.sums();
-  const i32 steps = k_tiles<config>(p);
-  RingPosition<config.stages> at;
-  RingPosition<Cta<config>::kSums> to;
-  for (PersistentTiles<config> work(p); !work.done(); work.advance(), to.advance()) {
-    sums.wait_empty(to);
-    ptx::tcgen05_fence_after_thread_sync();
-    for (i32 step = 0; step < steps; ++step, at.advance()) {
-      stages.wait_full(at);
-      multiply(cta, at.stage, memory + to.stage * config.tile_n, step > 0);
-      commit<config>(stages.empty(at.stage));
-    }
-    commit<config>(sums.full(to.stage));
   }
 }
 

@@ -3,7 +3,11 @@
 //
 // Warp 0 of a CTA loads and warp 1 multiplies, by one thread each; warp 2 owns tensor memory, warp
 // 3 brings what an epilogue reads. Warps 4 to 7 store a tile while the next one is added up. Of a
-// pair of CTAs, both load and store, and the first multiplies for both.
+// pair of CTAs, both load and store, and the first multiplies for both. A kernel is a struct of
+// policies: kConfig, Parameters, and
+//   Work    deals items to groups of CTAs (cta.cuh)
+//   Load    fills a stage (load.cuh)
+//   Store   takes sums out of tensor memory (store.cuh)
 #pragma once
 
 #include <estoc/ptx/barrier.cuh>
@@ -12,6 +16,7 @@
 #include <estoc/ptx/warp.cuh>
 #include <estoc/sm100/load.cuh>
 #include <estoc/sm100/math.cuh>
+#include <estoc/sm100/parts.cuh>
 #include <estoc/sm100/store.cuh>
 
 namespace estoc::sm100 {
@@ -35,17 +40,18 @@ __device__ __forceinline__ void meet() {
 
 /// Makes barriers and tensor memory known to everyone who uses them, and waits for the launch
 /// before. Gives the address in tensor memory, which whoever uses it does after a fence of its own.
-template <typename Store, Sm100GemmConfig config>
-__device__ __forceinline__ u32 begin(const Sm100GemmParameters& p, const Cta<config>& cta,
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
+__device__ __forceinline__ u32 begin(const typename Kernel::Parameters& p, const Cta<config>& cta,
                                      u32 warp) {
+  using Store = typename Kernel::Store;
   if (ptx::tid() == 0) {
-    // Without K no maps were encoded.
-    if (p.k > 0) {
-      ptx::prefetch_tensormap(p.a);
-      ptx::prefetch_tensormap(p.b);
-    }
+    Kernel::Load::prefetch(p);
     cta.stages().init(1);
     cta.sums().init(config.group * kStoreWarps);
+    if constexpr (config.clears()) {
+      for (u32 stage = 0; stage < config.stages; ++stage)
+        ptx::mbarrier_init(cta.cleared(stage), config.group);
+    }
     if constexpr (Store::kLoads) typename Store::Layout{cta.staging()}.init_barriers();
     ptx::fence_mbarrier_init();
   }
@@ -60,6 +66,7 @@ __device__ __forceinline__ u32 begin(const Sm100GemmParameters& p, const Cta<con
   ptx::griddepcontrol_wait();
   // What the launch before has written by st, this one reads by TMA.
   ptx::fence_proxy_async_global();
+  Kernel::Work::prepare(p);
   return ptx::ld_shared<1>(cta.slot()).word[0];
 }
 
@@ -70,36 +77,98 @@ __device__ __forceinline__ Tile own_tile(const Cta<config>& cta, Tile tile) {
   return tile;
 }
 
+/// Fills stage after stage. One thread of each CTA calls it.
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
+__device__ __forceinline__ void produce(const typename Kernel::Parameters& p,
+                                        const Cta<config>& cta) {
+  const Ring<config.stages> ring = cta.stages();
+  RingPosition<config.stages> at;
+  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+    const auto item = work.item();
+    for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
+      ring.wait_empty(at);
+      Kernel::Load::fill(p, cta, item, step, at.stage);
+    }
+  }
+  // The tensor cores still tell of the last stages.
+  for (int i = 0; i < config.stages; ++i, at.advance())
+    ring.wait_empty(at);
+}
+
+/// What a stage holds may be multiplied.
+template <Sm100GemmConfig config>
+__device__ __forceinline__ void wait_stage(const Cta<config>& cta,
+                                           const RingPosition<config.stages>& at) {
+  if constexpr (config.clears()) {
+    ptx::mbarrier_wait_cluster(cta.cleared(at.stage), at.phase);
+  } else {
+    cta.stages().wait_full(at);
+  }
+}
+
+/// Multiplies tile after tile; with scales scaled.cuh does. One thread of the first CTA of the
+/// group calls it.
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
+requires(config.scale_block == 0) __device__ __forceinline__
+    void multiply_tiles(const typename Kernel::Parameters& p, const Cta<config>& cta, u32 memory) {
+  const Ring<config.stages> stages = cta.stages();
+  const Ring<Cta<config>::kSums> sums = cta.sums();
+  RingPosition<config.stages> at;
+  RingPosition<Cta<config>::kSums> to;
+  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+    const i32 steps = work.k_tiles();
+    if (steps == 0) continue;
+    sums.wait_empty(to);
+    ptx::tcgen05_fence_after_thread_sync();
+    for (i32 step = 0; step < steps; ++step, at.advance()) {
+      wait_stage(cta, at);
+      multiply(cta, at.stage, memory + to.stage * config.tile_n, step > 0);
+      commit<config>(stages.empty(at.stage));
+    }
+    commit<config>(sums.full(to.stage));
+    to.advance();
+  }
+}
+
 /// Brings what the epilogue reads, tile after tile. One warp calls it.
-template <typename Store, Sm100GemmConfig config>
-__device__ __forceinline__ void load_inputs(const Sm100GemmParameters& p,
-                                            const typename Store::Epilogue& transform,
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
+__device__ __forceinline__ void load_inputs(const typename Kernel::Parameters& p,
+                                            const typename Kernel::Store::Epilogue& transform,
                                             const Cta<config>& cta) {
-  typename Store::Loader loader(transform, cta.staging(), p.m, p.n);
-  for (PersistentTiles<config> work(p); !work.done(); work.advance())
-    loader.load(own_tile(cta, work.tile()));
+  typename Kernel::Store::Loader loader(transform, cta.staging(), p.m, p.n);
+  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+    const auto item = work.item();
+    if (item.slot < 0) loader.load(own_tile(cta, item.tile));
+  }
 }
 
 /// Stores tile after tile. The last four warps call it, each for its 32 lanes.
-template <typename Store, Sm100GemmConfig config>
-__device__ __forceinline__ void store_tiles(const Sm100GemmParameters& p,
-                                            const typename Store::Epilogue& transform,
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
+__device__ __forceinline__ void store_tiles(const typename Kernel::Parameters& p,
+                                            const typename Kernel::Store::Epilogue& transform,
                                             const Cta<config>& cta, u32 memory) {
+  using Sum = Compute<config.accumulator>;
   const u32 thread = ptx::tid() % 128;
   const u32 lanes = thread / 32 * 32 << 16;
   const Ring<Cta<config>::kSums> sums = cta.sums();
-  Store store(p, transform, cta, thread);
+  typename Kernel::Store store(p, transform, cta, thread);
   RingPosition<Cta<config>::kSums> from;
-  for (PersistentTiles<config> work(p); !work.done(); work.advance(), from.advance()) {
-    const Tile tile = own_tile(cta, work.tile());
-    if (p.k == 0) {
-      store.store(NoSums<Compute<config.accumulator>>{}, tile);
+  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+    const auto item = work.item();
+    const Tile tile = own_tile(cta, item.tile);
+    if constexpr (Kernel::Work::kBounded) store.end_at(item.end);
+    if (item.k_tiles == 0) {
+      store.store(NoSums<Sum>{}, tile);
       continue;
     }
     sums.wait_full(from);
     ptx::tcgen05_fence_after_thread_sync();
-    store.store(
-        TensorSums<Compute<config.accumulator>>{memory + from.stage * config.tile_n + lanes}, tile);
+    const TensorSums<Sum> taken{memory + from.stage * config.tile_n + lanes};
+    if (config.has_tails() && item.slot >= 0) {
+      leave_part(p, cta, item, taken, thread);
+    } else {
+      store.store(taken, tile);
+    }
     ptx::tcgen05_fence_before_thread_sync();
     ptx::bar_warp_sync();
     if (ptx::laneid() == 0) {
@@ -109,25 +178,28 @@ __device__ __forceinline__ void store_tiles(const Sm100GemmParameters& p,
         ptx::mbarrier_arrive_cluster(sums.empty(from.stage), 0);
       }
     }
+    from.advance();
   }
   store.finish();
 }
 
 /// The kernel's body.
-template <Sm100GemmConfig config, typename Epilogue>
-__device__ __forceinline__ void run(const Sm100GemmParameters& p, const Epilogue& transform) {
-  using Store = typename StoreOf<config, Epilogue>::type;
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
+__device__ __forceinline__ void run(const typename Kernel::Parameters& p,
+                                    const typename Kernel::Store::Epilogue& transform) {
   const Cta<config> cta = Cta<config>::here();
   const u32 warp = ptx::shfl_sync_idx(ptx::tid() / 32, 0);
-  const u32 memory = begin<Store>(p, cta, warp);
+  const u32 memory = begin<Kernel>(p, cta, warp);
   if (warp == kLoadWarp) {
-    if (ptx::elect_one()) produce<config>(p, cta);
+    if (ptx::elect_one()) produce<Kernel>(p, cta);
   } else if (warp == kMathWarp) {
-    if (p.k > 0 && cta.rank == 0 && ptx::elect_one()) multiply_tiles<config>(p, cta, memory);
+    if (p.k > 0 && cta.rank == 0 && ptx::elect_one()) multiply_tiles<Kernel>(p, cta, memory);
   } else if (warp >= kStoreWarps) {
-    store_tiles<Store>(p, transform, cta, memory);
+    store_tiles<Kernel>(p, transform, cta, memory);
   } else if (warp == kInputWarp) {
-    if constexpr (Store::kLoads) load_inputs<Store>(p, transform, cta);
+    if constexpr (Kernel::Store::kLoads) load_inputs<Kernel>(p, transform, cta);
+  } else if constexpr (config.clears()) {
+    Kernel::Load::template clear_stages<Kernel>(p, cta);
   }
   ptx::bar_warp_sync();
   meet<config>();

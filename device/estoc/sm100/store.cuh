@@ -8,6 +8,8 @@
 
 namespace estoc::sm100 {
 
+using abi::GroupedMode;
+
 /// The sums of a tile: a row of 16 columns at a time comes to a thread.
 template <typename Sum>
 struct TensorSums {
@@ -39,6 +41,20 @@ struct NoSums {
   }
 };
 
+/// Sends boxes by TMA; where groups divide rows, as far as the group has them.
+template <bool bounded>
+struct SenderOf {
+  using type = TmaSender;
+  __device__ __forceinline__ static TmaSender of(const Sm100GemmParameters& p) { return p.out; }
+};
+template <>
+struct SenderOf<true> {
+  using type = BoundedSender;
+  __device__ __forceinline__ static BoundedSender of(const Sm100GemmParameters& p) {
+    return {p.out, p.out_raw, p.n};
+  }
+};
+
 /// Without an epilogue, through shared memory by TMA.
 template <Sm100GemmConfig config>
 class TmaStore {
@@ -46,19 +62,22 @@ class TmaStore {
   using Epilogue = epilogue::Identity;
   static constexpr bool kLoads = false;
   static constexpr TileShape kShape{config.kRows, config.tile_n, config.store_columns()};
+  using Sender = SenderOf<config.groups == GroupedMode::rows>;
 
   __device__ __forceinline__ TmaStore(const Sm100GemmParameters& p, const Epilogue& /*none*/,
                                       const Cta<config>& cta, u32 thread)
-      : store_(p.out, cta.staging(), 1, thread) {}
+      : store_(Sender::of(p), cta.staging(), 1, thread) {}
   template <typename Sums>
   __device__ __forceinline__ void store(const Sums& sums, const Tile& at) {
     const Sums blocks[1] = {sums};
     store_.store(blocks, at);
   }
+  /// Where the group's rows end from now on.
+  __device__ __forceinline__ void end_at(i32 end) { store_.end_at(end); }
   __device__ __forceinline__ void finish() const { store_.finish(); }
 
  private:
-  TmaTileStore<RowFragment<4>, kShape, config.out> store_;
+  TmaTileStore<RowFragment<4>, kShape, config.out, typename Sender::type> store_;
 };
 
 /// Without an epilogue, element by element.
@@ -70,7 +89,7 @@ class DirectStore {
 
   __device__ __forceinline__ DirectStore(const Sm100GemmParameters& p, const Epilogue& /*none*/,
                                          const Cta<config>& /*cta*/, u32 thread)
-      : p_(p), thread_(thread) {}
+      : p_(p), thread_(thread), rows_(p.m), columns_(p.n) {}
   template <typename Sums>
   __device__ __forceinline__ void store(const Sums& sums, const Tile& at) const {
     constexpr int kBytes = abi::type_bytes(config.out);
@@ -81,21 +100,27 @@ class DirectStore {
     for (int column = 0; column < config.tile_n; column += 16) {
       typename Sums::Value values[16];
       sums.take(values, column);
-      if (m >= p_.m) continue;
+      if (m >= rows_) continue;
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
         const i32 n = at.n + column + i;
-        if (n >= p_.n) continue;
+        if (n >= columns_) continue;
         store_element<config.out>(row + static_cast<u64>(n * out.column_stride * kBytes),
                                   values[i]);
       }
     }
+  }
+  /// Where the group's rows, or columns, end from now on.
+  __device__ __forceinline__ void end_at(i32 end) {
+    (config.groups == GroupedMode::rows ? rows_ : columns_) = end;
   }
   __device__ __forceinline__ void finish() const {}
 
  private:
   const Sm100GemmParameters& p_;
   u32 thread_;
+  i32 rows_;
+  i32 columns_;
 };
 
 /// Through an epilogue, whose inputs a warp brings.
@@ -116,10 +141,12 @@ class FusedStore {
     const Sums blocks[1] = {sums};
     tile_.store(blocks, at);
   }
+  /// Where the group's rows, or columns, end from now on.
+  __device__ __forceinline__ void end_at(i32 end) { tile_.end_at(end); }
   __device__ __forceinline__ void finish() const { tile_.finish(); }
 
  private:
-  epilogue::TileEpilogue<Layout, E> tile_;
+  epilogue::TileEpilogue<Layout, E, config.groups> tile_;
 };
 
 /// The store of a configuration and an epilogue.

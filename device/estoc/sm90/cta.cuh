@@ -5,6 +5,7 @@
 #include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/memory.cuh>
 #include <estoc/tile/pipeline.cuh>
+#include <estoc/tile/work.cuh>
 
 namespace estoc::sm90 {
 
@@ -14,14 +15,11 @@ using abi::Sm90GemmParameters;
 
 /// This CTA's place in its cluster, and who takes part in which multicast.
 template <Sm90GemmConfig config>
-struct ClusterPlace {
-  u32 m;
-  u32 n;
-
+struct ClusterPlace : ClusterIndex {
   __device__ __forceinline__ static ClusterPlace here() {
-    if constexpr (config.cluster_size() == 1) return {0, 0};
+    if constexpr (config.cluster_size() == 1) return {{0, 0}};
     const u32 rank = ptx::cluster_ctarank();
-    return {rank % config.cluster_m, rank / config.cluster_m};
+    return {{rank % config.cluster_m, rank / config.cluster_m}};
   }
   /// CTAs of the same rows: they read the same A.
   __device__ __forceinline__ u32 sharers_of_a() const {
@@ -65,7 +63,6 @@ struct Shared {
   __device__ __forceinline__ u32 scales(u32 stage) const {
     return base + config.scales_offset() + stage * config.scales_bytes();
   }
-  __device__ __forceinline__ u32 table() const { return base + config.table_offset(); }
 };
 
 template <Sm90GemmConfig config>

@@ -2,14 +2,12 @@
 // kernel adds them up, always in the same order, and passes them through the epilogue.
 #pragma once
 
-#include <estoc/epilogue/direct.cuh>
-#include <estoc/ptx/barrier.cuh>
+#include <estoc/epilogue/quads.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/sm90/math.cuh>
 #include <estoc/sm90/store.cuh>
 #include <estoc/sm90/work.cuh>
-#include <estoc/vector_io.cuh>
 
 namespace estoc::sm90 {
 
@@ -48,43 +46,6 @@ __device__ __forceinline__ bool leave_part(const Accumulators<config>& acc,
     }
   }
   return true;
-}
-
-/// Four neighbours of a row of out, as far as out has them.
-template <Sm90GemmConfig config, typename Value>
-__device__ __forceinline__ void store_quad(const Sm90GemmParameters& p, i64 l, i64 m, i64 n,
-                                           const Value (&values)[4]) {
-  constexpr int kBytes = abi::type_bytes(config.out);
-  const abi::Matrix& out = p.out_raw;
-  const u64 address =
-      out.address +
-      static_cast<u64>((l * out.batch_stride + m * out.row_stride + n * out.column_stride) *
-                       kBytes);
-  if (config.tma_store && n + 4 <= p.n) {
-    epilogue::store_four<config.out>(address, values);
-    return;
-  }
-#pragma unroll
-  for (int e = 0; e < 4; ++e) {
-    if (n + e >= p.n) continue;
-    store_element<config.out>(address + static_cast<u64>(e * out.column_stride * kBytes),
-                              values[e]);
-  }
-}
-
-template <Sm90GemmConfig config, typename Value>
-__device__ __forceinline__ void finish_quad(const Sm90GemmParameters& p,
-                                            const epilogue::Identity& /*none*/, i64 l, i64 m, i64 n,
-                                            const Value (&values)[4]) {
-  store_quad<config>(p, l, m, n, values);
-}
-template <Sm90GemmConfig config, typename Value, typename E>
-__device__ __forceinline__ void finish_quad(const Sm90GemmParameters& p,
-                                            const epilogue::Fused<E>& fused, i64 l, i64 m, i64 n,
-                                            const Value (&values)[4]) {
-  epilogue::DirectTile<E, 1, 4> tile(fused.parameters, l, p.m, p.n);
-  tile.begin_columns(0, n);
-  tile.group(0, values, m, n);
 }
 
 /// The part of the divided tiles that one warp adds up: eight columns of 16 rows.
@@ -145,25 +106,6 @@ __device__ __forceinline__ void gather_row(u32 lane, Value (&sums)[4]) {
   }
 }
 
-/// Adds what the other warps of its chunk have summed to the first warp's sums, in their order.
-template <typename Value>
-__device__ __forceinline__ void add_warps(u32 warp, u32 own, u32 warps, u32 lane,
-                                          Value (&sums)[4]) {
-  const u32 slot = ptx::smem_base() + (warp * 32 + lane) * 16;
-  Words<4> own_words;
-#pragma unroll
-  for (int e = 0; e < 4; ++e)
-    own_words.word[e] = bit_cast<u32>(sums[e]);
-  ptx::st_shared<4>(slot, own_words);
-  ptx::barrier_sync();
-  for (u32 other = 1; own == 0 && other < warps; ++other) {
-    const Words<4> words = ptx::ld_shared<4>(slot + other * 32 * 16);
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-      sums[e] += bit_cast<Value>(words.word[e]);
-  }
-}
-
 /// The second kernel. A CTA has p.chunks chunks of the divided tiles.
 template <Sm90GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sum_parts(const Sm90GemmParameters& p, const Epilogue& transform) {
@@ -175,15 +117,15 @@ __device__ __forceinline__ void sum_parts(const Sm90GemmParameters& p, const Epi
   const u32 warps = abi::kSumWarps / p.chunks;
   const u32 own = warp % warps;
   const Chunk chunk = Chunk::of(ptx::ctaid_x() * p.chunks + warp / warps);
-  const ClusterPlace<config> place{chunk.rank % config.cluster_m, chunk.rank / config.cluster_m};
+  const ClusterIndex place{chunk.rank % config.cluster_m, chunk.rank / config.cluster_m};
   const Tile at = tile_at<config>(p, place, p.undivided + chunk.tile);
   typename Chunk::Value sums[4] = {};
   chunk.add(p, own, warps, lane, sums);
-  if (warps > 1) add_warps(warp, own, warps, lane, sums);
+  if (warps > 1) epilogue::add_warps(warp, own, warps, lane, sums);
   gather_row(lane, sums);
   const i64 m = at.m + static_cast<i64>(chunk.row + lane / 4 + lane % 2 * 8);
   const i64 n = at.n + static_cast<i64>(chunk.column + lane % 4 / 2 * 4);
-  if (own == 0 && m < p.m && n < p.n) finish_quad<config>(p, transform, at.l, m, n, sums);
+  if (own == 0 && m < p.m && n < p.n) epilogue::finish_quad<config>(p, transform, at.l, m, n, sums);
 }
 
 }  // namespace estoc::sm90

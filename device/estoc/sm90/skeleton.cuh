@@ -47,7 +47,7 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
   ptx::griddepcontrol_wait();
   // What the launch before has written by st, this one reads by TMA.
   ptx::fence_proxy_async_global();
-  Kernel::Work::prepare(p, shared);
+  Kernel::Work::prepare(p);
 }
 
 /// Fills stage after stage. One thread calls it.

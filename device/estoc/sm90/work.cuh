@@ -3,23 +3,9 @@
 
 #include <estoc/ptx/special.cuh>
 #include <estoc/sm90/cta.cuh>
-#include <estoc/tile/raster.cuh>
+#include <estoc/tile/work.cuh>
 
 namespace estoc::sm90 {
-
-/// A tile of the output and the K tiles that it is the sum of.
-struct Item {
-  Tile tile;       ///< this CTA's, in elements
-  i32 k_tiles;     ///< stages that it takes
-  bool backwards;  ///< they are loaded from the end of K
-  i32 k_first;     ///< the first of its K tiles
-  i32 slot;        ///< of the workspace, for the sums of a part of K; -1: they are stored in out
-
-  /// The K tile of a step.
-  __device__ __forceinline__ i32 k_tile(i32 step) const {
-    return k_first + (backwards ? k_tiles - 1 - step : step);
-  }
-};
 
 /// The CTAs that sum up a tile together, and which of them this one is.
 template <Sm90GemmConfig config>
@@ -39,19 +25,6 @@ struct Parts {
   }
 };
 
-/// Tile number `index` of all batches, of the CTA at `place` in its cluster.
-template <Sm90GemmConfig config>
-__device__ __forceinline__ Tile tile_at(const Sm90GemmParameters& p,
-                                        const ClusterPlace<config>& place, u32 index) {
-  const u32 plane = static_cast<u32>(p.tiles_m * p.tiles_n);
-  const u32 l = index / plane;
-  const TileRaster raster{static_cast<u32>(p.tiles_m), static_cast<u32>(p.tiles_n),
-                          static_cast<u32>(p.group), p.along_n};
-  const TileIndex at = raster.at(index - l * plane);
-  return {static_cast<i32>(l), static_cast<i32>(at.m * config.cluster_m + place.m) * config.tile_m,
-          static_cast<i32>(at.n * config.cluster_n + place.n) * config.tile_n};
-}
-
 /// Deals items to clusters in turn: the tiles of all batches, the last of them in parts of K whose
 /// sums pass through the workspace. With zigzag every second item of a cluster walks K backwards,
 /// and so starts with what the L2 cache still holds. Where the CTAs of a cluster sum up a tile
@@ -60,8 +33,7 @@ template <Sm90GemmConfig config>
 class PersistentTiles {
  public:
   static constexpr bool kBounded = false;  ///< items end with out
-  __device__ __forceinline__ static void prepare(const Sm90GemmParameters& /*p*/,
-                                                 const Shared<config>& /*shared*/) {}
+  __device__ __forceinline__ static void prepare(const Sm90GemmParameters& /*p*/) {}
 
   __device__ __forceinline__ PersistentTiles(const Sm90GemmParameters& p,
                                              const ClusterPlace<config>& place)
@@ -85,8 +57,8 @@ class PersistentTiles {
   }
   __device__ __forceinline__ Item item() const {
     const Share share = this->share();
-    return {tile_at(p_, place_, share.tile), share.end - share.first, backwards_, share.first,
-            is_whole() ? -1 : static_cast<i32>(next_ - p_.undivided)};
+    return {tile_at<config>(p_, place_, share.tile), share.end - share.first, backwards_,
+            share.first, is_whole() ? -1 : static_cast<i32>(next_ - p_.undivided)};
   }
 
  private:

@@ -25,6 +25,11 @@ class BatchScales {
     return scales_.type == Type::e8m0 ? decode_f32<Type::e8m0>(bits) : decode_f32<Type::e4m3>(bits);
   }
 
+  /// The bits of scale number `k` along K of row (column) `outer`, which is one byte.
+  __device__ __forceinline__ u32 code(i64 outer, i64 k) const {
+    return ptx::ld_global_u8(scales_.address + static_cast<u64>(first_ + index_of(outer, k)));
+  }
+
  private:
   __device__ __forceinline__ i64 index_of(i64 outer, i64 k) const {
     if (scales_.k_tiles == 0) return outer * scales_.other_stride + k * scales_.k_stride;

@@ -94,6 +94,13 @@ struct TensorCopy {
   u64 from;  ///< descriptor
 };
 
+/// Scales of tcgen05.mma in tensor memory.
+struct TensorScales {
+  int block = 0;  ///< 0: there are none
+  u32 a = 0;
+  u32 b = 0;
+};
+
 /// tcgen05.mma.
 struct TensorOperands {
   abi::Tcgen05Kind kind;
@@ -104,6 +111,7 @@ struct TensorOperands {
   bool a_in_tensor_memory;
   u64 b;
   bool add;
+  TensorScales scales{};
 };
 
 /// With the mask of the CTAs: a commit is for those, not for the CTA itself.

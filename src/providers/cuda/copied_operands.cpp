@@ -68,4 +68,9 @@ void add_converted_entry(const DesignPoint& point, CudaCode& code) {
   add_entry("estoc_dequantise_operand", code);
 }
 
+void add_swizzle_entry(CudaCode& code) {
+  code.source += swizzle_source();
+  add_entry("estoc_swizzle_scales", code);
+}
+
 }  // namespace estoc::cuda

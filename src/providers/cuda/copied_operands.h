@@ -33,4 +33,7 @@ void add_dequantise_entry(const DesignPoint& point, bool transposed, CudaCode& c
 /// converted.
 void add_converted_entry(const DesignPoint& point, CudaCode& code);
 
+/// Adds the entry that copies scales in the order in which tensor cores read them.
+void add_swizzle_entry(CudaCode& code);
+
 }  // namespace estoc::cuda

@@ -5,6 +5,8 @@
 #include "providers/cuda/simt_gemm.h"
 #include "providers/cuda/simt_scaled_gemm.h"
 #include "providers/cuda/sm100_gemm.h"
+#include "providers/cuda/sm100_grouped_gemm.h"
+#include "providers/cuda/sm100_scaled_gemm.h"
 #include "providers/cuda/sm120_gemm.h"
 #include "providers/cuda/sm80_f32_gemm.h"
 #include "providers/cuda/sm80_gemm.h"
@@ -31,6 +33,7 @@ class CudaProvider final : public Provider {
                                                            make_sm100_gemm(),
                                                            make_sm100_i8_gemm(),
                                                            make_sm100_prepared_gemm(),
+                                                           make_sm100_scaled_gemm(),
                                                            make_sm100_dequantised_gemm(),
                                                            make_sm120_gemm(),
                                                            make_sm120_scaled_gemm(),
@@ -44,6 +47,8 @@ class CudaProvider final : public Provider {
                                                            make_sm90_swapped_grouped_gemm(),
                                                            make_sm90_scaled_grouped_gemm(),
                                                            make_sm90_swapped_scaled_grouped_gemm(),
+                                                           make_sm100_grouped_gemm(),
+                                                           make_sm100_swapped_grouped_gemm(),
                                                            make_sm80_grouped_gemm(),
                                                            make_sm90_quantised_gemm(),
                                                            make_sm90_scaled_quantised_gemm(),

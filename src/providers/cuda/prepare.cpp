@@ -96,6 +96,12 @@ OperandCopies OperandCopies::dequantised(const operations::GemmProblem& problem)
   return copies;
 }
 
+OperandCopies OperandCopies::swizzled(const operations::GemmProblem& problem, int depth) {
+  OperandCopies copies;
+  copies.scales_ = ScaleCopies(problem, depth);
+  return copies;
+}
+
 std::size_t OperandCopies::Copy::bytes_moved() const {
   const std::int64_t read = batches() * from.rows * from.columns * dtype_bits(from.dtype) / 8;
   return is_made ? static_cast<std::size_t>(read) + bytes() : 0;
@@ -198,16 +204,18 @@ bool OperandCopies::add_dequantised(operations::GemmProblem& problem, std::byte*
 }
 
 std::size_t OperandCopies::bytes() const {
-  return copies_[0].bytes() + copies_[1].bytes();
+  return copies_[0].bytes() + copies_[1].bytes() + scales_.bytes();
 }
 
 double OperandCopies::seconds(const cost::DeviceModel& device) const {
+  if (scales_.bytes() > 0) return scales_.seconds(device);
   const auto moved = static_cast<double>(copies_[0].bytes_moved() + copies_[1].bytes_moved());
   return moved > 0 ? kStepSeconds + moved / (kBandwidthReached * device.memory_bytes_per_s) : 0;
 }
 
 bool OperandCopies::add(operations::GemmProblem& problem, std::byte* workspace, std::size_t entry,
                         LaunchPlan& plan) const {
+  if (scales_.bytes() > 0) return scales_.add(problem, workspace, entry, plan);
   if (copies_[1].is_interleaved) return add_converted(problem, workspace, entry, plan);
   if (copies_[0].is_dequantised) return add_dequantised(problem, workspace, entry, plan);
   std::byte* const b_copy = workspace + copies_[0].bytes();

@@ -11,6 +11,7 @@
 #include "estoc/abi/prepare.cuh"
 #include "estoc/cuda_kernel_class.hpp"
 #include "operations/gemm_problem.h"
+#include "providers/cuda/scale_copies.h"
 
 namespace estoc::cuda {
 
@@ -28,6 +29,9 @@ class OperandCopies {
 
   /// Of B alone, in the order in which kernels convert A.
   static OperandCopies converted(const operations::GemmProblem& problem);
+
+  /// Of scales alone, as instructions that take `depth` elements of K read them.
+  static OperandCopies swizzled(const operations::GemmProblem& problem, int depth);
 
   /// Bytes of workspace.
   std::size_t bytes() const;
@@ -70,6 +74,7 @@ class OperandCopies {
   void apply(operations::GemmProblem& problem, std::byte* workspace) const;
 
   std::array<Copy, 2> copies_;  ///< of A, and of B transposed
+  ScaleCopies scales_;          ///< where neither is made
 };
 
 /// The source of the entry "estoc_prepare_operands" for elements of so many bytes, or for planes of

@@ -28,6 +28,12 @@ inline bool dequantises(const DesignPoint& point) {
   return point.space().find("as") >= 0;
 }
 
+/// Whether kernels of the space compute the transposed product of a row-major output: the dimension
+/// "orientation".
+inline bool is_swapped(const DesignPoint& point) {
+  return point.space().find("orientation") >= 0;
+}
+
 /// What quantised operands may be of that are multiplied as bf16.
 inline constexpr std::array kDequantised{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1};
 

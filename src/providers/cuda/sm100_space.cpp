@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "providers/cuda/copied_operands.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/product_types.h"
+#include "providers/cuda/tma_groups.h"
 
 namespace estoc::cuda {
 namespace {
@@ -25,8 +27,15 @@ constexpr int kSm100Columns[] = {32, 64, 96, 128, 160, 192, 224, 256};
 // Of kernels for products that are large enough to pay for a copy.
 constexpr int kSm100CopiedColumns[] = {64, 128, 192, 256};
 
+constexpr int kSm100GroupedColumns[] = {32, 64, 128, 192, 256};
+constexpr int kSm100SwappedColumns[] = {16, 32, 64, 128};
+
 Shape3 sm100_in_code(const DesignPoint& point, Role role) {
-  return shape_in_code(point, role, is_column_major(point));
+  return shape_in_code(point, role, sm100_is_transposed(point));
+}
+
+Majors sm100_majors(const DesignPoint& point) {
+  return majors_of(point, sm100_is_transposed(point));
 }
 
 /// What tensor cores multiply: of quantised operands the copies as bf16.
@@ -43,7 +52,7 @@ bool sm100_sums_fit(const DesignPoint& point) {
 }
 
 bool sm100_layouts_fit(const DesignPoint& point) {
-  const Majors majors = majors_of(point);
+  const Majors majors = sm100_majors(point);
   return dtype_bits(point.dtype(Role::a_dtype)) == 16 || (!majors.a_m_major && !majors.b_n_major);
 }
 
@@ -59,7 +68,7 @@ bool sm100_cluster_fits(const DesignPoint& point) {
   if (cluster.n != 1) return false;
   const int own_columns = sm100_in_code(point, Role::tile).n / cluster.m;
   // B is N-major in blocks of 64 columns.
-  return own_columns % (majors_of(point).b_n_major ? 64 : 16) == 0;
+  return own_columns % (sm100_majors(point).b_n_major ? 64 : 16) == 0;
 }
 
 bool sm100_rows_fit(const DesignPoint& point) {
@@ -73,19 +82,29 @@ bool sm100_has_the_stages(const DesignPoint& point) {
   config.tile_n = sm100_in_code(point, Role::tile).n;
   config.group = sm100_in_code(point, Role::cluster).m;
   config.tma_store = point.integer(Role::out_alignment) == 16;
+  if (is_grouped(point)) config.groups = abi::GroupedMode::reduction;  // takes the most
   config.stages = kSm100MostStages;
   while (config.stages >= kSm100LeastStages && config.shared_bytes() > kSm100SharedBytes)
     --config.stages;
   return point.integer(Role::stages) == config.stages;
 }
 
+std::span<const int> sm100_widths(Sm100Kind kind) {
+  if (kind == Sm100Kind::grouped) return kSm100GroupedColumns;
+  if (kind == Sm100Kind::swapped_grouped) return kSm100SwappedColumns;
+  const bool copied = kind == Sm100Kind::prepared || kind == Sm100Kind::dequantised;
+  return copied ? std::span<const int>(kSm100CopiedColumns) : kSm100Columns;
+}
+
 std::vector<Shape3> sm100_tile_shapes(Sm100Kind kind) {
-  const std::span<const int> widths = kind == Sm100Kind::plain || kind == Sm100Kind::integer
-                                          ? std::span<const int>(kSm100Columns)
-                                          : kSm100CopiedColumns;
+  const bool swapped = kind == Sm100Kind::swapped_grouped;
   std::vector<Shape3> shapes;
   for (const int k : {64, 128, 32}) {
-    for (const int columns : widths) {
+    for (const int columns : sm100_widths(kind)) {
+      if (swapped) {
+        shapes.push_back({columns, Sm100GemmConfig::kRows, k});
+        continue;
+      }
       shapes.push_back({Sm100GemmConfig::kRows, columns, k});
       if (columns != Sm100GemmConfig::kRows) {
         shapes.push_back({columns, Sm100GemmConfig::kRows, k});
@@ -97,8 +116,12 @@ std::vector<Shape3> sm100_tile_shapes(Sm100Kind kind) {
 
 }  // namespace
 
+bool sm100_is_transposed(const DesignPoint& point) {
+  return is_column_major(point) != is_swapped(point);
+}
+
 abi::Sm100GemmConfig sm100_config(const DesignPoint& point) {
-  const Majors majors = majors_of(point);
+  const Majors majors = sm100_majors(point);
   Sm100GemmConfig config{.a = abi_type(sm100_multiplied(point, Role::a_dtype)),
                          .b = abi_type(sm100_multiplied(point, Role::b_dtype)),
                          .accumulator = abi_type(point.dtype(Role::accumulator_type)),
@@ -109,6 +132,7 @@ abi::Sm100GemmConfig sm100_config(const DesignPoint& point) {
                          .stages = point.integer(Role::stages),
                          .group = sm100_in_code(point, Role::cluster).m,
                          .tma_store = point.integer(Role::out_alignment) == 16};
+  if (is_grouped(point)) config.groups = groups_in_code(point, majors.transposed);
   if (majors.transposed) std::swap(config.a, config.b);
   return config;
 }
@@ -122,12 +146,14 @@ std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
                                            Dtype::bf16, Dtype::i8,  Dtype::u8};
   const bool dequantised = kind == Sm100Kind::dequantised;
   const bool integer = kind == Sm100Kind::integer;
+  const bool swapped = kind == Sm100Kind::swapped_grouped;
+  const bool grouped = kind == Sm100Kind::grouped || swapped;
   const std::span<const Dtype> operands = dequantised ? std::span<const Dtype>(kDequantised)
                                           : integer   ? std::span<const Dtype>(kIntegers)
                                                       : kOperands;
   const std::span<const Dtype> outs =
       integer ? std::span<const Dtype>(kIntegerOuts)
-              : std::span<const Dtype>(kOuts).first(dequantised ? 3 : kOuts.size());
+              : std::span<const Dtype>(kOuts).first(dequantised || grouped ? 3 : kOuts.size());
   const std::array accumulators{integer ? Dtype::i32 : Dtype::f32};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
   std::vector<int> alignments{16};
@@ -137,6 +163,11 @@ std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
   } else if (dequantised) {
     layouts = {"xxt", "xxn"};
     alignments = {1};
+  }
+  std::vector<int> out_alignments{16, 1};
+  if (swapped) {
+    layouts.resize(4);
+    out_alignments = {1};
   }
   std::vector<int> stages(kSm100MostStages - kSm100LeastStages + 1);
   std::iota(stages.begin(), stages.end(), kSm100LeastStages);
@@ -148,7 +179,7 @@ std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
       .layouts(layouts)
       .alignments(Role::a_alignment, alignments)
       .alignments(Role::b_alignment, alignments)
-      .alignments(Role::out_alignment, {16, 1})
+      .alignments(Role::out_alignment, out_alignments)
       .shapes(Role::tile, sm100_tile_shapes(kind))
       .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}})
       .integers(Role::stages, stages)
@@ -161,6 +192,15 @@ std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
       .require({"layouts", "out", "tile"}, sm100_rows_fit)
       .require({"layouts", "align_out", "tile", "cluster", "stages"}, sm100_has_the_stages);
   if (dequantised) builder.choices("as", {"bf16"});
+  if (swapped) builder.choices("orientation", {"swapped"});
+  if (grouped) {
+    builder
+        .choices("along", swapped ? std::vector<std::string_view>{"m", "l"}
+                                  : std::vector<std::string_view>{"m", "n", "k", "l"})
+        .require({"layouts", "align_out", "along"}, [](const DesignPoint& point) {
+          return boxes_fit_groups(point, sm100_is_transposed(point));
+        });
+  }
   return builder.build_lazily();
 }
 

@@ -390,8 +390,6 @@ class Sm80GroupedGemm final
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     add_design(config, problem, device, plan);
-    // sm100_gemm takes no groups.
-    if (device.target.cc() != 90) plan.design.older_instructions = false;
   }
 
   abi::Sm80GroupedGemmParameters parameters(const Sm80GemmConfig& config,

@@ -137,18 +137,18 @@ Knobs sm90_knobs(const Sm90GemmConfig& config, const cost::Work& work, cost::Des
   return knobs;
 }
 
-Sm90SplitSearch::Sm90SplitSearch(const Sm90GemmConfig& config, const cost::Work& work,
+Sm90SplitSearch::Sm90SplitSearch(const SplitLimits& limits, const cost::Work& work,
                                  const cost::Design& design, const cost::DeviceModel& device)
-    : config_(config),
+    : limits_(limits),
       work_(work),
       design_(design),
       device_(device),
       footprint_(cost::footprint_of(work, design, device)),
       clusters_(footprint_.across_m * footprint_.across_n * work.l),
-      slots_(config.cluster_size() > 1
-                 ? device.live_clusters[static_cast<std::size_t>(config.cluster_size()) - 1]
+      slots_(limits.cluster_size > 1
+                 ? device.live_clusters[static_cast<std::size_t>(limits.cluster_size) - 1]
                  : device.multiprocessors),
-      stages_(std::ceil(work.k / config.tile_k())) {}
+      stages_(std::ceil(work.k / limits.tile_k)) {}
 
 Sm90Split Sm90SplitSearch::divided(int parts, int tiles) const {
   cost::Design design = design_;
@@ -159,9 +159,7 @@ Sm90Split Sm90SplitSearch::divided(int parts, int tiles) const {
 
 Sm90Split Sm90SplitSearch::in_clusters() const {
   const double room = std::min(device_.multiprocessors / clusters_, stages_ / kMinStages);
-  const int most = config_.splits_k() ? std::min(static_cast<int>(std::min(room, 100.0)),
-                                                 Sm90GemmConfig::kMaxParts)
-                                      : 1;
+  const int most = std::min(static_cast<int>(std::min(room, 100.0)), limits_.most_in_clusters);
   Sm90Split best = divided(1, 0);
   for (int parts = 2; parts <= most; ++parts) {
     const Sm90Split split = divided(parts, 0);
@@ -175,12 +173,12 @@ Sm90Split Sm90SplitSearch::through_workspace(double seconds) const {
                        work_.compulsory / device_.memory_bytes_per_s + cost::kSecondKernel;
   const bool worth = kWorthTail * least < seconds && stages_ >= kMinTailStages &&
                      slots_ >= kMinTailGain * clusters_;
-  if (work_.reduces || !worth || !config_.has_tails(work_.fused)) return {};
+  if (work_.reduces || !worth || limits_.most_in_workspace == 1) return {};
   Sm90Split best;
   best.execution.seconds = seconds / kWorthTail;
   for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
     const double parts = std::min({std::floor(slots_ * waves / clusters_), stages_ / kMinStages,
-                                   static_cast<double>(Sm90GemmConfig::kMaxTailParts)});
+                                   static_cast<double>(limits_.most_in_workspace)});
     if (parts < 2) continue;
     const Sm90Split split = divided(static_cast<int>(parts), static_cast<int>(clusters_));
     if (split.execution.seconds < best.execution.seconds) best = split;

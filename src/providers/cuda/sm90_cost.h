@@ -23,11 +23,27 @@ struct Sm90Split {
   cost::Execution execution{};
 };
 
+/// Which divisions of K a kernel has.
+struct SplitLimits {
+  int cluster_size;
+  int tile_k;
+  int most_in_clusters;   ///< parts that the CTAs of a cluster sum up
+  int most_in_workspace;  ///< parts whose sums pass through the workspace; 1: none do
+
+  /// Of sm90_gemm or sm100_gemm.
+  template <typename Config>
+  static SplitLimits of(const Config& config, bool fused) {
+    return {config.cluster_size(), config.tile_k(),
+            config.splits_k() ? abi::Sm90GemmConfig::kMaxParts : 1,
+            config.has_tails(fused) ? static_cast<int>(Config::kMaxTailParts) : 1};
+  }
+};
+
 /// Tries divisions of K by the physical model. The design has its rasterisation.
 class Sm90SplitSearch {
  public:
-  Sm90SplitSearch(const abi::Sm90GemmConfig& config, const cost::Work& work,
-                  const cost::Design& design, const cost::DeviceModel& device);
+  Sm90SplitSearch(const SplitLimits& limits, const cost::Work& work, const cost::Design& design,
+                  const cost::DeviceModel& device);
 
   /// The fastest one among the CTAs of a cluster.
   Sm90Split in_clusters() const;
@@ -38,7 +54,7 @@ class Sm90SplitSearch {
  private:
   Sm90Split divided(int parts, int tiles) const;
 
-  const abi::Sm90GemmConfig& config_;
+  SplitLimits limits_;
   const cost::Work& work_;
   const cost::Design& design_;
   const cost::DeviceModel& device_;

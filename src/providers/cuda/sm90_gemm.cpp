@@ -16,6 +16,7 @@
 #include "providers/cuda/sm90_launch.h"
 #include "providers/cuda/sm90_scales.h"
 #include "providers/cuda/sm90_space.h"
+#include "providers/cuda/tails.h"
 #include "providers/cuda/tma_operand.h"
 
 namespace estoc::cuda {
@@ -38,45 +39,6 @@ double most_columns(const cost::Work& work) {
 
 /// Rows of out beyond which kernels that convert B for every tile were not timed.
 constexpr double kMostConverted = 64;
-
-constexpr std::string_view kSumsEntry = R"(
-extern "C" __global__ void __launch_bounds__(32 * kSumWarps)
-estoc_sum_parts(const __grid_constant__ Sm90GemmParameters parameters{0}) {{
-  estoc::sm90::sum_parts<kConfig>(parameters, estoc::epilogue::{1});
-}}
-)";
-
-/// The tiles of which K is divided, the last ones, and in how many parts.
-struct Tail {
-  std::int64_t tiles = 0;
-  std::int64_t parts = 1;
-};
-
-std::int64_t cluster_tiles(const Sm90GemmConfig& config, const GemmProblem& problem) {
-  return ceil_div(problem.m, config.tile_m * config.cluster_m) *
-         ceil_div(problem.n, config.tile_n * config.cluster_n) * problem.l;
-}
-
-/// As many as the knobs say and the kernel, K and the workspace's numbers allow.
-Tail tail_of(const Sm90GemmConfig& config, const GemmArguments& gemm, const GemmProblem& problem,
-             const Knobs& knobs) {
-  constexpr std::int64_t kMaxSlots = 1 << 20;
-  const EpilogueBinding* const epilogue = gemm.epilogue_binding();
-  const bool reduces = epilogue != nullptr && !epilogue->graph->reduced.empty();
-  const bool quantises = gemm.out_scaled() != nullptr && gemm.out_scaled()->has_blocks();
-  if (knobs.split_tiles <= 0 || gemm.controls().batch_invariant || reduces || quantises ||
-      !config.has_tails())
-    return {};
-  const Tail tail{std::min<std::int64_t>(knobs.split_tiles, cluster_tiles(config, problem)),
-                  std::min<std::int64_t>({knobs.split, ceil_div(problem.k, config.tile_k()),
-                                          Sm90GemmConfig::kMaxTailParts})};
-  return tail.parts > 1 && tail.tiles <= kMaxSlots / tail.parts ? tail : Tail{};
-}
-
-/// Of workspace, for the sums of all parts.
-std::int64_t tail_bytes(const Sm90GemmConfig& config, const Tail& tail) {
-  return tail.parts > 1 ? tail.tiles * tail.parts * config.cluster_size() * config.sums_bytes() : 0;
-}
 
 class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters> {
  public:
@@ -181,7 +143,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     knobs.zigzag = !controls.keeps_order() && !config.planes;
     cost::set_knobs(plan, knobs);
     if (controls.batch_invariant || config.planes) return;
-    const Sm90SplitSearch search(config, plan.work, plan.design, device);
+    const Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
+                                 device);
     const Sm90Split cluster = search.in_clusters();
     if (quantises()) return set_split(plan, cluster);
     const Sm90Split tail = search.through_workspace(cluster.execution.seconds);
@@ -214,7 +177,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     const bool reduces = epilogue != nullptr && !epilogue->reduced.empty();
     if (quantises()) return add_quantise_entry(point.dtype(Role::out_dtype), reduces, code);
     if (!reduces && (config.has_tails() || is_prepared())) {
-      code.source += sums_source(epilogue);
+      code.source += sums_source("sm90", type_name(), epilogue);
       code.entries.emplace_back("estoc_sum_parts");
     }
     if (kind_ == Sm90Kind::dequantised) {
@@ -237,12 +200,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order() && !config.planes;
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
     const Tail tail = tail_of(config, launch.gemm, problem, launch.knobs);
-    p.undivided = static_cast<unsigned>(cluster_tiles(config, problem) - tail.tiles);
-    p.tail_tiles = static_cast<unsigned>(tail.tiles);
-    p.tail_parts = static_cast<unsigned>(tail.parts);
-    p.items = p.undivided + static_cast<unsigned>(tail.tiles * tail.parts);
-    p.chunks = sum_chunks(p.tail_parts);
-    p.sums = reinterpret_cast<std::uintptr_t>(launch.workspace.data);
+    add_tail(tail, cluster_tiles(config, problem), launch.workspace, p);
     if (config.scaled()) {
       p.a_scales = sm90_scales(problem.a.scales);
       p.b_scales = sm90_scales(problem.b.scales);
@@ -270,16 +228,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
   bool add_sums(const Sm90GemmConfig& config, const Sm90GemmParameters& p,
                 LaunchPlan& plan) const override {
-    if (p.tail_parts == 1) return false;
-    const auto chunks = static_cast<unsigned>(config.cluster_size() * config.tile_m *
-                                              config.tile_n / abi::kSumElements);
-    plan.kernel(1,
-                {.grid = {p.tail_tiles * chunks / p.chunks, 1, 1},
-                 .block = {32 * abi::kSumWarps, 1, 1},
-                 .shared_bytes = 16 * 32 * abi::kSumWarps},
-                p);
-    plan.launch_programmatically();
-    return true;
+    return add_sums_kernel(config, p, plan);
   }
 
   PartCounts part_counts(const Sm90GemmConfig& config, std::int64_t m,
@@ -311,29 +260,6 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   std::string fused_entry() const override { return sm90_fused_entry(device_name(), type_name()); }
 
  private:
-  static std::string sums_source(const EpilogueGraph* epilogue) {
-    if (epilogue == nullptr) return fmt::format(kSumsEntry, "", "Identity{}");
-    return fmt::format(kSumsEntry,
-                       ",\n                const __grid_constant__ Epilogue::Parameters epilogue",
-                       "Fused<Epilogue>{epilogue}");
-  }
-
-  static void set_split(cost::Plan& plan, const Sm90Split& split) {
-    Knobs knobs = plan.knobs;
-    knobs.split = static_cast<std::int16_t>(split.parts);
-    knobs.split_tiles = split.tiles;
-    cost::set_knobs(plan, knobs);
-    plan.execution = split.execution;
-  }
-
-  /// Chunks of a CTA of the second kernel: more warps share one where there are many parts.
-  static unsigned sum_chunks(unsigned parts) {
-    unsigned chunks = abi::kSumWarps;
-    for (unsigned each = 8; chunks > 1 && each < parts; each *= 2)
-      chunks /= 2;
-    return chunks;
-  }
-
   bool is_prepared() const {
     return kind_ == Sm90Kind::prepared || kind_ == Sm90Kind::planes ||
            kind_ == Sm90Kind::dequantised || converts();

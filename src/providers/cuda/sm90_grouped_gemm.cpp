@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "estoc/abi/sm90_grouped_gemm.cuh"
 #include "estoc/arguments.hpp"
@@ -17,7 +16,7 @@
 #include "providers/cuda/sm90_launch.h"
 #include "providers/cuda/sm90_scales.h"
 #include "providers/cuda/sm90_space.h"
-#include "providers/cuda/tma_operand.h"
+#include "providers/cuda/tma_groups.h"
 
 namespace estoc::cuda {
 namespace {
@@ -29,27 +28,8 @@ using abi::Sm90GroupedGemmParameters;
 constexpr std::array kGroupedTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
 constexpr std::int64_t kMostGrouped = (std::int64_t{1} << 28) - 1;
-// A search for tiles looks at all of them.
-constexpr std::int64_t kMostParts = 65536;
 // Beyond so many rows a group, tiles that are not swapped are as narrow.
 constexpr double kMaxSwappedRows = 64;
-
-/// The integral of ceil from 0 to `end`.
-double sum_of_ceilings(double end) {
-  const double whole = std::floor(end);
-  return whole * (whole + 1) / 2 + (whole + 1) * (end - whole);
-}
-
-/// Sizes of groups are not known when kernels are ranked: how many times as many tiles they take
-/// as groups of equal size do, where sizes are spread evenly over 0.3 to 1.7 of their mean.
-double uneven_tiles(double mean, double tile) {
-  constexpr double kSpread = 0.7;
-  const double size = mean / tile;
-  const double least = size * (1 - kSpread);
-  const double most = size * (1 + kSpread);
-  const double expected = (sum_of_ceilings(most) - sum_of_ceilings(least)) / (most - least);
-  return expected / std::ceil(size);
-}
 
 class Sm90GroupedGemm final
     : public ConfiguredGemm<Sm90GroupedGemmConfig, Sm90GroupedGemmParameters> {
@@ -95,28 +75,14 @@ class Sm90GroupedGemm final
 
   /// Of the operands too: those of the product alone lack the groups' matrices.
   Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
-    const GemmProblem problem =
-        operations::lower_product(arguments, operations::Orientation::as_given);
     const Shape3 tile = point.shape(Role::tile);
     const Shape3 cluster = point.shape(Role::cluster);
-    Status status =
-        check_divided_out(problem, tile.m * cluster.m, tile.n * cluster.n, kMostGrouped);
-    const auto& letters = point.value(Role::layouts).numbers;
-    const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
-    if (status.ok() && scaled_) status = sm90_check_group_scales(point, grouped);
-    if (status.ok()) status = check_count(device_groups(problem).parts());
-    if (status.ok()) status = check_tma_strides({problem.a, letters[0] == 'n'});
-    if (status.ok()) status = check_tma_strides({problem.b, letters[1] == 'n'});
-    if (status.ok()) status = check_sm90_out(point, {problem.out, letters[2] == 'n'});
-    // Last, as it says the least. Most kernels of a search fail here: nothing is formatted.
-    const GroupMode mode = grouped.mode();
-    if (!status.ok() || mode == sm90_group_mode(point)) return status;
-    const bool contiguous = (mode == GroupMode::rows && letters[0] == 'n') ||
-                            (mode == GroupMode::columns && letters[1] == 't');
-    if (contiguous) return divided_is_contiguous();
-    return Status::fail(Reason::layout,
-                        "offsets: expected a kernel for the mode that they divide, got one for "
-                        "another");
+    if (scaled_) {
+      const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+      if (Status scales = sm90_check_group_scales(point, grouped); !scales.ok()) return scales;
+    }
+    return check_tma_groups(point, arguments, {tile.m * cluster.m, tile.n * cluster.n, tile.k},
+                            kMostGrouped);
   }
 
   Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
@@ -144,15 +110,14 @@ class Sm90GroupedGemm final
                                        const GemmLaunch& launch) const override {
     const GemmProblem& problem = launch.problem;
     Sm90GroupedGemmParameters p{sm90_operands(config, launch), device_groups(problem)};
-    const int cluster_m = config.tile_m * config.cluster_m;
-    const int cluster_n = config.tile_n * config.cluster_n;
-    p.tiles_m = static_cast<int>(ceil_div(p.m, cluster_m));
-    p.tiles_n = static_cast<int>(ceil_div(p.n, cluster_n));
+    p.tiles_m = static_cast<int>(ceil_div(p.m, config.cluster_rows()));
+    p.tiles_n = static_cast<int>(ceil_div(p.n, config.cluster_columns()));
     p.along_n = launch.knobs.raster == Knobs::Raster::along_n;
     p.group = std::clamp<int>(launch.knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
     p.parts = 1;
     p.tail_parts = 1;
-    p.items = static_cast<unsigned>(most_items(config, problem, p));
+    p.items = static_cast<unsigned>(most_grouped_tiles(
+        problem, config.groups, config.cluster_rows(), config.cluster_columns()));
     p.undivided = p.items;
     if (config.scaled()) {
       p.a_scales = sm90_scales(problem.a.scales);
@@ -196,27 +161,6 @@ class Sm90GroupedGemm final
   std::string fused_entry() const override { return sm90_fused_entry(device_name(), type_name()); }
 
  private:
-  static Status check_count(std::int64_t parts) {
-    if (parts <= kMostParts) return Status::success();
-    return Status::fail(
-        Reason::shape,
-        fmt::format("offsets.shape: expected at most {} groups and gaps between them, got {}",
-                    kMostParts, parts));
-  }
-
-  /// The tiles of clusters that groups of any sizes are cut into.
-  static std::int64_t most_items(const Sm90GroupedGemmConfig& config, const GemmProblem& problem,
-                                 const Sm90GroupedGemmParameters& p) {
-    switch (config.groups) {
-      case GroupedMode::rows:
-        return most_group_tiles(problem.groups, config.tile_m * config.cluster_m) * p.tiles_n;
-      case GroupedMode::columns:
-        return most_group_tiles(problem.groups, config.tile_n * config.cluster_n) * p.tiles_m;
-      default:
-        return std::int64_t{p.tiles_m} * p.tiles_n * p.l;
-    }
-  }
-
   bool swapped_;
   bool scaled_;
   std::shared_ptr<const DesignSpace> space_;

@@ -13,6 +13,7 @@
 #include "providers/cuda/copied_operands.h"
 #include "providers/cuda/operand_plane.h"
 #include "providers/cuda/product_types.h"
+#include "providers/cuda/tma_groups.h"
 
 namespace estoc::cuda {
 namespace {
@@ -76,32 +77,24 @@ bool is_quantised(Sm90Kind kind) {
   return kind == Sm90Kind::quantised || kind == Sm90Kind::scaled_quantised;
 }
 
-bool is_grouped(Sm90Kind kind) {
+bool has_groups(Sm90Kind kind) {
   return kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped ||
          kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped;
 }
 
-bool is_swapped(Sm90Kind kind) {
+bool swaps_operands(Sm90Kind kind) {
   return kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped ||
          kind == Sm90Kind::swapped_scaled_grouped || kind == Sm90Kind::converted;
 }
 
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
-  if (is_swapped(kind)) return kSwappedMenu;
+  if (swaps_operands(kind)) return kSwappedMenu;
   if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
   if (kind == Sm90Kind::grouped) return kGroupedMenu;
   const bool few =
       kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised || kind == Sm90Kind::quantised;
   return few ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
-}
-
-bool is_swapped(const DesignPoint& point) {
-  return point.space().find("orientation") >= 0;
-}
-
-bool is_grouped(const DesignPoint& point) {
-  return point.space().find("along") >= 0;
 }
 
 bool is_converted(const DesignPoint& point) {
@@ -119,19 +112,6 @@ Shape3 in_code(const DesignPoint& point, Role role) {
 
 Majors majors_in_code(const DesignPoint& point) {
   return majors_of(point, sm90_is_transposed(point));
-}
-
-/// Groups begin anywhere, but boxes of TMA at multiples of 16 bytes of the contiguous mode.
-bool boxes_fit_groups(const DesignPoint& point) {
-  const Majors majors = majors_in_code(point);
-  switch (sm90_groups_in_code(point)) {
-    case abi::GroupedMode::rows:
-      return !majors.a_m_major;
-    case abi::GroupedMode::columns:
-      return !majors.b_n_major && point.integer(Role::out_alignment) != 16;
-    default:
-      return true;
-  }
 }
 
 int tile_k_of(Dtype dtype) {
@@ -267,11 +247,11 @@ bool tile_fits_scales(const DesignPoint& point) {
 /// Blocks of columns are counted from the first column of B, and groups of columns begin anywhere.
 /// Batches have scales of rows too, but as factors of the epilogue.
 bool groups_fit_scales(const DesignPoint& point) {
-  const abi::GroupedMode groups = sm90_groups_in_code(point);
+  const bool transposed = sm90_is_transposed(point);
+  const abi::GroupedMode groups = groups_in_code(point, transposed);
   if (has_row_scales(point))
     return groups == abi::GroupedMode::rows || groups == abi::GroupedMode::columns;
-  return groups != abi::GroupedMode::columns ||
-         scale_block(point, sm90_is_transposed(point) ? 0 : 1) == 1;
+  return groups != abi::GroupedMode::columns || scale_block(point, transposed ? 0 : 1) == 1;
 }
 
 /// D is quantised from f32, whatever its sums are.
@@ -299,25 +279,6 @@ int scale_block(const DesignPoint& point, std::size_t operand) {
   if (point.space().find("scales") < 0 || has_row_scales(point)) return 0;
   const int pair = point.value("scales").numbers[0];
   return (operand == 0 ? pair / 2 : pair % 2) == 0 ? 1 : 128;
-}
-
-GroupMode sm90_group_mode(const DesignPoint& point) {
-  return parse_group_mode(point.value("along").text).value_or(GroupMode::batches);
-}
-
-abi::GroupedMode sm90_groups_in_code(const DesignPoint& point) {
-  const bool transposed = sm90_is_transposed(point);
-  switch (sm90_group_mode(point)) {
-    case GroupMode::rows:
-      return transposed ? abi::GroupedMode::columns : abi::GroupedMode::rows;
-    case GroupMode::columns:
-      return transposed ? abi::GroupedMode::rows : abi::GroupedMode::columns;
-    case GroupMode::reduction:
-      return abi::GroupedMode::reduction;
-    case GroupMode::batches:
-      break;
-  }
-  return abi::GroupedMode::none;
 }
 
 bool sm90_is_transposed(const DesignPoint& point) {
@@ -349,7 +310,7 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
   config.group_row_scales = has_row_scales(point);
   if (is_quantised(point)) config.out = abi::Type::f32;
   if (is_converted(point)) config.a_scale_k = converted_scale_k(point);
-  if (is_grouped(point)) config.groups = sm90_groups_in_code(point);
+  if (is_grouped(point)) config.groups = groups_in_code(point, sm90_is_transposed(point));
   if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.a_scale_rows, config.b_scale_columns);
@@ -373,8 +334,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                           : narrow    ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
-  const bool grouped = is_grouped(kind);
-  const bool swapped = is_swapped(kind);
+  const bool grouped = has_groups(kind);
+  const bool swapped = swaps_operands(kind);
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
@@ -456,7 +417,9 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   if (grouped) {
     if (swapped) builder.choices("along", {"m", "l"});
     if (!swapped) builder.choices("along", {"m", "n", "k", "l"});
-    builder.require({"layouts", "align_out", "along"}, boxes_fit_groups);
+    builder.require({"layouts", "align_out", "along"}, [](const DesignPoint& point) {
+      return boxes_fit_groups(point, sm90_is_transposed(point));
+    });
   }
   if (dequantised) builder.choices("as", {"bf16"});
   if (is_quantised(kind)) {

@@ -31,10 +31,6 @@ enum class Sm90Kind : std::uint8_t {
 /// a dimension "sums", a swapped one a dimension "orientation", a scaled one a dimension "scales".
 std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::plain);
 
-/// What groups divide, of a kernel of a grouped space: as in problem text, and as the code sees it.
-GroupMode sm90_group_mode(const DesignPoint& point);
-abi::GroupedMode sm90_groups_in_code(const DesignPoint& point);
-
 /// Of a kernel that converts B: elements along K that share one of its scales; 0: none do.
 int converted_scale_k(const DesignPoint& point);
 

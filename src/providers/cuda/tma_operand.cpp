@@ -72,4 +72,15 @@ TensorMapSpec tma_load_spec(const OperandPlane& plane, abi::Type type, bool mn_m
                       static_cast<std::uint32_t>(mn_major ? tile_k : tile / sharers), 128);
 }
 
+MatrixView as_bytes(const MatrixView& view, bool k_is_rows) {
+  if (!is_packed(view.dtype)) return view;
+  MatrixView bytes = view;
+  bytes.dtype = Dtype::u8;
+  (k_is_rows ? bytes.rows : bytes.columns) = (k_is_rows ? view.rows : view.columns) / 2;
+  (k_is_rows ? bytes.column_stride : bytes.row_stride) =
+      (k_is_rows ? view.column_stride : view.row_stride) / 2;
+  bytes.batch_stride = view.batch_stride / 2;
+  return bytes;
+}
+
 }  // namespace estoc::cuda

@@ -26,4 +26,8 @@ TensorMapSpec tma_map_spec(const OperandPlane& plane, abi::Type type, std::uint3
 TensorMapSpec tma_load_spec(const OperandPlane& plane, abi::Type type, bool mn_major, int tile,
                             int sharers, int tile_k);
 
+/// The operand as TMA loads it: rows along K of elements of 4 bits as bytes, which hold two. K and
+/// strides are even.
+MatrixView as_bytes(const MatrixView& view, bool k_is_rows);
+
 }  // namespace estoc::cuda

@@ -116,6 +116,12 @@ class Grouped : public testing::Test {
                              const std::optional<Ends>& offsets = std::nullopt) {
     expect_of("sm90_swapped_grouped_gemm", Target::sm(90, true), text, filter, offsets);
   }
+  /// By single CTAs and by pairs.
+  static void expect_tcgen05(const std::string& text, const std::string& filter,
+                             const std::optional<Ends>& offsets = std::nullopt) {
+    for (const char* cluster : {" cluster=1x1", " cluster!=1x1"})
+      expect_of("sm100_grouped_gemm", Target::sm(100, true), text, filter + cluster, offsets);
+  }
 
   static void expect_mma(const std::string& text, const std::string& filter,
                          const std::optional<Ends>& offsets = std::nullopt) {
@@ -226,6 +232,22 @@ TEST_F(Grouped, WgmmaEveryModeAndLayout) {
   expect_wgmma("along=l g=3 m=40 n=72 k=72 a=bf16:t b=bf16:n out=bf16", "tile=64x64x64");
 }
 
+TEST_F(Grouped, Tcgen05EveryModeAndLayout) {
+  const std::string rows = "m=370 n=136 k=72 " + kRagged;
+  expect_tcgen05(rows + "a=bf16:t b=bf16:n out=bf16", "tile=128x64x64");
+  expect_tcgen05(rows + "a=bf16:t b=bf16:t out=bf16 zero_rest=1", "tile=128x128x64");
+  expect_tcgen05(rows + "a=bf16:t b=bf16:n out=bf16:n zero_rest=1", "tile=64x128x64");
+  const std::string columns = "along=n m=136 n=370 k=72 " + kRagged;
+  expect_tcgen05(columns + "a=bf16:n b=bf16:n out=f32 zero_rest=1", "tile=128x64x64");
+  expect_tcgen05(columns + "a=f16:t b=f16:n out=f16:n", "tile=64x128x64");
+  const std::string reduction = "along=k m=264 n=136 k=304 " + kRagged;
+  for (const char* letters : {"a=bf16:n b=bf16:t", "a=bf16:t b=bf16:n", "a=bf16:t b=bf16:t"})
+    expect_tcgen05(reduction + letters, "tile=128x128x64");
+  expect_tcgen05(reduction + "a=e4m3:t b=e5m2:n out=bf16", "tile=128x64x128");
+  expect_tcgen05(reduction + "a=tf32:t b=tf32:n", "tile=128x64x32");
+  expect_tcgen05("along=l g=3 m=136 n=72 k=72 a=bf16:t b=bf16:n out=bf16", "tile=128x64x64");
+}
+
 TEST_F(Grouped, WgmmaSchedulesAndDtypes) {
   for (const char* schedule : {"cooperative", "pingpong", "single"}) {
     const std::string tile = schedule[0] == 's' ? "tile=64x64x64" : "tile=128x64x64";
@@ -254,7 +276,9 @@ TEST_F(Grouped, WgmmaWhateverOffsetsHold) {
       expect_wgmma("g=3 m=70 n=72" + each, "tile=64x64x64 cluster=1x1", offsets);
       expect_wgmma("g=3 along=n m=72 n=70" + each, "tile=64x64x64 cluster=1x1", offsets);
       expect_swapped("g=3 m=70 n=72" + each, "tile=16x64x64", offsets);
+      expect_tcgen05("g=3 m=70 n=72" + each, "tile=128x64x64", offsets);
     }
+    expect_tcgen05("g=3 along=k m=72 n=72 k=72 a=bf16:t b=bf16:n", "tile=128x64x64", offsets);
     expect_wgmma("g=3 along=k m=72 n=72 k=72 a=bf16:n b=bf16:t", "tile=64x64x64 cluster=1x1",
                  offsets);
     expect_wgmma("g=3 along=k m=72 n=72 k=72 a=bf16:t b=bf16:n", "tile=64x64x64 cluster=1x1",
@@ -270,7 +294,11 @@ TEST_F(Grouped, WgmmaManyGroupsAndNone) {
   expect_wgmma("g=33 along=k m=8 n=8 k=160" + each, any);
   expect_wgmma("g=0 m=40 n=72 k=16" + each, any);
   expect_wgmma("g=0 m=40 n=72 k=16 zero_rest=1" + each, any);
+  expect_tcgen05("g=100 m=330 n=72 k=16" + each, "tile=128x64x64");
+  expect_tcgen05("g=0 m=40 n=72 k=16 zero_rest=1" + each, "tile=128x64x64");
   expect_swapped("g=100 m=130 n=136 k=72" + each, "tile=16x128x64");
+  expect_of("sm100_swapped_grouped_gemm", Target::sm(103, true), "g=100 m=130 n=136 k=72" + each,
+            "tile=16x128x64", std::nullopt);
   expect_swapped("m=130 n=136 k=72 sizes=40,1,16,17,0,9" + each, "tile=16x64x64");
 }
 
@@ -284,7 +312,9 @@ TEST_F(Grouped, WgmmaEpiloguesSeeTheWholeOfOut) {
     expect_wgmma("m=270 n=136 k=24 " + each, "tile=128x64x64 cluster=1x1");
     expect_wgmma("along=n m=72 n=272 k=24 " + each, "tile=64x64x64 cluster=1x1");
     expect_swapped("m=270 n=136 k=24 " + each, "tile=32x64x64");
+    expect_tcgen05("m=270 n=136 k=24 " + each, "tile=128x64x64");
   }
+  expect_tcgen05("along=k m=72 n=136 k=272 " + kRagged + fused, "tile=128x64x64");
   expect_wgmma("along=k m=72 n=136 k=272 " + kRagged + fused, "tile=64x64x64 cluster=1x1");
   expect_wgmma("along=k m=72 n=136 k=272 " + kRagged +
                    "a=bf16:n b=bf16:t s=f32:scalar epi=\"D = accum; s = sum(accum)\"",
@@ -314,8 +344,18 @@ TEST_F(Grouped, MmaEveryMode) {
 }
 
 /// What lies behind a group along K is multiplied by nothing, whatever it is.
-TEST_F(Grouped, WgmmaSumsNoInfinitiesOfOtherGroups) {
-  for (const char* layouts : {"a=bf16:n b=bf16:t", "a=bf16:t b=bf16:n"}) {
+TEST_F(Grouped, TensorCoresSumNoInfinitiesOfOtherGroups) {
+  struct Case {
+    const char* layouts;
+    const char* kernels;
+    int cc;
+  };
+  for (const auto& [layouts, kernels, cc] :
+       {Case{"a=bf16:n b=bf16:t", "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1", 90},
+        Case{"a=bf16:t b=bf16:n", "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1", 90},
+        Case{"a=bf16:n b=bf16:t", "class=sm100_grouped_gemm tile=128x128x64 cluster=2x1", 100},
+        Case{"a=bf16:t b=bf16:n", "class=sm100_grouped_gemm tile=128x64x64 cluster=1x1", 100}}) {
+    const Target target = Target::sm(cc, true);
     const Problem problem =
         Problem::parse(std::string("grouped_gemm along=k m=64 n=64 k=72 g=3 ") + layouts);
     const Ends offsets{13, 45, 45};
@@ -331,12 +371,11 @@ TEST_F(Grouped, WgmmaSumsNoInfinitiesOfOtherGroups) {
     infinite(data.operand(0).view, 1, 45);
     infinite(data.operand(1).view, 0, 45);
     KernelQuery query;
-    query.target = Target::sm(90, true);
-    query.filter = MetadataFilter::parse("class=sm90_grouped_gemm tile=64x64x64 cluster=1x1");
+    query.target = target;
+    query.filter = MetadataFilter::parse(kernels);
     const KernelList found = get_kernels(data.arguments(), query);
     ASSERT_FALSE(found.empty()) << found.why_empty();
-    const emulator::Report report =
-        emulator::run(found.front(), Target::sm(90, true), data.arguments());
+    const emulator::Report report = emulator::run(found.front(), target, data.arguments());
     EXPECT_TRUE(report.clean()) << report.text();
     const CheckResult result = check_output(data.arguments());
     EXPECT_TRUE(result.passed) << result.worst;
@@ -360,11 +399,13 @@ TEST_F(Grouped, TensorCoresOfRandomGroups) {
     expect_wgmma(rows, "tile=64x64x64 cluster=1x1 schedule=pingpong", ends);
     expect_wgmma(rows, "tile=128x64x64 cluster=2x1", ends);
     expect_swapped(rows, "tile=32x64x64", ends);
+    expect_tcgen05(rows, "tile=128x64x64", ends);
     expect_mma(rows, "tile=64x64x32", ends);
     const std::string sums = fmt::format("g={} along=k m={} n={} k={} out=bf16 ", ends.size(),
                                          8 * number(1, 20), 8 * number(1, 20), extent);
     expect_wgmma(sums + "a=bf16:t b=bf16:n", "tile=64x64x64 cluster=1x1 schedule=pingpong", ends);
     expect_wgmma(sums + "a=bf16:n b=bf16:t", "tile=128x64x64 cluster=1x1", ends);
+    expect_tcgen05(sums + "a=bf16:t b=bf16:n", "tile=128x64x64", ends);
   }
 }
 
@@ -400,6 +441,7 @@ TEST_F(Grouped, OffsetsOfEveryLayout) {
       expect_mma(text + halves, "tile=64x64x32", given.offsets);
       expect_wgmma(text + halves, "tile=64x64x64 cluster=1x1", given.offsets);
       expect_swapped(text + halves, "tile=16x64x64", given.offsets);
+      expect_tcgen05(text + halves, "tile=128x64x64", given.offsets);
     }
   }
 }
@@ -421,6 +463,7 @@ TEST_F(Grouped, OffsetsOfEveryLayoutAlongOtherModes) {
     expect_mma(sums + " a=bf16:n b=bf16:t", "tile=64x64x32", given.offsets);
     expect_wgmma(sums + " a=bf16:n b=bf16:t", "tile=64x64x64 cluster=1x1", given.offsets);
     expect_wgmma(sums + " a=bf16:t b=bf16:n", "tile=64x64x64 cluster=1x1", given.offsets);
+    expect_tcgen05(sums + " a=bf16:t b=bf16:n", "tile=128x64x64", given.offsets);
   }
 }
 
@@ -466,6 +509,8 @@ TEST_F(Grouped, MoreGroupsThanTheTableHas) {
   };
   for (const char* rest : {"", " zero_rest=1"}) {
     expect_wgmma(std::string("g=513 m=300 n=72 k=16") + rest + each, any, ends_of(513, 290));
+    expect_tcgen05(std::string("g=513 m=300 n=72 k=16") + rest + each, "tile=128x64x64",
+                   ends_of(513, 290));
     expect_swapped(std::string("g=1300 m=400 n=72 k=16") + rest + each, "tile=16x64x64",
                    ends_of(1300, 380));
     expect_wgmma(std::string("g=600 along=n m=72 n=304 k=16") + rest + each, any,

@@ -1,4 +1,5 @@
-// sm90_gemm with K divided, among the CTAs of clusters or through the workspace, on the emulator.
+// sm90_gemm and sm100_gemm with K divided, among the CTAs of clusters or through the workspace, on
+// the emulator.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -17,7 +18,10 @@
 namespace estoc {
 namespace {
 
-constexpr Target kTarget = Target::sm(90, true);
+/// What kernels that a filter names are for.
+Target target_of(const std::string& filter) {
+  return Target::sm(filter.starts_with("class=sm100") ? 100 : 90, true);
+}
 
 /// Operands of a problem in host memory: inputs are random, outputs poisoned.
 class HostProblem {
@@ -71,7 +75,7 @@ class SplitK : public testing::Test {
 
   static Kernel kernel(const RuntimeArguments& arguments, const std::string& filter) {
     KernelQuery query;
-    query.target = kTarget;
+    query.target = target_of(filter);
     query.filter = MetadataFilter::parse(
         filter.starts_with("class=") ? filter : "class=sm90_gemm cluster=1x1x1 " + filter);
     return get_kernels(arguments, query).front();
@@ -86,7 +90,7 @@ class SplitK : public testing::Test {
     Knobs knobs = found.knobs();
     knobs.split = static_cast<std::int16_t>(parts);
     knobs.split_tiles = tiles;
-    const emulator::BuiltKernel built(found.with_knobs(knobs), kTarget);
+    const emulator::BuiltKernel built(found.with_knobs(knobs), target_of(filter));
     const emulator::Report report = built.run(problem.arguments());
     EXPECT_TRUE(report.clean()) << report.text();
     const CheckResult result = check_output(problem.arguments());
@@ -219,6 +223,34 @@ TEST_F(SplitK, EpiloguesBehindTheWorkspace) {
     run(operands + "epi=\"D = gelu_tanh(accum * s + bias) + C\"", filter, 4, tiles);
   // Reductions take no parts through the workspace.
   run(operands + "rows=f32:column epi=\"D = accum * s + bias + C; rows = sum(D)\"", filter, 4, 100);
+}
+
+TEST_F(SplitK, Tcgen05ThroughTheWorkspace) {
+  const std::string text = "gemm m=264 n=200 k=840 l=2 a=bf16:t b=bf16:t out=bf16:t";
+  for (const char* cluster : {"1x1", "2x1"}) {
+    const std::string filter = std::string("class=sm100_gemm tile=128x128x64 cluster=") + cluster;
+    for (const int tiles : {3, 7, 100})
+      run(text, filter + "x1", 3, tiles);
+  }
+  run("gemm m=72 n=64 k=4800 a=bf16:t b=bf16:n out=bf16:n", "class=sm100_gemm tile=64x128x64", 17,
+      4);
+  run("gemm m=65 n=67 k=512 a=bf16:t b=bf16:n out=f32:t", "class=sm100_gemm tile=128x96x64", 4, 4);
+}
+
+TEST_F(SplitK, Tcgen05OfOtherKernels) {
+  const std::string integers = "gemm m=70 n=64 k=1040 a=i8:t b=i8:n out=i32:t";
+  EXPECT_EQ(run(integers, "class=sm100_i8_gemm", 1), run(integers, "class=sm100_i8_gemm", 6, 2));
+  run("gemm m=70 n=72 k=517 a=bf16:t b=bf16:n out=bf16:t", "class=sm100_prepared_gemm", 3, 3);
+  const std::string operands =
+      "gemm m=200 n=136 k=704 a=bf16:t b=bf16:n out=bf16:t C=bf16:t bias=f32:row s=0.5 ";
+  const std::string filter = "class=sm100_gemm tile=128x64x64 cluster=2x1x1";
+  for (const int tiles : {2, 100})
+    run(operands + "epi=\"D = gelu_tanh(accum * s + bias) + C\"", filter, 4, tiles);
+  // Reductions take no parts through the workspace.
+  run(operands + "rows=f32:column epi=\"D = accum * s + bias + C; rows = sum(D)\"", filter, 4, 100);
+  const std::string text = "gemm m=64 n=64 k=320 a=tf32:t b=tf32:n out=f32:t";
+  EXPECT_EQ(run(text + " batch_invariant=1", filter.substr(0, 16), 4, 1),
+            run(text, filter.substr(0, 16), 1));
 }
 
 TEST_F(SplitK, BatchInvarianceHasNoWorkspace) {

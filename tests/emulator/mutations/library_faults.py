@@ -29,6 +29,7 @@ from planted import (
     SWIZZLE,
     TILE,
     TILE_STORE,
+    TILE_WORK,
     Planted,
 )
 from sm90_faults import (ARRIVALS, CLASH, COUNT, DEADLOCK, FLIGHT, LEFT, MISUSE, OUT, RACE, UNSET,
@@ -321,7 +322,7 @@ FAULTS = (
 
 # Changes that are no faults: nothing may be found.
 HARMLESS = (
-    Planted("K is always walked forwards", SM90_WORK, "cooperative", (),
+    Planted("K is always walked forwards", TILE_WORK, "cooperative", (),
             "return k_first + (backwards ? k_tiles - 1 - step : step);",
             "return k_first + step;"),
     Planted("bytes are announced after their loads", SM90_LOAD, "lib_square", (),

@@ -18,6 +18,7 @@ from planted import (
     STAGED_STORE,
     TILE,
     TILE_STORE,
+    TILE_WORK,
     Planted,
 )
 
@@ -165,10 +166,10 @@ FAULTS = (
     Planted("first tile is left out", SM90_WORK, "large", (WRONG,),
             "next_(ptx::ctaid_x() / (config.cluster_size() * parts_.count)),",
             "next_(ptx::ctaid_x() / (config.cluster_size() * parts_.count) + 1),"),
-    Planted("tiles of the first batch alone", SM90_WORK, "batched", (WRONG, RACE),
-            "return {static_cast<i32>(l), static_cast<i32>(at.m",
-            "return {0 * static_cast<i32>(l), static_cast<i32>(at.m"),
-    Planted("planes of a tile too many", SM90_WORK, "batched", (WRONG, OUT),
+    Planted("tiles of the first batch alone", TILE_WORK, "batched", (WRONG, RACE),
+            "return {static_cast<i32>(l),",
+            "return {0 * static_cast<i32>(l),"),
+    Planted("planes of a tile too many", TILE_WORK, "batched", (WRONG, OUT),
             "static_cast<u32>(p.tiles_m * p.tiles_n)",
             "static_cast<u32>(p.tiles_m * p.tiles_n + 1)"),
     # tile/raster.cuh

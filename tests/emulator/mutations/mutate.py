@@ -45,6 +45,7 @@ import quantise_faults  # noqa: E402
 import scaled_faults  # noqa: E402
 import scaled_group_faults  # noqa: E402
 import sm100_faults  # noqa: E402
+import sm100_scaled_faults  # noqa: E402
 import sm120_faults  # noqa: E402
 import sm90_faults  # noqa: E402
 from planted import ALWAYS, CASES, FeatureCase, LibraryCase, TestCase  # noqa: E402
@@ -53,8 +54,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
 LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
-    grouped_tensor_faults, scaled_faults, sm100_faults, moe_faults, quantise_faults, f32_faults,
-    converted_faults, scaled_group_faults, sm120_faults,
+    grouped_tensor_faults, scaled_faults, sm100_faults, sm100_scaled_faults, moe_faults,
+    quantise_faults, f32_faults, converted_faults, scaled_group_faults, sm120_faults,
 )  # fmt: skip
 FAULTS = tuple(fault for faults in LISTS for fault in faults.FAULTS)
 ORIGINS = {fault: faults.__name__ for faults in LISTS for fault in faults.FAULTS}

@@ -8,6 +8,8 @@ SM90_WORK = "sm90/work.cuh"
 OFFSETS = "kernels/group_offsets.cuh"
 GROUPED_ABI = "abi/groups.cuh"
 SM90_GROUPS = "sm90/groups.cuh"
+GROUP_WORK = "tile/group_work.cuh"
+TILE_WORK = "tile/work.cuh"
 SM90_GATHER = "sm90/gather.cuh"
 SM90_PARTS = "sm90/parts.cuh"
 SM90_LOAD = "sm90/load.cuh"
@@ -17,10 +19,16 @@ SM90_CONVERTED = "sm90/converted.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
 SM100_CTA = "sm100/cta.cuh"
+SM100_GROUPS = "sm100/groups.cuh"
 SM100_LOAD = "sm100/load.cuh"
+SM100_PARTS = "sm100/parts.cuh"
 SM100_MATH = "sm100/math.cuh"
 SM100_SKELETON = "sm100/skeleton.cuh"
 SM100_STORE = "sm100/store.cuh"
+SCALE_STAGES = "sm100/scales.cuh"
+SCALED_PRODUCTS = "sm100/scaled.cuh"
+SCALE_ABI = "abi/tcgen05.cuh"
+SWIZZLE_SCALES = "kernels/swizzle_scales.cuh"
 TENSOR_ABI = "abi/tcgen05.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
 SM80_F32 = "kernels/sm80_f32_gemm.cuh"
@@ -53,6 +61,7 @@ LOAD = "epilogue/load.cuh"
 TILE = "epilogue/tile.cuh"
 REDUCE = "epilogue/reduce.cuh"
 DIRECT = "epilogue/direct.cuh"
+QUADS = "epilogue/quads.cuh"
 STAGED = "epilogue/staged.cuh"
 ABI = "abi/sm90_gemm.cuh"
 BARRIERS = "ptx/mbarrier.cuh"
@@ -112,10 +121,10 @@ def sm90(problem, terms, multiprocessors=1):
     return library(problem, f"class=sm90_gemm {terms}", multiprocessors)
 
 
-def sm100(problem, terms, multiprocessors=4):
-    """A case of sm100_gemm."""
+def sm100(problem, terms, multiprocessors=4, of="sm100_gemm"):
+    """A case of sm100_gemm, or of a class that shares its code."""
     flags = ("--multiprocessors", str(multiprocessors))
-    return LibraryCase((problem,), f"class=sm100_gemm {terms}", flags, "sm_100a")
+    return LibraryCase((problem,), f"class={of} {terms}", flags, "sm_100a")
 
 
 def sm120(problem, terms):
@@ -123,6 +132,18 @@ def sm120(problem, terms):
     return LibraryCase((problem,), terms, (), "sm_120a")
 
 
+def sm100_grouped(problem, terms, multiprocessors=4):
+    """A case of sm100_grouped_gemm."""
+    flags = ("--multiprocessors", str(multiprocessors))
+    return LibraryCase((problem,), f"class=sm100_grouped_gemm {terms}", flags, "sm_100a")
+
+
+def sm100_scaled(problem, terms, multiprocessors=4):
+    """A case of sm100_scaled_gemm."""
+    return sm100(problem, terms, multiprocessors, "sm100_scaled_gemm")
+
+
+BLOCKS = "gemm m=300 n=200 k=480 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16"
 TENSOR = "gemm m=300 n=200 k=504 a=bf16 b=bf16:n out=bf16"
 DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7, 3)\""
 SUMS = "r=f32:column c=f32:row t=f32:scalar"
@@ -171,6 +192,24 @@ CASES = {
         't = max(D)"', "tile=128x64x64 cluster=1x1",
     ),
     "tensor_no_k": sm100("gemm m=72 n=72 k=0 a=bf16 b=bf16:n out=bf16", "cluster=2x1"),
+    # The same with scales of blocks: four stages of K, the last of which is not whole.
+    "blocks": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=1x1"),
+    "blocks_tiles": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=1x1", 1),
+    "blocks_long": sm100_scaled(
+        "gemm m=128 n=64 k=2032 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16 r=f32:column "
+        'epi="D = accum; r = max(D)"', "tile=128x64x128 cluster=1x1",
+    ),
+    "blocks_pair": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=2x1"),
+    "blocks_wide": sm100_scaled(BLOCKS, "tile=128x192x128 cluster=1x1"),
+    "blocks_batch": sm100_scaled(f"{BLOCKS} l=3", "tile=128x64x128 cluster=1x1"),
+    "blocks_mxfp4": sm100_scaled(
+        "gemm m=300 n=200 k=992 a=e2m1*1x32 b=e2m1:n*1x32 out=bf16",
+        "tile=128x64x256 cluster=1x1",
+    ),
+    "blocks_nvfp4": sm100_scaled(
+        "gemm m=300 n=200 k=992 a=e2m1*1x16 b=e2m1:n*1x16 out=bf16",
+        "tile=128x64x256 cluster=1x1",
+    ),
     # Kernels as the library plans them.
     "lib_square": library("gemm m=520 n=520 k=600 a=bf16 b=bf16", "cluster=2x2"),
     "lib_tall": library("gemm m=520 n=264 k=600 a=bf16 b=bf16", "cluster=2x1 tile=128x128x64"),
@@ -272,6 +311,9 @@ CASES = {
     "parts": TestCase("tests/emulator/test_emulator_run", "SplitK.Parts*:SplitK.More*", "wrong output"),
     "tails": TestCase(
         "tests/emulator/test_emulator_run", "SplitK.WorkspaceOfEvery*:SplitK.Warps*", "wrong output",
+    ),
+    "tensor_tails": TestCase(
+        "tests/emulator/test_emulator_run", "SplitK.Tcgen05*", "wrong output",
     ),
     "half": TestCase(
         "tests/emulator/test_emulator_run", "HalfSums.Sm90Schedules:HalfSums.Sm80", "wrong output",
@@ -408,6 +450,31 @@ CASES = {
         "grouped_gemm m=230 n=136 k=24 sizes=33,0,1,140,40 a=bf16 b=bf16:n out=bf16 C=bf16"
         " epi=\"D = accum + C\"",
         "class=sm90_grouped_gemm tile=64x64x64 cluster=1x1",
+    ),
+    "tensor_rows": sm100_grouped(
+        "grouped_gemm m=600 n=136 k=72 sizes=33,0,1,340,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=1x1",
+    ),
+    "tensor_pair_rows": sm100_grouped(
+        "grouped_gemm m=600 n=136 k=72 sizes=33,0,1,340,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=2x1",
+    ),
+    "tensor_columns": sm100_grouped(
+        "grouped_gemm along=n m=136 n=290 k=72 sizes=33,0,1,140 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=1x1",
+    ),
+    "tensor_k": sm100_grouped(
+        "grouped_gemm along=k m=136 n=72 k=200 sizes=33,0,1,130 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=1x1",
+    ),
+    "tensor_pair_k": sm100_grouped(
+        "grouped_gemm along=k m=264 n=136 k=304 sizes=33,0,1,230 a=bf16 b=bf16:n out=bf16",
+        "tile=128x64x64 cluster=2x1",
+    ),
+    "tensor_rows_fused": sm100_grouped(
+        "grouped_gemm m=300 n=136 k=24 sizes=33,0,1,140,40 a=bf16 b=bf16:n out=bf16 C=bf16"
+        " epi=\"D = accum + C\"",
+        "tile=128x64x64 cluster=1x1",
     ),
     "mma_rows": library((
         "grouped_gemm m=90 n=40 k=24 sizes=33,0,1,40 zero_rest=1 a=bf16 b=bf16:n out=bf16",

@@ -1,7 +1,7 @@
 """Faults planted into scaled products in groups on tensor cores: which group's scales a tile has, and
 where blocks of K begin."""
 
-from planted import SM90_GROUP_SCALES, SM90_GROUPS, SM90_SCALED, Planted
+from planted import ABI, GROUP_WORK, SM90_GROUP_SCALES, SM90_SCALED, Planted
 from sm90_faults import OUT, WRONG
 
 FAULTS = (
@@ -11,12 +11,12 @@ FAULTS = (
     Planted("all groups have the scales of the first one's rows", SM90_SCALED, "scaled_wgmma_columns", (WRONG,),
             "copy(to.row(i), p_.a_scales, l.a, k_tile",
             "copy(to.row(i), p_.a_scales, 0, k_tile"),
-    Planted("blocks of K are counted from the group", SM90_GROUPS, "scaled_wgmma_k", (WRONG,),
+    Planted("blocks of K are counted from the group", GROUP_WORK, "scaled_wgmma_k", (WRONG,),
             "static_cast<i32>(first_k()) / config.tile_k()",
             "0"),
-    Planted("a stage begins within a block of K", SM90_GROUPS, "scaled_wgmma_k", (WRONG,),
-            "config.scaled() ? config.tile_k() : 16 / abi::type_bytes(config.a)",
-            "16 / abi::type_bytes(config.a)"),
+    Planted("a stage begins within a block of K", ABI, "scaled_wgmma_k", (WRONG,),
+            "return scaled() ? tile_k() : 16 / type_bytes(a);",
+            "return 16 / type_bytes(a);"),
     Planted("rows of all groups have the first one's scales", SM90_GROUP_SCALES, "row_wgmma_rows", (WRONG,),
             "static_cast<i64>(group) * scales.batch_stride +",
             "static_cast<i64>(group) * 0 +"),

@@ -3,6 +3,7 @@
 from planted import (
     FRAGMENT,
     PIPELINE,
+    QUADS,
     RASTER,
     SM90_CTA,
     SM90_GATHER,
@@ -13,6 +14,7 @@ from planted import (
     SM90_WORK,
     SWIZZLE,
     TILE_STORE,
+    TILE_WORK,
     Planted,
 )
 
@@ -60,7 +62,7 @@ FAULTS = (
     Planted("consumers take one K tile too many", SM90_SKELETON, "banded", (DEADLOCK, WRONG),
             "Kernel::Math::sum(acc, item.k_tiles, at,",
             "Kernel::Math::sum(acc, item.k_tiles + 1, at,"),
-    Planted("K walked backwards starts beyond the end", SM90_WORK, "cooperative", (WRONG,),
+    Planted("K walked backwards starts beyond the end", TILE_WORK, "cooperative", (WRONG,),
             "tiles - 1 - step",
             "tiles - step"),
     Planted("all warps of the producer produce", SM90_SKELETON, "cooperative", (ARRIVALS, RACE),
@@ -105,7 +107,7 @@ FAULTS = (
     Planted("CTAs of a cluster take different tiles", SM90_WORK, "cluster", (WRONG, DEADLOCK),
             "next_(ptx::ctaid_x() / (config.cluster_size() * parts_.count)),",
             "next_(ptx::ctaid_x() / parts_.count),"),
-    Planted("a part of K is summed up twice", SM90_WORK, "parts", (WRONG,),
+    Planted("a part of K is summed up twice", TILE_WORK, "parts", (WRONG,),
             "return k_first + (backwards",
             "return (backwards"),
     Planted("parts are not told apart", SM90_WORK, "parts", (WRONG,),
@@ -139,7 +141,7 @@ FAULTS = (
             ("missing griddepcontrol.wait",),
             "  ptx::griddepcontrol_wait();\n",
             ""),
-    Planted("the last warp's parts are left out", SM90_PARTS, "tails", (WRONG,),
+    Planted("the last warp's parts are left out", QUADS, "tails", (WRONG,),
             "own == 0 && other < warps;",
             "own == 0 && other + 1 < warps;"),
     Planted("rows are not exchanged", SM90_PARTS, "tails", (WRONG,),

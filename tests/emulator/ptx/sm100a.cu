@@ -48,6 +48,11 @@ __device__ void products(u32 d, u64 a, u64 b, u32 instruction, bool add) {
   ptx::tcgen05_mma_tensor<kind, GROUP>(d, d + 256, b, instruction, add);
 }
 
+template <Tcgen05Kind kind, int block>
+__device__ void scaled_products(u32 d, u64 a, u64 b, u32 instruction, bool add) {
+  ptx::tcgen05_mma_scaled<kind, GROUP, block>(d, a, b, instruction, d + 384, d + 400, add);
+}
+
 }  // namespace
 
 extern "C" __global__ void __launch_bounds__(128, 1)
@@ -65,6 +70,10 @@ extern "C" __global__ void __launch_bounds__(128, 1)
     products<Tcgen05Kind::f16>(address, a, b, instruction, ctas != 0);
     products<Tcgen05Kind::tf32>(address, a, b, instruction, ctas != 0);
     products<Tcgen05Kind::f8f6f4>(address, a, b, instruction, ctas != 0);
+    scaled_products<Tcgen05Kind::mxf8f6f4, 32>(address, a, b, instruction, ctas != 0);
+    scaled_products<Tcgen05Kind::mxf4, 32>(address, a, b, instruction, ctas != 0);
+    scaled_products<Tcgen05Kind::mxf4nvf4, 32>(address, a, b, instruction, ctas != 0);
+    scaled_products<Tcgen05Kind::mxf4nvf4, 16>(address, a, b, instruction, ctas != 0);
 #ifdef INTEGERS
     products<Tcgen05Kind::i8>(address, a, b, instruction, ctas != 0);
 #endif

@@ -89,4 +89,15 @@ inline void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 instruction, bool add,
   emulator::tensor_mma({kind, group, instruction, d, a, true, b, add}, {file, line});
 }
 
+template <Tcgen05Kind kind, int group, int block>
+inline void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 instruction, u32 a_scales, u32 b_scales,
+                               bool add, int line = __builtin_LINE(),
+                               const char* file = __builtin_FILE()) {
+  static_assert(group == 1 || group == 2);
+  static_assert(abi::takes_scales(kind) &&
+                (block == 32 || (block == 16 && kind == Tcgen05Kind::mxf4nvf4)));
+  emulator::tensor_mma({kind, group, instruction, d, a, false, b, add, {block, a_scales, b_scales}},
+                       {file, line});
+}
+
 }  // namespace estoc::ptx
