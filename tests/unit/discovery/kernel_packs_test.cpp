@@ -124,7 +124,7 @@ class KernelPackTest : public ::testing::Test {
     const auto kernel_class = std::make_shared<PackableClass>(text);
     kernel_class->compiler = compiler;
     const Registered registered(kernel_class);
-    const std::string path = folder_ / name;
+    std::string path = folder_ / name;
     fs::create_directories(fs::path(path).parent_path());
     const CompileOptions anew{.use_caches = false};
     save_bundle(path,
