@@ -15,6 +15,7 @@ import pytest
 
 import estoc
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUBMODULES = (
     "arguments artifact epilogue kernel library manifest metadata planning providers status utils"
 )
@@ -203,3 +204,23 @@ def test_nvidias_packages_of_this_python_are_found(tmp_path):
         check=False,
     )
     assert str(folder / "libnvrtc.so.12") in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")
+def test_a_free_threaded_python_is_refused_in_words(tmp_path):
+    stand_in = tmp_path / "python"
+    stand_in.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *Py_GIL_DISABLED*) echo 1; exit ;; esac\n'
+        f'exec "{sys.executable}" "$@"\n'
+    )
+    stand_in.chmod(0o755)
+    done = subprocess.run(
+        [
+            "cmake", "-S", str(ROOT / "cmake" / "python_alone"), "-B", str(tmp_path / "build"),
+            "-DESTOC_ARCHIVES=none", "-DESTOC_VERSION=0", f"-DPython_EXECUTABLE={stand_in}",
+        ],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "not made for free-threaded Python" in done.stderr

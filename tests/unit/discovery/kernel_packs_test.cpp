@@ -49,7 +49,7 @@ class PackableClass final : public KernelClass {
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kTargets; }
   bool needs_device() const override { return false; }
-  std::string abi() const override { return "one"; }
+  std::string abi() const override { return parameters; }
   std::string code_key(const CompileRequest& request) const override {
     return text_ + request.point.space().suffix(request.point) + request.target.name();
   }
@@ -74,6 +74,7 @@ class PackableClass final : public KernelClass {
   }
 
   std::string compiler = "nvrtc-12.8-0";
+  std::string parameters = "one";
   bool refuses = false;
   mutable int compilations = 0;
 
@@ -124,7 +125,7 @@ class KernelPackTest : public ::testing::Test {
     const auto kernel_class = std::make_shared<PackableClass>(text);
     kernel_class->compiler = compiler;
     const Registered registered(kernel_class);
-    const std::string path = folder_ / name;
+    std::string path = folder_ / name;
     fs::create_directories(fs::path(path).parent_path());
     const CompileOptions anew{.use_caches = false};
     save_bundle(path,
@@ -212,6 +213,16 @@ TEST_F(KernelPackTest, AnOutdatedKernelIsCompiledAndReported) {
   EXPECT_EQ(packs[0].kernels, 2U);
   EXPECT_EQ(packs[0].outdated, 2U);
   EXPECT_NE(packs[0].problem.find("2 of its 2 kernels"), std::string::npos) << packs[0].problem;
+}
+
+TEST_F(KernelPackTest, AKernelOfOtherParametersIsOutdated) {
+  use(pack("some.estoc"));
+  const auto kernel_class = std::make_shared<PackableClass>();
+  kernel_class->parameters = "two";
+  EXPECT_EQ(compiled(kernel_class), 3);
+  const Registered registered(kernel_class);
+  ASSERT_EQ(kernel_packs().size(), 1U);
+  EXPECT_EQ(kernel_packs()[0].outdated, 2U);
 }
 
 TEST_F(KernelPackTest, AReportSaysWhatIsInAPack) {
