@@ -299,7 +299,6 @@ void Replay::execute_bulk(std::size_t warp, const RecordedOp& op, double& time) 
     at.store_free = std::max(at.store_free, at.copies_free) + op.amount / device_.store_per_clock;
     groups.open_read = at.store_free;
     groups.open_done = at.store_free + device_.store_clocks;
-    end_ = std::max(end_, groups.open_done);
     note(TraceKind::tma_store, warp, "TMA store", time, groups.open_done, 0, op.amount);
   } else if (op.act == Act::bulk_commit) {
     groups.read.push_back(groups.open_read);
