@@ -225,7 +225,7 @@ void Replay::arrive(std::size_t barrier, double time, std::int64_t count, std::i
 // Tensor cores take products in the order of their issue. Shared memory, from which they read, also
 // takes what arrives from outside: in the clocks that reads leave, the rest bit by bit.
 double Replay::multiply(Multiprocessor& at, double& done, double clocks, double reads,
-                        double time) {
+                        double time) const {
   if (time > at.tensor_free) at.written = std::max(at.written - (time - at.tensor_free), 0.0);
   const double taken = std::min(at.written, std::max(clocks - reads, at.written / kSpread));
   at.written -= taken;
@@ -299,7 +299,6 @@ void Replay::execute_bulk(std::size_t warp, const RecordedOp& op, double& time) 
     at.store_free = std::max(at.store_free, at.copies_free) + op.amount / device_.store_per_clock;
     groups.open_read = at.store_free;
     groups.open_done = at.store_free + device_.store_clocks;
-    end_ = std::max(end_, groups.open_done);
     note(TraceKind::tma_store, warp, "TMA store", time, groups.open_done, 0, op.amount);
   } else if (op.act == Act::bulk_commit) {
     groups.read.push_back(groups.open_read);
@@ -338,8 +337,9 @@ void Replay::execute_tensor(std::size_t warp, const RecordedOp& op, double& time
     state.loads_done = free + device_.tensor_move_clocks;
   } else if (op.act == Act::mma) {
     double& free = at.schedulers[state.warp->index % 4];
-    free += op.amount * op.extra / 16 / (device_.mma_products / 4);
-    at.tensor_busy += op.amount * op.extra / 16 / device_.mma_products;
+    const double products = static_cast<double>(op.amount) * op.extra / 16;  // of 16 bits
+    free += products / (device_.mma_products / 4);
+    at.tensor_busy += products / device_.mma_products;
     time = std::max(time, free);
   }
 }

@@ -109,7 +109,7 @@ class Replay {
   void execute_bulk(std::size_t warp, const RecordedOp& op, double& time);
   void load(std::size_t warp, const RecordedOp& op, double time);
   /// A product of so many clocks of the tensor cores, and of reading its operands.
-  double multiply(Multiprocessor& at, double& done, double clocks, double reads, double time);
+  double multiply(Multiprocessor& at, double& done, double clocks, double reads, double time) const;
   void arrive(std::size_t barrier, double time, std::int64_t count, std::int64_t bytes);
   bool meet(NamedState& barrier, std::size_t warp, unsigned count, bool waits, double time);
   void arrive_cluster(ClusterState& cluster, double time);

@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   try {
     return estoc::clock::run({argv + 1, argv + argc});
   } catch (const std::exception& problem) {
-    fmt::print(stderr, "estoc_clock: {}\n", problem.what());
+    std::fprintf(stderr, "estoc_clock: %s\n", problem.what());
     return 1;
   }
 }

@@ -65,6 +65,12 @@ TEST(Timing, InstructionsTakeIssueSlots) {
   EXPECT_DOUBLE_EQ(clocks(recording_of({{op(Act::issue), op(Act::issue), op(Act::issue)}})), 3);
 }
 
+TEST(Timing, EveryFourthWarpHasTheSameScheduler) {
+  const std::vector<RecordedOp> some(10, op(Act::issue));
+  EXPECT_DOUBLE_EQ(clocks(recording_of({some, some, some, some})), 10);
+  EXPECT_DOUBLE_EQ(clocks(recording_of({some, some, some, some, some})), 20);
+}
+
 TEST(Timing, ProductsFollowEachOther) {
   const std::vector<RecordedOp> products{op(Act::wgmma, 0, kColumns), op(Act::wgmma, 0, kColumns),
                                          op(Act::wgmma_commit), op(Act::wgmma_wait)};
