@@ -10,7 +10,8 @@
 namespace estoc::cost {
 namespace {
 
-// Data sheets: A100 80GB SXM, L40S, GeForce RTX 3090, 4090 and 5090, B200, B300.
+// Data sheets: A100 80GB SXM, L40S, GeForce RTX 3090, 4090 and 5090, B200, B300,
+// DGX Spark (GB10).
 // GeForce cards add up in f16 twice as fast as in f32. Clocks are those that are kept under load:
 // about 0.85 of the highest where nobody measured.
 constexpr std::array kModels{
@@ -73,6 +74,15 @@ constexpr std::array kModels{
                 .clock_hz = 2.0e9,
                 .memory_bytes_per_s = 1.6e12,
                 .l2_bytes = 96e6,
+                .f16_products = 512,
+                .f32_sums = 0.5,
+                .f64_products = 2},
+    DeviceModel{.name = "GB10",
+                .target = Target::sm(121, true),
+                .multiprocessors = 48,
+                .clock_hz = 2.1e9,
+                .memory_bytes_per_s = 0.25e12,
+                .l2_bytes = 24e6,
                 .f16_products = 512,
                 .f32_sums = 0.5,
                 .f64_products = 2},

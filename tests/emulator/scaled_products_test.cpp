@@ -78,10 +78,12 @@ struct Rows {
     }
   }
   double scale(int row, int byte) const {
-    return scale_values[static_cast<std::size_t>(4 * row + byte)];
+    const int index = 4 * row + byte;
+    return scale_values[static_cast<std::size_t>(index)];
   }
   double at(int row, int element) const {
-    return values[static_cast<std::size_t>(row * k + element)];
+    const int index = row * k + element;
+    return values[static_cast<std::size_t>(index)];
   }
   u64 address() const { return reinterpret_cast<u64>(codes.data()); }
   u64 scale_address() const { return reinterpret_cast<u64>(scales.data()); }
@@ -151,7 +153,8 @@ void check_product() {
   const int block = kind == Scales::nv ? 16 : 32;
   for (int i = 0; i < kRows; ++i) {
     for (int j = 0; j < kColumns; ++j) {
-      double sum = i / 8 * 2 + j % 2 + 1;
+      const int first_sum = i / 8 * 2 + j % 2 + 1;
+      double sum = first_sum;
       for (int k = 0; k < Kernel::kDepth; ++k) {
         const int byte = first + k / block;
         const double scale = kind == Scales::none ? 1 : a.scale(i, byte) * b.scale(j, byte);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -120,6 +121,21 @@ TEST(FillRandomValues, need_host_memory) {
   const std::array<std::int64_t, 1> shape{4};
   const std::array<std::int64_t, 1> strides{1};
   EXPECT_THROW(fill_random(TensorView::describe(Dtype::f32, shape, strides), 0), Error);
+}
+
+TEST(ClearScaleSigns, OfE4m3Alone) {
+  std::array<std::uint8_t, 12> memory{};
+  memory.fill(0x81);
+  // Rows of two in rows of three.
+  const TensorView e4m3(memory.data(), Dtype::e4m3, {4, 2}, {3, 1});
+  clear_scale_signs({e4m3, e4m3, ScaleMode::blockwise_1x16});
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    EXPECT_EQ(memory[i], i % 3 == 2 ? 0x81 : 0x01) << i;
+  memory.fill(0x81);
+  const TensorView e8m0(memory.data(), Dtype::e8m0, {4, 3}, {3, 1});
+  clear_scale_signs({e8m0, e8m0, ScaleMode::blockwise_1x32});
+  for (const std::uint8_t byte : memory)
+    EXPECT_EQ(byte, 0x81);
 }
 
 }  // namespace
