@@ -93,9 +93,9 @@ requires(config.scale_block > 0) __device__ __forceinline__
       stages.wait_full(at);
       products.multiply(at.stage, item.tile.n, p.k - item.k_tile(step) * config.tile_k(),
                         memory + to.stage * config.tile_n, step > 0);
-      commit<config>(stages.empty(at.stage));
+      release(cta, stages.empty(at.stage));
     }
-    commit<config>(sums.full(to.stage));
+    commit(cta, sums.full(to.stage));
     to.advance();
   }
 }

@@ -27,10 +27,10 @@ inline constexpr u32 kMemoryWarp = 2;
 inline constexpr u32 kInputWarp = 3;
 inline constexpr u32 kStoreWarps = 4;  ///< the last ones
 
-/// All threads of the group are here.
+/// All threads of the cluster are here.
 template <Sm100GemmConfig config>
 __device__ __forceinline__ void meet() {
-  if constexpr (config.group == 2) {
+  if constexpr (config.cluster_size() > 1) {
     ptx::barrier_cluster_arrive_release();
     ptx::barrier_cluster_wait();
   } else {
@@ -46,7 +46,7 @@ __device__ __forceinline__ u32 begin(const typename Kernel::Parameters& p, const
   using Store = typename Kernel::Store;
   if (ptx::tid() == 0) {
     Kernel::Load::prefetch(p);
-    cta.stages().init(1);
+    cta.stages().init(config.places_m + config.places_n - 1);
     cta.sums().init(config.group * kStoreWarps);
     if constexpr (config.clears()) {
       for (u32 stage = 0; stage < config.stages; ++stage)
@@ -123,9 +123,9 @@ requires(config.scale_block == 0) __device__ __forceinline__
     for (i32 step = 0; step < steps; ++step, at.advance()) {
       wait_stage(cta, at);
       multiply(cta, at.stage, memory + to.stage * config.tile_n, step > 0);
-      commit<config>(stages.empty(at.stage));
+      release(cta, stages.empty(at.stage));
     }
-    commit<config>(sums.full(to.stage));
+    commit(cta, sums.full(to.stage));
     to.advance();
   }
 }
@@ -175,7 +175,7 @@ __device__ __forceinline__ void store_tiles(const typename Kernel::Parameters& p
       if constexpr (config.group == 1) {
         ptx::mbarrier_arrive(sums.empty(from.stage));
       } else {
-        ptx::mbarrier_arrive_cluster(sums.empty(from.stage), 0);
+        ptx::mbarrier_arrive_cluster(sums.empty(from.stage), cta.number(cta.where, 0));
       }
     }
     from.advance();

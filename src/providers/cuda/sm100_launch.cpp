@@ -28,11 +28,13 @@ void add_maps(const Sm100GemmConfig& config, const GemmLaunch& launch, Sm100Gemm
     const MatrixView a = as_bytes(problem.a.view, false);
     const MatrixView b = as_bytes(problem.b.view, true);
     p.a = encode_tensor_map(
-        device, tma_load_spec({problem.a.name, a, config.a_m_major}, loaded_as(config.a),
-                              config.a_m_major, Sm100GemmConfig::kRows, 1, config.tile_k()));
+        device,
+        tma_load_spec({problem.a.name, a, config.a_m_major}, loaded_as(config.a), config.a_m_major,
+                      Sm100GemmConfig::kRows, config.places_n, config.tile_k()));
     p.b = encode_tensor_map(
-        device, tma_load_spec({problem.b.name, b, !config.b_n_major}, loaded_as(config.b),
-                              config.b_n_major, config.own_columns(), 1, config.tile_k()));
+        device,
+        tma_load_spec({problem.b.name, b, !config.b_n_major}, loaded_as(config.b), config.b_n_major,
+                      config.own_columns(), config.places_m, config.tile_k()));
   }
   if (config.epilogue.columns > 0) {
     EpilogueView view(launch.gemm, problem.transposed);
@@ -61,7 +63,8 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
   design.tile_m = Sm100GemmConfig::kRows;
   design.tile_n = config.tile_n;
   design.tile_k = config.tile_k();
-  design.cluster_m = config.group;
+  design.cluster_m = config.group * config.places_m;
+  design.cluster_n = config.places_n;
   design.stages = config.stages;
   design.stage_clocks = 4 * sm100_instruction_clocks(config);
   design.start_clocks = 2000;
@@ -78,9 +81,10 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
 
 Knobs sm100_knobs(const Sm100GemmConfig& config, const GemmProblem& problem) {
   Knobs knobs;
-  knobs.raster = ceil_div(problem.m, config.group_rows()) >= ceil_div(problem.n, config.tile_n)
-                     ? Knobs::Raster::along_m
-                     : Knobs::Raster::along_n;
+  knobs.raster =
+      ceil_div(problem.m, config.cluster_rows()) >= ceil_div(problem.n, config.cluster_columns())
+          ? Knobs::Raster::along_m
+          : Knobs::Raster::along_n;
   knobs.swizzle = kSm100Together;
   return knobs;
 }

@@ -167,6 +167,10 @@ CASES = {
     # Kernels with tensor memory.
     "tensor": sm100(TENSOR, "tile=128x64x64 cluster=1x1"),
     "tensor_tiles": sm100(TENSOR, "tile=128x64x64 cluster=1x1", 1),
+    "tensor_shared": sm100(
+        "gemm m=1100 n=328 k=504 a=bf16 b=bf16:n out=bf16", "tile=128x64x64 cluster=4x2",
+        multiprocessors=8,
+    ),
     "tensor_pair": sm100(TENSOR, "tile=128x64x64 cluster=2x1"),
     "tensor_pair_tiles": sm100(TENSOR, "tile=128x64x64 cluster=2x1", 2),
     "tensor_batch": sm100(f"{TENSOR} l=3", "tile=128x64x64 cluster=1x1"),
