@@ -33,6 +33,15 @@ struct HostTensor {
   }
 };
 
+/// Scales, or offsets. Those of e4m3 are not negative.
+HostTensor made_tensor(const TensorView& described, std::uint64_t seed) {
+  HostTensor made(described, seed);
+  if (described.dtype() != Dtype::e4m3) return made;
+  for (std::uint64_t& word : made.storage)
+    word &= 0x7f7f7f7f7f7f7f7f;
+  return made;
+}
+
 /// The tensors of an epilogue, on the host and on a device.
 class EpilogueTensors {
  public:
@@ -171,7 +180,7 @@ class Operands {
   struct Made {
     Made(const NamedOperand& operand, const TensorView& like, Device where, std::uint64_t seed)
         : name(operand.name),
-          host(like, seed),
+          host(made_tensor(like, seed)),
           device(host.view, where, 0),
           is_output(operand.role == OperandRole::output) {}
     std::string name;
