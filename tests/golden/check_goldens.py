@@ -21,7 +21,7 @@ CLASSES = ("cpu_gemm", "cpu_scaled_gemm", "cpu_quantised_gemm", "cpu_grouped_gem
            "sm100_gemm", "sm100_i8_gemm", "sm100_prepared_gemm", "sm100_scaled_gemm",
            "sm100_dequantised_gemm",
            "sm90_grouped_gemm", "sm90_swapped_grouped_gemm", "sm80_grouped_gemm",
-           "sm100_grouped_gemm", "sm100_swapped_grouped_gemm",
+           "sm100_grouped_gemm", "sm100_swapped_grouped_gemm", "sm100_dynamic_gemm",
            "sm80_f32_gemm", "sm90_swapped_dequantised_gemm")
 
 

@@ -20,6 +20,8 @@ struct Sm100GemmConfig {
   static constexpr int kScales = 2;
   /// Parts of a tile whose sums pass through the workspace.
   static constexpr long long kMaxTailParts = Sm90GemmConfig::kMaxTailParts;
+  /// Answers of cluster launch control that are under way or in use.
+  static constexpr int kAnswers = 2;
   /// That there is room for in the table.
   static constexpr int kMostGroups = Sm90GemmConfig::kMostGroups;
 
@@ -41,6 +43,9 @@ struct Sm100GemmConfig {
   /// those below each other columns of B.
   int places_m = 1;
   int places_n = 1;
+  /// The grid has a cluster for each item, and those that run take over the items of those that
+  /// have not begun; else the grid is as large as the device, and clusters take items in turn.
+  bool dynamic = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -62,6 +67,7 @@ struct Sm100GemmConfig {
       field("places_m", places_m);
       field("places_n", places_n);
     }
+    if (dynamic) field("dynamic", dynamic);
   }
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
@@ -160,7 +166,13 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int table_bytes() const {
     return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
   }
-  ESTOC_CONSTEXPR int shared_bytes() const { return table_offset() + table_bytes(); }
+  /// Answers of 16 bytes, and then two barriers for each.
+  ESTOC_CONSTEXPR int answers_offset() const {
+    return (table_offset() + table_bytes() + 15) / 16 * 16;
+  }
+  ESTOC_CONSTEXPR int shared_bytes() const {
+    return dynamic ? answers_offset() + 32 * kAnswers : table_offset() + table_bytes();
+  }
 
  private:
   ESTOC_CONSTEXPR Tcgen05Product scaled_product() const {

@@ -67,7 +67,8 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
   design.cluster_n = config.places_n;
   design.stages = config.stages;
   design.stage_clocks = 4 * sm100_instruction_clocks(config);
-  design.start_clocks = 2000;
+  // Estimated: the first answer that no tile is left.
+  design.start_clocks = config.dynamic ? 2500 : 2000;
   const double outputs = std::max(work.m * work.n * work.l, 1.0);
   const double bytes = work.out_bytes + work.extra_bytes / outputs;
   design.store_clocks = 600 + area * (bytes / (config.tma_store ? 48 : 12) + work.epilogue_clocks);
@@ -123,7 +124,7 @@ CudaGeometry sm100_geometry(const Sm100GemmConfig& config, const Sm100GemmParame
                             const PlanDevice& device) {
   const auto size = static_cast<unsigned>(config.cluster_size());
   const auto room = static_cast<unsigned>(device.clusters_at_once(config.cluster_size()));
-  return {.grid = {std::min(p.items, room) * size, 1, 1},
+  return {.grid = {(config.dynamic ? p.items : std::min(p.items, room)) * size, 1, 1},
           .block = {static_cast<unsigned>(config.threads()), 1, 1},
           .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
           .cluster = {size, 1, 1}};

@@ -45,6 +45,10 @@ Dtype sm100_multiplied(const DesignPoint& point, Role role) {
   return dequantises(point) ? Dtype::bf16 : point.dtype(role);
 }
 
+bool sm100_is_dynamic(const DesignPoint& point) {
+  return point.space().find("scheduler") >= 0;
+}
+
 int sm100_tile_k(Dtype dtype) {
   return 128 * 8 / dtype_bits(dtype);
 }
@@ -96,6 +100,7 @@ bool sm100_has_the_stages(const DesignPoint& point) {
   config.group = sm100_group(sm100_in_code(point, Role::cluster));
   config.tma_store = point.integer(Role::out_alignment) == 16;
   if (is_grouped(point)) config.groups = abi::GroupedMode::reduction;  // takes the most
+  config.dynamic = sm100_is_dynamic(point);
   config.stages = kSm100MostStages;
   while (config.stages >= kSm100LeastStages && config.shared_bytes() > kSm100SharedBytes)
     --config.stages;
@@ -105,14 +110,15 @@ bool sm100_has_the_stages(const DesignPoint& point) {
 std::span<const int> sm100_widths(Sm100Kind kind) {
   if (kind == Sm100Kind::grouped) return kSm100GroupedColumns;
   if (kind == Sm100Kind::swapped_grouped) return kSm100SwappedColumns;
-  const bool copied = kind == Sm100Kind::prepared || kind == Sm100Kind::dequantised;
+  const bool copied =
+      kind == Sm100Kind::prepared || kind == Sm100Kind::dequantised || kind == Sm100Kind::dynamic;
   if (kind == Sm100Kind::integer) return kSm100IntegerColumns;
   return copied ? std::span<const int>(kSm100CopiedColumns) : kSm100Columns;
 }
 
 std::vector<Shape3> sm100_clusters(Sm100Kind kind) {
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}};
-  if (kind != Sm100Kind::plain) return clusters;
+  if (kind != Sm100Kind::plain && kind != Sm100Kind::dynamic) return clusters;
   for (const Shape3 more : {Shape3{2, 2, 1}, {4, 1, 1}, {1, 4, 1}, {4, 2, 1}, {2, 4, 1}})
     clusters.push_back(more);
   return clusters;
@@ -157,6 +163,7 @@ abi::Sm100GemmConfig sm100_config(const DesignPoint& point) {
   const Shape3 cluster = sm100_in_code(point, Role::cluster);
   config.places_m = cluster.m / config.group;
   config.places_n = cluster.n;
+  config.dynamic = sm100_is_dynamic(point);
   if (is_grouped(point)) config.groups = groups_in_code(point, majors.transposed);
   if (majors.transposed) std::swap(config.a, config.b);
   return config;
@@ -217,6 +224,7 @@ std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
       .require({"layouts", "out", "tile"}, sm100_rows_fit)
       .require({"layouts", "align_out", "tile", "cluster", "stages"}, sm100_has_the_stages);
   if (dequantised) builder.choices("as", {"bf16"});
+  if (kind == Sm100Kind::dynamic) builder.choices("scheduler", {"dynamic"});
   if (swapped) builder.choices("orientation", {"swapped"});
   if (grouped) {
     builder

@@ -3,6 +3,7 @@
 from planted import (
     FRAGMENT,
     SM100_CTA,
+    SM100_DYNAMIC,
     SM100_LOAD,
     SM100_MATH,
     SM100_PARTS,
@@ -26,6 +27,7 @@ OUT = "out of bounds"
 LEFT = "asynchronous work left over"
 MISUSE = "misused mbarrier"
 MEMORY = "misused tensor memory"
+CONTROL = "misused launch control"
 FENCE = "missing tcgen05.fence"
 DESCRIPTOR = "bad descriptor"
 FLIGHT = "accumulators in flight"
@@ -238,8 +240,8 @@ FAULTS = (
             "} else if (warp >= kMemoryWarp) {"),
     Planted("tensor: both CTAs of the pair multiply", SM100_SKELETON, "tensor_pair",
             (MEMORY, DEADLOCK),
-            "if (p.k > 0 && cta.rank == 0 && ptx::elect_one())",
-            "if (p.k > 0 && ptx::elect_one())"),
+            "if (cta.rank == 0 && ptx::elect_one()) multiply_tiles",
+            "if (ptx::elect_one()) multiply_tiles"),
     Planted("tensor: a whole warp multiplies", SM100_SKELETON, "tensor", (RACE, ARRIVALS),
             "cta.rank == 0 && ptx::elect_one()) multiply_tiles",
             "cta.rank == 0) multiply_tiles"),
@@ -388,4 +390,49 @@ FAULTS = (
             (DEADLOCK, ARRIVALS, RACE, UNSET),
             "3u << Cta<config>::number(cta.where, 0));",
             "3u << 0 * Cta<config>::number(cta.where, 0));"),
+    # sm100/dynamic.cuh
+    Planted("tensor: an answer is read before it has come", SM100_DYNAMIC, "tensor_dynamic",
+            (RACE, UNSET, WRONG, DEADLOCK, ARRIVALS),
+            "    ring().wait_full(at);\n",
+            ""),
+    Planted("tensor: a warp lets go of an answer that its lanes still read", SM100_DYNAMIC,
+            "tensor_dynamic", (RACE,),
+            "    if (by_warp) ptx::bar_warp_sync();\n",
+            ""),
+    Planted("tensor: readers let go of their own CTA's answer", SM100_DYNAMIC, "tensor_dynamic",
+            (DEADLOCK, ARRIVALS),
+            "ptx::mbarrier_arrive_cluster(ring().empty(at.stage), 0);",
+            "ptx::mbarrier_arrive(ring().empty(at.stage));"),
+    Planted("tensor: the answer no is taken for another item", SM100_DYNAMIC, "tensor_dynamic",
+            (CONTROL, DEADLOCK, WRONG, OUT),
+            "done_ = !ptx::clusterlaunchcontrol_is_canceled(answer);",
+            "done_ = !ptx::clusterlaunchcontrol_is_canceled(answer) && item_ >= p_.items;"),
+    Planted("tensor: the first CTA of a cluster is the item", SM100_DYNAMIC, "tensor_dynamic",
+            (WRONG, OUT, RACE, "unwritten output"),
+            "ptx::clusterlaunchcontrol_first_ctaid_x(answer) / config.cluster_size();",
+            "ptx::clusterlaunchcontrol_first_ctaid_x(answer);"),
+    Planted("tensor: who multiplies is not counted among readers", SM100_DYNAMIC, "tensor_dynamic",
+            (ARRIVALS, RACE, DEADLOCK, COUNT),
+            "config.cluster_size() * (2 + 4 + (loads ? 1 : 0)) + config.places();",
+            "config.cluster_size() * (2 + 4 + (loads ? 1 : 0));"),
+    Planted("tensor: questions do not wait for readers", SM100_DYNAMIC, "tensor_dynamic",
+            (RACE, ARRIVALS, DEADLOCK, COUNT),
+            "    if (asks) ptx::mbarrier_wait_cluster(answers.ring().empty(at.stage), at.phase ^ 1);\n",
+            ""),
+    Planted("tensor: half of an answer's bytes are expected", SM100_DYNAMIC, "tensor_dynamic",
+            (COUNT, DEADLOCK, RACE),
+            "ptx::mbarrier_arrive_expect_tx(full, 16);",
+            "ptx::mbarrier_arrive_expect_tx(full, 8);"),
+    Planted("tensor: every CTA of the cluster asks", SM100_DYNAMIC, "tensor_dynamic",
+            (COUNT, RACE, DEADLOCK, ARRIVALS),
+            "const bool asks = cta.number(cta.where, cta.rank) == 0;",
+            "const bool asks = true;"),
+    Planted("tensor: answers go to one CTA", SM100_DYNAMIC, "tensor_dynamic", (DEADLOCK,),
+            "ptx::clusterlaunchcontrol_try_cancel_multicast(",
+            "ptx::clusterlaunchcontrol_try_cancel("),
+    Planted("tensor: asks again after the answer no", SM100_DYNAMIC, "tensor_dynamic",
+            (CONTROL, DEADLOCK),
+            "    if (!ptx::clusterlaunchcontrol_is_canceled(answers.take(at, false))) return;\n",
+            "    if (!ptx::clusterlaunchcontrol_is_canceled(answers.take(at, false)) && at.phase > 0)\n"
+            "      return;\n"),
 )
