@@ -181,12 +181,31 @@ void Machine::report_signal() {
          signal_text(signal_, signal_address_, full, options_.seconds));
 }
 
+std::array<u32, 3> Machine::cluster_index(u32 id) const {
+  const Dimensions& shape = options_.cluster;
+  const std::array<u32, 3> clusters{grid_[0] / shape[0], grid_[1] / shape[1], grid_[2] / shape[2]};
+  return {id % clusters[0], id / clusters[0] % clusters[1], id / clusters[0] / clusters[1]};
+}
+
+// Hardware shares the work out among the clusters that it has begun; which get how much is not
+// known. Here the late schedule gives one cluster all of it, and the eager one two pieces to each.
+std::optional<std::array<u32, 3>> Machine::cancel_cluster(const Cluster& cluster) {
+  const bool declines = (options_.schedule == Schedule::eager && cluster.cancelled == 2) ||
+                        (options_.schedule == Schedule::random && draw(4));
+  if (next_cluster_ == cluster_count_ || declines) return std::nullopt;
+  std::array<u32, 3> first = cluster_index(next_cluster_);
+  for (std::size_t i = 0; i < 3; ++i)
+    first[i] *= options_.cluster[i];
+  // Numbers of clusters stay their places in the list.
+  clusters_.push_back(std::make_unique<Cluster>());
+  clusters_.back()->id = next_cluster_++;
+  return first;
+}
+
 void Machine::start_cluster() {
   const Dimensions& shape = options_.cluster;
   const u32 id = next_cluster_++;
-  const std::array<u32, 3> clusters{grid_[0] / shape[0], grid_[1] / shape[1], grid_[2] / shape[2]};
-  const std::array<u32, 3> at{id % clusters[0], id / clusters[0] % clusters[1],
-                              id / clusters[0] / clusters[1]};
+  const std::array<u32, 3> at = cluster_index(id);
   auto cluster = std::make_unique<Cluster>();
   cluster->id = id;
   const u32 count = shape[0] * shape[1] * shape[2];

@@ -7,6 +7,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <random>
 #include <unordered_map>
 #include <vector>
@@ -258,6 +259,8 @@ struct Cluster {
   std::vector<Thread*> barrier_waiting;
   u32 pending_copies = 0;
   u32 dependency_agent = 0;  ///< whose first act griddepcontrol.wait makes known
+  u32 cancelled = 0;         ///< clusters whose work it has taken over
+  bool refused = false;      ///< one of its requests was, and it has learned of it
 
   u32 new_agent() { return agents++; }
 };
@@ -357,6 +360,9 @@ class Machine {
   bool has_allocations() const { return !allocations_.empty(); }
   SyncWord& sync_word(u64 address) { return sync_words_[address]; }
   Cluster* cluster_by_id(u32 id) const;
+  /// Takes a cluster that has not begun out of the launch and gives its first CTA; none when all
+  /// have begun, or `cluster`, as the hardware may, gets none.
+  std::optional<std::array<u32, 3>> cancel_cluster(const Cluster& cluster);
   std::string name_of(const Access& access) const;
 
   /// What a fiber does.
@@ -369,6 +375,7 @@ class Machine {
 
  private:
   void yield_at_random(Thread& thread);
+  std::array<u32, 3> cluster_index(u32 id) const;
   void start_cluster();
   void start_threads(Cta& cta);
   void finish_cluster(Cluster& cluster);
@@ -530,5 +537,9 @@ void finish_tensor(Thread& thread);
 void finish_tensor(Cta& cta);
 /// Bytes arrive at a barrier; `epoch` is of the barrier's agent.
 void complete_bytes(Mbarrier& barrier, u32 bytes, u32 epoch);
+/// Bytes on their way to offset `offset` of a CTA's shared memory; its barrier at `barrier` counts
+/// them.
+void deliver(Thread& thread, Cta& cta, u32 offset, std::vector<std::byte> bytes, u32 barrier,
+             Site site);
 
 }  // namespace estoc::emulator

@@ -50,6 +50,8 @@ std::string_view fault_name(Fault fault) {
       return "misused tensor memory";
     case Fault::missing_tcgen05_fence:
       return "missing tcgen05.fence";
+    case Fault::launch_control:
+      return "misused launch control";
     case Fault::missing_dependency_wait:
       return "missing griddepcontrol.wait";
     case Fault::trap:

@@ -211,6 +211,13 @@ void load_into(Thread& thread, Cta& cta, Cta& signalled, u32 offset, u32 bytes, 
 
 }  // namespace
 
+void deliver(Thread& thread, Cta& cta, u32 offset, std::vector<std::byte> bytes, u32 barrier,
+             Site site) {
+  const auto count = static_cast<u32>(bytes.size());
+  const auto data = std::make_shared<std::vector<std::byte>>(std::move(bytes));
+  load_into(thread, cta, cta, offset, count, barrier, site, data, {}, 0);
+}
+
 void prefetch_tensormap(const TensorMap& map, Site site) {
   EncodedMap encoded{};
   std::memcpy(&encoded, &map, sizeof(encoded));

@@ -107,12 +107,12 @@ nb::object design_object(const DesignMetadata& design) {
   return nb::cast(PyBlasDesign{{design}});
 }
 
-/// Kernels that need compute capability 10.x are those of tcgen05, in which pairs of CTAs along M
-/// share an instruction, and outputs of 16 bytes' alignment leave by TMA.
+/// Kernels that need compute capability 10.x are those of tcgen05, whose clusters consist of pairs
+/// of CTAs that share an instruction, and outputs of 16 bytes' alignment leave by TMA.
 nb::object sm100_design_object(const KernelMetadata& kernel) {
   const GemmOperandsMetadata* const gemm = kernel.gemm();
   return nb::cast(PySm100Design{{{kernel.design}},
-                                kernel.design.cluster.m == 2,
+                                kernel.design.cluster.m * kernel.design.cluster.n % 2 == 0,
                                 gemm != nullptr && gemm->out.alignment >= 16});
 }
 

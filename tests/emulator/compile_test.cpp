@@ -107,6 +107,11 @@ TEST_F(Compile, WrappersOfSm120a) {
     expect_compiles(read("ptx/sm120a.cu"), target);
 }
 
+TEST_F(Compile, WrappersOfLaunchControl) {
+  for (const char* target : {"sm_100a", "sm_103a", "sm_120a"})
+    expect_compiles(read("ptx/launch_control.cu"), target);
+}
+
 // The emulator has twins of the wrappers and never reads them. ESTOC_WRITE_GOLDEN=1 in the
 // environment writes the file anew, for a change that is meant.
 TEST_F(Compile, WrappersAreTheInstructionsOfTheGoldenText) {
@@ -114,7 +119,8 @@ TEST_F(Compile, WrappersAreTheInstructionsOfTheGoldenText) {
   std::string got;
   for (const auto& [file, target] :
        {std::pair{"sm80", "sm_80"}, std::pair{"sm89", "sm_89"}, std::pair{"sm90a", "sm_90a"},
-        std::pair{"sm100a", "sm_100a"}, std::pair{"sm120a", "sm_120a"}}) {
+         std::pair{"sm100a", "sm_100a"}, std::pair{"launch_control", "sm_100a"},
+         std::pair{"sm120a", "sm_120a"}}) {
     got += fmt::format("# {}.cu for {}\n", file, target);
     for (const std::string& line : instructions_of(read(fmt::format("ptx/{}.cu", file)), target))
       got += line + "\n";

@@ -162,6 +162,8 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
       "a=e4m3:t*1x32 b=e2m1:n*1x16 out=bf16",
       "a=e2m1:t*1x16:swizzled+tensor b=e2m1:n*1x16:swizzled+tensor out=f32",
       "a=e4m3:n*1x32 b=e5m2:t*1x32 out=bf16:n",
+      "a=e4m3:t*1x32:swizzled b=e5m2:n*1x32 out=bf16",
+      "a=e2m1:t*1x32 b=e2m1:n*1x32:swizzled out=f16",
       "a=e2m1:t*1x32 b=e4m3:n*128x128 out=f32",
       "a=e4m3:t*row b=e4m3:n*row out=bf16",
       "a=i8:t*row b=i8:n*tensor out=f32",

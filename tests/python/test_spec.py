@@ -106,7 +106,8 @@ def test_metadata_filters(operands):
     )
     assert len(blackwell) > 10
     design = blackwell[0].metadata.design
-    assert design.use_2cta_mma == (design.cluster_shape[0] == 2)
+    ctas = design.cluster_shape[0] * design.cluster_shape[1]
+    assert design.use_2cta_mma == (ctas > 1)
 
     def a_more_complex_filter(metadata: estoc.metadata.KernelMetadata) -> bool:
         if not isinstance(metadata.operands, estoc.metadata.GemmOperandsMetadata):

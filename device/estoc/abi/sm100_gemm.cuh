@@ -20,6 +20,8 @@ struct Sm100GemmConfig {
   static constexpr int kScales = 2;
   /// Parts of a tile whose sums pass through the workspace.
   static constexpr long long kMaxTailParts = Sm90GemmConfig::kMaxTailParts;
+  /// Answers of cluster launch control that are under way or in use.
+  static constexpr int kAnswers = 2;
   /// That there is room for in the table.
   static constexpr int kMostGroups = Sm90GemmConfig::kMostGroups;
 
@@ -37,6 +39,13 @@ struct Sm100GemmConfig {
   int scale_block = 0;  ///< elements along K that share a scale, in A and in B; 0: there are none
   /// Of a product in groups, as the code sees it; stores by TMA are not for groups of columns.
   GroupedMode groups = GroupedMode::none;
+  /// Groups of a cluster, below and beside each other: those beside each other share rows of A,
+  /// those below each other columns of B.
+  int places_m = 1;
+  int places_n = 1;
+  /// The grid has a cluster for each item, and those that run take over the items of those that
+  /// have not begun; else the grid is as large as the device, and clusters take items in turn.
+  bool dynamic = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -54,6 +63,11 @@ struct Sm100GemmConfig {
     if (epilogue.columns > 0) field("epilogue", epilogue);
     if (scale_block > 0) field("scale_block", scale_block);
     if (groups != GroupedMode::none) field("groups", groups);
+    if (places() > 1) {
+      field("places_m", places_m);
+      field("places_n", places_n);
+    }
+    if (dynamic) field("dynamic", dynamic);
   }
 
   /// Rows of 128 bytes, what one swizzle pattern spans.
@@ -64,12 +78,13 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int loaded_k() const { return type_bytes(a) == 0 ? 128 : tile_k(); }
   /// Rows of the tile of all CTAs of the group.
   ESTOC_CONSTEXPR int group_rows() const { return group * kRows; }
+  ESTOC_CONSTEXPR int places() const { return places_m * places_n; }
+  ESTOC_CONSTEXPR int cluster_size() const { return group * places(); }
   /// Of each place in a cluster, which is one group, and of all.
-  ESTOC_CONSTEXPR int cluster_size() const { return group; }
   ESTOC_CONSTEXPR int place_rows() const { return group_rows(); }
   ESTOC_CONSTEXPR int place_columns() const { return tile_n; }
-  ESTOC_CONSTEXPR int cluster_rows() const { return group_rows(); }
-  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n; }
+  ESTOC_CONSTEXPR int cluster_rows() const { return group_rows() * places_m; }
+  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n * places_n; }
   /// Whether a warp clears what stages hold of other groups' K, ahead of the products.
   ESTOC_CONSTEXPR bool clears() const { return groups == GroupedMode::reduction; }
   /// Whether parts of K may pass through the workspace.
@@ -153,7 +168,13 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int table_bytes() const {
     return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
   }
-  ESTOC_CONSTEXPR int shared_bytes() const { return table_offset() + table_bytes(); }
+  /// Answers of 16 bytes, and then two barriers for each.
+  ESTOC_CONSTEXPR int answers_offset() const {
+    return (table_offset() + table_bytes() + 15) / 16 * 16;
+  }
+  ESTOC_CONSTEXPR int shared_bytes() const {
+    return dynamic ? answers_offset() + 32 * kAnswers : table_offset() + table_bytes();
+  }
 
  private:
   ESTOC_CONSTEXPR Tcgen05Product scaled_product() const {

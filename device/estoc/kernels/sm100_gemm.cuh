@@ -12,11 +12,20 @@ using abi::Sm100GemmParameters;
 
 namespace sm100 {
 
+template <Sm100GemmConfig config>
+struct WorkOf {
+  using type = PersistentTiles<config>;
+};
+template <Sm100GemmConfig config>
+requires(config.dynamic) struct WorkOf<config> {
+  using type = DynamicTiles<config>;
+};
+
 template <Sm100GemmConfig config, typename Epilogue>
 struct Gemm {
   static constexpr Sm100GemmConfig kConfig = config;
   using Parameters = Sm100GemmParameters;
-  using Work = PersistentTiles<config>;
+  using Work = typename WorkOf<config>::type;
   using Load = TmaTiles<config>;
   using Store = typename StoreOf<config, Epilogue>::type;
 };

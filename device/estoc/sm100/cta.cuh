@@ -18,10 +18,17 @@ struct Cta {
   static constexpr int kSums = config.sums();
 
   u32 base;
-  u32 rank;  ///< in the group; the first CTA issues the products of both
+  u32 rank;            ///< in the group; the first CTA issues the products of both
+  ClusterIndex where;  ///< the group is in its cluster
 
   __device__ __forceinline__ static Cta here() {
-    return {ptx::smem_base(), config.group == 1 ? 0 : ptx::cluster_ctarank()};
+    const u32 rank = config.cluster_size() == 1 ? 0 : ptx::cluster_ctarank();
+    return {ptx::smem_base(), rank % config.group, place_of(rank / config.group)};
+  }
+  /// Of group number `number` of a cluster.
+  __device__ __forceinline__ static ClusterIndex place_of(u32 number) {
+    if constexpr (config.places() == 1) return {0, 0};
+    return {number % config.places_m, number / config.places_m};
   }
   __device__ __forceinline__ u32 a(u32 stage) const { return base + stage * config.stage_stride(); }
   __device__ __forceinline__ u32 b(u32 stage) const { return a(stage) + config.a_bytes(); }
@@ -38,8 +45,30 @@ struct Cta {
   __device__ __forceinline__ u32 cleared(u32 stage) const {
     return base + config.cleared_offset() + 8 * stage;
   }
-  /// Of the group in its cluster.
-  __device__ __forceinline__ ClusterIndex place() const { return {0, 0}; }
+  __device__ __forceinline__ ClusterIndex place() const { return where; }
+  /// In the cluster, of CTA `of` of the group at a place.
+  __device__ __forceinline__ static u32 number(const ClusterIndex& at, u32 of) {
+    return (at.m + at.n * config.places_m) * config.group + of;
+  }
+  /// A bit for each CTA of its number in the group, of the groups of the same rows: they have the
+  /// same part of A. And of those of the same columns, for B.
+  __device__ __forceinline__ u32 sharers_of_a() const {
+    u32 mask = 0;
+    for (u32 n = 0; n < config.places_n; ++n)
+      mask |= 1u << number({where.m, n}, rank);
+    return mask;
+  }
+  __device__ __forceinline__ u32 sharers_of_b() const {
+    u32 mask = 0;
+    for (u32 m = 0; m < config.places_m; ++m)
+      mask |= 1u << number({m, where.n}, rank);
+    return mask;
+  }
+  /// All CTAs of these groups: they load what this group multiplies.
+  __device__ __forceinline__ u32 loaders() const {
+    const u32 first = sharers_of_a() | sharers_of_b();
+    return config.group == 1 ? first : first | (rank == 0 ? first << 1 : first >> 1);
+  }
 };
 
 /// Item number `index`, whose tile is the group's: tiles of all batches, the last of them in parts
@@ -71,8 +100,8 @@ class PersistentTiles {
                                              const ClusterIndex& place)
       : p_(p),
         place_(place),
-        next_(ptx::ctaid_x() / config.group),
-        step_(ptx::nctaid_x() / config.group) {}
+        next_(ptx::ctaid_x() / config.cluster_size()),
+        step_(ptx::nctaid_x() / config.cluster_size()) {}
 
   __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
   __device__ __forceinline__ void advance() { next_ += step_; }

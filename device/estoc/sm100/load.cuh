@@ -8,21 +8,30 @@
 
 namespace estoc::sm100 {
 
-/// Issues the loads of this CTA's part of an operand's tile: one box of rows along K, or blocks of
-/// 64 elements of M or N. The barrier of the first of `counted` CTAs counts the bytes.
-template <int rows, bool mn_major, int tile_k, int counted>
+/// Issues the loads of an operand's tile of `rows`: boxes of rows along K, one for each of
+/// `sharers` CTAs, or blocks of 64 elements of M or N. Each sharer loads its part for all. The
+/// barrier of the first of `counted` CTAs of a group counts the bytes.
+template <int rows, bool mn_major, int tile_k, int counted, int sharers>
 struct OperandLoad {
-  static constexpr int kBoxes = mn_major ? rows / 64 : 1;
+  static constexpr int kBoxes = mn_major ? rows / 64 : sharers;
+  static constexpr int kOwn = kBoxes / sharers;
   static constexpr int kExtent = rows / kBoxes;
+  static_assert(kBoxes % sharers == 0 && kExtent % 8 == 0);
 
+  /// `part` of the sharers, which `mask` has.
   __device__ __forceinline__ static void issue(const abi::TensorMap& map, u32 shared, u32 barrier,
-                                               i32 first, i32 k, i32 l) {
+                                               i32 first, i32 k, i32 l, u32 part, u32 mask) {
 #pragma unroll
-    for (int box = 0; box < kBoxes; ++box) {
-      const u32 to = shared + static_cast<u32>(box) * tile_k * kSwizzleRow;
-      const i32 mn = first + box * kExtent;
+    for (int i = 0; i < kOwn; ++i) {
+      const u32 box = part * kOwn + static_cast<u32>(i);
+      const u32 to = shared + box * kExtent * kSwizzleRow * (mn_major ? tile_k / 64 : 1);
+      const i32 mn = first + static_cast<i32>(box) * kExtent;
       const i32 at[3] = {mn_major ? mn : k, mn_major ? k : mn, l};
-      if constexpr (counted == 1) {
+      if constexpr (sharers > 1 && counted == 1) {
+        ptx::cp_async_bulk_tensor_load_multicast<3>(to, map, barrier, mask, at);
+      } else if constexpr (sharers > 1) {
+        ptx::cp_async_bulk_tensor_load_pair_multicast<3>(to, map, barrier, mask, at);
+      } else if constexpr (counted == 1) {
         ptx::cp_async_bulk_tensor_load<3>(to, map, barrier, at);
       } else {
         ptx::cp_async_bulk_tensor_load_pair<3>(to, map, barrier, at);
@@ -36,8 +45,10 @@ struct OperandLoad {
 template <Sm100GemmConfig config>
 struct TmaTiles {
   static constexpr int kCounted = config.clears() ? 1 : config.group;
-  using LoadA = OperandLoad<config.kRows, config.a_m_major, config.tile_k(), kCounted>;
-  using LoadB = OperandLoad<config.own_columns(), config.b_n_major, config.tile_k(), kCounted>;
+  using LoadA =
+      OperandLoad<config.kRows, config.a_m_major, config.tile_k(), kCounted, config.places_n>;
+  using LoadB = OperandLoad<config.own_columns(), config.b_n_major, config.tile_k(), kCounted,
+                            config.places_m>;
 
   __device__ __forceinline__ static void prefetch(const Sm100GemmParameters& p) {
     // Without K no maps were encoded.
@@ -65,8 +76,8 @@ struct TmaTiles {
     if (config.clears() || cta.rank == 0) {
       ptx::mbarrier_arrive_expect_tx(barrier, kCounted * config.stage_bytes());
     }
-    LoadA::issue(p.a, cta.a(stage), barrier, m, k, a_batch);
-    LoadB::issue(p.b, cta.b(stage), barrier, n, k, b_batch);
+    LoadA::issue(p.a, cta.a(stage), barrier, m, k, a_batch, cta.where.n, cta.sharers_of_a());
+    LoadB::issue(p.b, cta.b(stage), barrier, n, k, b_batch, cta.where.m, cta.sharers_of_b());
   }
 };
 

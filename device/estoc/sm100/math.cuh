@@ -9,11 +9,21 @@ namespace estoc::sm100 {
 
 /// Tells a barrier of each CTA of the group that the products so far are complete.
 template <Sm100GemmConfig config>
-__device__ __forceinline__ void commit(u32 barrier) {
+__device__ __forceinline__ void commit(const Cta<config>& cta, u32 barrier) {
   if constexpr (config.group == 1) {
     ptx::tcgen05_commit<1>(barrier);
   } else {
-    ptx::tcgen05_commit_multicast<2>(barrier, 3);
+    ptx::tcgen05_commit_multicast<2>(barrier, 3u << Cta<config>::number(cta.where, 0));
+  }
+}
+
+/// Releases a stage to all CTAs that load parts of it.
+template <Sm100GemmConfig config>
+__device__ __forceinline__ void release(const Cta<config>& cta, u32 barrier) {
+  if constexpr (config.places() == 1) {
+    commit(cta, barrier);
+  } else {
+    ptx::tcgen05_commit_multicast<config.group>(barrier, cta.loaders());
   }
 }
 

@@ -9,7 +9,7 @@
 
 namespace estoc::sm100 {
 
-/// Where CTA `rank` of a group leaves the sums of its tile of slot `slot`.
+/// Where CTA `rank` of a cluster leaves the sums of its tile of slot `slot`.
 template <Sm100GemmConfig config>
 __device__ __forceinline__ u64 slot_address(const Sm100GemmParameters& p, u32 slot, u32 rank) {
   return p.sums + static_cast<u64>(slot * config.cluster_size() + rank) * config.sums_bytes();
@@ -26,7 +26,8 @@ __device__ __forceinline__ u32 sums_offset(u32 row, u32 column) {
 template <Sm100GemmConfig config, typename Sums>
 __device__ __forceinline__ void leave_part(const Sm100GemmParameters& p, const Cta<config>& cta,
                                            const Item& item, const Sums& sums, u32 row) {
-  const u64 first = slot_address<config>(p, static_cast<u32>(item.slot), cta.rank);
+  const u64 first =
+      slot_address<config>(p, static_cast<u32>(item.slot), cta.number(cta.where, cta.rank));
 #pragma unroll 1
   for (u32 column = 0; column < config.tile_n; column += 16) {
     typename Sums::Value values[16];
@@ -87,11 +88,12 @@ __device__ __forceinline__ void sum_parts(const Sm100GemmParameters& p, const Ep
   const u32 warps = abi::kSumWarps / p.chunks;
   const u32 own = warp % warps;
   const Chunk chunk = Chunk::of(ptx::ctaid_x() * p.chunks + warp / warps, lane);
-  const Tile at = tile_at<config>(p, ClusterIndex{0, 0}, p.undivided + chunk.tile);
+  const ClusterIndex place = Cta<config>::place_of(chunk.rank / config.group);
+  const Tile at = tile_at<config>(p, place, p.undivided + chunk.tile);
   typename Chunk::Value sums[4] = {};
   chunk.add(p, own, warps, sums);
   if (warps > 1) epilogue::add_warps(warp, own, warps, lane, sums);
-  const i64 m = at.m + static_cast<i64>(chunk.rank * config.kRows + chunk.row);
+  const i64 m = at.m + static_cast<i64>(chunk.rank % config.group * config.kRows + chunk.row);
   const i64 n = at.n + static_cast<i64>(chunk.column);
   if (own == 0 && m < p.m && n < p.n) epilogue::finish_quad<config>(p, transform, at.l, m, n, sums);
 }

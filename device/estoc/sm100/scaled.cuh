@@ -84,7 +84,7 @@ requires(config.scale_block > 0) __device__ __forceinline__
   ScaledProducts<config> products(cta, memory);
   RingPosition<config.stages> at;
   RingPosition<Cta<config>::kSums> to;
-  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+  for (auto work = follow<Kernel>(p, cta, false); !work.done(); work.advance()) {
     const auto item = work.item();
     if (item.k_tiles == 0) continue;
     sums.wait_empty(to);
@@ -93,9 +93,9 @@ requires(config.scale_block > 0) __device__ __forceinline__
       stages.wait_full(at);
       products.multiply(at.stage, item.tile.n, p.k - item.k_tile(step) * config.tile_k(),
                         memory + to.stage * config.tile_n, step > 0);
-      commit<config>(stages.empty(at.stage));
+      release(cta, stages.empty(at.stage));
     }
-    commit<config>(sums.full(to.stage));
+    commit(cta, sums.full(to.stage));
     to.advance();
   }
 }

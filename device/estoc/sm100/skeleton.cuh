@@ -14,6 +14,7 @@
 #include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/warp.cuh>
+#include <estoc/sm100/dynamic.cuh>
 #include <estoc/sm100/load.cuh>
 #include <estoc/sm100/math.cuh>
 #include <estoc/sm100/parts.cuh>
@@ -27,10 +28,10 @@ inline constexpr u32 kMemoryWarp = 2;
 inline constexpr u32 kInputWarp = 3;
 inline constexpr u32 kStoreWarps = 4;  ///< the last ones
 
-/// All threads of the group are here.
+/// All threads of the cluster are here.
 template <Sm100GemmConfig config>
 __device__ __forceinline__ void meet() {
-  if constexpr (config.group == 2) {
+  if constexpr (config.cluster_size() > 1) {
     ptx::barrier_cluster_arrive_release();
     ptx::barrier_cluster_wait();
   } else {
@@ -46,11 +47,14 @@ __device__ __forceinline__ u32 begin(const typename Kernel::Parameters& p, const
   using Store = typename Kernel::Store;
   if (ptx::tid() == 0) {
     Kernel::Load::prefetch(p);
-    cta.stages().init(1);
+    cta.stages().init(config.places_m + config.places_n - 1);
     cta.sums().init(config.group * kStoreWarps);
     if constexpr (config.clears()) {
       for (u32 stage = 0; stage < config.stages; ++stage)
         ptx::mbarrier_init(cta.cleared(stage), config.group);
+    }
+    if constexpr (config.dynamic) {
+      Answers<config>{}.ring().init(answer_readers<config, Store::kLoads>());
     }
     if constexpr (Store::kLoads) typename Store::Layout{cta.staging()}.init_barriers();
     ptx::fence_mbarrier_init();
@@ -70,6 +74,14 @@ __device__ __forceinline__ u32 begin(const typename Kernel::Parameters& p, const
   return ptx::ld_shared<1>(cta.slot()).word[0];
 }
 
+/// Goes from item to item; `by_warp`: a warp does together, else one thread.
+template <typename Kernel, Sm100GemmConfig config = Kernel::kConfig>
+__device__ __forceinline__ typename Kernel::Work follow(const typename Kernel::Parameters& p,
+                                                        const Cta<config>& cta, bool by_warp) {
+  if constexpr (config.dynamic) return typename Kernel::Work(p, cta.place(), by_warp);
+  if constexpr (!config.dynamic) return typename Kernel::Work(p, cta.place());
+}
+
 /// This CTA's part of the group's tile.
 template <Sm100GemmConfig config>
 __device__ __forceinline__ Tile own_tile(const Cta<config>& cta, Tile tile) {
@@ -83,7 +95,7 @@ __device__ __forceinline__ void produce(const typename Kernel::Parameters& p,
                                         const Cta<config>& cta) {
   const Ring<config.stages> ring = cta.stages();
   RingPosition<config.stages> at;
-  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+  for (auto work = follow<Kernel>(p, cta, false); !work.done(); work.advance()) {
     const auto item = work.item();
     for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
       ring.wait_empty(at);
@@ -115,7 +127,7 @@ requires(config.scale_block == 0) __device__ __forceinline__
   const Ring<Cta<config>::kSums> sums = cta.sums();
   RingPosition<config.stages> at;
   RingPosition<Cta<config>::kSums> to;
-  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+  for (auto work = follow<Kernel>(p, cta, false); !work.done(); work.advance()) {
     const i32 steps = work.k_tiles();
     if (steps == 0) continue;
     sums.wait_empty(to);
@@ -123,9 +135,9 @@ requires(config.scale_block == 0) __device__ __forceinline__
     for (i32 step = 0; step < steps; ++step, at.advance()) {
       wait_stage(cta, at);
       multiply(cta, at.stage, memory + to.stage * config.tile_n, step > 0);
-      commit<config>(stages.empty(at.stage));
+      release(cta, stages.empty(at.stage));
     }
-    commit<config>(sums.full(to.stage));
+    commit(cta, sums.full(to.stage));
     to.advance();
   }
 }
@@ -136,7 +148,7 @@ __device__ __forceinline__ void load_inputs(const typename Kernel::Parameters& p
                                             const typename Kernel::Store::Epilogue& transform,
                                             const Cta<config>& cta) {
   typename Kernel::Store::Loader loader(transform, cta.staging(), p.m, p.n);
-  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+  for (auto work = follow<Kernel>(p, cta, true); !work.done(); work.advance()) {
     const auto item = work.item();
     if (item.slot < 0) loader.load(own_tile(cta, item.tile));
   }
@@ -153,7 +165,7 @@ __device__ __forceinline__ void store_tiles(const typename Kernel::Parameters& p
   const Ring<Cta<config>::kSums> sums = cta.sums();
   typename Kernel::Store store(p, transform, cta, thread);
   RingPosition<Cta<config>::kSums> from;
-  for (typename Kernel::Work work(p, cta.place()); !work.done(); work.advance()) {
+  for (auto work = follow<Kernel>(p, cta, true); !work.done(); work.advance()) {
     const auto item = work.item();
     const Tile tile = own_tile(cta, item.tile);
     if constexpr (Kernel::Work::kBounded) store.end_at(item.end);
@@ -175,7 +187,7 @@ __device__ __forceinline__ void store_tiles(const typename Kernel::Parameters& p
       if constexpr (config.group == 1) {
         ptx::mbarrier_arrive(sums.empty(from.stage));
       } else {
-        ptx::mbarrier_arrive_cluster(sums.empty(from.stage), 0);
+        ptx::mbarrier_arrive_cluster(sums.empty(from.stage), cta.number(cta.where, 0));
       }
     }
     from.advance();
@@ -193,11 +205,13 @@ __device__ __forceinline__ void run(const typename Kernel::Parameters& p,
   if (warp == kLoadWarp) {
     if (ptx::elect_one()) produce<Kernel>(p, cta);
   } else if (warp == kMathWarp) {
-    if (p.k > 0 && cta.rank == 0 && ptx::elect_one()) multiply_tiles<Kernel>(p, cta, memory);
+    if (cta.rank == 0 && ptx::elect_one()) multiply_tiles<Kernel>(p, cta, memory);
   } else if (warp >= kStoreWarps) {
     store_tiles<Kernel>(p, transform, cta, memory);
   } else if (warp == kInputWarp) {
     if constexpr (Kernel::Store::kLoads) load_inputs<Kernel>(p, transform, cta);
+  } else if constexpr (config.dynamic) {
+    if (ptx::elect_one()) ask_for_items(cta);
   } else if constexpr (config.clears()) {
     Kernel::Load::template clear_stages<Kernel>(p, cta);
   }

@@ -39,6 +39,7 @@ enum class Fault {
   register_pool,
   tensor_memory,            ///< an allocation, a lane or a CTA that an instruction does not reach
   missing_tcgen05_fence,    ///< between tensor memory's accesses and a synchronisation of threads
+  launch_control,           ///< a request after an answer that was no, a misread answer
   missing_dependency_wait,  ///< memory is touched before griddepcontrol.wait
   trap,                     ///< a plain pointer that leads nowhere, an integer divided by zero
   time_limit,

@@ -31,6 +31,7 @@ class CudaProvider final : public Provider {
                                                            make_sm90_dequantised_gemm(),
                                                            make_sm90_swapped_dequantised_gemm(),
                                                            make_sm100_gemm(),
+                                                           make_sm100_dynamic_gemm(),
                                                            make_sm100_i8_gemm(),
                                                            make_sm100_prepared_gemm(),
                                                            make_sm100_scaled_gemm(),

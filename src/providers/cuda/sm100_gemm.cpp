@@ -1,5 +1,5 @@
-// Kernel classes sm100_gemm, sm100_i8_gemm, sm100_prepared_gemm and sm100_dequantised_gemm: TMA,
-// tcgen05 with sums in tensor memory, warp-specialised and persistent.
+// Kernel class sm100_gemm and those of the same code: TMA, tcgen05 with sums in tensor memory,
+// warp-specialised and persistent.
 #include "providers/cuda/sm100_gemm.h"
 
 #include <fmt/core.h>
@@ -40,8 +40,9 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
       : ConfiguredGemm("sm100_gemm", "Sm100Gemm"), kind_(kind), space_(make_sm100_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 4> kNames{"sm100_gemm", "sm100_prepared_gemm",
-                                                     "sm100_i8_gemm", "sm100_dequantised_gemm"};
+    constexpr std::array<std::string_view, 5> kNames{"sm100_gemm", "sm100_prepared_gemm",
+                                                     "sm100_i8_gemm", "sm100_dequantised_gemm",
+                                                     "sm100_dynamic_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -176,6 +177,10 @@ std::shared_ptr<const KernelClass> make_sm100_prepared_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm100_i8_gemm() {
   return std::make_shared<Sm100Gemm>(Sm100Kind::integer);
+}
+
+std::shared_ptr<const KernelClass> make_sm100_dynamic_gemm() {
+  return std::make_shared<Sm100Gemm>(Sm100Kind::dynamic);
 }
 
 std::shared_ptr<const KernelClass> make_sm100_dequantised_gemm() {

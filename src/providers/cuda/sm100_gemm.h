@@ -1,4 +1,4 @@
-// Kernel classes sm100_gemm, sm100_i8_gemm, sm100_prepared_gemm and sm100_dequantised_gemm.
+// Kernel class sm100_gemm, and those of the same code.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,10 @@ namespace estoc::cuda {
 /// GEMM by TMA and tcgen05 on sm_100a and sm_103a: 16-byte aligned operands of f16, bf16, tf32 or
 /// fp8, batched or not. Compiled by ptxas, proven on the emulator, never run on the hardware.
 std::shared_ptr<const KernelClass> make_sm100_gemm();
+
+/// Class "sm100_dynamic_gemm": the same kernels with a cluster in the grid for each tile; those
+/// that run take over the tiles of those that have not begun (cluster launch control).
+std::shared_ptr<const KernelClass> make_sm100_dynamic_gemm();
 
 /// Class "sm100_i8_gemm": 8-bit integers with K contiguous, summed in i32, on sm_100a alone
 /// (sm_103a has no such instruction).

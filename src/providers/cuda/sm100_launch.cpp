@@ -28,11 +28,13 @@ void add_maps(const Sm100GemmConfig& config, const GemmLaunch& launch, Sm100Gemm
     const MatrixView a = as_bytes(problem.a.view, false);
     const MatrixView b = as_bytes(problem.b.view, true);
     p.a = encode_tensor_map(
-        device, tma_load_spec({problem.a.name, a, config.a_m_major}, loaded_as(config.a),
-                              config.a_m_major, Sm100GemmConfig::kRows, 1, config.tile_k()));
+        device,
+        tma_load_spec({problem.a.name, a, config.a_m_major}, loaded_as(config.a), config.a_m_major,
+                      Sm100GemmConfig::kRows, config.places_n, config.tile_k()));
     p.b = encode_tensor_map(
-        device, tma_load_spec({problem.b.name, b, !config.b_n_major}, loaded_as(config.b),
-                              config.b_n_major, config.own_columns(), 1, config.tile_k()));
+        device,
+        tma_load_spec({problem.b.name, b, !config.b_n_major}, loaded_as(config.b), config.b_n_major,
+                      config.own_columns(), config.places_m, config.tile_k()));
   }
   if (config.epilogue.columns > 0) {
     EpilogueView view(launch.gemm, problem.transposed);
@@ -61,10 +63,12 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
   design.tile_m = Sm100GemmConfig::kRows;
   design.tile_n = config.tile_n;
   design.tile_k = config.tile_k();
-  design.cluster_m = config.group;
+  design.cluster_m = config.group * config.places_m;
+  design.cluster_n = config.places_n;
   design.stages = config.stages;
   design.stage_clocks = 4 * sm100_instruction_clocks(config);
-  design.start_clocks = 2000;
+  // Estimated: the first answer that no tile is left.
+  design.start_clocks = config.dynamic ? 2500 : 2000;
   const double outputs = std::max(work.m * work.n * work.l, 1.0);
   const double bytes = work.out_bytes + work.extra_bytes / outputs;
   design.store_clocks = 600 + area * (bytes / (config.tma_store ? 48 : 12) + work.epilogue_clocks);
@@ -78,9 +82,10 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
 
 Knobs sm100_knobs(const Sm100GemmConfig& config, const GemmProblem& problem) {
   Knobs knobs;
-  knobs.raster = ceil_div(problem.m, config.group_rows()) >= ceil_div(problem.n, config.tile_n)
-                     ? Knobs::Raster::along_m
-                     : Knobs::Raster::along_n;
+  knobs.raster =
+      ceil_div(problem.m, config.cluster_rows()) >= ceil_div(problem.n, config.cluster_columns())
+          ? Knobs::Raster::along_m
+          : Knobs::Raster::along_n;
   knobs.swizzle = kSm100Together;
   return knobs;
 }
@@ -119,7 +124,7 @@ CudaGeometry sm100_geometry(const Sm100GemmConfig& config, const Sm100GemmParame
                             const PlanDevice& device) {
   const auto size = static_cast<unsigned>(config.cluster_size());
   const auto room = static_cast<unsigned>(device.clusters_at_once(config.cluster_size()));
-  return {.grid = {std::min(p.items, room) * size, 1, 1},
+  return {.grid = {(config.dynamic ? p.items : std::min(p.items, room)) * size, 1, 1},
           .block = {static_cast<unsigned>(config.threads()), 1, 1},
           .shared_bytes = static_cast<unsigned>(config.shared_bytes()),
           .cluster = {size, 1, 1}};

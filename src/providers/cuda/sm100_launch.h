@@ -28,7 +28,7 @@ void split_sm100(const abi::Sm100GemmConfig& config, const PerformanceControls& 
 abi::Sm100GemmParameters sm100_operands(const abi::Sm100GemmConfig& config,
                                         const GemmLaunch& launch);
 
-/// As many clusters as live at once.
+/// As many clusters as live at once; of a dynamic kernel, one for each item.
 CudaGeometry sm100_geometry(const abi::Sm100GemmConfig& config,
                             const abi::Sm100GemmParameters& parameters, const PlanDevice& device);
 

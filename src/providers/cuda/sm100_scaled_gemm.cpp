@@ -4,9 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-
 #include "estoc/arguments.hpp"
 #include "providers/cuda/copied_operands.h"
 #include "providers/cuda/gemm_class.h"

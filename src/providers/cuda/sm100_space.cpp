@@ -23,7 +23,9 @@ using abi::Sm100GemmConfig;
 constexpr int kSm100SharedBytes = core::architecture(100).shared_bytes;
 constexpr int kSm100MostStages = 8;
 constexpr int kSm100LeastStages = 3;
-constexpr int kSm100Columns[] = {32, 64, 96, 128, 160, 192, 224, 256};
+constexpr int kSm100Columns[] = {16,  32,  48,  64,  80,  96,  112, 128,
+                                 144, 160, 176, 192, 208, 224, 240, 256};
+constexpr int kSm100IntegerColumns[] = {32, 64, 96, 128, 160, 192, 224, 256};
 // Of kernels for products that are large enough to pay for a copy.
 constexpr int kSm100CopiedColumns[] = {64, 128, 192, 256};
 
@@ -43,8 +45,17 @@ Dtype sm100_multiplied(const DesignPoint& point, Role role) {
   return dequantises(point) ? Dtype::bf16 : point.dtype(role);
 }
 
+bool sm100_is_dynamic(const DesignPoint& point) {
+  return point.space().find("scheduler") >= 0;
+}
+
 int sm100_tile_k(Dtype dtype) {
   return 128 * 8 / dtype_bits(dtype);
+}
+
+/// CTAs that compute a tile together.
+int sm100_group(const Shape3& cluster) {
+  return cluster.m % 2 == 0 ? 2 : 1;
 }
 
 bool sm100_sums_fit(const DesignPoint& point) {
@@ -62,13 +73,19 @@ bool sm100_tile_fits(const DesignPoint& point) {
          tile.m == Sm100GemmConfig::kRows;
 }
 
-// A pair stands one below the other, and shares the columns of B.
+/// A CTA alone, or clusters of pairs, which stand one below the other and share the columns of B.
 bool sm100_cluster_fits(const DesignPoint& point) {
   const Shape3 cluster = sm100_in_code(point, Role::cluster);
-  if (cluster.n != 1) return false;
-  const int own_columns = sm100_in_code(point, Role::tile).n / cluster.m;
-  // B is N-major in blocks of 64 columns.
-  return own_columns % (sm100_majors(point).b_n_major ? 64 : 16) == 0;
+  const int group = sm100_group(cluster);
+  if (group == 1 && cluster.n != 1) return false;
+  const Majors majors = sm100_majors(point);
+  const int own_columns = sm100_in_code(point, Role::tile).n / group;
+  // Instructions of pairs have 32 columns or a multiple, and so has what a group loads of B for
+  // others. An operand along M or N is loaded in blocks of 64.
+  const int b_unit = majors.b_n_major ? 64 : 16;
+  const int b_sharers = cluster.m / group;
+  if (own_columns % (b_unit * (majors.b_n_major ? b_sharers : 1)) != 0) return false;
+  return !majors.a_m_major || Sm100GemmConfig::kRows / 64 % cluster.n == 0;
 }
 
 bool sm100_rows_fit(const DesignPoint& point) {
@@ -80,9 +97,10 @@ bool sm100_rows_fit(const DesignPoint& point) {
 bool sm100_has_the_stages(const DesignPoint& point) {
   Sm100GemmConfig config{};
   config.tile_n = sm100_in_code(point, Role::tile).n;
-  config.group = sm100_in_code(point, Role::cluster).m;
+  config.group = sm100_group(sm100_in_code(point, Role::cluster));
   config.tma_store = point.integer(Role::out_alignment) == 16;
   if (is_grouped(point)) config.groups = abi::GroupedMode::reduction;  // takes the most
+  config.dynamic = sm100_is_dynamic(point);
   config.stages = kSm100MostStages;
   while (config.stages >= kSm100LeastStages && config.shared_bytes() > kSm100SharedBytes)
     --config.stages;
@@ -92,8 +110,18 @@ bool sm100_has_the_stages(const DesignPoint& point) {
 std::span<const int> sm100_widths(Sm100Kind kind) {
   if (kind == Sm100Kind::grouped) return kSm100GroupedColumns;
   if (kind == Sm100Kind::swapped_grouped) return kSm100SwappedColumns;
-  const bool copied = kind == Sm100Kind::prepared || kind == Sm100Kind::dequantised;
+  const bool copied =
+      kind == Sm100Kind::prepared || kind == Sm100Kind::dequantised || kind == Sm100Kind::dynamic;
+  if (kind == Sm100Kind::integer) return kSm100IntegerColumns;
   return copied ? std::span<const int>(kSm100CopiedColumns) : kSm100Columns;
+}
+
+std::vector<Shape3> sm100_clusters(Sm100Kind kind) {
+  std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}};
+  if (kind != Sm100Kind::plain && kind != Sm100Kind::dynamic) return clusters;
+  for (const Shape3 more : {Shape3{2, 2, 1}, {4, 1, 1}, {1, 4, 1}, {4, 2, 1}, {2, 4, 1}})
+    clusters.push_back(more);
+  return clusters;
 }
 
 std::vector<Shape3> sm100_tile_shapes(Sm100Kind kind) {
@@ -130,8 +158,12 @@ abi::Sm100GemmConfig sm100_config(const DesignPoint& point) {
                          .b_n_major = majors.b_n_major,
                          .tile_n = sm100_in_code(point, Role::tile).n,
                          .stages = point.integer(Role::stages),
-                         .group = sm100_in_code(point, Role::cluster).m,
+                         .group = sm100_group(sm100_in_code(point, Role::cluster)),
                          .tma_store = point.integer(Role::out_alignment) == 16};
+  const Shape3 cluster = sm100_in_code(point, Role::cluster);
+  config.places_m = cluster.m / config.group;
+  config.places_n = cluster.n;
+  config.dynamic = sm100_is_dynamic(point);
   if (is_grouped(point)) config.groups = groups_in_code(point, majors.transposed);
   if (majors.transposed) std::swap(config.a, config.b);
   return config;
@@ -181,7 +213,7 @@ std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
       .alignments(Role::b_alignment, alignments)
       .alignments(Role::out_alignment, out_alignments)
       .shapes(Role::tile, sm100_tile_shapes(kind))
-      .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}})
+      .shapes(Role::cluster, sm100_clusters(kind))
       .integers(Role::stages, stages)
       .require({"a", "b", "acc"}, sm100_sums_fit)
       .require({"acc", "out"}, stores_accumulator)
@@ -192,6 +224,7 @@ std::shared_ptr<const DesignSpace> make_sm100_space(Sm100Kind kind) {
       .require({"layouts", "out", "tile"}, sm100_rows_fit)
       .require({"layouts", "align_out", "tile", "cluster", "stages"}, sm100_has_the_stages);
   if (dequantised) builder.choices("as", {"bf16"});
+  if (kind == Sm100Kind::dynamic) builder.choices("scheduler", {"dynamic"});
   if (swapped) builder.choices("orientation", {"swapped"});
   if (grouped) {
     builder

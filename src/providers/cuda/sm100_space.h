@@ -15,6 +15,7 @@ enum class Sm100Kind : std::uint8_t {
   prepared,        ///< operands with layout letter x are copied to rows along K that TMA can load
   integer,         ///< i8 and u8, summed in i32: sm_100a alone
   dequantised,     ///< quantised operands are copied as bf16, times their scales
+  dynamic,         ///< clusters take over tiles of others: the dimension "scheduler"
   grouped,         ///< products in groups; a dimension "along" says which mode they divide
   swapped_grouped  ///< likewise; of row-major outputs the code computes the transposed product
 };

@@ -17,24 +17,12 @@ namespace {
 const std::string kScaledClass = "class=sm100_scaled_gemm ";
 constexpr const char* kPairs = "cluster=2x1,1x2";
 
-/// Scales of e4m3 are not negative.
-void clear_scale_signs(const RuntimeArguments& arguments) {
-  for (const NamedOperand& operand : arguments.operands()) {
-    if (operand.scaled == nullptr || operand.scaled->scale.dtype() != Dtype::e4m3) continue;
-    const TensorView& scale = operand.scaled->scale;
-    auto* const bytes = static_cast<std::uint8_t*>(scale.data());
-    for (std::int64_t i = 0; i < scale.span_bytes(); ++i)
-      bytes[i] = static_cast<std::uint8_t>(bytes[i] & 0x7f);
-  }
-}
-
 /// The first kernel that fits `filter`: clean and right in several orders of events.
 emulator::Statistics run_scaled(const std::string& problem, const std::string& filter = "",
                                 Target target = Target::sm(100, true)) {
   SCOPED_TRACE(problem + " " + filter);
   testing_support::ProblemData data(Problem::parse("gemm " + problem), 7,
                                     testing_support::Values::reals);
-  clear_scale_signs(data.arguments());
   KernelQuery query;
   query.target = target;
   query.filter = MetadataFilter::parse(kScaledClass + filter);

@@ -232,6 +232,8 @@ TEST_F(SplitK, Tcgen05ThroughTheWorkspace) {
     for (const int tiles : {3, 7, 100})
       run(text, filter + "x1", 3, tiles);
   }
+  run("gemm m=600 n=200 k=840 a=bf16:t b=bf16:n out=bf16:t",
+      "class=sm100_gemm tile=128x64x64 cluster=4x2x1", 3, 2);
   run("gemm m=72 n=64 k=4800 a=bf16:t b=bf16:n out=bf16:n", "class=sm100_gemm tile=64x128x64", 17,
       4);
   run("gemm m=65 n=67 k=512 a=bf16:t b=bf16:n out=f32:t", "class=sm100_gemm tile=128x96x64", 4, 4);

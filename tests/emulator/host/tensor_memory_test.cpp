@@ -16,11 +16,12 @@ namespace {
 constexpr Target kTarget = Target::sm(100, true);
 
 /// The first kernel of sm100_gemm that fits `filter`: clean and right in several orders of events.
-emulator::Statistics run_sm100(const std::string& problem, const std::string& filter = "") {
+emulator::Statistics run_sm100(const std::string& problem, const std::string& filter = "",
+                               const std::string& kernel_class = "sm100_gemm") {
   testing_support::ProblemData data(Problem::parse(problem), 7, testing_support::Values::integers);
   KernelQuery query;
   query.target = kTarget;
-  query.filter = MetadataFilter::parse("class=sm100_gemm " + filter);
+  query.filter = MetadataFilter::parse("class=" + kernel_class + " " + filter);
   const KernelList kernels = get_kernels(data.arguments(), query);
   const emulator::BuiltKernel built(kernels.front(), kTarget);
   emulator::Statistics statistics;
@@ -77,12 +78,37 @@ TEST(TensorMemoryGemm, ShapesAndTiles) {
   run_sm100("gemm m=300 n=203 k=136 l=2 a=bf16 b=bf16:n out=bf16");
   run_sm100("gemm m=72 n=72 k=0 a=bf16 b=bf16:n out=bf16");
   run_sm100("gemm m=72 n=72 k=72 l=3 a=bf16:[0,72,1] b=bf16:n out=f32");
+  for (const char* tile : {"16", "80", "208"})
+    run_sm100("gemm m=136 n=340 k=136 a=bf16 b=bf16:n out=bf16",
+              std::string("cluster=1x1 tile=128x") + tile + "x64");
   run_sm100("gemm m=136 n=72 k=1104 a=bf16 b=bf16:n out=bf16", "tile=128x256x64");
-  for (const char* tile : {"32", "96", "256"}) {
+  for (const char* tile : {"32", "96", "224", "256"}) {
     const std::string filter = std::string("tile=128x") + tile + "x64";
     run_sm100("gemm m=264 n=520 k=136 a=bf16 b=bf16:n out=bf16", filter + " cluster=1x1");
     run_sm100("gemm m=264 n=520 k=136 a=bf16 b=bf16:n out=bf16", filter + " cluster=2x1");
   }
+}
+
+TEST(TensorMemoryGemm, ClustersThatLoadForEachOther) {
+  for (const char* cluster : {"2x2", "4x1", "4x2", "2x4"}) {
+    const std::string filter = std::string(" cluster=") + cluster;
+    run_sm100("gemm m=1100 n=328 k=328 a=bf16 b=bf16:n out=bf16", "tile=128x32x64" + filter);
+    run_sm100("gemm m=304 n=520 k=200 l=2 a=bf16 b=bf16:t out=f32", "tile=128x256x64" + filter);
+    run_sm100("gemm m=300 n=200 k=208 a=e4m3 b=e5m2:n C=bf16 epi=\"D = accum + C\"",
+              filter.substr(1));
+  }
+  run_sm100("gemm m=304 n=520 k=200 a=bf16:n b=bf16:t out=f32", "tile=128x256x64 cluster=4x2");
+  run_sm100("gemm m=300 n=300 k=200 a=bf16 b=bf16:n out=bf16:n", "cluster=2x4");
+}
+
+TEST(TensorMemoryGemm, ClustersTakeOverTiles) {
+  for (const char* cluster : {"1x1", "2x1", "4x2"}) {
+    const std::string filter = std::string("tile=128x64x64 cluster=") + cluster;
+    run_sm100("gemm m=600 n=328 k=136 l=2 a=bf16 b=bf16:n out=bf16", filter, "sm100_dynamic_gemm");
+    run_sm100("gemm m=300 n=200 k=136 a=bf16 b=bf16:n C=bf16 epi=\"D = accum + C\"", filter,
+              "sm100_dynamic_gemm");
+  }
+  run_sm100("gemm m=300 n=200 k=0 a=bf16 b=bf16:n out=f32", "", "sm100_dynamic_gemm");
 }
 
 TEST(TensorMemoryGemm, Epilogues) {

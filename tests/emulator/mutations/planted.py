@@ -19,6 +19,7 @@ SM90_CONVERTED = "sm90/converted.cuh"
 SM90_SKELETON = "sm90/skeleton.cuh"
 SM90_STORE = "sm90/store.cuh"
 SM100_CTA = "sm100/cta.cuh"
+SM100_DYNAMIC = "sm100/dynamic.cuh"
 SM100_GROUPS = "sm100/groups.cuh"
 SM100_LOAD = "sm100/load.cuh"
 SM100_PARTS = "sm100/parts.cuh"
@@ -175,6 +176,14 @@ CASES = {
     # Kernels with tensor memory.
     "tensor": sm100(TENSOR, "tile=128x64x64 cluster=1x1"),
     "tensor_tiles": sm100(TENSOR, "tile=128x64x64 cluster=1x1", 1),
+    "tensor_dynamic": LibraryCase(
+        ("gemm m=600 n=136 k=136 a=bf16 b=bf16:n out=bf16",),
+        "class=sm100_dynamic_gemm tile=128x64x64 cluster=2x1", (), "sm_100a",
+    ),
+    "tensor_shared": sm100(
+        "gemm m=1100 n=328 k=504 a=bf16 b=bf16:n out=bf16", "tile=128x64x64 cluster=4x2",
+        multiprocessors=8,
+    ),
     "tensor_pair": sm100(TENSOR, "tile=128x64x64 cluster=2x1"),
     "tensor_pair_tiles": sm100(TENSOR, "tile=128x64x64 cluster=2x1", 2),
     "tensor_batch": sm100(f"{TENSOR} l=3", "tile=128x64x64 cluster=1x1"),
