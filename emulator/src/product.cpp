@@ -23,8 +23,8 @@ constexpr int kRowsAtOnce = 4;
 template <int lanes, int vectors, typename Value>
 [[gnu::always_inline]] inline void multiply_block(Value* sums, const Value* a, const Value* b,
                                                   int columns, int depth) {
-  typedef Value Vector __attribute__((vector_size(lanes * sizeof(Value))));
-  typedef Vector Unaligned __attribute__((aligned(alignof(Value)), may_alias));
+  using Vector __attribute__((vector_size(lanes * sizeof(Value)))) = Value;
+  using Unaligned __attribute__((aligned(alignof(Value)), may_alias)) = Vector;
   Vector sum[kRowsAtOnce][static_cast<unsigned>(vectors)];
   for (int r = 0; r < kRowsAtOnce; ++r) {
     for (int v = 0; v < vectors; ++v)
@@ -122,13 +122,12 @@ void multiply_narrow(float* sums, const float* a, const float* b, int rows, int 
   std::vector<double> terms(static_cast<std::size_t>(depth) + 1);
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < columns; ++j) {
-      float& sum = sums[i * columns + j];
       for (int k = 0; k < depth; ++k) {
         terms[static_cast<std::size_t>(k)] =
             static_cast<double>(a[i * depth + k]) * static_cast<double>(b[k * columns + j]);
       }
-      terms.back() = static_cast<double>(sum);
-      sum = static_cast<float>(narrow_sum(terms.data(), depth + 1));
+      terms.back() = static_cast<double>(sums[i * columns + j]);
+      sums[i * columns + j] = static_cast<float>(narrow_sum(terms.data(), depth + 1));
     }
   }
 }

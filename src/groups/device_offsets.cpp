@@ -48,8 +48,13 @@ CudaGeometry geometry_of(std::int64_t count) {
   return {.grid = {static_cast<unsigned>(ctas), 1, 1}, .block = {abi::kOffsetThreads, 1, 1}};
 }
 
-void start(const LaunchPlan& plan, jit::LoadedUnit& unit, Device device,
-           const jit::LaunchScope& scope, void* stream) {
+/// Launches what `add` puts into a plan.
+template <typename Add>
+void start(Device device, void* stream, const Add& add) {
+  jit::LoadedUnit& unit = unit_of(device);
+  const jit::LaunchScope scope(device.index, stream);
+  LaunchPlan plan(jit::plan_device(device.index));
+  add(plan);
   jit::prepare_plan(plan, unit, device.index, scope.context());
   jit::start_plan(jit::driver(), plan, unit, static_cast<jit::CUstream>(stream), true);
 }
@@ -71,30 +76,24 @@ static_assert(sizeof(abi::OffsetCheck) == {} && sizeof(abi::RowIndex) == {});
 }
 
 void start_check(const abi::OffsetCheck& parameters, Device device, void* stream) {
-  jit::LoadedUnit& unit = unit_of(device);
-  const jit::LaunchScope scope(device.index, stream);
-  LaunchPlan plan(jit::plan_device(device.index));
-  plan.kernel(kCheckOffsets, geometry_of(parameters.count), parameters);
-  start(plan, unit, device, scope, stream);
+  start(device, stream, [&](LaunchPlan& plan) {
+    plan.kernel(kCheckOffsets, geometry_of(parameters.count), parameters);
+  });
 }
 
 void start_check(const abi::RowIndex& parameters, Device device, void* stream) {
-  jit::LoadedUnit& unit = unit_of(device);
-  const jit::LaunchScope scope(device.index, stream);
-  LaunchPlan plan(jit::plan_device(device.index));
-  plan.kernel(kCheckIndex, geometry_of(parameters.rows), parameters);
-  start(plan, unit, device, scope, stream);
+  start(device, stream, [&](LaunchPlan& plan) {
+    plan.kernel(kCheckIndex, geometry_of(parameters.rows), parameters);
+  });
 }
 
 void start_ranges(const abi::RowIndex& parameters, Device device, void* stream) {
-  jit::LoadedUnit& unit = unit_of(device);
-  const jit::LaunchScope scope(device.index, stream);
-  LaunchPlan plan(jit::plan_device(device.index));
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): parameters are as device code takes them
-  void* const ranges = reinterpret_cast<void*>(static_cast<std::uintptr_t>(parameters.ranges));
-  plan.fill(ranges, 0, static_cast<std::size_t>(parameters.groups) * 8);
-  if (parameters.rows > 0) plan.kernel(kFindRanges, geometry_of(parameters.rows), parameters);
-  start(plan, unit, device, scope, stream);
+  start(device, stream, [&](LaunchPlan& plan) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): parameters are as device code takes them
+    void* const ranges = reinterpret_cast<void*>(static_cast<std::uintptr_t>(parameters.ranges));
+    plan.fill(ranges, 0, static_cast<std::size_t>(parameters.groups) * 8);
+    if (parameters.rows > 0) plan.kernel(kFindRanges, geometry_of(parameters.rows), parameters);
+  });
 }
 
 }  // namespace estoc::groups

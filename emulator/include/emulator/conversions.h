@@ -1,9 +1,6 @@
 // Conversions between float and the narrow formats, bit by bit.
 #pragma once
 
-#include <bit>
-#include <cmath>
-
 #include <estoc/ptx/types.cuh>
 
 namespace estoc::emulator {
@@ -19,36 +16,40 @@ inline float small_float(u32 bits, int exponent_bits, int mantissa_bits, bool fi
   if (exponent == top && (!finite || mantissa == (1u << mantissa_bits) - 1)) {
     value = !finite && mantissa == 0 ? INFINITY : NAN;
   } else if (exponent == 0) {
-    value = std::ldexp(static_cast<float>(mantissa), 1 - bias - mantissa_bits);
+    value = ldexpf(static_cast<float>(mantissa), 1 - bias - mantissa_bits);
   } else {
-    value = std::ldexp(static_cast<float>(mantissa | 1u << mantissa_bits),
-                       static_cast<int>(exponent) - bias - mantissa_bits);
+    value = ldexpf(static_cast<float>(mantissa | 1u << mantissa_bits),
+                   static_cast<int>(exponent) - bias - mantissa_bits);
   }
   return sign != 0 ? -value : value;
+}
+
+inline bool is_subnormal(float x) {
+  return (bit_cast<u32>(x) & 0x7fffffffu) - 1 < 0x7fffffu;
 }
 
 inline float half_to_float(u32 bits) {
   const u32 magnitude = bits & 0x7fffu;
   if (magnitude - 0x400u >= 0x7800u) return small_float(bits & 0xffffu, 5, 10, false);
-  return std::bit_cast<float>((bits & 0x8000u) << 16 | ((magnitude << 13) + 0x38000000u));
+  return bit_cast<float>((bits & 0x8000u) << 16 | ((magnitude << 13) + 0x38000000u));
 }
 
 inline float bfloat_to_float(u32 bits) {
-  return std::bit_cast<float>(bits << 16);
+  return bit_cast<float>(bits << 16);
 }
 
 /// Rounds to nearest even to `mantissa_bits`, with gradual underflow; `limit` is the largest finite
 /// value's bits, beyond which the answer is `beyond`.
 inline u32 to_small_float(float value, int exponent_bits, int mantissa_bits, u32 limit, u32 beyond,
                           u32 nan) {
-  const u32 sign = (std::signbit(value) ? 1u : 0u) << (exponent_bits + mantissa_bits);
-  if (std::isnan(value)) return nan;
-  const double magnitude = std::fabs(static_cast<double>(value));
+  const u32 sign = (__builtin_signbit(value) ? 1u : 0u) << (exponent_bits + mantissa_bits);
+  if (__builtin_isnan(value)) return nan;
+  const double magnitude = fabs(static_cast<double>(value));
   if (magnitude == 0) return sign;
-  if (std::isinf(magnitude)) return sign | beyond;
+  if (__builtin_isinf(magnitude)) return sign | beyond;
   const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int exponent = std::max(std::ilogb(magnitude), 1 - bias);
-  const double scaled = std::nearbyint(std::ldexp(magnitude, mantissa_bits - exponent));
+  const int exponent = ilogb(magnitude) > 1 - bias ? ilogb(magnitude) : 1 - bias;
+  const double scaled = nearbyint(ldexp(magnitude, mantissa_bits - exponent));
   // A carry out of the mantissa moves into the exponent by itself.
   const u32 bits =
       static_cast<u32>(scaled) + (static_cast<u32>(exponent + bias - 1) << mantissa_bits);
@@ -60,8 +61,8 @@ inline u32 float_to_half(float value) {
 }
 
 inline u32 float_to_bfloat(float value) {
-  if (std::isnan(value)) return 0x7fff;
-  const u32 bits = std::bit_cast<u32>(value);
+  if (__builtin_isnan(value)) return 0x7fff;
+  const u32 bits = bit_cast<u32>(value);
   return (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
 }
 

@@ -1,9 +1,6 @@
 // How the emulator calls a kernel.
 #pragma once
 
-#include <type_traits>
-#include <utility>
-
 namespace estoc::emulator {
 
 /// Calls a kernel with arguments given as cuLaunchKernel takes them: a pointer to each.
@@ -11,14 +8,26 @@ using Entry = void (*)(void** arguments);
 
 namespace detail {
 
-template <typename... Arguments, std::size_t... index>
-void call(void (*kernel)(Arguments...), void** arguments, std::index_sequence<index...>) {
-  kernel(*static_cast<std::remove_cvref_t<Arguments>*>(arguments[index])...);
-}
+/// Takes the arguments of the parameters `Left`, one after the other, and then calls.
+template <typename... Left>
+struct Caller {
+  template <typename Kernel, typename... Taken>
+  static void call(Kernel kernel, void**, Taken&... taken) {
+    kernel(taken...);
+  }
+};
+
+template <typename First, typename... Left>
+struct Caller<First, Left...> {
+  template <typename Kernel, typename... Taken>
+  static void call(Kernel kernel, void** arguments, Taken&... taken) {
+    Caller<Left...>::call(kernel, arguments + 1, taken..., *static_cast<First*>(*arguments));
+  }
+};
 
 template <typename... Arguments>
 void call(void (*kernel)(Arguments...), void** arguments) {
-  call(kernel, arguments, std::index_sequence_for<Arguments...>{});
+  Caller<Arguments...>::call(kernel, arguments);
 }
 
 template <typename... Arguments>

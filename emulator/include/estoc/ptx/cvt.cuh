@@ -20,14 +20,14 @@ inline float cvt_rn_f32_f64(double value) {
 }
 inline float cvt_rz_f32_f64(double value) {
   const float nearest = static_cast<float>(value);
-  if (std::isnan(value) || std::fabs(static_cast<double>(nearest)) <= std::fabs(value)) {
+  if (__builtin_isnan(value) || fabs(static_cast<double>(nearest)) <= fabs(value)) {
     return nearest;
   }
-  return std::nextafter(nearest, 0.0f);
+  return nextafterf(nearest, 0.0f);
 }
 inline i32 cvt_rni_s32_f64(double value) {
-  if (std::isnan(value)) return 0;
-  const double rounded = std::nearbyint(value);
+  if (__builtin_isnan(value)) return 0;
+  const double rounded = nearbyint(value);
   if (rounded <= -2147483648.0) return -2147483647 - 1;
   return rounded >= 2147483647.0 ? 2147483647 : static_cast<i32>(rounded);
 }
@@ -55,7 +55,7 @@ inline u32 cvt_rn_f16x2_e5m2x2(u32 bits) {
                           emulator::small_float(bits >> 8 & 0xff, 5, 2, false));
 }
 inline u32 cvt_rna_tf32_f32(float value) {
-  return emulator::round_tf32(std::bit_cast<u32>(value));
+  return emulator::round_tf32(bit_cast<u32>(value));
 }
 
 }  // namespace estoc::ptx

@@ -2,10 +2,7 @@
 #pragma once
 #pragma GCC system_header
 
-#include <bit>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
+#include <emulator/c_headers.h>
 
 #define __device__
 #define __global__
