@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import harness
@@ -331,6 +332,25 @@ class Explain(CliTest):
         self.assertIn("0 kernels", harness.Page(self.folder / "p.html").text)
         self.fails(harness.FILE, "explain", GEMM, "--html", "nowhere/p.html", says=["nowhere/p.html"],
                    hint=["--html"])  # fmt: skip
+
+
+class ManualPage(CliTest):
+    def test_every_command_and_option(self):
+        page = self.ok("help", "--man")
+        plain = page.replace("\\-", "-")
+        sections = re.findall(r"(?m)^\.SS estoc (\w+)$", plain)
+        self.assertIn("tune", sections)
+        for command in sections:
+            for option in re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", self.ok("help", command)):
+                if option != "--help":
+                    section = plain.split(f"\n.SS estoc {command}\n")[1].split("\n.SS ")[0]
+                    self.assertIn(option, section)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-ww", "-Tascii"], input=page, capture_output=True,
+                                  text=True, check=True)  # fmt: skip
+            self.assertEqual(done.stderr, "")
+            self.assertIn("estoc tune", done.stdout)
+        self.fails(USAGE, "help", "tune", "--man", says=["--man"])
 
 
 class Completion(CliTest):
