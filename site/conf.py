@@ -44,7 +44,7 @@ autodoc_member_order = "alphabetical"
 autodoc_typehints = "signature"
 default_role = "code"
 
-DOCSTRINGS = Config(napoleon_use_param=False, napoleon_use_rtype=False)
+DOCSTRINGS = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 # A property's or method's line with nothing but its types, which the extension module writes.
 BARE = re.compile(r"^(?:\w*\(self.*\) -> .*|)$")
 
