@@ -320,7 +320,7 @@ class CublasltGemm final : public KernelClass {
     if (!is_tried(gemm)) return std::vector<std::optional<Prediction>>(points.size());
     std::vector<std::optional<Prediction>> predictions;
     for (const DesignPoint* const point : points)
-      predictions.push_back(cost::predict_closely(plan_of(*point, gemm, target), device));
+      predictions.emplace_back(cost::predict_closely(plan_of(*point, gemm, target), device));
     return predictions;
   }
 
