@@ -70,6 +70,8 @@ def shape_docstring(app, what, name, obj, options, lines):
     if len(lines) <= 2 and all(BARE.match(line) for line in lines):
         lines[:] = []
         return
+    if what == "module" and obj.__doc__:
+        lines[:] = obj.__doc__.strip().splitlines()  # with the indentation of examples
     shaped = []
     constructor = CONSTRUCTORS.get(name.rpartition(".")[2]) if what == "class" else None
     if constructor:
