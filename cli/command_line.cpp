@@ -15,6 +15,7 @@
 #include "estoc/log.hpp"
 #include "failure.h"
 #include "interrupt.h"
+#include "man_page.h"
 #include "text.h"
 
 namespace estoc::cli {
@@ -49,10 +50,19 @@ const CLI::App& command_named(const CLI::App& app, const std::string& name) {
 void add_help(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("help", "print the commands, or the help of one");
   auto name = std::make_shared<std::string>();
-  command->add_option("command", *name, "the command")->type_name("COMMAND");
-  command->footer("Examples:\n  estoc help\n  estoc help find");
-  command->callback([&app, &invocation, name] {
-    invocation.run = [&app, name](Context& context) {
+  auto as_page = std::make_shared<bool>(false);
+  CLI::Option* const given =
+      command->add_option("command", *name, "the command")->type_name("COMMAND");
+  command->add_flag("--man", *as_page, "print the manual page")->excludes(given);
+  command->footer(
+      "Examples:\n  estoc help\n  estoc help find\n"
+      "  estoc help --man > ~/.local/share/man/man1/estoc.1");
+  command->callback([&app, &invocation, name, as_page] {
+    invocation.run = [&app, name, as_page](Context& context) {
+      if (*as_page) {
+        context.output.print(man_page(app));
+        return Exit::ok;
+      }
       // app.help() would be that of the command that was parsed, which is this one.
       const std::string all = app.get_formatter()->make_help(&app, app.get_name(), {});
       context.output.print(name->empty() ? all : command_named(app, *name).help(app.get_name()));

@@ -1,6 +1,7 @@
 // `estoc explain`: which kernel classes apply to a problem, and why the others do not.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "failure.h"
 #include "json.h"
 #include "kernel_choice.h"
+#include "near_problems.h"
 #include "prediction.h"
 #include "problem_files.h"
 #include "table.h"
@@ -113,6 +115,19 @@ void print_table(Output& output, const std::vector<Answer>& answers) {
   output.print(table.take());
 }
 
+/// Where no class applies, what would.
+void print_near(Output& output, const RuntimeArguments& arguments, const KernelQuery& query,
+                const std::vector<Answer>& answers) {
+  constexpr std::size_t kNear = 5;
+  const bool applies =
+      std::ranges::any_of(answers, [](const Answer& each) { return each.explanation.status.ok(); });
+  if (applies) return;
+  const std::vector<std::string> changes =
+      near_problems(Problem::of(arguments), query, arguments.device(), kNear);
+  if (changes.empty()) return;
+  output.print("\n" + labelled_line(output, "fits", join(changes, ", or ")));
+}
+
 void explain_kernel(const ExplainOptions& options, const RuntimeArguments& arguments, Target target,
                     Output& output) {
   const Kernel kernel = kernel_named(options.kernel).with_epilogue(arguments.epilogue_graph());
@@ -158,6 +173,7 @@ Exit explain(const ExplainOptions& options, Context& context) {
   context.output.print(labelled_line(context.output, "target", target_text(*query.target)));
   context.output.print("\n");
   print_table(context.output, answers);
+  print_near(context.output, *arguments, query, answers);
   return Exit::ok;
 }
 

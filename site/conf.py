@@ -44,7 +44,7 @@ autodoc_member_order = "alphabetical"
 autodoc_typehints = "signature"
 default_role = "code"
 
-DOCSTRINGS = Config(napoleon_use_param=False, napoleon_use_rtype=False)
+DOCSTRINGS = Config(napoleon_use_param=False, napoleon_use_rtype=False, napoleon_use_ivar=True)
 # A property's or method's line with nothing but its types, which the extension module writes.
 BARE = re.compile(r"^(?:\w*\(self.*\) -> .*|)$")
 
@@ -70,6 +70,8 @@ def shape_docstring(app, what, name, obj, options, lines):
     if len(lines) <= 2 and all(BARE.match(line) for line in lines):
         lines[:] = []
         return
+    if what == "module" and obj.__doc__:
+        lines[:] = obj.__doc__.strip().splitlines()  # with the indentation of examples
     shaped = []
     constructor = CONSTRUCTORS.get(name.rpartition(".")[2]) if what == "class" else None
     if constructor:

@@ -100,6 +100,7 @@ from .cuda import CudaCode, CudaKernelClass, CudaLaunch
 from .experts import Moe, moe
 from .library import ScaleMode, ScaleSwizzleMode
 from .manifest import Manifest, get_kernels
+from .measuring import KernelTiming, Measurement, measure
 from .planning import Plan, grouped_mm, matmul, plan, ranges_of_index
 from .scaling import scaled_grouped_mm, scaled_mm
 from .providers import available_providers, register, register_provider, unregister
@@ -133,7 +134,9 @@ __all__ = [
     "Kernel",
     "KernelList",
     "KernelMetadata",
+    "KernelTiming",
     "Manifest",
+    "Measurement",
     "MissingMethodError",
     "Moe",
     "NoKernelError",
@@ -190,6 +193,7 @@ __all__ = [
     "log_problems",
     "manifest",
     "matmul",
+    "measure",
     "moe",
     "metadata",
     "parse_problem",

@@ -31,6 +31,7 @@ void bind_pickling(nb::module_& module);
 void bind_cuda_launch(nb::module_& module);
 void bind_cuda_classes(nb::module_& module);
 void bind_tuning(nb::module_& module);
+void bind_measuring(nb::module_& module);
 void bind_compile_all(nb::module_& module);
 void bind_groups(nb::module_& module);
 void bind_matmul(nb::module_& module);

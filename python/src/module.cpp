@@ -27,6 +27,7 @@ NB_MODULE(_estoc, module) {
   py::bind_jax_calls(module);
   py::bind_compile_all(module);
   py::bind_tuning(module);
+  py::bind_measuring(module);
   py::bind_cuda_classes(module);
   py::bind_kernel_classes(module);
   py::bind_pickling(module);

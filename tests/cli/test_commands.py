@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import harness
@@ -314,11 +315,42 @@ class Explain(CliTest):
         texts = [one.text for one in page.root.iter("{http://www.w3.org/2000/svg}text")]
         self.assertIn(found[0]["name"].split("-")[0], texts)
 
+    def test_what_would_fit(self):
+        problem = "gemm m=8 n=8 k=8 a=f16 b=f32 acc=i32 out=f32"
+        text = self.ok("explain", problem, "--target", "cpu")
+        changes = re.search(r"(?m)^fits +(.*)$", text).group(1).split(", or ")
+        self.assertTrue(2 <= len(changes) <= 5, changes)
+        for change in changes:
+            words = dict(word.split("=") for word in problem.split()[1:])
+            words |= dict(word.split("=") for word in change.split())
+            changed = "gemm " + " ".join(f"{key}={value}" for key, value in words.items())
+            self.assertTrue(self.json("find", changed, "--target", "cpu"), change)
+            self.assertNotIn("\nfits ", self.ok("explain", changed, "--target", "cpu"))
+
     def test_page_of_nothing(self):
         self.ok("explain", GEMM, "--target", "cpu", "--provider", "cuda", "--html", "p.html")
         self.assertIn("0 kernels", harness.Page(self.folder / "p.html").text)
         self.fails(harness.FILE, "explain", GEMM, "--html", "nowhere/p.html", says=["nowhere/p.html"],
                    hint=["--html"])  # fmt: skip
+
+
+class ManualPage(CliTest):
+    def test_every_command_and_option(self):
+        page = self.ok("help", "--man")
+        plain = page.replace("\\-", "-")
+        sections = re.findall(r"(?m)^\.SS estoc (\w+)$", plain)
+        self.assertIn("tune", sections)
+        for command in sections:
+            for option in re.findall(r"(?m)^  (?:-\w,)?(--[a-z-]+)", self.ok("help", command)):
+                if option != "--help":
+                    section = plain.split(f"\n.SS estoc {command}\n")[1].split("\n.SS ")[0]
+                    self.assertIn(option, section)
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-ww", "-Tascii"], input=page, capture_output=True,
+                                  text=True, check=True)  # fmt: skip
+            self.assertEqual(done.stderr, "")
+            self.assertIn("estoc tune", done.stdout)
+        self.fails(USAGE, "help", "tune", "--man", says=["--man"])
 
 
 class Completion(CliTest):
