@@ -119,8 +119,8 @@ TEST_F(Compile, WrappersAreTheInstructionsOfTheGoldenText) {
   std::string got;
   for (const auto& [file, target] :
        {std::pair{"sm80", "sm_80"}, std::pair{"sm89", "sm_89"}, std::pair{"sm90a", "sm_90a"},
-         std::pair{"sm100a", "sm_100a"}, std::pair{"launch_control", "sm_100a"},
-         std::pair{"sm120a", "sm_120a"}}) {
+        std::pair{"sm100a", "sm_100a"}, std::pair{"launch_control", "sm_100a"},
+        std::pair{"sm120a", "sm_120a"}}) {
     got += fmt::format("# {}.cu for {}\n", file, target);
     for (const std::string& line : instructions_of(read(fmt::format("ptx/{}.cu", file)), target))
       got += line + "\n";
