@@ -171,7 +171,7 @@ std::string check_text(const Output& output, const CheckResult& result) {
 }
 
 std::string time_text(const RunCommandOptions& options, const RunReport& report) {
-  const std::string best = format_seconds(report.times.min);
+  std::string best = format_seconds(report.times.min);
   if (options.repeat > 1) {
     return fmt::format("{} (best of {}, median {})", best, options.repeat,
                        format_seconds(report.times.median));

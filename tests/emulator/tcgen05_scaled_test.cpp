@@ -155,6 +155,11 @@ Code draw_scale(Type type, std::mt19937& random) {
   return {emulator::float_to_e4m3(value) | sign, static_cast<double>(value)};
 }
 
+std::size_t element(int row, int columns, int column) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns) +
+         static_cast<std::size_t>(column);
+}
+
 /// Values times scales, row by row, and the bytes of data and scales of all CTAs.
 struct Operand {
   std::vector<double> values;
@@ -178,7 +183,7 @@ Operand make_operand(const Scaled& c, bool of_a) {
         const int j = k / p.block;
         const Code code = draw_scale(p.scales, random);
         const int at = (row / 128 * c.words() + j / 4) * 512 + row % 32 * 16 + row % 128 / 32 * 4;
-        o.scales[static_cast<std::size_t>(at + j % 4)] = static_cast<u8>(code.bits);
+        o.scales[element(at, 1, j % 4)] = static_cast<u8>(code.bits);
         scale = code.value;
       }
       const Code code = draw_element(type, random);
@@ -212,8 +217,7 @@ void check_product(emulator::Options options = {}) {
     for (int j = 0; j < kP.n; ++j) {
       double sum = 0;
       for (int k = 0; k < c.depth(); ++k) {
-        sum += a.values[static_cast<std::size_t>(i * c.depth() + k)] *
-               b.values[static_cast<std::size_t>(j * c.depth() + k)];
+        sum += a.values[element(i, c.depth(), k)] * b.values[element(j, c.depth(), k)];
       }
       ASSERT_EQ(out[static_cast<std::size_t>(i * kP.n + j)], static_cast<float>(sum))
           << i << ", " << j;

@@ -32,7 +32,7 @@ class HostProblem {
     described_ = problem.arguments(Device::cpu());
     std::vector<Operand> operands;
     for (const NamedOperand& operand : described_->operands())
-      operands.push_back(place(*operand.tensor, operand.role == OperandRole::output));
+      operands.emplace_back(place(*operand.tensor, operand.role == OperandRole::output));
     std::vector<EpilogueOperand> fused;
     for (const EpilogueOperand& operand : described_->epilogue().operands()) {
       fused.push_back(operand.tensor() == nullptr

@@ -362,11 +362,13 @@ TEST(ProblemOf, NamesAlignmentsThatStridesDoNotImply) {
 }
 
 TEST(ProblemOf, DescribesScales) {
+  constexpr const char* kTwoLevels =
+      "gemm m=130 n=70 k=300 l=3 a=e2m1:t*1x16:swizzled+tensor b=e2m1:n*1x16:t+tensor "
+      "out=f32:t acc=f32";
   for (const char* text : {
            "gemm m=130 n=70 k=300 l=1 a=e4m3:t*1x128:n b=e4m3:n*128x128:t out=f32:t acc=f32",
            "gemm m=130 n=70 k=300 l=3 a=e4m3:t*row:t b=e5m2:n*tensor out=bf16:t acc=f32",
-           "gemm m=130 n=70 k=300 l=3 a=e2m1:t*1x16:swizzled+tensor b=e2m1:n*1x16:t+tensor "
-           "out=f32:t acc=f32",
+           kTwoLevels,
            "gemm m=8 n=8 k=256 l=1 a=i8:t*1x128:[5,2] b=i8:n*1x128:n out=f16:t acc=f32",
            "gemm m=8 n=8 k=64 l=2 a=e4m3:[64,1]*1x32:swizzled b=e4m3:n*1x32:n out=f32:t acc=f32",
        }) {
