@@ -329,6 +329,13 @@ void add_bench(CLI::App& app, Invocation& invocation) {
     table->excludes(command->get_option(other));
   }
   command
+      ->add_option("--together", options->together,
+                   "time N problems of the file that follow each other in the same rounds, so that "
+                   "their times can be compared")
+      ->type_name("N")
+      ->check(whole_number(1, 1000))
+      ->needs(table);
+  command
       ->add_option("--report", options->report,
                    "time nothing; make a table of the result files in FOLDER")
       ->type_name("FOLDER")

@@ -32,6 +32,7 @@ struct BenchOptions {
   std::vector<std::string> compare;  ///< two result files to compare, in place of a problem
   double tolerance = 0.02;           ///< of that comparison
   std::string table;                 ///< file of a table to make, in place of figures
+  std::size_t together = 1;          ///< problems of a table that are timed in the same rounds
 };
 
 }  // namespace estoc::cli

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <regex>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -61,22 +62,21 @@ class TableFile {
     file_.open(path_, std::ios::app);
     if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kTableHint);
     if (!begun_) {
-      add({{kTableMark, 1},
-           {"device", here.device},
-           {"target", target.name()},
-           {"driver", here.driver},
-           {"nvrtc", here.nvrtc},
-           {"cublaslt", here.cublaslt},
-           {"commit", here.commit},
-           {"date", here.date}});
+      const Json header{{kTableMark, 1},           {"device", here.device},
+                        {"target", target.name()}, {"driver", here.driver},
+                        {"nvrtc", here.nvrtc},     {"cublaslt", here.cublaslt},
+                        {"commit", here.commit},   {"date", here.date}};
+      add({header});
     }
   }
 
   bool holds(const std::string& problem) const { return done_.contains(problem); }
 
-  void add(const Json& line) {
+  void add(const std::vector<Json>& lines) {
     // In one piece, so that an interruption leaves all of it or nothing.
-    const std::string text = dump_line(line) + '\n';
+    std::string text;
+    for (const Json& line : lines)
+      text += dump_line(line) + '\n';
     file_ << text << std::flush;
     if (!file_) throw Failure(Exit::file, path_ + ": cannot be written", kTableHint);
   }
@@ -129,10 +129,11 @@ class TableFile {
   std::ofstream file_;
 };
 
-/// A problem and the kernels to be timed on it.
+/// A problem and the kernels to be timed on it; rows of one contest are timed together.
 struct TableRow {
   NamedProblem problem;
   std::vector<Kernel> kernels;
+  std::size_t contest;
 };
 
 /// What went wrong with some of the problems, while others were timed.
@@ -186,14 +187,15 @@ std::vector<TableRow> open_rows(const BenchOptions& options, Target target,
   BenchOptions all = options;
   all.top = 0;
   std::vector<TableRow> rows;
-  for (NamedProblem& problem : problems) {
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    NamedProblem& problem = problems[i];
     if (table.holds(problem.text)) continue;
     const auto arguments = describe_arguments(problem.filled, device_for(target));
     try {
       std::vector<Kernel> kernels = choose_kernels(all, *arguments, target);
       require_ranked(problem, kernels);
       drop_narrower(kernels);
-      rows.push_back({std::move(problem), std::move(kernels)});
+      rows.push_back({std::move(problem), std::move(kernels), i / options.together});
     } catch (const Failure& failure) {
       if (failure.exit() != Exit::not_found) throw;
       troubles.add(problem.text, failure.what());
@@ -264,6 +266,27 @@ MeasureOptions measuring_of(const BenchOptions& options) {
   return measuring;
 }
 
+/// Times the rows of one contest and adds them to the table; returns the number of kernels.
+std::size_t time_rows(std::span<const TableRow> rows, MeasureSession& session,
+                      const MeasureOptions& measuring, Device device, TableFile& table,
+                      Progress& progress) {
+  std::vector<ProblemKernels> problems;
+  for (const TableRow& row : rows)
+    problems.push_back({row.problem.filled.problem, row.kernels});
+  const std::vector<Measurement> measured = session.measure(problems, measuring);
+  progress.clear();
+  std::vector<Json> lines;
+  std::size_t kernels = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    require_some(rows[i], measured[i]);
+    const auto arguments = describe_arguments(rows[i].problem.filled, device);
+    lines.push_back(row_json(rows[i], measured[i], *arguments));
+    kernels += rows[i].kernels.size();
+  }
+  table.add(lines);
+  return kernels;
+}
+
 }  // namespace
 
 void make_table(const BenchOptions& options, Target target, std::vector<NamedProblem> problems,
@@ -285,17 +308,14 @@ void make_table(const BenchOptions& options, Target target, std::vector<NamedPro
   const MeasureOptions measuring = measuring_of(options);
   const auto start = std::chrono::steady_clock::now();
   std::size_t kernels = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    progress.stage(fmt::format("{} of {}: {}", i + 1, rows.size(), rows[i].problem.text));
-    const auto arguments = describe_arguments(rows[i].problem.filled, device);
-    const Measurement measured =
-        session.measure(rows[i].problem.filled.problem, rows[i].kernels, measuring);
-    progress.clear();
-    require_some(rows[i], measured);
-    table.add(row_json(rows[i], measured, *arguments));
-    kernels += rows[i].kernels.size();
+  for (auto first = rows.begin(); first != rows.end();) {
+    const auto end = std::find_if(
+        first, rows.end(), [&](const TableRow& row) { return row.contest != first->contest; });
+    progress.stage(
+        fmt::format("{} of {}: {}", first - rows.begin() + 1, rows.size(), first->problem.text));
+    kernels += time_rows({first, end}, session, measuring, device, table, progress);
+    first = end;
   }
-  progress.clear();
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   output.print(fmt::format("{}: {} problems, {} kernels in {:.1f} s\n", options.table, rows.size(),
                            kernels, taken.count()));

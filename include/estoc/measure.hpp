@@ -68,6 +68,12 @@ struct Measurement {
   std::optional<double> noise;
 };
 
+/// A problem, and kernels to be timed on it.
+struct ProblemKernels {
+  Problem problem;
+  std::vector<Kernel> kernels;
+};
+
 /// Times kernels on problem after problem of one device. It keeps the operands' memory and the
 /// random numbers, so that a further problem costs little more than its launches. One thread at a
 /// time.
@@ -84,6 +90,12 @@ class MeasureSession {
   /// Throws Error{memory, driver, cancelled}.
   Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,
                       const MeasureOptions& options = {});
+
+  /// The same for several problems, a measurement each. Every round visits the kernels of all, so
+  /// that times on different problems can be compared: clocks, which depend on the power that was
+  /// drawn just before, are the same for them. The noise is that of the fastest kernel of all.
+  std::vector<Measurement> measure(const std::vector<ProblemKernels>& problems,
+                                   const MeasureOptions& options = {});
 
  private:
   struct State;

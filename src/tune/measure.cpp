@@ -162,15 +162,15 @@ int graph_launches(const MeasureOptions& options, double seconds) {
 /// The kernels that could be prepared, and what their time slices gave.
 class Contest {
  public:
-  Contest(const OperandSets& sets, Bench& bench, const MeasureOptions& options)
-      : sets_(sets), options_(options), bench_(bench), random_(options.seed) {}
+  Contest(Bench& bench, const MeasureOptions& options)
+      : options_(options), bench_(bench), random_(options.seed) {}
 
   /// An empty contender, which is passed over, when `problem` is given a reason.
-  void add(const Kernel& kernel, std::string& problem) {
+  void add(const Kernel& kernel, const OperandSets& sets, std::string& problem) {
     slices_.emplace_back();
     contenders_.emplace_back();
     try {
-      contenders_.back() = prepare(kernel);
+      contenders_.back() = prepare(kernel, sets);
     } catch (const Error& error) {
       problem = error.what();
     }
@@ -222,8 +222,8 @@ class Contest {
 
  private:
   /// The first launch brings code and tables to the device; the second says how long one takes.
-  Contender prepare(const Kernel& kernel) {
-    Contender contender{std::make_unique<KernelGraph>(kernel, sets_, bench_), 1};
+  Contender prepare(const Kernel& kernel, const OperandSets& sets) {
+    Contender contender{std::make_unique<KernelGraph>(kernel, sets, bench_), 1};
     contender.graph->launch_once();
     double seconds = contender.graph->launch_once();
     if (options_.patience_seconds > 0 && seconds > options_.patience_seconds) {
@@ -240,13 +240,45 @@ class Contest {
     return contender;
   }
 
-  const OperandSets& sets_;
   const MeasureOptions& options_;
   Bench& bench_;
   std::mt19937_64 random_;
   std::vector<Contender> contenders_;
   std::vector<std::vector<double>> slices_;
 };
+
+/// A kernel that was added to a contest, and what it runs on.
+struct KernelOnSets {
+  const Kernel* kernel;
+  const OperandSets* sets;
+};
+
+/// Operands for all problems in the same memory.
+std::vector<OperandSets> place(const std::vector<ProblemKernels>& problems, OperandPool& pool) {
+  std::vector<OperandSets> sets;
+  const auto place_all = [&] {
+    for (std::size_t i = 0; i < problems.size(); ++i)
+      sets.emplace_back(problems[i].problem, pool, std::size_t{kMaxLaunches}, i);
+  };
+  place_all();
+  if (problems.size() == 1) return sets;
+  // A problem that needed more memory than the ones before moved it.
+  sets.clear();
+  place_all();
+  return sets;
+}
+
+/// Results with the slices of the contest, which has the kernels in the same order.
+std::vector<Measurement> finished(std::vector<Measurement> results, const Contest& contest) {
+  std::size_t next = 0;
+  for (Measurement& result : results) {
+    for (KernelTiming& timing : result.timings) {
+      timing.slices = contest.slices(next++);
+      tuning::summarize(timing);
+    }
+  }
+  return results;
+}
 
 /// All rounds; returns the GPU's median state over them.
 GpuState run_rounds(Contest& contest, const MeasureOptions& options, Device device) {
@@ -309,39 +341,44 @@ MeasureSession& MeasureSession::operator=(MeasureSession&& other) noexcept = def
 
 Measurement MeasureSession::measure(const Problem& problem, const std::vector<Kernel>& kernels,
                                     const MeasureOptions& options) {
-  const OperandSets sets(problem, state_->pool(options.seed), std::size_t{kMaxLaunches});
-  state_->bench.make_room(most_workspace(kernels, sets.arguments(0)));
-  Contest contest(sets, state_->bench, options);
-  Measurement result;
-  result.operand_sets = sets.count();
-  for (const Kernel& kernel : kernels) {
-    KernelTiming timing;
-    timing.kernel = kernel.name();
-    timing.provider = kernel.metadata().provider;
-    contest.add(kernel, timing.problem);
-    result.timings.push_back(std::move(timing));
-  }
-  const bool compared = !contest.empty();
-  std::size_t twin_of = 0;
-  if (compared) {
-    contest.warm_up();
-    if (options.noise_floor) {
-      twin_of = contest.fastest();
-      std::string ignored;
-      contest.add(kernels[twin_of], ignored);
+  return std::move(measure({{problem, kernels}}, options).front());
+}
+
+std::vector<Measurement> MeasureSession::measure(const std::vector<ProblemKernels>& problems,
+                                                 const MeasureOptions& options) {
+  const std::vector<OperandSets> sets = place(problems, state_->pool(options.seed));
+  for (std::size_t i = 0; i < problems.size(); ++i)
+    state_->bench.make_room(most_workspace(problems[i].kernels, sets[i].arguments(0)));
+  Contest contest(state_->bench, options);
+  std::vector<Measurement> results;
+  std::vector<KernelOnSets> added;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    results.emplace_back().operand_sets = sets[i].count();
+    for (const Kernel& kernel : problems[i].kernels) {
+      KernelTiming timing;
+      timing.kernel = kernel.name();
+      timing.provider = kernel.metadata().provider;
+      contest.add(kernel, sets[i], timing.problem);
+      results[i].timings.push_back(std::move(timing));
+      added.push_back({&kernel, &sets[i]});
     }
-    result.gpu = run_rounds(contest, options, state_->bench.device);
   }
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    KernelTiming& timing = result.timings[i];
-    timing.slices = contest.slices(i);
-    tuning::summarize(timing);
+  if (contest.empty()) return finished(std::move(results), contest);
+  contest.warm_up();
+  const std::size_t twin_of = options.noise_floor ? contest.fastest() : 0;
+  if (options.noise_floor) {
+    std::string ignored;
+    contest.add(*added[twin_of].kernel, *added[twin_of].sets, ignored);
   }
-  if (compared && options.noise_floor) {
-    result.noise =
-        tuning::relative_difference(contest.slices(twin_of), contest.slices(kernels.size()));
+  const GpuState gpu = run_rounds(contest, options, state_->bench.device);
+  for (Measurement& result : results) {
+    result.gpu = gpu;
+    if (options.noise_floor) {
+      result.noise =
+          tuning::relative_difference(contest.slices(twin_of), contest.slices(added.size()));
+    }
   }
-  return result;
+  return finished(std::move(results), contest);
 }
 
 Measurement measure(const Problem& problem, const std::vector<Kernel>& kernels,

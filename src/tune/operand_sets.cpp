@@ -77,10 +77,11 @@ class Demand {
 /// Places copy after copy in the pool's memory.
 class Placer {
  public:
-  Placer(OperandPool& pool, const Demand& one_set, int sets) : device_(pool.device()) {
+  Placer(OperandPool& pool, const Demand& one_set, int sets, std::size_t number)
+      : device_(pool.device()) {
     for (const auto& [key, bytes] : one_set.bytes()) {
       next_[key] = static_cast<std::byte*>(
-          pool.take(key.first, key.second, bytes * static_cast<std::size_t>(sets)));
+          pool.take(key.first, key.second, bytes * static_cast<std::size_t>(sets), number));
     }
   }
 
@@ -145,8 +146,8 @@ void OperandPool::fill(DeviceMemory& memory, Dtype dtype) {
   }
 }
 
-void* OperandPool::take(Use use, Dtype dtype, std::size_t bytes) {
-  DeviceMemory& memory = memory_[{use, dtype}];
+void* OperandPool::take(Use use, Dtype dtype, std::size_t bytes, std::size_t problem) {
+  DeviceMemory& memory = memory_[{use, dtype, use == Use::indices ? problem : 0}];
   if (memory.bytes() < bytes) {
     memory = {};
     memory = DeviceMemory(bytes + bytes / 4, device_);
@@ -160,7 +161,8 @@ void* OperandPool::take(Use use, Dtype dtype, std::size_t bytes) {
   return memory.data();
 }
 
-OperandSets::OperandSets(const Problem& problem, OperandPool& pool, std::size_t most) {
+OperandSets::OperandSets(const Problem& problem, OperandPool& pool, std::size_t most,
+                         std::size_t number) {
   const auto described = problem.arguments(Device::cpu());
   Demand one_set;
   one_set.add(*described);
@@ -168,7 +170,7 @@ OperandSets::OperandSets(const Problem& problem, OperandPool& pool, std::size_t 
   const std::size_t wanted =
       2 * static_cast<std::size_t>(info.l2_bytes) / std::max<std::size_t>(one_set.total(), 1) + 1;
   const int sets = static_cast<int>(std::clamp<std::size_t>(wanted, 2, most));
-  Placer placer(pool, one_set, sets);
+  Placer placer(pool, one_set, sets, number);
   for (int set = 0; set < sets; ++set)
     arguments_.push_back(placer.place(*described, problem));
 }

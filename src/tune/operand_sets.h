@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,9 @@ class OperandPool {
 
   /// `bytes` bytes of a dtype's memory, aligned to 256. It holds random elements, normal for floats
   /// and uniform over the range for integers; that for outputs begins as 0xff bytes. What is
-  /// written to it stays until more is asked for, whereupon the earlier address ends.
-  void* take(Use use, Dtype dtype, std::size_t bytes);
+  /// written to it stays until more is asked for, whereupon the earlier address ends. Problems that
+  /// are timed together share it, but for indices, of which each `problem` has its own.
+  void* take(Use use, Dtype dtype, std::size_t bytes, std::size_t problem);
 
  private:
   void fill(DeviceMemory& memory, Dtype dtype);
@@ -33,15 +35,16 @@ class OperandPool {
   Device device_;
   std::uint64_t seed_;
   std::map<Dtype, std::vector<std::byte>> blocks_;  ///< random elements, before they repeat
-  std::map<std::pair<Use, Dtype>, DeviceMemory> memory_;
+  std::map<std::tuple<Use, Dtype, std::size_t>, DeviceMemory> memory_;
 };
 
 /// Arguments of one problem over several copies of its operands in a pool, which has to outlive
-/// them and serves one problem at a time.
+/// them.
 class OperandSets {
  public:
-  /// As many copies as exceed twice the L2 cache, at most `most`; at least one.
-  OperandSets(const Problem& problem, OperandPool& pool, std::size_t most);
+  /// As many copies as exceed twice the L2 cache, at most `most`; at least one. `number` is that of
+  /// the problem among those timed together.
+  OperandSets(const Problem& problem, OperandPool& pool, std::size_t most, std::size_t number);
 
   int count() const { return static_cast<int>(arguments_.size()); }
   const RuntimeArguments& arguments(int set) const {

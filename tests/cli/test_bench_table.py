@@ -64,6 +64,16 @@ class BenchTable(CliTest):
                 self.assertGreater(microseconds, 0)
                 self.assertRegex(knobs, r"^[mn]\d+(/\d+)?$")
 
+    def test_problems_are_timed_together(self):
+        problems = "gemm m={8,40,16} n=16 k=16 a=f32"
+        self.assertIn("3 problems, 6 kernels", self.table(problems, *NARROW, "--together", "2"))
+        _, *rows = self.lines()
+        self.assertEqual([row["problem"].split()[1] for row in rows], ["m=8", "m=40", "m=16"])
+        for row in rows:
+            self.assertEqual(len(row["kernels"]), 2)
+            self.assertTrue(all(entry[1] > 0 for entry in row["kernels"]))
+        self.fails(USAGE, "bench", TWO, "--together", "2", says=["--together", "--table"])
+
     def test_of_kernels_that_differ_in_alignments_only_the_first_is_timed(self):
         problem = "gemm m=8 n=16 k=16 a=bf16 out=bf16"
         filters = ["--filter", "class=sm80_gemm tile=64x64x32 stages=3,4"]

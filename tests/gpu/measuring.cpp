@@ -1,6 +1,8 @@
 // What measuring promises: problem after problem in one session, whatever single kernels do.
 #include <fmt/format.h>
 
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -161,10 +163,68 @@ void a_throw_in_a_capture_spoils_no_other(Device device) {
   }
 }
 
+/// Launches nothing, and keeps where the offsets of what it is bound to lie.
+class KeepsOffsets final : public KernelClass {
+ public:
+  std::string_view name() const override { return "keeps_offsets"; }
+  Operation operation() const override { return Operation::grouped_gemm; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+  std::span<const Target> targets() const override { return {&target_, 1}; }
+  std::unique_ptr<Launch> bind(const DesignPoint& /*point*/, const Knobs& /*knobs*/,
+                               const RuntimeArguments& arguments,
+                               std::shared_ptr<const CompiledObject> /*object*/,
+                               const BindOptions& /*options*/) const override {
+    struct Nothing final : Launch {
+      void launch(void* /*stream*/) override {}
+    };
+    for (const NamedOperand& operand : arguments.operands())
+      if (operand.role == OperandRole::index) offsets.insert(operand.tensor->data());
+    return std::make_unique<Nothing>();
+  }
+
+  mutable std::set<const void*> offsets;
+
+ private:
+  Target target_ = cuda_devices()[0].target;
+  std::shared_ptr<const DesignSpace> space_ =
+      DesignSpace::Builder().dtypes(Role::a_dtype, {Dtype::f32}).build();
+};
+
+void problems_are_measured_together(Device device) {
+  std::vector<ProblemKernels> problems;
+  std::vector<std::shared_ptr<const KeepsOffsets>> classes;
+  for (const char* const text :
+       {"gemm m=8 n=16 k=16 a=f32", "grouped_gemm sizes=30,10 n=40 k=32 a=f32",
+        "grouped_gemm sizes=1,2,3 n=16 k=16 a=f32", "gemm m=70 n=40 k=33 a=f32"}) {
+    const Problem problem = Problem::parse(text);
+    problems.push_back({problem, kernels_for(problem,
+                                             "tile=32x32x16 class=simt_gemm,"
+                                             "simt_grouped_gemm")});
+    require(!problems.back().kernels.empty(), std::string(text) + ": no kernels");
+    if (problem.operation != Operation::grouped_gemm) continue;
+    classes.push_back(std::make_shared<KeepsOffsets>());
+    problems.back().kernels.emplace_back(classes.back(), "gpu_test",
+                                         classes.back()->space()->at(0));
+  }
+  MeasureOptions options = MeasureOptions::survey();
+  options.patience_seconds = 0;
+  options.noise_floor = true;
+  MeasureSession session(device);
+  const std::vector<Measurement> measured = session.measure(problems, options);
+  require(measured.size() == problems.size(), "a measurement for each problem");
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    require_timed(measured[i], problems[i].kernels.size(), 3);
+    require(measured[i].noise == measured[0].noise && measured[i].noise, "one noise for all");
+  }
+  for (const void* each : classes[0]->offsets)
+    require(!classes[1]->offsets.contains(each), "problems have offsets of their own");
+}
+
 }  // namespace
 
 std::vector<Feature> measuring_features() {
   return {{"sessions_measure_many_problems", sessions_measure_many_problems},
+          {"problems_are_measured_together", problems_are_measured_together},
           {"survey_is_short", survey_is_short},
           {"impatience_takes_one_launch", impatience_takes_one_launch},
           {"kernels_that_cannot_be_bound_are_reported", kernels_that_cannot_be_bound_are_reported},
