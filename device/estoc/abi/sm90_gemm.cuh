@@ -149,7 +149,7 @@ struct Sm90GemmConfig {
   /// epilogue spill, and those that store e5m2, which code converts to; and all with sums of f16,
   /// which are widened on their way.
   ESTOC_CONSTEXPR bool has_tails(bool fused) const {
-    const int most = fused ? 96 : out == Type::e5m2 ? 120 : 192;
+    const int most = fused ? (promote ? 128 : 96) : out == Type::e5m2 ? 120 : 192;
     return groups == GroupedMode::none && !planes && accumulator != Type::f16 && sums() <= most;
   }
   ESTOC_CONSTEXPR bool has_tails() const { return has_tails(epilogue.columns > 0); }
@@ -163,8 +163,8 @@ struct Sm90GemmConfig {
   /// Of a CTA's tile in the workspace.
   ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 4; }
   /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
-  ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() ? 56 : 40; }
-  ESTOC_CONSTEXPR int consumer_registers() const { return epilogue.loads() ? 224 : 232; }
+  ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() || scaled() ? 56 : 40; }
+  ESTOC_CONSTEXPR int consumer_registers() const { return producer_registers() == 56 ? 224 : 232; }
 
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k() * type_bytes(b); }
@@ -204,7 +204,7 @@ struct Sm90GemmConfig {
   }
   ESTOC_CONSTEXPR int shared_bytes() const { return scales_offset() + stages * scales_bytes(); }
   /// Arrivals that fill a stage: of the thread that loads tiles, and of a warp that loads scales.
-  ESTOC_CONSTEXPR int fills() const { return scales_bytes() > 0 ? 1 + 32 : 1; }
+  ESTOC_CONSTEXPR int fills() const { return scales_bytes() > 0 ? 2 : 1; }
   /// Arrivals of each consumer that release a stage: warps read scales, and what they convert, by
   /// themselves.
   ESTOC_CONSTEXPR int releases() const { return converts() || scaled() ? 4 : 1; }

@@ -130,6 +130,8 @@ struct ConvertedTiles {
                                                       const Cta<config>& cta) {
     const Ring<config.stages> ring = cta.shared.ring();
     RingPosition<config.stages> at;
+    RingPosition<config.stages> next;  // whose copies were not waited for yet
+    i32 pending = 0;
     for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
       const auto item = work.item();
       const ScaleCopies<config> copies(p, item.tile);
@@ -137,10 +139,29 @@ struct ConvertedTiles {
       for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
         ring.wait_empty(at);
         copies.issue(item.k_tile(step), cta.shared.scales(at.stage));
-        ptx::cp_async_mbarrier_arrive_noinc(ring.full(at.stage));
+        ptx::cp_async_commit_group();
+        if (pending++ < kPending) continue;
+        ptx::cp_async_wait_group<kPending>();
+        arrive(ring, next);
+        --pending;
       }
     }
     ptx::cp_async_wait_all();
+    for (; pending > 0; --pending)
+      arrive(ring, next);
+  }
+
+ private:
+  /// Stages whose scales are on their way while others are waited for. A stage is released when the
+  /// next one is there, so all but two may be, and half of them leave the ring its use.
+  static constexpr int kPending = config.stages >= 8 ? 3 : config.stages / 2 - 1;
+
+  /// Once for the warp: an arrival of each lane costs more than the wait before it.
+  __device__ __forceinline__ static void arrive(const Ring<config.stages>& ring,
+                                                RingPosition<config.stages>& next) {
+    ptx::bar_warp_sync();
+    if (ptx::tid() % 32 == 0) ptx::mbarrier_arrive(ring.full(next.stage));
+    next.advance();
   }
 };
 

@@ -55,8 +55,9 @@ struct GroupReader : StageReader<config> {
   i32 before;  ///< elements of K ahead of the group in the first one
   i32 last;    ///< where the group ends in the last one
 
-  __device__ __forceinline__ void wait(const RingPosition<config.stages>& at, i32 left) const {
-    StageReader<config>::wait(at, left);
+  __device__ __forceinline__ void wait(const RingPosition<config.stages>& at, i32 left,
+                                       bool loaded = false) const {
+    StageReader<config>::wait(at, left, loaded);
     const i32 first = left == stages ? before : 0;
     const i32 end = left == 1 ? last : config.tile_k();
     if (first == 0 && end == config.tile_k()) return;

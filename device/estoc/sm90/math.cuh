@@ -56,9 +56,16 @@ struct StageReader {
   u32 consumer;
   u32 thread;  ///< of the warpgroup
 
-  /// For a stage of an item, `left` of whose stages are not summed yet.
-  __device__ __forceinline__ void wait(const RingPosition<config.stages>& at, i32 /*left*/) const {
-    cta.shared.ring().wait_full(at);
+  /// For a stage of an item, `left` of whose stages are not summed yet. `loaded`: is_loaded() said
+  /// so.
+  __device__ __forceinline__ void wait(const RingPosition<config.stages>& at, i32 /*left*/,
+                                       bool loaded = false) const {
+    if (!loaded) cta.shared.ring().wait_full(at);
+  }
+
+  /// Whether the stage's bytes have arrived, or do so very soon.
+  __device__ __forceinline__ bool is_loaded(const RingPosition<config.stages>& at) const {
+    return ptx::mbarrier_try_wait(cta.shared.ring().full(at.stage), at.phase);
   }
 
   /// Starts the products of a stage with this consumer's rows.
@@ -147,12 +154,7 @@ class AddedStages {
     if constexpr (kOverlap) {
       overlapped(k_tiles, issued);
     } else {
-      Stage stage;
-#pragma unroll 1
-      for (i32 left = k_tiles; left > 0; --left) {
-        start(stage, left);
-        finish<0>(stage);
-      }
+      one_by_one(k_tiles);
       issued();
     }
   }
@@ -170,7 +172,12 @@ class AddedStages {
 
   __device__ __forceinline__ void start(Stage& stage, i32 left) {
     reader_.wait(at_, left);
+    issue(stage);
+  }
+  __device__ __forceinline__ void issue(Stage& stage) {
     reader_.multiply(stage.sums, at_.stage, false);
+    // Without it ptxas puts the last product behind the loads of factors.
+    if constexpr (!kOverlap) ptx::bar_warp_sync();
     stage.index = at_.stage;
     at_.advance();
     stage.factors = terms_.factors(stage.index);
@@ -183,6 +190,18 @@ class AddedStages {
     if constexpr (!Terms::kReadsStage) reader_.release(stage.index);
     terms_.add(acc_, stage.sums, stage.factors);
     if constexpr (Terms::kReadsStage) reader_.release(stage.index);
+  }
+  __device__ __forceinline__ void one_by_one(i32 left) {
+    Stage stage;
+    bool loaded = false;
+#pragma unroll 1
+    for (; left > 0; --left) {
+      reader_.wait(at_, left, loaded);
+      issue(stage);
+      // So that the next products start as soon as these are added.
+      loaded = left > 1 && reader_.is_loaded(at_);
+      finish<0>(stage);
+    }
   }
   template <typename Issued>
   __device__ __forceinline__ void overlapped(i32 left, const Issued& issued) {

@@ -2,8 +2,9 @@
 // brings a stage's scales into shared memory, consumers multiply its sums by them.
 #pragma once
 
-#include <estoc/ptx/cp_async.cuh>
 #include <estoc/ptx/math.cuh>
+#include <estoc/ptx/mbarrier.cuh>
+#include <estoc/ptx/memory.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/sm90/load.cuh>
 #include <estoc/sm90/math.cuh>
@@ -31,46 +32,155 @@ struct ScaleTile {
   __device__ __forceinline__ u32 column(i32 j) const { return row(config.tile_m + j); }
 };
 
-/// Brings the scales of stage after stage, of items that `Tiles` loads. One warp calls it.
-template <Sm90GemmConfig config, typename Tiles>
-class ScaleLoader {
+/// The scales of an item's stages as a warp reads them, those of some stages at once: each lane has
+/// those of some rows, and of some columns or blocks of columns.
+template <Sm90GemmConfig config>
+class ItemScales {
   using To = ScaleTile<config>;
+  static constexpr int kRows = config.tile_m / 32;
+  static constexpr int kColumns = (To::kColumns + 31) / 32;
 
  public:
-  __device__ __forceinline__ ScaleLoader(const Sm90GemmParameters& p, const Cta<config>& cta)
-      : p_(p), cta_(cta), lane_(static_cast<i32>(ptx::laneid())) {}
+  /// Stages at once: what a producer has registers for.
+  static constexpr int kStages = kRows + kColumns <= 5 ? 4 : kRows + kColumns <= 9 ? 2 : 1;
+  struct Lane {
+    Words<kStages> rows[kRows];
+    Words<kStages> columns[kColumns];
+  };
 
   template <typename Item>
-  __device__ __forceinline__ void fill(const Item& item, i32 step, u32 stage) const {
-    const To to{cta_.shared.scales(stage)};
-    const i32 k_tile = item.k_tile(step);
-    const Batches l = Tiles::batches(item);
-#pragma unroll 1
-    for (i32 i = lane_; i < config.tile_m; i += 32) {
-      const i32 m = item.tile.m + i;
-      // Rows and columns beyond the output have the last one's, and are not stored.
-      copy(to.row(i), p_.a_scales, l.a, k_tile, (m < p_.m ? m : p_.m - 1) / config.a_scale_rows);
+  __device__ __forceinline__ ItemScales(const Sm90GemmParameters& p, const Item& item, Batches l,
+                                        i32 lane)
+      : p_(p), lane_(lane), m_(item.tile.m), n_(item.tile.n) {
+    const i32 k = item.k_tile(0);
+    const i32 step = item.k_tile(1) - k;
+    a_step_ = step * p.a_scales.k_stride();
+    b_step_ = step * p.b_scales.k_stride();
+    a_ = l.a * p.a_scales.batch_stride + k * p.a_scales.k_stride();
+    b_ = l.b * p.b_scales.batch_stride + k * p.b_scales.k_stride();
+    // Scales that are contiguous along K cost a cycle of the data path for each row and read.
+    const i32 offset = a_ | p.a_scales.other_stride() | static_cast<i32>(p.a_scales.address / 4);
+    together_ = a_step_ == 1 && offset % kStages == 0;
+  }
+
+  /// Those of the next stages, of which there are `left`.
+  __device__ __forceinline__ void read(Lane& scales, i32 left) {
+    if (together_ && left >= kStages) {
+#pragma unroll
+      for (int i = 0; i < kRows; ++i)
+        scales.rows[i] = ptx::ld_global<kStages>(of_row(i));
+      a_ += kStages;
+    } else {
+#pragma unroll
+      for (int stage = 0; stage < kStages; ++stage) {
+        if (stage >= left) break;
+#pragma unroll
+        for (int i = 0; i < kRows; ++i)
+          scales.rows[i].word[stage] = ptx::ld_global<1>(of_row(i)).word[0];
+        a_ += a_step_;
+      }
     }
-#pragma unroll 1
-    for (i32 j = lane_; j < To::kColumns; j += 32) {
-      const i32 n = item.tile.n + j * To::kTogether;
-      copy(to.column(j), p_.b_scales, l.b, k_tile,
-           (n < p_.n ? n : p_.n - 1) / config.b_scale_columns);
+#pragma unroll
+    for (int stage = 0; stage < kStages; ++stage) {
+      if (stage >= left) break;
+#pragma unroll
+      for (int i = 0; i < kColumns; ++i)
+        scales.columns[i].word[stage] = ptx::ld_global<1>(of_column(i)).word[0];
+      b_ += b_step_;
     }
-    ptx::cp_async_mbarrier_arrive_noinc(cta_.shared.ring().full(stage));
+  }
+
+  __device__ __forceinline__ void store(const To& to, const Lane& scales, int stage) const {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i)
+      ptx::st_shared(to.row(row(i)), Words<1>{scales.rows[i].word[stage]});
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i) {
+      if (column(i) < To::kColumns)
+        ptx::st_shared(to.column(column(i)), Words<1>{scales.columns[i].word[stage]});
+    }
   }
 
  private:
-  __device__ __forceinline__ static void copy(u32 to, const abi::Sm90Scales& scales, i32 l,
-                                              i32 k_tile, i32 other) {
-    const i32 index =
-        l * scales.batch_stride + k_tile * scales.k_stride() + other * scales.other_stride();
-    ptx::cp_async<4>(to, scales.address + static_cast<u64>(static_cast<u32>(index)) * 4);
+  __device__ __forceinline__ i32 row(int i) const {
+    return i * 32 + lane_;
+  }
+  __device__ __forceinline__ i32 column(int i) const {
+    return i * 32 + lane_;
+  }
+  // Rows and columns beyond the output have the last one's, and are not stored.
+  __device__ __forceinline__ u64 of_row(int i) const {
+    return address(p_.a_scales, a_, min(m_ + row(i), p_.m - 1) / config.a_scale_rows);
+  }
+  __device__ __forceinline__ u64 of_column(int i) const {
+    const i32 n = n_ + min(column(i), To::kColumns - 1) * To::kTogether;
+    return address(p_.b_scales, b_, min(n, p_.n - 1) / config.b_scale_columns);
+  }
+  __device__ __forceinline__ static u64 address(const abi::Sm90Scales& scales, i32 first,
+                                                i32 other) {
+    const u32 index = static_cast<u32>(first + other * scales.other_stride());
+    return scales.address + static_cast<u64>(index) * 4;
+  }
+  __device__ __forceinline__ static i32 min(i32 x, i32 y) {
+    return x < y ? x : y;
   }
 
   const Sm90GemmParameters& p_;
-  const Cta<config>& cta_;
   i32 lane_;
+  i32 m_;
+  i32 n_;
+  i32 a_step_;
+  i32 b_step_;
+  i32 a_;  ///< where the next stage's begin
+  i32 b_;
+  bool together_;  ///< a row's scales of kStages stages can be read at once
+};
+
+/// Brings the scales of stage after stage into shared memory, through registers: copies by cp.async
+/// would have each lane arrive at the stage's barrier, which costs more than they save.
+template <Sm90GemmConfig config>
+class ScaleLoader {
+  using Scales = ItemScales<config>;
+  /// Whether stages are read while others are stored. Those of larger tiles take so long that the
+  /// stages ahead hide a read, and a producer has no registers for two.
+  static constexpr bool kAhead = config.tile_m <= 64;
+
+ public:
+  __device__ __forceinline__ explicit ScaleLoader(const Shared<config>& shared)
+      : shared_(shared), lane_(static_cast<i32>(ptx::laneid())) {}
+
+  /// By one warp.
+  template <typename Item>
+  __device__ __forceinline__ void fill(const Sm90GemmParameters& p, const Item& item,
+                                       const Batches& l) {
+    Scales scales(p, item, l, lane_);
+    typename Scales::Lane read, next;
+    if (kAhead) scales.read(next, item.k_tiles);
+#pragma unroll 1
+    for (i32 left = item.k_tiles; left > 0; left -= Scales::kStages) {
+      if (kAhead) read = next;
+      scales.read(kAhead ? next : read, kAhead ? left - Scales::kStages : left);
+#pragma unroll
+      for (int stage = 0; stage < Scales::kStages; ++stage) {
+        if (stage < left) fill(scales, read, stage);
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void fill(const Scales& scales, const typename Scales::Lane& read,
+                                       int stage) {
+    const Ring<config.stages> ring = shared_.ring();
+    ring.wait_empty(at_);
+    scales.store({shared_.scales(at_.stage)}, read, stage);
+    ptx::bar_warp_sync();
+    if (lane_ == 0) ptx::mbarrier_arrive(ring.full(at_.stage));
+    at_.advance();
+  }
+
+  const Shared<config>& shared_;
+  i32 lane_;
+  RingPosition<config.stages> at_;
 };
 
 /// Tiles of A and B as `Tiles` loads them, and their scales.
@@ -80,15 +190,10 @@ struct ScaledTiles : Tiles {
   template <typename Kernel>
   __device__ __forceinline__ static void bring_scales(const typename Kernel::Parameters& p,
                                                       const Cta<config>& cta) {
-    const ScaleLoader<config, Tiles> loader(p, cta);
-    const Ring<config.stages> ring = cta.shared.ring();
-    RingPosition<config.stages> at;
+    ScaleLoader<config> loader(cta.shared);
     for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
       const auto item = work.item();
-      for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
-        ring.wait_empty(at);
-        loader.fill(item, step, at.stage);
-      }
+      loader.fill(p, item, Tiles::batches(item));
     }
   }
 };

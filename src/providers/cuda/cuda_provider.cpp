@@ -28,6 +28,7 @@ class CudaProvider final : public Provider {
                                                            make_sm90_prepared_gemm(),
                                                            make_sm90_bf16x6_gemm(),
                                                            make_sm90_scaled_gemm(),
+                                                           make_sm90_swapped_scaled_gemm(),
                                                            make_sm90_dequantised_gemm(),
                                                            make_sm90_swapped_dequantised_gemm(),
                                                            make_sm100_gemm(),

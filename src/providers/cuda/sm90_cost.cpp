@@ -18,10 +18,8 @@ constexpr double kPromotion = 1.12;
 constexpr double kConversion = 3.5;
 constexpr double kLanes = 128;
 // Read off an H200's table: clocks that adding scaled sums takes in each tile of K: one wait, and a
-// share for each row's scale and for each sum of a thread. Products of other warps hide little of
-// it.
+// share for each sum of a thread. Products of other warps hide little of it.
 constexpr double kScaledWait = 100;
-constexpr double kScaledRow = 1;
 constexpr double kScaledSum = 0.5;
 // Clocks from a launch to the first product, and of a tile's stores that nothing hides.
 constexpr double kStartClocks = 1500;
@@ -73,7 +71,7 @@ cost::Overlap overlap_of(Schedule schedule) {
 double scaling_clocks(const Sm90GemmConfig& config) {
   constexpr double kThreads = 128;
   const double sums = config.tile_m * config.tile_n / kThreads;
-  return kScaledWait + kScaledRow * config.tile_m + kScaledSum * sums;
+  return kScaledWait + kScaledSum * sums;
 }
 
 /// Of a tile's output and what else its epilogue moves and computes.

@@ -46,7 +46,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 10> kNames{"sm90_gemm",
+    constexpr std::array<std::string_view, 11> kNames{"sm90_gemm",
                                                       "sm90_fast_gemm",
                                                       "sm90_swapped_gemm",
                                                       "sm90_prepared_gemm",
@@ -55,7 +55,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                                                       "sm90_dequantised_gemm",
                                                       "sm90_swapped_dequantised_gemm",
                                                       "sm90_quantised_gemm",
-                                                      "sm90_scaled_quantised_gemm"};
+                                                      "sm90_scaled_quantised_gemm",
+                                                      "sm90_swapped_scaled_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -74,7 +75,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     return fused_config(config, epilogue, transposed);
   }
   bool is_transposed(const DesignPoint& point) const override {
-    return is_column_major(point) != (kind_ == Sm90Kind::swapped || converts());
+    return is_column_major(point) != (is_swapped() || converts());
   }
 
   GemmLimits limits() const override {
@@ -136,7 +137,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
-    plan.design.untried = (kind_ == Sm90Kind::swapped && plan.work.n > most_columns(plan.work)) ||
+    plan.design.untried = (is_swapped() && plan.work.n > most_columns(plan.work)) ||
                           (converts() && plan.work.n > kMostConverted) ||
                           (config.planes && config.cluster_size() == 1);
     Knobs knobs = sm90_knobs(widest, plan.work, plan.design);
@@ -265,8 +266,12 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
            kind_ == Sm90Kind::dequantised || converts();
   }
   bool converts() const { return kind_ == Sm90Kind::converted; }
+  bool is_swapped() const {
+    return kind_ == Sm90Kind::swapped || kind_ == Sm90Kind::swapped_scaled;
+  }
   bool scales_sums() const {
-    return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::scaled_quantised;
+    return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::scaled_quantised ||
+           kind_ == Sm90Kind::swapped_scaled;
   }
 
   /// Has the work be that of six products of planes.
@@ -325,6 +330,10 @@ std::shared_ptr<const KernelClass> make_sm90_swapped_dequantised_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_scaled_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::scaled);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_swapped_scaled_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::swapped_scaled);
 }
 
 std::shared_ptr<const KernelClass> make_sm90_quantised_gemm() {

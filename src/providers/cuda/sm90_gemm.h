@@ -31,6 +31,9 @@ std::shared_ptr<const KernelClass> make_sm90_bf16x6_gemm();
 /// or of 128 of them, which multiply the tensor cores' sums of each block.
 std::shared_ptr<const KernelClass> make_sm90_scaled_gemm();
 
+/// Class "sm90_swapped_scaled_gemm": those for few rows.
+std::shared_ptr<const KernelClass> make_sm90_swapped_scaled_gemm();
+
 /// Class "sm90_dequantised_gemm": quantised operands with scales of e8m0 or e4m3, which are copied
 /// to workspace as bf16, exactly, and multiplied there.
 std::shared_ptr<const KernelClass> make_sm90_dequantised_gemm();

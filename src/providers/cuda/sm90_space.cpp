@@ -70,7 +70,8 @@ constexpr MenuTile kScaledMenu[] = {
 
 bool is_scaled(Sm90Kind kind) {
   return kind == Sm90Kind::scaled || kind == Sm90Kind::scaled_quantised ||
-         kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped;
+         kind == Sm90Kind::swapped_scaled || kind == Sm90Kind::scaled_grouped ||
+         kind == Sm90Kind::swapped_scaled_grouped;
 }
 
 bool is_quantised(Sm90Kind kind) {
@@ -83,8 +84,9 @@ bool has_groups(Sm90Kind kind) {
 }
 
 bool swaps_operands(Sm90Kind kind) {
-  return kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_grouped ||
-         kind == Sm90Kind::swapped_scaled_grouped || kind == Sm90Kind::converted;
+  return kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_scaled ||
+         kind == Sm90Kind::swapped_grouped || kind == Sm90Kind::swapped_scaled_grouped ||
+         kind == Sm90Kind::converted;
 }
 
 std::span<const MenuTile> menu_of(Sm90Kind kind) {

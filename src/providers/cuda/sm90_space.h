@@ -21,6 +21,7 @@ enum class Sm90Kind : std::uint8_t {
   converted,    ///< swapped; the copy is of A alone, and consumers convert B
   quantised,    ///< D is kept in f32, and quantised behind the product
   scaled_quantised,
+  swapped_scaled,
   grouped,          ///< products in groups; a dimension "along" says which mode they divide
   swapped_grouped,  ///< both
   scaled_grouped,

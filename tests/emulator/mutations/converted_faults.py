@@ -3,7 +3,8 @@
 from planted import SM90_CONVERTED, SM90_MATH, Planted
 from sm90_faults import DEADLOCK, FLIGHT, OUT, RACE, ARRIVALS, UNSET, WRONG
 
-ARRIVE = "        ptx::cp_async_mbarrier_arrive_noinc(ring.full(at.stage));\n"
+WAIT = "        ptx::cp_async_wait_group<kPending>();\n"
+ARRIVE = "    if (ptx::tid() % 32 == 0) ptx::mbarrier_arrive(ring.full(next.stage));\n"
 
 FAULTS = (
     Planted("codes and scales of the first stage", SM90_CONVERTED, "converted_fours", (WRONG,),
@@ -25,8 +26,15 @@ FAULTS = (
             "        ring.wait_empty(at);\n        copies",
             "        copies"),
     Planted("a stage is full before its scales are there", SM90_CONVERTED, "converted_fours", (RACE, UNSET),
-            ARRIVE,
-            "        ptx::mbarrier_arrive(ring.full(at.stage));\n"),
+            WAIT,
+            ""),
+    Planted("the last stages are full before their scales are there", SM90_CONVERTED, "converted_fours",
+            (RACE, UNSET),
+            "    ptx::cp_async_wait_all();\n    for (; pending",
+            "    for (; pending"),
+    Planted("a stage is full before all lanes' scales are there", SM90_CONVERTED, "converted_fours", (RACE, UNSET),
+            "    ptx::bar_warp_sync();\n" + ARRIVE,
+            ARRIVE),
     Planted("scales are not signalled", SM90_CONVERTED, "converted_fours", (DEADLOCK,),
             ARRIVE,
             ""),

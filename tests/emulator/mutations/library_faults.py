@@ -178,7 +178,7 @@ FAULTS = (
             "  store.finish();", "  if (consumer == 0) store.finish();"),
     Planted("consumers take the loaders' registers", ABI, "lib_high_input",
             (DEADLOCK, "register pool"),
-            "epilogue.loads() ? 224 : 232", "232"),
+            "producer_registers() == 56 ? 224 : 232", "232"),
     # Stores of sm90_gemm.
     Planted("proxy fence on the way of stmatrix alone", TILE_STORE, "bytes", (FENCE,),
             "      ptx::fence_proxy_async();\n",

@@ -523,6 +523,13 @@ CASES = {
         ),
         "class=sm90_scaled_gemm tile=64x128x128", multiprocessors=4,
     ),
+    "scaled_sm90_fours": library(
+        (
+            "gemm m=72 n=72 k=1152 a=e4m3*1x128 b=e4m3:n*128x128 out=f32",
+            "gemm m=72 n=72 k=1152 a=e4m3*1x128:[12,1] b=e4m3:n*128x128 out=f32",
+        ),
+        "class=sm90_scaled_gemm tile=128x192x128", multiprocessors=2,
+    ),
     "scaled_sm90_two": library(
         SCALED_COLUMNS,
         "class=sm90_scaled_gemm tile=128x128x128 schedule=cooperative", multiprocessors=4,

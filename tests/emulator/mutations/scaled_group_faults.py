@@ -6,11 +6,11 @@ from sm90_faults import OUT, WRONG
 
 FAULTS = (
     Planted("all groups have the scales of the first one's columns", SM90_SCALED, "scaled_wgmma_rows", (WRONG,),
-            "copy(to.column(j), p_.b_scales, l.b, k_tile",
-            "copy(to.column(j), p_.b_scales, 0, k_tile"),
+            "l.b * p.b_scales.batch_stride",
+            "0 * p.b_scales.batch_stride"),
     Planted("all groups have the scales of the first one's rows", SM90_SCALED, "scaled_wgmma_columns", (WRONG,),
-            "copy(to.row(i), p_.a_scales, l.a, k_tile",
-            "copy(to.row(i), p_.a_scales, 0, k_tile"),
+            "l.a * p.a_scales.batch_stride",
+            "0 * p.a_scales.batch_stride"),
     Planted("blocks of K are counted from the group", GROUP_WORK, "scaled_wgmma_k", (WRONG,),
             "static_cast<i32>(first_k()) / config.tile_k()",
             "0"),
