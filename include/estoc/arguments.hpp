@@ -228,13 +228,13 @@ Dtype default_accumulator_type(const Operand& a, const Operand& b);
 /// A scaled operand stands for its data times its scales. Scales of a tensor or of its rows are
 /// factors that the accumulator is multiplied by before the epilogue: A's, B's, then those of a
 /// second level. Scales of blocks take part in the products, whose sums are then of floats.
-/// A scaled out is quantised: its scales are written too. N is the mode that its blocks lie along,
-/// modes are blockwise_1x128, 1x32 and 1x16. With `amax` the largest magnitude of a block of D, in
-/// f32, and `largest` that of the dtype, the scale is amax / largest, rounded up to a power of two
-/// where it is e8m0 or `powers_of_two`, to nearest where it is e4m3; at least 2^-126, for e4m3
-/// between 2^-6 and 448. Data are D / scale, rounded to nearest. A block that holds NaN or an
-/// infinity has the scale NaN.
-/// Extents of 0 are legal: k = 0 gives zeros, the others an empty output.
+/// A scaled out is quantised: its scales are written too, swizzled or by strides. N is the mode
+/// that its blocks lie along, modes are blockwise_1x128, 1x32 and 1x16; scales that fill up
+/// swizzled tiles are zero. With `amax` the largest magnitude of a block of D, in f32, and
+/// `largest` that of the dtype, the scale is amax / largest, rounded up to a power of two where it
+/// is e8m0 or `powers_of_two`, to nearest where it is e4m3; at least 2^-126, for e4m3 between 2^-6
+/// and 448. Data are D / scale, rounded to nearest. A block that holds NaN or an infinity has the
+/// scale NaN. Extents of 0 are legal: k = 0 gives zeros, the others an empty output.
 class GemmArguments final : public RuntimeArguments {
  public:
   /// Throws Error{value | type}, naming the operand and the mode, when ranks or extents do not
@@ -242,10 +242,9 @@ class GemmArguments final : public RuntimeArguments {
   /// an input's (or so intricate strides that this cannot be decided), operands live on different
   /// devices, a pointer is not of the device it claims, `accumulator_type` is not f64 f32 f16 or
   /// i32, or is i32 with scales of blocks, a scale does not fit its data, a scaled out has another
-  /// mode, an order or a second level, or a packed type has a contiguous mode of odd extent. For
-  /// the operands of an epilogue: when their shapes do not broadcast to out's, dtypes are none that
-  /// epilogues have, an output shares memory with another or with an input other than element for
-  /// element.
+  /// mode or a second level, or a packed type has a contiguous mode of odd extent. For the operands
+  /// of an epilogue: when their shapes do not broadcast to out's, dtypes are none that epilogues
+  /// have, an output shares memory with another or with an input other than element for element.
   GemmArguments(const Operand& a, const Operand& b, const Operand& out, Dtype accumulator_type,
                 PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "check/scales.h"
 #include "estoc/numeric.hpp"
 
 namespace estoc::check {
@@ -87,10 +88,9 @@ void QuantisedRows::see_block(Place first, std::span<const Expectation> block,
   const MatrixView& out = arguments_.out_matrix();
   const std::int64_t l = first.row / arguments_.extents().m;
   const std::int64_t m = first.row % arguments_.extents().m;
-  const int last = scale.rank() - 1;
-  const std::int64_t at = (last > 1 ? l * scale.stride(0) : 0) + m * scale.stride(last - 1) +
-                          first.column / block_ * scale.stride(last);
-  const double got = load_element(scale.dtype(), scale.data(), at);
+  const double got =
+      load_element(scale.dtype(), scale.data(),
+                   place_of_scale(scaled_, scale.rank() - 1, l, m, first.column / block_));
   const Place place{first.row, first.column / block_};
   if (std::ranges::any_of(block, [](const Expectation& e) { return !std::isfinite(e.value); })) {
     seen.scales.see(place, got, {std::numeric_limits<double>::quiet_NaN(), 0});

@@ -28,13 +28,25 @@ std::int64_t swizzled_index(std::int64_t other, std::int64_t k, std::int64_t k_s
 
 }  // namespace
 
+std::int64_t place_of_scale(const ScaledTensor& scaled, int k_mode, std::int64_t l,
+                            std::int64_t other, std::int64_t k) {
+  const TensorView& scale = scaled.scale;
+  const int other_mode = 2 * scale.rank() - 3 - k_mode;
+  const std::int64_t batch = scale.rank() > 2 && scale.shape(0) > 1 ? l : 0;
+  if (scaled.swizzle == ScaleSwizzle::swizzle_32x4x4) {
+    const std::int64_t matrix = scale.shape(k_mode) * scale.shape(other_mode);
+    return batch * matrix + swizzled_index(other, k, scale.shape(k_mode));
+  }
+  const std::int64_t start = batch == 0 ? 0 : batch * scale.stride(0);
+  return start + other * scale.stride(other_mode) + k * scale.stride(k_mode);
+}
+
 ElementScales::ElementScales(const Operand& operand, int k_from_end, bool with_rows) {
   if (!operand.is_scaled()) return;
   const bool rows = with_rows && operand.scaled()->mode == ScaleMode::rowwise;
   if (!rows && !operand.scaled()->has_blocks()) return;
   scaled_ = operand.scaled();
   k_mode_ = scaled_->data.rank() - k_from_end;
-  other_mode_ = scaled_->data.rank() - (3 - k_from_end);
 }
 
 double ElementScales::at(std::int64_t l, std::int64_t other, std::int64_t k) const {
@@ -43,15 +55,8 @@ double ElementScales::at(std::int64_t l, std::int64_t other, std::int64_t k) con
   const std::int64_t row = squares ? other / 128 : other;
   const bool one = scaled_->mode == ScaleMode::rowwise;
   const std::int64_t column = one ? 0 : k / block_along_k(scaled_->mode);
-  const std::int64_t batch = scale.rank() > 2 && scale.shape(0) > 1 ? l : 0;
-  if (scaled_->swizzle == ScaleSwizzle::swizzle_32x4x4) {
-    const std::int64_t matrix = scale.shape(k_mode_) * scale.shape(other_mode_);
-    return load_element(scale.dtype(), scale.data(),
-                        batch * matrix + swizzled_index(row, column, scale.shape(k_mode_)));
-  }
-  const std::int64_t start = batch == 0 ? 0 : batch * scale.stride(0);
   return load_element(scale.dtype(), scale.data(),
-                      start + row * scale.stride(other_mode_) + column * scale.stride(k_mode_));
+                      place_of_scale(*scaled_, k_mode_, l, row, column));
 }
 
 }  // namespace estoc::check

@@ -7,6 +7,11 @@
 
 namespace estoc::check {
 
+/// Where in memory a scale of the batch `l` is, counted in scales; `other` and `k` count scales
+/// too. `k_mode` is the mode of the data along which blocks lie.
+std::int64_t place_of_scale(const ScaledTensor& scaled, int k_mode, std::int64_t l,
+                            std::int64_t other, std::int64_t k);
+
 /// The factors of one operand that take part in its products: those of blocks. Scales of a tensor
 /// or its rows are part of the epilogue.
 class ElementScales {
@@ -26,7 +31,6 @@ class ElementScales {
  private:
   const ScaledTensor* scaled_ = nullptr;
   int k_mode_ = 0;
-  int other_mode_ = 0;
 };
 
 }  // namespace estoc::check

@@ -177,6 +177,7 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
       "a=bf16:t b=bf16:n out=e4m3:t*1x128",
       "a=e4m3:t*1x128 b=e4m3:n*128x128 out=e5m2:t*1x32",
       "a=f32 b=f32 out=e2m1:t*1x16",
+      "a=bf16:t b=bf16:n out=e4m3:t*1x32:swizzled",
   };
   constexpr std::array kGrouped{
       "along=m a=bf16:t b=bf16:n out=bf16",

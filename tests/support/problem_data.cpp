@@ -71,6 +71,7 @@ ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values valu
       return placed;
     }));
     if (input && operands.back().is_scaled()) make_positive(*operands.back().scaled());
+    if (operand.role == OperandRole::index) fill_index(problem);
   }
   const EpilogueArguments& epilogue = described->epilogue();
   for (const EpilogueOperand& operand : epilogue.operands()) {
@@ -83,6 +84,14 @@ ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values valu
     epilogue_operands.emplace_back(operand.name, add(*operand.tensor(), input, ++seed + 1, values));
   }
   arguments_ = described->with_operands(operands, std::move(epilogue_operands));
+}
+
+void ProblemData::fill_index(const Problem& problem) {
+  Tensor& offsets = *tensors_.back();
+  problem.fill_index(offsets.view);
+  for_each_element(offsets.view, [&](std::int64_t offset) {
+    offsets.values.push_back(load_element(Dtype::i32, offsets.view.data(), offset));
+  });
 }
 
 void ProblemData::make_positive(const ScaledTensor& scaled) {

@@ -16,7 +16,8 @@ namespace estoc::testing_support {
 /// What inputs hold: -3 to 3, or numbers of both signs from 2^-6 to 2 that the type can hold.
 enum class Values { integers, reals };
 
-/// The arguments of a problem on host memory, in which what no element covers is 0xa5.
+/// The arguments of a problem on host memory, offsets filled from its sizes, in which what no
+/// element covers is 0xa5.
 class ProblemData {
  public:
   ProblemData(const Problem& problem, std::uint64_t seed, Values values);
@@ -36,6 +37,7 @@ class ProblemData {
     std::vector<double> values;  ///< in row-major order; none of an output
   };
   TensorView add(const TensorView& described, bool input, std::uint64_t seed, Values values);
+  void fill_index(const Problem& problem);
   void make_positive(const ScaledTensor& scaled);
 
   friend class OnDevice;

@@ -1,8 +1,9 @@
 // What host and device agree on for the step that quantises the result of a product.
 #pragma once
 
+#include <estoc/abi/groups.cuh>
 #include <estoc/abi/matrix.cuh>
-#include <estoc/abi/types.cuh>
+#include <estoc/abi/scales.cuh>
 
 namespace estoc::abi {
 
@@ -14,14 +15,14 @@ inline constexpr int kQuantiseUnit = 128;
 struct QuantiseParameters {
   Matrix from;    ///< D
   Matrix to;      ///< strides of 4-bit elements count elements, two to a byte
-  Matrix scales;  ///< of the same rows, and of blocks of columns
+  Scales scales;  ///< of the same rows, and of 16, 32 or 128 columns
   long long m;
   long long n;
+  long long rows;     ///< m, or rows of scales where those fill up tiles
   long long units;    ///< of all rows of all batches
-  int block;          ///< columns that share a scale: 16, 32 or 128
+  Groups groups;      ///< of rows; no mode where every row is quantised
   int powers_of_two;  ///< f32 scales are rounded up to powers of two
-  Type scale;         ///< f32, e8m0 or e4m3
 };
-static_assert(sizeof(QuantiseParameters) == 136);
+static_assert(sizeof(QuantiseParameters) == 192);
 
 }  // namespace estoc::abi

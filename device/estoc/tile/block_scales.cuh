@@ -7,6 +7,13 @@
 
 namespace estoc {
 
+/// Where in its batch scale number `k` along K of row (column) `outer` is.
+__device__ __forceinline__ i64 scale_index(const abi::Scales& scales, i64 outer, i64 k) {
+  if (scales.k_tiles == 0) return outer * scales.other_stride + k * scales.k_stride;
+  const i64 tile = outer / 128 * scales.k_tiles + k / 4;
+  return tile * 512 + outer % 32 * 16 + outer % 128 / 32 * 4 + k % 4;
+}
+
 /// The scales of one batch of an operand.
 class BatchScales {
  public:
@@ -16,7 +23,8 @@ class BatchScales {
   /// The scale of element k of row `outer` of A, or column `outer` of B.
   __device__ __forceinline__ float at(i64 outer, i64 k) const {
     if (scales_.address == 0) return 1.0F;
-    const i64 index = first_ + index_of(outer >> scales_.other_shift, k >> scales_.k_shift);
+    const i64 index =
+        first_ + scale_index(scales_, outer >> scales_.other_shift, k >> scales_.k_shift);
     if (scales_.type == Type::f32) {
       return bit_cast<float>(
           ptx::ld_global<1>(scales_.address + static_cast<u64>(index) * 4).word[0]);
@@ -27,16 +35,11 @@ class BatchScales {
 
   /// The bits of scale number `k` along K of row (column) `outer`, which is one byte.
   __device__ __forceinline__ u32 code(i64 outer, i64 k) const {
-    return ptx::ld_global_u8(scales_.address + static_cast<u64>(first_ + index_of(outer, k)));
+    return ptx::ld_global_u8(scales_.address +
+                             static_cast<u64>(first_ + scale_index(scales_, outer, k)));
   }
 
  private:
-  __device__ __forceinline__ i64 index_of(i64 outer, i64 k) const {
-    if (scales_.k_tiles == 0) return outer * scales_.other_stride + k * scales_.k_stride;
-    const i64 tile = outer / 128 * scales_.k_tiles + k / 4;
-    return tile * 512 + outer % 32 * 16 + outer % 128 / 32 * 4 + k % 4;
-  }
-
   const abi::Scales& scales_;
   i64 first_;
 };

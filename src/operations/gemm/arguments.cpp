@@ -121,9 +121,6 @@ void check_quantised(const Operand& out) {
     fail(ErrorKind::type, "out.dtype: expected e4m3, e5m2 or e2m1 with scales, got {}",
          dtype_name(out.tensor().dtype()));
   }
-  if (scaled.swizzle != ScaleSwizzle::none) {
-    fail_value("out.swizzle: expected none, got {}", scale_swizzle_name(scaled.swizzle));
-  }
   if (scaled.tensor_scale) fail_value("out.tensor_scale: expected none, got one");
   if (scaled.powers_of_two && scaled.scale.dtype() != Dtype::f32) {
     fail_value("out.powers_of_two: expected it with scales of f32, got {}",

@@ -1,4 +1,5 @@
-// The kernel class cpu_quantised_gemm: products on the host whose output is quantised.
+// The kernel classes cpu_quantised_gemm and cpu_quantised_grouped_gemm: products on the host whose
+// output is quantised.
 #include "providers/cpu/quantised_gemm.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 #include "estoc/numeric.hpp"
 #include "model/dtype_rules.h"
-#include "model/scale_rules.h"
+#include "operations/gemm/lowering.h"
 #include "providers/cpu/blocked_gemm.h"
 #include "providers/cpu/cost_model.h"
 #include "providers/cpu/host_kernel.h"
@@ -44,47 +45,92 @@ std::shared_ptr<const DesignSpace> make_quantised_space() {
   return builder.build();
 }
 
-/// D of the arguments as a tensor of f32, row after row.
-TensorView result_view(const GemmArguments& gemm, float* data) {
-  const auto shape = gemm.out().shape();
-  return TensorView::row_major(data, Dtype::f32, shape);
+EpilogueArguments without_d(const EpilogueArguments& epilogue) {
+  if (epilogue.empty()) return {};
+  std::vector<EpilogueOperand> operands;
+  for (const EpilogueOperand& operand : epilogue.operands())
+    if (operand.name != "D") operands.push_back(operand);
+  return {epilogue.text(), std::move(operands)};
 }
 
-GemmArguments unquantised(const GemmArguments& gemm, float* result) {
-  EpilogueArguments epilogue;
-  if (!gemm.epilogue().empty()) {
-    std::vector<EpilogueOperand> operands;
-    for (const EpilogueOperand& operand : gemm.epilogue().operands())
-      if (operand.name != "D") operands.push_back(operand);
-    epilogue = EpilogueArguments(gemm.epilogue().text(), std::move(operands));
+/// The arguments with D as out, a tensor of f32, row after row.
+std::unique_ptr<RuntimeArguments> unquantised(const RuntimeArguments& arguments, float* result) {
+  const OperandList operands = arguments.operands();
+  const TensorView out = TensorView::row_major(result, Dtype::f32, operands[2].tensor->shape());
+  const EpilogueArguments epilogue = without_d(arguments.epilogue());
+  if (arguments.operation() == Operation::gemm) {
+    const auto& gemm = static_cast<const GemmArguments&>(arguments);
+    return std::make_unique<GemmArguments>(gemm.a(), gemm.b(), out, gemm.accumulator_type(),
+                                           gemm.controls(), epilogue);
   }
-  return {gemm.a(),        gemm.b(),           result_view(gemm, result), gemm.accumulator_type(),
-          gemm.controls(), std::move(epilogue)};
+  const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+  GroupOptions groups{
+      .offsets = std::nullopt, .zero_rest = grouped.zero_rest(), .layout = grouped.layout()};
+  if (grouped.offsets() != nullptr) groups.offsets = *grouped.offsets();
+  return std::make_unique<GroupedGemmArguments>(grouped.a(), grouped.b(), out,
+                                                grouped.accumulator_type(), groups,
+                                                grouped.controls(), epilogue);
+}
+
+/// The rows of groups that leave others as they are; null where every row is computed.
+const GroupedGemmArguments* grouped_rows(const RuntimeArguments& arguments) {
+  if (arguments.operation() != Operation::grouped_gemm) return nullptr;
+  const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+  return grouped.mode() == GroupMode::rows && !grouped.zero_rest() ? &grouped : nullptr;
 }
 
 class Quantiser {
  public:
-  explicit Quantiser(const GemmArguments& gemm)
-      : scaled_(*gemm.out_scaled()),
-        out_(gemm.out_matrix()),
-        extents_(gemm.extents()),
-        block_(model::scale_rule(scaled_.mode).k_block),
-        largest_(static_cast<float>(max_finite(out_.dtype))) {}
+  explicit Quantiser(const RuntimeArguments& arguments)
+      : Quantiser(operations::product_of(arguments), grouped_rows(arguments)) {}
 
   std::int64_t tasks() const { return extents_.l * tasks_of_batch(); }
+
+  /// Reads where groups are, as of this launch.
+  void read_groups() {
+    if (grouped_ != nullptr) grouped_->read_groups(ranges_);
+  }
 
   void run(std::int64_t task, const float* result) const {
     const std::int64_t l = task / tasks_of_batch();
     const std::int64_t first = task % tasks_of_batch() * kQuantisedRows;
-    for (std::int64_t m = first; m < std::min(first + kQuantisedRows, extents_.m); ++m) {
-      const float* const row = result + (l * extents_.m + m) * extents_.n;
-      for (std::int64_t n = 0; n < extents_.n; n += block_)
-        quantise(l, m, n, row + n, std::min(block_, extents_.n - n));
+    for (std::int64_t m = first; m < std::min(first + kQuantisedRows, rows_); ++m) {
+      const bool computed = m < extents_.m && is_computed(m);
+      if (computed) quantise_row(l, m, result + (l * extents_.m + m) * extents_.n);
+      fill_up(l, m, computed ? extents_.n : 0);
     }
   }
 
  private:
-  std::int64_t tasks_of_batch() const { return (extents_.m + kQuantisedRows - 1) / kQuantisedRows; }
+  Quantiser(const GemmArguments& gemm, const GroupedGemmArguments* grouped)
+      : scaled_(*gemm.out_scaled()),
+        grouped_(grouped),
+        ranges_(grouped != nullptr ? static_cast<std::size_t>(grouped->groups()) : 0),
+        out_(gemm.out_matrix()),
+        extents_(gemm.extents()),
+        scales_(operations::block_scales(Operand(scaled_), 1)),
+        block_(scales_.k_block),
+        rows_(scales_.k_tiles > 0 ? scaled_.scale.shape(scaled_.scale.rank() - 2) : extents_.m),
+        largest_(static_cast<float>(max_finite(out_.dtype))) {}
+
+  std::int64_t tasks_of_batch() const { return (rows_ + kQuantisedRows - 1) / kQuantisedRows; }
+
+  bool is_computed(std::int64_t m) const {
+    if (grouped_ == nullptr) return true;
+    const auto group = std::ranges::upper_bound(ranges_, m, {}, &GroupRange::end);
+    return group != ranges_.end() && group->begin <= m;
+  }
+
+  void quantise_row(std::int64_t l, std::int64_t m, const float* row) const {
+    for (std::int64_t n = 0; n < extents_.n; n += block_)
+      quantise(l, m, n, row + n, std::min(block_, extents_.n - n));
+  }
+
+  /// Of a row's scales in tiles, those behind column `n_end` are zero.
+  void fill_up(std::int64_t l, std::int64_t m, std::int64_t n_end) const {
+    for (std::int64_t block = (n_end + block_ - 1) / block_; block < 4 * scales_.k_tiles; ++block)
+      static_cast<std::uint8_t*>(scaled_.scale.data())[scales_.at(l, m, block * block_)] = 0;
+  }
 
   void quantise(std::int64_t l, std::int64_t m, std::int64_t n, const float* values,
                 std::int64_t count) const {
@@ -95,11 +141,7 @@ class Quantiser {
       finite = finite && std::isfinite(values[i]);
     }
     const float scale = finite ? scale_of(largest) : std::numeric_limits<float>::quiet_NaN();
-    const TensorView& scales = scaled_.scale;
-    const int last = scales.rank() - 1;
-    const std::int64_t at = (last > 1 ? l * scales.stride(0) : 0) + m * scales.stride(last - 1) +
-                            n / block_ * scales.stride(last);
-    store_element(scales.dtype(), scales.data(), at, scale);
+    store_element(scales_.dtype, scaled_.scale.data(), scales_.at(l, m, n), scale);
     const std::int64_t start = l * out_.batch_stride + m * out_.row_stride + n * out_.column_stride;
     for (std::int64_t i = 0; i < count; ++i)
       store_element(out_.dtype, out_.data, start + i * out_.column_stride, values[i] / scale);
@@ -119,31 +161,36 @@ class Quantiser {
   }
 
   const ScaledTensor& scaled_;
+  const GroupedGemmArguments* grouped_;  ///< null where every row is computed
+  std::vector<GroupRange> ranges_;
   MatrixView out_;
   GemmExtents extents_;
+  operations::BlockScales scales_;
   std::int64_t block_;
+  std::int64_t rows_;  ///< of scales
   float largest_;
 };
 
 class QuantisedLaunch final : public Launch {
  public:
-  QuantisedLaunch(const GemmArguments& gemm, bool round_to_tf32, const ProductTable& products,
-                  int threads)
-      : gemm_(gemm),
-        result_(static_cast<std::size_t>(gemm.out().elements())),
-        product_(unquantised(gemm, result_.data()), round_to_tf32, products, threads),
-        quantiser_(gemm_),
+  QuantisedLaunch(const RuntimeArguments& arguments, bool round_to_tf32,
+                  const ProductTable& products, int threads)
+      : arguments_(arguments.clone()),
+        result_(static_cast<std::size_t>(arguments.operands()[2].tensor->elements())),
+        product_(*unquantised(arguments, result_.data()), round_to_tf32, products, threads),
+        quantiser_(*arguments_),
         threads_(threads) {}
 
   void launch(void* /*stream*/) override {
     product_.run();
+    quantiser_.read_groups();
     ThreadPool::shared().run(threads_, quantiser_.tasks(), [this](std::int64_t task, int /*slot*/) {
       quantiser_.run(task, result_.data());
     });
   }
 
  private:
-  GemmArguments gemm_;
+  std::unique_ptr<const RuntimeArguments> arguments_;
   std::vector<float> result_;
   BlockedGemm product_;
   Quantiser quantiser_;
@@ -152,8 +199,12 @@ class QuantisedLaunch final : public Launch {
 
 class CpuQuantisedGemm final : public KernelClass {
  public:
-  std::string_view name() const override { return "cpu_quantised_gemm"; }
-  Operation operation() const override { return Operation::gemm; }
+  explicit CpuQuantisedGemm(Operation operation) : operation_(operation) {}
+
+  std::string_view name() const override {
+    return operation_ == Operation::gemm ? "cpu_quantised_gemm" : "cpu_quantised_grouped_gemm";
+  }
+  Operation operation() const override { return operation_; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return host_targets(); }
   bool takes_block_scales() const override { return true; }
@@ -187,19 +238,19 @@ class CpuQuantisedGemm final : public KernelClass {
                                const BindOptions& options) const override {
     const ProductTable* const products = active_products();
     if (products == nullptr) throw Error(ErrorKind::unsupported, processor_status().error());
-    return std::make_unique<QuantisedLaunch>(static_cast<const GemmArguments&>(arguments),
-                                             point.dtype(Role::a_dtype) == Dtype::tf32, *products,
-                                             launch_threads(options));
+    return std::make_unique<QuantisedLaunch>(arguments, point.dtype(Role::a_dtype) == Dtype::tf32,
+                                             *products, launch_threads(options));
   }
 
  private:
+  Operation operation_;
   std::shared_ptr<const DesignSpace> space_ = make_quantised_space();
 };
 
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_cpu_quantised_gemm() {
-  return std::make_shared<CpuQuantisedGemm>();
+  return std::make_shared<CpuQuantisedGemm>(Operation::gemm);
 }
 
 }  // namespace estoc::cpu

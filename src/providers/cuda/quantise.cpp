@@ -7,9 +7,10 @@
 
 #include "estoc/abi/quantise.cuh"
 #include "jit/abi_type.h"
-#include "model/scale_rules.h"
 #include "providers/cuda/config_text.h"
+#include "providers/cuda/groups.h"
 #include "providers/cuda/operand_plane.h"
+#include "providers/cuda/prepare.h"
 
 namespace estoc::cuda {
 namespace {
@@ -20,18 +21,17 @@ constexpr std::int64_t kQuantiseLiveCtas = 8;  // of a multiprocessor
 constexpr double kQuantiseStepSeconds = 2.5e-6;
 constexpr double kQuantiseBandwidth = 0.7;
 
-abi::Matrix scale_matrix(const TensorView& scale) {
-  const int last = scale.rank() - 1;
-  return {.address = reinterpret_cast<std::uintptr_t>(scale.data()),
-          .row_stride = scale.stride(last - 1),
-          .column_stride = scale.stride(last),
-          .batch_stride = last > 1 ? scale.stride(0) : 0};
+/// The groups of rows that are quantised; none where all are.
+abi::Groups groups_of_rows(const operations::GemmProblem& problem) {
+  const bool some = problem.mapping == operations::Mapping::rows && !problem.groups.zero_rest;
+  return some ? device_groups(problem) : abi::Groups{};
 }
 
 }  // namespace
 
 QuantisedResult::QuantisedResult(const GemmArguments& gemm, const operations::GemmProblem& problem)
     : gemm_(gemm),
+      problem_(problem.transposed ? operations::transposed(problem) : problem),
       transposed_(problem.transposed),
       rows_(problem.m),
       batches_(problem.l),
@@ -70,23 +70,30 @@ EpilogueAddress QuantisedResult::address(std::byte* workspace) const {
   return address;
 }
 
+std::int64_t QuantisedResult::rows_of_scales() const {
+  const ScaledTensor& out = *gemm_.out_scaled();
+  if (out.swizzle == ScaleSwizzle::none) return gemm_.extents().m;
+  return out.scale.shape(out.scale.rank() - 2);
+}
+
 void QuantisedResult::add(std::byte* workspace, std::size_t entry, LaunchPlan& plan) const {
   const GemmExtents& e = gemm_.extents();
   const ScaledTensor& out = *gemm_.out_scaled();
   const EpilogueAddress from = address(workspace);
+  const std::int64_t rows = rows_of_scales();
   const abi::QuantiseParameters p{
       .from = {.address = reinterpret_cast<std::uintptr_t>(from.data),
                .row_stride = from.row_stride,
                .column_stride = from.column_stride,
                .batch_stride = from.batch_stride},
       .to = device_matrix(gemm_.out_matrix()),
-      .scales = scale_matrix(out.scale),
+      .scales = device_scales(operations::block_scales(Operand(out), 1)),
       .m = e.m,
       .n = e.n,
-      .units = e.l * e.m * ceil_div(e.n, std::int64_t{abi::kQuantiseUnit}),
-      .block = static_cast<int>(model::scale_rule(out.mode).k_block),
-      .powers_of_two = out.powers_of_two ? 1 : 0,
-      .scale = abi_type(out.scale.dtype())};
+      .rows = rows,
+      .units = e.l * rows * ceil_div(e.n, std::int64_t{abi::kQuantiseUnit}),
+      .groups = groups_of_rows(problem_),
+      .powers_of_two = out.powers_of_two ? 1 : 0};
   constexpr std::int64_t kWarps = abi::kQuantiseThreads / 32;
   const std::int64_t live = kQuantiseLiveCtas * std::max(plan.device().multiprocessors, 1);
   plan.kernel(entry,

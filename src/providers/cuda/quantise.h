@@ -29,7 +29,11 @@ class QuantisedResult {
   void add(std::byte* workspace, std::size_t entry, LaunchPlan& plan) const;
 
  private:
+  /// Rows of scales, those included that fill up tiles.
+  std::int64_t rows_of_scales() const;
+
   const GemmArguments& gemm_;
+  operations::GemmProblem problem_;  ///< as in the arguments
   bool transposed_;
   std::int64_t rows_, batches_;  ///< of the code
   std::int64_t pitch_;           ///< of its columns

@@ -322,7 +322,12 @@ ScaledTensor draw_quantised(const TensorView& data, Random& random,
                             std::vector<HostTensor>& tensors) {
   ScaleSpec spec{.mode = draw_mode(data.dtype(), random), .layout = Layout::t};
   if (spec.mode == ScaleMode::blockwise_128x128) spec.mode = ScaleMode::blockwise_1x128;
-  if (one_in(random, 2)) spec.layout = Layout::n;
+  if (spec.mode != ScaleMode::blockwise_1x128 && one_in(random, 3)) {
+    spec.layout.reset();
+    spec.swizzle = ScaleSwizzle::swizzle_32x4x4;
+  } else if (one_in(random, 2)) {
+    spec.layout = Layout::n;
+  }
   spec.powers_of_two = spec.mode == ScaleMode::blockwise_1x128 && one_in(random, 2);
   ScaledTensor out = describe_scaled(spec, data, data.rank() - 1, "out");
   const auto shape = out.scale.shape();

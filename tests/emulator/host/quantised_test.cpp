@@ -59,6 +59,8 @@ TEST_F(Quantised, EveryModeAndDtype) {
   run(plain, "m=36 n=150 k=40 a=bf16 out=e2m1:t*1x128");
   run(plain, "m=35 n=101 k=40 a=i8:t*row b=i8:n*tensor out=e4m3:t*1x128");
   run(plain, "m=33 n=40 k=40 a=i8 out=e4m3:t*1x32");
+  run(plain, "m=35 n=272 k=40 l=2 a=bf16 out=e4m3:t*1x32:swizzled");
+  run(plain, "m=130 n=150 k=40 a=bf16 out=e2m1:t*1x16:swizzled");
   run("class=simt_quantised_gemm tile=64x64x16 layouts=ttt",
       "m=70 n=272 k=48 a=f32 out=e4m3:t*1x128");
 }

@@ -25,13 +25,9 @@ class ScaledGrouped : public testing::Test {
 
   static void run(const std::string& filter, const std::string& text) {
     SCOPED_TRACE(filter + " " + text);
-    Problem problem = Problem::parse("grouped_gemm " + text);
-    problem.complete();
+    const Problem problem = Problem::parse("grouped_gemm " + text);
     testing_support::ProblemData data(problem, 3, testing_support::Values::reals);
     data.poison();
-    if (problem.along != GroupMode::batches) {
-      problem.fill_index(*data.arguments().operands()[3].tensor);
-    }
     KernelQuery query;
     const Target target = Target::sm(90, true);
     query.target = target;

@@ -617,7 +617,10 @@ CASES = {
         ), "class=simt_quantised_gemm tile=32x32x16", multiprocessors=1,
     ),
     "quantised_fours": library(
-        "gemm m=20 n=150 k=9 a=f32 out=e2m1*1x16", "class=simt_quantised_gemm tile=32x32x16",
+        (
+            "gemm m=20 n=150 k=9 a=f32 out=e2m1*1x16",
+            "gemm m=20 n=150 k=9 a=f32 out=e2m1*1x16:swizzled",
+        ), "class=simt_quantised_gemm tile=32x32x16",
     ),
     "scaled_any": library(
         "gemm m=36 n=38 k=98 a=e2m1:n*1x16 b=e2m1*1x32:n",

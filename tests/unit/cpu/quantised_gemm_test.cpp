@@ -20,6 +20,13 @@ namespace {
 using testing_support::ProblemData;
 using testing_support::Values;
 
+/// The bytes of out's scales.
+std::vector<std::byte> bytes_of_scales(const RuntimeArguments& arguments) {
+  const TensorView& scale = arguments.operands()[2].scaled->scale;
+  const auto* const first = static_cast<const std::byte*>(scale.data());
+  return {first, first + scale.span_bytes()};
+}
+
 void expect_quantised(const std::string& text) {
   SCOPED_TRACE(text);
   for (const Values values : {Values::integers, Values::reals}) {
@@ -41,7 +48,7 @@ TEST(CpuQuantisedGemm, WritesEveryMode) {
   for (const char* out :
        {"e4m3:t*1x128", "e5m2:t*1x128:n", "e2m1:t*1x128+pow2", "e4m3:n*1x128:n+pow2", "e4m3:t*1x32",
         "e5m2:n*1x32:n", "e2m1:t*1x32:n", "e2m1:n*1x32", "e2m1:t*1x16", "e2m1:n*1x16:n",
-        "e4m3:[700,1]*1x128:[9,1]"}) {
+        "e4m3:[700,1]*1x128:[9,1]", "e4m3:t*1x32:swizzled", "e2m1:t*1x16:swizzled"}) {
     for (const char* operands :
          {"m=70 n=300 k=40 a=bf16 b=bf16:n", "m=36 n=130 k=33 a=f32 b=f32", "m=2 n=2 k=5 a=f16"}) {
       expect_quantised(std::string(operands) + " out=" + out);
@@ -49,6 +56,20 @@ TEST(CpuQuantisedGemm, WritesEveryMode) {
   }
   expect_quantised("m=34 n=162 k=60 l=3 a=f16 out=e4m3:t*1x32");
   expect_quantised("m=34 n=162 k=60 l=3 a=f16 out=e2m1:n*1x16:n");
+  expect_quantised("m=134 n=162 k=60 l=3 a=f16 out=e5m2:t*1x32:swizzled");
+}
+
+TEST(CpuQuantisedGemm, ScalesThatFillUpTilesAreZero) {
+  ProblemData data(estoc::Problem::parse("gemm m=3 n=40 k=8 a=f32 out=e4m3:t*1x32:swizzled"), 3,
+                   Values::reals);
+  data.poison();
+  get_kernels(data.arguments()).front().run(data.arguments());
+  const std::vector<std::byte> scales = bytes_of_scales(data.arguments());
+  ASSERT_EQ(scales.size(), 512U);
+  for (std::size_t at = 0; at < scales.size(); ++at) {
+    const bool is_there = at % 16 < 2 && at / 16 < 3;
+    EXPECT_EQ(scales[at] != std::byte{0}, is_there) << at;
+  }
 }
 
 TEST(CpuQuantisedGemm, OfScaledOperandsAndIntegers) {

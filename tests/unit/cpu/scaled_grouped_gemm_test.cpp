@@ -19,14 +19,10 @@ using testing_support::Values;
 
 void expect_grouped(const std::string& text, const char* kernel_class = "cpu_scaled_grouped_gemm") {
   SCOPED_TRACE(text);
-  estoc::Problem problem = estoc::Problem::parse("grouped_gemm " + text);
-  problem.complete();
+  const estoc::Problem problem = estoc::Problem::parse("grouped_gemm " + text);
   for (const Values values : {Values::integers, Values::reals}) {
     ProblemData data(problem, 7, values);
     data.poison();
-    if (data.arguments().operands().size() > 3) {
-      problem.fill_index(*data.arguments().operands()[3].tensor);
-    }
     KernelQuery query;
     query.providers = {"cpu"};
     const KernelList kernels = get_kernels(data.arguments(), query);

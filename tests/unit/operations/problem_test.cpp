@@ -405,8 +405,8 @@ TEST(ProblemParse, RefusesScalesThatMakeNoSense) {
           "problem, column 35: expected +pow2 of out alone, got nothing");
   refused("gemm m=8 n=8 k=8 a=e4m3 out=e4m3*1x32+pow2",
           "out.powers_of_two: expected it with scales of f32, got e8m0");
-  refused("gemm m=8 n=8 k=8 a=e4m3 out=e4m3*1x32:swizzled",
-          "out.swizzle: expected none, got swizzle_32x4x4");
+  refused("gemm m=8 n=8 k=8 a=e4m3 out=e4m3*1x128:swizzled",
+          "out.swizzle: expected none with mode blockwise_1x128, got swizzle_32x4x4");
   refused("gemm m=8 n=8 k=8 a=e2m1*1x16 b=e2m1 out=e2m1*1x16+tensor",
           "out.tensor_scale: expected none, got one");
   refused("grouped_gemm m=8 n=8 k=8 g=2 a=bf16 out=e4m3*1x128",
@@ -418,7 +418,8 @@ TEST(ProblemParse, RefusesScalesThatMakeNoSense) {
 }
 
 TEST(ProblemText, OfQuantisedOutputsIsReadAgain) {
-  for (const char* out : {"e4m3:t*1x128:t", "e5m2:n*1x128:n+pow2", "e2m1:t*1x16:t"}) {
+  for (const char* out : {"e4m3:t*1x128:t", "e5m2:n*1x128:n+pow2", "e2m1:t*1x16:t",
+                          "e4m3:t*1x32:swizzled", "e2m1:t*1x16:swizzled"}) {
     const std::string text =
         std::string("gemm m=8 n=300 k=8 l=1 a=bf16:t b=bf16:t out=") + out + " acc=f32";
     EXPECT_EQ(Problem::parse(text).to_string(), text);
