@@ -136,7 +136,7 @@ class TensorView {
 enum class ScaleMode : std::uint8_t {
   tensorwise,        ///< one scale, shape ()
   rowwise,           ///< one for each row of A or column of B
-  blockwise_1x16,    ///< 16 along K (nvfp4, scale e4m3)
+  blockwise_1x16,    ///< 16 along K (nvfp4, scale e4m3, never negative)
   blockwise_1x32,    ///< 32 along K (mxfp8, mxfp4, scale e8m0)
   blockwise_1x128,   ///< 128 along K (scale f32)
   blockwise_128x128  ///< 128 along K times 128 along the other mode (scale f32)
@@ -152,6 +152,12 @@ std::string_view scale_mode_name(ScaleMode mode);
 std::string_view scale_swizzle_name(ScaleSwizzle swizzle);
 
 /// Quantised data with its scale factors: value = data * scale, or data * scale * tensor_scale.
+///
+/// The e4m3 scales of blockwise_1x16 have no sign: tensor cores that multiply by them read seven
+/// bits. A negative one is not refused, since nothing on the host reads scales of a device, and
+/// what comes of it depends on the kernel: those whose tensor cores take scales (sm100_scaled_gemm,
+/// sm120_scaled_gemm) multiply by its magnitude, all others and check_output() by the number
+/// itself. Outputs that are quantised get no negative scales.
 ///
 /// The scale has the shape of the data with K, and for blockwise_128x128 the other mode, divided by
 /// the block and rounded up; one element for tensorwise. swizzle_32x4x4 goes with blocks of 16 or

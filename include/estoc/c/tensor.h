@@ -29,7 +29,8 @@ typedef struct estoc_scale {
   size_t struct_size;
   const estoc_tensor* tensor; /* the factors */
   /* Which elements share a factor: "tensorwise", "rowwise", "blockwise_1x16", "blockwise_1x32",
-   * "blockwise_1x128", "blockwise_128x128". */
+   * "blockwise_1x128", "blockwise_128x128". Those of blockwise_1x16, of e4m3, have no sign: a
+   * negative one is not refused; kernels whose tensor cores multiply by scales ignore its sign. */
   const char* mode;
   const char* swizzle;              /* NULL or "none": by strides; "swizzle_32x4x4" */
   const estoc_tensor* tensor_scale; /* one f32 for the whole tensor beside blocks; NULL: none */

@@ -49,6 +49,8 @@ class Cover {
     if (settings_.soak > 0) soak();
     for (const std::string& failure : failures_)
       fmt::print("FAILED {}\n", failure);
+    fmt::print("{} runs with epilogues, {} of these with scales in the epilogue\n",
+               fused_runs_.load(), scaled_runs_.load());
     fmt::print("{} kernels, {} of them passed over, {} runs, {} failed, {} not reached; {:.0f} s\n",
                kernels_.size(), passed_over_.load(), runs_.load(), failures_.size(), left_.load(),
                elapsed());
@@ -114,7 +116,9 @@ class Cover {
   /// Every third kernel with one of the epilogues, where it can have it.
   std::pair<Kernel, std::size_t> with_epilogue(const Kernel& kernel, Target target,
                                                std::uint64_t number) const {
-    if (number % 3 != 2 || kernel.kernel_class().operation() != Operation::gemm) return {kernel, 0};
+    const Operation operation = kernel.kernel_class().operation();
+    const bool multiplies = operation == Operation::gemm || operation == Operation::grouped_gemm;
+    if (number % 3 != 2 || !multiplies) return {kernel, 0};
     const std::size_t epilogue = 1 + number / 3 % CoverProblem::epilogues();
     std::mt19937_64 random(settings_.seed + number);
     std::string reason;
@@ -178,6 +182,8 @@ class Cover {
     problem->poison();
     const emulator::Report report = built.run(problem->arguments(), options);
     ++runs_;
+    if (epilogue > 0) ++fused_runs_;
+    if (epilogue == CoverProblem::epilogues()) ++scaled_runs_;
     const std::string wrong = problem->wrong();
     if (report.clean() && wrong.empty()) return;
     fail(fmt::format("{}, {}, schedule {} seed {}: {}\n{}", kernel.name(), problem->text(),
@@ -189,6 +195,8 @@ class Cover {
   std::mutex mutex_;
   std::vector<std::string> failures_;
   std::atomic<std::uint64_t> runs_ = 0;
+  std::atomic<std::uint64_t> fused_runs_ = 0;
+  std::atomic<std::uint64_t> scaled_runs_ = 0;
   std::atomic<std::uint64_t> left_ = 0;
   std::atomic<std::uint64_t> passed_over_ = 0;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 
+#include "draw.h"
 #include "estoc/check.hpp"
 #include "estoc/numeric.hpp"
 #include "estoc/problem.hpp"
@@ -30,6 +31,8 @@ bool one_in(Random& random, int n) {
   return draw_number(random, 1, n) == 1;
 }
 
+}  // namespace
+
 HostTensor host_tensor(Dtype dtype, const std::vector<std::int64_t>& shape,
                        const std::vector<std::int64_t>& strides) {
   HostTensor tensor;
@@ -43,6 +46,8 @@ HostTensor host_tensor(Dtype dtype, const std::vector<std::int64_t>& shape,
   tensor.view = TensorView(data, dtype, shape, strides);
   return tensor;
 }
+
+namespace {
 
 /// Where a matrix operand is and what it holds.
 struct Plane {
@@ -351,6 +356,12 @@ std::vector<std::byte> out_of(const HostTensor& out, const Extents& e,
   return out.storage;
 }
 
+// With one row or column an epilogue would be another.
+void widen(Extents& e) {
+  e.m = std::max<std::int64_t>(e.m, 2);
+  e.n = std::max<std::int64_t>(e.n, 2);
+}
+
 /// What finds the expected output's bytes, which takes longer than all the rest of a draw.
 using Multiply = std::function<std::vector<std::byte>()>;
 
@@ -360,12 +371,10 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
                                             Random& random, std::vector<HostTensor>& tensors,
                                             Multiply& multiply) {
   const DesignPoint& point = kernel.point();
+  const bool fused_scales = epilogue > programs().size();
+  const std::size_t program = fused_scales ? 0 : epilogue;
   Extents e = draw_extents(point, random);
-  // With one row or column an epilogue would be another.
-  if (epilogue != 0) {
-    e.m = std::max<std::int64_t>(e.m, 2);
-    e.n = std::max<std::int64_t>(e.n, 2);
-  }
+  if (epilogue != 0) widen(e);
   const Dtype a = point.dtype(Role::a_dtype);
   const Dtype b = dtype_of(point, Role::b_dtype, a);
   const bool integers = a == Dtype::i8 || a == Dtype::u8 || a == Dtype::i32;
@@ -401,10 +410,14 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
     if (has_own ? b_scaled : both || !operand_a.is_scaled())
       operand_b = draw_scales(point, tensors[1].view, true, random, tensors, values_b);
   }
+  if (fused_scales) {
+    operand_a = with_fused_scale(operand_a, false, random, tensors, values_a);
+    operand_b = with_fused_scale(operand_b, true, random, tensors, values_b);
+  }
   Operand operand_out = tensors[2].view;
   if (kernel.kernel_class().quantises()) {
     operand_out = draw_quantised(tensors[2].view, random, tensors);
-  } else if (epilogue == 0) {
+  } else if (program == 0) {
     multiply = [&tensors, e, a = std::move(values_a), b = std::move(values_b)] {
       return out_of(tensors[2], e, product(e, a, b));
     };
@@ -412,10 +425,10 @@ std::unique_ptr<RuntimeArguments> draw_gemm(const Kernel& kernel, std::size_t ep
   PerformanceControls controls;
   controls.fast_accumulation = point.space().find("sums") >= 0;
   controls.allow_bf16x6 = true;
-  if (epilogue == 0) {
+  if (program == 0) {
     return std::make_unique<GemmArguments>(operand_a, operand_b, operand_out, sums, controls);
   }
-  const EpilogueArguments fused = draw_epilogue(epilogue, e, sums, random, tensors);
+  const EpilogueArguments fused = draw_epilogue(program, e, sums, random, tensors);
   return std::make_unique<GemmArguments>(operand_a, operand_b, operand_out, sums, controls, fused);
 }
 
@@ -453,8 +466,10 @@ Operand draw_row_scales(const TensorView& data, bool is_b, bool drawn, Random& r
 
 /// A draw for a kernel of grouped products: a few groups of any sizes along any mode.
 std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool scaled,
-                                               Random& random, std::vector<HostTensor>& tensors) {
+                                               std::size_t epilogue, Random& random,
+                                               std::vector<HostTensor>& tensors) {
   Extents e = draw_extents(point, random);
+  if (epilogue != 0) widen(e);
   // Some kernels are for one mode.
   const auto drawn = static_cast<GroupMode>(draw_number(random, 0, 3));
   const bool stated = point.space().find("along") >= 0;
@@ -504,7 +519,11 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool sc
     a = draw_scales(point, plain_a, false, random, tensors, values_a);
     b = draw_scales(point, plain_b, true, random, tensors, values_b);
   }
-  return std::make_unique<GroupedGemmArguments>(a, b, out, sums, options);
+  if (epilogue == 0) return std::make_unique<GroupedGemmArguments>(a, b, out, sums, options);
+  e.l = many_out ? groups : 1;
+  const EpilogueArguments fused = draw_epilogue(epilogue, e, sums, random, tensors);
+  return std::make_unique<GroupedGemmArguments>(a, b, out, sums, options, PerformanceControls{},
+                                                fused);
 }
 
 std::unique_ptr<RuntimeArguments> draw_elementwise(const DesignPoint& point, Random& random,
@@ -546,8 +565,8 @@ std::unique_ptr<RuntimeArguments> draw_arguments(const Kernel& kernel, std::size
     case Operation::gemm:
       return draw_gemm(kernel, epilogue, random, tensors, multiply);
     case Operation::grouped_gemm:
-      return draw_grouped(kernel.point(), kernel.kernel_class().takes_block_scales(), random,
-                          tensors);
+      return draw_grouped(kernel.point(), kernel.kernel_class().takes_block_scales(), epilogue,
+                          random, tensors);
     default:
       return draw_elementwise(kernel.point(), random, tensors);
   }
@@ -556,12 +575,16 @@ std::unique_ptr<RuntimeArguments> draw_arguments(const Kernel& kernel, std::size
 }  // namespace
 
 std::size_t CoverProblem::epilogues() {
-  return programs().size();
+  return programs().size() + 1;
 }
 
 std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target target,
                                                  Random& random, std::string& reason,
                                                  std::size_t epilogue) {
+  if (epilogue > programs().size() && !takes_fused_scales(kernel)) {
+    reason = "it takes no scales in its epilogue";
+    return nullptr;
+  }
   for (int attempt = 0; attempt < 500; ++attempt) {
     auto problem = std::make_unique<CoverProblem>();
     Multiply multiply;

@@ -26,7 +26,8 @@ class CoverProblem {
  public:
   /// Null when a number of draws gave nothing that the kernel supports; `reason` says why the last
   /// was refused. With an epilogue, of 1 to epilogues(), the kernel is the one with it, or the one
-  /// without to which it is to be added; 0 stands for none.
+  /// without to which it is to be added; 0 stands for none. The last is that of scales: those of
+  /// rows and of whole operands, and a second level.
   static std::unique_ptr<CoverProblem> draw(const Kernel& kernel, Target target,
                                             std::mt19937_64& random, std::string& reason,
                                             std::size_t epilogue = 0);
