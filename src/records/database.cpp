@@ -203,6 +203,7 @@ std::vector<TunedKernel> Database::load(const DatabaseLock& /*lock*/,
   std::vector<TunedKernel> records;
   if (!is_there(file_)) return records;
   Connection connection(file_, Access::read, patience);
+  const Transaction transaction(connection);
   if (!has_table(connection)) return records;
   Statement rows(connection, kSelect);
   while (rows.step()) {

@@ -28,6 +28,7 @@ class Connection {
   /// The whole number that a statement gives.
   std::int64_t number(const char* sql);
 
+  Access access() const { return access_; }
   sqlite3* handle() const { return handle_; }
   [[noreturn]] void fail(int code) const;
   [[noreturn]] void fail(std::string_view why) const;
@@ -69,11 +70,13 @@ class Statement {
   int column_ = 0;
 };
 
-/// Undone unless it is committed.
+/// Every statement sees the file in one state, and changes are undone unless they are committed. A
+/// connection that writes locks others out from the start, one that reads from its first statement.
 class Transaction {
  public:
   explicit Transaction(Connection& connection) : connection_(connection) {
-    connection_.execute("BEGIN IMMEDIATE");
+    const bool writes = connection_.access() == Connection::Access::write;
+    connection_.execute(writes ? "BEGIN IMMEDIATE" : "BEGIN");
   }
   ~Transaction();
   Transaction(const Transaction&) = delete;

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -454,6 +455,25 @@ TEST_F(Tuned, ProcessesWriteAtOnceAndSeeEachOthersRecords) {
   EXPECT_EQ(get_kernels(f32_gemm()).front().tuned_seconds(), std::nullopt);
   EXPECT_TRUE(succeeds(in_child([&] { return store(base).added == 1; })));
   EXPECT_TRUE(get_kernels(f32_gemm()).front().tuned_seconds()) << "a list that is not remembered";
+}
+
+TEST_F(Tuned, AFileIsReadWhileAnotherProcessMakesIt) {
+  const Registered registered(ranked_class());
+  const TunedKernel tuned = record(f32_gemm(), 1);
+  for (int i = 0; i < 100; ++i) {
+    use(folder_ / ("made" + std::to_string(i)));
+    const pid_t child = in_child([&] { return store(tuned).added == 1; });
+    std::string problem;
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    try {
+      while (tuned_kernels().empty() && std::chrono::steady_clock::now() < patience) continue;
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    EXPECT_EQ(problem, "");
+    EXPECT_TRUE(succeeds(child));
+    EXPECT_THAT(tuned_kernels(), ElementsAre(tuned));
+  }
 }
 
 /// Stores the one record and the other in turn until it goes.
