@@ -10,6 +10,7 @@ std::string& text() {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): names of NVTX
 extern "C" int nvtxRangePushA(const char* name) {
   text() += std::string("<") + name;
   return 0;
@@ -19,6 +20,7 @@ extern "C" int nvtxRangePop() {
   text() += ">";
   return 0;
 }
+// NOLINTEND(readability-identifier-naming)
 
 /// What the calling thread has been told since it asked last.
 extern "C" const char* stand_in_take_ranges() {
