@@ -178,7 +178,7 @@ void multiply(const xla::Call& call, Device device, void* stream) {
   MatmulOptions options{.epilogue = call.attributes.text("epilogue"),
                         .operands = given,
                         .stream = stream,
-                        .ask_device = RuntimeArguments::AskDevice::no};
+                        .check_device = RuntimeArguments::CheckDevice::no};
   const std::string_view accumulator = call.attributes.text("accumulator");
   if (!accumulator.empty()) options.accumulator_type = parse_dtype(accumulator);
   if (grouped) {

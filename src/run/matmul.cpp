@@ -52,7 +52,7 @@ struct Operands {
     const std::array<const void*, 4> addresses{a.data(), b.data(), out.data(),
                                                has_offsets ? groups->offsets->data() : nullptr};
     plan.rebind(std::span(addresses.data(), has_offsets ? 4 : 3), options.operands,
-                options.ask_device);
+                options.check_device);
   }
 };
 

@@ -73,7 +73,7 @@ SINGLE_OWNER = [
     ("using namespace", r"\busing\s+namespace\b", r"(cli|examples|tests|bench)/.*\.cpp"),
 ]
 
-# Lines a file may have; of those that a command writes nobody reads the numbers.
+# Lines a file may have; those that a command writes may have more.
 LIMIT = 700
 WARN = 600
 WRITTEN = re.compile(r"src/cost/residuals_\w+\.cpp")

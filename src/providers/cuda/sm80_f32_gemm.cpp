@@ -16,7 +16,7 @@ namespace {
 
 using abi::Sm80F32GemmConfig;
 
-constexpr std::int64_t kMostF32Extent = (std::int64_t{1} << 27) - 1;
+constexpr std::int64_t kMaxF32Extent = (std::int64_t{1} << 27) - 1;
 
 // What the loop over a tile's rows takes beside inputs and outputs; sums lie in shared memory.
 constexpr int kRowRegisters = 72;
@@ -86,7 +86,7 @@ class Sm80F32Gemm final : public ConfiguredGemm<Sm80F32GemmConfig, abi::Sm80F32G
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
   GemmLimits limits() const override {
-    return {.extent = kMostF32Extent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxF32Extent, .batches = GemmLimits{}.tiles};
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {

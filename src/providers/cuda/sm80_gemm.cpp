@@ -23,7 +23,7 @@ namespace {
 using abi::Sm80GemmConfig;
 using abi::Sm80GemmParameters;
 
-constexpr std::int64_t kMostExtent = (std::int64_t{1} << 27) - 1;
+constexpr std::int64_t kMaxExtent = (std::int64_t{1} << 27) - 1;
 
 /// Multiply-adds of a multiprocessor in one clock, by mma.sync on whole tiles.
 double products_per_clock(const Sm80GemmConfig& config, const cost::DeviceModel& device) {
@@ -230,7 +230,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
   GemmLimits limits() const override {
-    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
@@ -301,7 +301,7 @@ class Sm80ScaledGemm final
   }
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
   GemmLimits limits() const override {
-    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
   }
 
   Status check_any(const GemmArguments& gemm) const override {
@@ -363,7 +363,7 @@ class Sm80GroupedGemm final
     return with_epilogue(config);
   }
   GemmLimits limits() const override {
-    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
@@ -375,7 +375,7 @@ class Sm80GroupedGemm final
     Status status = check_vectors(point, problem.mapping);
     const Shape3 tile = point.shape(Role::tile);
     if (status.ok())
-      status = check_divided_out(problem, tile.m, tile.n, static_cast<int>(kMostExtent));
+      status = check_divided_out(problem, tile.m, tile.n, static_cast<int>(kMaxExtent));
     const auto& letters = point.value(Role::layouts).numbers;
     if (status.ok()) status = check_row_alignment({problem.a, letters[0] == 'n'}, 16);
     if (status.ok()) status = check_row_alignment({problem.b, letters[1] == 'n'}, 16);
