@@ -129,20 +129,7 @@ class Sm80F32Gemm final : public ConfiguredGemm<Sm80F32GemmConfig, abi::Sm80F32G
 
   abi::Sm80F32GemmParameters parameters(const Sm80F32GemmConfig& config,
                                         const GemmLaunch& launch) const override {
-    const GemmProblem& problem = launch.problem;
-    const auto tiles_m = static_cast<unsigned>(ceil_div(problem.m, config.tile_m));
-    return {.a = device_matrix(problem.a.view),
-            .b = device_matrix(problem.b.view),
-            .out = device_matrix(problem.out.view),
-            .m = static_cast<int>(problem.m),
-            .n = static_cast<int>(problem.n),
-            .k = static_cast<int>(problem.k),
-            .l = static_cast<int>(problem.l),
-            .tiles_m = tiles_m,
-            .tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n)),
-            .group = std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U,
-                                tiles_m),
-            .pad = 0};
+    return tile_parameters<abi::Sm80F32GemmParameters>(config, launch);
   }
 
   PartCounts part_counts(const Sm80F32GemmConfig& config, std::int64_t m,

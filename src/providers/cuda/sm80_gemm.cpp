@@ -126,25 +126,6 @@ Status check_registers(const GemmKernel<Sm80GemmConfig>& kernel, Target target) 
       core::architecture(target.cc()).registers_per_thread - kCodeRegisters - c.sum_registers());
 }
 
-/// The parameters that kernels have in common.
-template <typename Parameters>
-Parameters common_parameters(const Sm80GemmConfig& config, const GemmLaunch& launch) {
-  const GemmProblem& problem = launch.problem;
-  Parameters p{};
-  p.a = device_matrix(problem.a.view);
-  p.b = device_matrix(problem.b.view);
-  p.out = device_matrix(problem.out.view);
-  p.m = static_cast<int>(problem.m);
-  p.n = static_cast<int>(problem.n);
-  p.k = static_cast<int>(problem.k);
-  p.l = static_cast<int>(problem.l);
-  p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
-  p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
-  p.group =
-      std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U, p.tiles_m);
-  return p;
-}
-
 /// The design and the knobs that kernels have in common.
 void add_design(const Sm80GemmConfig& config, const GemmProblem& problem,
                 const cost::DeviceModel& device, cost::Plan& plan) {
@@ -256,7 +237,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
 
   Sm80GemmParameters parameters(const Sm80GemmConfig& config,
                                 const GemmLaunch& launch) const override {
-    return common_parameters<Sm80GemmParameters>(config, launch);
+    return tile_parameters<Sm80GemmParameters>(config, launch);
   }
 
   PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
@@ -327,7 +308,7 @@ class Sm80ScaledGemm final
 
   abi::Sm80ScaledGemmParameters parameters(const Sm80GemmConfig& config,
                                            const GemmLaunch& launch) const override {
-    auto p = common_parameters<abi::Sm80ScaledGemmParameters>(config, launch);
+    auto p = tile_parameters<abi::Sm80ScaledGemmParameters>(config, launch);
     p.a_scales = device_scales(launch.problem.a.scales);
     p.b_scales = device_scales(launch.problem.b.scales);
     return p;
@@ -394,7 +375,7 @@ class Sm80GroupedGemm final
 
   abi::Sm80GroupedGemmParameters parameters(const Sm80GemmConfig& config,
                                             const GemmLaunch& launch) const override {
-    auto p = common_parameters<abi::Sm80GroupedGemmParameters>(config, launch);
+    auto p = tile_parameters<abi::Sm80GroupedGemmParameters>(config, launch);
     const GemmProblem& problem = launch.problem;
     p.groups = device_groups(problem);
     if (p.groups.mode == abi::GroupedMode::rows) {

@@ -49,10 +49,6 @@ bool stores_meanwhile(const Sm100GemmConfig& /*config*/) {
   return true;
 }
 
-int bytes_of(Dtype dtype) {
-  return dtype_bits(dtype) / 8;
-}
-
 Varies transpose_modes(Varies varies, bool transposed) {
   if (transposed) std::swap(varies.m, varies.n);
   return varies;
