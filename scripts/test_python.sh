@@ -30,7 +30,7 @@ if $make_frameworks && [[ ! -x $frameworks/bin/python ]]; then
   echo "Making $frameworks"
   python3 -m venv "$frameworks"
   "$frameworks/bin/python" -m pip install --quiet --disable-pip-version-check \
-    -r scripts/python_packages.txt torch jax nvidia-cutlass-dsl
+    -r scripts/python_packages.txt torch jax nvidia-cutlass-dsl nvidia-cutlass-operators apache-tvm-ffi
 fi
 if [[ ! -f $build/CMakeCache.txt ]]; then
   "$root/scripts/build.sh" --configure "$(basename "$build")"

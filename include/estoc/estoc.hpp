@@ -26,6 +26,7 @@
 #include "estoc/discovery.hpp"
 #include "estoc/tuned.hpp"
 #include "estoc/plan.hpp"
+#include "estoc/profiling.hpp"
 #include "estoc/compile_all.hpp"
 #include "estoc/bundle.hpp"
 #include "estoc/kernel_cache.hpp"

@@ -6,6 +6,7 @@
 #include "addresses.h"
 #include "errors.h"
 #include "estoc/library_search.hpp"
+#include "estoc/profiling.hpp"
 #include "numbers.h"
 #include "streams.h"
 
@@ -60,6 +61,12 @@ void bind_devices(nb::module_& module) {
       targets.emplace_back(target.name(), target.cc());
     return targets;
   });
+  module.def(
+      "set_nvtx_ranges", &set_nvtx_ranges, nb::arg("on"),
+      "Whether from now on queries, compilations and launches are NVTX ranges, which Nsight\n"
+      "Systems shows: \"estoc get_kernels\", \"estoc compile NAME\", and the kernel's name for a\n"
+      "launch by `run`, a plan or `matmul`. Raises NotFoundError where NVTX's library (pip\n"
+      "install nvidia-nvtx) is not found. ESTOC_NVTX=on in the environment does the same.");
   module.def("_set_package_folders", &set_package_folders, nb::arg("folders"));
   module.def(
       "is_device_cc_supported",

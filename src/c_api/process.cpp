@@ -5,6 +5,7 @@
 #include "estoc/kernel_cache.hpp"
 #include "estoc/library_search.hpp"
 #include "estoc/log.hpp"
+#include "estoc/profiling.hpp"
 #include "estoc/text_file.hpp"
 
 struct estoc_environment : estoc::c_api::Holder<17, std::vector<estoc::EnvironmentVariable>> {
@@ -134,6 +135,10 @@ estoc_status estoc_set_log_callback(estoc_log_callback callback, void* context) 
       callback(context, static_cast<estoc_log_level>(level), std::string(message).c_str());
     });
   });
+}
+
+estoc_status estoc_set_nvtx_ranges(int on) {
+  return guarded([&] { estoc::set_nvtx_ranges(on != 0); });
 }
 
 estoc_status estoc_set_package_folders(const char* const* folders, size_t count) {

@@ -27,6 +27,7 @@ constexpr std::array kVariables{
     EnvVariable{"ESTOC_KERNEL_PACK",
                 "file or folder of compiled kernels to use; off: none, not those found either"},
     EnvVariable{"ESTOC_NVRTC", "file of the NVRTC library to use"},
+    EnvVariable{"ESTOC_NVTX", "on, or the file of the NVTX library to use: ranges for profilers"},
     EnvVariable{"ESTOC_HOST_COMPILER",
                 "C++ compiler of the emulator; c++, g++ or clang++ when not set"},
     EnvVariable{"ESTOC_VIRTUAL_GPU",

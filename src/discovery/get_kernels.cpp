@@ -1,6 +1,7 @@
 // get_kernels with arguments: from the cache, or the ranked candidates of every class.
 #include <algorithm>
 
+#include "core/ranges.h"
 #include "discovery/empty_query.h"
 #include "discovery/guard.h"
 #include "discovery/matching.h"
@@ -61,6 +62,7 @@ KernelList find(ClassQuery class_query, const KernelQuery& query) {
 }  // namespace
 
 KernelList get_kernels(const RuntimeArguments& arguments, const KernelQuery& query) {
+  const core::Range range([] { return std::string("estoc get_kernels"); });
   const ClassQuery class_query{arguments, discovery::Signature(arguments),
                                discovery::query_target(arguments, query.target)};
   KernelList list = find(class_query, query);

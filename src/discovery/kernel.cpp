@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "core/ranges.h"
 #include "discovery/device_target.h"
 #include "discovery/fit.h"
 #include "discovery/kernel_packs.h"
@@ -304,6 +305,7 @@ Artifact Kernel::compile_supported(Target target, const CompileOptions& options)
   const CompileRequest request{point(), target, options, epilogue().get()};
   if (!(options == CompileOptions{})) return {*this, target, kernel_class().compile(request)};
   const auto take_or_compile = [&] {
+    const core::Range range([&] { return "estoc compile " + name(); });
     auto packed = discovery::packed_object(kernel_class(), name(), request);
     return packed != nullptr ? packed : kernel_class().compile(request);
   };
@@ -329,6 +331,7 @@ void Kernel::run(const RuntimeArguments& arguments, const Artifact& artifact,
 
 void Kernel::run_supported(const RuntimeArguments& arguments, const Artifact& artifact,
                            const RunOptions& options) const {
+  const core::Range range([&]() -> const std::string& { return name(); });
   require_device(arguments, artifact.target());
   const auto [workspace, owned] =
       provide_workspace(options.workspace, workspace_size(arguments), artifact.target());

@@ -9,6 +9,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/ranges.h"
 #include "operations/operation.h"
 
 namespace estoc {
@@ -149,6 +150,7 @@ struct Plan::State {
       is_bound_here = true;
     }
     try {
+      const core::Range range([&]() -> const std::string& { return kernel().name(); });
       bound->launch(stream);
     } catch (const Error& error) {
       // The driver refuses when the context is gone, and in a forked process.

@@ -34,7 +34,7 @@ MAY_INCLUDE = {
 # the last layer that a folder of src/ may include; other folders may include all.
 PUBLIC_LAYERS = {
     "words": "dtype error_kinds environment interrupt kernel_cache kernel_pack library_search log "
-             "numeric status target text_file",
+             "numeric profiling status target text_file",
     "tensors": "device tensor tensor_file",
     "epilogues": "epilogue epilogue_graph",
     "arguments": "arguments",

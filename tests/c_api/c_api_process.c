@@ -144,6 +144,7 @@ int main(int argc, char** argv) {
   EXPECT_OK(estoc_set_package_folders(folders, 1));
   EXPECT_OK(estoc_set_package_folders(NULL, 0));
   REFUSED(estoc_set_package_folders(NULL, 1), ESTOC_ERROR_VALUE, "folders");
+  EXPECT_OK(estoc_set_nvtx_ranges(0));
   test_environment(folder);
   test_cache(folder);
   test_messages();

@@ -224,3 +224,16 @@ def test_a_free_threaded_python_is_refused_in_words(tmp_path):
     )  # fmt: skip
     assert done.returncode != 0
     assert "not made for free-threaded Python" in done.stderr
+
+
+def test_nvtx_ranges():
+    """Where NVTX's library is there, its functions are called; which ranges there are is tested in C++."""
+    try:
+        estoc.set_nvtx_ranges(True)
+    except estoc.NotFoundError as error:
+        assert "NVTX" in str(error)
+    np = pytest.importorskip("numpy", reason="numpy is not installed")
+    a, out = np.eye(4, dtype="f4"), np.zeros((4, 4), "f4")
+    estoc.matmul(a, a, out)
+    estoc.set_nvtx_ranges(False)
+    assert out.trace() == 4

@@ -1,6 +1,7 @@
 """The package used with wrong things: Python's own kind of error each time, with a sentence that names it."""
 
 import array
+import importlib.util
 import threading
 
 import numpy as np
@@ -391,3 +392,10 @@ def test_text_that_cannot_be_encoded(call):
 def test_strides_past_63_bits(shape):
     with pytest.raises(ValueError, match="shape: expected at most 2.63 - 1"):
         estoc.Tensor.describe("f32", shape)
+
+
+def test_operators_need_their_package():
+    if importlib.util.find_spec("cutlass") is not None:
+        pytest.skip("CuTe DSL is installed, of which cutlass.operators may be a part")
+    with pytest.raises(ImportError, match="pip install nvidia-cutlass-operators"):
+        importlib.import_module("estoc.providers.operators")

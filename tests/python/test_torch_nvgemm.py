@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 import estoc.torch  # noqa: E402
 from estoc import compat  # noqa: E402
+from estoc.compat._ranked import VERSION  # noqa: E402
 
 CODEGEN = "torch._inductor.codegen.nv_universal_gemm"
 ASKS_THE_API = importlib.util.find_spec(f"{CODEGEN}.kernel_cache") is not None
@@ -16,6 +17,13 @@ if ASKS_THE_API:
     kernel_cache = importlib.import_module(f"{CODEGEN}.kernel_cache")
     ASKS_THE_API = hasattr(kernel_cache, "get_compatible_kernels")
 needs_the_api = pytest.mark.skipif(not ASKS_THE_API, reason="this torch asks another package")
+ASKS_OPERATORS = not ASKS_THE_API and importlib.util.find_spec(f"{CODEGEN}.kernel_cache") is not None
+HAS_OPERATORS = importlib.util.find_spec("cutlass") is not None and (
+    importlib.util.find_spec("cutlass.operators") is not None
+)
+needs_operators = pytest.mark.skipif(
+    not ASKS_OPERATORS or not HAS_OPERATORS, reason="needs torch 2.15 and nvidia-cutlass-operators"
+)
 
 
 @pytest.fixture
@@ -25,9 +33,16 @@ def enabled():
     estoc.torch.disable_nvgemm()
 
 
-@pytest.mark.skipif(ASKS_THE_API, reason="this torch asks cutlass_api")
-def test_another_torch_is_refused():
-    with pytest.raises(estoc.UnsupportedError, match="asks cutlass_api, such as 2.11, got"):
+@pytest.mark.skipif(not ASKS_OPERATORS or HAS_OPERATORS, reason="nothing is missing")
+def test_what_it_asks_is_not_installed():
+    with pytest.raises(ImportError, match="pip install nvidia-cutlass-operators"):
+        estoc.torch.enable_nvgemm()
+    assert not estoc.torch.nvgemm_enabled()
+
+
+def test_a_torch_without_it_is_refused(monkeypatch):
+    monkeypatch.setattr(estoc.torch._nvgemm, "_CACHE", "torch.no_such_module")
+    with pytest.raises(estoc.UnsupportedError, match="such as 2.11 or 2.15, got"):
         estoc.torch.enable_nvgemm()
     assert not estoc.torch.nvgemm_enabled()
 
@@ -133,6 +148,55 @@ def test_generated_code_of_scales(enabled):
     )  # fmt: skip
     main(a, b.t(), scale_a, scale_b, out, stream=0)
     torch.testing.assert_close(out, a.float() @ b.float().t())
+
+
+@needs_operators
+def test_operators_are_asked():
+    """Inductor's own choice among all operators: Estoc's come first, as long as it is enabled."""
+    import cutlass.operators as ops
+    from torch._inductor.codegen.nv_universal_gemm import kernel_cache, nv_universal_gemm
+
+    with torch._subclasses.fake_tensor.FakeTensorMode():
+        a, b, out = (torch.empty(s, dtype=torch.bfloat16, device="cuda") for s in ((64, 128), (128, 256), (64, 256)))
+    args = ops.GemmArguments(a, b, out, accumulator_type=torch.float32)
+
+    def names():
+        (found,) = kernel_cache.partition_compatible_kernels(
+            args, 90, lambda one: 0 if nv_universal_gemm._exclude_efc_kernels(one) else -1, 1, candidate_source="args"
+        )  # fmt: skip
+        return [one.metadata.operator_name for one in found]
+
+    before = names()
+    estoc.torch.enable_nvgemm(candidates=3)
+    found = names()
+    assert found[:3] == [f"estoc_{VERSION}_gemm_bf16_bf16_bf16_f32_rank{rank}" for rank in range(3)]
+    assert found[3:] == before
+    assert kernel_cache.get_kernel_by_name(found[1]).rank == 1
+    assert "estoc nvgemm" in torch.compiler.config.cache_key_tag
+    estoc.torch.disable_nvgemm()
+    assert names() == before
+    assert "estoc nvgemm" not in torch.compiler.config.cache_key_tag
+
+
+@needs_operators
+@pytest.mark.parametrize("swap", [False, True])
+def test_code_for_operators_runs(monkeypatch, swap):
+    """What the code that Inductor generates calls, twice: the second time by what it remembers."""
+    from cutlass.operators.arch import TargetSm
+    from torch._inductor.codegen.nv_universal_gemm import nv_universal_gemm_kernel as kernel
+
+    monkeypatch.setattr(kernel, "_current_target_sm", lambda device: TargetSm("90a"))
+    monkeypatch.setattr("torch._inductor.runtime.cutedsl_cache.disk_cache_get", lambda *_: None)
+    monkeypatch.setattr("torch._inductor.runtime.cutedsl_cache.disk_cache_set", lambda *_: None)
+    estoc.torch.enable_nvgemm(candidates=2)
+    name = f"estoc_{VERSION}_gemm_f32_f32_f32_f32_rank0"
+    compiled = {}
+    for _ in range(2):
+        a, b, out = torch.randn(24, 16), torch.randn(16, 40), torch.full((24, 40), torch.nan)
+        kernel._nvgemm_run("GEMM", name, (a, b), out, torch.float32, compiled, {}, name, (), swap_ab=swap)
+        torch.testing.assert_close(out, a @ b)
+    assert len(compiled) == 1
+    estoc.torch.disable_nvgemm()
 
 
 @needs_the_api

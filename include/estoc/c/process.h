@@ -76,6 +76,11 @@ typedef void (*estoc_log_callback)(void* context, estoc_log_level level, const c
  * may still be running in another thread. Without a callback the library is silent. */
 ESTOC_API estoc_status estoc_set_log_callback(estoc_log_callback callback, void* context);
 
+/* Whether from now on queries, compilations and launches are NVTX ranges, which profilers show;
+ * estoc/profiling.hpp says which, and where NVTX's library is looked for. ESTOC_ERROR_NOT_FOUND
+ * where it is not found. */
+ESTOC_API estoc_status estoc_set_nvtx_ranges(int on);
+
 /* Names folders of Python packages, such as .../site-packages, in which NVRTC and cuBLASLt are
  * looked for before anywhere else. To be called before anything else. */
 ESTOC_API estoc_status estoc_set_package_folders(const char* const* folders, size_t count);

@@ -22,12 +22,12 @@ from .._estoc import (
 )
 from ..manifest import get_kernels
 
-__all__ = ["RankedKernel", "ranked_kernels", "refusable"]
+__all__ = ["VERSION", "RankedKernel", "kernel_of_rank", "ranked_kernels", "refusable"]
 
 # ATen's choices are cuBLASLt's kernels already.
 _LEFT_OUT = "cublaslt"
 _MINIMUM_CC = 80
-_VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
+VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
 
 
 class _Refused:
@@ -55,7 +55,7 @@ class RankedKernel:
     def __init__(self, rank: int) -> None:
         self.rank = rank
         self.metadata = SimpleNamespace(
-            kernel_name=f"estoc_{_VERSION}_rank{rank}",
+            kernel_name=f"estoc_{VERSION}_rank{rank}",
             kernel_class=RankedKernel,
             min_cc=_MINIMUM_CC,
             design=None,  # of no shape of its own: heuristics leave it in its place
@@ -105,11 +105,16 @@ class RankedKernel:
     def _find(self, args: object) -> Kernel:
         if not isinstance(args, RuntimeArguments):
             raise UnsupportedError(f"args: expected arguments, got {type(args).__name__}")
-        kernels = (one for one in get_kernels(args) if one.metadata.provider != _LEFT_OUT)
-        found = next(islice(kernels, self.rank, None), None)
-        if found is None:
-            raise UnsupportedError(f"rank: there are at most {self.rank} kernels")
-        return found
+        return kernel_of_rank(args, self.rank)
+
+
+def kernel_of_rank(args: RuntimeArguments, rank: int, target: str | None = None) -> Kernel:
+    """That one of get_kernels, 0 for the first, but for cuBLASLt's; UnsupportedError for too few."""
+    kernels = get_kernels(args, target=target)
+    found = next(islice((one for one in kernels if one.metadata.provider != _LEFT_OUT), rank, None), None)
+    if found is None:
+        raise UnsupportedError(f"rank: there are at most {rank} kernels")
+    return found
 
 
 def ranked_kernels(count: int) -> list[RankedKernel]:

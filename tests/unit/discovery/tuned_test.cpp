@@ -466,7 +466,8 @@ TEST_F(Tuned, AFileIsReadWhileAnotherProcessMakesIt) {
     std::string problem;
     const auto patience = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     try {
-      while (tuned_kernels().empty() && std::chrono::steady_clock::now() < patience) continue;
+      while (tuned_kernels().empty() && std::chrono::steady_clock::now() < patience)
+        continue;
     } catch (const Error& error) {
       problem = error.what();
     }
