@@ -58,37 +58,38 @@ std::string target_text(Target target) {
   return target.name();
 }
 
-std::vector<Answer> answers_of(const RuntimeArguments& arguments, const KernelQuery& query) {
-  std::vector<Answer> answers;
+std::vector<ExplainedClass> explanations_of(const RuntimeArguments& arguments,
+                                            const KernelQuery& query) {
+  std::vector<ExplainedClass> classes;
   for (Explanation& explanation : estoc::explain(arguments, query)) {
     std::vector<PredictionPart> parts;
     if (explanation.first) parts = parts_of(*explanation.first, arguments, *query.target);
-    answers.push_back({std::move(explanation), std::move(parts)});
+    classes.push_back({std::move(explanation), std::move(parts)});
   }
-  return answers;
+  return classes;
 }
 
-Json first_json(const Answer& answer) {
-  const Kernel& first = *answer.explanation.first;
+Json first_json(const ExplainedClass& one) {
+  const Kernel& first = *one.explanation.first;
   const auto seconds = first.predicted_seconds();
-  const PredictionPart* limit = limiting_part(answer.parts);
+  const PredictionPart* limit = limiting_part(one.parts);
   return {{"name", first.name()},
           {"predicted_seconds", seconds ? Json(*seconds) : Json(nullptr)},
           {"tuned_seconds", first.tuned_seconds() ? Json(*first.tuned_seconds()) : Json(nullptr)},
           {"limited_by", limit != nullptr ? to_json(*limit) : Json(nullptr)}};
 }
 
-void print_json(Output& output, const std::vector<Answer>& answers) {
+void print_json(Output& output, const std::vector<ExplainedClass>& classes) {
   Json json = Json::array();
-  for (const Answer& answer : answers) {
-    const Explanation& explanation = answer.explanation;
+  for (const ExplainedClass& one : classes) {
+    const Explanation& explanation = one.explanation;
     json.push_back({{"class", explanation.kernel_class},
                     {"provider", explanation.provider},
                     {"applies", explanation.status.ok()},
                     {"described", explanation.described},
                     {"supported", explanation.supported},
                     {"reason", explanation.status.error()},
-                    {"first", explanation.first ? first_json(answer) : Json(nullptr)}});
+                    {"first", explanation.first ? first_json(one) : Json(nullptr)}});
   }
   output.print(dump(json));
 }
@@ -98,14 +99,14 @@ std::string verdict(const Explanation& explanation) {
   return fmt::format("{} of {}", explanation.supported, explanation.described);
 }
 
-void print_table(Output& output, const std::vector<Answer>& answers) {
+void print_table(Output& output, const std::vector<ExplainedClass>& classes) {
   Table table(output, {{"class"},
                        {"provider"},
                        {"applies"},
                        {"first", Table::Align::right},
                        {"limited by"},
                        {"kernels, or why not"}});
-  for (const auto& [explanation, parts] : answers) {
+  for (const auto& [explanation, parts] : classes) {
     const PredictionPart* limit = limiting_part(parts);
     table.add_row({explanation.kernel_class, explanation.provider,
                    explanation.status ? "yes" : "no",
@@ -117,10 +118,10 @@ void print_table(Output& output, const std::vector<Answer>& answers) {
 
 /// Where no class applies, what would.
 void print_near(Output& output, const RuntimeArguments& arguments, const KernelQuery& query,
-                const std::vector<Answer>& answers) {
+                const std::vector<ExplainedClass>& classes) {
   constexpr std::size_t kNear = 5;
-  const bool applies =
-      std::ranges::any_of(answers, [](const Answer& each) { return each.explanation.status.ok(); });
+  const bool applies = std::ranges::any_of(
+      classes, [](const ExplainedClass& each) { return each.explanation.status.ok(); });
   if (applies) return;
   const std::vector<std::string> changes =
       near_problems(Problem::of(arguments), query, arguments.device(), kNear);
@@ -158,22 +159,22 @@ Exit explain(const ExplainOptions& options, Context& context) {
     explain_kernel(options, *arguments, *query.target, context.output);
     return Exit::ok;
   }
-  const std::vector<Answer> answers = answers_of(*arguments, query);
+  const std::vector<ExplainedClass> classes = explanations_of(*arguments, query);
   if (!options.html.empty()) {
-    const Question question{text_of(filled, *arguments), target_text(*query.target)};
-    const std::string page = explain_page(question, answers, get_kernels(*arguments, query));
+    const ExplainedQuery query_texts{text_of(filled, *arguments), target_text(*query.target)};
+    const std::string page = explain_page(query_texts, classes, get_kernels(*arguments, query));
     about_file("--html takes a file in a folder that can be written",
                [&] { save_text(options.html, page); });
   }
   if (options.json) {
-    print_json(context.output, answers);
+    print_json(context.output, classes);
     return Exit::ok;
   }
   context.output.print(labelled_line(context.output, "problem", text_of(filled, *arguments)));
   context.output.print(labelled_line(context.output, "target", target_text(*query.target)));
   context.output.print("\n");
-  print_table(context.output, answers);
-  print_near(context.output, *arguments, query, answers);
+  print_table(context.output, classes);
+  print_near(context.output, *arguments, query, classes);
   return Exit::ok;
 }
 

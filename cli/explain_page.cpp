@@ -15,7 +15,7 @@ namespace {
 
 using ExplainRow = std::vector<std::string>;
 
-constexpr std::size_t kMostKernels = 20;
+constexpr std::size_t kMaxKernels = 20;
 
 /// Seconds that decide a kernel's place: measured, else predicted.
 std::optional<double> deciding_seconds(const Kernel& kernel) {
@@ -23,27 +23,27 @@ std::optional<double> deciding_seconds(const Kernel& kernel) {
 }
 
 /// The classes that fit and say how long they take, the fastest first.
-std::vector<const Answer*> fastest_first(std::span<const Answer> answers) {
-  std::vector<const Answer*> found;
-  for (const Answer& answer : answers) {
-    if (answer.explanation.first && deciding_seconds(*answer.explanation.first).value_or(0) > 0) {
-      found.push_back(&answer);
+std::vector<const ExplainedClass*> fastest_first(std::span<const ExplainedClass> classes) {
+  std::vector<const ExplainedClass*> found;
+  for (const ExplainedClass& one : classes) {
+    if (one.explanation.first && deciding_seconds(*one.explanation.first).value_or(0) > 0) {
+      found.push_back(&one);
     }
   }
-  std::ranges::stable_sort(found, {}, [](const Answer* answer) {
-    return *deciding_seconds(*answer->explanation.first);
+  std::ranges::stable_sort(found, {}, [](const ExplainedClass* one) {
+    return *deciding_seconds(*one->explanation.first);
   });
   return found;
 }
 
 /// A bar for each class: the speed of its first kernel as a part of the fastest one's.
-std::string speed_chart(const std::vector<const Answer*>& answers) {
+std::string speed_chart(const std::vector<const ExplainedClass*>& classes) {
   std::vector<Bar> bars;
-  for (const Answer* answer : answers) {
-    const Kernel& first = *answer->explanation.first;
+  for (const ExplainedClass* one : classes) {
+    const Kernel& first = *one->explanation.first;
     const double part =
-        *deciding_seconds(*answers.front()->explanation.first) / *deciding_seconds(first);
-    bars.push_back({answer->explanation.kernel_class, part, predicted_cell(first)});
+        *deciding_seconds(*classes.front()->explanation.first) / *deciding_seconds(first);
+    bars.push_back({one->explanation.kernel_class, part, predicted_cell(first)});
   }
   return bar_chart("speed of the best kernel of each class, and its time", bars);
 }
@@ -60,12 +60,12 @@ std::string part_value(const PredictionPart& part) {
   return format_number(part.value);
 }
 
-std::vector<ExplainRow> parts_table(const std::vector<const Answer*>& answers) {
+std::vector<ExplainRow> parts_table(const std::vector<const ExplainedClass*>& classes) {
   std::vector<ExplainRow> rows;
-  for (const Answer* answer : answers) {
-    const PredictionPart* const limit = limiting_part(answer->parts);
-    for (const PredictionPart& part : answer->parts) {
-      rows.push_back({answer->explanation.kernel_class, printable(part.name), part_value(part),
+  for (const ExplainedClass* one : classes) {
+    const PredictionPart* const limit = limiting_part(one->parts);
+    for (const PredictionPart& part : one->parts) {
+      rows.push_back({one->explanation.kernel_class, printable(part.name), part_value(part),
                       &part == limit ? "the longest" : ""});
     }
   }
@@ -74,7 +74,7 @@ std::vector<ExplainRow> parts_table(const std::vector<const Answer*>& answers) {
 
 std::vector<ExplainRow> kernels_table(const KernelList& kernels) {
   std::vector<ExplainRow> rows;
-  for (std::size_t rank = 0; rank < std::min(kernels.size(), kMostKernels); ++rank) {
+  for (std::size_t rank = 0; rank < std::min(kernels.size(), kMaxKernels); ++rank) {
     const Kernel& kernel = kernels[rank];
     rows.push_back({std::to_string(rank + 1), kernel.name(), kernel.metadata().provider,
                     predicted_cell(kernel)});
@@ -82,10 +82,10 @@ std::vector<ExplainRow> kernels_table(const KernelList& kernels) {
   return rows;
 }
 
-std::vector<ExplainRow> refusals(std::span<const Answer> answers) {
+std::vector<ExplainRow> refusals(std::span<const ExplainedClass> classes) {
   std::vector<ExplainRow> rows;
-  for (const Answer& answer : answers) {
-    const Explanation& explanation = answer.explanation;
+  for (const ExplainedClass& one : classes) {
+    const Explanation& explanation = one.explanation;
     if (explanation.status) continue;
     rows.push_back({explanation.kernel_class, explanation.provider,
                     std::to_string(explanation.described), printable(explanation.status.error())});
@@ -95,12 +95,12 @@ std::vector<ExplainRow> refusals(std::span<const Answer> answers) {
 
 }  // namespace
 
-std::string explain_page(const Question& question, std::span<const Answer> answers,
+std::string explain_page(const ExplainedQuery& query, std::span<const ExplainedClass> classes,
                          const KernelList& kernels) {
   Page page("Estoc: why this kernel");
-  page.paragraph(question.problem);
-  page.paragraph("For " + question.target + ", " + counted(kernels.size(), "kernel") + ".");
-  const std::vector<const Answer*> best = fastest_first(answers);
+  page.paragraph(query.problem);
+  page.paragraph("For " + query.target + ", " + counted(kernels.size(), "kernel") + ".");
+  const std::vector<const ExplainedClass*> best = fastest_first(classes);
   page.heading("The best of each class");
   page.picture(speed_chart(best));
   page.heading("What the predicted times are made of");
@@ -108,7 +108,7 @@ std::string explain_page(const Question& question, std::span<const Answer> answe
   page.heading("The first kernels");
   page.table({{"rank", true}, {"kernel"}, {"provider"}, {"time", true}}, kernels_table(kernels));
   page.heading("Classes that do not fit");
-  page.table({{"class"}, {"provider"}, {"kernels", true}, {"reason"}}, refusals(answers));
+  page.table({{"class"}, {"provider"}, {"kernels", true}, {"reason"}}, refusals(classes));
   return page.take();
 }
 

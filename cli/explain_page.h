@@ -10,21 +10,21 @@
 
 namespace estoc::cli {
 
-/// A class's answer, with what its first kernel's prediction is made of.
-struct Answer {
+/// A class's explanation, with what its first kernel's prediction is made of.
+struct ExplainedClass {
   Explanation explanation;
   std::vector<PredictionPart> parts;
 };
 
 /// What is explained.
-struct Question {
+struct ExplainedQuery {
   std::string problem;
   std::string target;
 };
 
 /// The predicted speed of the best kernel of each class, what its time is made of, the first of all
 /// kernels, and why the other classes do not fit.
-std::string explain_page(const Question& question, std::span<const Answer> answers,
+std::string explain_page(const ExplainedQuery& query, std::span<const ExplainedClass> classes,
                          const KernelList& kernels);
 
 }  // namespace estoc::cli

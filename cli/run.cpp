@@ -306,8 +306,9 @@ void print_estimate(const std::string& problem, const Emulation& emulation,
   output.print(labelled_line(
       output, "device",
       fmt::format("estimate for {} ({}), {}", device.device, emulation.target().name(),
-                  device.measured ? "whose rates were fitted to measured times"
-                                  : "whose rates are those of documents: nobody compared it")));
+                  device.measured
+                      ? "whose rates were fitted to measured times"
+                      : "whose rates are those of documents and were not compared with a device")));
   output.print(labelled_line(output, "time", format_seconds(estimate.seconds)));
   output.print(labelled_line(
       output, "rate", fmt::format("{} {}", format_number(work.rate(estimate.seconds)), work.unit)));

@@ -18,7 +18,7 @@ namespace {
 
 using TuneRow = std::vector<std::string>;
 
-constexpr std::size_t kMostBars = 12;
+constexpr std::size_t kMaxBars = 12;
 
 /// "NVIDIA H200, driver 13.0, Estoc 0.1.0"
 std::string searched_where(const TunedKernel& record) {
@@ -41,7 +41,7 @@ std::string speed_bars(const TuneResult& result) {
   const double fastest = result.candidates.front().seconds;
   std::vector<Bar> bars;
   for (const TuneCandidate& each : result.candidates) {
-    if (each.seconds <= 0 || bars.size() == kMostBars) break;
+    if (each.seconds <= 0 || bars.size() == kMaxBars) break;
     bars.push_back({each.kernel, fastest / each.seconds, format_seconds(each.seconds)});
   }
   return bar_chart("speed of the fastest candidates, and their times", bars);

@@ -37,14 +37,20 @@ class Header:
     declarations: list
 
 
-def read_header(text):
-    """The contents of a header of C++ (///, ///<) or C (/* */)."""
-    return _Reader(text).header()
+def read_header(path, include):
+    """The contents of a header of C++ (///, ///<) or C (/* */); `include` is the folder of all."""
+    return read_text(path.read_text(), lambda name: (include / name).read_text())
+
+
+def read_text(text, table_of=None):
+    """The contents of a header's text; `table_of` gives the text of a file of rows, "estoc/dtypes.def"."""
+    return _Reader(text, table_of).header()
 
 
 class _Reader:
-    def __init__(self, text):
+    def __init__(self, text, table_of):
         self.text = text
+        self.table_of = table_of
         self.at = 0
         self.doc = ""
         self.last = None  # the declaration that a comment behind it documents
@@ -111,12 +117,17 @@ class _Reader:
                 return
 
     def _directive(self):
-        """Passes a line of the preprocessor, and notes a macro with parameters."""
+        """Passes a line of the preprocessor: notes a macro with parameters, reads a table's rows."""
         line = re.compile(r"(?:[^\n\\]|\\.)*", re.DOTALL).match(self.text, self.at)
         self.at = line.end()
         macro = re.match(r"#define (\w+)\(([^)]*)\)(.*)", line.group().replace("\\\n", "\n"), re.DOTALL)
         if macro:
             self.macros[macro.group(1)] = (macro.group(2).split(", "), macro.group(3))
+        table = re.match(r'#include "(.*\.def)"', line.group())
+        if table:
+            rows = [row for row in self.table_of(table.group(1)).splitlines()
+                    if row.split("(")[0] in self.macros]  # fmt: skip
+            self.text = self.text[: self.at] + "\n" + "\n".join(rows) + self.text[self.at :]
 
     def _expand(self):
         """Puts what a macro stands for in its place, if one is here."""
@@ -126,7 +137,7 @@ class _Reader:
         parameters, text = self.macros[use.group(1)]
         given = dict(zip(parameters, use.group(2).split(", ")))
         names = re.compile(r"\b(?:" + "|".join(parameters) + r")\b")
-        text = names.sub(lambda name: given[name.group()], text)
+        text = names.sub(lambda name: given[name.group()], text).replace("##", "")
         self.text = self.text[: self.at] + text + self.text[use.end() :]
         return True
 

@@ -40,7 +40,7 @@ def write_reference(root, pages):
         rows = []
         for path in paths:
             name = path.relative_to(include).as_posix()
-            header = headers.read_header(path.read_text())
+            header = headers.read_header(path, include)
             page = pages / "reference" / language / f"{_stem(name)}.md"
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(_header_page(language, name, header))

@@ -295,8 +295,8 @@ Report launch_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step
 }
 
 // Of a multiprocessor; a CTA takes a kilobyte besides its own shared memory.
-constexpr unsigned kMostThreads = 2048;
-constexpr unsigned kMostShared = 228 * 1024;
+constexpr unsigned kMaxThreads = 2048;
+constexpr unsigned kMaxShared = 228 * 1024;
 constexpr unsigned kSystemShared = 1024;
 
 /// CTAs that a multiprocessor runs beside each other, as far as threads and shared memory say; of
@@ -307,8 +307,8 @@ unsigned resident_clusters(const CudaGeometry& g, int multiprocessors) {
   const std::uint64_t ctas = std::uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
   const auto each = static_cast<unsigned>((ctas + static_cast<unsigned>(multiprocessors) - 1) /
                                           static_cast<unsigned>(multiprocessors));
-  return std::clamp(std::min({kMostThreads / std::max(threads, 1u),
-                              kMostShared / (g.shared_bytes + kSystemShared), each}),
+  return std::clamp(std::min({kMaxThreads / std::max(threads, 1u),
+                              kMaxShared / (g.shared_bytes + kSystemShared), each}),
                     1u, 8u);
 }
 

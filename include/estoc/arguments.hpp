@@ -164,8 +164,8 @@ class RuntimeArguments {
   /// A copy; it refers to the same operands.
   virtual std::unique_ptr<RuntimeArguments> clone() const = 0;
 
-  /// Whether the driver is asked on which device an address is, or the caller knows.
-  enum class AskDevice { yes, no };
+  /// Whether the driver is called to find the device of an address; no: the caller knows it.
+  enum class CheckDevice { yes, no };
 
   /// The same operation with the same controls and epilogue on other operands: one for each of
   /// operands(), and one for each of epilogue().operands(). Throws Error{value} for another number
@@ -201,7 +201,7 @@ class RuntimeArguments {
   /// Has the operands, one address each, lie elsewhere, with the epilogue's operands of now. False
   /// where the arguments have to be rebuilt instead, as by default; without allocating where not.
   /// Throws Error{value} as the constructor does of addresses; the operands are then undefined.
-  virtual bool move(std::span<void* const> data, AskDevice ask);
+  virtual bool move(std::span<void* const> data, CheckDevice check);
 
   /// with_operands() once the numbers are right.
   virtual std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
@@ -251,7 +251,7 @@ class GemmArguments final : public RuntimeArguments {
   /// The same product of operands that lie elsewhere and are otherwise alike; scales and the
   /// epilogue's operands stay where they are. Throws Error{value} as the constructor does of
   /// addresses.
-  GemmArguments moved(void* a, void* b, void* out, AskDevice ask = AskDevice::yes) const;
+  GemmArguments moved(void* a, void* b, void* out, CheckDevice check = CheckDevice::yes) const;
 
   OperandList operands() const override;
   /// flops: 2 L M N K.
@@ -288,8 +288,8 @@ class GemmArguments final : public RuntimeArguments {
 
   std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
                                             EpilogueArguments epilogue) const override;
-  bool move(std::span<void* const> data, AskDevice ask) override;
-  void check_memory(AskDevice ask) const;
+  bool move(std::span<void* const> data, CheckDevice check) override;
+  void check_memory(CheckDevice check) const;
   void check_out_scale_memory() const;
   void set_matrices();
   void note_data();
@@ -497,8 +497,8 @@ class GroupedGemmArguments final : public RuntimeArguments {
 
   std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
                                             EpilogueArguments epilogue) const override;
-  bool move(std::span<void* const> data, AskDevice ask) override;
-  void check_memory(AskDevice ask) const;
+  bool move(std::span<void* const> data, CheckDevice check) override;
+  void check_memory(CheckDevice check) const;
   void take_product();
 };
 

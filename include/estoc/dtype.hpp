@@ -1,6 +1,7 @@
 // Element types of operands and accumulators: names, sizes, classification.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -14,45 +15,32 @@ namespace estoc {
 /// unsigned power of two (scales only), e2m1 i4 u4 are stored two to a byte, the element of even
 /// index in the low four bits. tf32 is stored as f32.
 enum class Dtype : std::uint8_t {
-  f64,
-  f32,
-  tf32,
-  f16,
-  bf16,
-  e4m3,
-  e5m2,
-  e8m0,
-  e2m1,
-  i32,
-  i8,
-  u8,
-  i4,
-  u4,
-  boolean,
+#define ESTOC_DTYPE(name, text, bits, kind) name,
+#include "estoc/dtypes.def"
 };
 
-/// Number of enumerators of Dtype; they count up from 0.
-inline constexpr int kDtypeCount = 15;
+/// Number of enumerators of Dtype; they count up from 0, and boolean is the last.
+inline constexpr int kDtypeCount = static_cast<int>(Dtype::boolean) + 1;
+
+/// Kinds of numbers. boolean is neither float nor integer.
+enum class DtypeKind : std::uint8_t { floating, signed_integer, unsigned_integer, boolean };
+
+/// What the elements of the type are.
+constexpr DtypeKind dtype_kind(Dtype dtype) {
+  constexpr DtypeKind kKinds[] = {
+#define ESTOC_DTYPE(name, text, bits, kind) DtypeKind::kind,
+#include "estoc/dtypes.def"
+  };
+  return kKinds[static_cast<std::size_t>(dtype)];
+}
 
 /// Bits one element takes in memory: 64, 32, 16, 8 or 4 (tf32 takes 32, boolean 8).
 constexpr int dtype_bits(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f64:
-      return 64;
-    case Dtype::f32:
-    case Dtype::tf32:
-    case Dtype::i32:
-      return 32;
-    case Dtype::f16:
-    case Dtype::bf16:
-      return 16;
-    case Dtype::e2m1:
-    case Dtype::i4:
-    case Dtype::u4:
-      return 4;
-    default:
-      return 8;
-  }
+  constexpr int kBits[] = {
+#define ESTOC_DTYPE(name, text, bits, kind) bits,
+#include "estoc/dtypes.def"
+  };
+  return kBits[static_cast<std::size_t>(dtype)];
 }
 
 /// True for the types stored two to a byte: e2m1, i4, u4.
@@ -62,12 +50,12 @@ constexpr bool is_packed(Dtype dtype) {
 
 /// True for every floating-point type, e8m0 included.
 constexpr bool is_float(Dtype dtype) {
-  return dtype <= Dtype::e2m1;
+  return dtype_kind(dtype) == DtypeKind::floating;
 }
 
-/// True for i32 i8 u8 i4 u4; boolean is neither float nor integer.
+/// True for i32 i8 u8 i4 u4.
 constexpr bool is_integer(Dtype dtype) {
-  return dtype >= Dtype::i32 && dtype <= Dtype::u4;
+  return !is_float(dtype) && dtype_kind(dtype) != DtypeKind::boolean;
 }
 
 /// Bytes that `elements` consecutive elements take; packed types round up to a whole byte.

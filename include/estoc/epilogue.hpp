@@ -169,40 +169,35 @@ ESTOC_EPILOGUE_BINARY(operator&, logical_and)
 ESTOC_EPILOGUE_BINARY(operator|, logical_or)
 ESTOC_EPILOGUE_UNARY(operator!, logical_not)
 ESTOC_EPILOGUE_UNARY(operator-, neg)
-ESTOC_EPILOGUE_BINARY(maximum, maximum)
-ESTOC_EPILOGUE_BINARY(minimum, minimum)
-ESTOC_EPILOGUE_BINARY(pow, pow)
-ESTOC_EPILOGUE_BINARY(leaky_relu, leaky_relu)
-ESTOC_EPILOGUE_BINARY(elu, elu)
-ESTOC_EPILOGUE_TERNARY(fma, fma)
-ESTOC_EPILOGUE_TERNARY(clamp, clamp)
-ESTOC_EPILOGUE_TERNARY(select, select)
-ESTOC_EPILOGUE_UNARY(abs, abs)
-ESTOC_EPILOGUE_UNARY(sqrt, sqrt)
-ESTOC_EPILOGUE_UNARY(rsqrt, rsqrt)
-ESTOC_EPILOGUE_UNARY(exp, exp)
-ESTOC_EPILOGUE_UNARY(exp2, exp2)
-ESTOC_EPILOGUE_UNARY(log, log)
-ESTOC_EPILOGUE_UNARY(reciprocal, reciprocal)
-ESTOC_EPILOGUE_UNARY(relu, relu)
-ESTOC_EPILOGUE_UNARY(gelu, gelu)
-ESTOC_EPILOGUE_UNARY(gelu_tanh, gelu_tanh)
-ESTOC_EPILOGUE_UNARY(silu, silu)
-ESTOC_EPILOGUE_UNARY(sigmoid, sigmoid)
-ESTOC_EPILOGUE_UNARY(tanh, tanh)
-ESTOC_EPILOGUE_UNARY(softplus, softplus)
-ESTOC_EPILOGUE_UNARY(hardswish, hardswish)
-ESTOC_EPILOGUE_UNARY(mish, mish)
+
+// A function for each operation that text spells as one.
+#define ESTOC_EPILOGUE_FUNCTION_1(name) ESTOC_EPILOGUE_UNARY(name, name)
+#define ESTOC_EPILOGUE_FUNCTION_2(name) ESTOC_EPILOGUE_BINARY(name, name)
+#define ESTOC_EPILOGUE_FUNCTION_3(name) ESTOC_EPILOGUE_TERNARY(name, name)
+#define ESTOC_EPILOGUE_FUNCTION_4(name)                                       \
+  inline EpilogueValue name(const EpilogueValue& x, const EpilogueValue& y,   \
+                            const EpilogueValue& z, const EpilogueValue& u) { \
+    const EpilogueValue inputs[] = {x, y, z, u};                              \
+    return apply(EpilogueOp::name, inputs);                                   \
+  }
+#define ESTOC_EPILOGUE_function(name, inputs) ESTOC_EPILOGUE_FUNCTION_##inputs(name)
+#define ESTOC_EPILOGUE_sign(name, inputs)
+#define ESTOC_EPILOGUE_none(name, inputs)
+#define ESTOC_EPILOGUE_OP(name, inputs, rule, spelling, instructions, special, commutes) \
+  ESTOC_EPILOGUE_##spelling(name, inputs)
+#include "estoc/epilogue_ops.def"
 
 #undef ESTOC_EPILOGUE_UNARY
 #undef ESTOC_EPILOGUE_BINARY
 #undef ESTOC_EPILOGUE_TERNARY
+#undef ESTOC_EPILOGUE_FUNCTION_1
+#undef ESTOC_EPILOGUE_FUNCTION_2
+#undef ESTOC_EPILOGUE_FUNCTION_3
+#undef ESTOC_EPILOGUE_FUNCTION_4
+#undef ESTOC_EPILOGUE_function
+#undef ESTOC_EPILOGUE_sign
+#undef ESTOC_EPILOGUE_none
 
-inline EpilogueValue dropout(const EpilogueValue& x, const EpilogueValue& probability,
-                             const EpilogueValue& seed, const EpilogueValue& offset) {
-  const EpilogueValue inputs[] = {x, probability, seed, offset};
-  return apply(EpilogueOp::dropout, inputs);
-}
 inline EpilogueValue quantize(const EpilogueValue& x, const EpilogueValue& scale, Dtype dtype) {
   return cast(x / scale, dtype);
 }

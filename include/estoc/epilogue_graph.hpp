@@ -14,55 +14,8 @@ namespace estoc {
 
 /// What a node computes. The formula of each is in docs/epilogues.md.
 enum class EpilogueOp : std::uint8_t {
-  // leaves
-  accumulator,
-  tensor,   ///< `slot` of EpilogueGraph::tensors
-  scalar,   ///< `slot` of EpilogueGraph::scalars
-  literal,  ///< `value`
-  // arithmetic
-  add,
-  sub,
-  mul,
-  div,
-  neg,
-  fma,
-  maximum,
-  minimum,
-  clamp,
-  abs,
-  sqrt,
-  rsqrt,
-  exp,
-  exp2,
-  log,
-  pow,
-  reciprocal,
-  // comparisons and choice
-  equal,
-  not_equal,
-  less,
-  less_equal,
-  greater,
-  greater_equal,
-  select,
-  logical_and,
-  logical_or,
-  logical_not,
-  // activations
-  relu,
-  leaky_relu,
-  gelu,
-  gelu_tanh,
-  silu,
-  sigmoid,
-  tanh,
-  softplus,
-  hardswish,
-  elu,
-  mish,
-  // conversions and random numbers
-  cast,     ///< rounded, saturated to `dtype`, and read back
-  dropout,  ///< inputs: value, probability, seed, offset
+#define ESTOC_EPILOGUE_OP(name, inputs, rule, spelling, instructions, special, commutes) name,
+#include "estoc/epilogue_ops.def"
 };
 
 /// The type in which a node's value is held.

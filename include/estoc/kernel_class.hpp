@@ -178,8 +178,8 @@ class KernelClass {
       const DesignPoint& point, const std::shared_ptr<const EpilogueGraph>& epilogue) const;
 
   /// Conditions of every kernel of the class beyond the design space, which supports() checks too:
-  /// a search asks once, before it looks at kernels. Success by default. Must not throw; on failure
-  /// the message names operand, expected and got.
+  /// a search calls it once, before it looks at kernels. Success by default. Must not throw; on
+  /// failure the message names operand, expected and got.
   virtual Status supports_any(const RuntimeArguments& arguments) const;
 
   /// Conditions beyond the design space: sizes, strides, resources. Must not throw; on failure the

@@ -15,9 +15,9 @@ namespace estoc {
 /// The places, the first that has the kernel: the file or folder that ESTOC_KERNEL_PACK names, and
 /// nothing else; without it, folders estoc_kernels in those of set_package_folders(), then beside
 /// the library or program that holds Estoc, in the folder above, and in lib there. In a folder the
-/// file of a target is TARGET.estoc, such as sm_90a.estoc. Of folders that nobody named, those are
-/// used that belong to this user, to root or to the owner of the library, and that not everybody
-/// can write to.
+/// file of a target is TARGET.estoc, such as sm_90a.estoc. Of folders that are not named by the
+/// user, those are used that belong to this user, to root or to the owner of the library, and that
+/// not everybody can write to.
 struct KernelPack {
   std::string path;
   std::int64_t bytes = 0;

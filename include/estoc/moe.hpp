@@ -103,11 +103,11 @@ class Moe {
   /// library's, which a call that is captured cannot use.
   ///
   /// Throws Error{value}, naming the operand: an operand differs, has no data or, with
-  /// AskDevice::yes, is no memory of its device; out overlaps another operand than x; the
+  /// CheckDevice::yes, is no memory of its device; out overlaps another operand than x; the
   /// workspace is too small or not aligned to 256 bytes; a capture without workspace.
   /// Error{unsupported} where weights are aligned less well and a product's kernel needs more.
   void run(const MoeOperands& operands, const Workspace& workspace = {}, void* stream = nullptr,
-           RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes);
+           RuntimeArguments::CheckDevice check = RuntimeArguments::CheckDevice::yes);
 
  private:
   struct State;
@@ -122,7 +122,7 @@ struct MoeCallOptions {
   /// used.
   std::function<Workspace(std::size_t bytes)> workspace{};
   /// `no` where the caller knows that every pointer is of the device that its view names.
-  RuntimeArguments::AskDevice ask_device = RuntimeArguments::AskDevice::yes;
+  RuntimeArguments::CheckDevice check_device = RuntimeArguments::CheckDevice::yes;
 };
 
 /// The layer in one call. Thread-safe. Plans are remembered, 64 of them, by dtypes, shapes,

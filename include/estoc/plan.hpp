@@ -59,13 +59,13 @@ class Plan {
   /// them, or for an operand of the epilogue that differs in more, Error{unsupported} where the
   /// kernel needs a better alignment; the message names the operand, and the plan is as it was.
   void rebind(std::span<const void* const> operands, std::span<const EpilogueOperand> epilogue = {},
-              RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes);
+              RuntimeArguments::CheckDevice check = RuntimeArguments::CheckDevice::yes);
   /// The same for the operands A, B and out.
   void rebind(const void* a, const void* b, void* out,
               std::span<const EpilogueOperand> epilogue = {},
-              RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes) {
+              RuntimeArguments::CheckDevice check = RuntimeArguments::CheckDevice::yes) {
     const void* const operands[] = {a, b, out};
-    rebind(operands, epilogue, ask);
+    rebind(operands, epilogue, check);
   }
   /// The same for operands of the epilogue alone.
   void rebind(std::span<const EpilogueOperand> epilogue);
@@ -101,7 +101,7 @@ struct MatmulOptions {
   /// that needs no workspace, where there is one: a graph keeps the library's for good.
   std::function<Workspace(std::size_t bytes)> workspace{};
   /// `no` where the caller knows that every pointer is of the device that its view names.
-  GemmArguments::AskDevice ask_device = GemmArguments::AskDevice::yes;
+  GemmArguments::CheckDevice check_device = GemmArguments::CheckDevice::yes;
   /// Tunes the problem of a call that finds a kernel; null: it stays as it is.
   BackgroundTuner* tuner = nullptr;
 };

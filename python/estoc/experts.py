@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from ._estoc import Tensor, _moe, _PlannedMoe
-from .planning import _made, _records_gradients
+from ._estoc import _moe, _PlannedMoe
+from .planning import _as_tensor, _made, _records_gradients
 
 __all__ = ["Moe", "moe"]
 
@@ -142,13 +142,13 @@ class Moe:
 
 def _empty(x: object, stream: object) -> object:
     """A new tensor for the result, made by the framework of `x` for work on `stream`."""
-    tokens = x if isinstance(x, Tensor) else Tensor(x)
+    tokens = _as_tensor(x)
     return _made(x, tokens, tokens.shape, str(tokens.dtype), stream)
 
 
 def _warn_of_gradients(*operands: object) -> None:
     """Warns where torch would record what moe does, the first time that it does that."""
-    tensors = (each if isinstance(each, Tensor) else Tensor(each) for each in operands)
+    tensors = map(_as_tensor, operands)
     if any(_records_gradients(tensor) for tensor in tensors):
         warnings.warn(
             "estoc.moe records no gradient, and an operand requires one: call it within "

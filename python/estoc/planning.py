@@ -169,7 +169,7 @@ def ranges_of_index(
         For tensors that do not fit.
     """
     if out is None:
-        given = index if isinstance(index, Tensor) else Tensor(index)
+        given = _as_tensor(index)
         out = _made(index, given, (groups, 2), "i32", stream)
     _ranges_of_index(index, out, stream)
     return out
@@ -179,7 +179,7 @@ def _with_bias(bias: object, epilogue: object, out: Tensor) -> EpilogueArguments
     """The epilogue that adds a bias."""
     if epilogue is not None:
         raise InvalidTypeError("bias: expected None beside an epilogue, which can add it")
-    given = bias if isinstance(bias, Tensor) else Tensor(bias)
+    given = _as_tensor(bias)
     rows, columns = out.shape[-2:]
     if len(given.shape) == 2 and len(out.shape) == 3:
         groups = out.shape[0]
@@ -198,6 +198,11 @@ def _with_bias(bias: object, epilogue: object, out: Tensor) -> EpilogueArguments
     return EpilogueArguments("D = accum + bias", bias=given)
 
 
+def _as_tensor(given: object) -> Tensor:
+    """What a tensor of a framework, or of the library, is to the library."""
+    return given if isinstance(given, Tensor) else Tensor(given)
+
+
 def _group_count(offs: Tensor, layout: str) -> int:
     """The groups that offsets state."""
     return max(offs.shape[0] - 1, 0) if layout == "prefix" else offs.shape[0]
@@ -207,12 +212,10 @@ def _empty_grouped(
     mat_a: object, mat_b: object, offs: object, layout: str, dtype: object, stream: object
 ) -> object:
     """A new tensor for a grouped product, as _empty makes one."""
-    left, right = (each if isinstance(each, Tensor) else Tensor(each) for each in (mat_a, mat_b))
+    left, right = _as_tensor(mat_a), _as_tensor(mat_b)
     groups = 0 if offs is None else _group_count(Tensor(offs), layout)
     shape, name = _grouped_result(left, right, groups, dtype)
-    if name not in _RESULTS:
-        raise InvalidValueError(f"out_dtype: expected {_RESULT_WORDS}, got {name}; pass out for others")
-    return _made(mat_a, left, shape, name, stream)
+    return _made(mat_a, left, shape, _checked_result(name), stream)
 
 
 def _warn_of_gradients(left: Tensor, right: Tensor) -> None:
@@ -234,8 +237,13 @@ def _records_gradients(operand: Tensor) -> bool:
     return torch is not None and torch.is_grad_enabled()
 
 
-_RESULTS = ("f64", "f32", "f16", "bf16", "i32")
-_RESULT_WORDS = "f64, f32, f16, bf16 or i32"
+def _checked_result(name: str) -> str:
+    """The name of a dtype, which a result that is made may have."""
+    if name not in ("f64", "f32", "f16", "bf16", "i32"):
+        raise InvalidValueError(
+            f"out_dtype: expected f64, f32, f16, bf16 or i32, got {name}; pass out for others"
+        )
+    return name
 
 
 def _matmul_of_modes(
@@ -253,7 +261,7 @@ def _matmul_of_modes(
         raise InvalidValueError(
             "out: expected None for vectors and for more than one batch mode, got a tensor"
         )
-    left, right = (one.shape if isinstance(one, Tensor) else Tensor(one).shape for one in (a, b))
+    left, right = _as_tensor(a).shape, _as_tensor(b).shape
     reshaped = hasattr(a, "reshape") and hasattr(b, "reshape")
     if not left or not right or not reshaped:
         wanted = "one or more modes" if reshaped else "two or three modes"
@@ -287,10 +295,7 @@ def _as_matrices(operand: Any, matrix: tuple[int, ...], batch: tuple[int, ...], 
 def _empty_of(a: object, left: Tensor, right: Tensor, dtype: object, stream: object) -> object:
     """A new tensor of a dtype for the product."""
     shape, _ = _result(left, right)
-    name = str(_dtype(dtype))
-    if name not in _RESULTS:
-        raise InvalidValueError(f"out_dtype: expected {_RESULT_WORDS}, got {name}; pass out for others")
-    return _made(a, left, shape, name, stream)
+    return _made(a, left, shape, _checked_result(str(_dtype(dtype))), stream)
 
 
 def _empty(a: object, left: Tensor, right: Tensor, stream: object = None) -> object:
@@ -337,31 +342,15 @@ def _new_tensor(a: object, shape: object, name: str) -> object:
 def _torch_dtype(name: str) -> object:
     import torch
 
-    return {
-        "f64": torch.float64,
-        "f32": torch.float32,
-        "f16": torch.float16,
-        "bf16": torch.bfloat16,
-        "i32": torch.int32,
-        "u8": torch.uint8,
-        "e4m3": torch.float8_e4m3fn,
-        "e5m2": torch.float8_e5m2,
-        "e8m0": getattr(torch, "float8_e8m0fnu", None),  # since torch 2.7
-    }[name]
+    return getattr(torch, _dtype(name).numpy_name, None)  # e8m0 since torch 2.7
 
 
 def _numpy_dtype(name: str) -> object:
-    narrow = _ML_DTYPES.get(name)
-    if narrow is not None:
-        import ml_dtypes
+    import numpy
 
-        return getattr(ml_dtypes, narrow)
-    return {"f64": "f8", "f32": "f4", "f16": "f2", "i32": "i4", "u8": "u1"}[name]
+    theirs = _dtype(name).numpy_name
+    if hasattr(numpy, theirs):
+        return getattr(numpy, theirs)
+    import ml_dtypes
 
-
-_ML_DTYPES = {
-    "bf16": "bfloat16",
-    "e4m3": "float8_e4m3fn",
-    "e5m2": "float8_e5m2",
-    "e8m0": "float8_e8m0fnu",
-}
+    return getattr(ml_dtypes, theirs)

@@ -18,7 +18,7 @@ from ._estoc import (
 from ._estoc import dtype as _dtype
 from ._problem_log import note
 from .library import ScaleMode, ScaleSwizzleMode
-from .planning import _group_count, _new_tensor, _with_bias
+from .planning import _as_tensor, _group_count, _new_tensor, _with_bias
 
 __all__ = ["scaled_grouped_mm", "scaled_mm"]
 
@@ -193,8 +193,8 @@ def _with_both_modes(operand: object, scale: object, rows: int) -> object:
     """Scales of rows (M,), (G, M) or (G, N) with a mode of one element beside that of the rows."""
     if scale is None or isinstance(operand, ScaledTensor) or isinstance(scale, (tuple, list)):
         return scale
-    shape = (operand if isinstance(operand, Tensor) else Tensor(operand)).shape
-    given = scale if isinstance(scale, Tensor) else Tensor(scale)
+    shape = _as_tensor(operand).shape
+    given = _as_tensor(scale)
     if tuple(given.shape) != (*shape[:-2], shape[rows]):
         return scale
     at = len(shape) if rows == -2 else len(shape) - 2
@@ -265,8 +265,8 @@ def _scaled(
         if len(scale) not in (1, 2):
             raise InvalidValueError(f"scale_{name}: expected one or two tensors, got {len(scale)}")
         scale, second = (*scale, None)[:2]
-    base = operand if isinstance(operand, Tensor) else Tensor(operand)
-    factors = scale if isinstance(scale, Tensor) else Tensor(scale)
+    base = _as_tensor(operand)
+    factors = _as_tensor(scale)
     mode = _mode(recipe, name)
     if mode is None:
         mode = _mode_by_shape(tuple(base.shape), str(factors.dtype), tuple(factors.shape), name)

@@ -1,14 +1,17 @@
 // The structures of the DLPack protocol, 0.x to 1.3, as their layout is laid down by its ABI.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "addresses.h"
+#include "estoc/dtype.hpp"
 
 namespace estoc::python::dlpack {
 
 enum DeviceType : std::int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
 
+/// Codes of types that are named in messages.
 enum TypeCode : std::uint8_t {
   kInt = 0,
   kUint = 1,
@@ -16,10 +19,6 @@ enum TypeCode : std::uint8_t {
   kBfloat = 4,
   kComplex = 5,
   kBool = 6,
-  kFloat8E4m3fn = 10,
-  kFloat8E5m2 = 12,
-  kFloat8E8m0fnu = 14,
-  kFloat4E2m1fn = 17,
 };
 
 struct Device {
@@ -32,6 +31,15 @@ struct DataType {
   std::uint8_t bits;
   std::uint16_t lanes;
 };
+
+/// The type of a Dtype.
+constexpr DataType type_of(Dtype dtype) {
+  constexpr std::uint8_t kCodes[] = {
+#define ESTOC_DTYPE_NAMES(name, safetensors, npy, dlpack, xla, ...) dlpack,
+#include "estoc/dtypes.def"
+  };
+  return {kCodes[static_cast<std::size_t>(dtype)], static_cast<std::uint8_t>(dtype_bits(dtype)), 1};
+}
 
 struct Tensor {
   void* data;

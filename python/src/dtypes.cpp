@@ -1,9 +1,9 @@
 // estoc.dtype and what counts as one.
 #include "dtypes.h"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
+#include <initializer_list>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,39 +16,6 @@ namespace {
 // Borrowed: the module holds the objects.
 std::array<PyObject*, kDtypeCount> objects{};
 
-struct Alias {
-  std::string_view name;
-  Dtype dtype;
-};
-
-// Names of other projects without '_' and in lower case.
-constexpr std::array<Alias, 24> kAliases{{
-    {"float64", Dtype::f64},
-    {"double", Dtype::f64},
-    {"float32", Dtype::f32},
-    {"tfloat32", Dtype::tf32},
-    {"float16", Dtype::f16},
-    {"half", Dtype::f16},
-    {"bfloat16", Dtype::bf16},
-    {"float8e4m3fn", Dtype::e4m3},
-    {"float8e4m3", Dtype::e4m3},
-    {"float8e5m2", Dtype::e5m2},
-    {"float8e8m0fnu", Dtype::e8m0},
-    {"float8e8m0", Dtype::e8m0},
-    {"float4e2m1fn", Dtype::e2m1},
-    {"float4e2m1fnx2", Dtype::e2m1},
-    {"float4e2m1", Dtype::e2m1},
-    {"int32", Dtype::i32},
-    {"int8", Dtype::i8},
-    {"uint8", Dtype::u8},
-    {"int4", Dtype::i4},
-    {"uint4", Dtype::u4},
-    {"boolean", Dtype::boolean},
-    {"bool", Dtype::boolean},
-    {"fp8e4m3", Dtype::e4m3},
-    {"fp8e5m2", Dtype::e5m2},
-}};
-
 std::string simplified(std::string_view name) {
   if (const auto dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
   std::string text;
@@ -56,6 +23,21 @@ std::string simplified(std::string_view name) {
     if (letter != '_') text += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
   return text;
+}
+
+/// The types by their simplified names in other projects.
+const std::unordered_map<std::string, Dtype>& others() {
+  static const auto* const all = [] {
+    auto* const made = new std::unordered_map<std::string, Dtype>;
+    const auto add = [&](Dtype dtype, std::initializer_list<std::string_view> names) {
+      for (const std::string_view name : names)
+        made->emplace(simplified(name), dtype);
+    };
+#define ESTOC_DTYPE_NAMES(name, safetensors, npy, dlpack, xla, ...) add(Dtype::name, {__VA_ARGS__});
+#include "estoc/dtypes.def"
+    return made;
+  }();
+  return *all;
 }
 
 /// NumPy's big-endian dtypes have the names of the others.
@@ -85,6 +67,23 @@ std::string as_text(const PyDtype& dtype) {
   return std::string(dtype_name(dtype.value));
 }
 
+/// The name of the type as an attribute of the package.
+const char* attribute(Dtype dtype) {
+  static constexpr const char* kNames[] = {
+#define ESTOC_DTYPE(name, text, bits, kind) #name,
+#include "estoc/dtypes.def"
+  };
+  return kNames[static_cast<std::size_t>(dtype)];
+}
+
+const char* numpy_name(const PyDtype& dtype) {
+  static constexpr std::array<const char*, 3> kNames[] = {
+#define ESTOC_DTYPE_NAMES(name, safetensors, npy, dlpack, xla, ...) {__VA_ARGS__},
+#include "estoc/dtypes.def"
+  };
+  return kNames[static_cast<std::size_t>(dtype.value)].front();
+}
+
 bool equals(const PyDtype& dtype, nb::handle other) {
   const std::optional<Dtype> value = try_dtype(other);
   return value && *value == dtype.value;
@@ -103,10 +102,8 @@ nb::object dtype_object(Dtype dtype) {
 std::optional<Dtype> dtype_of_name(std::string_view name) {
   if (const auto dtype = parse_dtype(name)) return dtype;
   const std::string text = simplified(name);
-  const auto* alias = std::find_if(kAliases.begin(), kAliases.end(),
-                                   [&](const Alias& entry) { return entry.name == text; });
-  if (alias != kAliases.end()) return alias->dtype;
-  return parse_dtype(text);
+  const auto other = others().find(text);
+  return other != others().end() ? other->second : parse_dtype(text);
 }
 
 std::optional<Dtype> try_dtype(nb::handle object) {
@@ -140,10 +137,10 @@ void bind_dtypes(nb::module_& module) {
           .def_prop_ro(
               "bits", [](const PyDtype& dtype) { return dtype_bits(dtype.value); },
               "Bits an element takes in memory.")
+          .def_prop_ro("numpy_name", &numpy_name,
+                       "\"float32\", \"bfloat16\": the name in NumPy, ml_dtypes and torch.")
           .def("__repr__",
-               [](const PyDtype& dtype) {
-                 return "estoc." + (dtype.value == Dtype::boolean ? "boolean" : as_text(dtype));
-               })
+               [](const PyDtype& dtype) { return std::string("estoc.") + attribute(dtype.value); })
           .def("__str__", &as_text)
           .def("__eq__", &equals, nb::arg("other").none())
           .def("__hash__", [](const PyDtype& dtype) { return nb::hash(nb::cast(as_text(dtype))); })
@@ -154,8 +151,7 @@ void bind_dtypes(nb::module_& module) {
   for (const Dtype dtype : all_dtypes()) {
     nb::object made = nb::cast(PyDtype{dtype});
     objects[static_cast<std::size_t>(dtype)] = made.ptr();
-    const char* name = dtype == Dtype::boolean ? "boolean" : dtype_name(dtype).data();
-    module.attr(name) = made;
+    module.attr(attribute(dtype)) = made;
     all.append(made);
   }
   module.attr("dtypes") = nb::tuple(all);

@@ -19,33 +19,14 @@ namespace {
 /// The minor version of the interface that the runtime of this process has.
 std::atomic<int> ffi_minor{1};
 
-Dtype dtype_of(xla::Type type, const std::string& what) {
-  switch (type) {
-    case xla::Type::f64:
-      return Dtype::f64;
-    case xla::Type::f32:
-      return Dtype::f32;
-    case xla::Type::f16:
-      return Dtype::f16;
-    case xla::Type::bf16:
-      return Dtype::bf16;
-    case xla::Type::e4m3:
-      return Dtype::e4m3;
-    case xla::Type::e5m2:
-      return Dtype::e5m2;
-    case xla::Type::e8m0:
-      return Dtype::e8m0;
-    case xla::Type::s32:
-      return Dtype::i32;
-    case xla::Type::s8:
-      return Dtype::i8;
-    case xla::Type::u8:
-      return Dtype::u8;
-    case xla::Type::pred:
-      return Dtype::boolean;
-  }
-  fail_type(what + ".dtype: expected one that Estoc has, got XLA's type " +
-            std::to_string(static_cast<int>(type)));
+Dtype dtype_of(std::int32_t type, const std::string& what) {
+  static constexpr int kTypes[] = {
+#define ESTOC_DTYPE_NAMES(name, safetensors, npy, dlpack, xla, ...) xla,
+#include "estoc/dtypes.def"
+  };
+  for (const Dtype dtype : all_dtypes())
+    if (kTypes[static_cast<std::size_t>(dtype)] == type) return dtype;
+  fail_type(what + ".dtype: expected one that Estoc has, got XLA's type " + std::to_string(type));
 }
 
 std::span<const std::int64_t> extents_of(const xla::Buffer& buffer) {
@@ -178,7 +159,7 @@ void multiply(const xla::Call& call, Device device, void* stream) {
   MatmulOptions options{.epilogue = call.attributes.text("epilogue"),
                         .operands = given,
                         .stream = stream,
-                        .ask_device = RuntimeArguments::AskDevice::no};
+                        .check_device = RuntimeArguments::CheckDevice::no};
   const std::string_view accumulator = call.attributes.text("accumulator");
   if (!accumulator.empty()) options.accumulator_type = parse_dtype(accumulator);
   if (grouped) {

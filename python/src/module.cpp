@@ -1,4 +1,6 @@
 // The extension module estoc._estoc: the classes and functions that the package `estoc` is made of.
+#include <string>
+
 #include "binding.h"
 
 // NOLINTNEXTLINE: what the macro makes is named by Python
@@ -31,4 +33,9 @@ NB_MODULE(_estoc, module) {
   py::bind_cuda_classes(module);
   py::bind_kernel_classes(module);
   py::bind_pickling(module);
+  // What the package passes on.
+  nanobind::list names;
+  for (const nanobind::handle name : module.attr("__dict__"))
+    if (!nanobind::cast<std::string>(name).starts_with('_')) names.append(name);
+  module.attr("__all__") = names;
 }

@@ -73,7 +73,7 @@ struct Goal {
 struct Addresses {
   std::array<const void*, kMaxOperands> data{};
   std::size_t size = 0;
-  RuntimeArguments::AskDevice ask = RuntimeArguments::AskDevice::yes;
+  RuntimeArguments::CheckDevice check = RuntimeArguments::CheckDevice::yes;
 
   void add(const void* address) { data[size++] = address; }
   std::span<const void* const> get() const { return {data.data(), size}; }
@@ -121,7 +121,7 @@ void launch_at(Planned& plan, const Addresses& where, const Goal& goal, const Ke
   launch_plan(plan, keywords, stream, workspace.native, [&](Plan& native, bool has_others) {
     std::vector<EpilogueOperand> operands;
     if (has_others || !keywords.operands.empty()) operands = operands_of(plan, keywords);
-    native.rebind(where.get(), operands, where.ask);
+    native.rebind(where.get(), operands, where.check);
   });
 }
 
@@ -174,7 +174,7 @@ bool call_alike(Planned& plan, PyObject* const* tensors, const Keywords& keyword
                 std::span<void* const> awaited) {
   const OperandList known = plan.native.arguments().operands();
   Addresses where;
-  where.ask = RuntimeArguments::AskDevice::no;  // torch has told the device of each
+  where.check = RuntimeArguments::CheckDevice::no;  // torch has told the device of each
   for (const NamedOperand& operand : known) {
     dlpack::Tensor seen{};
     if (!see_torch(tensors[where.size], seen) || !is_like(seen, *operand.tensor)) return false;

@@ -33,43 +33,12 @@ std::string dtype_text(const dlpack::DataType& type) {
 }
 
 Dtype dtype_of(const dlpack::DataType& type, const char* what) {
-  const bool pair = type.lanes == 2 && type.code == dlpack::kFloat4E2m1fn;
+  // e2m1 comes as single elements or as the pairs that it is stored in.
+  const bool pair = type.lanes == 2 && type.code == dlpack::type_of(Dtype::e2m1).code;
   if (type.lanes == 1 || pair) {
-    switch (type.code) {
-      case dlpack::kFloat:
-        if (type.bits == 64) return Dtype::f64;
-        if (type.bits == 32) return Dtype::f32;
-        if (type.bits == 16) return Dtype::f16;
-        break;
-      case dlpack::kBfloat:
-        if (type.bits == 16) return Dtype::bf16;
-        break;
-      case dlpack::kInt:
-        if (type.bits == 32) return Dtype::i32;
-        if (type.bits == 8) return Dtype::i8;
-        if (type.bits == 4) return Dtype::i4;
-        break;
-      case dlpack::kUint:
-        if (type.bits == 8) return Dtype::u8;
-        if (type.bits == 4) return Dtype::u4;
-        break;
-      case dlpack::kBool:
-        if (type.bits == 8) return Dtype::boolean;
-        break;
-      case dlpack::kFloat8E4m3fn:
-        if (type.bits == 8) return Dtype::e4m3;
-        break;
-      case dlpack::kFloat8E5m2:
-        if (type.bits == 8) return Dtype::e5m2;
-        break;
-      case dlpack::kFloat8E8m0fnu:
-        if (type.bits == 8) return Dtype::e8m0;
-        break;
-      case dlpack::kFloat4E2m1fn:
-        if (type.bits == 4) return Dtype::e2m1;
-        break;
-      default:
-        break;
+    for (const Dtype dtype : all_dtypes()) {
+      const dlpack::DataType own = dlpack::type_of(dtype);
+      if (own.code == type.code && own.bits == type.bits) return dtype;
     }
   }
   fail_type(std::string(what) + ".dtype: expected one that Estoc has, got " + dtype_text(type));

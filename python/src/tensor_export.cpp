@@ -41,38 +41,6 @@ void destroy_capsule(PyObject* capsule, const char* fresh) noexcept {
   throw nb::buffer_error(message.c_str());
 }
 
-dlpack::DataType dlpack_type(Dtype dtype) {
-  const auto bits = static_cast<std::uint8_t>(dtype_bits(dtype));
-  switch (dtype) {
-    case Dtype::f64:
-    case Dtype::f32:
-    case Dtype::tf32:
-    case Dtype::f16:
-      return {dlpack::kFloat, bits, 1};
-    case Dtype::bf16:
-      return {dlpack::kBfloat, bits, 1};
-    case Dtype::i32:
-    case Dtype::i8:
-    case Dtype::i4:
-      return {dlpack::kInt, bits, 1};
-    case Dtype::u8:
-    case Dtype::u4:
-      return {dlpack::kUint, bits, 1};
-    case Dtype::boolean:
-      return {dlpack::kBool, bits, 1};
-    case Dtype::e4m3:
-      return {dlpack::kFloat8E4m3fn, bits, 1};
-    case Dtype::e5m2:
-      return {dlpack::kFloat8E5m2, bits, 1};
-    case Dtype::e8m0:
-      return {dlpack::kFloat8E8m0fnu, bits, 1};
-    case Dtype::e2m1:
-      return {dlpack::kFloat4E2m1fn, bits, 1};
-    default:
-      fail_buffer("DLPack has no dtype for " + std::string(dtype_name(dtype)));
-  }
-}
-
 dlpack::Device dlpack_device(const Tensor& tensor) {
   if (tensor.view.described()) fail_buffer("the tensor has no memory: it was only described");
   const Device device = tensor.view.device();
@@ -89,7 +57,7 @@ std::unique_ptr<Exported<Managed>> exported(nb::handle self) {
   result->managed.tensor = {const_cast<void*>(tensor.view.data()),
                             dlpack_device(tensor),
                             static_cast<std::int32_t>(tensor.view.rank()),
-                            dlpack_type(tensor.view.dtype()),
+                            dlpack::type_of(tensor.view.dtype()),
                             result->shape.data(),
                             result->strides.data(),
                             0};

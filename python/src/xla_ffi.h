@@ -73,24 +73,10 @@ struct Api {
   Error* (*get_device_ordinal)(DeviceOrdinalGet*);
 };
 
-enum class Type : std::int32_t {
-  pred = 1,
-  s8 = 2,
-  s32 = 4,
-  u8 = 6,
-  f16 = 10,
-  f32 = 11,
-  f64 = 12,
-  bf16 = 16,
-  e5m2 = 19,
-  e4m3 = 20,
-  e8m0 = 33,
-};
-
 struct Buffer {
   std::size_t size;
   Extension* extension;
-  Type type;
+  std::int32_t type;  ///< of ESTOC_DTYPE_NAMES
   void* data;
   std::int64_t rank;
   std::int64_t* extents;

@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <vector>
 
+#include "core/threads.h"
 #include "estoc/status.hpp"
 
 namespace estoc::check {
@@ -29,8 +28,7 @@ class FirstFailure {
 };
 
 std::int64_t thread_count(int wanted, std::int64_t tasks) {
-  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::int64_t threads = wanted > 0 ? wanted : static_cast<std::int64_t>(cores);
+  const std::int64_t threads = wanted > 0 ? wanted : std::int64_t{core::hardware_threads()};
   return std::max<std::int64_t>(1, std::min(threads, tasks));
 }
 
@@ -62,15 +60,7 @@ void run_tasks(std::int64_t count, int threads, const std::function<bool(double)
       source.stop();
     }
   };
-  std::vector<std::jthread> helpers;
-  try {
-    for (std::int64_t i = 1; i < thread_count(threads, count); ++i)
-      helpers.emplace_back(guarded);
-  } catch (const std::system_error&) {
-    // Fewer threads do the work where the system has no more.
-  }
-  guarded();
-  helpers.clear();
+  core::run_on_threads(static_cast<std::size_t>(thread_count(threads, count)), guarded);
   failure.rethrow();
   if (source.cancelled()) throw Error(ErrorKind::cancelled, "the check was cancelled");
 }

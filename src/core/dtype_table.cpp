@@ -25,12 +25,23 @@ void write(void* data, std::int64_t index, T value) {
   std::memcpy(static_cast<char*>(data) + index * std::int64_t{sizeof(T)}, &value, sizeof(T));
 }
 
-std::uint8_t read_nibble(const void* data, std::int64_t index) {
-  return load_nibble(static_cast<const std::uint8_t*>(data), index);
+/// The bits of an element of a byte or more, or of half a byte.
+template <int bits>
+std::uint32_t read_code(const void* data, std::int64_t index) {
+  if constexpr (bits == 32) return read<std::uint32_t>(data, index);
+  if constexpr (bits == 16) return read<std::uint16_t>(data, index);
+  if constexpr (bits == 8) return read<std::uint8_t>(data, index);
+  if constexpr (bits == 4) return load_nibble(static_cast<const std::uint8_t*>(data), index);
 }
 
-void write_nibble(void* data, std::int64_t index, std::uint32_t nibble) {
-  store_nibble(static_cast<std::uint8_t*>(data), index, static_cast<std::uint8_t>(nibble));
+template <int bits>
+void write_code(void* data, std::int64_t index, std::uint32_t code) {
+  if constexpr (bits == 32) write(data, index, code);
+  if constexpr (bits == 16) write(data, index, static_cast<std::uint16_t>(code));
+  if constexpr (bits == 8) write(data, index, static_cast<std::uint8_t>(code));
+  if constexpr (bits == 4) {
+    store_nibble(static_cast<std::uint8_t*>(data), index, static_cast<std::uint8_t>(code));
+  }
 }
 
 constexpr double step_at_one(FloatFormat format) {
@@ -43,147 +54,113 @@ std::int32_t to_integer(double value, double lowest, double highest) {
   return static_cast<std::int32_t>(std::clamp(std::nearbyint(value), lowest, highest));
 }
 
-/// A format of whole bytes, the codes of which are unsigned integers.
-template <FloatFormat format, class Code>
-constexpr DtypeRow float_row(Dtype dtype, std::string_view name) {
-  return {dtype,
-          name,
-          decode<format>(max_finite_code(format)),
-          step_at_one(format),
-          [](const void* data, std::int64_t index) -> double {
-            return decode<format>(read<Code>(data, index));
+/// A type of ESTOC_FLOAT_FORMAT.
+template <Dtype dtype>
+constexpr DtypeRow float_row() {
+  constexpr int kBits = dtype_bits(dtype);
+  return {
+      .max_finite = decode<kFormat<dtype>>(max_finite_code(kFormat<dtype>)),
+      .epsilon = step_at_one(kFormat<dtype>),
+      .load = [](const void* data, std::int64_t index) -> double {
+        return decode<kFormat<dtype>>(read_code<kBits>(data, index));
+      },
+      .store = [](void* data, std::int64_t index,
+                  double value) { write_code<kBits>(data, index, encode<kFormat<dtype>>(value)); },
+  };
+}
+
+template <Dtype dtype>
+constexpr DtypeRow integer_row() {
+  constexpr int kBits = dtype_bits(dtype);
+  constexpr bool kSigned = dtype_kind(dtype) == DtypeKind::signed_integer;
+  constexpr auto kHighest =
+      static_cast<double>((std::int64_t{1} << (kBits - (kSigned ? 1 : 0))) - 1);
+  return {
+      .max_finite = kHighest,
+      .epsilon = 0,
+      .load = [](const void* data, std::int64_t index) -> double {
+        const std::uint32_t code = read_code<kBits>(data, index);
+        if (!kSigned) return code;
+        return static_cast<std::int32_t>(code << (32 - kBits)) >> (32 - kBits);
+      },
+      .store =
+          [](void* data, std::int64_t index, double value) {
+            const std::int32_t integer = to_integer(value, kSigned ? -kHighest - 1 : 0, kHighest);
+            write_code<kBits>(data, index, static_cast<std::uint32_t>(integer));
           },
-          [](void* data, std::int64_t index, double value) {
-            write(data, index, static_cast<Code>(encode<format>(value)));
-          }};
+  };
 }
 
-template <class T>
-constexpr DtypeRow integer_row(Dtype dtype, std::string_view name) {
-  using Limits = std::numeric_limits<T>;
-  return {dtype,
-          name,
-          Limits::max(),
-          0,
-          [](const void* data, std::int64_t index) -> double { return read<T>(data, index); },
-          [](void* data, std::int64_t index, double value) {
-            write(data, index, static_cast<T>(to_integer(value, Limits::min(), Limits::max())));
-          }};
+template <Dtype dtype>
+constexpr DtypeRow row() {
+  if constexpr (is_integer(dtype)) return integer_row<dtype>();
+  if constexpr (is_float(dtype)) return float_row<dtype>();
 }
 
-constexpr DtypeRow f64_row() {
+template <>
+constexpr DtypeRow row<Dtype::f64>() {
   using Limits = std::numeric_limits<double>;
-  return {Dtype::f64, "f64", Limits::max(), Limits::epsilon(), &read<double>, &write<double>};
+  return {.max_finite = Limits::max(),
+          .epsilon = Limits::epsilon(),
+          .load = &read<double>,
+          .store = &write<double>};
 }
 
-constexpr DtypeRow f32_row() {
-  DtypeRow row = float_row<kF32Format, std::uint32_t>(Dtype::f32, "f32");
+template <>
+constexpr DtypeRow row<Dtype::f32>() {
+  DtypeRow row = float_row<Dtype::f32>();
   row.load = [](const void* data, std::int64_t index) -> double {
     return read<float>(data, index);
   };
   return row;
 }
 
-/// A format that is stored as f32.
-constexpr DtypeRow tf32_row() {
-  DtypeRow row = f32_row();
-  row.dtype = Dtype::tf32;
-  row.name = "tf32";
-  row.max_finite = decode<kTf32Format>(max_finite_code(kTf32Format));
-  row.epsilon = step_at_one(kTf32Format);
+/// Stored as f32.
+template <>
+constexpr DtypeRow row<Dtype::tf32>() {
+  DtypeRow row = float_row<Dtype::tf32>();
+  row.load = core::row<Dtype::f32>().load;
   row.store = [](void* data, std::int64_t index, double value) {
-    write(data, index, tf32_code_to_f32(encode<kTf32Format>(value)));
+    write(data, index, tf32_code_to_f32(encode<kFormat<Dtype::tf32>>(value)));
   };
   return row;
 }
 
-constexpr DtypeRow e8m0_row() {
+template <>
+constexpr DtypeRow row<Dtype::e8m0>() {
   return {
-      Dtype::e8m0,
-      "e8m0",
-      e8m0_to_f64(254),
-      1,
-      [](const void* data, std::int64_t index) {
-        return e8m0_to_f64(read<std::uint8_t>(data, index));
+      .max_finite = e8m0_to_f64(254),
+      .epsilon = 1,
+      .load = [](const void* data,
+                 std::int64_t index) { return e8m0_to_f64(read<std::uint8_t>(data, index)); },
+      .store = [](void* data, std::int64_t index,
+                  double value) { write(data, index, f64_to_e8m0(value)); },
+  };
+}
+
+template <>
+constexpr DtypeRow row<Dtype::boolean>() {
+  return {
+      .max_finite = 1,
+      .epsilon = 0,
+      .load = [](const void* data, std::int64_t index) -> double {
+        return read<std::uint8_t>(data, index) != 0 ? 1 : 0;
       },
-      [](void* data, std::int64_t index, double value) { write(data, index, f64_to_e8m0(value)); }};
+      .store = [](void* data, std::int64_t index,
+                  double value) { write(data, index, static_cast<std::uint8_t>(value != 0)); },
+  };
 }
 
-constexpr DtypeRow e2m1_row() {
-  return {Dtype::e2m1,
-          "e2m1",
-          decode<kE2m1Format>(max_finite_code(kE2m1Format)),
-          step_at_one(kE2m1Format),
-          [](const void* data, std::int64_t index) -> double {
-            return decode<kE2m1Format>(read_nibble(data, index));
-          },
-          [](void* data, std::int64_t index, double value) {
-            write_nibble(data, index, encode<kE2m1Format>(value));
-          }};
-}
-
-constexpr DtypeRow i4_row() {
-  return {Dtype::i4,
-          "i4",
-          7,
-          0,
-          [](const void* data, std::int64_t index) -> double {
-            return nibble_to_i4(read_nibble(data, index));
-          },
-          [](void* data, std::int64_t index, double value) {
-            write_nibble(data, index, static_cast<std::uint32_t>(to_integer(value, -8, 7)));
-          }};
-}
-
-constexpr DtypeRow u4_row() {
-  return {Dtype::u4,
-          "u4",
-          15,
-          0,
-          [](const void* data, std::int64_t index) -> double { return read_nibble(data, index); },
-          [](void* data, std::int64_t index, double value) {
-            write_nibble(data, index, static_cast<std::uint32_t>(to_integer(value, 0, 15)));
-          }};
-}
-
-constexpr DtypeRow boolean_row() {
-  return {Dtype::boolean,
-          "bool",
-          1,
-          0,
-          [](const void* data, std::int64_t index) -> double {
-            return read<std::uint8_t>(data, index) != 0 ? 1 : 0;
-          },
-          [](void* data, std::int64_t index, double value) {
-            write(data, index, static_cast<std::uint8_t>(value != 0));
-          }};
+constexpr DtypeRow named(DtypeRow row, Dtype dtype, std::string_view name) {
+  row.dtype = dtype;
+  row.name = name;
+  return row;
 }
 
 constexpr std::array<DtypeRow, kDtypeCount> kRows{
-    f64_row(),
-    f32_row(),
-    tf32_row(),
-    float_row<kF16Format, std::uint16_t>(Dtype::f16, "f16"),
-    float_row<kBf16Format, std::uint16_t>(Dtype::bf16, "bf16"),
-    float_row<kE4m3Format, std::uint8_t>(Dtype::e4m3, "e4m3"),
-    float_row<kE5m2Format, std::uint8_t>(Dtype::e5m2, "e5m2"),
-    e8m0_row(),
-    e2m1_row(),
-    integer_row<std::int32_t>(Dtype::i32, "i32"),
-    integer_row<std::int8_t>(Dtype::i8, "i8"),
-    integer_row<std::uint8_t>(Dtype::u8, "u8"),
-    i4_row(),
-    u4_row(),
-    boolean_row(),
+#define ESTOC_DTYPE(name, text, bits, kind) named(row<Dtype::name>(), Dtype::name, text),
+#include "estoc/dtypes.def"
 };
-
-constexpr bool is_in_order() {
-  for (std::size_t i = 0; i < kRows.size(); ++i) {
-    if (static_cast<std::size_t>(kRows[i].dtype) != i) return false;
-  }
-  return true;
-}
-static_assert(is_in_order(), "rows are looked up by the value of the enumerator");
 
 }  // namespace
 

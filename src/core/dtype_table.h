@@ -10,8 +10,8 @@
 namespace estoc::core {
 
 struct DtypeRow {
-  Dtype dtype;
-  std::string_view name;  ///< in problem text, kernel names and messages
+  Dtype dtype{};
+  std::string_view name{};  ///< in problem text, kernel names and messages
   double max_finite;
   double epsilon;  ///< the step from 1 to the next number; 0 for integers
   /// As load_element and store_element in estoc/numeric.hpp.

@@ -7,29 +7,30 @@
 
 #include <cstdint>
 
+#include "estoc/dtype.hpp"
+
 #define ESTOC_FORCE_INLINE static inline __attribute__((always_inline))
 
 namespace estoc::core {
 
-/// A binary floating-point format with a sign bit, subnormals, and the widths given here.
-///
-/// With infinities, the top exponent holds them and the NaNs, as in IEEE 754. Without, it holds
-/// numbers, and only the code of all ones is a NaN, if `has_nan`.
+/// A binary floating-point format with a sign bit, subnormals, and the widths given here: a row of
+/// ESTOC_FLOAT_FORMAT.
 struct FloatFormat {
   int exponent_bits;
   int mantissa_bits;
-  int bias;
   bool has_infinity;
   bool has_nan;
+  int bias = (1 << (exponent_bits - 1)) - 1;
 };
 
-inline constexpr FloatFormat kF32Format{8, 23, 127, true, true};
-inline constexpr FloatFormat kTf32Format{8, 10, 127, true, true};
-inline constexpr FloatFormat kBf16Format{8, 7, 127, true, true};
-inline constexpr FloatFormat kF16Format{5, 10, 15, true, true};
-inline constexpr FloatFormat kE5m2Format{5, 2, 15, true, true};
-inline constexpr FloatFormat kE4m3Format{4, 3, 7, false, true};
-inline constexpr FloatFormat kE2m1Format{2, 1, 1, false, false};
+/// The format of a type that has one.
+template <Dtype dtype>
+inline constexpr FloatFormat kFormat = {};
+#define ESTOC_FLOAT_FORMAT(name, exponent_bits, mantissa_bits, has_infinity, has_nan)              \
+  template <>                                                                                      \
+  inline constexpr FloatFormat kFormat<Dtype::name> = {exponent_bits, mantissa_bits, has_infinity, \
+                                                       has_nan};
+#include "estoc/dtypes.def"
 
 /// The layout of the type that the arithmetic of a conversion is done in: float or double.
 template <class Real>
@@ -157,35 +158,35 @@ ESTOC_FORCE_INLINE constexpr Real decode(std::uint32_t code) {
 }
 
 ESTOC_FORCE_INLINE constexpr float f16_to_f32(std::uint16_t code) {
-  return decode<kF16Format, float>(code);
+  return decode<kFormat<Dtype::f16>, float>(code);
 }
 ESTOC_FORCE_INLINE constexpr float bf16_to_f32(std::uint16_t code) {
   return __builtin_bit_cast(float, std::uint32_t{code} << 16);
 }
 ESTOC_FORCE_INLINE constexpr float e4m3_to_f32(std::uint8_t code) {
-  return decode<kE4m3Format, float>(code);
+  return decode<kFormat<Dtype::e4m3>, float>(code);
 }
 ESTOC_FORCE_INLINE constexpr float e5m2_to_f32(std::uint8_t code) {
-  return decode<kE5m2Format, float>(code);
+  return decode<kFormat<Dtype::e5m2>, float>(code);
 }
 ESTOC_FORCE_INLINE constexpr float e2m1_to_f32(std::uint8_t code) {
-  return decode<kE2m1Format, float>(code);
+  return decode<kFormat<Dtype::e2m1>, float>(code);
 }
 
 ESTOC_FORCE_INLINE constexpr std::uint16_t f32_to_f16(float value) {
-  return static_cast<std::uint16_t>(encode<kF16Format>(value));
+  return static_cast<std::uint16_t>(encode<kFormat<Dtype::f16>>(value));
 }
 ESTOC_FORCE_INLINE constexpr std::uint16_t f32_to_bf16(float value) {
-  return static_cast<std::uint16_t>(encode<kBf16Format>(value));
+  return static_cast<std::uint16_t>(encode<kFormat<Dtype::bf16>>(value));
 }
 ESTOC_FORCE_INLINE constexpr std::uint8_t f32_to_e4m3(float value) {
-  return static_cast<std::uint8_t>(encode<kE4m3Format>(value));
+  return static_cast<std::uint8_t>(encode<kFormat<Dtype::e4m3>>(value));
 }
 ESTOC_FORCE_INLINE constexpr std::uint8_t f32_to_e5m2(float value) {
-  return static_cast<std::uint8_t>(encode<kE5m2Format>(value));
+  return static_cast<std::uint8_t>(encode<kFormat<Dtype::e5m2>>(value));
 }
 ESTOC_FORCE_INLINE constexpr std::uint8_t f32_to_e2m1(float value) {
-  return static_cast<std::uint8_t>(encode<kE2m1Format>(value));
+  return static_cast<std::uint8_t>(encode<kFormat<Dtype::e2m1>>(value));
 }
 
 /// A tf32 code of 19 bits as the f32 that stores it, and `value` rounded to such an f32.
@@ -193,7 +194,7 @@ ESTOC_FORCE_INLINE constexpr float tf32_code_to_f32(std::uint32_t code) {
   return __builtin_bit_cast(float, code << 13);
 }
 ESTOC_FORCE_INLINE constexpr float f32_to_tf32(float value) {
-  return tf32_code_to_f32(encode<kTf32Format>(value));
+  return tf32_code_to_f32(encode<kFormat<Dtype::tf32>>(value));
 }
 
 /// e8m0, which has neither sign nor mantissa, nor zero: 2^(code - 127), 255 for NaN.

@@ -11,8 +11,8 @@ namespace estoc::core {
 /// them while it holds another.
 void hold_at_fork(std::span<std::mutex> locks);
 
-/// The forks that lie between this process and its first ancestor that asked. What another thread
-/// began at a smaller count will never be done here: threads do not survive a fork.
+/// The forks that lie between this process and its first ancestor that called this. What another
+/// thread began at a smaller count will never be done here: threads do not survive a fork.
 unsigned fork_count() noexcept;
 
 }  // namespace estoc::core

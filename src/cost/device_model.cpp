@@ -12,8 +12,8 @@ namespace {
 
 // Data sheets: A100 80GB SXM, L40S, GeForce RTX 3090, 4090 and 5090, B200, B300,
 // DGX Spark (GB10).
-// GeForce cards add up in f16 twice as fast as in f32. Clocks are those that are kept under load:
-// about 0.85 of the highest where nobody measured.
+// GeForce GPUs add up in f16 twice as fast as in f32. Clocks are those that are kept under load:
+// about 0.85 of the highest where they were not measured.
 constexpr std::array kModels{
     DeviceModel{
         .name = "H200", .target = Target::sm(90, true), .measured = true, .l2_per_clock = 124},
@@ -98,7 +98,7 @@ bool has_words(std::string_view name, std::string_view part) {
   return (at == 0 || ends_word(at - 1)) && ends_word(at + part.size());
 }
 
-/// Of a device of that target that nobody knows.
+/// Of an unknown device of that target.
 const DeviceModel& first_of_list(Target target) {
   for (const DeviceModel& model : kModels) {
     if (model.target.cc() == target.cc()) return model;

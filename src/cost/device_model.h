@@ -13,17 +13,17 @@ namespace estoc::cost {
 struct DeviceModel {
   std::string_view name;  ///< words of the name that the driver gives
   Target target;          ///< the architecture-specific one from 9.0 on
-  bool measured = false;  ///< false: from the data sheet, nobody timed kernels on it
+  bool measured = false;  ///< false: from the data sheet, no kernel was timed on it
   int multiprocessors = 132;
   /// Clusters of 1 to 8 CTAs, one a multiprocessor, that live at once.
   std::array<int, 8> live_clusters{132, 66, 39, 30, 22, 17, 15, 15};
   double clock_hz = 1.95e9;          ///< while tensor cores work
   double memory_bytes_per_s = 4e12;  ///< that a copy reaches
   double memory_seconds = 0.32e-6;   ///< for which bytes in flight keep the memory busy
-  double load_seconds = 0.56e-6;     ///< from asking for a tile of K to having it
+  double load_seconds = 0.56e-6;     ///< from the request of a tile of K to its arrival
   double l2_bytes = 50e6;
   /// Bytes that all multiprocessors get from the L2 cache, over their number; what several of them
-  /// ask for at once counts as often, so this is more than the cache reads.
+  /// request at once counts as often, so this is more than the cache reads.
   double l2_per_clock = 88;
   double launch_seconds = 2e-6;
   double f16_products = 1024;  ///< multiply-adds of a multiprocessor in a clock

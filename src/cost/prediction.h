@@ -42,7 +42,7 @@ Prediction predict(const Plan& plan, const DeviceModel& device);
 /// predict(), closer and at more expense: by the trees too.
 Prediction predict_closely(const Plan& plan, const DeviceModel& device);
 
-/// Joules of one launch that takes so many seconds: multiply-adds, bytes moved, and what the card
+/// Joules of one launch that takes so many seconds: multiply-adds, bytes moved, and what the GPU
 /// takes at rest. Orders of magnitude, to tell kernels of equal time apart.
 double predicted_joules(const Plan& plan, const Execution& execution, double seconds);
 

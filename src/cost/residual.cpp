@@ -11,7 +11,7 @@ namespace estoc::cost {
 namespace {
 
 // Beyond so many deviations a feature says no more: tables end there.
-constexpr float kMostDeviations = 4;
+constexpr float kMaxDeviations = 4;
 // Of a closer prediction, what the trees say: gave the least regret.
 constexpr float kTrust = 2.0F / 3;
 // Of the features below.
@@ -32,7 +32,7 @@ float flag(bool value) {
   return value ? 1.0F : 0.0F;
 }
 
-/// Null where nobody measured.
+/// Null where none was measured.
 const DeviceResiduals* residuals_of(const DeviceModel& device) {
   if (device.name == "H200") return &residuals_h200();
   if (device.name.starts_with("H100")) return &residuals_h100();
@@ -128,7 +128,7 @@ float evaluate(const Residual& residual, const Features& features) {
   std::array<float, kFeatures> z;  // NOLINT: the first `count` are written below
   for (std::size_t i = 0; i < count; ++i) {
     z[i] = std::clamp((features[residual.features[i]] - residual.means[i]) * residual.scales[i],
-                      -kMostDeviations, kMostDeviations);
+                      -kMaxDeviations, kMaxDeviations);
   }
   const float* const linear = residual.coefficients.data() + 1;
   const float* row = linear + count;
@@ -136,7 +136,7 @@ float evaluate(const Residual& residual, const Features& features) {
   if (residual.coefficients.size() == 1 + count) {
     for (std::size_t i = 0; i < count; ++i)
       sum += linear[i] * z[i];
-    return std::clamp(sum, -kMostResidual, kMostResidual);
+    return std::clamp(sum, -kMaxResidual, kMaxResidual);
   }
   for (std::size_t i = 0; i < count; ++i) {
     // Four sums, so that they are added side by side.
@@ -150,7 +150,7 @@ float evaluate(const Residual& residual, const Features& features) {
       parts[0] += *row * z[j];
     sum += z[i] * ((parts[0] + parts[1]) + (parts[2] + parts[3]));
   }
-  return std::clamp(sum, -kMostResidual, kMostResidual);
+  return std::clamp(sum, -kMaxResidual, kMaxResidual);
 }
 
 double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device) {
@@ -163,7 +163,7 @@ double residual_factor(const Plan& plan, const Execution& execution, const Devic
 
 float closer(float by_form, const Trees& trees, const Features& features) {
   if (trees.empty()) return 0;
-  const float by_trees = std::clamp(evaluate(trees, features), -kMostResidual, kMostResidual);
+  const float by_trees = std::clamp(evaluate(trees, features), -kMaxResidual, kMaxResidual);
   return kTrust * (by_trees - by_form);
 }
 

@@ -28,14 +28,14 @@ struct Residual {
 inline constexpr int kBands = 4;
 int band_of(const Features& features);
 
-/// That of a device, a family of kernels and a band; without features where nobody measured.
+/// That of a device, a family of kernels and a band; without features where none was measured.
 const Residual& residual_of(const DeviceModel& device, Family family, int band);
 
-/// Those of a device and a family of kernels; none where nobody measured, or too little.
+/// Those of a device and a family of kernels; none where none were measured, or too few.
 const Trees& trees_of(const DeviceModel& device, Family family);
 
-/// The logarithm of the factor, within +-kMostResidual.
-inline constexpr float kMostResidual = 1.2F;
+/// The logarithm of the factor, within +-kMaxResidual.
+inline constexpr float kMaxResidual = 1.2F;
 float evaluate(const Residual& residual, const Features& features);
 
 /// How many times as long as the physical model says a kernel takes; 1 for kernels that come behind

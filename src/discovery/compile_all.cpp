@@ -7,11 +7,10 @@
 #include <exception>
 #include <mutex>
 #include <new>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "core/env.h"
+#include "core/threads.h"
 #include "estoc/status.hpp"
 
 namespace estoc {
@@ -23,7 +22,7 @@ std::size_t default_threads() {
     const auto result = std::from_chars(text->data(), text->data() + text->size(), count);
     if (result.ec == std::errc() && count > 0) return count;
   }
-  return std::max(1U, std::thread::hardware_concurrency());
+  return core::hardware_threads();
 }
 
 CompileOutcome compile_one(const Kernel& kernel, Target target, const CompileOptions& options) {
@@ -101,16 +100,7 @@ std::vector<CompileOutcome> compile_all(std::span<const Kernel> kernels, Target 
   Queue queue(kernels, target, options);
   const std::size_t wanted =
       options.threads > 0 ? static_cast<std::size_t>(options.threads) : default_threads();
-  {
-    std::vector<std::jthread> threads;
-    try {
-      for (std::size_t i = 1; i < std::min(wanted, kernels.size()); ++i)
-        threads.emplace_back([&] { queue.work(); });
-    } catch (const std::system_error&) {
-      // Where no more threads are to be had, fewer do the work.
-    }
-    queue.work();
-  }
+  core::run_on_threads(std::min(wanted, kernels.size()), [&] { queue.work(); });
   return queue.take();
 }
 

@@ -24,7 +24,7 @@ Status join(const Status& first, const Status& second) {
   return Status::fail(first.reason(), first.error() + "; " + second.error());
 }
 
-/// What can be said without asking the class about its kernels.
+/// What is known without a call of the class for its kernels.
 Status check_description(const ClassEntry& entry, const ClassQuery& class_query,
                          Explanation& explanation) {
   if (Status status = discovery::check_presence(entry.kernel_class(), class_query.target);

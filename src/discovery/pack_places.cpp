@@ -61,7 +61,7 @@ std::vector<PackPlace> pack_places() {
   return places;
 }
 
-/// Whether nobody but this user, root and the owner of the library decides what is in the file.
+/// Whether only this user, root and the owner of the library can write to the file.
 bool is_trusted(const fs::path& path) {
   static const std::optional<uid_t> owner = []() -> std::optional<uid_t> {
     struct stat own {};

@@ -20,7 +20,7 @@ namespace {
 using records::Database;
 using records::DatabaseLock;
 
-// Who asks for the records themselves has time.
+// A call for the records themselves may take long.
 constexpr std::chrono::milliseconds kPatience{10'000};
 
 Database database() {

@@ -16,59 +16,17 @@ using enum TypeRule;
 using enum Spelling;
 using Op = EpilogueOp;
 
-constexpr std::array<OpInfo, kOpCount> kOps{{
-    {Op::accumulator, "accum", 0, leaf, none, 0, 0},
-    {Op::tensor, "tensor", 0, leaf, none, 1, 0},
-    {Op::scalar, "scalar", 0, leaf, none, 0, 0},
-    {Op::literal, "literal", 0, leaf, none, 0, 0},
-    {Op::add, "add", 2, same, sign, 1, 0, true},
-    {Op::sub, "sub", 2, same, sign, 1, 0},
-    {Op::mul, "mul", 2, same, sign, 1, 0, true},
-    {Op::div, "div", 2, floating, sign, 9, 1},
-    {Op::neg, "neg", 1, same, function, 1, 0},
-    {Op::fma, "fma", 3, same, function, 1, 0},
-    {Op::maximum, "maximum", 2, same, function, 1, 0, true},
-    {Op::minimum, "minimum", 2, same, function, 1, 0, true},
-    {Op::clamp, "clamp", 3, same, function, 2, 0},
-    {Op::abs, "abs", 1, same, function, 1, 0},
-    {Op::sqrt, "sqrt", 1, floating, function, 8, 1},
-    {Op::rsqrt, "rsqrt", 1, floating, function, 16, 2},
-    {Op::exp, "exp", 1, floating, function, 7, 1},
-    {Op::exp2, "exp2", 1, floating, function, 4, 1},
-    {Op::log, "log", 1, floating, function, 18, 0},
-    {Op::pow, "pow", 2, floating, function, 50, 2},
-    {Op::reciprocal, "reciprocal", 1, floating, function, 7, 1},
-    {Op::equal, "equal", 2, comparison, function, 1, 0, true},
-    {Op::not_equal, "not_equal", 2, comparison, function, 1, 0, true},
-    {Op::less, "less", 2, comparison, function, 1, 0},
-    {Op::less_equal, "less_equal", 2, comparison, function, 1, 0},
-    {Op::greater, "greater", 2, comparison, function, 1, 0},
-    {Op::greater_equal, "greater_equal", 2, comparison, function, 1, 0},
-    {Op::select, "select", 3, choice, function, 1, 0},
-    {Op::logical_and, "logical_and", 2, logical, sign, 1, 0, true},
-    {Op::logical_or, "logical_or", 2, logical, sign, 1, 0, true},
-    {Op::logical_not, "logical_not", 1, logical, sign, 1, 0},
-    {Op::relu, "relu", 1, same, function, 1, 0},
-    {Op::leaky_relu, "leaky_relu", 2, floating, function, 3, 0},
-    {Op::gelu, "gelu", 1, floating, function, 12, 1},
-    {Op::gelu_tanh, "gelu_tanh", 1, floating, function, 8, 1.5},
-    {Op::silu, "silu", 1, floating, function, 4, 2},
-    {Op::sigmoid, "sigmoid", 1, floating, function, 4, 2},
-    {Op::tanh, "tanh", 1, floating, function, 16, 2},
-    {Op::softplus, "softplus", 1, floating, function, 30, 1},
-    {Op::hardswish, "hardswish", 1, floating, function, 5, 0},
-    {Op::elu, "elu", 2, floating, function, 18, 1},
-    {Op::mish, "mish", 1, floating, function, 20, 2},
-    {Op::cast, "cast", 1, cast, none, 4, 0},
-    {Op::dropout, "dropout", 4, dropout, function, 90, 1},
-}};
-static_assert(
-    [] {
-      for (std::size_t i = 0; i < kOps.size(); ++i)
-        if (kOps[i].op != static_cast<Op>(i)) return false;
-      return true;
-    }(),
-    "rows are in the order of EpilogueOp");
+/// In canonical text: the name of the row, but for one.
+constexpr std::string_view text_of(Op op, std::string_view name) {
+  return op == Op::accumulator ? "accum" : name;
+}
+
+constexpr std::array kOps{
+#define ESTOC_EPILOGUE_OP(name, inputs, rule, spelling, instructions, special, commutes)    \
+  OpInfo{Op::name, text_of(Op::name, #name), inputs, rule, spelling, instructions, special, \
+         commutes},
+#include "estoc/epilogue_ops.def"
+};
 
 /// Second names of functions.
 struct Alias {

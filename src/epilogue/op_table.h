@@ -34,10 +34,13 @@ struct OpInfo {
   Spelling spelling;
   double instructions;  ///< of an element on a GPU: of the ordinary units
   double special;       ///< of the unit for powers, logarithms and reciprocals
-  bool commutes = false;
+  bool commutes;
 };
 
-inline constexpr std::size_t kOpCount = static_cast<std::size_t>(EpilogueOp::dropout) + 1;
+inline constexpr std::size_t kOpCount = 0
+#define ESTOC_EPILOGUE_OP(name, inputs, rule, spelling, instructions, special, commutes) +1
+#include "estoc/epilogue_ops.def"
+    ;
 inline constexpr int kReductionCount = 5;
 
 const OpInfo& op_info(EpilogueOp op);

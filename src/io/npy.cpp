@@ -25,9 +25,8 @@ struct DescrEntry {
 };
 
 constexpr std::array kDescrs{
-    DescrEntry{"<f8", Dtype::f64},     DescrEntry{"<f4", Dtype::f32}, DescrEntry{"<f2", Dtype::f16},
-    DescrEntry{"<i4", Dtype::i32},     DescrEntry{"|i1", Dtype::i8},  DescrEntry{"|u1", Dtype::u8},
-    DescrEntry{"|b1", Dtype::boolean},
+#define ESTOC_DTYPE_NAMES(name, safetensors, npy, ...) DescrEntry{npy, Dtype::name},
+#include "estoc/dtypes.def"
 };
 
 /// Reads the header's dictionary: a Python literal with the keys descr, fortran_order and shape.
@@ -124,7 +123,7 @@ class HeaderParser {
 
   static std::optional<Dtype> find_descr(std::string_view descr) {
     for (const DescrEntry& entry : kDescrs) {
-      if (entry.descr == descr) return entry.dtype;
+      if (entry.descr == descr && !descr.empty()) return entry.dtype;
       // Byte order means nothing for single bytes, so any mark will do.
       const bool byte_sized = entry.descr.starts_with('|') && descr.size() == 3;
       const bool marked =
@@ -245,11 +244,8 @@ std::string npy_header(Dtype dtype, std::span<const std::int64_t> shape) {
 }
 
 std::optional<std::string_view> npy_descr(Dtype dtype) {
-  const Dtype stored = dtype == Dtype::tf32 ? Dtype::f32 : dtype;
-  for (const DescrEntry& entry : kDescrs) {
-    if (entry.dtype == stored) return entry.descr;
-  }
-  return std::nullopt;
+  const std::string_view descr = kDescrs[static_cast<std::size_t>(dtype)].descr;
+  return descr.empty() ? std::nullopt : std::optional(descr);
 }
 
 }  // namespace estoc::io

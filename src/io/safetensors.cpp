@@ -27,22 +27,21 @@ struct DtypeEntry {
   std::optional<Dtype> dtype;
 };
 
+// Those that Estoc has, then those of which it knows the size.
 constexpr std::array kDtypes{
-    DtypeEntry{"F64", 64, Dtype::f64},      DtypeEntry{"F32", 32, Dtype::f32},
-    DtypeEntry{"F16", 16, Dtype::f16},      DtypeEntry{"BF16", 16, Dtype::bf16},
-    DtypeEntry{"F8_E4M3", 8, Dtype::e4m3},  DtypeEntry{"F8_E5M2", 8, Dtype::e5m2},
-    DtypeEntry{"F8_E8M0", 8, Dtype::e8m0},  DtypeEntry{"I32", 32, Dtype::i32},
-    DtypeEntry{"I8", 8, Dtype::i8},         DtypeEntry{"U8", 8, Dtype::u8},
-    DtypeEntry{"BOOL", 8, Dtype::boolean},  DtypeEntry{"I64", 64, std::nullopt},
-    DtypeEntry{"U64", 64, std::nullopt},    DtypeEntry{"U32", 32, std::nullopt},
-    DtypeEntry{"I16", 16, std::nullopt},    DtypeEntry{"U16", 16, std::nullopt},
-    DtypeEntry{"C64", 64, std::nullopt},    DtypeEntry{"F6_E2M3", 6, std::nullopt},
-    DtypeEntry{"F6_E3M2", 6, std::nullopt}, DtypeEntry{"F4", 4, std::nullopt},
+#define ESTOC_DTYPE_NAMES(name, safetensors, ...) \
+  DtypeEntry{safetensors, dtype_bits(Dtype::name), Dtype::name},
+#include "estoc/dtypes.def"
+    DtypeEntry{"I64", 64, std::nullopt},    DtypeEntry{"U64", 64, std::nullopt},
+    DtypeEntry{"U32", 32, std::nullopt},    DtypeEntry{"I16", 16, std::nullopt},
+    DtypeEntry{"U16", 16, std::nullopt},    DtypeEntry{"C64", 64, std::nullopt},
+    DtypeEntry{"F6_E2M3", 6, std::nullopt}, DtypeEntry{"F6_E3M2", 6, std::nullopt},
+    DtypeEntry{"F4", 4, std::nullopt},
 };
 
 const DtypeEntry* find_dtype(std::string_view name) {
   const auto* found = std::ranges::find(kDtypes, name, &DtypeEntry::name);
-  return found == kDtypes.end() ? nullptr : found;
+  return found == kDtypes.end() || name.empty() ? nullptr : found;
 }
 
 /// Receives the events of the JSON parser, accepts the one structure the format allows and
@@ -304,10 +303,8 @@ std::string safetensors_header(std::string_view name, Dtype dtype,
 }
 
 std::optional<std::string_view> safetensors_dtype(Dtype dtype) {
-  const Dtype stored = dtype == Dtype::tf32 ? Dtype::f32 : dtype;
-  const auto* found = std::ranges::find(kDtypes, std::optional(stored), &DtypeEntry::dtype);
-  if (found == kDtypes.end()) return std::nullopt;
-  return found->name;
+  const std::string_view name = kDtypes[static_cast<std::size_t>(dtype)].name;
+  return name.empty() ? std::nullopt : std::optional(name);
 }
 
 std::optional<Dtype> parse_safetensors_dtype(std::string_view name) {

@@ -19,7 +19,7 @@ int resident_clusters(int index, int size);
 int cluster_size(const CudaGeometry& geometry);
 
 /// Queries the driver for that number, by a kernel that is loaded in the current context and
-/// prepared for this geometry, and remembers it; where the driver has no answer, as if any
+/// prepared for this geometry, and remembers it; where the driver does not tell, as if any
 /// multiprocessors could form a cluster. Only a CTA that takes more than half of a multiprocessor's
 /// shared memory tells; others leave the number as it is. True when the number is another now than
 /// a plan had to assume so far.

@@ -104,10 +104,10 @@ void DiagramMaker::apply(RememberedRule& remembered, std::size_t level, Values& 
   Answers& answers = remembered.answers[key];
   const std::size_t count = space_->dimensions()[level].values.size();
   for (std::size_t value = 0; value < count; ++value) {
-    if (!values[value] || answers.asked[value]) continue;
+    if (!values[value] || answers.known[value]) continue;
     remembered.point.set_index(static_cast<int>(level), static_cast<int>(value));
     answers.allowed[value] = remembered.rule->holds(remembered.point);
-    answers.asked.set(value);
+    answers.known.set(value);
   }
   values &= answers.allowed;
 }

@@ -82,7 +82,7 @@ class DiagramMaker {
   using Values = std::bitset<kMaxValues>;
   /// What a rule has said about the values of its last dimension.
   struct Answers {
-    Values asked;
+    Values known;
     Values allowed;
   };
   /// A rule, and its answers for each choice of its other dimensions: levels have many more states

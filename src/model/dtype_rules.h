@@ -2,6 +2,8 @@
 // classes restrict these rules and do not extend them.
 #pragma once
 
+#include <optional>
+
 #include "estoc/dtype.hpp"
 
 namespace estoc {
@@ -36,6 +38,14 @@ constexpr Dtype accumulator_of(Dtype a) {
 constexpr bool accumulates_in(Dtype a, Dtype b, Dtype accumulator) {
   if (accumulator != Dtype::f16) return accumulator == accumulator_of(a);
   return is_narrow_float(a) && is_narrow_float(b) && a != Dtype::bf16 && b != Dtype::bf16;
+}
+
+/// What products of such elements are stored as by default; nullopt for those without products.
+constexpr std::optional<Dtype> result_of(Dtype a) {
+  if (a == Dtype::tf32) return Dtype::f32;
+  if (is_fp8(a)) return Dtype::bf16;
+  if (is_integer(a)) return Dtype::i32;
+  return is_float(a) && a != Dtype::e8m0 && a != Dtype::e2m1 ? std::optional(a) : std::nullopt;
 }
 
 /// Whether an accumulator may be stored as `out`.

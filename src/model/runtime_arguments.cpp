@@ -7,7 +7,7 @@ namespace estoc {
 Operand::Operand(const ScaledTensor& scaled)
     : data_(scaled.data), scaled_(std::make_shared<const ScaledTensor>(scaled)) {}
 
-bool RuntimeArguments::move(std::span<void* const> /*data*/, AskDevice /*ask*/) {
+bool RuntimeArguments::move(std::span<void* const> /*data*/, CheckDevice /*check*/) {
   return false;
 }
 

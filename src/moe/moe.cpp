@@ -161,7 +161,7 @@ struct Moe::State {
                               std::size_t out) {
       const std::array<const void*, 4> addresses{at(workspace, rows), weights.data(),
                                                  at(workspace, out), at(workspace, layout.ends)};
-      product.rebind(addresses, {}, RuntimeArguments::AskDevice::no);
+      product.rebind(addresses, {}, RuntimeArguments::CheckDevice::no);
       product.run(stream, rest.bytes > 0 ? rest : Workspace{});
     };
     steps->gather(parameters, stream);
@@ -280,8 +280,8 @@ const Kernel* Moe::second_kernel() const {
 }
 
 void Moe::run(const MoeOperands& operands, const Workspace& workspace, void* stream,
-              RuntimeArguments::AskDevice ask) {
-  experts::check_like(state_->planned, operands, ask);
+              RuntimeArguments::CheckDevice check) {
+  experts::check_like(state_->planned, operands, check);
   state_->run(operands, workspace, stream);
 }
 

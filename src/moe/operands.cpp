@@ -114,7 +114,7 @@ MoeExtents checked_extents(const MoeOperands& operands, const MoeOptions& option
 }
 
 void check_like(const MoeOperands& planned, const MoeOperands& given,
-                RuntimeArguments::AskDevice ask) {
+                RuntimeArguments::CheckDevice check) {
   const auto expected = named(planned);
   const auto operands = named(given);
   const NamedView out = operands.back();
@@ -126,7 +126,7 @@ void check_like(const MoeOperands& planned, const MoeOperands& given,
       fail_value("{}: expected {}, got {}", name, plan.to_string(), view.to_string());
     }
     if (view.described()) fail_value("{}: expected a tensor with data, got a description", name);
-    if (ask == RuntimeArguments::AskDevice::yes) check_pointer(operands[i]);
+    if (check == RuntimeArguments::CheckDevice::yes) check_pointer(operands[i]);
     if (i == 0 || i + 1 == operands.size() || !meet(view, *out.view)) continue;
     fail_value("out: expected memory apart from {}, got memory that it shares", name);
   }

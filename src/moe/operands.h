@@ -17,6 +17,6 @@ MoeExtents checked_extents(const MoeOperands& operands, const MoeOptions& option
 /// Throws where operands cannot be run on by a layer that was planned for `planned`, as Moe::run
 /// does.
 void check_like(const MoeOperands& planned, const MoeOperands& given,
-                RuntimeArguments::AskDevice ask);
+                RuntimeArguments::CheckDevice check);
 
 }  // namespace estoc::experts

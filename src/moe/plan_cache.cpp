@@ -23,12 +23,12 @@ std::uint64_t bits_of(const PerformanceControls& controls) {
          (batch_invariant ? 8U : 0U) | (allow_bf16x6 ? 16U : 0U) | (workspace_limit ? 32U : 0U);
 }
 
-/// Layers are asked for by one thread after the other, or at once: workspace of the caller's comes
+/// Layers are requested by one thread after the other, or at once: workspace of the caller's comes
 /// by a function.
 void launch(Moe& layer, const MoeOperands& operands, const MoeCallOptions& options) {
   const std::size_t bytes = options.workspace ? layer.workspace_size() : 0;
   const Workspace workspace = bytes > 0 ? options.workspace(bytes) : Workspace{};
-  layer.run(operands, workspace, options.stream, options.ask_device);
+  layer.run(operands, workspace, options.stream, options.check_device);
 }
 
 }  // namespace

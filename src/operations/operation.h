@@ -1,6 +1,7 @@
 // What the library has to know of an operation: its operands, its problem text, its reference.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,6 +25,16 @@ struct OperandSchema {
   Role alignment_role = Role::other;
   OperandSpec Problem::*spec = nullptr;  ///< in a problem
 };
+
+/// A, B and out with these modes, or of as many as each problem has.
+constexpr std::array<OperandSchema, 3> a_b_and_out(std::string_view a_modes = {},
+                                                   std::string_view b_modes = {},
+                                                   std::string_view out_modes = {}) {
+  return {{{"A", OperandRole::input, a_modes, Role::a_dtype, Role::a_alignment, &Problem::a},
+           {"B", OperandRole::input, b_modes, Role::b_dtype, Role::b_alignment, &Problem::b},
+           {"out", OperandRole::output, out_modes, Role::out_dtype, Role::out_alignment,
+            &Problem::out}}};
+}
 
 /// Parts of a problem that have a separate grammar.
 enum class TextField : std::uint8_t { op, shape, epilogue, workspace, along, sizes, layout };

@@ -31,32 +31,19 @@ constexpr std::size_t kMaxKeys = 32;
 
 /// The dtype that NumPy, torch or CUTLASS call by this name.
 std::optional<Dtype> theirs(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Dtype>, 22> kNames{
-      {{"float64", Dtype::f64},
-       {"double", Dtype::f64},
-       {"float32", Dtype::f32},
-       {"float", Dtype::f32},
-       {"tfloat32", Dtype::tf32},
-       {"float16", Dtype::f16},
-       {"half", Dtype::f16},
-       {"fp16", Dtype::f16},
-       {"fp32", Dtype::f32},
-       {"fp64", Dtype::f64},
-       {"bfloat16", Dtype::bf16},
-       {"float8_e4m3fn", Dtype::e4m3},
-       {"float8_e5m2", Dtype::e5m2},
-       {"float8_e8m0fnu", Dtype::e8m0},
-       {"float4_e2m1fn", Dtype::e2m1},
-       {"int32", Dtype::i32},
-       {"int8", Dtype::i8},
-       {"uint8", Dtype::u8},
-       {"int4", Dtype::i4},
-       {"uint4", Dtype::u4},
-       {"s8", Dtype::i8},
-       {"s32", Dtype::i32}}};
-  const auto* const found =
-      std::ranges::find(kNames, name, [](const auto& pair) { return pair.first; });
-  return found == kNames.end() ? std::nullopt : std::optional(found->second);
+  struct Row {
+    Dtype dtype;
+    std::array<std::string_view, 3> names;
+  };
+  static constexpr Row kRows[] = {
+#define ESTOC_DTYPE_NAMES(name, safetensors, npy, dlpack, xla, ...) {Dtype::name, {__VA_ARGS__}},
+#include "estoc/dtypes.def"
+  };
+  if (name == "float") return Dtype::f32;  // as in C; Python's is f64
+  if (name.empty()) return std::nullopt;
+  for (const Row& row : kRows)
+    if (std::ranges::find(row.names, name) != row.names.end()) return row.dtype;
+  return std::nullopt;
 }
 
 class ProblemParser {

@@ -117,7 +117,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> standing(Connection& connec
   return std::pair(rounds, statement.integer());
 }
 
-/// Whether the file has our table; a new file is empty. Throws for a file of somebody else's, and
+/// Whether the file has our table; a new file is empty. Throws for a file of another program, and
 /// for one of a later version.
 bool has_table(Connection& connection) {
   const std::int64_t schema = connection.number("PRAGMA user_version");

@@ -11,6 +11,7 @@
 #include "discovery/registry.h"
 #include "estoc/background_tuner.hpp"
 #include "estoc/device.hpp"
+#include "model/dtype_rules.h"
 #include "run/plan_cache.h"
 
 namespace estoc {
@@ -67,7 +68,7 @@ struct Operands {
     const std::array<const void*, 4> addresses{a.tensor.data(), b.tensor.data(), out.tensor.data(),
                                                has_offsets ? groups->offsets->data() : nullptr};
     plan.rebind(std::span(addresses.data(), has_offsets ? 4 : 3), options.operands,
-                options.ask_device);
+                options.check_device);
   }
 };
 
@@ -82,29 +83,6 @@ std::optional<MatmulOptions> without_workspace(const Operands& operands,
   limited.controls.workspace_limit = 0;
   if (get_kernels(*operands.arguments(limited)).empty()) return std::nullopt;
   return limited;
-}
-
-std::optional<Dtype> result_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f64:
-    case Dtype::f32:
-    case Dtype::f16:
-    case Dtype::bf16:
-    case Dtype::i32:
-      return dtype;
-    case Dtype::i8:
-    case Dtype::u8:
-    case Dtype::i4:
-    case Dtype::u4:
-      return Dtype::i32;
-    case Dtype::e4m3:
-    case Dtype::e5m2:
-      return Dtype::bf16;
-    case Dtype::tf32:
-      return Dtype::f32;
-    default:
-      return std::nullopt;
-  }
 }
 
 void require_matrices(const TensorView& a, const TensorView& b) {

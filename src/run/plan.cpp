@@ -243,7 +243,7 @@ void Plan::run(void* stream, const Workspace& workspace) {
 }
 
 void Plan::rebind(std::span<const void* const> operands, std::span<const EpilogueOperand> epilogue,
-                  RuntimeArguments::AskDevice ask) {
+                  RuntimeArguments::CheckDevice check) {
   State& state = *state_;
   const OperandList known = state.arguments->operands();
   if (operands.size() != known.size()) {
@@ -265,7 +265,7 @@ void Plan::rebind(std::span<const void* const> operands, std::span<const Epilogu
   std::ranges::transform(operands, data.begin(),
                          [](const void* address) { return const_cast<void*>(address); });
   const std::span<void* const> addresses(data.data(), operands.size());
-  if (!next.move(addresses, ask)) state.spare = rebuild(next, addresses);
+  if (!next.move(addresses, check)) state.spare = rebuild(next, addresses);
   state.take_spare();
 }
 

@@ -25,7 +25,7 @@ class OperandPool {
 
   /// `bytes` bytes of a dtype's memory, aligned to 256. It holds random elements, normal for floats
   /// and uniform over the range for integers; that for outputs begins as 0xff bytes. What is
-  /// written to it stays until more is asked for, whereupon the earlier address ends. Problems that
+  /// written to it stays until more is requested, whereupon the earlier address ends. Problems that
   /// are timed together share it, but for indices, of which each `problem` has its own.
   void* take(Use use, Dtype dtype, std::size_t bytes, std::size_t problem);
 

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <limits>
 #include <optional>
-#include <thread>
 #include <utility>
 
+#include "core/threads.h"
 #include "discovery/device_target.h"
 #include "estoc/compile_all.hpp"
 #include "estoc/measure.hpp"
@@ -102,7 +102,7 @@ class Search {
   }
 
   std::size_t batch_size() const {
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+    const unsigned cores = core::hardware_threads();
     return options_.threads > 0 ? static_cast<std::size_t>(options_.threads) : cores;
   }
 

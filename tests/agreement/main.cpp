@@ -1,4 +1,4 @@
-// Records what the emulator makes of kernels and problems, and compares a card with it.
+// Records what the emulator makes of kernels and problems, and compares a GPU with it.
 #include <fmt/core.h>
 
 #include <bit>
@@ -67,7 +67,7 @@ std::string run_on_emulator(const Entry& entry, ProblemData& data, emulator::Sch
   return emulator::run(entry.find(), kTarget, data.arguments(), options).text();
 }
 
-void run_on_card(const Kernel& kernel, ProblemData& data) {
+void run_on_gpu(const Kernel& kernel, ProblemData& data) {
   const Device device = Device::cuda(0);
   data.poison();
   const OnDevice there(data, device);
@@ -157,19 +157,19 @@ class Comparison {
 
   int run() {
     const auto start = std::chrono::steady_clock::now();
-    IsolatedRun card = run_isolated(0, isolation([this] { return job(); }));
-    if (card.device.empty()) {
-      fmt::print("not compared: {}\n", card.problem);
+    IsolatedRun gpu = run_isolated(0, isolation([this] { return job(); }));
+    if (gpu.device.empty()) {
+      fmt::print("not compared: {}\n", gpu.problem);
       return kNoDevice;
     }
     if (!settings_.rehearse) compile();
     const IsolatedRun run = run_isolated(entries_.size(), isolation([this] { return job(); }));
     if (run.done < entries_.size()) {
-      failures_["card"] =
+      failures_["gpu"] =
           fmt::format("{} problems were not run: {}", entries_.size() - run.done, run.problem);
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    return finish(card.device, run.done, took.count());
+    return finish(gpu.device, run.done, took.count());
   }
 
  private:
@@ -178,7 +178,7 @@ class Comparison {
     isolation.seconds = settings_.seconds;
     isolation.open = [this, make](std::string& name) {
       if (settings_.rehearse) {
-        name = "the emulator in the card's place";
+        name = "the emulator in the GPU's place";
       } else if (cuda_devices().empty() || cuda_devices()[0].target != kTarget) {
         throw std::runtime_error("this machine has no sm_90a GPU that kernels can run on");
       } else {
@@ -219,7 +219,7 @@ class Comparison {
         std::string found = run_on_emulator(entry, data, emulator::Schedule::eager);
         if (!found.empty()) return found;
       } else {
-        run_on_card(entry.find(), data);
+        run_on_gpu(entry.find(), data);
       }
       std::vector<std::byte> outputs = data.outputs();
       if (settings_.planted == i) {
@@ -257,17 +257,17 @@ class Comparison {
     }
   }
 
-  int finish(const std::string& card, std::size_t done, double seconds) const {
+  int finish(const std::string& gpu, std::size_t done, double seconds) const {
     for (const auto& [name, what] : reals_)
       fmt::print("{}\n  {}\n", name, what);
     for (const auto& [name, what] : failures_)
       fmt::print("FAILED {}\n  {}\n", name, what);
     fmt::print("{} problems compared with {}, {} of them of reals; {} failed; {:.1f} s\n", done,
-               card, reals_.size(), failures_.size(), seconds);
+               gpu, reals_.size(), failures_.size(), seconds);
     if (!settings_.report.empty()) {
-      const nlohmann::json report{{"card", card},          {"problems", entries_.size()},
-                                  {"compared", done},      {"reals", reals_},
-                                  {"failures", failures_}, {"seconds", seconds}};
+      const nlohmann::json report{
+          {"gpu", gpu},      {"problems", entries_.size()}, {"compared", done},
+          {"reals", reals_}, {"failures", failures_},       {"seconds", seconds}};
       std::ofstream(settings_.report) << report.dump(1) << "\n";
     }
     return failures_.empty() ? 0 : 1;
@@ -290,21 +290,21 @@ int run(const Settings& settings) {
 int main(int argc, char** argv) {
   Settings settings;
   Program program("estoc_agreement_test",
-                  "Runs kernels and problems on the emulator, and compares a card with it.",
-                  "exit status: 0 all is well, 1 not, 2 bad usage, 3 no card");
+                  "Runs kernels and problems on the emulator, and compares a GPU with it.",
+                  "exit status: 0 all is well, 1 not, 2 bad usage, 3 no GPU");
   program
       .text("--record", settings.record,
             "run everything on the emulator, and write what came out to this file")
-      .text("--compare", settings.compare, "run what is in this file on the card, and compare")
+      .text("--compare", settings.compare, "run what is in this file on the GPU, and compare")
       .number("--limit", settings.limit,
               "so many entries of the plan, spread over all kinds (default: all)")
       .number("--per-class", settings.per_class, "kernels of each class (default: 56)")
       .number("--seed", settings.seed, "of kernels, problems and data (default: 1)")
       .threads(settings.threads)
-      .number("--seconds", settings.seconds, "that the card may take for a problem (default: 60)")
+      .number("--seconds", settings.seconds, "that the GPU may take for a problem (default: 60)")
       .text("--report", settings.report, "write the summary to this file, as JSON")
       .flag("--rehearse", settings.rehearse,
-            "the emulator, in another order of events, takes the card's place")
+            "the emulator, in another order of events, takes the GPU's place")
       .number("--plant", settings.planted, "a wrong bit there, in the output of this entry", 0);
   return program.run(argc, argv, [&] { return run(settings); });
 }

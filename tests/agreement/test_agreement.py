@@ -1,4 +1,4 @@
-"""The comparison with a card, which is the virtual one: all agrees, and a wrong bit is found.
+"""The comparison with a GPU, which is the virtual one: all agrees, and a wrong bit is found.
 
 Usage: test_agreement.py PROGRAM
 """
@@ -24,12 +24,12 @@ def main(program):
         assert done.returncode == 0, done.stdout + done.stderr
         report = pathlib.Path(folder) / "report.json"
         options = ["--compare", recorded, "--report", str(report)]
-        for card in ([], ["--rehearse"]):
-            done = run(program, *options, *card)
+        for gpu in ([], ["--rehearse"]):
+            done = run(program, *options, *gpu)
             assert done.returncode == 0, done.stdout + done.stderr
             found = json.loads(report.read_text(encoding="utf-8"))
             assert found["compared"] == COUNT and found["reals"], found
-            assert found["card"].startswith("the emulator" if card else "Virtual GPU"), found
+            assert found["gpu"].startswith("the emulator" if gpu else "Virtual GPU"), found
         for planted in (0, COUNT - 1):  # integers, reals
             entry = json.loads(pathlib.Path(recorded).read_text(encoding="utf-8"))[planted]
             done = run(program, *options, "--rehearse", "--plant", str(planted))

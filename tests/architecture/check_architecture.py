@@ -30,6 +30,27 @@ MAY_INCLUDE = {
     "providers": ["epilogue", "jit", "cost"],
 }
 
+# The layers of public headers: each header includes only those of its own and of earlier ones. And
+# the last layer that a folder of src/ may include; other folders may include all.
+PUBLIC_LAYERS = {
+    "words": "dtype error_kinds environment interrupt kernel_cache kernel_pack library_search log "
+             "numeric profiling status target text_file",
+    "tensors": "device tensor tensor_file",
+    "epilogues": "epilogue epilogue_graph",
+    "arguments": "arguments",
+    "problems": "background_tuner check device_check groups metadata problem",
+    "designs": "design_space",
+    "classes": "kernel_class",
+    "kernels": "cuda_kernel_class kernel",
+    "searches": "bundle compile_all discovery element_epilogue measure moe tuned",
+    "calls": "plan tune",
+}
+LAST_PUBLIC_LAYER = {
+    "core": "tensors", "io": "tensors", "epilogue": "arguments", "check": "problems",
+    "groups": "problems", "model": "designs", "operations": "designs", "cost": "classes",
+    "jit": "kernels", "providers": "searches", "records": "searches", "discovery": "searches",
+}  # fmt: skip
+
 # Single files that may include more: the list of providers tells discovery what is built in, the
 # host side of a kernel shares headers of one folder with its device side, the command runs the emulator, and
 # of the emulator the part that builds kernels knows the library.
@@ -73,11 +94,11 @@ SINGLE_OWNER = [
     ("using namespace", r"\busing\s+namespace\b", r"(cli|examples|tests|bench)/.*\.cpp"),
 ]
 
-# Lines a file may have; of those that a command writes nobody reads the numbers.
+# Lines a file may have; those that a command writes may have more.
 LIMIT = 700
 WARN = 600
 WRITTEN = re.compile(r"src/cost/residuals_\w+\.cpp")
-CODE = {".cpp", ".h", ".hpp", ".cuh", ".cu"}
+CODE = {".cpp", ".h", ".hpp", ".cuh", ".cu", ".def"}
 TREES = ["include", "src", "device", "emulator", "cli", "python", "examples", "bench", "tests"]
 
 
@@ -137,6 +158,30 @@ def check_device_include(path, header):
     return None if other <= own else f"device/estoc: {path} may not include {header}, a later layer"
 
 
+def public_layer(header):
+    """The place in PUBLIC_LAYERS of "estoc/tensor.hpp"; None of one that is not there."""
+    name = header.removeprefix("estoc/").removesuffix(".hpp")
+    places = [place for place, names in enumerate(PUBLIC_LAYERS.values()) if name in names.split()]
+    return places[0] if places else None
+
+
+def check_public_include(path, header):
+    """Why a public header, or a file of src/, may not include a public header; None when it may."""
+    if not header.endswith(".hpp"):
+        return None
+    other = public_layer(header)
+    if other is None:
+        return f"{header} has no place in PUBLIC_LAYERS"
+    if path.startswith("include/") and path != "include/estoc/estoc.hpp":
+        own = public_layer(path.removeprefix("include/"))
+        if own is not None and other > own:
+            return f"a public header may not include one of a later layer: {header}"
+    last = LAST_PUBLIC_LAYER.get(folder_of(path)) if path.startswith("src/") else None
+    if last is not None and other > list(PUBLIC_LAYERS).index(last):
+        return f"{folder_of(path)} may not include {header}, a later layer than {last}"
+    return None
+
+
 def check_include(root, path, header, quoted):
     """Why the file at `path` may not include `header`; None when it may."""
     for pattern, owners in THIRD_PARTY.items():
@@ -148,6 +193,9 @@ def check_include(root, path, header, quoted):
             return f"device code and the host share abi/ alone, not {header}"
         return check_device_include(path, header) if path.startswith("device/") else None
     public = header.startswith("estoc/")
+    if public and path.startswith(("include/", "src/")):
+        if problem := check_public_include(path, header):
+            return problem
     if path.startswith("include/"):
         if public or not quoted and re.fullmatch(r"\w+|std(def|int)\.h", header):
             return None

@@ -8,8 +8,8 @@ import unittest
 from check_architecture import LIMIT, check_tree
 
 CLEAN = {
-    "include/estoc/a.hpp": "// A.\n#pragma once\n#include <vector>\n#include \"estoc/dtype.hpp\"\n",
-    "include/estoc/estoc.hpp": "// All.\n#include \"estoc/a.hpp\"\n#include \"estoc/x.hpp\"\n",
+    "include/estoc/tensor.hpp": "// T.\n#pragma once\n#include <vector>\n#include \"estoc/dtype.hpp\"\n",
+    "include/estoc/estoc.hpp": "// All.\n#include \"estoc/tensor.hpp\"\n#include \"estoc/log.hpp\"\n",
     "src/core/env.cpp": "// Env.\n#include \"core/env.h\"\nauto x = std::getenv(\"HOME\");\n",
     "src/model/a.cpp": "// A.\n#include \"core/hash.h\"\n#include \"model/b.h\"\n",
     "src/io/a.cpp": "// A.\n#include <nlohmann/json.hpp>\n#include \"core/hash.h\"\n",
@@ -48,13 +48,20 @@ PLANTED = {
         ("src/providers/cpu/x.cpp", '#include "providers/cuda/a.h"', "may not include another"),
     "an unknown folder": ("src/helpers/x.cpp", "", "not in the list of folders"),
     "a public header may not include a private one":
-        ("include/estoc/x.hpp", '#include "core/hash.h"', "public header"),
+        ("include/estoc/log.hpp", '#include "core/hash.h"', "public header"),
     "a public header may not include fmt":
-        ("include/estoc/x.hpp", "#include <fmt/format.h>", "may not include"),
+        ("include/estoc/log.hpp", "#include <fmt/format.h>", "may not include"),
     "a public header names no POSIX header":
-        ("include/estoc/x.hpp", "#include <sys/mman.h>", "public header"),
+        ("include/estoc/log.hpp", "#include <sys/mman.h>", "public header"),
     "a public header does not name cuda.h":
-        ("include/estoc/x.hpp", "#include <cuda.h>", "may not include"),
+        ("include/estoc/log.hpp", "#include <cuda.h>", "may not include"),
+    "a public header includes no later one":
+        ("include/estoc/log.hpp", '#include "estoc/arguments.hpp"', "one of a later layer"),
+    "a public header has a layer":
+        ("src/io/x.cpp", '#include "estoc/new.hpp"', "no place in PUBLIC_LAYERS"),
+    "core knows no arguments":
+        ("src/core/x.cpp", '#include "estoc/arguments.hpp"', "a later layer than tensors"),
+    "jit makes no plans": ("src/jit/x.cpp", '#include "estoc/plan.hpp"', "a later layer"),
     "the command line uses public headers":
         ("cli/x.cpp", '#include "core/hash.h"', "only public headers"),
     "of the emulator, the command includes what runs kernels":
@@ -86,7 +93,7 @@ PLANTED = {
     "other tests see no device code":
         ("tests/unit/x.cpp", "#include <estoc/numeric.cuh>", "device code"),
     "the library does not print": ("src/core/x.cpp", 'void f() { printf("x"); }', "printing"),
-    "nor by streams": ("include/estoc/x.hpp", "auto& x = std::cerr;", "printing"),
+    "nor by streams": ("include/estoc/log.hpp", "auto& x = std::cerr;", "printing"),
     "the library does not exit": ("src/io/x.cpp", "void f() { std::exit(1); }", "ending"),
     "nor abort": ("src/io/x.cpp", "void f() { abort(); }", "ending"),
     "no using namespace": ("src/io/x.cpp", "using namespace std;", "using namespace"),

@@ -55,7 +55,7 @@ __device__ inline void bulk_copies(const Parameters& p) {
     ptx::fence_mbarrier_init();
   }
   ptx::barrier_sync();
-  // Used at once: a card may leave the answer open until it is, and then it is that of later.
+  // Used at once: a GPU may leave the answer open until it is, and then it is that of later.
   put(p, 320 + t, ptx::mbarrier_try_wait(barrier, 0) ? 1u : 0u);
   ptx::barrier_sync();
   if (t == 0) {

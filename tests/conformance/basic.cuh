@@ -63,7 +63,7 @@ __device__ inline void atomics(const Parameters& p) {
   put(p, 19, ptx::ld_acquire_global(p.out + 40));
 }
 
-/// CTA 0 waits for what CTA 1 writes, three times; words nobody wrote hold 0xa5a5a5a5.
+/// CTA 0 waits for what CTA 1 writes, three times; words that were not written hold 0xa5a5a5a5.
 __device__ inline void hand_over(const Parameters& p) {
   if (ptx::tid() != 0) return;
   if (ptx::ctaid_x() == 1) {

@@ -148,7 +148,7 @@ std::string judge_numbers(const Case& test, const Expected& expected,
     }
     if (fits) continue;
     if (wrong++ == 0) {
-      first = fmt::format("number {} is {:.9g} on the emulator, {:.9g} on the card", i, want, have);
+      first = fmt::format("number {} is {:.9g} on the emulator, {:.9g} on the GPU", i, want, have);
       if (bound != 0) first += fmt::format(", more than {:.3g} apart", bound);
     }
   }

@@ -30,7 +30,7 @@ struct Segment {
   unsigned elements;
 };
 
-/// How the card's output is compared with the emulator's.
+/// How the GPU's output is compared with the emulator's.
 enum class Judge {
   bits,      ///< equal
   sums,      ///< f32 sums: within `model` times the sum of the magnitudes
@@ -89,7 +89,7 @@ struct Case {
   u64 descriptor_a = 0;
   u64 descriptor_b = 0;
   std::optional<Product> product{};
-  bool stops = false;  ///< a card ends with an illegal instruction, the emulator reports it
+  bool stops = false;  ///< a GPU ends with an illegal instruction, the emulator reports it
 };
 
 /// Where the output of a tensor map begins.
@@ -125,7 +125,7 @@ Expected run_on_emulator(const Case& test, estoc::emulator::Schedule schedule = 
 /// The output of a case with a product, by the definition of the fragments and layouts.
 std::vector<std::byte> reference_of(const Case& test);
 
-/// Empty where the card's output is as expected.
+/// Empty where the GPU's output is as expected.
 std::string judge(const Case& test, const Expected& expected, const std::vector<std::byte>& got);
 
 /// Empty where both hold the same words.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks that the conformance kernels use every instruction wrapper of device/estoc/ptx but those of
-cards that nobody here has.
+GPUs that are not at hand.
 
 Usage: check_coverage.py; prints the wrappers that are not used and exits 1 if there are any.
 """

@@ -66,17 +66,17 @@ void basic(std::vector<Case>& all) {
   set(add(ESTOC_KERNEL((selection))), 256, {{Kind::floats, Type::f32, 512}}, 5120);
 }
 
-// Functions that differ by what the CUDA C++ Programming Guide, or PTX, says of the card's, and a
+// Functions that differ by what the CUDA C++ Programming Guide, or PTX, says of the GPU's, and a
 // unit of the host's, which are not always rounded correctly either.
 void functions(std::vector<Case>& all) {
   const auto add = [&](const char* expression, estoc::emulator::Entry entry, unsigned bytes,
-                       double of_card, double of_host) {
+                       double of_gpu, double of_host) {
     Case& test = all.emplace_back(kernel("basic", expression, entry));
     test.threads = 512;
     test.in = {{Kind::positive, Type::f32, 512}, {Kind::reals, Type::f32, 512}};
     test.out_bytes = 512 * bytes;
     test.judge = bytes == 4 ? Judge::ulps_f32 : Judge::ulps_f64;
-    test.ulps = of_card + of_host;
+    test.ulps = of_gpu + of_host;
   };
   add(ESTOC_KERNEL((approximate<0>)), 4, 2, 1);
   add(ESTOC_KERNEL((approximate<1>)), 4, 1, 0);

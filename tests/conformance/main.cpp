@@ -1,4 +1,4 @@
-// Runs every instruction on the emulator, and on the card where there is one, and
+// Runs every instruction on the emulator, and on the GPU where there is one, and
 // compares what they write.
 #include <fmt/core.h>
 
@@ -68,14 +68,14 @@ class Run {
   int all() {
     on_emulator();
     // In child processes only: CUDA does not survive a fork, nor a context what stops a kernel.
-    const IsolatedRun card = run_isolated(0, isolation());
-    if (!card.device.empty() || settings_.compile) compile();
-    if (card.device.empty()) {
-      fmt::print("not compared with a card: {}\n", card.problem);
+    const IsolatedRun gpu = run_isolated(0, isolation());
+    if (!gpu.device.empty() || settings_.compile) compile();
+    if (gpu.device.empty()) {
+      fmt::print("not compared with a GPU: {}\n", gpu.problem);
     } else {
-      on_card();
+      on_gpu();
     }
-    return finish(card.device);
+    return finish(gpu.device);
   }
 
  private:
@@ -136,7 +136,7 @@ class Run {
   // Cubins and the logs of those that there are none of, by name.
   std::string compiled(const std::vector<UnitText>& units) const {
     std::map<std::string, std::string> cubins;
-    const auto failures = Card::compile(units, cubins, settings_.threads);
+    const auto failures = Gpu::compile(units, cubins, settings_.threads);
     std::string answer;
     nlohmann::json::to_msgpack({{"failures", failures}, {"cubins", cubins}}, answer);
     return answer;
@@ -155,7 +155,7 @@ class Run {
     isolation.seconds = settings_.seconds;
     isolation.open = [this](std::string& name) -> Job {
       if (settings_.rehearse) {
-        name = "the emulator in the card's place";
+        name = "the emulator in the GPU's place";
         return [side = Rehearsal(cases_, settings_.planted)](std::size_t i) { return side.run(i); };
       }
       const auto side = std::make_shared<CardSide>(cases_);
@@ -168,18 +168,18 @@ class Run {
     return isolation;
   }
 
-  void on_card() {
-    timed("card", [&] {
+  void on_gpu() {
+    timed("gpu", [&] {
       const IsolatedRun run = run_isolated(cases_.instructions.size(), isolation());
       compared_ = run.done;
       if (run.done < cases_.instructions.size()) {
-        fail("card", fmt::format("{} cases were not compared: {}",
-                                 cases_.instructions.size() - run.done, run.problem));
+        fail("gpu", fmt::format("{} cases were not compared: {}",
+                                cases_.instructions.size() - run.done, run.problem));
       }
     });
   }
 
-  int finish(const std::string& card) const {
+  int finish(const std::string& gpu) const {
     for (const auto& [where, what] : failures_) {
       for (const std::string& one : what)
         fmt::print("FAILED {}\n  {}\n", where, one);
@@ -187,13 +187,12 @@ class Run {
     double all = 0;
     for (const auto& [part, seconds] : seconds_)
       all += seconds;
-    const std::string summary =
-        fmt::format("{} cases on the emulator, {} compared with {}; {} failed; {:.1f} s",
-                    cases_.instructions.size(), compared_, card.empty() ? "no card" : card,
-                    failures_.size(), all);
+    const std::string summary = fmt::format(
+        "{} cases on the emulator, {} compared with {}; {} failed; {:.1f} s",
+        cases_.instructions.size(), compared_, gpu.empty() ? "no GPU" : gpu, failures_.size(), all);
     fmt::print("{}\n", summary);
     if (!settings_.report.empty()) {
-      const nlohmann::json report{{"card", card},
+      const nlohmann::json report{{"gpu", gpu},
                                   {"instruction_cases", cases_.instructions.size()},
                                   {"compared", compared_},
                                   {"failures", failures_},
@@ -215,16 +214,16 @@ class Run {
 int main(int argc, char** argv) {
   Settings settings;
   Program program("estoc_conformance_test",
-                  "Runs every instruction and every kernel on the emulator, and on the card where "
+                  "Runs every instruction and every kernel on the emulator, and on the GPU where "
                   "there is one, and compares what they write.",
                   "exit status: 0 all is well, 1 not, 2 bad usage");
   program.text("--report", settings.report, "write the summary to this file, as JSON")
       .threads(settings.threads)
       .text("--only", settings.only, "cases whose name contains this")
-      .flag("--compile", settings.compile, "compile for the card, also where there is none")
-      .number("--seconds", settings.seconds, "that the card may take for a case (default: 60)")
+      .flag("--compile", settings.compile, "compile for the GPU, also where there is none")
+      .number("--seconds", settings.seconds, "that the GPU may take for a case (default: 60)")
       .flag("--rehearse", settings.rehearse,
-            "the emulator, in another order of events, takes the card's place")
+            "the emulator, in another order of events, takes the GPU's place")
       .text("--plant", settings.planted,
             "K:NAME: then the case NAME goes wrong there; K: differs, breaks, dies, hangs");
   return program.run(argc, argv, [&] { return Run(settings).all(); });

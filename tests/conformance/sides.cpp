@@ -1,4 +1,4 @@
-// Cases on the emulator, and on the card or what stands for it.
+// Cases on the emulator, and on the GPU or what stands for it.
 #include "sides.h"
 
 #include <fmt/core.h>
@@ -16,25 +16,25 @@ namespace {
 
 using estoc::testing_support::Spent;
 
-std::string run_case_on(Card& card, const Case& test, const std::string& kernel,
+std::string run_case_on(Gpu& gpu, const Case& test, const std::string& kernel,
                         const Expected& expected) {
   const std::vector<std::byte> input = make_input(test);
-  const unsigned long long in = card.buffer(0, input.size());
-  const unsigned long long out = card.buffer(1, test.out_bytes);
-  card.write(in, input.data(), input.size());
-  card.poison(out, test.out_bytes);
+  const unsigned long long in = gpu.buffer(0, input.size());
+  const unsigned long long out = gpu.buffer(1, test.out_bytes);
+  gpu.write(in, input.data(), input.size());
+  gpu.poison(out, test.out_bytes);
   Parameters parameters = make_parameters(test, static_cast<unsigned>(input.size()), in, out,
                                           estoc::jit::driver().tensor_map_encode_tiled);
-  card.run(test.unit, kernel, {test.grid, test.cluster, test.threads, test.shared_bytes},
-           &parameters);
-  if (test.stops) return "the card carries it out, and was to stop";
-  return judge(test, expected, card.read(out, test.out_bytes));
+  gpu.run(test.unit, kernel, {test.grid, test.cluster, test.threads, test.shared_bytes},
+          &parameters);
+  if (test.stops) return "the GPU carries it out, and was to stop";
+  return judge(test, expected, gpu.read(out, test.out_bytes));
 }
 
-// A case whose kernel stops the card leaves nothing to go on with.
-std::string run_and_spend(Card& card, const Case& test, const std::string& kernel) {
+// A case whose kernel stops the GPU leaves nothing to go on with.
+std::string run_and_spend(Gpu& gpu, const Case& test, const std::string& kernel) {
   try {
-    return run_case_on(card, test, kernel, {});
+    return run_case_on(gpu, test, kernel, {});
   } catch (const estoc::Error& error) {
     const std::string what = error.what();
     throw Spent{what.find("ILLEGAL_INSTRUCTION") != std::string::npos ? "" : what};
@@ -45,26 +45,26 @@ std::string run_and_spend(Card& card, const Case& test, const std::string& kerne
 
 CardSide::CardSide(const Cases& cases) : cases_(cases) {
   std::string problem;
-  card_ = Card::open(problem);
-  if (card_ == nullptr) throw std::runtime_error(problem);
+  gpu_ = Gpu::open(problem);
+  if (gpu_ == nullptr) throw std::runtime_error(problem);
 }
 
 std::string CardSide::name() const {
-  return card_->name();
+  return gpu_->name();
 }
 
 bool CardSide::load(const std::string& unit) {
   const std::string& cubin = cases_.cubins.at(unit);
   if (cubin.empty()) return false;
-  if (loaded_.insert(unit).second) card_->load(unit, cubin);
+  if (loaded_.insert(unit).second) gpu_->load(unit, cubin);
   return true;
 }
 
 std::string CardSide::run(std::size_t i) {
   const Case& test = cases_.instructions[i];
   if (!load(test.unit)) return "it was not compiled";
-  if (test.stops) return run_and_spend(*card_, test, cases_.symbols[i]);
-  return run_case_on(*card_, test, cases_.symbols[i], cases_.expected[i]);
+  if (test.stops) return run_and_spend(*gpu_, test, cases_.symbols[i]);
+  return run_case_on(*gpu_, test, cases_.symbols[i], cases_.expected[i]);
 }
 
 std::string Rehearsal::run(std::size_t i) const {

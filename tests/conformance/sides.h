@@ -1,4 +1,4 @@
-// Cases on the emulator, and on the card or what stands for it.
+// Cases on the emulator, and on the GPU or what stands for it.
 #pragma once
 
 #include <map>
@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"  // before case.h, whose global i32 the enumerator of Dtype would shadow
+
 #include "case.h"
 #include "support/isolated.h"
 
@@ -23,10 +24,10 @@ struct Cases {
   std::map<std::string, std::string> cubins;
 };
 
-/// The card, in the process that it is opened in.
+/// The GPU, in the process that it is opened in.
 class CardSide {
  public:
-  /// Throws where there is no card.
+  /// Throws where there is no GPU.
   explicit CardSide(const Cases& cases);
   std::string name() const;
   /// Compares case `i`. Throws what Job may.
@@ -36,11 +37,11 @@ class CardSide {
   bool load(const std::string& unit);
 
   const Cases& cases_;
-  std::unique_ptr<Card> card_;
+  std::unique_ptr<Gpu> gpu_;
   std::set<std::string> loaded_;
 };
 
-/// The emulator in the card's place, in another order of events, with a fault planted at one case.
+/// The emulator in the GPU's place, in another order of events, with a fault planted at one case.
 class Rehearsal {
  public:
   /// `planted` is KIND:NAME; kinds: differs, breaks, dies, hangs. Or empty.

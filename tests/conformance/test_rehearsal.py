@@ -1,4 +1,4 @@
-"""The comparison with a card, with the emulator in its place: all is compared, whatever goes wrong.
+"""The comparison with a GPU, with the emulator in its place: all is compared, whatever goes wrong.
 
 Usage: test_rehearsal.py PROGRAM
 """

@@ -79,7 +79,7 @@ def flat(declarations):
 
 class Headers(unittest.TestCase):
     def test_cpp(self):
-        header = headers.read_header(CPP)
+        header = headers.read_text(CPP)
         self.assertEqual(header.opening, "What this is for.")
         found = flat(header.declarations)
         self.assertEqual(
@@ -112,7 +112,7 @@ class Headers(unittest.TestCase):
         self.assertEqual(members["Point operator+(const Point& other) const"].doc, "Adds.")
 
     def test_c(self):
-        found = flat(headers.read_header(C).declarations)
+        found = flat(headers.read_text(C).declarations)
         self.assertEqual(list(found), ["names", "info", "int (*progress)(void* context)",
                                        "size_t count(const names* list)"])  # fmt: skip
         self.assertEqual(found["names"].doc, "A list.")
@@ -124,7 +124,7 @@ class Headers(unittest.TestCase):
         """Each is read whole, and what classes have is found."""
         include = ROOT / "include"
         read = {
-            path.relative_to(include).as_posix(): headers.read_header(path.read_text())
+            path.relative_to(include).as_posix(): headers.read_header(path, include)
             for path in [*include.rglob("*.hpp"), *include.rglob("*.h")]
         }
         for name, header in read.items():
@@ -132,6 +132,13 @@ class Headers(unittest.TestCase):
         arguments = flat(read["estoc/arguments.hpp"].declarations)
         gemm = arguments["GemmArguments final : public RuntimeArguments"]
         self.assertIn("const GemmExtents& extents() const", flat(gemm.members))
+        (dtype,) = (one for one in read["estoc/dtype.hpp"].declarations if "Dtype :" in one.text)
+        self.assertEqual([one.text for one in dtype.members][:2], ["f64", "f32"])
+        operation = flat(read["estoc/epilogue_graph.hpp"].declarations)["EpilogueOp : std::uint8_t"]
+        self.assertEqual(flat(operation.members)["literal"].doc, "`value`")
+        epilogue = flat(read["estoc/epilogue.hpp"].declarations)
+        self.assertIn("EpilogueValue mish(const EpilogueValue& x)", epilogue)
+        self.assertNotIn("EpilogueValue cast(const EpilogueValue& x)", epilogue)
         status = flat(read["estoc/c/base.h"].declarations)["estoc_status"]
         self.assertIn("ESTOC_OK = 0", flat(status.members))
 

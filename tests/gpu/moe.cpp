@@ -101,7 +101,7 @@ std::vector<MoeShape> shapes() {
       {.extents = {.tokens = 3, .hidden = 520, .inner = 516, .experts = 2, .top_k = 2},
        .dtype = Dtype::f32,
        .dropped = 8},
-      // Everything is dropped, nobody comes, nothing is multiplied.
+      // Every token is dropped, so nothing is multiplied.
       {.extents = {.tokens = 5, .hidden = 16, .inner = 8, .experts = 3, .top_k = 2}, .dropped = 16},
       {.extents = {.tokens = 5, .hidden = 16, .inner = 8, .experts = 0, .top_k = 2}},
       {.extents = {.tokens = 5, .hidden = 16, .inner = 0, .experts = 3, .top_k = 2}},
@@ -236,7 +236,7 @@ void expert_layers_are_captured(Device device) {
     other.end();
   }
   recording.begin();
-  planned.run(layer.operands(), workspace, recording.stream(), RuntimeArguments::AskDevice::no);
+  planned.run(layer.operands(), workspace, recording.stream(), RuntimeArguments::CheckDevice::no);
   recording.end();
   for (std::uint64_t seed = 7; seed < 10; ++seed) {
     layer.draw(seed);

@@ -48,7 +48,13 @@ def test_other_names(given, name):
     assert estoc.dtype(name) == given
 
 
-@pytest.mark.parametrize("given", ["f31", "", "f", None, 3, np.int64, object(), int, "complex64"])
+@pytest.mark.parametrize("one", estoc.dtypes)
+def test_the_name_in_numpy(one):
+    assert estoc.dtype(one.numpy_name) is one
+    assert estoc.dtype(f"torch.{one.numpy_name}") is one
+
+
+@pytest.mark.parametrize("given", ["f31", "", "f", "float", float, None, 3, np.int64, object(), int, "complex64"])
 def test_what_is_no_dtype(given):
     with pytest.raises(TypeError, match="dtype: expected a dtype such as"):
         estoc.dtype(given)

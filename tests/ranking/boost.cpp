@@ -13,7 +13,7 @@ namespace estoc::ranking {
 namespace {
 
 // Thresholds of a feature at most, so that a bin is a byte and a scan short.
-constexpr std::size_t kMostThresholds = 63;
+constexpr std::size_t kMaxThresholds = 63;
 
 /// The number that its text in a source has.
 float rounded(double value) {
@@ -32,11 +32,11 @@ std::vector<float> thresholds_of(std::vector<float> values) {
   std::vector<float> distinct = values;
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   std::vector<float> ends;  // the first values of bins
-  if (distinct.size() <= kMostThresholds + 1) {
+  if (distinct.size() <= kMaxThresholds + 1) {
     ends.assign(distinct.begin() + (distinct.empty() ? 0 : 1), distinct.end());
   } else {
-    for (std::size_t i = 1; i <= kMostThresholds; ++i) {
-      const float value = values[values.size() * i / (kMostThresholds + 1)];
+    for (std::size_t i = 1; i <= kMaxThresholds; ++i) {
+      const float value = values[values.size() * i / (kMaxThresholds + 1)];
       if (value > values.front() && (ends.empty() || value > ends.back())) ends.push_back(value);
     }
   }

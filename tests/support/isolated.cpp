@@ -1,4 +1,4 @@
-// Child processes that take jobs until one breaks them, and the pipe they answer through.
+// Child processes that take jobs until one breaks them, and the pipe for their results.
 #include "isolated.h"
 
 #include <fmt/core.h>

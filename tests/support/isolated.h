@@ -7,12 +7,12 @@
 
 namespace estoc::testing_support {
 
-/// Answers a job by its number: empty where all is well, else what is not. What it throws is taken
-/// for the end of the device, and the next job is given to a fresh process; std::invalid_argument
-/// is a refusal, after which the process goes on.
+/// The result of a job, by its number: empty where all is well, else what is not. What it throws is
+/// taken for the end of the device, and the next job is given to a fresh process;
+/// std::invalid_argument is a refusal, after which the process goes on.
 using Job = std::function<std::string(std::size_t)>;
 
-/// Thrown by a job that was to break the device: the answer, and the process is given up.
+/// Thrown by a job that was to break the device: the result, and the process is given up.
 struct Spent {
   std::string problem;
 };

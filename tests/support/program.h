@@ -51,7 +51,7 @@ class Program {
     return number("--threads", value, "host threads (default: one for each core)");
   }
 
-  /// Reads the options and answers what `body` does. Bad usage, such as a std::invalid_argument
+  /// Reads the options and returns what `body` does. Bad usage, such as a std::invalid_argument
   /// from `body`, is kBadUsage, any other exception kFailed; both are printed.
   int run(int argc, char** argv, const std::function<int()>& body);
 

@@ -23,7 +23,7 @@ struct Sm100GemmConfig {
   /// Answers of cluster launch control that are under way or in use.
   static constexpr int kAnswers = 2;
   /// That there is room for in the table.
-  static constexpr int kMostGroups = Sm90GemmConfig::kMostGroups;
+  static constexpr int kMaxGroups = Sm90GemmConfig::kMaxGroups;
 
   Type a;
   Type b;  ///< as wide as a
@@ -161,12 +161,12 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int slot_offset() const { return sums_barrier_offset() + 16 * sums(); }
   /// A barrier for each stage that is cleared.
   ESTOC_CONSTEXPR int cleared_offset() const { return slot_offset() + 16; }
-  /// Where groups begin, so that nobody reads offsets twice.
+  /// Where groups begin, so that offsets are read once.
   ESTOC_CONSTEXPR int table_offset() const {
     return cleared_offset() + (clears() ? 8 * stages : 0);
   }
   ESTOC_CONSTEXPR int table_bytes() const {
-    return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
+    return groups != GroupedMode::none ? 4 * (kMaxGroups + 4) : 0;
   }
   /// Answers of 16 bytes, and then two barriers for each.
   ESTOC_CONSTEXPR int answers_offset() const {

@@ -57,7 +57,7 @@ struct Sm90GemmConfig {
   /// Parts of a tile whose sums pass through the workspace.
   static constexpr long long kMaxTailParts = 256;
   /// That there is room for beside the stages.
-  static constexpr int kMostGroups = 512;
+  static constexpr int kMaxGroups = 512;
 
   Type a;
   Type b;  ///< as wide as a
@@ -189,10 +189,10 @@ struct Sm90GemmConfig {
 
   ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_bytes(); }
   ESTOC_CONSTEXPR int barrier_offset() const { return staging_offset() + staging_bytes(); }
-  /// Where groups begin, so that nobody reads offsets twice.
+  /// Where groups begin, so that offsets are read once.
   ESTOC_CONSTEXPR int table_offset() const { return barrier_offset() + 16 * stages; }
   ESTOC_CONSTEXPR int table_bytes() const {
-    return groups != GroupedMode::none ? 4 * (kMostGroups + 4) : 0;
+    return groups != GroupedMode::none ? 4 * (kMaxGroups + 4) : 0;
   }
   /// Of a row of A that is converted, in a stage: they are neighbours.
   ESTOC_CONSTEXPR int row_scales() const { return a_scale_k > 0 ? tile_k() / a_scale_k : 0; }

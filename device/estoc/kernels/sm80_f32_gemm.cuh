@@ -251,7 +251,7 @@ __device__ __forceinline__ void sum_tile(float (&acc)[kRows][kColumns],
 #pragma unroll 1
   for (i32 k_tile = 0; k_tile < k_tiles; ++k_tile) {
     ptx::cp_async_wait_group<config.stages - 2>();
-    // What arrived is now everyone's, and nobody reads the stage before, which is filled next.
+    // What arrived is now everyone's, and no thread reads the stage before, which is filled next.
     ptx::barrier_sync();
     // Beyond the last K tile there are copies too, of zeros: a group for each, so that their number
     // tells what has arrived.

@@ -291,7 +291,7 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, const 
   };
   auto enter = [&](i32 k_tile) __attribute__((always_inline)) {
     ptx::cp_async_wait_group<config.stages - 2>();
-    // What arrived is now everyone's, and nobody reads the stage before, which is filled next.
+    // What arrived is now everyone's, and no thread reads the stage before, which is filled next.
     ptx::barrier_sync();
     if (!kAhead) copy(k_tile + config.stages - 1);
     if (!kAhead || k_tile < k_tiles) read(k_tile, 0);

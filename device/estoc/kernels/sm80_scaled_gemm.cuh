@@ -103,7 +103,7 @@ __device__ __forceinline__ void compute_scaled_tile(const Sm80ScaledGemmParamete
 #pragma unroll 1
   for (i32 k_tile = 0; k_tile < k_tiles; ++k_tile) {
     ptx::cp_async_wait_group<config.stages - 2>();
-    // What arrived is now everyone's, and nobody reads the stage before, which is filled next.
+    // What arrived is now everyone's, and no thread reads the stage before, which is filled next.
     ptx::barrier_sync();
     copy(k_tile + config.stages - 1);
     const u32 stage = shared + static_cast<u32>(k_tile % config.stages) * config.stage_bytes();

@@ -2,7 +2,7 @@
 // asynchronous copy).
 //
 // Coordinates count elements, innermost mode first: {column, row} of a row-major matrix. Their
-// number, 1 to 5, is the rank of the map. The first is a whole number of 16 bytes, or the card
+// number, 1 to 5, is the rank of the map. The first is a whole number of 16 bytes, or the GPU
 // stops with an illegal instruction; all may lie outside the tensor.
 #pragma once
 

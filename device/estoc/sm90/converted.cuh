@@ -96,11 +96,11 @@ struct ConvertedTiles {
   /// Also brings the first codes into the L2 cache, while the launch before copies B.
   __device__ __forceinline__ static void prefetch(const Sm90GemmParameters& p) {
     TmaTiles<config>::prefetch(p);
-    constexpr i32 kMost = (128 << 10) / config.a_bytes();
+    constexpr i32 kMaxSteps = (128 << 10) / config.a_bytes();
     const PersistentTiles<config> work(p, {});
     if (work.done()) return;
     const Item item = work.item();
-    for (i32 step = 0; step < item.k_tiles && step < kMost; ++step) {
+    for (i32 step = 0; step < item.k_tiles && step < kMaxSteps; ++step) {
       const i32 at[3] = {item.k_tile(step) * kSwizzleRow, item.tile.m,
                          p.a_batched ? item.tile.l : 0};
       ptx::cp_async_bulk_prefetch_tensor<3>(p.a, at);

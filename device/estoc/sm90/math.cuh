@@ -140,7 +140,7 @@ struct WgmmaSums {
 /// Sums of stages that are added to f32 registers one after the other. The tensor core is at the
 /// next stage meanwhile, if there are registers for two. `Terms` says how they are added: a type
 /// Factors, factors(stage), add(acc, sums, factors), whether that reads the stage: kReadsStage, and
-/// with how many sums a thread has the registers for two stages: kMostOverlapped.
+/// with how many sums a thread has the registers for two stages: kMaxOverlapped.
 template <Sm90GemmConfig config, typename Reader, typename Terms>
 class AddedStages {
  public:
@@ -162,7 +162,7 @@ class AddedStages {
  private:
   static constexpr int kRegisters =
       Accumulators<config>::kBlocks * Accumulators<config>::kRegisters;
-  static constexpr bool kOverlap = kRegisters <= Terms::kMostOverlapped;
+  static constexpr bool kOverlap = kRegisters <= Terms::kMaxOverlapped;
 
   struct Stage {
     Accumulators<config> sums;
@@ -242,7 +242,7 @@ template <Sm90GemmConfig config>
 struct PromotedSums {
   struct Terms {
     static constexpr bool kReadsStage = false;
-    static constexpr int kMostOverlapped = 64;
+    static constexpr int kMaxOverlapped = 64;
     struct Factors {};
     __device__ __forceinline__ Factors factors(u32 /*stage*/) const { return {}; }
     __device__ __forceinline__ void add(Accumulators<config>& acc, const Accumulators<config>& sums,

@@ -208,7 +208,7 @@ class FragmentScales {
   /// Columns that have a scale each are read when sums are added: the stage is in use until then.
   static constexpr bool kReadsStage = !From::kBlocks;
   /// Beside the factors; an epilogue takes registers too.
-  static constexpr int kMostOverlapped = config.epilogue.columns > 0 ? 48 : 64;
+  static constexpr int kMaxOverlapped = config.epilogue.columns > 0 ? 48 : 64;
   struct Factors {
     float rows[kRows];
     float columns[kReadsStage ? 1 : From::kColumns];

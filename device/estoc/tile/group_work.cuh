@@ -32,7 +32,7 @@ template <auto config, typename Parameters>
 class GroupTable {
  public:
   __device__ __forceinline__ static u32 tiles() {
-    return ptx::ld_shared<1>(word(config.kMostGroups)).word[0];
+    return ptx::ld_shared<1>(word(config.kMaxGroups)).word[0];
   }
   /// Where a part ends that begins at `begin`.
   __device__ __forceinline__ static u32 end_of(const Parameters& p, u32 part, u32 begin) {
@@ -64,7 +64,7 @@ class GroupTable {
       config.groups == abi::GroupedMode::columns ? config.cluster_columns() : config.cluster_rows();
 
   __device__ __forceinline__ static bool has_room(const Parameters& p) {
-    return p.groups.parts() <= config.kMostGroups;
+    return p.groups.parts() <= config.kMaxGroups;
   }
   __device__ __forceinline__ static u32 word(u32 index) {
     return ptx::smem_base() + config.table_offset() + 4 * index;
@@ -103,7 +103,7 @@ class GroupTable {
 #pragma unroll
     for (u32 mask = 16; mask > 0; mask /= 2)
       tiles += ptx::shfl_sync_bfly(tiles, mask);
-    if (lane == 0) put(config.kMostGroups, tiles * across);
+    if (lane == 0) put(config.kMaxGroups, tiles * across);
   }
 };
 

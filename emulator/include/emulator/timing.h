@@ -14,7 +14,7 @@ struct Trace;
 struct DeviceTiming {
   std::string_view device;
   int cc;         ///< of the target, 90 for sm_90a
-  bool measured;  ///< false: from documents alone, nobody compared it with a device
+  bool measured;  ///< false: from documents alone, not compared with a device
   int multiprocessors;
   double clock_hz;
   double memory_bytes_per_s;     ///< of device memory, as a copy reaches

@@ -14,21 +14,7 @@ namespace estoc::operations {
 namespace {
 
 // Of as many modes as the problem's shape has.
-constexpr std::array<OperandSchema, 3> kElementwiseOperands{{{.name = "A",
-                                                              .role = OperandRole::input,
-                                                              .dtype_role = Role::a_dtype,
-                                                              .alignment_role = Role::a_alignment,
-                                                              .spec = &Problem::a},
-                                                             {.name = "B",
-                                                              .role = OperandRole::input,
-                                                              .dtype_role = Role::b_dtype,
-                                                              .alignment_role = Role::b_alignment,
-                                                              .spec = &Problem::b},
-                                                             {.name = "out",
-                                                              .role = OperandRole::output,
-                                                              .dtype_role = Role::out_dtype,
-                                                              .alignment_role = Role::out_alignment,
-                                                              .spec = &Problem::out}}};
+constexpr std::array kElementwiseOperands = a_b_and_out();
 
 constexpr std::array<TextKey, 9> kElementwiseKeys{{
     {"op", TextField::op},

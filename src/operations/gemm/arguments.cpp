@@ -205,7 +205,7 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const Operand& 
   check_device(named_out, named_a);
   device_ = out_.tensor().device();
   check_self_overlap(named_out);
-  check_memory(AskDevice::yes);
+  check_memory(CheckDevice::yes);
   check_scale_memory(a_, "A.scale", "A.tensor_scale", named_out);
   check_scale_memory(b_, "B.scale", "B.tensor_scale", named_out);
   check_out_scale_memory();
@@ -229,11 +229,11 @@ void GemmArguments::note_data() {
 }
 
 /// What depends on the addresses of the operands.
-void GemmArguments::check_memory(AskDevice ask) const {
+void GemmArguments::check_memory(CheckDevice check) const {
   const NamedView named_a{&a_.tensor(), "A"};
   const NamedView named_b{&b_.tensor(), "B"};
   const NamedView named_out{&out_.tensor(), "out"};
-  if (ask == AskDevice::yes) {
+  if (check == CheckDevice::yes) {
     for (const NamedView operand : {named_a, named_b, named_out})
       check_pointer(operand);
   }
@@ -254,17 +254,17 @@ void GemmArguments::check_out_scale_memory() const {
   }
 }
 
-GemmArguments GemmArguments::moved(void* a, void* b, void* out, AskDevice ask) const {
+GemmArguments GemmArguments::moved(void* a, void* b, void* out, CheckDevice check) const {
   GemmArguments result(*this);
-  result.move(std::array{a, b, out}, ask);
+  result.move(std::array{a, b, out}, check);
   return result;
 }
 
-bool GemmArguments::move(std::span<void* const> data, AskDevice ask) {
+bool GemmArguments::move(std::span<void* const> data, CheckDevice check) {
   a_ = moved_operand(a_, data[0], "A");
   b_ = moved_operand(b_, data[1], "B");
   out_ = moved_operand(out_, data[2], "out");
-  check_memory(ask);
+  check_memory(check);
   const NamedView named_out{&out_.tensor(), "out"};
   check_scale_memory(a_, "A.scale", "A.tensor_scale", named_out);
   check_scale_memory(b_, "B.scale", "B.tensor_scale", named_out);

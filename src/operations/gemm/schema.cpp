@@ -12,24 +12,7 @@
 namespace estoc::operations {
 namespace {
 
-constexpr std::array<OperandSchema, 3> kGemmOperands{{{.name = "A",
-                                                       .role = OperandRole::input,
-                                                       .modes = "lmk",
-                                                       .dtype_role = Role::a_dtype,
-                                                       .alignment_role = Role::a_alignment,
-                                                       .spec = &Problem::a},
-                                                      {.name = "B",
-                                                       .role = OperandRole::input,
-                                                       .modes = "lkn",
-                                                       .dtype_role = Role::b_dtype,
-                                                       .alignment_role = Role::b_alignment,
-                                                       .spec = &Problem::b},
-                                                      {.name = "out",
-                                                       .role = OperandRole::output,
-                                                       .modes = "lmn",
-                                                       .dtype_role = Role::out_dtype,
-                                                       .alignment_role = Role::out_alignment,
-                                                       .spec = &Problem::out}}};
+constexpr std::array kGemmOperands = a_b_and_out("lmk", "lkn", "lmn");
 
 constexpr std::array<TextKey, 15> kGemmKeys{{
     {"m", &Problem::m},

@@ -245,7 +245,7 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
   if (mode_ == GroupMode::columns) check_row_scales(a_, accumulator_type);
   if (mode_ == GroupMode::rows) check_row_scales(b_, accumulator_type);
   device_ = product_.device();
-  check_memory(AskDevice::yes);
+  check_memory(CheckDevice::yes);
   take_product();
 }
 
@@ -259,14 +259,14 @@ void GroupedGemmArguments::take_product() {
 }
 
 /// Of the operands that the product does not have, or only a part of.
-void GroupedGemmArguments::check_memory(AskDevice ask) const {
+void GroupedGemmArguments::check_memory(CheckDevice check) const {
   std::array<NamedView, 5> inputs{NamedView{&a_.tensor(), "A"}, NamedView{&b_.tensor(), "B"}};
   std::size_t count = 2;
   if (a_.is_scaled()) inputs[count++] = {&a_.scaled()->scale, "A.scale"};
   if (b_.is_scaled()) inputs[count++] = {&b_.scaled()->scale, "B.scale"};
   if (offsets_) inputs[count++] = {&*offsets_, "offsets"};
   for (const NamedView input : std::span(inputs.data(), count)) {
-    if (ask == AskDevice::yes) check_pointer(input);
+    if (check == CheckDevice::yes) check_pointer(input);
     check_overlap({&out(), "out"}, input);
     if (epilogue_.empty()) continue;
     for (const EpilogueAssignment& assignment : epilogue_.program().assignments()) {
@@ -277,7 +277,7 @@ void GroupedGemmArguments::check_memory(AskDevice ask) const {
   }
 }
 
-bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
+bool GroupedGemmArguments::move(std::span<void* const> data, CheckDevice check) {
   a_ = moved_to(a_, data[0], "A");
   b_ = moved_to(b_, data[1], "B");
   out_ = out_.moved(data[2], "out");
@@ -289,9 +289,9 @@ bool GroupedGemmArguments::move(std::span<void* const> data, AskDevice ask) {
     product_ = product_of(mode_, layout_, a_, b_, out_, accumulator_type(), controls_, epilogue_);
   } else {
     product_.epilogue_ = epilogue_;
-    product_.move(data.first(3), ask);
+    product_.move(data.first(3), check);
   }
-  check_memory(ask);
+  check_memory(check);
   take_product();
   return true;
 }

@@ -21,21 +21,7 @@ namespace {
 using model::fail_value;
 
 // Offsets follow these, and no kernel is told apart by them.
-constexpr std::array<OperandSchema, 3> kGroupedOperands{{{.name = "A",
-                                                          .role = OperandRole::input,
-                                                          .dtype_role = Role::a_dtype,
-                                                          .alignment_role = Role::a_alignment,
-                                                          .spec = &Problem::a},
-                                                         {.name = "B",
-                                                          .role = OperandRole::input,
-                                                          .dtype_role = Role::b_dtype,
-                                                          .alignment_role = Role::b_alignment,
-                                                          .spec = &Problem::b},
-                                                         {.name = "out",
-                                                          .role = OperandRole::output,
-                                                          .dtype_role = Role::out_dtype,
-                                                          .alignment_role = Role::out_alignment,
-                                                          .spec = &Problem::out}}};
+constexpr std::array kGroupedOperands = a_b_and_out();
 
 constexpr std::array<TextKey, 17> kGroupedKeys{{
     {"m", &Problem::m},

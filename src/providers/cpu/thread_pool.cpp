@@ -13,6 +13,8 @@
 #include <system_error>
 #include <thread>
 
+#include "core/threads.h"
+
 namespace estoc::cpu {
 namespace {
 
@@ -40,7 +42,7 @@ void block_signals() {
 int available_threads() {
   cpu_set_t cores;
   if (sched_getaffinity(0, sizeof cores, &cores) == 0) return std::max(1, CPU_COUNT(&cores));
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return static_cast<int>(core::hardware_threads());
 }
 
 /// One call of run, on its caller's stack.

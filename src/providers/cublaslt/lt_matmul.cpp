@@ -276,7 +276,7 @@ void LtMatmul::set_scales(const LtScales& scales) {
 void LtMatmul::set_scale_pointers(const LtScales& scales) {
   auto set_one = [&](const LtScale& scale, DescAttribute pointer) {
     if (!scale.any) return;
-    // As with a bias, any address will do to ask with.
+    // As with a bias, any address will do for the query.
     const auto like = static_cast<std::uintptr_t>(scale.alignment);
     set(pointer, scale.data != nullptr ? reinterpret_cast<std::uintptr_t>(scale.data) : like);
   };

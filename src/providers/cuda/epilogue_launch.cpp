@@ -29,10 +29,6 @@ int held_bytes(const EpilogueGraph& graph, const EpilogueReducedStore& store) {
   return graph.nodes[store.node].type == EpilogueType::f64 ? 8 : 4;
 }
 
-std::int64_t bytes_of(Dtype dtype) {
-  return dtype_bits(dtype) / 8;
-}
-
 /// Whether four neighbours of a row may be moved at once.
 bool moves_four(const abi::Matrix& x, Dtype dtype) {
   const std::int64_t size = bytes_of(dtype);

@@ -13,6 +13,11 @@
 
 namespace estoc::cuda {
 
+/// Bytes of an element, which is not packed.
+constexpr int bytes_of(Dtype dtype) {
+  return dtype_bits(dtype) / 8;
+}
+
 /// How many parts the tiles of a batch leave of a reduction of rows, of columns, of everything.
 struct PartCounts {
   std::int64_t row = 0;

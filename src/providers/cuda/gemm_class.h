@@ -52,6 +52,33 @@ struct GemmLaunch {
   std::optional<EpilogueAddress> result{};
 };
 
+/// The parameters that kernels have in common whose CTAs compute a tile each: operands, extents,
+/// and tiles in groups of so many rows.
+template <typename Parameters, typename Config>
+Parameters tile_parameters(const Config& config, const GemmProblem& problem, unsigned group) {
+  Parameters p{};
+  p.a = device_matrix(problem.a.view);
+  p.b = device_matrix(problem.b.view);
+  p.out = device_matrix(problem.out.view);
+  p.m = static_cast<decltype(p.m)>(problem.m);
+  p.n = static_cast<decltype(p.n)>(problem.n);
+  p.k = static_cast<decltype(p.k)>(problem.k);
+  p.l = static_cast<decltype(p.l)>(problem.l);
+  p.tiles_m = static_cast<unsigned>(ceil_div(problem.m, config.tile_m));
+  p.tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n));
+  p.group = group;
+  return p;
+}
+
+/// The same in groups of as many rows as the knob says.
+template <typename Parameters, typename Config>
+Parameters tile_parameters(const Config& config, const GemmLaunch& launch) {
+  auto p = tile_parameters<Parameters>(config, launch.problem, 1);
+  p.group =
+      std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U, p.tiles_m);
+  return p;
+}
+
 /// What predictions take of the arguments: the product and its work, as given and transposed.
 class CostQuery {
  public:
@@ -238,7 +265,7 @@ class ConfiguredGemm : public GemmClass {
   }
   /// Of these, what holds for every kernel of the class beside the controls.
   virtual Status check_any(const GemmArguments& /*gemm*/) const { return Status::success(); }
-  /// Conditions beyond the extents. Asked of every kernel of a query, most of which are not
+  /// Conditions beyond the extents. Checked for every kernel of a query, most of which are not
   /// decoded.
   virtual Status check(const DesignPoint& point, const GemmArguments& gemm,
                        Target target) const = 0;

@@ -25,7 +25,7 @@ constexpr std::size_t kCopyAlignment = 256;
 // Of 256 threads, that live on a multiprocessor at once.
 constexpr std::int64_t kLiveCtas = 8;
 // In each mode of a grid that steps on by its CTAs.
-constexpr std::int64_t kMostCtas = 256;
+constexpr std::int64_t kMaxCtas = 256;
 // Of the bandwidth of a plain copy, and from one launch to the next.
 constexpr double kBandwidthReached = 0.7;
 constexpr double kStepSeconds = 2.5e-6;
@@ -175,7 +175,7 @@ bool OperandCopies::add_converted(operations::GemmProblem& problem, std::byte* w
   if (p.units == 0) return false;
   constexpr std::int64_t kCtaElements = abi::kDequantiseThreads * abi::kDequantiseUnit;
   const auto ctas = [](std::int64_t extent) {
-    return static_cast<unsigned>(std::min(extent, kMostCtas));
+    return static_cast<unsigned>(std::min(extent, kMaxCtas));
   };
   const auto batches = static_cast<long long>(copies_[1].batches());
   plan.kernel(entry,

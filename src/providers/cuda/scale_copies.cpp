@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kScaleCopyAlignment = 256;
 // In each mode of a grid that steps on by its CTAs.
-constexpr std::int64_t kMostScaleCtas = 256;
+constexpr std::int64_t kMaxScaleCtas = 256;
 // Of the bandwidth of a plain copy, since bytes are read one by one; and of the launch.
 constexpr double kScaleBandwidthReached = 0.25;
 constexpr double kScaleStepSeconds = 2.5e-6;
@@ -73,7 +73,7 @@ bool ScaleCopies::add(operations::GemmProblem& problem, std::byte* workspace, st
   const abi::SwizzleParameters p{a.parameters(workspace), b.parameters(b_copy)};
   if (p.a.batches == 0 && p.b.batches == 0) return false;
   const auto ctas = [](std::int64_t of_a, std::int64_t of_b) {
-    return static_cast<unsigned>(std::clamp<std::int64_t>(std::max(of_a, of_b), 1, kMostScaleCtas));
+    return static_cast<unsigned>(std::clamp<std::int64_t>(std::max(of_a, of_b), 1, kMaxScaleCtas));
   };
   constexpr std::int64_t kCtaTiles = abi::kSwizzleThreads * abi::kSwizzleUnit / 512;
   plan.kernel(entry,

@@ -199,16 +199,7 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
 
   static abi::SimtGemmParameters product_parameters(const abi::SimtGemmConfig& config,
                                                     const GemmProblem& problem) {
-    return {.a = device_matrix(problem.a.view),
-            .b = device_matrix(problem.b.view),
-            .out = device_matrix(problem.out.view),
-            .m = problem.m,
-            .n = problem.n,
-            .k = problem.k,
-            .l = problem.l,
-            .tiles_m = static_cast<unsigned>(ceil_div(problem.m, config.tile_m)),
-            .tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n)),
-            .group = 8};
+    return tile_parameters<abi::SimtGemmParameters>(config, problem, kSimtGroup);
   }
 
   PartCounts part_counts(const abi::SimtGemmConfig& config, std::int64_t m,

@@ -13,6 +13,9 @@
 
 namespace estoc::cuda {
 
+/// Rows of tiles that CTAs take one after the other.
+inline constexpr unsigned kSimtGroup = 8;
+
 std::shared_ptr<const KernelClass> make_simt_gemm();
 /// D in f32, quantised by a step behind the product.
 std::shared_ptr<const KernelClass> make_simt_quantised_gemm();

@@ -80,18 +80,10 @@ class ScaledClass : public ConfiguredGemm<abi::SimtScaledGemmConfig, Parameters>
 
   static abi::SimtScaledGemmParameters product_parameters(const abi::SimtGemmConfig& config,
                                                           const GemmProblem& problem) {
-    return {.a = device_matrix(problem.a.view),
-            .b = device_matrix(problem.b.view),
-            .out = device_matrix(problem.out.view),
-            .a_scales = device_scales(problem.a.scales),
-            .b_scales = device_scales(problem.b.scales),
-            .m = problem.m,
-            .n = problem.n,
-            .k = problem.k,
-            .l = problem.l,
-            .tiles_m = static_cast<unsigned>(ceil_div(problem.m, config.tile_m)),
-            .tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n)),
-            .group = 8};
+    auto p = tile_parameters<abi::SimtScaledGemmParameters>(config, problem, kSimtGroup);
+    p.a_scales = device_scales(problem.a.scales);
+    p.b_scales = device_scales(problem.b.scales);
+    return p;
   }
 
   PartCounts part_counts(const abi::SimtGemmConfig& config, std::int64_t m,

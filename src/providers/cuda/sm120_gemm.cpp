@@ -158,21 +158,9 @@ class Sm120Gemm final : public ConfiguredGemm<Sm120GemmConfig, Sm120GemmParamete
 
   Sm120GemmParameters parameters(const Sm120GemmConfig& config,
                                  const GemmLaunch& launch) const override {
-    const GemmProblem& problem = launch.problem;
-    Sm120GemmParameters p{};
-    p.a = device_matrix(problem.a.view);
-    p.b = device_matrix(problem.b.view);
-    p.out = device_matrix(problem.out.view);
-    p.a_scales = device_scales(problem.a.scales);
-    p.b_scales = device_scales(problem.b.scales);
-    p.m = static_cast<int>(problem.m);
-    p.n = static_cast<int>(problem.n);
-    p.k = static_cast<int>(problem.k);
-    p.l = static_cast<int>(problem.l);
-    p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
-    p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
-    p.group =
-        std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U, p.tiles_m);
+    auto p = tile_parameters<Sm120GemmParameters>(config, launch);
+    p.a_scales = device_scales(launch.problem.a.scales);
+    p.b_scales = device_scales(launch.problem.b.scales);
     return p;
   }
 

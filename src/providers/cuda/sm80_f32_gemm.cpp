@@ -16,7 +16,7 @@ namespace {
 
 using abi::Sm80F32GemmConfig;
 
-constexpr std::int64_t kMostF32Extent = (std::int64_t{1} << 27) - 1;
+constexpr std::int64_t kMaxF32Extent = (std::int64_t{1} << 27) - 1;
 
 // What the loop over a tile's rows takes beside inputs and outputs; sums lie in shared memory.
 constexpr int kRowRegisters = 72;
@@ -86,7 +86,7 @@ class Sm80F32Gemm final : public ConfiguredGemm<Sm80F32GemmConfig, abi::Sm80F32G
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
   GemmLimits limits() const override {
-    return {.extent = kMostF32Extent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxF32Extent, .batches = GemmLimits{}.tiles};
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
@@ -129,20 +129,7 @@ class Sm80F32Gemm final : public ConfiguredGemm<Sm80F32GemmConfig, abi::Sm80F32G
 
   abi::Sm80F32GemmParameters parameters(const Sm80F32GemmConfig& config,
                                         const GemmLaunch& launch) const override {
-    const GemmProblem& problem = launch.problem;
-    const auto tiles_m = static_cast<unsigned>(ceil_div(problem.m, config.tile_m));
-    return {.a = device_matrix(problem.a.view),
-            .b = device_matrix(problem.b.view),
-            .out = device_matrix(problem.out.view),
-            .m = static_cast<int>(problem.m),
-            .n = static_cast<int>(problem.n),
-            .k = static_cast<int>(problem.k),
-            .l = static_cast<int>(problem.l),
-            .tiles_m = tiles_m,
-            .tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n)),
-            .group = std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U,
-                                tiles_m),
-            .pad = 0};
+    return tile_parameters<abi::Sm80F32GemmParameters>(config, launch);
   }
 
   PartCounts part_counts(const Sm80F32GemmConfig& config, std::int64_t m,

@@ -23,7 +23,7 @@ namespace {
 using abi::Sm80GemmConfig;
 using abi::Sm80GemmParameters;
 
-constexpr std::int64_t kMostExtent = (std::int64_t{1} << 27) - 1;
+constexpr std::int64_t kMaxExtent = (std::int64_t{1} << 27) - 1;
 
 /// Multiply-adds of a multiprocessor in one clock, by mma.sync on whole tiles.
 double products_per_clock(const Sm80GemmConfig& config, const cost::DeviceModel& device) {
@@ -126,25 +126,6 @@ Status check_registers(const GemmKernel<Sm80GemmConfig>& kernel, Target target) 
       core::architecture(target.cc()).registers_per_thread - kCodeRegisters - c.sum_registers());
 }
 
-/// The parameters that kernels have in common.
-template <typename Parameters>
-Parameters common_parameters(const Sm80GemmConfig& config, const GemmLaunch& launch) {
-  const GemmProblem& problem = launch.problem;
-  Parameters p{};
-  p.a = device_matrix(problem.a.view);
-  p.b = device_matrix(problem.b.view);
-  p.out = device_matrix(problem.out.view);
-  p.m = static_cast<int>(problem.m);
-  p.n = static_cast<int>(problem.n);
-  p.k = static_cast<int>(problem.k);
-  p.l = static_cast<int>(problem.l);
-  p.tiles_m = static_cast<unsigned>(ceil_div(p.m, config.tile_m));
-  p.tiles_n = static_cast<unsigned>(ceil_div(p.n, config.tile_n));
-  p.group =
-      std::clamp(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1U, p.tiles_m);
-  return p;
-}
-
 /// The design and the knobs that kernels have in common.
 void add_design(const Sm80GemmConfig& config, const GemmProblem& problem,
                 const cost::DeviceModel& device, cost::Plan& plan) {
@@ -230,7 +211,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
   GemmLimits limits() const override {
-    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
@@ -256,7 +237,7 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
 
   Sm80GemmParameters parameters(const Sm80GemmConfig& config,
                                 const GemmLaunch& launch) const override {
-    return common_parameters<Sm80GemmParameters>(config, launch);
+    return tile_parameters<Sm80GemmParameters>(config, launch);
   }
 
   PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
@@ -301,7 +282,7 @@ class Sm80ScaledGemm final
   }
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
   GemmLimits limits() const override {
-    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
   }
 
   Status check_any(const GemmArguments& gemm) const override {
@@ -327,7 +308,7 @@ class Sm80ScaledGemm final
 
   abi::Sm80ScaledGemmParameters parameters(const Sm80GemmConfig& config,
                                            const GemmLaunch& launch) const override {
-    auto p = common_parameters<abi::Sm80ScaledGemmParameters>(config, launch);
+    auto p = tile_parameters<abi::Sm80ScaledGemmParameters>(config, launch);
     p.a_scales = device_scales(launch.problem.a.scales);
     p.b_scales = device_scales(launch.problem.b.scales);
     return p;
@@ -363,7 +344,7 @@ class Sm80GroupedGemm final
     return with_epilogue(config);
   }
   GemmLimits limits() const override {
-    return {.extent = kMostExtent, .batches = GemmLimits{}.tiles};
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
@@ -375,7 +356,7 @@ class Sm80GroupedGemm final
     Status status = check_vectors(point, problem.mapping);
     const Shape3 tile = point.shape(Role::tile);
     if (status.ok())
-      status = check_divided_out(problem, tile.m, tile.n, static_cast<int>(kMostExtent));
+      status = check_divided_out(problem, tile.m, tile.n, static_cast<int>(kMaxExtent));
     const auto& letters = point.value(Role::layouts).numbers;
     if (status.ok()) status = check_row_alignment({problem.a, letters[0] == 'n'}, 16);
     if (status.ok()) status = check_row_alignment({problem.b, letters[1] == 'n'}, 16);
@@ -394,7 +375,7 @@ class Sm80GroupedGemm final
 
   abi::Sm80GroupedGemmParameters parameters(const Sm80GemmConfig& config,
                                             const GemmLaunch& launch) const override {
-    auto p = common_parameters<abi::Sm80GroupedGemmParameters>(config, launch);
+    auto p = tile_parameters<abi::Sm80GroupedGemmParameters>(config, launch);
     const GemmProblem& problem = launch.problem;
     p.groups = device_groups(problem);
     if (p.groups.mode == abi::GroupedMode::rows) {

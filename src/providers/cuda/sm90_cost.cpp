@@ -37,7 +37,7 @@ constexpr double kAlone = 1.5;
 constexpr double kMeetClocks = 700;
 constexpr double kSentPerClock = 52;
 // A part of K is worth its CTA from so many stages on.
-constexpr double kMinStages = 4;
+constexpr double kMinPartStages = 4;
 // Parts through the workspace are tried where so many clusters live at once for each tile, and K
 // has such length.
 constexpr double kMinTailGain = 1.1;
@@ -156,7 +156,7 @@ Sm90Split Sm90SplitSearch::divided(int parts, int tiles) const {
 }
 
 Sm90Split Sm90SplitSearch::in_clusters() const {
-  const double room = std::min(device_.multiprocessors / clusters_, stages_ / kMinStages);
+  const double room = std::min(device_.multiprocessors / clusters_, stages_ / kMinPartStages);
   const int most = std::min(static_cast<int>(std::min(room, 100.0)), limits_.most_in_clusters);
   Sm90Split best = divided(1, 0);
   for (int parts = 2; parts <= most; ++parts) {
@@ -175,7 +175,7 @@ Sm90Split Sm90SplitSearch::through_workspace(double seconds) const {
   Sm90Split best;
   best.execution.seconds = seconds / kWorthTail;
   for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
-    const double parts = std::min({std::floor(slots_ * waves / clusters_), stages_ / kMinStages,
+    const double parts = std::min({std::floor(slots_ * waves / clusters_), stages_ / kMinPartStages,
                                    static_cast<double>(limits_.most_in_workspace)});
     if (parts < 2) continue;
     const Sm90Split split = divided(static_cast<int>(parts), static_cast<int>(clusters_));

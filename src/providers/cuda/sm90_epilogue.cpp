@@ -25,8 +25,8 @@ using abi::Sm90GemmConfig;
 
 static_assert(core::architecture(90).shared_bytes == core::architecture(100).shared_bytes);
 constexpr int kSharedBytes = core::architecture(90).shared_bytes;
-constexpr int kLeastStages = 3;
-constexpr int kMostDepth = 4;
+constexpr int kMinStages = 3;
+constexpr int kMaxDepth = 4;
 
 // Of the boxes in which tensors are moved, and of a tile that its threads store together.
 int box_rows(const Sm90GemmConfig& /*config*/) {
@@ -47,10 +47,6 @@ bool stores_meanwhile(const Sm90GemmConfig& config) {
 }
 bool stores_meanwhile(const Sm100GemmConfig& /*config*/) {
   return true;
-}
-
-int bytes_of(Dtype dtype) {
-  return dtype_bits(dtype) / 8;
 }
 
 Varies transpose_modes(Varies varies, bool transposed) {
@@ -134,14 +130,14 @@ template <typename Config>
 int depth_wanted(const Config& config, int columns) {
   const int boxes = boxes_of_tile(config, columns);
   if (stores_meanwhile(config)) return std::min(boxes, 2);
-  return std::min((boxes + 1) / 2, kMostDepth);
+  return std::min((boxes + 1) / 2, kMaxDepth);
 }
 
 /// The shape with as many boxes as fit; columns 0 when `least` of them do not.
 template <typename Config>
 Sm90EpilogueShape fill(Config config, Sm90EpilogueShape shape, int least) {
   const int most =
-      shape.load_bytes > 0 ? std::min(boxes_of_tile(config, shape.columns), kMostDepth) : 0;
+      shape.load_bytes > 0 ? std::min(boxes_of_tile(config, shape.columns), kMaxDepth) : 0;
   for (int depth = most; depth >= (most > 0 ? std::max(least, 1) : 0); --depth) {
     shape.load_depth = depth;
     config.epilogue = shape;
@@ -153,7 +149,7 @@ Sm90EpilogueShape fill(Config config, Sm90EpilogueShape shape, int least) {
 /// Tries boxes of all widths with all numbers of stages; the widest with the most stages wins.
 template <typename Config>
 Config choose(Config config, const ElementBytes& bytes, int values, bool rolled, bool deep_enough) {
-  for (; config.stages >= kLeastStages; --config.stages) {
+  for (; config.stages >= kMinStages; --config.stages) {
     for (const int columns : {64, 32, 16}) {
       if (config.tile_n % columns != 0 || columns * bytes.widest > 128) continue;
       for (const int store_depth : {2, 1}) {
@@ -255,10 +251,10 @@ abi::TmaMode tma_mode(const abi::Matrix& at, Dtype dtype, const EpilogueView& vi
   const std::int64_t size = bytes_of(dtype);
   const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
   const std::int64_t columns = view.transposed ? view.extents.m : view.extents.n;
-  constexpr std::int64_t kMostStride = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
   const bool batched = view.extents.l > 1 && at.batch_stride != 0;
   auto steps = [&](std::int64_t stride) {
-    return stride > 0 && stride < kMostStride / size && stride * size % 16 == 0;
+    return stride > 0 && stride < kMaxStride / size && stride * size % 16 == 0;
   };
   const bool row = rows == 1 || (at.row_stride >= columns && steps(at.row_stride));
   const bool whole = view.whole_fours && (!stored || columns * size % 16 == 0);
@@ -305,7 +301,7 @@ Status no_room(const Config& config, const EpilogueGraph& graph) {
       fmt::format("epilogue: expected inputs and outputs that leave {} stages of "
                   "{} bytes in shared memory, got {} bytes an element, the "
                   "widest of them {}",
-                  kLeastStages, config.stage_bytes(),
+                  kMinStages, config.stage_bytes(),
                   element_bytes(graph).loads + element_bytes(graph).stores, widest_text(graph)));
 }
 

@@ -27,7 +27,7 @@ using abi::Sm90GemmParameters;
 
 constexpr std::array kTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
-constexpr std::int64_t kMost = (std::int64_t{1} << 28) - 1;
+constexpr std::int64_t kMaxCoordinate = (std::int64_t{1} << 28) - 1;
 
 /// Tables have swapped kernels for outputs of so many rows; with reductions, those of more are
 /// outdone.
@@ -38,7 +38,7 @@ double most_columns(const cost::Work& work) {
 }
 
 /// Rows of out beyond which kernels that convert B for every tile were not timed.
-constexpr double kMostConverted = 64;
+constexpr double kMaxConverted = 64;
 
 class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters> {
  public:
@@ -80,8 +80,11 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
   GemmLimits limits() const override {
     // Products of planes have six times as many terms.
-    const std::int64_t most = kind_ == Sm90Kind::planes ? kMost / 8 : kMost;
-    return {.extent = most, .batches = kMost, .tiles = kMost, .all_tiles = kMost};
+    const std::int64_t most = kind_ == Sm90Kind::planes ? kMaxCoordinate / 8 : kMaxCoordinate;
+    return {.extent = most,
+            .batches = kMaxCoordinate,
+            .tiles = kMaxCoordinate,
+            .all_tiles = kMaxCoordinate};
   }
 
   Status check_controls(const PerformanceControls& controls) const override {
@@ -138,7 +141,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     plan.design = sm90_design(widest, plan.work);
     plan.design.narrower = widest.tma_store != config.tma_store;
     plan.design.untried = (is_swapped() && plan.work.n > most_columns(plan.work)) ||
-                          (converts() && plan.work.n > kMostConverted) ||
+                          (converts() && plan.work.n > kMaxConverted) ||
                           (config.planes && config.cluster_size() == 1);
     Knobs knobs = sm90_knobs(widest, plan.work, plan.design);
     knobs.zigzag = !controls.keeps_order() && !config.planes;

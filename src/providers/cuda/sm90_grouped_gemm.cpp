@@ -27,7 +27,7 @@ using abi::Sm90GroupedGemmParameters;
 
 constexpr std::array kGroupedTargets{Target::sm(90, true)};
 // Of extents and of tiles, so that coordinates and counts are 32-bit numbers.
-constexpr std::int64_t kMostGrouped = (std::int64_t{1} << 28) - 1;
+constexpr std::int64_t kMaxGrouped = (std::int64_t{1} << 28) - 1;
 // Beyond so many rows a group, tiles that are not swapped are as narrow.
 constexpr double kMaxSwappedRows = 64;
 
@@ -62,10 +62,10 @@ class Sm90GroupedGemm final
   bool is_transposed(const DesignPoint& point) const override { return sm90_is_transposed(point); }
 
   GemmLimits limits() const override {
-    return {.extent = kMostGrouped,
-            .batches = kMostGrouped,
-            .tiles = kMostGrouped,
-            .all_tiles = kMostGrouped};
+    return {.extent = kMaxGrouped,
+            .batches = kMaxGrouped,
+            .tiles = kMaxGrouped,
+            .all_tiles = kMaxGrouped};
   }
 
   Status check(const DesignPoint& /*point*/, const GemmArguments& /*gemm*/,
@@ -82,7 +82,7 @@ class Sm90GroupedGemm final
       if (Status scales = sm90_check_group_scales(point, grouped); !scales.ok()) return scales;
     }
     return check_tma_groups(point, arguments, {tile.m * cluster.m, tile.n * cluster.n, tile.k},
-                            kMostGrouped);
+                            kMaxGrouped);
   }
 
   Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {

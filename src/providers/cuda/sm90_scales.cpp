@@ -13,7 +13,7 @@
 namespace estoc::cuda {
 namespace {
 
-constexpr std::int64_t kMostElements = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxElements = std::numeric_limits<std::int32_t>::max();
 
 Status check_mode(const Operand& operand, const char* name) {
   const ScaledTensor* const scaled = operand.scaled();
@@ -31,7 +31,7 @@ Status check_scale_strides(const Operand& operand, const char* name) {
   const int rank = scale.rank();
   const bool contiguous = scale.stride(rank - 1) == 1 || scale.stride(rank - 2) == 1;
   const bool positive = scale.stride(rank - 1) > 0 && scale.stride(rank - 2) > 0;
-  if (contiguous && positive && scale.span_bytes() / 4 <= kMostElements) return Status::success();
+  if (contiguous && positive && scale.span_bytes() / 4 <= kMaxElements) return Status::success();
   return Status::fail(Reason::layout,
                       fmt::format("{}.scale.strides: expected one of 1, none of 0 and less than "
                                   "2^31 elements, got ({}, {})",
@@ -61,7 +61,7 @@ Status check_row_scales(const Operand& operand, const char* name) {
   const TensorView& scale = scaled->scale;
   const int mode = name[0] == 'A' ? 1 : 2;
   const bool contiguous = scale.stride(mode) == 1 || scale.shape(mode) == 1;
-  if (contiguous && scale.stride(0) >= 0 && scale.span_bytes() / 4 <= kMostElements)
+  if (contiguous && scale.stride(0) >= 0 && scale.span_bytes() / 4 <= kMaxElements)
     return Status::success();
   return Status::fail(Reason::layout,
                       fmt::format("{}.scale.strides: expected rows at 1 and less than 2^31 "
@@ -84,7 +84,7 @@ Status check_code_scales(const operations::BlockScales& scales, const TensorView
                           (scales.k_stride == 1 && steps_by_fours(scales.other_stride)) ||
                           (scales.other_stride == 1 && steps_by_fours(scales.k_stride));
   const bool fours = address % 4 == 0 && steps_by_fours(scales.batch_stride);
-  if (contiguous && fours && scale.span_bytes() <= kMostElements) return Status::success();
+  if (contiguous && fours && scale.span_bytes() <= kMaxElements) return Status::success();
   return Status::fail(
       Reason::layout,
       fmt::format("B.scale.strides: expected one of 1, the others multiples of 4 and "
@@ -98,18 +98,18 @@ std::int64_t code_pitch(const operations::BlockScales& scales) {
   if (scales.k_tiles > 0) return 0;
   const bool along_k = scales.k_stride == 1 && scales.other_stride % 4 == 0;
   const std::int64_t pitch = along_k ? scales.other_stride : scales.k_stride;
-  return (pitch == 0 || pitch > kMostElements ? kAny : pitch) * (along_k ? 1 : -1);
+  return (pitch == 0 || pitch > kMaxElements ? kAny : pitch) * (along_k ? 1 : -1);
 }
 
 Status check_code_strides(const MatrixView& b) {
-  constexpr std::int64_t kMostBits = std::int64_t{8} << 40;
+  constexpr std::int64_t kMaxBits = std::int64_t{8} << 40;
   const std::int64_t column = b.columns > 1 ? b.column_stride : 0;
   const std::int64_t batch = b.batches > 1 ? b.batch_stride : 0;
   const std::int64_t bits = dtype_bits(b.dtype);
   const bool apart = b.columns <= 1 || column >= b.rows;
   const bool aligned = column * bits % 128 == 0 && batch * bits % 128 == 0 &&
                        reinterpret_cast<std::uintptr_t>(b.data) % 16 == 0;
-  if (apart && aligned && batch >= 0 && std::max(column, batch) < kMostBits / bits)
+  if (apart && aligned && batch >= 0 && std::max(column, batch) < kMaxBits / bits)
     return Status::success();
   return Status::fail(
       Reason::layout,

@@ -22,9 +22,9 @@ using abi::Schedule;
 using abi::Sm90GemmConfig;
 
 constexpr int kSharedBytes = core::architecture(90).shared_bytes;
-constexpr int kMostStages = 8;
-constexpr int kMostSwappedStages = 16;
-constexpr int kLeastStages = 3;
+constexpr int kMaxStages = 8;
+constexpr int kMaxSwappedStages = 16;
+constexpr int kMinStages = 3;
 // The choice of "scales" behind the pairs of blocks.
 constexpr int kRowScales = 4;
 
@@ -228,8 +228,8 @@ Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
 
 // As many stages as fit: fewer were never faster.
 bool has_the_stages_that_fit(const DesignPoint& point) {
-  int stages = is_swapped(point) ? kMostSwappedStages : kMostStages;
-  while (stages >= kLeastStages && shape_of(point, stages).shared_bytes() > kSharedBytes)
+  int stages = is_swapped(point) ? kMaxSwappedStages : kMaxStages;
+  while (stages >= kMinStages && shape_of(point, stages).shared_bytes() > kSharedBytes)
     --stages;
   return point.integer(Role::stages) == stages;
 }
@@ -342,9 +342,9 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
   std::vector<std::string_view> layouts{"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"};
   std::vector<int> alignments{16};
-  std::vector<int> stages(swapped ? kMostSwappedStages - kLeastStages + 1
-                                  : kMostStages - kLeastStages + 1);
-  std::iota(stages.begin(), stages.end(), kLeastStages);
+  std::vector<int> stages(swapped ? kMaxSwappedStages - kMinStages + 1
+                                  : kMaxStages - kMinStages + 1);
+  std::iota(stages.begin(), stages.end(), kMinStages);
   std::vector<int> out_alignments{16, 1};
   if (swapped) {
     clusters.resize(1);

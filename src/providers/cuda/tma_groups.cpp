@@ -17,7 +17,7 @@ using abi::GroupedMode;
 using operations::GemmProblem;
 
 // A search for tiles looks at all of them.
-constexpr std::int64_t kMostParts = 65536;
+constexpr std::int64_t kMaxParts = 65536;
 
 /// The integral of ceil from 0 to `end`.
 double sum_of_ceilings(double end) {
@@ -26,11 +26,11 @@ double sum_of_ceilings(double end) {
 }
 
 Status check_part_count(std::int64_t parts) {
-  if (parts <= kMostParts) return Status::success();
+  if (parts <= kMaxParts) return Status::success();
   return Status::fail(
       Reason::shape,
       fmt::format("offsets.shape: expected at most {} groups and gaps between them, got {}",
-                  kMostParts, parts));
+                  kMaxParts, parts));
 }
 
 }  // namespace

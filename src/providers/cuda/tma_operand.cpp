@@ -8,7 +8,7 @@
 namespace estoc::cuda {
 namespace {
 
-constexpr std::int64_t kMostTmaStride = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxTmaStride = std::int64_t{1} << 40;
 
 std::uint64_t tma_stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_t bytes) {
   // A mode of one element is never stepped along; any legal stride will do.
@@ -18,7 +18,7 @@ std::uint64_t tma_stride_bytes(std::int64_t stride, std::int64_t extent, std::in
 }  // namespace
 
 Status check_tma_strides(const OperandPlane& plane) {
-  const std::int64_t most = kMostTmaStride / (dtype_bits(plane.view->dtype) / 8);
+  const std::int64_t most = kMaxTmaStride / (dtype_bits(plane.view->dtype) / 8);
   const std::int64_t row = plane.outer() > 1 ? plane.outer_stride() : 0;
   const std::int64_t batch = plane.view->batches > 1 ? plane.view->batch_stride : 0;
   if (std::max(row, batch) >= most) {

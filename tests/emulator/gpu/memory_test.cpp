@@ -1,4 +1,4 @@
-// Fills and copies of the virtual GPU stay within one allocation, as those of a card.
+// Fills and copies of the virtual GPU stay within one allocation, as those of a GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Streams, captures and graphs of the virtual GPU are as strict as those of a card.
+// Streams, captures and graphs of the virtual GPU are as strict as those of a GPU.
 #include <array>
 #include <bit>
 #include <functional>

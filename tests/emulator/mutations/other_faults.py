@@ -12,12 +12,12 @@ FAULTS = (
             "    ptx::cp_async_wait_group<config.stages - 2>();\n",
             ""),
     Planted("no barrier before a stage is read", SM80, "sm80", (RACE,),
-            "    // What arrived is now everyone's, and nobody reads the stage before, which is "
+            "    // What arrived is now everyone's, and no thread reads the stage before, which is "
             "filled next.\n    ptx::barrier_sync();\n",
             ""),
     Planted("barrier before the wait", SM80, "sm80_small", (RACE,),
             "    ptx::cp_async_wait_group<config.stages - 2>();\n"
-            "    // What arrived is now everyone's, and nobody reads the stage before, which is "
+            "    // What arrived is now everyone's, and no thread reads the stage before, which is "
             "filled next.\n    ptx::barrier_sync();\n",
             "    ptx::barrier_sync();\n    ptx::cp_async_wait_group<config.stages - 2>();\n"),
     Planted("next copy before the barrier", SM80, "sm80", (RACE,),

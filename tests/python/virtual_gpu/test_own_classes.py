@@ -1,4 +1,4 @@
-"""Kernel classes written in Python, launched as on a card: parameters, fills, workspace, streams."""
+"""Kernel classes written in Python, launched as on a GPU: parameters, fills, workspace, streams."""
 
 import importlib.util
 import pathlib

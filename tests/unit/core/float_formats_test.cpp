@@ -53,12 +53,12 @@ TEST(FloatFormats, FastDecodesEqualTheDoublePathForEveryCode) {
 
 void expect_encodes_as_double(float value) {
   const double wide = value;
-  ASSERT_EQ(f32_to_f16(value), encode<kF16Format>(wide)) << value;
-  ASSERT_EQ(f32_to_bf16(value), encode<kBf16Format>(wide)) << value;
-  ASSERT_EQ(f32_to_e4m3(value), encode<kE4m3Format>(wide)) << value;
-  ASSERT_EQ(f32_to_e5m2(value), encode<kE5m2Format>(wide)) << value;
-  ASSERT_EQ(f32_to_e2m1(value), encode<kE2m1Format>(wide)) << value;
-  ASSERT_EQ(bits_of(f32_to_tf32(value)), encode<kTf32Format>(wide) << 13) << value;
+  ASSERT_EQ(f32_to_f16(value), encode<kFormat<Dtype::f16>>(wide)) << value;
+  ASSERT_EQ(f32_to_bf16(value), encode<kFormat<Dtype::bf16>>(wide)) << value;
+  ASSERT_EQ(f32_to_e4m3(value), encode<kFormat<Dtype::e4m3>>(wide)) << value;
+  ASSERT_EQ(f32_to_e5m2(value), encode<kFormat<Dtype::e5m2>>(wide)) << value;
+  ASSERT_EQ(f32_to_e2m1(value), encode<kFormat<Dtype::e2m1>>(wide)) << value;
+  ASSERT_EQ(bits_of(f32_to_tf32(value)), encode<kFormat<Dtype::tf32>>(wide) << 13) << value;
 }
 
 TEST(FloatFormats, FastEncodesEqualTheDoublePathForEveryUpperHalf) {
@@ -75,12 +75,13 @@ TEST(FloatFormats, FastEncodesEqualTheDoublePathForRandomFloats) {
   for (int i = 0; i < kRandomFloats; ++i) {
     const auto value = __builtin_bit_cast(float, static_cast<std::uint32_t>(generator()));
     const double wide = value;
-    differences += f32_to_f16(value) != encode<kF16Format>(wide) ? 1U : 0U;
-    differences += f32_to_bf16(value) != encode<kBf16Format>(wide) ? 1U : 0U;
-    differences += f32_to_e4m3(value) != encode<kE4m3Format>(wide) ? 1U : 0U;
-    differences += f32_to_e5m2(value) != encode<kE5m2Format>(wide) ? 1U : 0U;
-    differences += f32_to_e2m1(value) != encode<kE2m1Format>(wide) ? 1U : 0U;
-    differences += bits_of(f32_to_tf32(value)) != encode<kTf32Format>(wide) << 13 ? 1U : 0U;
+    differences += f32_to_f16(value) != encode<kFormat<Dtype::f16>>(wide) ? 1U : 0U;
+    differences += f32_to_bf16(value) != encode<kFormat<Dtype::bf16>>(wide) ? 1U : 0U;
+    differences += f32_to_e4m3(value) != encode<kFormat<Dtype::e4m3>>(wide) ? 1U : 0U;
+    differences += f32_to_e5m2(value) != encode<kFormat<Dtype::e5m2>>(wide) ? 1U : 0U;
+    differences += f32_to_e2m1(value) != encode<kFormat<Dtype::e2m1>>(wide) ? 1U : 0U;
+    differences +=
+        bits_of(f32_to_tf32(value)) != encode<kFormat<Dtype::tf32>>(wide) << 13 ? 1U : 0U;
   }
   EXPECT_EQ(differences, 0U);
 }

@@ -83,7 +83,7 @@ TEST(Residual, IsTheDocumentedForm) {
   for (std::size_t count = 1; count <= kFeatures; ++count) {
     // So small that nothing is clipped: each term is at most 16 times its coefficient.
     const std::size_t terms = (count + 1) * (count + 2) / 2;
-    const float size = kMostResidual / (16 * static_cast<float>(terms));
+    const float size = kMaxResidual / (16 * static_cast<float>(terms));
     const OwnResidual residual = random_residual(count, size, random);
     for (int trial = 0; trial < 20; ++trial) {
       const Features features = random_features(random);
@@ -92,7 +92,7 @@ TEST(Residual, IsTheDocumentedForm) {
       // a sum of lanes has one for each term of a fourth of a row, and one for each row.
       const double roundings = 2 * 3 * 9 + static_cast<double>(count) * 1.25 + 4;
       const double most = roundings * std::numeric_limits<float>::epsilon() *
-                          (expected.magnitude + kMostResidual / 16);
+                          (expected.magnitude + kMaxResidual / 16);
       EXPECT_NEAR(evaluate(residual.view(), features), expected.sum, most) << count;
     }
   }
@@ -106,7 +106,7 @@ TEST(Residual, IsClipped) {
   for (const float sign : {-1.0F, 1.0F}) {
     const std::vector<float> slope{0, sign, 0};
     values[3] = 100;
-    EXPECT_EQ(evaluate({features, mean, scale, slope}, values), sign * kMostResidual);
+    EXPECT_EQ(evaluate({features, mean, scale, slope}, values), sign * kMaxResidual);
   }
   // Beyond four deviations a feature says no more.
   const std::vector<float> gentle{0.125F, 0.0625F, 0.03125F};

@@ -46,7 +46,7 @@ TEST_P(RandomEpilogues, AreWhatFloat64Says) {
   EXPECT_EQ(checked, kSeeds);
 }
 
-// What the emulator and cards are given too (estoc_gpu_test --operations).
+// What the emulator and GPUs are given too (estoc_gpu_test --operations).
 TEST(EpilogueOperations, AreWhatFloat64SaysInEveryType) {
   std::set<EpilogueOp> ops;
   std::set<EpilogueReduction> reductions;

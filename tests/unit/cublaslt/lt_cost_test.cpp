@@ -18,7 +18,7 @@
 namespace estoc::cublaslt {
 namespace {
 
-// A device that nobody measured, so that no residual takes part.
+// A device without measurements, so that no residual takes part.
 const cost::DeviceModel kDevice{.name = "none", .target = Target::sm(90, true)};
 
 cost::Plan plan_of(const std::string& problem, Dtype multiplied, int heuristic = 0,

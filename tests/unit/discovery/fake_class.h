@@ -1,4 +1,4 @@
-// Kernel classes whose every answer a test can set, and arguments to ask them about.
+// Kernel classes all of whose results a test can set, and arguments for them.
 #pragma once
 
 #include <atomic>

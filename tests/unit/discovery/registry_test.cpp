@@ -135,7 +135,7 @@ TEST(Registry, KernelsOutliveTheRegistrationOfTheirClass) {
     EXPECT_EQ(kernel.name(), "gone-f32-v0");
     EXPECT_TRUE(kernel.supports(f32_gemm()).ok());
   }
-  EXPECT_TRUE(watch.expired()) << "a class without registration or kernels must be let go";
+  EXPECT_TRUE(watch.expired()) << "a class without registration or kernels must be destroyed";
 }
 
 TEST(Registry, ClassesMayUseTheLibraryWhileTheyAreAsked) {

@@ -39,7 +39,7 @@ void expect_error(const Action& action, const std::string& message,
   EXPECT_EQ(error->kind(), kind) << message;
 }
 
-/// Memory at an address that nobody has; the model looks at addresses only.
+/// Memory at an address that is not mapped; the model looks at addresses only.
 inline void* at_address(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT: the point
 }

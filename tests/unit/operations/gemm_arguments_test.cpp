@@ -319,7 +319,7 @@ TEST(GemmArguments, RefusesToMoveWhereItWouldRefuseToBe) {
       "B.data: expected memory of cuda:0, got a host pointer");
   EXPECT_NO_THROW((void)device.moved(at_address(kDeviceMemory), at_address(4096),
                                      at_address(kDeviceMemory + 8192),
-                                     GemmArguments::AskDevice::no))
+                                     GemmArguments::CheckDevice::no))
       << "whose caller knows";
 }
 

@@ -154,7 +154,7 @@ TEST(Tune, IsNotDoneAgainUnlessForced) {
   EXPECT_EQ(search(again).record.kernel, kFirst);
   EXPECT_EQ(first_kernel(), kFirst);
 
-  // A record whose kernel is no more keeps nobody from searching.
+  // A record whose kernel is gone does not prevent a search.
   TunedKernel lost = tuned_kernels().front();
   lost.kernel = "gone_gemm-f32";
   store_tuned(std::span(&lost, 1), true);

@@ -263,31 +263,31 @@ struct Element<Dtype::tf32> {
   }
   template <class T>
   ESTOC_FORCE_INLINE Stored write(T value) {
-    return core::tf32_code_to_f32(core::encode<core::kTf32Format>(value));
+    return core::tf32_code_to_f32(core::encode<core::kFormat<Dtype::tf32>>(value));
   }
 };
 
-template <class Code, core::FloatFormat kFormat>
+template <Dtype dtype, class Code>
 struct NarrowFloat {
   using Stored = Code;
   template <class T>
   ESTOC_FORCE_INLINE T read(Stored stored) {
-    return static_cast<T>(core::decode<kFormat, float>(stored));
+    return static_cast<T>(core::decode<core::kFormat<dtype>, float>(stored));
   }
   template <class T>
   ESTOC_FORCE_INLINE Stored write(T value) {
-    return static_cast<Stored>(core::encode<kFormat>(value));
+    return static_cast<Stored>(core::encode<core::kFormat<dtype>>(value));
   }
 };
 
 template <>
-struct Element<Dtype::f16> : NarrowFloat<std::uint16_t, core::kF16Format> {};
+struct Element<Dtype::f16> : NarrowFloat<Dtype::f16, std::uint16_t> {};
 template <>
-struct Element<Dtype::bf16> : NarrowFloat<std::uint16_t, core::kBf16Format> {};
+struct Element<Dtype::bf16> : NarrowFloat<Dtype::bf16, std::uint16_t> {};
 template <>
-struct Element<Dtype::e4m3> : NarrowFloat<std::uint8_t, core::kE4m3Format> {};
+struct Element<Dtype::e4m3> : NarrowFloat<Dtype::e4m3, std::uint8_t> {};
 template <>
-struct Element<Dtype::e5m2> : NarrowFloat<std::uint8_t, core::kE5m2Format> {};
+struct Element<Dtype::e5m2> : NarrowFloat<Dtype::e5m2, std::uint8_t> {};
 
 template <class Whole, std::int64_t kLow, std::int64_t kHigh>
 struct Integer {

@@ -25,13 +25,13 @@ struct LaunchShape {
   unsigned shared_bytes;
 };
 
-class Card {
+class Gpu {
  public:
   /// Null with a reason in `problem` where there is no GPU of compute capability 9.0.
-  static std::unique_ptr<Card> open(std::string& problem);
-  ~Card();
-  Card(const Card&) = delete;
-  Card& operator=(const Card&) = delete;
+  static std::unique_ptr<Gpu> open(std::string& problem);
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
 
   /// Compiles texts on several host threads; answers what failed. Needs no GPU.
   static std::map<std::string, std::string> compile(const std::vector<UnitText>& units,
@@ -54,7 +54,7 @@ class Card {
   const std::string& name() const { return name_; }
 
  private:
-  Card();
+  Gpu();
 
   const estoc::jit::DriverTable& table_;
   estoc::jit::ContextScope context_;

@@ -1,5 +1,5 @@
-// Compiling for the card, and running on it.
-#include "card.h"
+// Compiling for the GPU, and running on it.
+#include "gpu.h"
 
 #include <fmt/core.h>
 
@@ -48,9 +48,9 @@ std::string compile_unit(const UnitText& unit, std::string& cubin) {
 
 }  // namespace
 
-std::map<std::string, std::string> Card::compile(const std::vector<UnitText>& units,
-                                                 std::map<std::string, std::string>& cubins,
-                                                 int threads) {
+std::map<std::string, std::string> Gpu::compile(const std::vector<UnitText>& units,
+                                                std::map<std::string, std::string>& cubins,
+                                                int threads) {
   std::map<std::string, std::string> failures;
   std::mutex mutex;
   std::atomic<std::size_t> next = 0;
@@ -71,7 +71,7 @@ std::map<std::string, std::string> Card::compile(const std::vector<UnitText>& un
   return failures;
 }
 
-std::unique_ptr<Card> Card::open(std::string& problem) {
+std::unique_ptr<Gpu> Gpu::open(std::string& problem) {
   const auto& devices = estoc::cuda_devices();
   if (devices.empty()) {
     problem = "this machine has no GPU that kernels can run on; " + jit::driver_state().problem;
@@ -87,24 +87,24 @@ std::unique_ptr<Card> Card::open(std::string& problem) {
     problem = fmt::format("the GPU is of compute capability {}.x, the kernels are for 9.0", major);
     return nullptr;
   }
-  return std::unique_ptr<Card>(new Card());
+  return std::unique_ptr<Gpu>(new Gpu());
 }
 
-Card::Card() : table_(jit::driver()), context_(0) {
+Gpu::Gpu() : table_(jit::driver()), context_(0) {
   std::array<char, 256> name{};
   table_.check(table_.device_get_name(name.data(), static_cast<int>(name.size()), 0),
                "cuDeviceGetName");
   name_ = name.data();
 }
 
-Card::~Card() {
+Gpu::~Gpu() {
   for (const auto& [name, library] : libraries_)
     table_.library_unload(library);
   for (const Memory& memory : buffers_)
     if (memory.address != 0) table_.mem_free(memory.address);
 }
 
-void Card::load(const std::string& unit, const std::string& cubin) {
+void Gpu::load(const std::string& unit, const std::string& cubin) {
   jit::CUlibrary library = nullptr;
   table_.check(
       table_.library_load_data(&library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
@@ -112,7 +112,7 @@ void Card::load(const std::string& unit, const std::string& cubin) {
   libraries_[unit] = library;
 }
 
-unsigned long long Card::buffer(std::size_t index, std::size_t bytes) {
+unsigned long long Gpu::buffer(std::size_t index, std::size_t bytes) {
   Memory& memory = buffers_[index];
   if (memory.bytes < bytes) {
     if (memory.address != 0) table_.check(table_.mem_free(memory.address), "cuMemFree");
@@ -123,23 +123,23 @@ unsigned long long Card::buffer(std::size_t index, std::size_t bytes) {
   return (memory.address + 1023) / 1024 * 1024;
 }
 
-void Card::write(unsigned long long address, const void* from, std::size_t bytes) {
+void Gpu::write(unsigned long long address, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
   table_.check(table_.memcpy_htod(address, from, bytes), "cuMemcpyHtoD");
 }
 
-void Card::poison(unsigned long long address, std::size_t bytes) {
+void Gpu::poison(unsigned long long address, std::size_t bytes) {
   table_.check(table_.memset_d8_async(address, 0xa5, bytes, nullptr), "cuMemsetD8Async");
 }
 
-std::vector<std::byte> Card::read(unsigned long long address, std::size_t bytes) {
+std::vector<std::byte> Gpu::read(unsigned long long address, std::size_t bytes) {
   std::vector<std::byte> all(bytes);
   table_.check(table_.memcpy_dtoh(all.data(), address, bytes), "cuMemcpyDtoH");
   return all;
 }
 
-void Card::run(const std::string& unit, const std::string& kernel, const LaunchShape& shape,
-               void* parameter) {
+void Gpu::run(const std::string& unit, const std::string& kernel, const LaunchShape& shape,
+              void* parameter) {
   jit::CUkernel handle = nullptr;
   table_.check(table_.library_get_kernel(&handle, libraries_.at(unit), kernel.c_str()),
                "cuLibraryGetKernel");
