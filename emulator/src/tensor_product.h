@@ -1,6 +1,7 @@
 // One tcgen05.mma: its descriptors, and the product that it is.
 #pragma once
 
+#include <bit>
 #include <optional>
 
 #include "tensor_memory.h"
@@ -115,10 +116,34 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
 /// The blocks that the operands and the instruction descriptor state; reports what is none.
 std::optional<TensorBlocks> decode_blocks(Thread& thread, const TensorOperands& operands,
                                           const abi::Tcgen05Product& product, Site site);
-/// Multiplies each of `rows` rows of a product's K (element (row, k) at row * row_stride +
-/// k * k_stride) by its scales, which lie at `words` with the first byte `first`.
-void apply_scales(const TensorBlocks& blocks, TensorMemory& memory, u32 words, u32 first, u32 rows,
-                  u32 depth, double* values, std::size_t row_stride, std::size_t k_stride);
+/// A scale: its significand, below 1 where it is subnormal, times 2^exponent. NaN has one of NaN.
+struct TensorScale {
+  float significand;
+  int exponent;
+};
+/// That of a byte of type e8m0 or e4m3, of which that has no sign.
+TensorScale tensor_scale(abi::Type type, u32 byte);
+
+/// Calls action(row, block, scale) for the scales of each of `rows` rows, which lie at `words` with
+/// the first byte `first`. Each quarter of the lanes has a copy of its own; where they differ the
+/// scale is NaN.
+template <typename Action>
+void for_scales(const TensorBlocks& blocks, TensorMemory& memory, u32 words, u32 first, u32 rows,
+                u32 count, const Action& action) {
+  constexpr u32 kQuarter = 32;
+  for (u32 row = 0; row < rows; ++row) {
+    const u32 column = (words & 0xffff) + row / kQuarter;
+    const u32 word = memory.row(row % kQuarter)[column];
+    bool same = true;
+    for (u32 lane = row % kQuarter; lane < kTensorLanes; lane += kQuarter)
+      same = same && memory.row(lane)[column] == word;
+    for (u32 block = 0; block < count; ++block) {
+      action(row, block,
+             same ? tensor_scale(blocks.type, word >> 8 * (first + block) & 0xff)
+                  : TensorScale{std::bit_cast<float>(0x7fffffffu), 0});
+    }
+  }
+}
 /// Adds it to the sums in the tensor memory of its CTAs.
 void execute(const TensorProduct& product);
 
