@@ -28,7 +28,8 @@ void touch_operand(Thread& thread, Cta& cta, const TensorOperand& o, const Tenso
   std::array<u32, kMaxChunks> addresses;
   u32 count = 0;
   for_tensor_chunks(o, [&](u32 address, u32, u32, bool) { addresses[count++] = address; });
-  touch_chunks(accessor, cta, addresses.data(), count);
+  touch_chunks(accessor, cta, addresses.data(), count,
+               static_cast<u16>((1u << o.data_bytes()) - 1));
 }
 
 // The CTA is there until this is complete.

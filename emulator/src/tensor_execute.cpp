@@ -32,22 +32,56 @@ const float* values_of(Type type) {
   static const Values kE4m3(Type::e4m3);
   static const Values kE5m2(Type::e5m2);
   static const Values kE2m1(Type::e2m1);
-  return (type == Type::e4m3 ? kE4m3 : type == Type::e5m2 ? kE5m2 : kE2m1).of.data();
+  static const Values kE2m3(Type::e2m3);
+  static const Values kE3m2(Type::e3m2);
+  switch (type) {
+    case Type::e4m3:
+      return kE4m3.of.data();
+    case Type::e5m2:
+      return kE5m2.of.data();
+    case Type::e2m3:
+      return kE2m3.of.data();
+    case Type::e3m2:
+      return kE3m2.of.data();
+    default:
+      return kE2m1.of.data();
+  }
 }
 
-// The elements of some bytes as numbers; returns how many.
-u32 convert(const TensorOperand& o, const std::byte* from, u32 bytes, float* to) {
-  const u32 count = bytes * 8 / o.bits();
+// 16 elements of 4 or 6 bits in front of 16 bytes, as codes.
+void unpack(const u8* from, u32 bits, u8* codes) {
+  u64 words[2] = {};
+  std::memcpy(words, from, 16);
+  for (u32 i = 0; i < 16; ++i) {
+    const u32 at = i * bits;
+    u64 code = words[at / 64] >> at % 64;
+    if (at % 64 + bits > 64) code |= words[1] << (64 - at % 64);
+    codes[i] = static_cast<u8>(code & ((1u << bits) - 1));
+  }
+}
+
+// The elements of 16 bytes of shared memory, or of some in tensor memory, as numbers; returns how
+// many.
+u32 convert(const TensorOperand& o, const std::byte* from, u32 bytes, bool packed, float* to) {
+  const u32 count = bytes * 8 / o.bits;
   const auto* const codes = reinterpret_cast<const u8*>(from);
-  if (o.bits() == 4) {
+  if (o.bits == 4) {
     const float* const values = values_of(o.type);
     for (u32 i = 0; i < count; ++i)
       to[i] = values[codes[i / 2] >> 4 * (i % 2) & 15];
-  } else if (o.bits() == 8) {
+  } else if (o.bits == 8) {
+    u8 unpacked[16];
+    const u8* own = codes;
+    if (packed && o.data_bits() != 8) {
+      unpack(codes, o.data_bits(), unpacked);
+      own = unpacked;
+    }
+    // In bytes of their own, elements of 4 bits have two below them.
+    const u32 shift = !packed && o.data_bits() == 4 ? 2 : 0;
     const float* const values = values_of(o.type);
     for (u32 i = 0; i < count; ++i)
-      to[i] = values[codes[i]];
-  } else if (o.bits() == 16) {
+      to[i] = values[own[i] >> shift];
+  } else if (o.bits == 16) {
     u16 halves[16];
     std::memcpy(halves, from, bytes);
     for (u32 i = 0; i < count; ++i)
@@ -65,7 +99,7 @@ u32 convert(const TensorOperand& o, const std::byte* from, u32 bytes, float* to)
   return count;
 }
 
-u32 convert(const TensorOperand& o, const std::byte* from, u32 bytes, u32* to) {
+u32 convert(const TensorOperand& o, const std::byte* from, u32 bytes, bool /*packed*/, u32* to) {
   for (u32 i = 0; i < bytes; ++i) {
     const auto code = std::to_integer<u8>(from[i]);
     to[i] = o.type == Type::i8 ? static_cast<u32>(static_cast<i32>(static_cast<i8>(code))) : code;
@@ -87,11 +121,11 @@ void read_part(const TensorOperand& o, const Cta& cta, Value* to, std::size_t ou
     Value* place = to + row * outer_stride + k * k_stride;
     const std::size_t step = along_rows ? outer_stride : k_stride;
     if (step == 1) {
-      convert(o, exists ? cta.shared + offset : kNoBytes, 16, place);
+      convert(o, exists ? cta.shared + offset : kNoBytes, 16, true, place);
       return;
     }
     Value values[kMostDepth];
-    const u32 count = convert(o, exists ? cta.shared + offset : kNoBytes, 16, values);
+    const u32 count = convert(o, exists ? cta.shared + offset : kNoBytes, 16, true, values);
     for (u32 i = 0; i < count; ++i)
       place[i * step] = values[i];
   });
@@ -102,7 +136,7 @@ void read_from_tensor_memory(const TensorProduct& p, TensorMemory& memory, Value
   for (u32 row = 0; row < p.own_rows(); ++row) {
     const auto* from = reinterpret_cast<const std::byte*>(memory.row(p.lane(row, p.a_address)) +
                                                           (p.a_address & 0xffff));
-    convert(p.a, from, 32, to + row * p.a.depth());
+    convert(p.a, from, 32, false, to + row * p.a.depth());
   }
 }
 
@@ -157,6 +191,9 @@ int least_exponent(Type type) {
       return -14;
     case Type::e4m3:
       return -6;
+    case Type::e3m2:
+      return -2;
+    case Type::e2m3:
     case Type::e2m1:
       return 0;
     default:
@@ -268,7 +305,7 @@ void execute_tensor(const TensorProduct& p) {
                static_cast<int>(p.n), static_cast<int>(depth));
     } else if (p.blocks.size == 0) {
       multiply_plain(p, n);
-    } else if (p.a.bits() == 4) {  // each CTA multiplies by the scales of B that it has
+    } else if (p.a.bits == 4) {  // each CTA multiplies by the scales of B that it has
       multiply_in_groups(p, memory, n);
     } else {
       multiply_scaled(p, memory, n);

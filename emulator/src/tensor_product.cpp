@@ -25,9 +25,12 @@ std::optional<Type> type_of(Tcgen05Kind kind, u32 code) {
     case Tcgen05Kind::tf32:
       return code == 2 ? std::optional(Type::tf32) : std::nullopt;
     case Tcgen05Kind::f8f6f4:
-    case Tcgen05Kind::mxf8f6f4:
-      if (code < 2) return code == 0 ? Type::e4m3 : Type::e5m2;
-      return std::nullopt;
+    case Tcgen05Kind::mxf8f6f4: {
+      constexpr Type kNone = Type::boolean;
+      constexpr Type kTypes[] = {Type::e4m3, Type::e5m2, kNone, Type::e2m3,
+                                 Type::e3m2, Type::e2m1, kNone, kNone};
+      return kTypes[code] == kNone ? std::nullopt : std::optional(kTypes[code]);
+    }
     case Tcgen05Kind::mxf4:
     case Tcgen05Kind::mxf4nvf4:
       return code == 1 ? std::optional(Type::e2m1) : std::nullopt;
@@ -189,8 +192,9 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
   const std::optional<TensorBlocks> blocks = decode_blocks(thread, o, stated, site);
   if (!blocks) return std::nullopt;
   Cta& cta = *thread.cta;
-  TensorProduct p{{*a, a_m_major, (bits >> 13 & 1) != 0, m / o.group, TensorDescriptor(o.a)},
-                  {*b, b_n_major, (bits >> 14 & 1) != 0, n / o.group, TensorDescriptor(o.b)},
+  const auto size = static_cast<u32>(stated.container_bits());
+  TensorProduct p{{*a, size, a_m_major, (bits >> 13 & 1) != 0, m / o.group, TensorDescriptor(o.a)},
+                  {*b, size, b_n_major, (bits >> 14 & 1) != 0, n / o.group, TensorDescriptor(o.b)},
                   *sum,
                   o.group,
                   m,

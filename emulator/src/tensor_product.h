@@ -36,16 +36,27 @@ struct TensorDescriptor {
   u32 swizzled(u32 address) const;
 };
 
+/// Bits of an element of a type that takes `bits`: fewer where it is padded.
+inline u32 small_bits(abi::Type type, u32 bits) {
+  if (bits != 8) return bits;
+  if (type == abi::Type::e2m1) return 4;
+  return type == abi::Type::e2m3 || type == abi::Type::e3m2 ? 6 : 8;
+}
+
 /// One operand of a product, of which each CTA of the group has `rows`.
 struct TensorOperand {
   abi::Type type;
+  u32 bits;  ///< that an element takes
   bool outer_major;
   bool negated;
   u32 rows;
   TensorDescriptor from;
 
-  u32 bits() const { return static_cast<u32>(abi::type_bits(type)); }
-  u32 depth() const { return 256 / bits(); }
+  u32 depth() const { return 256 / bits; }
+  /// Bits of an element without what pads it.
+  u32 data_bits() const { return small_bits(type, bits); }
+  /// Bytes in front of 16 that hold elements.
+  u32 data_bytes() const { return 16 * data_bits() / bits; }
 };
 
 /// The scales of blocks of a product: words of tensor memory, and where its bytes begin in them.
@@ -95,7 +106,7 @@ struct TensorProduct {
 /// CTA's part of an operand.
 template <typename Action>
 void for_tensor_chunks(const TensorOperand& o, const Action& action) {
-  const u32 elements = 128 / o.bits();
+  const u32 elements = 128 / o.bits;
   if (o.outer_major) {
     for (u32 k = 0; k < o.depth(); ++k) {
       for (u32 chunk = 0; chunk < o.rows / elements; ++chunk)

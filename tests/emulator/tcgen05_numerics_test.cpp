@@ -120,6 +120,10 @@ Format format_of(Type type) {
       return {5, 2, true, true};
     case Type::e2m1:
       return {2, 1, false, false};
+    case Type::e2m3:
+      return {2, 3, false, false};
+    case Type::e3m2:
+      return {3, 2, false, false};
     default:
       return {8, 23, true, true};
   }
@@ -255,16 +259,20 @@ struct Operand {
     return scale_of(scale_type, scales[static_cast<std::size_t>(row * 4 + k / block)]);
   }
   void pack() {
-    const int bits = 256 / depth;
-    std::fill(image.begin(), image.end(), u8{0});
+    // 16 elements of fewer than 8 bits lie in front of 16 bytes, or fill 8 of them.
+    const Format f = format_of(type);
+    const int bits = 1 + f.exponent_bits + f.mantissa_bits;
+    const int each = depth / 2;
+    std::fill(image.begin(), image.end(), u8{0x9b});
     for (int row = 0; row < rows; ++row) {
       for (int k = 0; k < depth; ++k) {
         const u32 code = codes[static_cast<std::size_t>(row * depth + k)];
-        for (int bit = 0; bit < bits; bit += bits < 8 ? bits : 8) {
-          const int byte = (k * bits + bit) / 8;
-          const auto to = static_cast<std::size_t>(row / 8 * 128 + row % 8 * 16 +
-                                                   byte / 16 * rows * 16 + byte % 16);
-          image[to] = static_cast<u8>(image[to] | (code >> bit & 0xff) << (k * bits % 8));
+        for (int bit = 0; bit < bits; ++bit) {
+          const int place = k % each * bits + bit;
+          auto& to = image[static_cast<std::size_t>(k / each * rows * 16 + row / 8 * 128 +
+                                                    row % 8 * 16 + place / 8)];
+          const u32 mask = 1u << place % 8;
+          to = static_cast<u8>((to & ~mask) | ((code >> bit & 1) != 0 ? mask : 0));
         }
       }
       for (int j = 0; j < 4; ++j) {
@@ -332,7 +340,7 @@ u32 expected(const Tcgen05Product& p, const Operand& a, const Operand& b, u32 be
              int j) {
   const bool f16 = p.sum == Type::f16;
   std::vector<Number> terms{number_of(p.sum, before)};
-  const bool groups = p.block > 0 && p.a == Type::e2m1;
+  const bool groups = p.kind == Tcgen05Kind::mxf4 || p.kind == Tcgen05Kind::mxf4nvf4;
   for (int k = 0; k < a.depth; ++k) {
     Number term = times(a.value(i, k), b.value(j, k));
     if (groups) {  // counted in quarters; the exponent is that of the scales alone
@@ -410,6 +418,14 @@ TEST(Tcgen05Numerics, EightBits) {
   check<plain(Tcgen05Kind::f8f6f4, Type::e4m3, Type::e4m3, Type::f32)>();
   check<plain(Tcgen05Kind::f8f6f4, Type::e5m2, Type::e4m3, Type::f32)>();
   check<plain(Tcgen05Kind::f8f6f4, Type::e4m3, Type::e5m2, Type::f16)>();
+}
+
+TEST(Tcgen05Numerics, PaddedElements) {
+  check<plain(Tcgen05Kind::f8f6f4, Type::e2m1, Type::e4m3, Type::f32)>();
+  check<plain(Tcgen05Kind::f8f6f4, Type::e5m2, Type::e2m3, Type::f16)>();
+  check<plain(Tcgen05Kind::f8f6f4, Type::e3m2, Type::e2m1, Type::f32)>();
+  check<scaled(Tcgen05Kind::mxf8f6f4, Type::e4m3, Type::e2m1, 32, Type::e8m0)>();
+  check<scaled(Tcgen05Kind::mxf8f6f4, Type::e3m2, Type::e2m3, 32, Type::e8m0)>();
 }
 
 TEST(Tcgen05Numerics, ScaledBytes) {

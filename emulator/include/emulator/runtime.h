@@ -114,6 +114,9 @@ struct TensorOperands {
   TensorScales scales{};
 };
 
+/// Instead of the rank of a tensor map: four rows of a map of rank 2, {column, row, row, row, row}.
+inline constexpr int kFourRows = 6;
+
 /// With the mask of the CTAs: a commit is for those, not for the CTA itself.
 inline constexpr u32 kMulticast = 1u << 31;
 

@@ -4,6 +4,7 @@
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/tcgen05.cuh>
 #include <estoc/ptx/tcgen05_memory.cuh>
+#include <estoc/ptx/tma_gather.cuh>
 #include <estoc/ptx/tma_pair.cuh>
 
 #ifndef GROUP  // as the golden text has it
@@ -79,10 +80,14 @@ extern "C" __global__ void __launch_bounds__(128, 1)
 #endif
     ptx::tcgen05_commit<GROUP>(barrier);
     ptx::tcgen05_commit_multicast<GROUP>(barrier, ctas);
+    ptx::cp_async_bulk_tensor_gather4(shared, map, barrier, 0, {1, 2, 3, 4});
+    ptx::cp_async_bulk_tensor_gather4_multicast(shared, map, barrier, ctas, 0, {1, 2, 3, 4});
+    ptx::cp_async_bulk_tensor_scatter4(map, shared, 0, {1, 2, 3, 4});
     if constexpr (GROUP == 2) {
       ptx::cp_async_bulk_tensor_load_pair<2>(shared, map, barrier, {0, 1});
       ptx::cp_async_bulk_tensor_load_pair<3>(shared, map, barrier, {0, 1, 2});
       ptx::cp_async_bulk_tensor_load_pair_multicast<3>(shared, map, barrier, ctas, {0, 1, 2});
+      ptx::cp_async_bulk_tensor_gather4_pair(shared, map, barrier, 0, {1, 2, 3, 4});
     }
   }
   moves<TensorShape::lanes32x32>(address);
