@@ -83,8 +83,8 @@ float aligned_sum(float before, const Matrices& m, int i, int j) {
       (a.exponents != nullptr ? a.exponents[i] : 0) + (b.exponents != nullptr ? b.exponents[j] : 0);
   if (scale > kNanScale / 2) return kNanSum;
   Terms terms;
-  auto plain = static_cast<double>(before);
-  terms.add(plain, exponent_of(before, kLeast));
+  auto plain = std::ldexp(static_cast<double>(before), m.alignment.before);
+  terms.add(plain, exponent_of(before, kLeast) + m.alignment.before);
   for (int k = 0; k < m.depth; ++k) {
     const float own = a.values[i * m.depth + k];
     const float other = b.values[k * m.columns + j];
@@ -211,12 +211,12 @@ template <int lanes>
     Floats before;
     load(before, sums + r * columns);
     const Ints field = (reinterpret_cast<Ints>(before) >> 23) & 255;
-    const Ints own = (field > 1 ? field : Ints{} + 1) - 127;
+    const Ints own = (field > 1 ? field : Ints{} + 1) - 127 + alignment.before;
     products[r] = largest[r] + scale;
     unit[r] = (products[r] > own ? products[r] : own) - alignment.kept;
     powers(factor[r], scale - unit[r]);
     Floats counted;
-    powers(counted, -unit[r]);
+    powers(counted, alignment.before - unit[r]);
     counted *= before;
     add_to<HalfInts>(sum[r], __builtin_convertvector(counted, Ints));
   }
@@ -249,7 +249,7 @@ template <int lanes>
     load(result, halves);
     load(before, sums + r * columns);
     powers(power, unit[r]);
-    const Ints none = products[r] < kZero / 2;
+    const Ints none = alignment.before == 0 ? products[r] < kZero / 2 : Ints{};
     result = none ? before + Floats{} : result * power;
     std::memcpy(results + r * lanes, &result, sizeof(result));
     const Ints finite = ((reinterpret_cast<Ints>(before) >> 23) & 255) < 255;

@@ -22,6 +22,7 @@ struct Alignment {
   int kept;             ///< bits of a term after that of the largest exponent
   int result;           ///< bits of a sum after its first; the rest is cut off
   bool sticky = false;  ///< its last bit is set where something was cut off
+  int before = 0;       ///< the sum before counts times 2^before
 };
 
 /// sums (rows x columns, row by row) += a (rows x depth) times b (depth x columns): for each

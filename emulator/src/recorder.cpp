@@ -246,7 +246,7 @@ void note(row_tensor_commit, u32 barrier, u32, u32 ctas, Site) {
   }
 }
 void note(row_tensor_copy, const TensorCopy& copy, Site) {
-  add(*running_thread, Act::tensor_copy, 0, copy.rows * copy.chunks * 16, 0);
+  add(*running_thread, Act::tensor_copy, 0, copy.row_count() * copy.chunks * 16, 0);
 }
 void note(row_tensor_load, const TensorMove& move, const u32*, Site) {
   add_warp(Act::tensor_move, 0, static_cast<u64>(move.registers()) * 128);

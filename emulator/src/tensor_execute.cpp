@@ -48,18 +48,6 @@ const float* values_of(Type type) {
   }
 }
 
-// 16 elements of 4 or 6 bits in front of 16 bytes, as codes.
-void unpack(const u8* from, u32 bits, u8* codes) {
-  u64 words[2] = {};
-  std::memcpy(words, from, 16);
-  for (u32 i = 0; i < 16; ++i) {
-    const u32 at = i * bits;
-    u64 code = words[at / 64] >> at % 64;
-    if (at % 64 + bits > 64) code |= words[1] << (64 - at % 64);
-    codes[i] = static_cast<u8>(code & ((1u << bits) - 1));
-  }
-}
-
 // The elements of 16 bytes of shared memory, or of some in tensor memory, as numbers; returns how
 // many.
 u32 convert(const TensorOperand& o, const std::byte* from, u32 bytes, bool packed, float* to) {
@@ -73,7 +61,7 @@ u32 convert(const TensorOperand& o, const std::byte* from, u32 bytes, bool packe
     u8 unpacked[16];
     const u8* own = codes;
     if (packed && o.data_bits() != 8) {
-      unpack(codes, o.data_bits(), unpacked);
+      unpack_small(from, o.data_bits(), unpacked);
       own = unpacked;
     }
     // In bytes of their own, elements of 4 bits have two below them.
@@ -140,18 +128,20 @@ void read_from_tensor_memory(const TensorProduct& p, TensorMemory& memory, Value
   }
 }
 
-// Calls action(words of tensor memory, first of N, count) for the parts of a row of d.
+// Calls action(lane, words of tensor memory, first of N, count) for the parts of a row of d.
 template <typename Action>
 void for_row_of_d(const TensorProduct& p, TensorMemory& memory, u32 row, const Action& action) {
-  const u32 column = p.d & 0xffff;
-  action(memory.row(p.lane(row, p.d)) + column, 0u, p.d_columns());
-  if (p.halved()) action(memory.row(row + 64) + column, p.n / 2, p.n / 2);
+  const auto part = [&](u32 lane, u32 first, u32 count) {
+    action(lane, memory.row(lane) + (p.d & 0xffff), first, count);
+  };
+  part(p.lane(row, p.d), 0, p.d_columns());
+  if (p.halved()) part(row + 64, p.n / 2, p.n / 2);
 }
 
 template <typename Value>
 void load_sums(const TensorProduct& p, TensorMemory& memory, Value* sums) {
   for (u32 row = 0; row < p.own_rows(); ++row) {
-    for_row_of_d(p, memory, row, [&](const u32* words, u32 first, u32 count) {
+    for_row_of_d(p, memory, row, [&](u32, const u32* words, u32 first, u32 count) {
       Value* const to = sums + row * p.n + first;
       if (p.sum != Type::f16) {
         std::memcpy(to, words, count * sizeof(Value));
@@ -167,9 +157,11 @@ void load_sums(const TensorProduct& p, TensorMemory& memory, Value* sums) {
 constexpr u32 kUnstated = 0xdead0000;
 
 template <typename Value>
-void store_sums(const TensorProduct& p, TensorMemory& memory, const Value* sums) {
+void store_sums(const TensorProduct& p, u32 cta, const Value* sums) {
+  TensorMemory& memory = tensor_memory(*p.ctas[cta]);
   for (u32 row = 0; row < p.own_rows(); ++row) {
-    for_row_of_d(p, memory, row, [&](u32* words, u32 first, u32 count) {
+    for_row_of_d(p, memory, row, [&](u32 lane, u32* words, u32 first, u32 count) {
+      if (!p.writes(cta, lane)) return;
       const Value* const from = sums + row * p.n + first;
       if (p.sum != Type::f16) {
         std::memcpy(words, from, count * sizeof(Value));
@@ -213,7 +205,7 @@ void multiply_plain(const TensorProduct& p, Numbers<float>& n) {
   multiply_aligned(n.sums.data(), {n.a.data(), least_exponent(p.a.type)},
                    {n.b.data(), least_exponent(p.b.type)}, static_cast<int>(p.own_rows()),
                    static_cast<int>(p.n), static_cast<int>(p.b.depth()),
-                   {kTermBits, 23, p.sum == Type::f16});
+                   {kTermBits, 23, p.sum == Type::f16, -p.halvings});
 }
 
 // Each row has one scale, a power of two.
@@ -310,11 +302,22 @@ void execute_tensor(const TensorProduct& p) {
     } else {
       multiply_scaled(p, memory, n);
     }
-    store_sums(p, memory, n.sums.data());
+    store_sums(p, i, n.sums.data());
   }
 }
 
 }  // namespace
+
+void unpack_small(const std::byte* from, u32 bits, u8* codes) {
+  u64 words[2] = {};
+  std::memcpy(words, from, 16);
+  for (u32 i = 0; i < 16; ++i) {
+    const u32 at = i * bits;
+    u64 code = words[at / 64] >> at % 64;
+    if (at % 64 + bits > 64) code |= words[1] << (64 - at % 64);
+    codes[i] = static_cast<u8>(code & ((1u << bits) - 1));
+  }
+}
 
 void execute(const TensorProduct& p) {
   if (p.sum == Type::i32) return execute_tensor<u32>(p);

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 
 namespace estoc::emulator {
@@ -204,7 +205,9 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
                   o.a_in_tensor_memory,
                   o.add,
                   {&cta, o.group == 2 ? cta.cluster->ctas[cta.rank ^ 1].get() : nullptr},
-                  *blocks};
+                  *blocks,
+                  o.halvings};
+  std::copy_n(o.disabled, p.disabled.size(), p.disabled.begin());
   if (o.a_in_tensor_memory && (a_m_major || p.halved())) {
     return refuse(a_m_major ? "A in tensor memory is K-major"
                             : "A in tensor memory is not modelled for a pair with 128 rows");

@@ -82,7 +82,22 @@ struct TensorProduct {
   bool add;
   std::array<Cta*, 2> ctas;
   TensorBlocks blocks{};
+  int halvings = 0;
+  std::array<u32, 8> disabled{};
 
+  /// Lanes of d that a CTA of the group writes: bit i is lane i % 32 of word i / 32.
+  bool writes(u32 cta, u32 lane) const {
+    return (disabled[4 * cta + lane / 32] >> lane % 32 & 1) == 0;
+  }
+  /// Groups of eight lanes of which a CTA writes some.
+  u16 written(u32 cta) const {
+    u16 groups = 0;
+    for (u32 i = 0; i < 16; ++i) {
+      const u32 off = disabled[4 * cta + i / 4] >> 8 * (i % 4) & 0xff;
+      groups = static_cast<u16>(groups | (off == 0xff ? 0u : 1u << i));
+    }
+    return groups;
+  }
   u32 own_rows() const { return m / group; }
   /// The halves of N lie one below the other.
   bool halved() const { return group == 2 && m == 128; }
@@ -155,6 +170,8 @@ void for_scales(const TensorBlocks& blocks, TensorMemory& memory, u32 words, u32
     }
   }
 }
+/// 16 elements of 4 or 6 bits in front of 16 bytes, each in a byte of its own.
+void unpack_small(const std::byte* from, u32 bits, u8* codes);
 /// Adds it to the sums in the tensor memory of its CTAs.
 void execute(const TensorProduct& product);
 

@@ -160,6 +160,10 @@ struct Tcgen05Operand {
   }
 };
 
+/// What tcgen05.cp makes of 16 bytes of shared memory: those bytes, or 16 elements of 4 or 6 bits
+/// that lie packed in front, each in a byte of its own.
+enum class TensorSource : unsigned char { bytes, packed4, packed6 };
+
 /// The part of tensor memory that one tcgen05.ld or st moves: lanes, and bits of each that are
 /// moved as often as it repeats (ptx/tcgen05_memory.cuh has the registers).
 enum class TensorShape : unsigned char { lanes32x32, lanes16x64, lanes16x128, lanes16x256 };
