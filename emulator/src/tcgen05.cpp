@@ -67,10 +67,17 @@ void check_added(Thread& thread, const TensorProduct& p, TensorMemory& memory, S
   if (!p.add || !Machine::current().checks()) return;
   const u16 lanes = p.lanes(p.d);
   for (u32 c = column_of(p.d); c < column_of(p.d) + p.d_columns(); ++c) {
-    if ((lanes & ~memory.cells[c].initialised) == 0) continue;
-    Machine::current().report(Fault::uninitialised, thread, site, p.d | c,
-                              "the product is added to tensor memory that nothing has written");
-    return;
+    if ((lanes & ~memory.cells[c].initialised) != 0) {
+      Machine::current().report(Fault::uninitialised, thread, site, p.d | c,
+                                "the product is added to tensor memory that nothing has written");
+      return;
+    }
+    if ((lanes & memory.loaded[c]) != 0) {
+      Machine::current().report(Fault::tensor_memory, thread, site, p.d | c,
+                                "the product is added to sums that have been loaded already: the "
+                                "first product of a tile begins anew");
+      return;
+    }
   }
 }
 

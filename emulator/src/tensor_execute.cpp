@@ -1,5 +1,7 @@
 // Products of tcgen05: operands are read as their descriptors say, and multiplied. Sums are those
 // of published models that were compared with Blackwell GPUs bit by bit.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -208,6 +210,14 @@ void multiply_plain(const TensorProduct& p, Numbers<float>& n) {
                    {kTermBits, 23, p.sum == Type::f16, -p.halvings});
 }
 
+void check_copies(const TensorProduct& p, bool same, const char* name, u32 words) {
+  if (same) return;
+  Machine::current().report(Fault::tensor_memory, *p.issuer, p.site, words,
+                            fmt::format("the scales of {} differ in the four quarters of the "
+                                        "lanes, each of which needs a copy",
+                                        name));
+}
+
 // Each row has one scale, a power of two.
 void multiply_scaled(const TensorProduct& p, TensorMemory& memory, Numbers<float>& n) {
   thread_local std::vector<int> of_a;
@@ -215,12 +225,13 @@ void multiply_scaled(const TensorProduct& p, TensorMemory& memory, Numbers<float
   const TensorBlocks& s = p.blocks;
   const auto exponents = [&](u32 words, u32 first, u32 rows, std::vector<int>& to) {
     to.resize(rows);
-    for_scales(s, memory, words, first, rows, 1, [&](u32 row, u32, const TensorScale& scale) {
-      to[row] = std::isnan(scale.significand) ? kNanScale : scale.exponent;
-    });
+    return for_scales(s, memory, words, first, rows, 1,
+                      [&](u32 row, u32, const TensorScale& scale) {
+                        to[row] = std::isnan(scale.significand) ? kNanScale : scale.exponent;
+                      });
   };
-  exponents(s.a, s.a_first, p.own_rows(), of_a);
-  exponents(s.b, s.b_first, p.n, of_b);
+  check_copies(p, exponents(s.a, s.a_first, p.own_rows(), of_a), "A", s.a);
+  check_copies(p, exponents(s.b, s.b_first, p.n, of_b), "B", s.b);
   multiply_aligned(n.sums.data(), {n.a.data(), least_exponent(p.a.type), of_a.data()},
                    {n.b.data(), least_exponent(p.b.type), of_b.data()},
                    static_cast<int>(p.own_rows()), static_cast<int>(p.n),
@@ -261,16 +272,17 @@ void multiply_in_groups(const TensorProduct& p, TensorMemory& memory, Numbers<fl
   }
   of_a.resize(std::size_t{rows} * groups);
   of_b.resize(std::size_t{groups} * p.n);
-  for_scales(s, memory, s.a, s.a_first, rows, depth / s.size,
-             [&](u32 row, u32 block, const TensorScale& scale) {
-               for (u32 g = block * each; g < (block + 1) * each; ++g)
-                 of_a.set(row * groups + g, scale);
-             });
-  for_scales(s, memory, s.b, s.b_first, p.n, depth / s.size,
-             [&](u32 column, u32 block, const TensorScale& scale) {
-               for (u32 g = block * each; g < (block + 1) * each; ++g)
-                 of_b.set(g * p.n + column, scale);
-             });
+  const auto read = [&](u32 words, u32 first, u32 count, const auto& place, Scales& to) {
+    return for_scales(s, memory, words, first, count, depth / s.size,
+                      [&](u32 row, u32 block, const TensorScale& scale) {
+                        for (u32 g = block * each; g < (block + 1) * each; ++g)
+                          to.set(place(row, g), scale);
+                      });
+  };
+  const auto by_row = [&](u32 row, u32 g) { return row * groups + g; };
+  const auto by_group = [&](u32 column, u32 g) { return g * p.n + column; };
+  check_copies(p, read(s.a, s.a_first, rows, by_row, of_a), "A", s.a);
+  check_copies(p, read(s.b, s.b_first, p.n, by_group, of_b), "B", s.b);
   multiply_groups(n.sums.data(), grouped.data(), of_a.view(), n.b.data(), of_b.view(),
                   static_cast<int>(rows), static_cast<int>(p.n), static_cast<int>(groups));
 }

@@ -109,6 +109,16 @@ void serve(Cta& cta) {
   }
 }
 
+// Whether a thread has learned that the other CTA of its pair has begun.
+bool knows_peer(const Thread& thread) {
+  if (!Machine::current().checks() || thread.cluster_phase > 0) return true;
+  const auto& warps = thread.cta->cluster->ctas[thread.cta->rank ^ 1]->warps;
+  return std::any_of(warps.begin(), warps.end(), [&](const auto& warp) {
+    return std::any_of(warp.members.begin(), warp.members.end(),
+                       [&](const Thread* other) { return thread.known.seen[other->agent] > 0; });
+  });
+}
+
 }  // namespace
 
 bool TensorView::seen(const Access& before, u32 lane) const {
@@ -132,6 +142,7 @@ TensorMemory& tensor_memory(Cta& cta) {
   cta.tensor = std::make_shared<TensorMemory>();
   cta.tensor->words.assign(std::size_t{kTensorLanes} * kTensorColumns, kTensorPoison);
   cta.tensor->cells.resize(kTensorColumns);
+  cta.tensor->loaded.resize(kTensorColumns);
   cta.tensor->warps.resize(cta.warps.size());
   for (TensorWarp& warp : cta.tensor->warps) {
     warp.load_agent = new_lane_agents(*cta.cluster);
@@ -214,7 +225,10 @@ void touch_tensor(const TensorAccess& access, const TensorView& view, TensorMemo
   const auto lane = 8 * static_cast<u32>(std::countr_zero(area.lanes));
   for (u32 column = area.column; column < area.column + area.columns; ++column) {
     Cell& cell = memory.cells[column];
+    u16& loaded = memory.loaded[column];
     const u32 address = lane << 16 | column;
+    if (access.write) loaded = static_cast<u16>(loaded & ~area.lanes);
+    if (!access.write && access.lanes != 0) loaded = static_cast<u16>(loaded | area.lanes);
     if (access.write) {
       cell.initialised = static_cast<u16>(cell.initialised | area.lanes);
     } else if ((area.lanes & ~cell.initialised) != 0) {
@@ -265,6 +279,11 @@ void tensor_alloc(u32 shared, u32 columns, u32 group, Site site) {
       m.report(Fault::tensor_memory, first, site, 0,
                fmt::format("tcgen05.alloc after the CTA has relinquished its permit at {}:{}",
                            memory.relinquished_at.file, memory.relinquished_at.line));
+    }
+    if (group == 2 && !knows_peer(first)) {
+      m.report(Fault::race, first, site, 0,
+               "the pair's other CTA may not have begun: wait for it, by a barrier of the cluster, "
+               "before the first tcgen05.alloc");
     }
     if (columns > memory.smallest) {
       m.report(Fault::tensor_memory, first, site, 0,

@@ -82,6 +82,8 @@ struct TensorPipe {
 struct TensorMemory {
   std::vector<u32> words;  ///< column by column of lane 0, then of the next
   std::vector<Cell> cells;
+  std::vector<u16>
+      loaded;  ///< of each column, groups of lanes that were loaded since the last write
   std::vector<TensorBlock> blocks;
   std::deque<TensorRequest> requests;
   std::vector<Thread*> waiting;

@@ -208,6 +208,8 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
                   *blocks,
                   o.halvings};
   std::copy_n(o.disabled, p.disabled.size(), p.disabled.begin());
+  p.issuer = &thread;
+  p.site = site;
   if (o.a_in_tensor_memory && (a_m_major || p.halved())) {
     return refuse(a_m_major ? "A in tensor memory is K-major"
                             : "A in tensor memory is not modelled for a pair with 128 rows");

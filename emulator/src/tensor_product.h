@@ -84,6 +84,8 @@ struct TensorProduct {
   TensorBlocks blocks{};
   int halvings = 0;
   std::array<u32, 8> disabled{};
+  Thread* issuer = nullptr;
+  Site site{};
 
   /// Lanes of d that a CTA of the group writes: bit i is lane i % 32 of word i / 32.
   bool writes(u32 cta, u32 lane) const {
@@ -152,23 +154,26 @@ TensorScale tensor_scale(abi::Type type, u32 byte);
 
 /// Calls action(row, block, scale) for the scales of each of `rows` rows, which lie at `words` with
 /// the first byte `first`. Each quarter of the lanes has a copy of its own; where they differ the
-/// scale is NaN.
+/// scale is NaN. Returns whether they are the same everywhere.
 template <typename Action>
-void for_scales(const TensorBlocks& blocks, TensorMemory& memory, u32 words, u32 first, u32 rows,
+bool for_scales(const TensorBlocks& blocks, TensorMemory& memory, u32 words, u32 first, u32 rows,
                 u32 count, const Action& action) {
   constexpr u32 kQuarter = 32;
+  bool all_same = true;
   for (u32 row = 0; row < rows; ++row) {
     const u32 column = (words & 0xffff) + row / kQuarter;
     const u32 word = memory.row(row % kQuarter)[column];
     bool same = true;
     for (u32 lane = row % kQuarter; lane < kTensorLanes; lane += kQuarter)
       same = same && memory.row(lane)[column] == word;
+    all_same = all_same && same;
     for (u32 block = 0; block < count; ++block) {
       action(row, block,
              same ? tensor_scale(blocks.type, word >> 8 * (first + block) & 0xff)
                   : TensorScale{std::bit_cast<float>(0x7fffffffu), 0});
     }
   }
+  return all_same;
 }
 /// 16 elements of 4 or 6 bits in front of 16 bytes, each in a byte of its own.
 void unpack_small(const std::byte* from, u32 bits, u8* codes);

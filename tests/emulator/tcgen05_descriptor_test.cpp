@@ -69,12 +69,12 @@ TEST(Tcgen05Descriptors, AreChecked) {
 }
 
 // Both CTAs' bytes go to the even CTA's barrier; a load that is not of a pair tells its own.
-template <bool of_pair>
+template <bool of_pair, u32 expected>
 void pair_loads(const TensorMap map) {
   const u32 address = begin<2>();
   const u32 rank = ptx::cluster_ctarank();
   if (first()) {
-    if (rank == 0) ptx::mbarrier_arrive_expect_tx(at(kDone), 2 * 512);
+    if (rank == 0) ptx::mbarrier_arrive_expect_tx(at(kDone), expected);
     if (of_pair) {
       ptx::cp_async_bulk_tensor_load_pair(at(0), map, at(kDone), {0, static_cast<i32>(rank) * 8});
     } else {
@@ -85,7 +85,7 @@ void pair_loads(const TensorMap map) {
   end<2>(address);
 }
 
-template <bool of_pair>
+template <bool of_pair, u32 expected = 1024>
 emulator::Report run_pair_loads() {
   alignas(128) static std::byte in[1024];
   TensorMap map{};
@@ -97,8 +97,8 @@ emulator::Report run_pair_loads() {
   emulator::Options options;
   options.cluster = {2, 1, 1};
   void* arguments[] = {&map};
-  return emulator::launch(emulator::entry<pair_loads<of_pair>>, options.cluster, 128, kSharedBytes,
-                          arguments, options);
+  return emulator::launch(emulator::entry<pair_loads<of_pair, expected>>, options.cluster, 128,
+                          kSharedBytes, arguments, options);
 }
 
 TEST(Tcgen05Pairs, LoadsTellTheEvenCta) {
@@ -106,6 +106,9 @@ TEST(Tcgen05Pairs, LoadsTellTheEvenCta) {
   EXPECT_TRUE(report.clean()) << report.text();
   const emulator::Report alone = run_pair_loads<false>();
   EXPECT_TRUE(alone.has(Fault::transaction_mismatch)) << alone.text();
+  // The bytes of one CTA are expected.
+  const emulator::Report half = run_pair_loads<true, 512>();
+  EXPECT_TRUE(half.has(Fault::leaked_async)) << half.text();
 }
 
 }  // namespace

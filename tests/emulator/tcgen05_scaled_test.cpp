@@ -466,7 +466,7 @@ TEST(Tcgen05Scaled, CopiesOfScalesInAllQuartersAreOne) {
   options.cluster = {1, 1, 1};
   const auto report = emulator::launch(emulator::entry<differing_copies>, {1, 1, 1}, 128,
                                        kSharedBytes, arguments, options);
-  EXPECT_TRUE(report.clean()) << report.text();
+  EXPECT_TRUE(report.has(Fault::tensor_memory)) << report.text();
   for (const float sum : out)
     EXPECT_TRUE(std::isnan(sum));
 }
