@@ -10,6 +10,7 @@ estimate differs from the file, where the figures are below the floor, or where 
 """
 
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -25,8 +26,11 @@ SETS = {
 PREDICTED = "predicted_b200"
 CHECK_EVERY = 14  # of the held-out kernels
 MOST_ERROR, LEAST_CORRELATION = 0.15, 0.85
-# Dense operations of a multiprocessor in a clock, by bits of the operands (B200, data sheet).
-B200_RATE, B200_MULTIPROCESSORS, B200_CLOCK = {16: 8192, 8: 16384}, 148, 1.85e9
+# Operands of a B200's columns: what names of kernels have, and dense operations of a multiprocessor in
+# a clock (data sheet).
+B200_COLUMNS = {"bf16": ("sm100_gemm-bf16-", 8192), "e4m3": ("sm100_gemm-e4m3-", 16384),
+                "mxfp8": ("sm100_scaled_gemm-e4m3-", 16384), "nvfp4": ("sm100_scaled_gemm-e2m1-", 32768)}
+B200_MULTIPROCESSORS, B200_CLOCK = 148, 1.85e9
 
 
 class Kernel:
@@ -91,23 +95,41 @@ def h200_table():
     return "\n".join(lines) + "\n"
 
 
-def b200_share(kernel):
+def b200_share(kernel, rate):
     """Of the rate of all tensor cores at one clock."""
-    bits = 16 if "-bf16-bf16-f32-" in kernel.name else 8
     operations = 2 * 8192**3
     clocks = kernel.estimated * 1e-6 * B200_CLOCK
-    return operations / (B200_RATE[bits] * B200_MULTIPROCESSORS * clocks)
+    return operations / (rate * B200_MULTIPROCESSORS * clocks)
+
+
+def b200_row(name):
+    """Columns of the tile, cluster, and whether stages have half the K of others."""
+    tile, cluster = re.search(r"-tile128x(\d+x\d+)-cluster(\dx\d)", name).groups()
+    columns, k = tile.split("x")
+    short = "e2m1" in name and k == "128"
+    return f"128x{columns}, {cluster}", short
 
 
 def b200_table():
-    lines = ["| tile, cluster, stages | bf16 | e4m3 |", "|---|---:|---:|"]
-    rows = {}
+    """The best of each tile and cluster."""
+    best, stages = {}, {}
     for kernel in stored(PREDICTED):
-        tile, cluster, stages = kernel.name.split("-")[-3:]
-        tile = tile.removeprefix("tile").rsplit("x", 1)[0]
-        title = f"{tile}, {cluster.removeprefix('cluster')}, {stages.removeprefix('stages')}"
-        rows.setdefault(title, []).append(f"{b200_share(kernel):.2f}")
-    lines += [f"| {title} | {' | '.join(shares)} |" for title, shares in rows.items()]
+        row, short = b200_row(kernel.name)
+        for column, (start, rate) in B200_COLUMNS.items():
+            if not kernel.name.startswith(start):
+                continue
+            share = b200_share(kernel, rate)
+            if share > best.get((row, column), 0):
+                best[row, column] = share
+                stages[row, column] = re.search(r"-stages(\d+)", kernel.name)[1] + ("*" if short else "")
+    rows = list(dict.fromkeys(row for row, _ in best))
+    rows.sort(key=lambda row: -int(row.split(",")[0].split("x")[1]))
+    lines = ["| tile, cluster | " + " | ".join(B200_COLUMNS) + " |",
+             "|---|" + "---:|" * len(B200_COLUMNS)]
+    for row in rows:
+        cells = [f"{best[row, column]:.2f} ({stages[row, column]})" if (row, column) in best else ""
+                 for column in B200_COLUMNS]
+        lines.append(f"| {row} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

@@ -62,7 +62,8 @@ constexpr DeviceTiming kB200{
     .mma_products = 640,           // as H200
     .tensor_move_per_clock = 128,  // assumed: a column of 32 lanes of a warp in a clock
     .tensor_move_clocks = 30,      // assumed
-    .launch_seconds = 1.4e-6,      // as H200
+    .copy_stops = 0,  // assumed: like operands, which microbenchmarks show are read beside products
+    .launch_seconds = 1.4e-6,  // as H200
     .step_seconds = 3.5e-6,
 };
 

@@ -240,9 +240,11 @@ void note(row_tensor_commit, u32 barrier, u32, u32 ctas, Site) {
     return;
   }
   const Cluster& cluster = *thread.cta->cluster;
+  Act act = Act::tensor_commit;
   for (u32 rank = 0; rank < cluster.ctas.size(); ++rank) {
     if ((ctas >> rank & 1) == 0) continue;
-    add(thread, Act::tensor_commit, barrier_number(*cluster.ctas[rank], barrier & 0xffffffu), 0, 1);
+    add(thread, act, barrier_number(*cluster.ctas[rank], barrier & 0xffffffu), 0, 1);
+    act = Act::tensor_commit_copy;
   }
 }
 void note(row_tensor_copy, const TensorCopy& copy, Site) {

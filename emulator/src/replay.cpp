@@ -87,7 +87,8 @@ void Replay::step(std::size_t warp, double time) {
     return;
   }
   const RecordedOp& op = state.warp->ops[state.next];
-  if (state.waiting_since < 0) {
+  const bool same = op.act == Act::bulk_copy || op.act == Act::tensor_commit_copy;
+  if (state.waiting_since < 0 && !same) {
     if (op.act != Act::load) time = std::max(time, state.loads_done);
     double& scheduler = multiprocessor(warp).schedulers[state.warp->index % 4];
     time = std::max(time, scheduler) + device_.issue_clocks;
@@ -138,6 +139,7 @@ bool Replay::execute(std::size_t warp, const RecordedOp& op, double& time) {
     case Act::mma:
     case Act::tensor_mma:
     case Act::tensor_commit:
+    case Act::tensor_commit_copy:
     case Act::tensor_copy:
     case Act::tensor_move:
     case Act::tensor_wait:
@@ -320,7 +322,8 @@ void Replay::execute_tensor(std::size_t warp, const RecordedOp& op, double& time
     const double full = pair && rows == 64 ? columns / 4 : columns / 2;
     const double bytes = (rows + columns / (pair ? 2 : 1)) * kProductBytes;
     const double clocks = multiply(at, tensor_done_[warp], full / device_.product_rate,
-                                   bytes / device_.shared_per_clock, time);
+                                   bytes / device_.shared_per_clock, std::max(time, at.copied));
+    at.product_begun = at.tensor_free - clocks;
     if (pair) {
       Multiprocessor& peer = machines_[machine_of(warp) ^ 1];
       peer.tensor_free = at.tensor_free;
@@ -328,9 +331,18 @@ void Replay::execute_tensor(std::size_t warp, const RecordedOp& op, double& time
     }
     note(TraceKind::wgmma, warp, "tcgen05.mma", at.tensor_free - clocks, at.tensor_free, 0, 0);
   } else if (op.act == Act::tensor_copy) {
-    multiply(at, tensor_done_[warp], 0, op.amount / device_.shared_per_clock, time);
-  } else if (op.act == Act::tensor_commit) {
-    schedule_arrival(op.object, std::max(time, tensor_done_[warp]), op.extra, 0);
+    // Behind the operands of the product before, which is then under way.
+    const double clocks = op.amount / device_.shared_per_clock;
+    at.copied = std::max({at.copied, time, at.product_begun}) + clocks;
+    at.written += clocks * (1 - device_.copy_stops);
+    if (device_.copy_stops > 0) {
+      multiply(at, tensor_done_[warp], 0, clocks * device_.copy_stops, time);
+    }
+    tensor_done_[warp] = std::max(tensor_done_[warp], at.copied + device_.product_clocks);
+  } else if (op.act == Act::tensor_commit || op.act == Act::tensor_commit_copy) {
+    const bool far = recording_.barriers[op.object].cta != state.warp->cta;
+    schedule_arrival(op.object, std::max(time, tensor_done_[warp]) + (far ? device_.far_clocks : 0),
+                     op.extra, 0);
   } else if (op.act == Act::tensor_move) {
     double& free = at.moves_free[state.warp->index % 4];
     free = std::max(free, time) + op.amount / device_.tensor_move_per_clock;

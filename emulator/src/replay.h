@@ -74,6 +74,8 @@ class Replay {
     double schedulers[4] = {};
     double tensor_free = 0;
     double tensor_busy = 0;
+    double product_begun = 0;  ///< the latest
+    double copied = 0;         ///< when the latest copy to tensor memory is complete
     double written = 0;  ///< clocks of shared memory that copies took and products have not given
     double copies_free = 0;  ///< the engine of bulk copies
     double l2_free = 0;

@@ -10,10 +10,14 @@
 namespace estoc::cost {
 namespace {
 
+// Where clusters fill all multiprocessors: no document says how many a B200's GPCs have.
+constexpr std::array kBlackwellClusters{148, 74, 49, 37, 29, 24, 21, 18};
+
 // Data sheets: A100 80GB SXM, L40S, GeForce RTX 3090, 4090 and 5090, B200, B300,
 // DGX Spark (GB10).
 // GeForce GPUs add up in f16 twice as fast as in f32. Clocks are those that are kept under load:
-// about 0.85 of the highest where they were not measured.
+// about 0.85 of the highest where they were not measured. The L2 cache of B200 and B300 is as the
+// emulator's estimate has it.
 constexpr std::array kModels{
     DeviceModel{
         .name = "H200", .target = Target::sm(90, true), .measured = true, .l2_per_clock = 124},
@@ -57,16 +61,22 @@ constexpr std::array kModels{
     DeviceModel{.name = "B200",
                 .target = Target::sm(100, true),
                 .multiprocessors = 148,
+                .live_clusters = kBlackwellClusters,
                 .clock_hz = 1.6e9,
                 .memory_bytes_per_s = 7.2e12,
+                .load_seconds = 1e-6,
                 .l2_bytes = 126e6,
+                .l2_per_clock = 52,
                 .f64_products = 64},
     DeviceModel{.name = "B300",
                 .target = Target::sm(103, true),
                 .multiprocessors = 148,
+                .live_clusters = kBlackwellClusters,
                 .clock_hz = 1.6e9,
                 .memory_bytes_per_s = 7.2e12,
+                .load_seconds = 1e-6,
                 .l2_bytes = 126e6,
+                .l2_per_clock = 52,
                 .f64_products = 64},
     DeviceModel{.name = "RTX 5090",
                 .target = Target::sm(120, true),

@@ -36,6 +36,18 @@ double live_clusters(int size, const Design& design, const DeviceModel& device) 
   return static_cast<double>(device.multiprocessors) * design.ctas_per_multiprocessor / size;
 }
 
+/// The 16-norm: of two that are alike, a twentieth more than each.
+double sharp_sum(double a, double b, double c) {
+  const auto power = [](double x) {
+    const double fourth = x * x * (x * x);
+    return fourth * fourth * (fourth * fourth);
+  };
+  const double most = std::max({a, b, c});
+  if (most <= 0) return 0;
+  const double sum = power(a / most) + power(b / most) + power(c / most);
+  return most * std::sqrt(std::sqrt(std::sqrt(std::sqrt(sum))));
+}
+
 /// The clusters' tiles that cover the output.
 struct Grid {
   double high, wide;
@@ -73,8 +85,9 @@ void add_tail(const Work& work, const Design& design, const DeviceModel& device,
   const double tail_waves = ceil_div(design.split_tiles * parts, e.slots);
   e.waves = ceil_div(before, e.slots) + tail_waves / parts;
   e.exact_waves = std::min(e.exact_waves, e.waves);
+  const double rows = design.tile_m * design.cluster_m;
   const double tile =
-      std::min(design.tile_m * design.cluster_m, work.m) * design.tile_n * design.cluster_n;
+      (design.whole_parts ? rows : std::min(rows, work.m)) * design.tile_n * design.cluster_n;
   const double bytes = design.split_tiles * parts * tile * sizeof(float);
   e.sums = kSecondKernel +
            bytes * kSumsTraffic / (device.l2_per_clock * device.multiprocessors * device.clock_hz);
@@ -96,8 +109,9 @@ Footprint footprint_of(const Work& work, const Design& design, const DeviceModel
   const double b_bytes = k_bytes * columns / design.cluster_m;
   return {.across_m = grid.across_m,
           .across_n = grid.across_n,
-          .own_bytes = a_bytes + b_bytes,
-          .line_bytes = a_bytes * (work.a_split ? 2 : 1) + b_bytes * (work.b_split ? 2 : 1),
+          .own_bytes = a_bytes + b_bytes + design.extra_bytes,
+          .line_bytes = a_bytes * (work.a_split ? 2 : 1) + b_bytes * (work.b_split ? 2 : 1) +
+                        design.extra_bytes,
           .neighbour_bytes = distinct_bytes(grid, work, design, kNeighbours),
           .wave_bytes = distinct_bytes(grid, work, design, device.multiprocessors)};
 }
@@ -126,7 +140,7 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double rounds = together > 1 ? ceil_div(e.clusters, device.multiprocessors) : e.waves;
   const double clock = 1 / device.clock_hz;
   const double steps = rounds * e.k_tiles;
-  e.arithmetic = steps * design.stage_clocks * clock;
+  e.arithmetic = (steps * design.stage_clocks + (rounds - 1) * design.change_clocks) * clock;
   e.loaded_bytes = e.clusters * size * e.k_tiles * own;
   e.neighbour_bytes = footprint.neighbour_bytes;
   e.wave_bytes = footprint.wave_bytes;
@@ -134,21 +148,29 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double busy = std::min(e.live_ctas / device.multiprocessors, 1.0) *
                       (e.waves > 1 ? std::min(e.exact_waves / e.waves, 1.0) : 1.0);
   e.l2 = steps * footprint.line_bytes * busy / device.l2_per_clock * clock;
-  e.latency = steps * device.load_seconds / (std::min<double>(design.stages, e.k_tiles) * together);
+  const double turn = design.refill_clocks * clock + device.load_seconds;
+  e.latency = steps * turn / (std::min<double>(design.stages, e.k_tiles) * together);
   e.sync = steps * clock *
-           ((design.cluster_m * design.cluster_n > 1 ? kClusterClocks : 0) +
+           ((design.cluster_m * design.cluster_n == 1 ? 0
+             : design.cluster_clocks >= 0             ? design.cluster_clocks
+                                                      : kClusterClocks) +
             (parts > 1 ? kPartsClocks : 0));
   const double reached =
       std::min(device.memory_bytes_per_s, e.bytes_in_flight / device.memory_seconds);
   e.memory = work.compulsory / std::max(reached, 1.0);
-  const double stores =
-      design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1) : rounds;
+  const double stores = design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1)
+                        : design.overlap == Overlap::beside ? 1
+                                                            : rounds;
   e.store = (stores * design.store_clocks + rounds * (parts - 1) * design.gather_clocks) * clock;
   e.fill = design.start_clocks * clock * (together > 1 ? ceil_div(rounds, together) : 1.0);
   e.launch = device.launch_seconds;
   const double loop =
-      std::sqrt(e.arithmetic * e.arithmetic + e.l2 * e.l2 + e.latency * e.latency) + e.sync;
-  const double overlapped = std::sqrt(loop * loop + e.memory * e.memory);
+      (design.sharp
+           ? sharp_sum(e.arithmetic, e.l2, e.latency)
+           : std::sqrt(e.arithmetic * e.arithmetic + e.l2 * e.l2 + e.latency * e.latency)) +
+      e.sync;
+  const double overlapped =
+      design.sharp ? sharp_sum(loop, e.memory, 0) : std::sqrt(loop * loop + e.memory * e.memory);
   e.seconds = e.launch + e.fill + overlapped + e.store + e.sums;
   return e;
 }

@@ -23,9 +23,10 @@ struct Work {
 };
 
 enum class Overlap : std::uint8_t {
-  none,     ///< a CTA has one consumer, which computes and then stores
-  halves,   ///< two consumers share a tile and store it together
-  pingpong  ///< one consumer stores while the other computes
+  none,      ///< a CTA has one consumer, which computes and then stores
+  halves,    ///< two consumers share a tile and store it together
+  pingpong,  ///< one consumer stores while the other computes
+  beside     ///< a tile is stored beside the products of the next, which begin a little later
 };
 
 /// A kernel's design, as far as its time depends on it.
@@ -38,7 +39,14 @@ struct Design {
   int ctas_per_multiprocessor = 1;
   double stage_clocks = 1;  ///< of a multiprocessor's arithmetic for one tile of K
   double start_clocks = 1500;
-  double store_clocks = 0;  ///< of one tile's output and its epilogue
+  double store_clocks = 0;   ///< of one tile's output and its epilogue
+  double change_clocks = 0;  ///< between the products of two tiles, where the store is beside them
+  /// In a stage: that CTAs of a cluster wait for each other, where that is known.
+  double cluster_clocks = -1;
+  double refill_clocks = 0;  ///< from a stage's last product to the load that fills it again
+  double extra_bytes = 0;    ///< of a stage, that a CTA loads itself beside A and B
+  bool whole_parts = false;  ///< sums of parts have all rows of a tile, beyond the problem's too
+  bool sharp = false;        ///< the slowest resource hides the others nearly whole
   Overlap overlap = Overlap::none;
   bool promoted = false;  ///< sums of 8-bit floats are added to registers tile by tile
   bool integers = false;

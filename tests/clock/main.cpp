@@ -43,6 +43,7 @@ constexpr std::pair<const char*, double DeviceTiming::*> kRates[] = {
     {"written_per_clock", &DeviceTiming::written_per_clock},
     {"tensor_move_per_clock", &DeviceTiming::tensor_move_per_clock},
     {"tensor_move_clocks", &DeviceTiming::tensor_move_clocks},
+    {"copy_stops", &DeviceTiming::copy_stops},
     {"launch_seconds", &DeviceTiming::launch_seconds},
     {"step_seconds", &DeviceTiming::step_seconds},
 };

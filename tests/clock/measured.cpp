@@ -2,6 +2,7 @@
 #include "measured.h"
 
 #include <cstdlib>
+#include <deque>
 #include <istream>
 #include <sstream>
 #include <stdexcept>
@@ -73,13 +74,15 @@ std::vector<emulator::Recording> record(const Measured& measured, Target target,
   Problem problem = Problem::parse(measured.problem);
   problem.complete();
   const auto described = problem.arguments(Device::cpu());
-  const auto& gemm = dynamic_cast<const GemmArguments&>(*described);
-  const Zeros a(gemm.a().tensor());
-  const Zeros b(gemm.b().tensor());
-  const Zeros out(gemm.out());
-  const GemmArguments arguments(a.view(), b.view(), out.view(), gemm.accumulator_type());
+  std::deque<Zeros> zeros;
+  std::vector<Operand> operands;
+  for (const NamedOperand& operand : described->operands()) {
+    operands.push_back(operand_with(
+        operand, [&](const TensorView& view) { return zeros.emplace_back(view).view(); }));
+  }
+  const auto arguments = described->with_operands(operands);
   const Kernel kernel = kernel_by_name(measured.kernel).with_knobs(knobs_of(measured.knobs));
-  return emulator::BuiltKernel(kernel, target).record(arguments, multiprocessors);
+  return emulator::BuiltKernel(kernel, target).record(*arguments, multiprocessors);
 }
 
 }  // namespace estoc::clock

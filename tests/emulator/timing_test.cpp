@@ -119,6 +119,67 @@ TEST(Timing, LargeGridsComeInWaves) {
   EXPECT_DOUBLE_EQ(estimated.seconds, 3e-9);
 }
 
+constexpr std::uint32_t kRows = 128;
+
+/// Products of `kColumns` columns and their operands, with copies of `bytes` between them.
+Recording scaled_products(std::uint32_t bytes) {
+  std::vector<RecordedOp> ops;
+  for (int i = 0; i < 10; ++i) {
+    ops.push_back(op(Act::tensor_mma, 0, kColumns, kRows));
+    ops.push_back(op(Act::tensor_copy, 0, bytes));
+  }
+  ops.push_back(op(Act::tensor_mma, 0, kColumns, kRows));
+  ops.push_back(op(Act::tensor_commit, 0, 0, 1));
+  Recording recording = recording_of({ops, {op(Act::wait, 0, 1)}});
+  recording.barriers = {{0, 0, 1}};
+  return recording;
+}
+
+TEST(Timing, CopiesTakeWhatProductsLeaveOfSharedMemory) {
+  // Operands take (128 + 200) * 32 / 1000 of a product's 100 clocks: 89 are left.
+  EXPECT_NEAR(clocks(scaled_products(80'000)), 1100, 15);
+  EXPECT_GT(clocks(scaled_products(150'000)), 1500);
+  DeviceTiming stops = kDevice;
+  stops.copy_stops = 1;
+  EXPECT_NEAR(estimate(scaled_products(80'000), stops).clocks, 1100 + 800, 15);
+}
+
+TEST(Timing, ProductsWaitForTheirCopies) {
+  Recording recording =
+      recording_of({{op(Act::tensor_copy, 0, 300'000), op(Act::tensor_mma, 0, kColumns, kRows),
+                     op(Act::tensor_commit, 0, 0, 1)},
+                    {op(Act::wait, 0, 1)}});
+  recording.barriers = {{0, 0, 1}};
+  EXPECT_GE(clocks(recording), 400);
+}
+
+TEST(Timing, AMulticastIsOneInstruction) {
+  const auto commits = [](Act second) {
+    std::vector<RecordedOp> ops(20, op(Act::issue));
+    for (int i = 0; i < 10; ++i) {
+      ops.push_back(op(Act::tensor_commit, 0, 0, 1));
+      ops.push_back(op(second, 0, 0, 1));
+    }
+    Recording recording = recording_of({ops});
+    recording.barriers = {{0, 0, 100}};
+    return clocks(recording);
+  };
+  EXPECT_DOUBLE_EQ(commits(Act::tensor_commit), 40);
+  EXPECT_DOUBLE_EQ(commits(Act::tensor_commit_copy), 30);
+}
+
+TEST(Timing, CommitsReachOtherCtasLater) {
+  Recording recording;
+  recording.threads = 32;
+  recording.cluster_size = 2;
+  recording.grid_clusters = 1;
+  recording.warps = {
+      {0, 0, {op(Act::tensor_commit, 0, 0, 1), op(Act::tensor_commit_copy, 1, 0, 1)}},
+      {1, 0, {op(Act::wait, 1, 1)}}};
+  recording.barriers = {{0, 0, 1}, {1, 0, 1}};
+  EXPECT_GE(clocks(recording), kDevice.far_clocks);
+}
+
 TEST(Timing, RefusesToWaitForever) {
   Recording recording = recording_of({{op(Act::wait, 0, 1)}});
   recording.barriers = {{0, 0, 1}};

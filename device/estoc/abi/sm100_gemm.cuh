@@ -16,8 +16,10 @@ struct Sm100GemmConfig {
   static constexpr int kRows = 128;
   /// Tiles of sums in tensor memory: one is stored while the next is added up.
   static constexpr int kSums = 2;
-  /// Stages whose scales are there: those of one are copied while another is multiplied.
-  static constexpr int kScales = 2;
+  /// Stages whose scales are there, at the least and at the most: those of one are copied while
+  /// others are multiplied.
+  static constexpr int kLeastScales = 2;
+  static constexpr int kMostScales = 4;
   /// Parts of a tile whose sums pass through the workspace.
   static constexpr long long kMaxTailParts = Sm90GemmConfig::kMaxTailParts;
   /// Answers of cluster launch control that are under way or in use.
@@ -46,6 +48,9 @@ struct Sm100GemmConfig {
   /// The grid has a cluster for each item, and those that run take over the items of those that
   /// have not begun; else the grid is as large as the device, and clusters take items in turn.
   bool dynamic = false;
+  /// Of a row of a stage, along K: 128, or 64 where stages are short. What one swizzle pattern
+  /// spans.
+  int k_bytes = 128;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -68,14 +73,14 @@ struct Sm100GemmConfig {
       field("places_n", places_n);
     }
     if (dynamic) field("dynamic", dynamic);
+    if (k_bytes != 128) field("k_bytes", k_bytes);
   }
 
-  /// Rows of 128 bytes, what one swizzle pattern spans.
-  ESTOC_CONSTEXPR int tile_k() const { return 128 * 8 / type_bits(a); }
+  ESTOC_CONSTEXPR int tile_k() const { return k_bytes * 8 / type_bits(a); }
   /// Of K, where a box may begin: a multiple of 16 bytes.
   ESTOC_CONSTEXPR int k_unit() const { return 16 / type_bytes(a); }
   /// What TMA counts of it: elements of 4 bits are loaded as bytes.
-  ESTOC_CONSTEXPR int loaded_k() const { return type_bytes(a) == 0 ? 128 : tile_k(); }
+  ESTOC_CONSTEXPR int loaded_k() const { return type_bytes(a) == 0 ? k_bytes : tile_k(); }
   /// Rows of the tile of all CTAs of the group.
   ESTOC_CONSTEXPR int group_rows() const { return group * kRows; }
   ESTOC_CONSTEXPR int places() const { return places_m * places_n; }
@@ -122,18 +127,29 @@ struct Sm100GemmConfig {
   }
   /// Tiles of sums that there is room for beside scales.
   ESTOC_CONSTEXPR int sums() const {
-    return kSums * tile_n + kScales * scale_tensor_columns() <= 512 ? kSums : 1;
+    return kSums * tile_n + kLeastScales * scale_tensor_columns() <= 512 ? kSums : 1;
+  }
+  /// Where there is room for one and a half: all tiles have the first half of their columns in the
+  /// same place, between those of the second halves, which take turns. A tile is added up when the
+  /// first half of the one before is stored. Each CTA of a pair loads one half of B.
+  ESTOC_CONSTEXPR bool overlaps() const { return group == 2 && tile_n == 256 && sums() == 1; }
+  ESTOC_CONSTEXPR int sums_columns() const { return overlaps() ? tile_n / 2 * 3 : sums() * tile_n; }
+  /// Stages whose scales are in tensor memory.
+  ESTOC_CONSTEXPR int scale_places() const {
+    if (scale_block == 0) return 0;
+    const int room = (512 - sums_columns()) / scale_tensor_columns();
+    return room < kMostScales ? room : kMostScales;
   }
   /// Of tensor memory: a power of two.
   ESTOC_CONSTEXPR int tensor_columns() const {
     int columns = 32;
-    while (columns < sums() * tile_n + kScales * scale_tensor_columns())
+    while (columns < sums_columns() + scale_places() * scale_tensor_columns())
       columns *= 2;
     return columns;
   }
 
-  ESTOC_CONSTEXPR int a_bytes() const { return kRows * 128; }
-  ESTOC_CONSTEXPR int b_bytes() const { return own_columns() * 128; }
+  ESTOC_CONSTEXPR int a_bytes() const { return kRows * k_bytes; }
+  ESTOC_CONSTEXPR int b_bytes() const { return own_columns() * k_bytes; }
   ESTOC_CONSTEXPR int a_scale_bytes() const { return scale_words() * 512; }
   ESTOC_CONSTEXPR int b_scale_bytes() const { return scale_columns() * a_scale_bytes(); }
   ESTOC_CONSTEXPR int stage_bytes() const {
@@ -142,16 +158,17 @@ struct Sm100GemmConfig {
   /// From one stage to the next, each of which begins with a pattern of the swizzle.
   ESTOC_CONSTEXPR int stage_stride() const { return (stage_bytes() + 1023) / 1024 * 1024; }
 
-  /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
+  /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple, or
+  /// where that leaves room for one more stage.
   ESTOC_CONSTEXPR int store_row_bytes() const {
     const int row = tile_n * type_bytes(out);
-    return row % 128 == 0 ? 128 : row % 64 == 0 ? 64 : 32;
+    return row % 128 == 0 && !overlaps() ? 128 : row % 64 == 0 ? 64 : 32;
   }
   ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
   /// Two boxes, so that one is filled while the other is stored.
   ESTOC_CONSTEXPR int staging_bytes() const {
     if (epilogue.columns > 0) return epilogue.bytes();
-    return tma_store ? 2 * kRows * 128 : 0;
+    return tma_store ? 2 * kRows * (overlaps() ? 64 : 128) : 0;
   }
 
   ESTOC_CONSTEXPR int staging_offset() const { return stages * stage_stride(); }
@@ -161,9 +178,13 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int slot_offset() const { return sums_barrier_offset() + 16 * sums(); }
   /// A barrier for each stage that is cleared.
   ESTOC_CONSTEXPR int cleared_offset() const { return slot_offset() + 16; }
+  /// A barrier for each place of scales in tensor memory.
+  ESTOC_CONSTEXPR int scales_barrier_offset() const {
+    return cleared_offset() + (clears() ? 8 * stages : 0);
+  }
   /// Where groups begin, so that offsets are read once.
   ESTOC_CONSTEXPR int table_offset() const {
-    return cleared_offset() + (clears() ? 8 * stages : 0);
+    return scales_barrier_offset() + 8 * scale_places();
   }
   ESTOC_CONSTEXPR int table_bytes() const {
     return groups != GroupedMode::none ? 4 * (kMaxGroups + 4) : 0;

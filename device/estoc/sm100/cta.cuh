@@ -20,10 +20,12 @@ struct Cta {
   u32 base;
   u32 rank;            ///< in the group; the first CTA issues the products of both
   ClusterIndex where;  ///< the group is in its cluster
+  u32 part;            ///< of the columns of the group's tile, which this CTA loads of B
 
   __device__ __forceinline__ static Cta here() {
     const u32 rank = config.cluster_size() == 1 ? 0 : ptx::cluster_ctarank();
-    return {ptx::smem_base(), rank % config.group, place_of(rank / config.group)};
+    return {ptx::smem_base(), rank % config.group, place_of(rank / config.group),
+            rank % config.group};
   }
   /// Of group number `number` of a cluster.
   __device__ __forceinline__ static ClusterIndex place_of(u32 number) {
@@ -45,6 +47,10 @@ struct Cta {
   __device__ __forceinline__ u32 cleared(u32 stage) const {
     return base + config.cleared_offset() + 8 * stage;
   }
+  /// That the products which read a place of scales are complete; that of the group's first CTA.
+  __device__ __forceinline__ u32 scales_read(u32 place) const {
+    return base + config.scales_barrier_offset() + 8 * place;
+  }
   __device__ __forceinline__ ClusterIndex place() const { return where; }
   /// In the cluster, of CTA `of` of the group at a place.
   __device__ __forceinline__ static u32 number(const ClusterIndex& at, u32 of) {
@@ -62,6 +68,13 @@ struct Cta {
     u32 mask = 0;
     for (u32 m = 0; m < config.places_m; ++m)
       mask |= 1u << number({m, where.n}, rank);
+    return mask;
+  }
+  /// The same of all CTAs of the groups of the same columns: they have the same scales of B.
+  __device__ __forceinline__ u32 sharers_of_columns() const {
+    u32 mask = 0;
+    for (u32 m = 0; m < config.places_m; ++m)
+      mask |= ((1u << config.group) - 1) << number({m, where.n}, 0);
     return mask;
   }
   /// All CTAs of these groups: they load what this group multiplies.

@@ -10,8 +10,9 @@ namespace estoc::sm100 {
 
 /// Issues the loads of an operand's tile of `rows`: boxes of rows along K, one for each of
 /// `sharers` CTAs, or blocks of 64 elements of M or N. Each sharer loads its part for all. The
-/// barrier of the first of `counted` CTAs of a group counts the bytes.
-template <int rows, bool mn_major, int tile_k, int counted, int sharers>
+/// barrier of the first of `counted` CTAs of a group counts the bytes. A row along K has
+/// `row_bytes`.
+template <int rows, bool mn_major, int tile_k, int counted, int sharers, int row_bytes>
 struct OperandLoad {
   static constexpr int kBoxes = mn_major ? rows / 64 : sharers;
   static constexpr int kOwn = kBoxes / sharers;
@@ -24,7 +25,7 @@ struct OperandLoad {
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       const u32 box = part * kOwn + static_cast<u32>(i);
-      const u32 to = shared + box * kExtent * kSwizzleRow * (mn_major ? tile_k / 64 : 1);
+      const u32 to = shared + box * kExtent * row_bytes * (mn_major ? tile_k / 64 : 1);
       const i32 mn = first + static_cast<i32>(box) * kExtent;
       const i32 at[3] = {mn_major ? mn : k, mn_major ? k : mn, l};
       if constexpr (sharers > 1 && counted == 1) {
@@ -45,10 +46,10 @@ struct OperandLoad {
 template <Sm100GemmConfig config>
 struct TmaTiles {
   static constexpr int kCounted = config.clears() ? 1 : config.group;
-  using LoadA =
-      OperandLoad<config.kRows, config.a_m_major, config.tile_k(), kCounted, config.places_n>;
+  using LoadA = OperandLoad<config.kRows, config.a_m_major, config.tile_k(), kCounted,
+                            config.places_n, config.k_bytes>;
   using LoadB = OperandLoad<config.own_columns(), config.b_n_major, config.tile_k(), kCounted,
-                            config.places_m>;
+                            config.places_m, config.k_bytes>;
 
   __device__ __forceinline__ static void prefetch(const Sm100GemmParameters& p) {
     // Without K no maps were encoded.
@@ -71,7 +72,7 @@ struct TmaTiles {
                                               const Tile& tile, i32 k, i32 a_batch, i32 b_batch,
                                               u32 stage) {
     const i32 m = tile.m + static_cast<i32>(cta.rank) * config.kRows;
-    const i32 n = tile.n + static_cast<i32>(cta.rank) * config.own_columns();
+    const i32 n = tile.n + static_cast<i32>(cta.part) * config.own_columns();
     const u32 barrier = cta.stages().full(stage);
     if (config.clears() || cta.rank == 0) {
       ptx::mbarrier_arrive_expect_tx(barrier, kCounted * config.stage_bytes());

@@ -43,20 +43,35 @@ struct ScaledTiles : TmaTiles<config> {
     const auto to = ScaleStage<config>::of(cta, stage);
     const u32 barrier = cta.stages().full(stage);
     const i32 word = k_tile * config.scale_words();
-    load_scales(p.a_scales, to.a(0), barrier, tile.m / kScaleRows + static_cast<i32>(cta.rank),
-                word, tile.l);
+    const i32 l = tile.l;
+    // Whoever shares scales loads them in turn.
+    u32 turn = static_cast<u32>(k_tile);
+    if (turn % config.places_n == cta.where.n) {
+      load_scales<config.places_n>(p.a_scales, to.a(0), barrier,
+                                   tile.m / kScaleRows + static_cast<i32>(cta.rank), word, l,
+                                   cta.sharers_of_a());
+    }
+    constexpr u32 kSharers = config.places_m * config.group;
+    turn *= config.scale_columns();
 #pragma unroll
     for (int column = 0; column < config.scale_columns(); ++column) {
-      load_scales(p.b_scales, to.b(column, 0), barrier, tile.n / kScaleRows + column, word, tile.l);
+      if ((turn + column) % kSharers != cta.where.m * config.group + cta.rank) continue;
+      load_scales<kSharers>(p.b_scales, to.b(column, 0), barrier, tile.n / kScaleRows + column,
+                            word, l, cta.sharers_of_columns());
     }
   }
 
  private:
+  /// For `sharers` CTAs, which `mask` has.
+  template <u32 sharers>
   __device__ __forceinline__ static void load_scales(const abi::Sm100Scales& scales, u32 shared,
-                                                     u32 barrier, i32 block, i32 word, i32 l) {
+                                                     u32 barrier, i32 block, i32 word, i32 l,
+                                                     u32 mask) {
     const i32 at[3] = {0, block * scales.tiles + word, scales.batched ? l : 0};
     if constexpr (config.group == 1) {
       ptx::cp_async_bulk_tensor_load<3>(shared, scales.map, barrier, at);
+    } else if constexpr (sharers > 1) {
+      ptx::cp_async_bulk_tensor_load_pair_multicast<3>(shared, scales.map, barrier, mask, at);
     } else {
       ptx::cp_async_bulk_tensor_load_pair<3>(shared, scales.map, barrier, at);
     }

@@ -53,6 +53,8 @@ __device__ __forceinline__ u32 begin(const typename Kernel::Parameters& p, const
       for (u32 stage = 0; stage < config.stages; ++stage)
         ptx::mbarrier_init(cta.cleared(stage), config.group);
     }
+    for (u32 place = 0; place < config.scale_places(); ++place)
+      ptx::mbarrier_init(cta.scales_read(place), 1);
     if constexpr (config.dynamic) {
       Answers<config>{}.ring().init(answer_readers<config, Store::kLoads>());
     }
@@ -95,12 +97,14 @@ __device__ __forceinline__ void produce(const typename Kernel::Parameters& p,
                                         const Cta<config>& cta) {
   const Ring<config.stages> ring = cta.stages();
   RingPosition<config.stages> at;
+  Cta<config> own = cta;
   for (auto work = follow<Kernel>(p, cta, false); !work.done(); work.advance()) {
     const auto item = work.item();
     for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
       ring.wait_empty(at);
-      Kernel::Load::fill(p, cta, item, step, at.stage);
+      Kernel::Load::fill(p, own, item, step, at.stage);
     }
+    if (config.overlaps() && item.k_tiles > 0) own.part ^= 1;
   }
   // The tensor cores still tell of the last stages.
   for (int i = 0; i < config.stages; ++i, at.advance())
@@ -165,6 +169,7 @@ __device__ __forceinline__ void store_tiles(const typename Kernel::Parameters& p
   const Ring<Cta<config>::kSums> sums = cta.sums();
   typename Kernel::Store store(p, transform, cta, thread);
   RingPosition<Cta<config>::kSums> from;
+  u32 turn = 0;
   for (auto work = follow<Kernel>(p, cta, true); !work.done(); work.advance()) {
     const auto item = work.item();
     const Tile tile = own_tile(cta, item.tile);
@@ -175,23 +180,21 @@ __device__ __forceinline__ void store_tiles(const typename Kernel::Parameters& p
     }
     sums.wait_full(from);
     ptx::tcgen05_fence_after_thread_sync();
-    const TensorSums<Sum> taken{memory + from.stage * config.tile_n + lanes};
+    const SumsRelease<config> release{cta, sums.empty(from.stage)};
+    const TensorSums<config> taken{memory + from.stage * config.tile_n + lanes, turn, release};
     if (config.has_tails() && item.slot >= 0) {
       leave_part(p, cta, item, taken, thread);
+    } else if constexpr (Kernel::Store::kHolds) {
+      store.store(HeldSums<config>(taken), tile);
     } else {
       store.store(taken, tile);
     }
-    ptx::tcgen05_fence_before_thread_sync();
-    ptx::bar_warp_sync();
-    if (ptx::laneid() == 0) {
-      if constexpr (config.group == 1) {
-        ptx::mbarrier_arrive(sums.empty(from.stage));
-      } else {
-        ptx::mbarrier_arrive_cluster(sums.empty(from.stage), cta.number(cta.where, 0));
-      }
-    }
+    if constexpr (!config.overlaps()) release();
     from.advance();
+    turn ^= 1;
   }
+  // The second half of the last tile's sums was not released.
+  if constexpr (config.overlaps()) ptx::tcgen05_fence_before_thread_sync();
   store.finish();
 }
 

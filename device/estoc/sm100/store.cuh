@@ -2,6 +2,7 @@
 #pragma once
 
 #include <estoc/epilogue/tile.cuh>
+#include <estoc/ptx/barrier.cuh>
 #include <estoc/ptx/tcgen05_memory.cuh>
 #include <estoc/sm100/cta.cuh>
 #include <estoc/tile/store.cuh>
@@ -10,23 +11,82 @@ namespace estoc::sm100 {
 
 using abi::GroupedMode;
 
-/// The sums of a tile: a row of 16 columns at a time comes to a thread.
-template <typename Sum>
+/// Lets the next products have what this warp has taken of the sums.
+template <Sm100GemmConfig config>
+struct SumsRelease {
+  const Cta<config>& cta;
+  u32 barrier;
+
+  __device__ __forceinline__ void operator()() const {
+    ptx::tcgen05_fence_before_thread_sync();
+    ptx::bar_warp_sync();
+    if (ptx::laneid() != 0) return;
+    if constexpr (config.group == 1) {
+      ptx::mbarrier_arrive(barrier);
+    } else {
+      ptx::mbarrier_arrive_cluster(barrier, cta.number(cta.where, 0));
+    }
+  }
+};
+
+/// The sums of a tile: a row of 16 columns at a time comes to a thread. Where those of two tiles
+/// overlap, the first half is taken first, and then released.
+template <Sm100GemmConfig config>
 struct TensorSums {
-  using Value = Sum;
+  using Value = Compute<config.accumulator>;
 
   u32 address;  ///< of this warp's lanes
+  u32 turn;     ///< the tile's number among those of the CTA, modulo 2
+  SumsRelease<config> release;
 
   /// Columns `column` to column + 15. All threads of a warp call it.
   __device__ __forceinline__ void take(Value (&values)[16], u32 column) const {
     u32 words[16];
-    ptx::tcgen05_ld<abi::TensorShape::lanes32x32, 16>(words, address + column);
+    ptx::tcgen05_ld<abi::TensorShape::lanes32x32, 16>(words, place(column));
     ptx::tcgen05_wait_ld();
     ptx::tcgen05_use(words);
+    if (config.overlaps() && column + 16 == kHalf) release();
 #pragma unroll
     for (int i = 0; i < 16; ++i)
       values[i] = bit_cast<Value>(words[i]);
   }
+  /// Of a column, in tensor memory.
+  __device__ __forceinline__ u32 place(u32 column) const {
+    if (!config.overlaps()) return address + column;
+    return address + column + (column < kHalf || turn == 0 ? kHalf : -kHalf);
+  }
+
+ private:
+  static constexpr u32 kHalf = config.tile_n / 2;
+};
+
+/// The same where sums overlap and columns are known when compiling: half of them wait in
+/// registers, so that the next tile's products begin at once.
+template <Sm100GemmConfig config>
+class HeldSums {
+ public:
+  using Value = Compute<config.accumulator>;
+
+  __device__ __forceinline__ explicit HeldSums(const TensorSums<config>& sums) : sums_(sums) {}
+
+  /// Columns come in their order.
+  __device__ __forceinline__ void take(Value (&values)[16], u32 column) const {
+    if (column % kHalf == 0) {
+      ptx::tcgen05_ld<abi::TensorShape::lanes32x32, kHalf>(held_, sums_.place(column));
+      ptx::tcgen05_wait_ld();
+      ptx::tcgen05_use(held_);
+      if (column == 0) sums_.release();
+    }
+#pragma unroll
+    for (u32 i = 0; i < 16; ++i)
+      values[i] = bit_cast<Value>(held_[column % kHalf + i]);
+  }
+
+ private:
+  static constexpr u32 kHalf = config.tile_n / 2;
+
+  TensorSums<config> sums_;
+  mutable u32 held_[kHalf];
 };
 
 /// Where there is no K, there is nothing in tensor memory.
@@ -61,6 +121,7 @@ class TmaStore {
  public:
   using Epilogue = epilogue::Identity;
   static constexpr bool kLoads = false;
+  static constexpr bool kHolds = config.overlaps();
   static constexpr TileShape kShape{config.kRows, config.tile_n, config.store_columns()};
   using Sender = SenderOf<config.groups == GroupedMode::rows>;
 
@@ -86,6 +147,7 @@ class DirectStore {
  public:
   using Epilogue = epilogue::Identity;
   static constexpr bool kLoads = false;
+  static constexpr bool kHolds = false;  ///< columns come in a loop
 
   __device__ __forceinline__ DirectStore(const Sm100GemmParameters& p, const Epilogue& /*none*/,
                                          const Cta<config>& /*cta*/, u32 thread)
@@ -129,6 +191,7 @@ class FusedStore {
  public:
   using Epilogue = epilogue::MappedFused<E>;
   static constexpr bool kLoads = config.epilogue.loads();
+  static constexpr bool kHolds = false;
   static constexpr TileShape kShape{config.kRows, config.tile_n, config.store_columns()};
   using Layout = epilogue::EpilogueLayout<RowFragment<4>, kShape, config.epilogue, E>;
   using Loader = epilogue::TileLoader<Layout, E>;

@@ -27,14 +27,15 @@ enum class Act : std::uint8_t {
   cluster_wait,
   wgmma,  ///< 64 rows, `amount` columns; `extra`: A is in registers
   wgmma_commit,
-  wgmma_wait,     ///< until at most `amount` groups are left
-  mma,            ///< `amount` multiply-adds of operands of `extra` bits
-  tensor_mma,     ///< `amount` columns; `extra`: rows of all CTAs, plus 1024 of two CTAs
-  tensor_commit,  ///< tells mbarrier `object` when all before it is complete
-  tensor_copy,    ///< `amount` bytes of shared memory
-  tensor_move,    ///< `amount` bytes between tensor memory and registers
-  tensor_wait,    ///< for the moves before
-  async_copy,     ///< cp.async, `amount` bytes
+  wgmma_wait,          ///< until at most `amount` groups are left
+  mma,                 ///< `amount` multiply-adds of operands of `extra` bits
+  tensor_mma,          ///< `amount` columns; `extra`: rows of all CTAs, plus 1024 of two CTAs
+  tensor_commit,       ///< tells mbarrier `object` when all before it is complete
+  tensor_commit_copy,  ///< the same by the commit before, which multicasts
+  tensor_copy,         ///< `amount` bytes of shared memory
+  tensor_move,         ///< `amount` bytes between tensor memory and registers
+  tensor_wait,         ///< for the moves before
+  async_copy,          ///< cp.async, `amount` bytes
   async_commit,
   async_wait,    ///< until at most `amount` groups are left
   async_arrive,  ///< at mbarrier `object`, when the copies before are complete

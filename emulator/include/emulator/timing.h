@@ -36,8 +36,11 @@ struct DeviceTiming {
   double mma_products;           ///< 16-bit multiply-adds of mma.sync in a clock
   double tensor_move_per_clock;  ///< bytes of a warp between tensor memory and registers
   double tensor_move_clocks;     ///< latency of that
-  double launch_seconds;         ///< of a launch in a row of launches, before the first instruction
-  double step_seconds;           ///< the same of a kernel that follows another of the same launch
+  /// Part of the clocks of a copy to tensor memory for which products stand still; for the rest it
+  /// takes what they leave of shared memory.
+  double copy_stops = 0;
+  double launch_seconds;  ///< of a launch in a row of launches, before the first instruction
+  double step_seconds;    ///< the same of a kernel that follows another of the same launch
 };
 
 /// The row of a compute capability; null where there is none.

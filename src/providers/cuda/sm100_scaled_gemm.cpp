@@ -68,14 +68,6 @@ Status check_bytes(const MatrixView& view, bool k_is_rows, const char* name) {
   return check_tma_strides({name, bytes, k_is_rows});
 }
 
-cost::Design scaled_design(const Sm100ScaledGemmConfig& config, const cost::Work& work) {
-  cost::Design design = sm100_design(config, work);
-  // Copies of 512 bytes of scales are taken to need four clocks.
-  design.stage_clocks += 4.0 * config.scale_words() * (1 + config.scale_columns());
-  if (config.sums() == 1) design.overlap = cost::Overlap::none;
-  return design;
-}
-
 class Sm100ScaledGemm final
     : public ConfiguredGemm<Sm100ScaledGemmConfig, Sm100ScaledGemmParameters> {
  public:
@@ -132,7 +124,7 @@ class Sm100ScaledGemm final
                 const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     plan.family = cost::Family::sm90;
-    plan.design = scaled_design(config, plan.work);
+    plan.design = sm100_design(config, plan.work);
     cost::set_knobs(plan, sm100_knobs(config, problem));
     split_sm100(config, controls, device, plan);
   }

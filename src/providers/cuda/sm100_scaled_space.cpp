@@ -17,7 +17,7 @@ namespace {
 using abi::Sm100ScaledGemmConfig;
 
 constexpr int kScaledSharedBytes = core::architecture(100).shared_bytes;
-constexpr int kScaledMostStages = 8;
+constexpr int kScaledMostStages = 12;
 constexpr int kScaledLeastStages = 3;
 // Tiles of columns begin at multiples of 64, so that no more than two tiles of scales have them.
 constexpr int kScaledColumns[] = {64, 128, 192, 256};
@@ -39,15 +39,23 @@ bool scaled_blocks_fit(const DesignPoint& point) {
          point.dtype(Role::a_dtype) == Dtype::e2m1;
 }
 
-bool scaled_tile_fits(const DesignPoint& point) {
-  const Shape3 tile = scaled_in_code(point, Role::tile);
-  return tile.k == 128 * 8 / dtype_bits(point.dtype(Role::a_dtype)) &&
-         tile.m == Sm100ScaledGemmConfig::kRows;
+/// Of a row of a stage, along K.
+int scaled_k_bytes(const DesignPoint& point) {
+  return scaled_in_code(point, Role::tile).k * dtype_bits(point.dtype(Role::a_dtype)) / 8;
 }
 
-// A pair stands one below the other, and shares the columns of B.
+/// Rows of 128 bytes; of 64 where stages of e2m1 with their scales would be few.
+bool scaled_tile_fits(const DesignPoint& point) {
+  const Shape3 tile = scaled_in_code(point, Role::tile);
+  const int bytes = scaled_k_bytes(point);
+  const bool few = dtype_bits(point.dtype(Role::a_dtype)) == 4 && tile.n == 256;
+  return tile.m == Sm100ScaledGemmConfig::kRows && (bytes == 128 || (bytes == 64 && few));
+}
+
+/// A CTA alone, or clusters of pairs, which stand one below the other and share the columns of B.
 bool scaled_cluster_fits(const DesignPoint& point) {
-  return scaled_in_code(point, Role::cluster).n == 1;
+  const Shape3 cluster = scaled_in_code(point, Role::cluster);
+  return cluster.m % 2 == 0 || (cluster.n == 1 && scaled_k_bytes(point) == 128);
 }
 
 // As many stages as fit.
@@ -80,6 +88,7 @@ ScaleMode sm100_scale_mode(const DesignPoint& point) {
 }
 
 abi::Sm100ScaledGemmConfig sm100_scaled_config(const DesignPoint& point) {
+  const Shape3 cluster = scaled_in_code(point, Role::cluster);
   Sm100ScaledGemmConfig config{
       .a = abi_type(point.dtype(Role::a_dtype)),
       .b = abi_type(point.dtype(Role::b_dtype)),
@@ -89,9 +98,12 @@ abi::Sm100ScaledGemmConfig sm100_scaled_config(const DesignPoint& point) {
       .b_n_major = false,
       .tile_n = scaled_in_code(point, Role::tile).n,
       .stages = point.integer(Role::stages),
-      .group = scaled_in_code(point, Role::cluster).m,
+      .group = cluster.m % 2 == 0 ? 2 : 1,
       .tma_store = point.integer(Role::out_alignment) == 16,
       .scale_block = sm100_scale_mode(point) == ScaleMode::blockwise_1x32 ? 32 : 16};
+  config.places_m = cluster.m / config.group;
+  config.places_n = cluster.n;
+  config.k_bytes = scaled_k_bytes(point);
   if (is_column_major(point)) std::swap(config.a, config.b);
   return config;
 }
@@ -111,13 +123,15 @@ std::shared_ptr<const DesignSpace> make_sm100_scaled_space() {
       .alignments(Role::b_alignment, {16})
       .alignments(Role::out_alignment, {16, 1})
       .shapes(Role::tile, scaled_tile_shapes())
-      .shapes(Role::cluster, {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}})
+      .shapes(
+          Role::cluster,
+          {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}, {4, 1, 1}, {1, 4, 1}, {4, 2, 1}, {2, 4, 1}})
       .integers(Role::stages, stages)
       .choices("blocks", {"1x32", "1x16"})
       .require({"a", "b"}, scaled_types_fit)
       .require({"a", "blocks"}, scaled_blocks_fit)
       .require({"a", "layouts", "tile"}, scaled_tile_fits)
-      .require({"layouts", "cluster"}, scaled_cluster_fits)
+      .require({"a", "layouts", "tile", "cluster"}, scaled_cluster_fits)
       .require(
           {"a", "b", "acc", "out", "layouts", "align_out", "tile", "cluster", "stages", "blocks"},
           scaled_stages_fit)

@@ -66,10 +66,10 @@ TensorMapSpec tma_map_spec(const OperandPlane& plane, abi::Type type, std::uint3
 }
 
 TensorMapSpec tma_load_spec(const OperandPlane& plane, abi::Type type, bool mn_major, int tile,
-                            int sharers, int tile_k) {
-  const int inner = 128 / abi::type_bytes(type);
+                            int sharers, int tile_k, int row_bytes) {
+  const int inner = row_bytes / abi::type_bytes(type);
   return tma_map_spec(plane, type, static_cast<std::uint32_t>(inner),
-                      static_cast<std::uint32_t>(mn_major ? tile_k : tile / sharers), 128);
+                      static_cast<std::uint32_t>(mn_major ? tile_k : tile / sharers), row_bytes);
 }
 
 MatrixView as_bytes(const MatrixView& view, bool k_is_rows) {

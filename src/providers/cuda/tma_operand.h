@@ -21,10 +21,10 @@ bool is_batched(const MatrixView& view);
 TensorMapSpec tma_map_spec(const OperandPlane& plane, abi::Type type, std::uint32_t box_inner,
                            std::uint32_t box_outer, int swizzle_bytes);
 
-/// The box of an operand's loads: 128 bytes of the contiguous mode; K-major, a sharer's part of the
-/// tile's rows, MN-major, the tile's K.
+/// The box of an operand's loads: `row_bytes` of the contiguous mode; K-major, a sharer's part of
+/// the tile's rows, MN-major, the tile's K.
 TensorMapSpec tma_load_spec(const OperandPlane& plane, abi::Type type, bool mn_major, int tile,
-                            int sharers, int tile_k);
+                            int sharers, int tile_k, int row_bytes = 128);
 
 /// The operand as TMA loads it: rows along K of elements of 4 bits as bytes, which hold two. K and
 /// strides are even.

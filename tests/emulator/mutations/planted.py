@@ -145,6 +145,7 @@ def sm100_scaled(problem, terms, multiprocessors=4):
 
 
 BLOCKS = "gemm m=300 n=200 k=480 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16"
+HALVES = "gemm m=520 n=520 k=160 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16"
 TENSOR = "gemm m=300 n=200 k=504 a=bf16 b=bf16:n out=bf16"
 DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7, 3)\""
 SUMS = "r=f32:column c=f32:row t=f32:scalar"
@@ -209,6 +210,15 @@ CASES = {
         'epi="D = accum; r = max(D)"', "tile=128x64x128 cluster=1x1",
     ),
     "blocks_pair": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=2x1"),
+    "blocks_shared": sm100_scaled(BLOCKS, "tile=128x64x128 cluster=2x2"),
+    "blocks_half": sm100_scaled(HALVES, "tile=128x256x128 cluster=2x1", 2),
+    "blocks_half_fused": sm100_scaled(
+        f'{HALVES} epi="D = relu(accum)"', "tile=128x256x128 cluster=2x1", 2,
+    ),
+    "blocks_short": sm100_scaled(
+        "gemm m=300 n=264 k=992 a=e2m1*1x16 b=e2m1:n*1x16 out=bf16",
+        "tile=128x256x128 cluster=2x1", 2,
+    ),
     "blocks_wide": sm100_scaled(BLOCKS, "tile=128x192x128 cluster=1x1"),
     "blocks_batch": sm100_scaled(f"{BLOCKS} l=3", "tile=128x64x128 cluster=1x1"),
     "blocks_mxfp4": sm100_scaled(

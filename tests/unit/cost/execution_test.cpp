@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace estoc::cost {
 namespace {
 
@@ -122,6 +124,52 @@ TEST(Execution, PingpongHidesStores) {
   EXPECT_DOUBLE_EQ(execute(work, design, kDevice).store, (1 + 3 * 0.43) * 1000 * clock);
   // There is nothing behind the last tile that could hide its store.
   EXPECT_DOUBLE_EQ(execute(work_of(64, 64, 1024), design, kDevice).store, 1000 * clock);
+}
+
+TEST(Execution, SharpResourcesHideEachOther) {
+  const Work work = work_of(8192, 8192, 8192);
+  Design design = design_of(128, 256);
+  const Execution smooth = execute(work, design, kDevice);
+  design.sharp = true;
+  const Execution sharp = execute(work, design, kDevice);
+  const double most = std::max({sharp.arithmetic, sharp.l2, sharp.latency, sharp.memory});
+  const double rest = sharp.launch + sharp.fill + sharp.store;
+  EXPECT_GE(sharp.seconds, most + rest);
+  EXPECT_LT(sharp.seconds, 1.11 * most + rest) << "two norms of sixteen";
+  EXPECT_LT(sharp.seconds, smooth.seconds);
+}
+
+TEST(Execution, StoresBesideProductsCostAChangeOfTiles) {
+  const Work work = work_of(128 * 132 * 4, 128, 4096);
+  Design design = design_of(128, 128);
+  design.overlap = Overlap::beside;
+  const Execution before = execute(work, design, kDevice);
+  ASSERT_EQ(before.waves, 4);
+  design.change_clocks = 500;
+  const Execution after = execute(work, design, kDevice);
+  EXPECT_DOUBLE_EQ(after.arithmetic, before.arithmetic + 3 * 500 / kDevice.clock_hz);
+  EXPECT_DOUBLE_EQ(after.store, before.store);
+  design.overlap = Overlap::pingpong;
+  EXPECT_GT(execute(work, design, kDevice).store, after.store);
+}
+
+TEST(Execution, ScalesAreLoadedToo) {
+  const Work work = work_of(1024, 1024, 1024);
+  Design design = design_of(128, 128);
+  const double plain = footprint_of(work, design, kDevice).own_bytes;
+  design.extra_bytes = 512;
+  EXPECT_DOUBLE_EQ(footprint_of(work, design, kDevice).own_bytes, plain + 512);
+  EXPECT_DOUBLE_EQ(footprint_of(work, design, kDevice).line_bytes, plain + 512);
+}
+
+TEST(Execution, WholePartsHaveRowsBeyondTheProblem) {
+  const Work work = work_of(16, 128, 65536);
+  Design design = design_of(128, 128);
+  design.split = 8;
+  design.split_tiles = 1;
+  const double few = execute(work, design, kDevice).sums - kSecondKernel;
+  design.whole_parts = true;
+  EXPECT_NEAR(execute(work, design, kDevice).sums - kSecondKernel, 8 * few, 1e-12);
 }
 
 TEST(Execution, PartsOfKAreComputedAtOnce) {
