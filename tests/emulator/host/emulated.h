@@ -23,13 +23,13 @@ class EmulatedKernels : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     const char* suite = testing::UnitTest::GetInstance()->current_test_suite()->name();
-    folder_ = testing::TempDir() + "estoc_" + suite + "_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder_.c_str(), 1);
+    folder = testing::TempDir() + "estoc_" + suite + "_" + std::to_string(::getpid());
+    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
  private:
-  static inline std::string folder_;
+  static inline std::string folder;
 };
 
 inline KernelList kernels_of(const RuntimeArguments& arguments, Target target,
