@@ -20,7 +20,7 @@ struct FloatFormat {
   int mantissa_bits;
   bool has_infinity;
   bool has_nan;
-  int bias = (1 << (exponent_bits - 1)) - 1;
+  int bias = (1 << exponent_bits) / 2 - 1;
 };
 
 /// The format of a type that has one.

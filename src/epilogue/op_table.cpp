@@ -28,6 +28,8 @@ constexpr std::array kOps{
 #include "estoc/epilogue_ops.def"
 };
 
+static_assert(kOps.size() == kOpCount, "dropout is the last row");
+
 /// Second names of functions.
 struct Alias {
   std::string_view name;

@@ -37,10 +37,7 @@ struct OpInfo {
   bool commutes;
 };
 
-inline constexpr std::size_t kOpCount = 0
-#define ESTOC_EPILOGUE_OP(name, inputs, rule, spelling, instructions, special, commutes) +1
-#include "estoc/epilogue_ops.def"
-    ;
+inline constexpr std::size_t kOpCount = static_cast<std::size_t>(EpilogueOp::dropout) + 1;
 inline constexpr int kReductionCount = 5;
 
 const OpInfo& op_info(EpilogueOp op);

@@ -76,7 +76,7 @@ struct ThreadPool::State {
   int workers = 0;
 
   /// The first job with a free seat, or null.
-  Job* open_job() {
+  Job* open_job() const {
     Job* job = jobs;
     while (job != nullptr && job->seats == 0)
       job = job->next;

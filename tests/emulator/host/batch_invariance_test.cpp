@@ -1,21 +1,14 @@
 // Rows of the GPU kernels under batch_invariant and deterministic: the same bits whatever M, the
 // row's place and the number of multiprocessors are.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
+#include "emulated.h"
 #include "estoc/numeric.hpp"
 
 namespace estoc {
@@ -102,14 +95,8 @@ class Rowwise {
   std::vector<std::byte> b_;
 };
 
-class BatchInvariance : public testing::Test {
+class BatchInvariance : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_batch_invariance_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static Kernel kernel(const GemmArguments& arguments, const std::string& filter) {
     KernelQuery query;
     query.target = kTarget;
@@ -153,11 +140,7 @@ class BatchInvariance : public testing::Test {
     }
     return expected;
   }
-
-  static std::string folder;
 };
-
-std::string BatchInvariance::folder;
 
 TEST_F(BatchInvariance, OfSm90KernelsOfOneOrder) {
   Rowwise product(Dtype::bf16, Dtype::f32);

@@ -1,21 +1,14 @@
 // simt_elementwise under the emulator against the kernels of the cpu provider, bit for bit.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <limits>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "emulator/run.h"
-#include "estoc/discovery.hpp"
+#include "emulated.h"
 #include "estoc/numeric.hpp"
-#include "estoc/problem.hpp"
 
 namespace estoc {
 namespace {
@@ -24,16 +17,7 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr Target kTarget = Target::sm(90, true);
 
-class EmulatedElementwise : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_elementwise_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
-  static inline std::string folder;
-};
+class EmulatedElementwise : public EmulatedKernels {};
 
 struct alignas(64) Line {
   std::byte bytes[64];

@@ -1,35 +1,17 @@
 // sm80_f32_gemm on the emulator: every tile and layout, K that is no multiple of a tile, slices,
 // rows of out that are not aligned, epilogues and reductions.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
-class F32 : public testing::Test {
+class F32 : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_f32_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static KernelList kernels(const RuntimeArguments& arguments, const std::string& terms,
                             Target target) {
-    KernelQuery query;
-    query.target = target;
-    query.filter = MetadataFilter::parse("class=sm80_f32_gemm " + terms);
-    return get_kernels(arguments, query);
+    return kernels_of(arguments, target, "class=sm80_f32_gemm " + terms);
   }
 
   /// Runs the first kernel that fits on integers, whose sums are exact in any order.
@@ -41,17 +23,10 @@ class F32 : public testing::Test {
     data.poison();
     const KernelList found = kernels(data.arguments(), terms, target);
     ASSERT_FALSE(found.empty());
-    const emulator::Report report = emulator::run(found.front(), target, data.arguments());
-    EXPECT_TRUE(report.clean()) << report.text();
-    const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << result.worst;
+    const CheckResult result = expect_right(found.front(), target, data.arguments());
     EXPECT_EQ(result.error, 0) << "sums were not exact";
   }
-
-  static std::string folder;
 };
-
-std::string F32::folder;
 
 TEST_F(F32, TilesAndLayouts) {
   const char* const tiles[] = {"64x64x64",   "64x128x32",  "128x64x32",

@@ -1,16 +1,12 @@
 // What is found in kernels that are built on demand: outputs and workspaces that are not written,
 // plain pointers, and loops without an end.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "emulator/run.h"
+#include "emulated.h"
 #include "estoc/cuda_kernel_class.hpp"
 
 namespace estoc {
@@ -69,14 +65,8 @@ class Copies final : public CudaKernelClass {
       DesignSpace::Builder().ops({&kOp, 1}).dtypes(Role::a_dtype, {Dtype::i32}).build();
 };
 
-class EmulatorFindings : public testing::Test {
+class EmulatorFindings : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_emulator_findings_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   emulator::Report run(std::string first, std::string second,
                        const emulator::RunOptions& options = {}) {
     auto kernel_class = std::make_shared<Copies>(std::move(first), std::move(second));
@@ -87,7 +77,6 @@ class EmulatorFindings : public testing::Test {
     return emulator::run(kernel, kTarget, arguments, options);
   }
 
-  static inline std::string folder;
   std::vector<std::int32_t> a_ = std::vector<std::int32_t>(kCount, 3);
   std::vector<std::int32_t> out_ = std::vector<std::int32_t>(kCount, -1);
 };

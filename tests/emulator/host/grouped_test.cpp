@@ -1,14 +1,10 @@
 // Kernels of grouped products under the emulator: every mode, whatever offsets hold, against the
 // kernels of the cpu provider byte for byte.
 #include <fmt/core.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -17,11 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
+#include "emulated.h"
 #include "estoc/numeric.hpp"
-#include "estoc/problem.hpp"
 
 namespace estoc {
 namespace {
@@ -96,14 +89,8 @@ class Data {
   std::unique_ptr<RuntimeArguments> arguments_;
 };
 
-class Grouped : public testing::Test {
+class Grouped : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_grouped_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static void expect(const std::string& text, const std::string& filter,
                      const std::optional<Ends>& offsets = std::nullopt) {
     expect_of("simt_grouped_gemm", Target::sm(80), text, filter, offsets);
@@ -147,11 +134,7 @@ class Grouped : public testing::Test {
     const auto bytes = static_cast<std::size_t>(emulated.out().view.span_bytes());
     EXPECT_EQ(std::memcmp(emulated.out().view.data(), computed.out().view.data(), bytes), 0);
   }
-
-  static std::string folder;
 };
-
-std::string Grouped::folder;
 
 TEST_F(Grouped, EveryModeWithVectorsAndWithout) {
   const std::string small = "tile=32x32x16 layouts=";

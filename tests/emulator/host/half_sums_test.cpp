@@ -1,28 +1,13 @@
 // Kernels with f16 accumulators on the emulator: every class, exact on small integers.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
-class HalfSums : public testing::Test {
+class HalfSums : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_half_sums_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   /// Runs the first kernel that fits on integers whose sums are exact, and checks the output; the
   /// CTAs of a cluster sum up so many parts of K.
   static emulator::Statistics run(Target target, const std::string& filter, const std::string& text,
@@ -31,10 +16,7 @@ class HalfSums : public testing::Test {
     testing_support::ProblemData data(Problem::parse("gemm acc=f16 " + text), 3,
                                       testing_support::Values::integers);
     data.poison();
-    KernelQuery query;
-    query.target = target;
-    query.filter = MetadataFilter::parse(filter);
-    const KernelList found = get_kernels(data.arguments(), query);
+    const KernelList found = kernels_of(data.arguments(), target, filter);
     if (found.empty()) {
       ADD_FAILURE() << "no kernel";
       return {};
@@ -53,11 +35,7 @@ class HalfSums : public testing::Test {
                                        int parts = 1) {
     return run(Target::sm(90, true), filter, text, parts);
   }
-
-  static std::string folder;
 };
-
-std::string HalfSums::folder;
 
 TEST_F(HalfSums, Sm90Schedules) {
   run_sm90("class=sm90_gemm schedule=cooperative tile=128x96x64 cluster=1x1",

@@ -1,37 +1,19 @@
 // sm90_prepared_gemm on the emulator: operands that TMA does not load are copied, and the products
 // of the copies are right.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
 constexpr Target kTarget = Target::sm(90, true);
 
-class Prepared : public testing::Test {
+class Prepared : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_prepared_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static KernelList kernels(const RuntimeArguments& arguments, const std::string& filter) {
-    KernelQuery query;
-    query.target = kTarget;
-    query.filter = MetadataFilter::parse("class=sm90_prepared_gemm " + filter);
-    return get_kernels(arguments, query);
+    return kernels_of(arguments, kTarget, "class=sm90_prepared_gemm " + filter);
   }
 
   /// Runs the first kernel of the class that fits, and checks the output; K in so many parts.
@@ -50,16 +32,9 @@ class Prepared : public testing::Test {
   static void run(const Kernel& kernel, const RuntimeArguments& arguments, int parts = 1) {
     Knobs knobs = kernel.knobs();
     knobs.split = static_cast<std::int16_t>(parts);
-    const emulator::Report report = emulator::run(kernel.with_knobs(knobs), kTarget, arguments);
-    EXPECT_TRUE(report.clean()) << report.text();
-    const CheckResult result = check_output(arguments);
-    EXPECT_TRUE(result.passed) << result.worst;
+    expect_right(kernel.with_knobs(knobs), kTarget, arguments);
   }
-
-  static std::string folder;
 };
-
-std::string Prepared::folder;
 
 TEST_F(Prepared, RowsThatAreNotAligned) {
   run("m=100 n=72 k=77 a=bf16:t b=bf16:t out=bf16", "xtt");

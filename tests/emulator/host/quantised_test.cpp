@@ -1,53 +1,19 @@
 // Quantised outputs on the emulator: every mode, dtype and layout of the classes that make them.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
-class Quantised : public testing::Test {
+class Quantised : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_quantised_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
-  static KernelList kernels(const RuntimeArguments& arguments, const std::string& filter) {
-    KernelQuery query;
-    query.target = kHopper;
-    query.filter = MetadataFilter::parse(filter);
-    return get_kernels(arguments, query);
-  }
-
   static void run(const std::string& filter, const std::string& text) {
-    SCOPED_TRACE(filter + " " + text);
-    testing_support::ProblemData data(Problem::parse("gemm " + text), 3,
-                                      testing_support::Values::reals);
-    data.poison();
-    const KernelList found = kernels(data.arguments(), filter);
-    ASSERT_FALSE(found.empty());
-    const emulator::Report report = emulator::run(found.front(), kHopper, data.arguments());
-    EXPECT_TRUE(report.clean()) << report.text();
-    const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << result.worst;
+    expect_first_right(kHopper, filter, "gemm " + text);
   }
 
   static constexpr Target kHopper = Target::sm(90, true);
-  static std::string folder;
 };
-
-std::string Quantised::folder;
 
 TEST_F(Quantised, EveryModeAndDtype) {
   const std::string plain = "class=simt_quantised_gemm tile=32x32x16";

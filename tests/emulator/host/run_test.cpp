@@ -1,21 +1,14 @@
 // Kernels of kernel classes under the emulator: their plans, memory, workspace and refusals.
-#include "emulator/run.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "estoc/check.hpp"
+#include "emulated.h"
 #include "estoc/cuda_kernel_class.hpp"
-#include "estoc/discovery.hpp"
 
 namespace estoc {
 namespace {
@@ -93,14 +86,8 @@ class TwoSteps final : public CudaKernelClass {
       DesignSpace::Builder().ops({&kOp, 1}).dtypes(Role::a_dtype, {Dtype::i32}).build();
 };
 
-class EmulatorRun : public testing::Test {
+class EmulatorRun : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_emulator_run_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   EmulatorRun() { std::iota(a_.begin(), a_.end(), 0); }
 
   static Kernel kernel(Wishes wishes = {}) {
@@ -115,7 +102,6 @@ class EmulatorRun : public testing::Test {
     return emulator::run(kernel(wishes), kTarget, arguments(), options);
   }
 
-  static inline std::string folder;
   std::vector<std::int32_t> a_ = std::vector<std::int32_t>(kCount);
   std::vector<std::int32_t> out_ = std::vector<std::int32_t>(kCount, -1);
 };

@@ -1,49 +1,18 @@
 // Scaled products in groups on the emulator: every way of dividing, mode and order of scales.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
-class ScaledGrouped : public testing::Test {
+class ScaledGrouped : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_scaled_grouped_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static void run(const std::string& filter, const std::string& text) {
-    SCOPED_TRACE(filter + " " + text);
-    const Problem problem = Problem::parse("grouped_gemm " + text);
-    testing_support::ProblemData data(problem, 3, testing_support::Values::reals);
-    data.poison();
-    KernelQuery query;
-    const Target target = Target::sm(90, true);
-    query.target = target;
-    query.filter = MetadataFilter::parse(filter);
-    const KernelList found = get_kernels(data.arguments(), query);
-    ASSERT_FALSE(found.empty());
-    const emulator::Report report = emulator::run(found.front(), target, data.arguments());
-    EXPECT_TRUE(report.clean()) << report.text();
-    const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << result.worst;
+    expect_first_right(Target::sm(90, true), filter, "grouped_gemm " + text);
   }
-
-  static std::string folder;
 };
 
-std::string ScaledGrouped::folder;
 const std::string kScaled = "class=simt_scaled_grouped_gemm tile=32x32x16";
 
 TEST_F(ScaledGrouped, Rows) {

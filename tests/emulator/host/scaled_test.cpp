@@ -1,44 +1,16 @@
 // Scaled products on the emulator: simt_scaled_gemm with every mode, dtype and layout,
 // sm90_scaled_gemm with every schedule, and scales of rows and tensors as the epilogue of others.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
-class Scaled : public testing::Test {
+class Scaled : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_scaled_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
-  /// Runs the first kernel that fits, and checks the output.
   static void run(Target target, const std::string& filter, const std::string& text) {
-    SCOPED_TRACE(filter + " " + text);
-    testing_support::ProblemData data(Problem::parse("gemm " + text), 3,
-                                      testing_support::Values::reals);
-    data.poison();
-    KernelQuery query;
-    query.target = target;
-    query.filter = MetadataFilter::parse(filter);
-    const KernelList found = get_kernels(data.arguments(), query);
-    ASSERT_FALSE(found.empty());
-    const emulator::Report report = emulator::run(found.front(), target, data.arguments());
-    EXPECT_TRUE(report.clean()) << report.text();
-    const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << result.worst;
+    expect_first_right(target, filter, "gemm " + text);
   }
   static void run_simt(const std::string& filter, const std::string& text) {
     run(Target::sm(80), "class=simt_scaled_gemm " + filter, text);
@@ -46,11 +18,7 @@ class Scaled : public testing::Test {
   static void run_sm90(const std::string& filter, const std::string& text) {
     run(Target::sm(90, true), "class=sm90_scaled_gemm " + filter, text);
   }
-
-  static std::string folder;
 };
-
-std::string Scaled::folder;
 
 TEST_F(Scaled, BlocksOf128) {
   run_simt("tile=32x32x16", "m=133 n=70 k=300 a=e4m3:t*1x128:n b=e4m3:n*128x128:t out=f32:t");

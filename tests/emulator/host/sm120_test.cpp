@@ -1,19 +1,10 @@
 // sm120_gemm and sm120_scaled_gemm on the emulator: formats, layouts of scales, tiles and epilogues
 // against float64, which kernel a list begins with, and what is refused.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
@@ -21,20 +12,11 @@ namespace {
 constexpr Target kTarget = Target::sm(120, true);
 
 KernelList kernels_for(const RuntimeArguments& arguments, const std::string& filter) {
-  KernelQuery query;
-  query.target = kTarget;
-  query.filter = MetadataFilter::parse(filter);
-  return get_kernels(arguments, query);
+  return kernels_of(arguments, kTarget, filter);
 }
 
-class Sm120 : public testing::Test {
+class Sm120 : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_sm120_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   /// Runs the first kernel that fits, late and eagerly, and checks the output.
   static void run(const std::string& filter, const std::string& text) {
     SCOPED_TRACE(filter + " " + text);
@@ -71,11 +53,7 @@ class Sm120 : public testing::Test {
     }
     return "";
   }
-
-  static std::string folder;
 };
-
-std::string Sm120::folder;
 
 TEST_F(Sm120, PlainFloatsOf8Bits) {
   run("class=sm120_gemm tile=64x64x128 stages=4", "m=133 n=70 k=560 a=e4m3:t b=e5m2:n out=f32:t");

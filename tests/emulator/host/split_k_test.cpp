@@ -1,19 +1,11 @@
 // sm90_gemm and sm100_gemm with K divided, among the CTAs of clusters or through the workspace, on
 // the emulator.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
@@ -65,14 +57,8 @@ class HostProblem {
   std::size_t output_ = 0;
 };
 
-class SplitK : public testing::Test {
+class SplitK : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_split_k_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static Kernel kernel(const RuntimeArguments& arguments, const std::string& filter) {
     KernelQuery query;
     query.target = target_of(filter);
@@ -97,11 +83,7 @@ class SplitK : public testing::Test {
     EXPECT_TRUE(result.passed) << text << " in " << parts << " parts: " << result.worst;
     return problem.output();
   }
-
-  static std::string folder;
 };
-
-std::string SplitK::folder;
 
 TEST_F(SplitK, PartsOfUnequalLength) {
   const std::string text = "gemm m=100 n=72 k=264 a=tf32:t b=tf32:n out=f32:t";

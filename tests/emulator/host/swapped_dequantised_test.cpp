@@ -1,33 +1,18 @@
 // sm90_swapped_dequantised_gemm on the emulator: every type and order of scales, ragged extents,
 // parts of K, and what is no number.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
-class SwappedDequantised : public testing::Test {
+class SwappedDequantised : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_swapped_dequantised_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static testing_support::ProblemData data_of(const std::string& text) {
     testing_support::ProblemData data(Problem::parse("gemm " + text), 3,
                                       testing_support::Values::reals);
@@ -71,11 +56,7 @@ class SwappedDequantised : public testing::Test {
     }
     return {};
   }
-
-  static std::string folder;
 };
-
-std::string SwappedDequantised::folder;
 
 TEST_F(SwappedDequantised, ScalesOf16) {
   run("schedule=cooperative tile=16x128x256",

@@ -1,28 +1,13 @@
 // Products of bytes stored as f16 and bf16, of every class, on the emulator.
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
-class WholeSums : public testing::Test {
+class WholeSums : public EmulatedKernels {
  protected:
-  static void SetUpTestSuite() {
-    folder = testing::TempDir() + "estoc_whole_sums_" + std::to_string(::getpid());
-    ::setenv("ESTOC_CACHE_DIR", folder.c_str(), 1);
-  }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
-
   static void run(Target target, const std::string& filter, const std::string& text) {
     SCOPED_TRACE(filter + " " + text);
     testing_support::ProblemData data(Problem::parse("gemm " + text), 4,
@@ -31,21 +16,11 @@ class WholeSums : public testing::Test {
     fill_random(gemm.a().tensor(), 4);
     fill_random(gemm.b().tensor(), 5);
     data.poison();
-    KernelQuery query;
-    query.target = target;
-    query.filter = MetadataFilter::parse(filter);
-    const KernelList found = get_kernels(data.arguments(), query);
+    const KernelList found = kernels_of(data.arguments(), target, filter);
     ASSERT_FALSE(found.empty()) << "no kernel";
-    const emulator::Report report = emulator::run(found.front(), target, data.arguments());
-    EXPECT_TRUE(report.clean()) << report.text();
-    const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << result.worst;
+    expect_right(found.front(), target, data.arguments());
   }
-
-  static std::string folder;
 };
-
-std::string WholeSums::folder;
 
 TEST_F(WholeSums, OfTensorCoresOfHopper) {
   const Target hopper = Target::sm(90, true);

@@ -11,7 +11,7 @@
 
 #include "estoc/numeric.hpp"
 #include "estoc/problem.hpp"
-#include "support.h"
+#include "problems.h"
 #include "support/problem_data.h"
 
 namespace estoc::cpu::testing {
@@ -28,20 +28,7 @@ std::vector<std::byte> bytes_of_scales(const RuntimeArguments& arguments) {
 }
 
 void expect_quantised(const std::string& text) {
-  SCOPED_TRACE(text);
-  for (const Values values : {Values::integers, Values::reals}) {
-    ProblemData data(estoc::Problem::parse("gemm " + text), 7, values);
-    data.poison();
-    KernelQuery query;
-    query.providers = {"cpu"};
-    const KernelList kernels = get_kernels(data.arguments(), query);
-    ASSERT_EQ(kernels.size(), 1U);
-    EXPECT_EQ(kernels.front().metadata().kernel_class, "cpu_quantised_gemm");
-    kernels.front().run(data.arguments(), {.threads = 2});
-    const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << result.worst << ", error " << result.error << ", bound "
-                               << result.bound;
-  }
+  expect_problem("gemm " + text, "cpu_quantised_gemm");
 }
 
 TEST(CpuQuantisedGemm, WritesEveryMode) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "estoc/problem.hpp"
-#include "support.h"
+#include "problems.h"
 #include "support/problem_data.h"
 
 namespace estoc::cpu::testing {
@@ -17,20 +17,7 @@ using testing_support::ProblemData;
 using testing_support::Values;
 
 void expect_scaled(const std::string& text, const char* kernel_class = "cpu_scaled_gemm") {
-  SCOPED_TRACE(text);
-  for (const Values values : {Values::integers, Values::reals}) {
-    ProblemData data(estoc::Problem::parse("gemm " + text), 7, values);
-    data.poison();
-    KernelQuery query;
-    query.providers = {"cpu"};
-    const KernelList kernels = get_kernels(data.arguments(), query);
-    ASSERT_EQ(kernels.size(), 1U);
-    EXPECT_EQ(kernels.front().metadata().kernel_class, kernel_class);
-    kernels.front().run(data.arguments(), {.threads = 2});
-    const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << result.worst << ", error " << result.error << ", bound "
-                               << result.bound;
-  }
+  expect_problem("gemm " + text, kernel_class);
 }
 
 TEST(CpuScaledGemm, MultipliesEveryPairing) {
