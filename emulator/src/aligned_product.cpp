@@ -182,7 +182,7 @@ template <int lanes>
   using HalfFloats = Vector<lanes / 2, float>;
   using HalfInts = Vector<lanes / 2, int>;
   using Doubles = Vector<lanes / 2, double>;
-  using Longs = Vector<lanes / 2, long long>;
+  using Longs = Vector<lanes / 2, u64>;
   const int columns = block.columns;
   const int depth = block.depth;
   Ints largest[kRowsTogether];
@@ -233,14 +233,14 @@ template <int lanes>
     for (int r = 0; r < kRowsTogether; ++r)
       add_to<HalfInts>(sum[r], part[r]);
   }
-  const Longs mask = Longs{} + ~((1LL << (52 - alignment.result)) - 1);
+  const Longs mask = Longs{} + ~((u64{1} << (52 - alignment.result)) - 1);
   Ints any{};
   for (int r = 0; r < kRowsTogether; ++r) {
     HalfFloats halves[2];
     for (int h = 0; h < 2; ++h) {
       const auto bits = reinterpret_cast<Longs>(sum[r][h]);
       Longs left = bits & mask;
-      if (alignment.sticky) left |= left != bits ? Longs{} + (1LL << 29) : Longs{};
+      if (alignment.sticky) left |= left != bits ? Longs{} + (u64{1} << 29) : Longs{};
       halves[h] = __builtin_convertvector(reinterpret_cast<Doubles>(left), HalfFloats);
     }
     Floats result;

@@ -211,12 +211,13 @@ TEST(Boxes, MistakesAreFoundAtTheirLine) {
                   {Fault::misaligned, begins_in_a_box},
                   {Fault::bad_descriptor, stores_padded},
                   {Fault::bad_descriptor, gathers_boxes}};
-  for (const auto& [fault, kernel, elsewhere] : mistakes) {
+  for (const auto& mistake : mistakes) {
     Tensor tensor{kU4Padded, 256, 8, 128, {128, 8}};
-    const auto report = run_given(kernel, tensor);
+    const auto report = run_given(mistake.kernel, tensor);
     const bool found =
         std::any_of(report.findings.begin(), report.findings.end(), [&](const auto& finding) {
-          return finding.fault == fault && (elsewhere || finding.line == noted_line);
+          return finding.fault == mistake.fault &&
+                 (mistake.elsewhere || finding.line == noted_line);
         });
     EXPECT_TRUE(found) << noted_line << "\n" << report.text();
   }
