@@ -1,6 +1,7 @@
 // Processor time of kernels under the emulator, which has one thread. Usage: estoc_emulator_bench
-// [PROBLEM [KERNEL [REPETITIONS]]]; of KERNEL "-" is the first that fits. With REPETITIONS it runs
-// that often, checks on, and nothing else, for a profiler.
+// [PROBLEM [KERNEL [REPETITIONS [TARGET]]]]; of KERNEL "-" is the first that fits. With
+// REPETITIONS, if not 0, it runs that often, checks on, and nothing else, for a profiler. TARGET:
+// sm_90a.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,8 +21,6 @@
 namespace {
 
 using namespace estoc;
-
-constexpr Target kTarget = Target::sm(90, true);
 
 /// A tensor in memory, filled at random.
 struct HostTensor {
@@ -46,7 +45,8 @@ double milliseconds(const emulator::BuiltKernel& kernel, const RuntimeArguments&
   return static_cast<double>(took) * 1000 / CLOCKS_PER_SEC;
 }
 
-void time_kernel(const std::string& text, const std::string& name, int repetitions) {
+void time_kernel(const std::string& text, const std::string& name, int repetitions,
+                 Target target = Target::sm(90, true)) {
   const auto described = Problem::parse(text).arguments();
   const auto& gemm = dynamic_cast<const GemmArguments&>(*described);
   const HostTensor a(gemm.a().tensor());
@@ -54,10 +54,10 @@ void time_kernel(const std::string& text, const std::string& name, int repetitio
   const HostTensor out(gemm.out());
   const GemmArguments arguments(a.view, b.view, out.view, gemm.accumulator_type());
   KernelQuery query;
-  query.target = kTarget;
+  query.target = target;
   query.providers = {"cuda"};
   const Kernel kernel = name == "-" ? get_kernels(arguments, query)[0] : kernel_by_name(name);
-  const emulator::BuiltKernel built(kernel, kTarget);
+  const emulator::BuiltKernel built(kernel, target);
   for (int i = 0; i < repetitions; ++i)
     milliseconds(built, arguments, true);
   if (repetitions > 0) return;
@@ -77,7 +77,8 @@ void time_kernel(const std::string& text, const std::string& name, int repetitio
 int main(int argc, char** argv) {
   try {
     if (argc > 1) {
-      time_kernel(argv[1], argc > 2 ? argv[2] : "-", argc > 3 ? std::stoi(argv[3]) : 0);
+      time_kernel(argv[1], argc > 2 ? argv[2] : "-", argc > 3 ? std::stoi(argv[3]) : 0,
+                  Target::parse(argc > 4 ? argv[4] : "sm_90a").value());
       return 0;
     }
     for (const int n : {256, 1024})

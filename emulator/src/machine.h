@@ -519,8 +519,9 @@ void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes);
 /// An mbarrier begins or ends to be there.
 void mark_mbarrier(const Accessor& accessor, Cta& cta, u32 offset, bool exists);
 /// The same for 16 bytes at each of some shared addresses, in as many threads' name as accessor.all
-/// has; reports those out of bounds.
-void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count);
+/// has; reports those out of bounds. Bytes that `read` lacks need not have been written.
+void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count,
+                  u16 read = 0xffff);
 /// False when the bytes may not be touched.
 bool touch_global(const Accessor& accessor, u64 address, u32 bytes);
 

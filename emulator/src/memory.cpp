@@ -163,7 +163,7 @@ void touch_shared(const Accessor& accessor, Cta& cta, u32 offset, u32 bytes) {
 // How far ahead cells are fetched: they are many, and in no order that the processor would guess.
 constexpr u32 kAhead = 8;
 
-void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count) {
+void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 count, u16 read) {
   Machine& m = Machine::current();
   const u32 size = static_cast<u32>(cta.storage.size()) - 1024;
   const bool checks = m.checks();
@@ -182,7 +182,7 @@ void touch_chunks(const Accessor& accessor, Cta& cta, const u32* addresses, u32 
       const u32 next = (addresses[i + kAhead] - kSharedBase) / 16;
       if (next < cta.cells.size()) __builtin_prefetch(&cta.cells[next], 1);
     }
-    if (cell.initialised != 0xffff) {
+    if ((read & ~cell.initialised) != 0) {
       touch_shared(accessor, cta, offset, 16);
       continue;
     }

@@ -30,10 +30,14 @@ inline void round_to_tf32(std::byte* data, u32 bytes) {
   }
 }
 
-/// e2m1, of which every code is a number: as a float with one bit of exponent more.
-inline float e2m1_value(u32 bits) {
-  const float magnitude = std::ldexp(small_float(bits & 7, 3, 1, false), 2);
-  return (bits & 8) != 0 ? -magnitude : magnitude;
+/// A number of 4 or 6 bits, of which every code is one: as a float with one bit of exponent more,
+/// whose bias is 2^(exponent_bits - 1) larger.
+inline float tiny_value(u32 bits, int exponent_bits, int mantissa_bits) {
+  const int size = exponent_bits + mantissa_bits;
+  const float magnitude =
+      std::ldexp(small_float(bits & ((1u << size) - 1), exponent_bits + 1, mantissa_bits, false),
+                 1 << (exponent_bits - 1));
+  return (bits >> size & 1) != 0 ? -magnitude : magnitude;
 }
 
 /// e8m0: a power of two, or NaN.
@@ -57,7 +61,11 @@ inline float element_value(abi::Type type, u32 bits) {
     case abi::Type::e8m0:
       return e8m0_value(bits & 0xff);
     case abi::Type::e2m1:
-      return e2m1_value(bits & 0xf);
+      return tiny_value(bits, 2, 1);
+    case abi::Type::e2m3:
+      return tiny_value(bits, 2, 3);
+    case abi::Type::e3m2:
+      return tiny_value(bits, 3, 2);
     case abi::Type::i8:
       return static_cast<float>(static_cast<signed char>(bits));
     case abi::Type::u8:

@@ -1,17 +1,7 @@
 // The inner loops of matrix products, for the vector units that the machine has.
 #include "product.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <numeric>
-#include <vector>
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define ESTOC_TARGETS
-#endif
+#include "vector_targets.h"
 
 namespace estoc::emulator {
 
@@ -94,49 +84,9 @@ void multiply_here(Value* sums, const Value* a, const Value* b, int rows, int co
   multiply_matrices<4>(sums, a, b, rows, columns, depth);
 }
 
-constexpr int kNarrowBits = 14;
-
-// The upper bits of a number, where the uppermost one counts 2^exponent.
-double cut(double value, int exponent) {
-  const int unit = exponent - kNarrowBits + 1;
-  return std::ldexp(std::trunc(std::ldexp(value, -unit)), unit);
-}
-
-double narrow_sum(const double* terms, int count) {
-  int largest = std::numeric_limits<int>::min();
-  for (int i = 0; i < count; ++i) {
-    if (!std::isfinite(terms[i])) return std::accumulate(terms, terms + count, 0.0);
-    if (terms[i] != 0) largest = std::max(largest, std::ilogb(terms[i]));
-  }
-  double sum = 0;
-  for (int i = 0; i < count; ++i) {
-    if (terms[i] != 0) sum += cut(terms[i], largest);
-  }
-  return sum == 0 ? sum : cut(sum, std::ilogb(sum));
-}
-
 }  // namespace
 
-void multiply_narrow(float* sums, const float* a, const float* b, int rows, int columns,
-                     int depth) {
-  std::vector<double> terms(static_cast<std::size_t>(depth) + 1);
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < columns; ++j) {
-      for (int k = 0; k < depth; ++k) {
-        terms[static_cast<std::size_t>(k)] =
-            static_cast<double>(a[i * depth + k]) * static_cast<double>(b[k * columns + j]);
-      }
-      terms.back() = static_cast<double>(sums[i * columns + j]);
-      sums[i * columns + j] = static_cast<float>(narrow_sum(terms.data(), depth + 1));
-    }
-  }
-}
-
 void multiply(float* sums, const float* a, const float* b, int rows, int columns, int depth) {
-  multiply_here(sums, a, b, rows, columns, depth);
-}
-
-void multiply(double* sums, const double* a, const double* b, int rows, int columns, int depth) {
   multiply_here(sums, a, b, rows, columns, depth);
 }
 

@@ -77,10 +77,10 @@ struct BoxBytes {
 };
 
 /// Of the box at `at`; null: at the origin.
-BoxBytes box_bytes(const TensorMap& map, const i32* at) {
+BoxBytes box_bytes(const TensorMap& map, const i32* at, int rank) {
   EncodedMap encoded{};
   std::memcpy(&encoded, &map, sizeof(encoded));
-  BoxBytes bytes{element_bytes(encoded.type), element_bytes(encoded.type)};
+  BoxBytes bytes{1, 1};
   for (u32 i = 0; i < std::min<u32>(encoded.rank, 5); ++i) {
     const i64 box = encoded.box[i];
     const i64 first = at == nullptr ? 0 : at[i];
@@ -88,6 +88,10 @@ BoxBytes box_bytes(const TensorMap& map, const i32* at) {
     bytes.all *= static_cast<u32>(box);
     bytes.inside *= static_cast<u32>(std::max<i64>(end - std::max<i64>(first, 0), 0));
   }
+  const MapUnit unit = map_unit(encoded.type);
+  const u32 rows = rank == kFourRows ? 4 : 1;
+  bytes.all = rows * bytes.all / unit.elements * unit.bytes;
+  bytes.inside = rows * bytes.inside / unit.elements * unit.bytes;
   return bytes;
 }
 
@@ -200,19 +204,19 @@ void note(row_mma, const MmaOperands& o, Site) {
            8 * static_cast<u32>(abi::type_bytes(o.a_type)));
 }
 
-void note(row_tma_load, u32, const TensorMap& map, u32 barrier, const i32* at, int, u32 ctas,
+void note(row_tma_load, u32, const TensorMap& map, u32 barrier, const i32* at, int rank, u32 ctas,
           Site) {
-  add_load(barrier, box_bytes(map, at), ctas, false);
+  add_load(barrier, box_bytes(map, at, rank), ctas, false);
 }
-void note(row_tma_load_pair, u32, const TensorMap& map, u32 barrier, const i32* at, int, u32 ctas,
-          Site) {
-  add_load(barrier, box_bytes(map, at), ctas, true);
+void note(row_tma_load_pair, u32, const TensorMap& map, u32 barrier, const i32* at, int rank,
+          u32 ctas, Site) {
+  add_load(barrier, box_bytes(map, at, rank), ctas, true);
 }
 void note(row_bulk_load, u32, u64, u32 bytes, u32 barrier, Site) {
   add_load(barrier, {bytes, bytes}, 0, false);
 }
-void note(row_tma_store, const TensorMap& map, u32, const i32* at, int, bool, Site) {
-  add(*running_thread, Act::bulk_store, 0, box_bytes(map, at).inside, 0);
+void note(row_tma_store, const TensorMap& map, u32, const i32* at, int rank, bool, Site) {
+  add(*running_thread, Act::bulk_store, 0, box_bytes(map, at, rank).inside, 0);
 }
 void note(row_bulk_store, u64, u32, u32 bytes, Site) {
   add(*running_thread, Act::bulk_store, 0, bytes, 0);
@@ -242,7 +246,7 @@ void note(row_tensor_commit, u32 barrier, u32, u32 ctas, Site) {
   }
 }
 void note(row_tensor_copy, const TensorCopy& copy, Site) {
-  add(*running_thread, Act::tensor_copy, 0, copy.rows * copy.chunks * 16, 0);
+  add(*running_thread, Act::tensor_copy, 0, copy.row_count() * copy.chunks * 16, 0);
 }
 void note(row_tensor_load, const TensorMove& move, const u32*, Site) {
   add_warp(Act::tensor_move, 0, static_cast<u64>(move.registers()) * 128);

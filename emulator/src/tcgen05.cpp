@@ -1,8 +1,6 @@
-// tcgen05.mma, cp and commit: one thread issues them, and they take place in its order, now or when
-// the schedule has it. What they touch is entered when they are issued.
+// tcgen05.mma and commit: one thread issues them, and they take place in its order, now or when the
+// schedule has it. What they touch is entered when they are issued.
 #include <fmt/core.h>
-
-#include <cstring>
 
 #include "tensor_product.h"
 #include "wgmma_product.h"
@@ -28,16 +26,8 @@ void touch_operand(Thread& thread, Cta& cta, const TensorOperand& o, const Tenso
   std::array<u32, kMaxChunks> addresses;
   u32 count = 0;
   for_tensor_chunks(o, [&](u32 address, u32, u32, bool) { addresses[count++] = address; });
-  touch_chunks(accessor, cta, addresses.data(), count);
-}
-
-// The CTA is there until this is complete.
-void visit_cta(Thread& thread, Cta& cta, u32 agent, u32 epoch, Site site) {
-  if (cta.running == 0) {
-    Machine::current().report(Fault::leaked_async, thread, site, kSharedBase,
-                              fmt::format("CTA {} of the pair has ended: let it wait", cta.rank));
-  }
-  if (Machine::current().checks()) cta.visits[agent] = {epoch, kSharedBase, site, &thread};
+  touch_chunks(accessor, cta, addresses.data(), count,
+               static_cast<u16>((1u << o.data_bytes()) - 1));
 }
 
 bool check_d_lane(Thread& thread, const TensorProduct& p, u32 address, const char* name,
@@ -97,13 +87,15 @@ bool enter_scales(Thread& thread, const TensorProduct& p, const TensorPipe& pipe
   return true;
 }
 
-// Enters what a product touches in one CTA; false where it cannot take place.
-bool enter_product(Thread& thread, const TensorProduct& p, TensorPipe& pipe, Cta& cta, Site site) {
+// Enters what a product touches in a CTA of its group; false where it cannot take place.
+bool enter_product(Thread& thread, const TensorProduct& p, TensorPipe& pipe, u32 number,
+                   Site site) {
+  Cta& cta = *p.ctas[number];
   TensorMemory& memory = tensor_memory(cta);
   if (!check_tensor_columns(thread, memory, column_of(p.d), p.n, site)) return false;
   touch_operand(thread, cta, p.b, pipe, pipe.product_agent, site);
   const std::array<Thread*, 1> alone{&thread};
-  TensorView view{alone, &tensor_warp(thread), &pipe, false, true};
+  TensorView view{alone, &tensor_warp(thread), &pipe, false, false, true, true};
   if (p.a_in_tensor_memory) {
     constexpr u32 kColumns = 8;
     if (!check_tensor_columns(thread, memory, column_of(p.a_address), kColumns, site)) return false;
@@ -116,7 +108,7 @@ bool enter_product(Thread& thread, const TensorProduct& p, TensorPipe& pipe, Cta
   check_added(thread, p, memory, site);
   view.after_products = true;
   touch_tensor({thread, site, pipe.product_agent, 0, pipe.epoch, true}, view, memory,
-               {column_of(p.d), p.d_columns(), p.lanes(p.d)});
+               {column_of(p.d), p.d_columns(), static_cast<u16>(p.lanes(p.d) & p.written(number))});
   visit_cta(thread, cta, pipe.product_agent, pipe.epoch, site);
   return true;
 }
@@ -140,93 +132,10 @@ void tensor_mma(const TensorOperands& operands, Site site) {
   pipe.open = true;
   check_sums(thread, *product, pipe, site);
   for (u32 i = 0; i < operands.group; ++i) {
-    if (!enter_product(thread, *product, pipe, *product->ctas[i], site)) return;
+    if (!enter_product(thread, *product, pipe, i, site)) return;
   }
   defer_tensor(thread, pipe, site, [p = *product] {
     if (Machine::current().options().products) execute(p);
-  });
-}
-
-namespace {
-
-// Copies rows of 16 or 32 bytes within one CTA.
-void copy_rows(const TensorCopy& copy, Cta& cta) {
-  const TensorDescriptor from(copy.from);
-  TensorMemory& memory = tensor_memory(cta);
-  const std::size_t size = cta.storage.size() - 1024;
-  for (u32 lane = 0; lane < kTensorLanes; ++lane) {
-    for (u32 chunk = 0; chunk < copy.chunks; ++chunk) {
-      const u32 offset = from.k_major(lane % copy.rows, chunk) - kSharedBase;
-      if (offset + 16 > size) continue;
-      std::memcpy(memory.row(lane) + column_of(copy.address) + 4 * chunk, cta.shared + offset, 16);
-    }
-  }
-}
-
-bool enter_copy(Thread& thread, const TensorCopy& copy, TensorPipe& pipe, Cta& cta, Site site) {
-  TensorMemory& memory = tensor_memory(cta);
-  const u32 columns = 4 * copy.chunks;
-  if (!check_tensor_columns(thread, memory, column_of(copy.address), columns, site)) return false;
-  const TensorDescriptor from(copy.from);
-  Accessor accessor =
-      Accessor::asynchronous(thread, site, false, pipe.copy_agent, pipe.epoch, true);
-  const std::vector<Thread*> alone{&thread};
-  const TeamView team{alone};
-  accessor.all = &team;
-  std::array<u32, kMaxChunks> addresses;
-  u32 count = 0;
-  for (u32 row = 0; row < copy.rows; ++row) {
-    for (u32 chunk = 0; chunk < copy.chunks; ++chunk)
-      addresses[count++] = from.k_major(row, chunk);
-  }
-  touch_chunks(accessor, cta, addresses.data(), count);
-  // A product that reads what is copied over may still be under way: no document orders the two.
-  const TensorView view{alone, &tensor_warp(thread)};
-  touch_tensor({thread, site, pipe.copy_agent, 0, pipe.epoch, true}, view, memory,
-               {column_of(copy.address), columns, 0xffff});
-  visit_cta(thread, cta, pipe.copy_agent, pipe.epoch, site);
-  return true;
-}
-
-bool check_copy(Thread& thread, const TensorCopy& copy, Site site) {
-  const TensorDescriptor from(copy.from);
-  const char* wrong = nullptr;
-  if ((from.bits >> 46 & 7) != 1) wrong = "its bits 46 to 48 are not 001";
-  if (from.swizzle != abi::Tcgen05Swizzle::none) wrong = "swizzled copies are not modelled";
-  if (copy.chunks > 1 && from.leading == 0) {
-    wrong = "the leading offset, from 16 bytes of a row to the next, is not 0";
-  }
-  if (wrong != nullptr) {
-    Machine::current().report(
-        Fault::bad_descriptor, thread, site, copy.from,
-        fmt::format("the descriptor of tcgen05.cp is {:#x}: {}", copy.from, wrong));
-  }
-  if (lane_of(copy.address) != 0) {
-    Machine::current().report(
-        Fault::tensor_memory, thread, site, copy.address,
-        fmt::format("tcgen05.cp goes to lane {} and on, and not to lane 0", lane_of(copy.address)));
-    return false;
-  }
-  return wrong == nullptr;
-}
-
-}  // namespace
-
-void tensor_copy(const TensorCopy& copy, Site site) {
-  Thread& thread = Machine::self();
-  Machine::current().maybe_yield(thread);
-  if (!check_tensor_group(thread, copy.group, true, "tcgen05.cp", site)) return;
-  if (!check_copy(thread, copy, site)) return;
-  TensorPipe& pipe = tensor_pipe(thread);
-  pipe.latest = site;
-  pipe.open = true;
-  for (u32 i = 0; i < copy.group; ++i) {
-    Cta& cta = *thread.cta->cluster->ctas[thread.cta->rank ^ i];
-    if (!enter_copy(thread, copy, pipe, cta, site)) return;
-  }
-  defer_tensor(thread, pipe, site, [copy, &thread] {
-    for (u32 i = 0; i < copy.group; ++i)
-      copy_rows(copy, *thread.cta->cluster->ctas[thread.cta->rank ^ i]);
   });
 }
 
@@ -264,7 +173,8 @@ void tensor_commit(u32 barrier, u32 group, u32 ctas, Site site) {
   Knowledge known;
   release(thread, known);
   if (m.checks()) {
-    for (const u32 agent : {pipe.product_agent, pipe.operand_agent, pipe.copy_agent})
+    for (const u32 agent :
+         {pipe.product_agent, pipe.operand_agent, pipe.copy_agent, pipe.shift_agent})
       known.seen.raise(agent, epoch);
   }
   if ((ctas & kMulticast) == 0) return commit_to(thread, pipe, barrier, known, epoch, site);

@@ -20,6 +20,9 @@ enum class MapType : u8 {
   f32_ftz,
   tf32,
   tf32_ftz,
+  u4,         ///< 16U4_ALIGN8B: two to a byte
+  u4_padded,  ///< 16U4_ALIGN16B: 16 of them take 16 bytes of shared memory, of 4 bits each in front
+  u6_padded,  ///< 16U6_ALIGN16B: the same, of 6 bits each
 };
 
 inline constexpr u32 kMapMagic = 0x45544d31;
@@ -40,22 +43,42 @@ struct EncodedMap {
 };
 static_assert(sizeof(EncodedMap) == 128);
 
-inline u32 element_bytes(MapType type) {
+/// What of a row is copied whole: an element, or some of fewer than 8 bits.
+struct MapUnit {
+  u32 elements;
+  u32 bytes;
+  u32 shared_bytes;
+
+  bool is_padded() const { return bytes != shared_bytes; }
+};
+
+inline MapUnit map_unit(MapType type) {
   switch (type) {
     case MapType::u8:
-      return 1;
+      return {1, 1, 1};
     case MapType::u16:
     case MapType::f16:
     case MapType::bf16:
-      return 2;
+      return {1, 2, 2};
     case MapType::u64:
     case MapType::i64:
     case MapType::f64:
-      return 8;
+      return {1, 8, 8};
+    case MapType::u4:
+      return {2, 1, 1};
+    case MapType::u4_padded:
+      return {16, 8, 16};
+    case MapType::u6_padded:
+      return {16, 12, 16};
     default:
-      return 4;
+      return {1, 4, 4};
   }
 }
+
+/// Elements of the first mode of a box that is padded, and of what its place is a multiple.
+inline constexpr u32 kPaddedBox = 128;
+/// What padding in shared memory holds.
+inline constexpr int kPaddingByte = 0xdb;
 
 /// The address that the swizzle of `mode` puts a byte at: 16-byte chunks of a row of 32, 64 or 128
 /// bytes are exchanged by bits of the row's number.

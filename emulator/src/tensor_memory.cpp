@@ -8,8 +8,6 @@
 namespace estoc::emulator {
 namespace {
 
-constexpr u32 kTensorPoison = 0x7fc07eadu;
-
 u32 new_lane_agents(Cluster& cluster) {
   const u32 first = cluster.agents;
   cluster.agents += kWarpLanes;
@@ -120,7 +118,9 @@ bool TensorView::seen(const Access& before, u32 lane) const {
   }
   if (pipe != nullptr) {
     if (after_products && before.agent == pipe->product_agent) return true;
+    if (after_operands && before.agent == pipe->operand_agent) return true;
     if (after_copies && before.agent == pipe->copy_agent) return true;
+    if (after_shifts && before.agent == pipe->shift_agent) return true;
   }
   return std::all_of(threads.begin(), threads.end(), [&](const Thread* thread) {
     return thread->tensor_known[before.agent + lane] >= before.time;
@@ -151,6 +151,7 @@ TensorPipe& tensor_pipe(Thread& thread) {
     pipe.product_agent = thread.cta->cluster->new_agent();
     pipe.operand_agent = thread.cta->cluster->new_agent();
     pipe.copy_agent = thread.cta->cluster->new_agent();
+    pipe.shift_agent = thread.cta->cluster->new_agent();
   }
   return pipe;
 }
@@ -226,6 +227,14 @@ void touch_tensor(const TensorAccess& access, const TensorView& view, TensorMemo
       report_tensor_conflict(access, view, other, address);
     }
   }
+}
+
+void visit_cta(Thread& thread, Cta& cta, u32 agent, u32 epoch, Site site) {
+  if (cta.running == 0) {
+    Machine::current().report(Fault::leaked_async, thread, site, kSharedBase,
+                              fmt::format("CTA {} of the pair has ended: let it wait", cta.rank));
+  }
+  if (Machine::current().checks()) cta.visits[agent] = {epoch, kSharedBase, site, &thread};
 }
 
 void defer_tensor(Thread& thread, TensorPipe& pipe, Site site, std::function<void()> operation) {

@@ -9,6 +9,8 @@ namespace estoc::emulator {
 
 inline constexpr u32 kTensorLanes = 128;
 inline constexpr u32 kTensorColumns = 512;
+/// What words hold that nothing has written.
+inline constexpr u32 kTensorPoison = 0x7fc07eadu;
 
 /// Columns that one tcgen05.alloc gave.
 struct TensorBlock {
@@ -67,6 +69,7 @@ struct TensorPipe {
   u32 product_agent = 0;  ///< sums, and operands in shared memory
   u32 operand_agent = 0;  ///< operands in tensor memory
   u32 copy_agent = 0;
+  u32 shift_agent = 0;
   std::unordered_map<const Mbarrier*, u32> signal_agents;  ///< arrivals at each barrier
   u32 epoch = 1;
   Site latest{};
@@ -106,7 +109,9 @@ struct TensorView {
   const TensorWarp* own = nullptr;
   const TensorPipe* pipe = nullptr;
   bool after_products = false;  ///< those of the pipe
+  bool after_operands = false;  ///< reads by these
   bool after_copies = false;
+  bool after_shifts = false;
 
   bool seen(const Access& before, u32 lane) const;
   bool fenced(const Access& /*before*/, u32 /*lane*/) const { return true; }
@@ -133,6 +138,8 @@ bool check_tensor_columns(Thread& thread, TensorMemory& memory, u32 column, u32 
 /// Checks an access against those before and enters it.
 void touch_tensor(const TensorAccess& access, const TensorView& view, TensorMemory& memory,
                   const TensorArea& area);
+/// An operation of a pipe touches memory of a CTA, which must be there until it is complete.
+void visit_cta(Thread& thread, Cta& cta, u32 agent, u32 epoch, Site site);
 /// Lets the next operation of a pipe take place when the schedule has it.
 void defer_tensor(Thread& thread, TensorPipe& pipe, Site site, std::function<void()> operation);
 

@@ -1,20 +1,10 @@
-// Products of tcgen05: descriptors are decoded and checked, operands read as they say, and
-// multiplied. Products are exact; sums are added up in f32, K ascending, those with scales of
-// blocks in f64 and rounded once an instruction. A Blackwell GPU aligns all products of an
-// instruction to the largest and cuts off below 25 bits (35 of e2m1 with scales), which is not
-// modelled.
+// Products of tcgen05: their descriptors are decoded and checked.
 #include "tensor_product.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <optional>
-#include <type_traits>
-
-#include "numbers.h"
-#include "product.h"
 
 namespace estoc::emulator {
 namespace {
@@ -36,9 +26,12 @@ std::optional<Type> type_of(Tcgen05Kind kind, u32 code) {
     case Tcgen05Kind::tf32:
       return code == 2 ? std::optional(Type::tf32) : std::nullopt;
     case Tcgen05Kind::f8f6f4:
-    case Tcgen05Kind::mxf8f6f4:
-      if (code < 2) return code == 0 ? Type::e4m3 : Type::e5m2;
-      return std::nullopt;
+    case Tcgen05Kind::mxf8f6f4: {
+      constexpr Type kNone = Type::boolean;
+      constexpr Type kTypes[] = {Type::e4m3, Type::e5m2, kNone, Type::e2m3,
+                                 Type::e3m2, Type::e2m1, kNone, kNone};
+      return kTypes[code] == kNone ? std::nullopt : std::optional(kTypes[code]);
+    }
     case Tcgen05Kind::mxf4:
     case Tcgen05Kind::mxf4nvf4:
       return code == 1 ? std::optional(Type::e2m1) : std::nullopt;
@@ -200,8 +193,9 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
   const std::optional<TensorBlocks> blocks = decode_blocks(thread, o, stated, site);
   if (!blocks) return std::nullopt;
   Cta& cta = *thread.cta;
-  TensorProduct p{{*a, a_m_major, (bits >> 13 & 1) != 0, m / o.group, TensorDescriptor(o.a)},
-                  {*b, b_n_major, (bits >> 14 & 1) != 0, n / o.group, TensorDescriptor(o.b)},
+  const auto size = static_cast<u32>(stated.container_bits());
+  TensorProduct p{{*a, size, a_m_major, (bits >> 13 & 1) != 0, m / o.group, TensorDescriptor(o.a)},
+                  {*b, size, b_n_major, (bits >> 14 & 1) != 0, n / o.group, TensorDescriptor(o.b)},
                   *sum,
                   o.group,
                   m,
@@ -211,7 +205,9 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
                   o.a_in_tensor_memory,
                   o.add,
                   {&cta, o.group == 2 ? cta.cluster->ctas[cta.rank ^ 1].get() : nullptr},
-                  *blocks};
+                  *blocks,
+                  o.halvings};
+  std::copy_n(o.disabled, p.disabled.size(), p.disabled.begin());
   if (o.a_in_tensor_memory && (a_m_major || p.halved())) {
     return refuse(a_m_major ? "A in tensor memory is K-major"
                             : "A in tensor memory is not modelled for a pair with 128 rows");
@@ -219,143 +215,6 @@ std::optional<TensorProduct> decode_product(Thread& thread, const TensorOperands
   if (!o.a_in_tensor_memory && !check_operand(thread, p.a, "A", site)) return std::nullopt;
   if (!check_operand(thread, p.b, "B", site)) return std::nullopt;
   return p;
-}
-
-namespace {
-
-template <typename Value>
-Value tensor_value(Type type, u32 bits) {
-  if constexpr (std::is_floating_point_v<Value>) {
-    return static_cast<Value>(element_value(type, bits));
-  } else {
-    return type == Type::i8 ? static_cast<u32>(static_cast<i32>(static_cast<i8>(bits)))
-                            : bits & 0xff;
-  }
-}
-
-// Element number `i` of a row of bytes.
-u32 element_bits(const TensorOperand& o, const std::byte* from, u32 i) {
-  if (o.bits() == 4) return std::to_integer<u32>(from[i / 2]) >> 4 * (i % 2) & 15;
-  u32 bits = 0;
-  std::memcpy(&bits, from + std::size_t{i} * o.bits() / 8, o.bits() / 8);
-  return bits;
-}
-
-// One CTA's part of an operand, from `to` with one stride for M or N and one for K.
-template <typename Value>
-void read_part(const TensorOperand& o, const Cta& cta, Value* to, std::size_t outer_stride,
-               std::size_t k_stride) {
-  const std::size_t size = cta.storage.size() - 1024;
-  for_tensor_chunks(o, [&](u32 address, u32 row, u32 k, bool along_rows) {
-    std::byte chunk[16] = {};
-    const u32 offset = address - kSharedBase;
-    if (address >= kSharedBase && offset + 16 <= size) std::memcpy(chunk, cta.shared + offset, 16);
-    Value* place = to + row * outer_stride + k * k_stride;
-    const std::size_t step = along_rows ? outer_stride : k_stride;
-    for (u32 i = 0; i < 128 / o.bits(); ++i) {
-      const auto value = tensor_value<Value>(o.type, element_bits(o, chunk, i));
-      place[i * step] = o.negated ? Value{} - value : value;
-    }
-  });
-}
-
-template <typename Value>
-void read_from_tensor_memory(const TensorProduct& p, TensorMemory& memory, Value* to) {
-  for (u32 row = 0; row < p.own_rows(); ++row) {
-    const auto* from = reinterpret_cast<const std::byte*>(memory.row(p.lane(row, p.a_address)) +
-                                                          (p.a_address & 0xffff));
-    for (u32 k = 0; k < p.a.depth(); ++k) {
-      const auto value = tensor_value<Value>(p.a.type, element_bits(p.a, from, k));
-      to[row * p.a.depth() + k] = p.a.negated ? Value{} - value : value;
-    }
-  }
-}
-
-// Calls action(words of tensor memory, first of N, count) for the parts of a row of d.
-template <typename Action>
-void for_row_of_d(const TensorProduct& p, TensorMemory& memory, u32 row, const Action& action) {
-  const u32 column = p.d & 0xffff;
-  action(memory.row(p.lane(row, p.d)) + column, 0u, p.d_columns());
-  if (p.halved()) action(memory.row(row + 64) + column, p.n / 2, p.n / 2);
-}
-
-template <typename Value>
-void load_sums(const TensorProduct& p, TensorMemory& memory, Value* sums) {
-  for (u32 row = 0; row < p.own_rows(); ++row) {
-    for_row_of_d(p, memory, row, [&](const u32* words, u32 first, u32 count) {
-      Value* to = sums + row * p.n + first;
-      for (u32 i = 0; i < count; ++i) {
-        if constexpr (std::is_floating_point_v<Value>) {
-          to[i] = static_cast<Value>(p.sum == Type::f16 ? half_to_float(words[i] & 0xffff)
-                                                        : std::bit_cast<float>(words[i]));
-        } else {
-          to[i] = words[i];
-        }
-      }
-    });
-  }
-}
-
-// Sums of f16 are in the lower half of a column; what is in the upper one is not stated.
-constexpr u32 kUnstated = 0xdead0000;
-
-template <typename Value>
-void store_sums(const TensorProduct& p, TensorMemory& memory, const Value* sums) {
-  for (u32 row = 0; row < p.own_rows(); ++row) {
-    for_row_of_d(p, memory, row, [&](u32* words, u32 first, u32 count) {
-      const Value* from = sums + row * p.n + first;
-      for (u32 i = 0; i < count; ++i) {
-        if constexpr (std::is_floating_point_v<Value>) {
-          const auto sum = static_cast<float>(from[i]);
-          words[i] = p.sum == Type::f16 ? float_to_half(sum) | kUnstated : std::bit_cast<u32>(sum);
-        } else {
-          words[i] = from[i];
-        }
-      }
-    });
-  }
-}
-
-template <typename Value>
-void execute_tensor(const TensorProduct& p) {
-  thread_local std::vector<Value> a;
-  thread_local std::vector<Value> b;
-  thread_local std::vector<Value> scaled;
-  thread_local std::vector<Value> sums;
-  const u32 depth = p.b.depth();
-  a.resize(std::size_t{p.own_rows()} * depth);
-  b.resize(std::size_t{depth} * p.n);
-  for (u32 i = 0; i < p.group; ++i)
-    read_part(p.b, *p.ctas[i], b.data() + i * p.b.rows, 1, p.n);
-  for (u32 i = 0; i < p.group; ++i) {
-    TensorMemory& memory = tensor_memory(*p.ctas[i]);
-    if (p.a_in_tensor_memory) {
-      read_from_tensor_memory(p, memory, a.data());
-    } else {
-      read_part(p.a, *p.ctas[i], a.data(), depth, 1);
-    }
-    if constexpr (std::is_same_v<Value, double>) {
-      const TensorBlocks& s = p.blocks;
-      apply_scales(s, memory, s.a, s.a_first, p.own_rows(), depth, a.data(), depth, 1);
-      // Each CTA multiplies by the scales of B that it has.
-      scaled = b;
-      apply_scales(s, memory, s.b, s.b_first, p.n, depth, scaled.data(), 1, p.n);
-    }
-    sums.assign(std::size_t{p.own_rows()} * p.n, Value{});
-    if (p.add) load_sums(p, memory, sums.data());
-    const Value* const factors = p.blocks.size > 0 ? scaled.data() : b.data();
-    multiply(sums.data(), a.data(), factors, static_cast<int>(p.own_rows()), static_cast<int>(p.n),
-             static_cast<int>(depth));
-    store_sums(p, memory, sums.data());
-  }
-}
-
-}  // namespace
-
-void execute(const TensorProduct& p) {
-  if (p.sum == Type::i32) return execute_tensor<u32>(p);
-  if (p.blocks.size > 0) return execute_tensor<double>(p);
-  execute_tensor<float>(p);
 }
 
 }  // namespace estoc::emulator

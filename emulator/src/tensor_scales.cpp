@@ -3,20 +3,18 @@
 
 #include <cmath>
 
-#include "numbers.h"
 #include "tensor_product.h"
 
 namespace estoc::emulator {
-namespace {
-
-constexpr u32 kQuarter = 32;
-
-// That of e4m3 has no sign.
-double scale_value(abi::Type type, u32 byte) {
-  return static_cast<double>(element_value(type, type == abi::Type::e4m3 ? byte & 0x7f : byte));
+TensorScale tensor_scale(abi::Type type, u32 byte) {
+  if (type == abi::Type::e8m0) {
+    return {byte == 0xff ? std::nanf("") : 1.0F, static_cast<int>(byte) - 127};
+  }
+  const int field = static_cast<int>(byte >> 3 & 15);
+  const auto fraction = static_cast<float>(byte & 7) / 8;
+  if ((byte & 0x7f) == 0x7f) return {std::nanf(""), 0};
+  return field == 0 ? TensorScale{fraction, -6} : TensorScale{1 + fraction, field - 7};
 }
-
-}  // namespace
 
 std::optional<TensorBlocks> decode_blocks(Thread& thread, const TensorOperands& o,
                                           const abi::Tcgen05Product& product, Site site) {
@@ -46,25 +44,6 @@ std::optional<TensorBlocks> decode_blocks(Thread& thread, const TensorOperands& 
   if (!check("A", blocks.a_first) || !check("B", blocks.b_first)) return std::nullopt;
   if (!check_lane("A", blocks.a) || !check_lane("B", blocks.b)) return std::nullopt;
   return blocks;
-}
-
-void apply_scales(const TensorBlocks& blocks, TensorMemory& memory, u32 words, u32 first, u32 rows,
-                  u32 depth, double* values, std::size_t row_stride, std::size_t k_stride) {
-  for (u32 row = 0; row < rows; ++row) {
-    // Each quarter of the lanes has a copy of its own; where they differ the product is NaN.
-    const u32 column = (words & 0xffff) + row / kQuarter;
-    const u32 word = memory.row(row % kQuarter)[column];
-    bool same = true;
-    for (u32 lane = row % kQuarter; lane < kTensorLanes; lane += kQuarter)
-      same = same && memory.row(lane)[column] == word;
-    for (u32 block = 0; block < depth / blocks.size; ++block) {
-      const double scale =
-          same ? scale_value(blocks.type, word >> 8 * (first + block) & 0xff) : std::nan("");
-      double* const from = values + row * row_stride + block * blocks.size * k_stride;
-      for (u32 k = 0; k < blocks.size; ++k)
-        from[k * k_stride] *= scale;
-    }
-  }
 }
 
 }  // namespace estoc::emulator

@@ -1,168 +1,14 @@
 // Copies between global and shared memory that go on while threads do other things.
 #include <fmt/core.h>
 
-#include <array>
 #include <cstring>
 
-#include "machine.h"
 #include "numbers.h"
-#include "tensor_map.h"
 #include "tensor_memory.h"
+#include "tma_box.h"
 
 namespace estoc::emulator {
 namespace {
-
-// A box of a tensor: rows of bytes that lie together in global memory and in shared memory. Of a
-// mode whose element stride is s, every s-th element of the box is copied; there is none for the
-// innermost.
-struct Box {
-  EncodedMap map;
-  std::array<u32, 5> counts{};
-  std::array<i64, 5> at{};
-  u32 element;
-  u32 row_bytes;
-  u32 rows;
-
-  u32 bytes() const { return row_bytes * rows; }
-
-  // First coordinate of row `row`, and whether all but the innermost mode lie inside.
-  bool row_origin(u32 row, std::array<i64, 5>& point) const {
-    bool inside = true;
-    point = at;
-    for (u32 mode = 1; mode < map.rank; ++mode) {
-      point[mode] += i64{row % counts[mode]} * map.element_strides[mode];
-      row /= counts[mode];
-      inside = inside && point[mode] >= 0 && point[mode] <= i64{map.last[mode]};
-    }
-    return inside;
-  }
-
-  u64 address_of(const std::array<i64, 5>& point) const {
-    i64 offset = point[0] * i64{element};
-    for (u32 mode = 1; mode < map.rank; ++mode)
-      offset += point[mode] * static_cast<i64>(map.strides[mode - 1]);
-    return map.address + static_cast<u64>(offset);
-  }
-};
-
-bool decode(Thread& thread, const TensorMap& map, const i32* at, int rank, Site site, Box& box) {
-  Machine& m = Machine::current();
-  std::memcpy(&box.map, &map, sizeof(box.map));
-  if (box.map.magic != kMapMagic || box.map.rank != rank) {
-    m.report(Fault::bad_descriptor, thread, site, 0,
-             box.map.magic != kMapMagic
-                 ? "the tensor map was not encoded by encode_tiled of the emulator"
-                 : fmt::format("{} coordinates for a tensor map of rank {}", rank, box.map.rank));
-    return false;
-  }
-  box.element = element_bytes(box.map.type);
-  box.row_bytes = box.map.box[0] * box.element;
-  box.rows = 1;
-  for (u32 mode = 1; mode < box.map.rank; ++mode) {
-    const u32 step = box.map.element_strides[mode];
-    box.counts[mode] = (box.map.box[mode] + step - 1) / step;
-    box.rows *= box.counts[mode];
-  }
-  for (int i = 0; i < rank; ++i)
-    box.at[static_cast<std::size_t>(i)] = at[i];
-  // Elsewhere a Hopper GPU stops with an illegal instruction.
-  if (box.at[0] * i64{box.element} % 16 != 0) {
-    m.report(Fault::misaligned, thread, site, box.address_of(box.at),
-             fmt::format("the first coordinate of a box of TMA is a whole number of 16 bytes, here "
-                         "it is {}, of {} bytes each",
-                         at[0], box.element));
-  }
-  return true;
-}
-
-// Loads may begin before the tensor, and any box may end after it; a store that begins before it
-// stops an H200 with an illegal instruction.
-bool begins_inside(Thread& thread, const Box& box, Site site) {
-  for (u32 mode = 0; mode < box.map.rank; ++mode) {
-    if (box.at[mode] >= 0) continue;
-    Machine::current().report(
-        Fault::out_of_bounds, thread, site, box.address_of(box.at),
-        fmt::format("a box that TMA stores begins in its tensor, here {} before it in mode {}",
-                    -box.at[mode], mode));
-    return false;
-  }
-  return true;
-}
-
-void check_shared_alignment(Thread& thread, const Box& box, u32 shared, Site site) {
-  const u32 need = box.map.swizzle == 0 ? 128u : 128u << box.map.swizzle;
-  // A swizzled box may start at any row of its pattern, but what reads it counts rows from its
-  // start.
-  if (shared % 128 != 0) {
-    Machine::current().report(Fault::misaligned, thread, site, shared,
-                              fmt::format("a box of TMA is aligned to 128 bytes in shared memory, "
-                                          "here to {} for its swizzle",
-                                          need));
-  }
-}
-
-// An H200 stores the last elements of a row in whole chunks, beyond the tensor's extent where that
-// is no multiple of one; loads stop at the element, and are taken to.
-constexpr i64 kStoreChunk = 16;
-
-// Calls action(shared offset within the box, global address, bytes) for the parts of row `row` that
-// exist, and fill(offset, bytes) for those outside the tensor, whose rows end with a whole chunk.
-template <typename Action, typename Fill>
-void for_row(const Box& box, u32 row, i64 chunk, const Action& action, const Fill& fill) {
-  std::array<i64, 5> point{};
-  const u32 offset = row * box.row_bytes;
-  if (!box.row_origin(row, point)) {
-    fill(offset, box.row_bytes);
-    return;
-  }
-  const i64 begin = point[0] * box.element;
-  const i64 end = ((i64{box.map.last[0]} + 1) * box.element + chunk - 1) / chunk * chunk;
-  const i64 first = std::clamp<i64>(-begin, 0, box.row_bytes);
-  const i64 last = std::clamp<i64>(end - begin, first, box.row_bytes);
-  point[0] += first / box.element;
-  if (first > 0) fill(offset, static_cast<u32>(first));
-  if (last > first) {
-    action(offset + static_cast<u32>(first), box.address_of(point), static_cast<u32>(last - first));
-  }
-  if (last < box.row_bytes) {
-    fill(offset + static_cast<u32>(last), static_cast<u32>(box.row_bytes - last));
-  }
-}
-
-// Copies between a plain buffer and swizzled shared memory, in pieces that stay together.
-void copy_swizzled(std::byte* shared, u32 base, u32 offset, std::byte* plain, u32 bytes, u32 mode,
-                   bool to_shared) {
-  while (bytes > 0) {
-    const u32 place = base + offset;
-    if (place % 16 == 0 && bytes >= 16) {
-      std::byte* there = shared + (swizzle_address(place, mode) - kSharedBase);
-      std::memcpy(to_shared ? there : plain, to_shared ? plain : there, 16);
-      offset += 16;
-      plain += 16;
-      bytes -= 16;
-      continue;
-    }
-    const u32 piece = std::min(bytes, 16 - place % 16);
-    std::byte* there = shared + (swizzle_address(place, mode) - kSharedBase);
-    if (to_shared) {
-      std::memcpy(there, plain, piece);
-    } else {
-      std::memcpy(plain, there, piece);
-    }
-    offset += piece;
-    plain += piece;
-    bytes -= piece;
-  }
-}
-
-void fill_value(const Box& box, std::byte* to, u32 bytes) {
-  std::memset(to, 0, bytes);
-  if (box.map.nan_fill == 0) return;
-  // What an H200 fills with, of all types.
-  constexpr u16 kNan = 0x7ff7;
-  for (u32 i = 0; i < bytes; i += sizeof(kNan))
-    std::memcpy(to + i, &kNan, sizeof(kNan));
-}
 
 void check_source(Thread& thread, const Box& box, Site site, bool write, u32 agent, u64 epoch) {
   for (u32 row = 0; row < box.rows; ++row) {
@@ -176,11 +22,21 @@ void check_source(Thread& thread, const Box& box, Site site, bool write, u32 age
   }
 }
 
+// Padding of whole chunks, wherever a swizzle puts them, is there and holds nothing.
+void forget_padding(Cta& cta, u32 offset, u32 bytes, const MapUnit& unit) {
+  if (!Machine::current().checks()) return;
+  for (u32 cell = offset / 16; cell < (offset + bytes) / 16; ++cell) {
+    u16& initialised = cta.cells[cell].initialised;
+    initialised = static_cast<u16>(initialised & ((1u << unit.bytes) - 1));
+  }
+}
+
 // What arrives at one CTA, which tells a barrier of `signalled`: writes are entered when the copy
 // is issued, under the issuer's clock.
 void load_into(Thread& thread, Cta& cta, Cta& signalled, u32 offset, u32 bytes, u32 barrier_address,
                Site site, const std::shared_ptr<std::vector<std::byte>>& data,
-               const std::function<void(std::vector<std::byte>&)>& fetch, u32 swizzle) {
+               const std::function<void(std::vector<std::byte>&)>& fetch, u32 swizzle,
+               const MapUnit& unit = {1, 1, 1}) {
   Machine& m = Machine::current();
   const auto found = signalled.mbarriers.find(barrier_address);
   if (found == signalled.mbarriers.end() || !found->second.valid) {
@@ -191,8 +47,10 @@ void load_into(Thread& thread, Cta& cta, Cta& signalled, u32 offset, u32 bytes, 
   Mbarrier& barrier = found->second;
   check_init_fence(thread, barrier, barrier_address, site);
   const u32 epoch = barrier.phase + 1;
+  const u32 shared_bytes = bytes / unit.bytes * unit.shared_bytes;
   touch_shared(Accessor::asynchronous(thread, site, true, barrier.agent, epoch, true), cta, offset,
-               bytes);
+               shared_bytes);
+  if (unit.is_padded()) forget_padding(cta, offset, shared_bytes, unit);
   const u64 event =
       m.trace_begin(TraceKind::tma_load, thread, site, "TMA load", barrier_address, bytes);
   m.defer({cta.cluster, &thread, site, kSharedBase + offset, [=, &cta, &barrier] {
@@ -200,9 +58,11 @@ void load_into(Thread& thread, Cta& cta, Cta& signalled, u32 offset, u32 bytes, 
                data->resize(bytes);
                fetch(*data);
              }
-             if (!cta.storage.empty()) {
-               copy_swizzled(cta.shared, kSharedBase + offset, 0, data->data(), bytes, swizzle,
-                             true);
+             if (cta.storage.empty()) {
+             } else if (unit.is_padded()) {
+               pad_swizzled(cta.shared, kSharedBase + offset, data->data(), bytes, swizzle, unit);
+             } else {
+               copy_swizzled(cta.shared, kSharedBase + offset, data->data(), bytes, swizzle, true);
              }
              complete_bytes(barrier, bytes, epoch);
              Machine::current().trace_end(event);
@@ -242,8 +102,8 @@ void load_box(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
   Box box{};
   SharedPlace to{};
   SharedPlace signal{};
-  if (!decode(thread, map, at, rank, site, box) ||
-      !locate_shared(thread, shared, box.bytes(), site, to) ||
+  if (!decode_box(thread, map, at, rank, site, box) ||
+      !locate_shared(thread, shared, box.shared_bytes(), site, to) ||
       !locate_shared(thread, barrier, 8, site, signal)) {
     return;
   }
@@ -269,13 +129,13 @@ void load_box(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
               round_to_tf32(into.data() + offset, bytes);
             }
           },
-          [&](u32 offset, u32 bytes) { fill_value(box, into.data() + offset, bytes); });
+          [&](u32 offset, u32 bytes) { fill_outside(box, into.data() + offset, bytes); });
     }
   };
   Cluster& cluster = *thread.cta->cluster;
   if (ctas == 0) {
     load_into(thread, *to.cta, signalled_by(*to.cta, pair), to.offset, box.bytes(),
-              kSharedBase + signal.offset, site, data, fetch, box.map.swizzle);
+              kSharedBase + signal.offset, site, data, fetch, box.map.swizzle, box.unit);
     return;
   }
   for (u32 rank_in_cluster = 0; rank_in_cluster < 16; ++rank_in_cluster) {
@@ -288,7 +148,7 @@ void load_box(u32 shared, const TensorMap& map, u32 barrier, const i32* at, int 
     }
     Cta& cta = *cluster.ctas[rank_in_cluster];
     load_into(thread, cta, signalled_by(cta, pair), to.offset, box.bytes(),
-              kSharedBase + signal.offset, site, data, fetch, box.map.swizzle);
+              kSharedBase + signal.offset, site, data, fetch, box.map.swizzle, box.unit);
   }
 }
 
@@ -356,7 +216,7 @@ void open_store(Thread& thread, Site site, u32 shared, u32 bytes, std::function<
 }
 
 void add_elements(MapType type, std::byte* to, const std::byte* from, u32 bytes) {
-  for (u32 i = 0; i < bytes; i += element_bytes(type))
+  for (u32 i = 0; i < bytes; i += map_unit(type).bytes)
     add_element(type, to + i, from + i);
 }
 
@@ -368,8 +228,14 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
   m.maybe_yield(thread);
   Box box{};
   SharedPlace from{};
-  if (!decode(thread, map, at, rank, site, box) || !begins_inside(thread, box, site) ||
+  if (!decode_box(thread, map, at, rank, site, box) || !begins_inside(thread, box, site) ||
       !locate_shared(thread, shared, box.bytes(), site, from)) {
+    return;
+  }
+  if (box.unit.is_padded() || (adds && box.unit.elements > 1)) {
+    m.report(Fault::bad_descriptor, thread, site, shared,
+             adds ? "elements of fewer than 8 bits are not added"
+                  : "a map of padded elements is for loads; stores of 6 bits are not modelled");
     return;
   }
   check_shared_alignment(thread, box, shared, site);
@@ -383,7 +249,7 @@ void tma_store(const TensorMap& map, u32 shared, const i32* at, int rank, bool a
   open_store(
       thread, site, shared, box.bytes(),
       [=] {
-        copy_swizzled(cta->shared, kSharedBase + from.offset, 0, data->data(), box.bytes(),
+        copy_swizzled(cta->shared, kSharedBase + from.offset, data->data(), box.bytes(),
                       box.map.swizzle, false);
       },
       [=] {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "aligned_product.h"
 #include "numbers.h"
 #include "product.h"
 
@@ -186,7 +187,10 @@ void execute_as(const Product& p, Value* sums) {
   if (!p.add) std::fill_n(sums, kProductRows * columns, Value{});
   if constexpr (std::is_same_v<Value, float>) {
     if (abi::type_bytes(p.a_type) == 1 && Machine::current().options().narrow_fp8_sums) {
-      multiply_narrow(sums, a.data(), b.data(), kProductRows, p.columns, p.depth());
+      const auto least = [](Type type) { return type == Type::e4m3 ? -6 : -14; };
+      constexpr int kBits = 13;
+      multiply_aligned(sums, {a.data(), least(p.a_type)}, {b.data(), least(p.b_type)}, kProductRows,
+                       p.columns, p.depth(), {kBits, kBits});
       return;
     }
   }

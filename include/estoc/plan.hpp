@@ -117,9 +117,17 @@ struct MatmulOptions {
 bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
             const MatmulOptions& options = {});
 
+/// The same of operands that may have scales (ScaledTensor). A call like an earlier one with scales
+/// builds arguments anew, which allocates.
+bool matmul(const Operand& a, const Operand& b, const Operand& out,
+            const MatmulOptions& options = {});
+
 /// The product of groups, GroupedGemmArguments of these operands, with the kernel to use first. As
 /// matmul, which also says what it returns, remembers and throws.
 bool grouped_mm(const TensorView& a, const TensorView& b, const TensorView& out,
+                const GroupOptions& groups, const MatmulOptions& options = {});
+/// The same of operands that may have scales.
+bool grouped_mm(const Operand& a, const Operand& b, const TensorView& out,
                 const GroupOptions& groups, const MatmulOptions& options = {});
 /// The shape of its out, for that many groups. Throws Error{value} unless a and b have two or three
 /// modes each.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ._estoc import (
     EpilogueArguments,
     GemmArguments,
@@ -11,10 +13,11 @@ from ._estoc import (
     PerformanceControls,
     ScaledTensor,
     Tensor,
+    _run_remembered,
 )
 from ._estoc import dtype as _dtype
+from ._problem_log import note
 from .library import ScaleMode, ScaleSwizzleMode
-from .manifest import get_kernels
 from .planning import _as_tensor, _group_count, _new_tensor, _with_bias
 
 __all__ = ["scaled_grouped_mm", "scaled_mm"]
@@ -113,7 +116,8 @@ def scaled_mm(
     args = GemmArguments(
         left, right, out, accumulator_type, epilogue=epilogue, performance=performance
     )
-    get_kernels(args)[0].run(args, stream=stream)
+    if _run_remembered(args, stream):
+        note(args)
     return result
 
 
@@ -180,7 +184,8 @@ def scaled_grouped_mm(
     args = GroupedGemmArguments(
         left, right, out, accumulator_type, offs, zero_rest, epilogue, performance, layout
     )
-    get_kernels(args)[0].run(args, stream=stream)
+    if _run_remembered(args, stream):
+        note(args)
     return out
 
 
@@ -262,7 +267,9 @@ def _scaled(
         scale, second = (*scale, None)[:2]
     base = _as_tensor(operand)
     factors = _as_tensor(scale)
-    mode = _mode(recipe, name) or _mode_by_shape(base, factors, name)
+    mode = _mode(recipe, name)
+    if mode is None:
+        mode = _mode_by_shape(tuple(base.shape), str(factors.dtype), tuple(factors.shape), name)
     return ScaledTensor(base, factors, mode, swizzle, second)
 
 
@@ -278,16 +285,18 @@ def _mode(recipe: object, name: str) -> ScaleMode | None:
     raise InvalidValueError(f"recipe_{name}: expected one of {known}, got {recipe!r}")
 
 
-def _mode_by_shape(base: Tensor, scale: Tensor, name: str) -> ScaleMode:
-    dtype = str(scale.dtype)
+@functools.lru_cache(maxsize=1024)
+def _mode_by_shape(
+    base: tuple[int, ...], dtype: str, shape: tuple[int, ...], name: str
+) -> ScaleMode:
+    """The mode of scales of that dtype and shape, of an operand of shape `base`."""
     if dtype == "e8m0":
         return ScaleMode.blockwise_1x32
     if dtype == "e4m3":
         return ScaleMode.blockwise_1x16
-    shape = tuple(scale.shape)
     if all(extent == 1 for extent in shape):
         return ScaleMode.tensorwise
-    rows, columns = base.shape[-2:]
+    rows, columns = base[-2:]
     across = columns if name == "b" else rows
     depth = rows if name == "b" else columns
     blocks = -(-depth // 128)
@@ -301,7 +310,7 @@ def _mode_by_shape(base: Tensor, scale: Tensor, name: str) -> ScaleMode:
         place(across, blocks): ScaleMode.blockwise_1x128,
         place(across, 1): ScaleMode.rowwise,
     }
-    mode = known.get(shape[-2:]) if len(shape) == len(base.shape) else None
+    mode = known.get(shape[-2:]) if len(shape) == len(base) else None
     if mode is None:
         wanted = ", ".join(f"{shape} ({mode.name})" for shape, mode in known.items())
         raise InvalidValueError(f"scale_{name}.shape: expected () (tensorwise), {wanted}, got {shape}")

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "arguments.h"
 #include "dtypes.h"
 #include "epilogue.h"
 #include "errors.h"
@@ -227,6 +228,37 @@ bool grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::ha
   return found;
 }
 
+/// The same of arguments of a product, in groups or not, whose operands may have scales.
+bool run_remembered(nb::handle object, nb::handle given_stream) {
+  const PyArguments& arguments = to_arguments(object);
+  const RuntimeArguments& native = arguments.require_native();
+  MatmulOptions options{.controls = arguments.controls(),
+                        .epilogue = native.epilogue().text(),
+                        .operands = native.epilogue().operands()};
+  if (native.has_data()) options.stream = stream_for(arguments, given_stream);
+  HeldWorkspace workspace;
+  const auto take_workspace = [&](std::size_t bytes) {
+    const nb::gil_scoped_acquire locked;
+    workspace = provide_workspace(nb::none(), bytes, arguments.out(), options.stream);
+    return workspace.native;
+  };
+  options.workspace = std::ref(take_workspace);
+  const auto operand = [&](std::size_t place) {
+    const NamedOperand named = native.operands()[place];
+    return named.scaled != nullptr ? Operand(*named.scaled) : Operand(*named.tensor);
+  };
+  const nb::gil_scoped_release unlocked;
+  if (const auto* const grouped = dynamic_cast<const GroupedGemmArguments*>(&native)) {
+    options.accumulator_type = grouped->accumulator_type();
+    GroupOptions groups{
+        .offsets = std::nullopt, .zero_rest = grouped->zero_rest(), .layout = grouped->layout()};
+    if (grouped->offsets() != nullptr) groups.offsets = *grouped->offsets();
+    return estoc::grouped_mm(operand(0), operand(1), arguments.out().view, groups, options);
+  }
+  options.accumulator_type = dynamic_cast<const GemmArguments&>(native).accumulator_type();
+  return estoc::matmul(operand(0), operand(1), operand(2), options);
+}
+
 /// What a shape and a dtype are to Python.
 nb::tuple described_result(const std::vector<std::int64_t>& extents, Dtype dtype) {
   nb::list shape;
@@ -320,6 +352,7 @@ constexpr const char* kDocumentation =
 }  // namespace
 
 void bind_matmul(nb::module_& module) {
+  module.def("_run_remembered", &run_remembered, nb::arg("args"), nb::arg("stream").none());
   module.def("_result", [](const Tensor& a, const Tensor& b) {
     return described_result(result_shape(a.view, b.view),
                             result_dtype(a.view.dtype(), b.view.dtype()));

@@ -66,10 +66,6 @@ std::vector<EpilogueOperand> gemm_operands(const estoc_gemm& gemm) {
   return product_operands(gemm, "gemm");
 }
 
-Dtype accumulator_of(const char* name, Dtype a, Dtype b) {
-  return name != nullptr ? dtype_of(name, "accumulator") : default_accumulator_type(a, b);
-}
-
 const GemmArguments& product_of(const estoc_arguments* arguments) {
   const auto* const gemm = dynamic_cast<const GemmArguments*>(&arguments_of(arguments));
   if (gemm != nullptr) return *gemm;

@@ -25,11 +25,14 @@ PlanOptions plan_options(const estoc_plan_options* given) {
 bool matmul(const estoc_gemm* given, const estoc_run_options* options) {
   const estoc_gemm gemm = read_struct(given, "gemm");
   const RunOptions run = run_options(options);
-  const TensorView a = view_of(gemm.a, "A");
-  const TensorView b = view_of(gemm.b, "B");
+  const Operand a = c_api::operand_of(gemm.a, "A");
+  const Operand b = c_api::operand_of(gemm.b, "B");
+  const Operand out = c_api::operand_of(gemm.out, "out");
   const std::vector<EpilogueOperand> operands = gemm_operands(gemm);
   MatmulOptions matmul_options{
-      .accumulator_type = accumulator_of(gemm.accumulator, a.dtype(), b.dtype()),
+      .accumulator_type = gemm.accumulator != nullptr
+                              ? std::optional(dtype_of(gemm.accumulator, "accumulator"))
+                              : std::nullopt,
       .controls = controls_of(gemm.controls),
       .operands = operands,
       .stream = run.stream,
@@ -41,7 +44,7 @@ bool matmul(const estoc_gemm* given, const estoc_run_options* options) {
   if (run.workspace.data != nullptr) {
     matmul_options.workspace = [&](std::size_t /*bytes*/) { return run.workspace; };
   }
-  return estoc::matmul(a, b, view_of(gemm.out, "out"), matmul_options);
+  return estoc::matmul(a, b, out, matmul_options);
 }
 
 /// Operations of one input have no B.

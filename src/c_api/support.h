@@ -169,8 +169,6 @@ std::vector<EpilogueOperand> epilogue_operands(const estoc_operand* operands, st
                                                const std::string& what);
 /// Those of the epilogue that the gemm has.
 std::vector<EpilogueOperand> gemm_operands(const estoc_gemm& gemm);
-/// The usual one of such operands where there is no name.
-Dtype accumulator_of(const char* name, Dtype a, Dtype b);
 const GemmArguments& product_of(const estoc_arguments* arguments);
 
 /// "bf16", "sm_90a": with the null character that C wants, and for as long as the process lives.

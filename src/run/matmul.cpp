@@ -17,6 +17,7 @@
 namespace estoc {
 namespace {
 
+using run::MatmulOperand;
 using run::PlanCache;
 using run::Remembered;
 using run::Signature;
@@ -28,29 +29,43 @@ void launch(Plan& plan, const MatmulOptions& options) {
   plan.run(options.stream, workspace);
 }
 
+Operand operand_of(const MatmulOperand& given) {
+  return given.scaled != nullptr ? Operand(*given.scaled) : Operand(given.tensor);
+}
+
+MatmulOperand as_given(const Operand& operand) {
+  return {operand.tensor(), operand.scaled()};
+}
+
 /// The operands of a call.
 struct Operands {
-  const TensorView& a;
-  const TensorView& b;
-  const TensorView& out;
+  MatmulOperand a;
+  MatmulOperand b;
+  MatmulOperand out;
   const GroupOptions* groups;  ///< null for a plain product
 
   std::unique_ptr<RuntimeArguments> arguments(const MatmulOptions& options) const {
     const Dtype accumulator =
-        options.accumulator_type.value_or(default_accumulator_type(a.dtype(), b.dtype()));
+        options.accumulator_type.value_or(default_accumulator_type(operand_of(a), operand_of(b)));
     EpilogueArguments epilogue(options.epilogue,
                                {options.operands.begin(), options.operands.end()});
     if (groups == nullptr) {
-      return std::make_unique<GemmArguments>(a, b, out, accumulator, options.controls,
-                                             std::move(epilogue));
+      return std::make_unique<GemmArguments>(operand_of(a), operand_of(b), operand_of(out),
+                                             accumulator, options.controls, std::move(epilogue));
     }
-    return std::make_unique<GroupedGemmArguments>(a, b, out, accumulator, *groups, options.controls,
+    return std::make_unique<GroupedGemmArguments>(operand_of(a), operand_of(b), out.tensor,
+                                                  accumulator, *groups, options.controls,
                                                   std::move(epilogue));
   }
 
+  bool has_scales() const {
+    return a.scaled != nullptr || b.scaled != nullptr || out.scaled != nullptr;
+  }
+
   void rebind(Plan& plan, const MatmulOptions& options) const {
+    if (has_scales()) return plan.rebind(*arguments(options));
     const bool has_offsets = groups != nullptr && groups->offsets;
-    const std::array<const void*, 4> addresses{a.data(), b.data(), out.data(),
+    const std::array<const void*, 4> addresses{a.tensor.data(), b.tensor.data(), out.tensor.data(),
                                                has_offsets ? groups->offsets->data() : nullptr};
     plan.rebind(std::span(addresses.data(), has_offsets ? 4 : 3), options.operands,
                 options.check_device);
@@ -62,7 +77,7 @@ struct Operands {
 std::optional<MatmulOptions> without_workspace(const Operands& operands,
                                                const MatmulOptions& options, std::size_t bytes) {
   if (bytes == 0 || options.workspace || options.controls.workspace_limit == 0) return std::nullopt;
-  const Device device = operands.out.device();
+  const Device device = operands.out.tensor.device();
   if (!device.is_cuda() || !is_capturing(options.stream, device)) return std::nullopt;
   MatmulOptions limited = options;
   limited.controls.workspace_limit = 0;
@@ -119,12 +134,21 @@ bool multiply(const Operands& operands, const MatmulOptions& options) {
 
 bool matmul(const TensorView& a, const TensorView& b, const TensorView& out,
             const MatmulOptions& options) {
-  return multiply({a, b, out, nullptr}, options);
+  return multiply({{a}, {b}, {out}, nullptr}, options);
+}
+
+bool matmul(const Operand& a, const Operand& b, const Operand& out, const MatmulOptions& options) {
+  return multiply({as_given(a), as_given(b), as_given(out), nullptr}, options);
 }
 
 bool grouped_mm(const TensorView& a, const TensorView& b, const TensorView& out,
                 const GroupOptions& groups, const MatmulOptions& options) {
-  return multiply({a, b, out, &groups}, options);
+  return multiply({{a}, {b}, {out}, &groups}, options);
+}
+
+bool grouped_mm(const Operand& a, const Operand& b, const TensorView& out,
+                const GroupOptions& groups, const MatmulOptions& options) {
+  return multiply({as_given(a), as_given(b), {out}, &groups}, options);
 }
 
 std::vector<std::int64_t> grouped_result_shape(const TensorView& a, const TensorView& b,

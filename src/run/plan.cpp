@@ -36,9 +36,27 @@ bool is_alike(const TensorView& known, const TensorView& view) {
          std::ranges::equal(known.strides(), view.strides());
 }
 
+bool is_alike(const ScaledTensor& known, const ScaledTensor& given) {
+  const auto& first = known.tensor_scale;
+  const auto& second = given.tensor_scale;
+  return known.mode == given.mode && known.swizzle == given.swizzle &&
+         known.powers_of_two == given.powers_of_two && is_alike(known.scale, given.scale) &&
+         first.has_value() == second.has_value() && (!first || is_alike(*first, *second));
+}
+
 bool is_alike(const NamedOperand& known, const NamedOperand& given) {
-  return known.scaled == nullptr && given.scaled == nullptr &&
-         is_alike(*known.tensor, *given.tensor);
+  if (!is_alike(*known.tensor, *given.tensor)) return false;
+  if (known.scaled == nullptr || given.scaled == nullptr) return known.scaled == given.scaled;
+  return is_alike(*known.scaled, *given.scaled);
+}
+
+/// Calls with the data of an operand, then its scales.
+template <class Use>
+void for_each_tensor(const NamedOperand& operand, const Use& use) {
+  use(*operand.tensor);
+  if (operand.scaled == nullptr) return;
+  use(operand.scaled->scale);
+  if (operand.scaled->tensor_scale) use(*operand.scaled->tensor_scale);
 }
 
 bool is_alike(const RuntimeArguments& known, const RuntimeArguments& given) {
@@ -64,6 +82,11 @@ bool has_addresses(const OperandList& operands, std::span<const void* const> add
                             [](const NamedOperand& operand) { return operand.tensor->data(); });
 }
 
+bool has_scales(const OperandList& operands) {
+  return std::ranges::any_of(operands,
+                             [](const NamedOperand& each) { return each.scaled != nullptr; });
+}
+
 /// The operands at other addresses, and the epilogue's as they are.
 std::unique_ptr<RuntimeArguments> rebuild(const RuntimeArguments& arguments,
                                           std::span<void* const> data) {
@@ -82,19 +105,25 @@ std::unique_ptr<RuntimeArguments> rebuild(const RuntimeArguments& arguments,
 class Alignments {
  public:
   explicit Alignments(const RuntimeArguments& arguments) {
-    for (const NamedOperand& operand : arguments.operands())
-      of_operands_[count_++] = operand.tensor->alignment();
+    for (const NamedOperand& operand : arguments.operands()) {
+      for_each_tensor(operand,
+                      [&](const TensorView& view) { of_operands_[count_++] = view.alignment(); });
+    }
     for (const EpilogueOperand& operand : arguments.epilogue().operands())
       of_epilogue_.push_back(alignment_of(operand));
   }
 
   /// Whether these arguments, which differ in addresses alone, are aligned as well.
   bool cover(const RuntimeArguments& arguments) const {
-    return std::ranges::equal(std::span(of_operands_.data(), count_), arguments.operands(),
-                              std::less_equal<>(), {},
-                              [](const NamedOperand& each) { return each.tensor->alignment(); }) &&
-           std::ranges::equal(of_epilogue_, arguments.epilogue().operands(), std::less_equal<>(),
-                              {}, &alignment_of);
+    std::size_t place = 0;
+    bool covered = true;
+    for (const NamedOperand& operand : arguments.operands()) {
+      for_each_tensor(operand, [&](const TensorView& view) {
+        covered = covered && of_operands_[place++] <= view.alignment();
+      });
+    }
+    return covered && std::ranges::equal(of_epilogue_, arguments.epilogue().operands(),
+                                         std::less_equal<>(), {}, &alignment_of);
   }
 
  private:
@@ -102,7 +131,7 @@ class Alignments {
     return operand.tensor() != nullptr ? operand.tensor()->alignment() : 0;
   }
 
-  std::array<int, kMaxOperands> of_operands_{};
+  std::array<int, 3 * kMaxOperands> of_operands_{};  // each with its scales
   std::size_t count_ = 0;
   std::vector<int> of_epilogue_;
 };
@@ -258,7 +287,10 @@ void Plan::rebind(const RuntimeArguments& arguments) {
   const OperandList operands = arguments.operands();
   const Addresses addresses = addresses_of(operands);
   const std::span given(addresses.data(), operands.size());
-  if (state.arguments->has_data() && has_addresses(state.arguments->operands(), given)) return;
+  if (!has_scales(operands) && state.arguments->has_data() &&
+      has_addresses(state.arguments->operands(), given)) {
+    return;
+  }
   state.spare = arguments.clone();
   state.take_spare();
 }

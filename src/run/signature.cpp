@@ -24,8 +24,8 @@ std::uint64_t dtype_word(std::optional<Dtype> dtype) {
 
 }  // namespace
 
-std::optional<Signature> Signature::of(const TensorView& a, const TensorView& b,
-                                       const TensorView& out, const GroupOptions* groups,
+std::optional<Signature> Signature::of(const MatmulOperand& a, const MatmulOperand& b,
+                                       const MatmulOperand& out, const GroupOptions* groups,
                                        const MatmulOptions& options) {
   std::optional<Signature> signature(std::in_place);
   const bool fits = signature->add(a) && signature->add(b) && signature->add(out) &&
@@ -54,6 +54,16 @@ bool Signature::add(const TensorView& view) {
     add(as_word(view.stride(mode)));
   }
   return true;
+}
+
+bool Signature::add(const MatmulOperand& operand) {
+  if (!add(operand.tensor)) return false;
+  const ScaledTensor* const scaled = operand.scaled;
+  if (scaled == nullptr) return add(std::uint64_t{0});
+  return add(std::uint64_t{1} | static_cast<std::uint64_t>(scaled->mode) << 8 |
+             static_cast<std::uint64_t>(scaled->swizzle) << 16 |
+             (scaled->powers_of_two ? 1U : 0U) << 24 | (scaled->tensor_scale ? 1U : 0U) << 25) &&
+         add(scaled->scale) && (!scaled->tensor_scale || add(*scaled->tensor_scale));
 }
 
 bool Signature::add(const GroupOptions* groups) {

@@ -10,13 +10,19 @@
 
 namespace estoc::run {
 
+/// A tensor of a call, and its scales where it has some.
+struct MatmulOperand {
+  const TensorView& tensor;
+  const ScaledTensor* scaled = nullptr;
+};
+
 /// Dtypes, shapes, strides, alignments and devices of the tensors, and the options.
 class Signature {
  public:
   /// `groups` is null for a plain product. nullopt for calls that are not remembered: with tensors
   /// of more than three modes, or with an epilogue of very many operands.
-  static std::optional<Signature> of(const TensorView& a, const TensorView& b,
-                                     const TensorView& out, const GroupOptions* groups,
+  static std::optional<Signature> of(const MatmulOperand& a, const MatmulOperand& b,
+                                     const MatmulOperand& out, const GroupOptions* groups,
                                      const MatmulOptions& options);
 
   bool operator==(const Signature& other) const;
@@ -27,6 +33,7 @@ class Signature {
 
   bool add(std::uint64_t word);
   bool add(const TensorView& view);
+  bool add(const MatmulOperand& operand);
   bool add(const GroupOptions* groups);
   bool add(const MatmulOptions& options);
   bool add(const EpilogueOperand& operand);

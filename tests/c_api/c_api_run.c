@@ -388,6 +388,12 @@ static void test_scaled_product(void) {
   EXPECT_OK(estoc_plan_create(arguments, NULL, &plan));
   EXPECT_OK(estoc_plan_run(plan, NULL, NULL, 0));
   EXPECT(result == 128 * (2 + 3) * 0.5F * 10);
+  for (int round = 1; round < 4; ++round) {
+    half = (float)round;
+    result = 0;
+    EXPECT_OK(estoc_matmul(&gemm, NULL));
+    EXPECT(result == 128 * (2 + 3) * half * 10);
+  }
   estoc_plan_destroy(plan);
   estoc_arguments_destroy(arguments);
 }

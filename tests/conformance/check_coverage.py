@@ -15,6 +15,7 @@ WITHOUT_CARD = (
     "mma_scaled.cuh",
     "tcgen05.cuh",
     "tcgen05_memory.cuh",
+    "tma_gather.cuh",
     "tma_pair.cuh",
 )
 

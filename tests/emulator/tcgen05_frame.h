@@ -1,6 +1,10 @@
 // Frames of small kernels with tensor memory, in which tests make mistakes.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
 #include "emulator/launch.h"
 
 #include <estoc/ptx/barrier.cuh>
@@ -122,6 +126,29 @@ inline emulator::Report run_mistake(void (*kernel)(), unsigned cluster,
   mistaken = kernel;
   return emulator::launch(emulator::entry<entry_of_mistakes>, options.cluster, 128, kSharedBytes,
                           nullptr, options);
+}
+
+struct Mistake {
+  const char* name;
+  Fault fault;
+  void (*kernel)();
+  unsigned cluster = 1;
+  bool elsewhere = false;  ///< the line of the report is not that of the fault
+};
+
+// It is found in every schedule.
+inline void expect_found(const Mistake& mistake) {
+  using emulator::Schedule;
+  for (const auto schedule : {Schedule::late, Schedule::eager, Schedule::random}) {
+    const emulator::Report report = run_mistake(mistake.kernel, mistake.cluster, schedule);
+    const bool found =
+        std::any_of(report.findings.begin(), report.findings.end(), [&](const auto& finding) {
+          return finding.fault == mistake.fault &&
+                 (mistake.elsewhere || finding.line == noted_line) && !finding.message.empty();
+        });
+    EXPECT_TRUE(found) << static_cast<int>(schedule) << ", line " << noted_line << "\n"
+                       << report.text();
+  }
 }
 
 }  // namespace estoc::tcgen05_reports

@@ -2,7 +2,6 @@
 // line in every schedule.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 
 #include "tcgen05_frame.h"
@@ -393,14 +392,6 @@ void copy_swizzled() {
   end(address);
 }
 
-struct Mistake {
-  const char* name;
-  Fault fault;
-  void (*kernel)();
-  unsigned cluster = 1;
-  bool elsewhere = false;  ///< the line of the report is not that of the fault
-};
-
 const Mistake kMistakes[] = {
     {"not_freed", Fault::tensor_memory, not_freed},
     {"after_relinquish", Fault::tensor_memory, after_relinquish},
@@ -447,18 +438,7 @@ const Mistake kMistakes[] = {
 class Tcgen05Mistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(Tcgen05Mistakes, AreFoundAtTheirLine) {
-  const Mistake& mistake = GetParam();
-  using emulator::Schedule;
-  for (const auto schedule : {Schedule::late, Schedule::eager, Schedule::random}) {
-    const emulator::Report report = run_mistake(mistake.kernel, mistake.cluster, schedule);
-    const bool found =
-        std::any_of(report.findings.begin(), report.findings.end(), [&](const auto& finding) {
-          return finding.fault == mistake.fault &&
-                 (mistake.elsewhere || finding.line == noted_line) && !finding.message.empty();
-        });
-    EXPECT_TRUE(found) << static_cast<int>(schedule) << ", line " << noted_line << "\n"
-                       << report.text();
-  }
+  expect_found(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Tcgen05Mistakes, testing::ValuesIn(kMistakes),

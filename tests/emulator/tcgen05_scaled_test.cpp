@@ -418,7 +418,7 @@ TEST(Tcgen05Scaled, MistakesAreFoundAtTheirLine) {
       {Fault::bad_descriptor, wrong_bits<1u << 2>},   // sparse
       {Fault::bad_descriptor, wrong_bits<1u << 23>},  // scales of e4m3
       {Fault::bad_descriptor, wrong_bits<1u << 24>},  // M 144
-      {Fault::bad_descriptor, wrong_bits<5u << 7>},   // e2m1 in bytes
+      {Fault::bad_descriptor, wrong_bits<2u << 7>},   // no type
       {Fault::bad_descriptor, half_a_word},
   };
   EXPECT_TRUE(run_mistake(no_mistake, 1, Schedule::late).clean());

@@ -30,8 +30,11 @@ struct Tcgen05Product {
   int block = 0;            ///< elements along K that share a scale; 0: there are none
   Type scales = Type::f32;  ///< where there are scales: e8m0, or e4m3 without its sign
 
+  /// Bits that an element takes: of the kinds with floats of 8 bits and fewer always 8, where 16
+  /// elements of 4 or 6 bits lie packed in front of 16 bytes (PTX ISA 9.7.16.10.9, padded types).
+  ESTOC_CONSTEXPR int container_bits() const { return has_bytes() ? 8 : type_bits(a); }
   /// K of the instruction.
-  ESTOC_CONSTEXPR int depth() const { return 256 / type_bits(a); }
+  ESTOC_CONSTEXPR int depth() const { return 256 / container_bits(); }
   /// Bytes of scales that the instruction takes of each row and column: they lie in one word, from
   /// the byte on that the descriptor states.
   ESTOC_CONSTEXPR int scale_bytes() const { return block == 0 ? 0 : depth() / block; }
@@ -55,7 +58,15 @@ struct Tcgen05Product {
   }
 
  private:
-  ESTOC_CONSTEXPR static bool is_fp8(Type type) { return type == Type::e4m3 || type == Type::e5m2; }
+  ESTOC_CONSTEXPR bool has_bytes() const {
+    return kind == Tcgen05Kind::f8f6f4 || kind == Tcgen05Kind::mxf8f6f4;
+  }
+  ESTOC_CONSTEXPR static bool is_padded(Type type) {
+    return type == Type::e2m1 || type == Type::e2m3 || type == Type::e3m2;
+  }
+  ESTOC_CONSTEXPR static bool is_small(Type type) {
+    return type == Type::e4m3 || type == Type::e5m2 || is_padded(type);
+  }
   ESTOC_CONSTEXPR static bool is_int8(Type type) { return type == Type::i8 || type == Type::u8; }
   ESTOC_CONSTEXPR bool has_types() const {
     switch (kind) {
@@ -65,9 +76,9 @@ struct Tcgen05Product {
       case Tcgen05Kind::tf32:
         return a == Type::tf32 && b == Type::tf32 && sum == Type::f32;
       case Tcgen05Kind::f8f6f4:
-        return is_fp8(a) && is_fp8(b) && (sum == Type::f32 || sum == Type::f16);
+        return is_small(a) && is_small(b) && (sum == Type::f32 || sum == Type::f16);
       case Tcgen05Kind::mxf8f6f4:
-        return is_fp8(a) && is_fp8(b) && sum == Type::f32;
+        return is_small(a) && is_small(b) && sum == Type::f32;
       case Tcgen05Kind::mxf4:
       case Tcgen05Kind::mxf4nvf4:
         return a == Type::e2m1 && b == Type::e2m1 && sum == Type::f32;
@@ -93,23 +104,27 @@ struct Tcgen05Product {
     return n >= step && n <= 256 && n % step == 0;
   }
   ESTOC_CONSTEXPR bool has_layouts() const {
-    if (a == Type::e2m1) return !a_m_major && !b_n_major;
-    const bool bytes = type_bytes(a) == 1;
-    return !b_n_major || !bytes || n % (16 * group) == 0;
+    if ((is_padded(a) && a_m_major) || (is_padded(b) && b_n_major)) return false;
+    return !b_n_major || container_bits() != 8 || n % (16 * group) == 0;
   }
   ESTOC_CONSTEXPR unsigned sum_code() const {
     if (takes_scales(kind)) return 0;
     return sum == Type::f16 ? 0 : sum == Type::f32 ? 1 : 2;
   }
-  ESTOC_CONSTEXPR static unsigned type_code(Type type) {
+  ESTOC_CONSTEXPR unsigned type_code(Type type) const {
     switch (type) {
       case Type::bf16:
       case Type::e5m2:
-      case Type::e2m1:
       case Type::i8:
         return 1;
       case Type::tf32:
         return 2;
+      case Type::e2m3:
+        return 3;
+      case Type::e3m2:
+        return 4;
+      case Type::e2m1:
+        return has_bytes() ? 5 : 1;
       default:
         return 0;
     }
@@ -144,6 +159,10 @@ struct Tcgen05Operand {
            static_cast<unsigned long long>(swizzle) << 61;
   }
 };
+
+/// What tcgen05.cp makes of 16 bytes of shared memory: those bytes, or 16 elements of 4 or 6 bits
+/// that lie packed in front, each in a byte of its own.
+enum class TensorSource : unsigned char { bytes, packed4, packed6 };
 
 /// The part of tensor memory that one tcgen05.ld or st moves: lanes, and bits of each that are
 /// moved as often as it repeats (ptx/tcgen05_memory.cuh has the registers).

@@ -9,7 +9,8 @@
 
 namespace estoc::abi {
 
-/// Element types, with the values of estoc::Dtype.
+/// Element types, with the values of estoc::Dtype; the last two, of 6 bits, are operands of
+/// instructions alone, each in a byte.
 enum class Type : unsigned char {
   f64,
   f32,
@@ -26,6 +27,8 @@ enum class Type : unsigned char {
   i4,
   u4,
   boolean,
+  e2m3,
+  e3m2,
 };
 
 /// Bytes of an element; 0 for the types stored two to a byte.

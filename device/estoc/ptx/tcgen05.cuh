@@ -13,6 +13,7 @@
 namespace estoc::ptx {
 
 using abi::Tcgen05Kind;
+using abi::TensorSource;
 
 /// tcgen05.alloc: writes the address of `columns` columns to shared memory. A warp calls it; it
 /// waits until so many are free. Of a pair, a warp in each CTA calls it.
@@ -106,41 +107,83 @@ __device__ __forceinline__ void tcgen05_commit_multicast(u32 barrier, u32 ctas,
   }
 }
 
+// clang-format off
+#define ESTOC_TCGEN05_CP(group, shape, format)                                                 \
+  asm volatile("tcgen05.cp.cta_group::" #group "." shape format " [%0], %1;" ::"r"(address),   \
+               "l"(from) : "memory")
+#define ESTOC_TCGEN05_FORMATS(group, shape)                                                    \
+  if constexpr (source == TensorSource::bytes) ESTOC_TCGEN05_CP(group, shape, "");             \
+  if constexpr (source == TensorSource::packed4)                                               \
+    ESTOC_TCGEN05_CP(group, shape, ".b8x16.b4x16_p64");                                        \
+  if constexpr (source == TensorSource::packed6)                                               \
+    ESTOC_TCGEN05_CP(group, shape, ".b8x16.b6x16_p32")
+#define ESTOC_TCGEN05_COPIES(shape)                                                            \
+  static_assert(group == 1 || group == 2);                                                     \
+  if constexpr (group == 1) {                                                                  \
+    ESTOC_TCGEN05_FORMATS(1, shape);                                                           \
+  } else {                                                                                     \
+    ESTOC_TCGEN05_FORMATS(2, shape);                                                           \
+  }
+// clang-format on
+
 /// tcgen05.cp.128x256b: row i of 32 bytes in shared memory goes to lane i, 8 columns from
 /// `address` on. One thread issues it. `from` is a K-major matrix descriptor. Of a pair, each CTA
-/// copies from its own shared memory.
-template <int group>
+/// copies from its own shared memory. Elements of 4 bits get to the middle four bits of their byte,
+/// those of 6 bits to the lower six.
+template <int group, TensorSource source = TensorSource::bytes>
 __device__ __forceinline__ void tcgen05_cp_128x256b(u32 address, u64 from, int = __builtin_LINE()) {
-  if constexpr (group == 1) {
-    asm volatile("tcgen05.cp.cta_group::1.128x256b [%0], %1;" ::"r"(address), "l"(from) : "memory");
-  } else {
-    static_assert(group == 2);
-    asm volatile("tcgen05.cp.cta_group::2.128x256b [%0], %1;" ::"r"(address), "l"(from) : "memory");
-  }
+  ESTOC_TCGEN05_COPIES("128x256b");
+}
+
+/// tcgen05.cp.4x256b: row i of 32 bytes, of 4, goes to the lane of `address`, of 0 to 31, plus
+/// 32 * i.
+template <int group, TensorSource source = TensorSource::bytes>
+__device__ __forceinline__ void tcgen05_cp_4x256b(u32 address, u64 from, int = __builtin_LINE()) {
+  ESTOC_TCGEN05_COPIES("4x256b");
 }
 
 /// tcgen05.cp.128x128b: rows of 16 bytes and 4 columns.
-template <int group>
+template <int group, TensorSource source = TensorSource::bytes>
 __device__ __forceinline__ void tcgen05_cp_128x128b(u32 address, u64 from, int = __builtin_LINE()) {
-  if constexpr (group == 1) {
-    asm volatile("tcgen05.cp.cta_group::1.128x128b [%0], %1;" ::"r"(address), "l"(from) : "memory");
-  } else {
-    static_assert(group == 2);
-    asm volatile("tcgen05.cp.cta_group::2.128x128b [%0], %1;" ::"r"(address), "l"(from) : "memory");
-  }
+  ESTOC_TCGEN05_COPIES("128x128b");
+}
+
+/// tcgen05.cp.64x128b.warpx2::02_13: row i of 16 bytes, of 64, goes to lanes i and i + 64.
+template <int group, TensorSource source = TensorSource::bytes>
+__device__ __forceinline__ void tcgen05_cp_64x128b_warpx2_02_13(u32 address, u64 from,
+                                                                int = __builtin_LINE()) {
+  ESTOC_TCGEN05_COPIES("64x128b.warpx2::02_13");
+}
+
+/// tcgen05.cp.64x128b.warpx2::01_23: row i of the first 32 goes to lanes i and i + 32, of the
+/// others to lanes i + 32 and i + 64.
+template <int group, TensorSource source = TensorSource::bytes>
+__device__ __forceinline__ void tcgen05_cp_64x128b_warpx2_01_23(u32 address, u64 from,
+                                                                int = __builtin_LINE()) {
+  ESTOC_TCGEN05_COPIES("64x128b.warpx2::01_23");
 }
 
 /// tcgen05.cp.32x128b.warpx4: row i of 16 bytes, of 32, goes to lanes i, i + 32, i + 64 and i + 96.
-template <int group>
+template <int group, TensorSource source = TensorSource::bytes>
 __device__ __forceinline__ void tcgen05_cp_32x128b_warpx4(u32 address, u64 from,
                                                           int = __builtin_LINE()) {
+  ESTOC_TCGEN05_COPIES("32x128b.warpx4");
+}
+
+#undef ESTOC_TCGEN05_COPIES
+#undef ESTOC_TCGEN05_FORMATS
+#undef ESTOC_TCGEN05_CP
+
+/// tcgen05.shift.down: of 8 columns from `address` on, whose lane is a multiple of 32, each lane
+/// but the last goes to the next. One thread issues it. What documents say leaves open what the
+/// first lane of each 32 gets; tcgen05_cp_4x256b writes these. sm_100a and sm_103a alone.
+template <int group>
+__device__ __forceinline__ void tcgen05_shift_down(u32 address, int = __builtin_LINE()) {
   if constexpr (group == 1) {
-    asm volatile("tcgen05.cp.cta_group::1.32x128b.warpx4 [%0], %1;" ::"r"(address), "l"(from)
-                 : "memory");
+    asm volatile("tcgen05.shift.cta_group::1.down [%0];" ::"r"(address) : "memory");
   } else {
     static_assert(group == 2);
-    asm volatile("tcgen05.cp.cta_group::2.32x128b.warpx4 [%0], %1;" ::"r"(address), "l"(from)
-                 : "memory");
+    asm volatile("tcgen05.shift.cta_group::2.down [%0];" ::"r"(address) : "memory");
   }
 }
 
@@ -181,6 +224,53 @@ __device__ __forceinline__ void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 inst
 }
 
 // clang-format off
+#define ESTOC_TCGEN05_WEIGHED(kind, group)                                                     \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::" #group           \
+               ".kind::" #kind " [%0], %1, %2, %3, p, %5;}" ::"r"(d), "l"(a), "l"(b),          \
+               "r"(instruction), "r"(static_cast<u32>(add)), "n"(halvings) : "memory")
+#define ESTOC_TCGEN05_MASKED_1(kind)                                                           \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::1.kind::" #kind    \
+               " [%0], %1, %2, %3, {%5, %6, %7, %8}, p;}" ::"r"(d), "l"(a), "l"(b),            \
+               "r"(instruction), "r"(static_cast<u32>(add)), "r"(disabled[0]),                 \
+               "r"(disabled[1]), "r"(disabled[2]), "r"(disabled[3]) : "memory")
+#define ESTOC_TCGEN05_MASKED_2(kind)                                                           \
+  asm volatile("{.reg .pred p; setp.ne.b32 p, %4, 0; tcgen05.mma.cta_group::2.kind::" #kind    \
+               " [%0], %1, %2, %3, {%5, %6, %7, %8, %9, %10, %11, %12}, p;}" ::"r"(d), "l"(a), \
+               "l"(b), "r"(instruction), "r"(static_cast<u32>(add)), "r"(disabled[0]),         \
+               "r"(disabled[1]), "r"(disabled[2]), "r"(disabled[3]), "r"(disabled[4]),         \
+               "r"(disabled[5]), "r"(disabled[6]), "r"(disabled[7]) : "memory")
+#define ESTOC_TCGEN05_MASKED_KINDS(of_kind, group)                                             \
+  if constexpr (of_kind == Tcgen05Kind::f16) ESTOC_TCGEN05_MASKED_##group(f16);                \
+  if constexpr (of_kind == Tcgen05Kind::tf32) ESTOC_TCGEN05_MASKED_##group(tf32);              \
+  if constexpr (of_kind == Tcgen05Kind::f8f6f4) ESTOC_TCGEN05_MASKED_##group(f8f6f4);          \
+  if constexpr (of_kind == Tcgen05Kind::i8) ESTOC_TCGEN05_MASKED_##group(i8)
+// clang-format on
+
+template <Tcgen05Kind kind, int group, int halvings>
+__device__ __forceinline__ void tcgen05_mma_weighed(u32 d, u64 a, u64 b, u32 instruction,
+                                                    bool add) {
+  if constexpr (group == 1) {
+    if constexpr (kind == Tcgen05Kind::f16) ESTOC_TCGEN05_WEIGHED(f16, 1);
+    if constexpr (kind == Tcgen05Kind::tf32) ESTOC_TCGEN05_WEIGHED(tf32, 1);
+  } else {
+    static_assert(group == 2);
+    if constexpr (kind == Tcgen05Kind::f16) ESTOC_TCGEN05_WEIGHED(f16, 2);
+    if constexpr (kind == Tcgen05Kind::tf32) ESTOC_TCGEN05_WEIGHED(tf32, 2);
+  }
+}
+
+template <Tcgen05Kind kind, int group>
+__device__ __forceinline__ void tcgen05_mma_masked(u32 d, u64 a, u64 b, u32 instruction,
+                                                   const u32 (&disabled)[4 * group], bool add) {
+  if constexpr (group == 1) {
+    ESTOC_TCGEN05_MASKED_KINDS(kind, 1);
+  } else {
+    static_assert(group == 2);
+    ESTOC_TCGEN05_MASKED_KINDS(kind, 2);
+  }
+}
+
+// clang-format off
 #define ESTOC_TCGEN05_SCALED(kind, group, block)                                               \
   asm volatile("{.reg .pred p; setp.ne.b32 p, %6, 0; tcgen05.mma.cta_group::" #group           \
                ".kind::" #kind ".block_scale.block" #block " [%0], %1, %2, %3, [%4], [%5], p;}" \
@@ -208,6 +298,10 @@ __device__ __forceinline__ void tcgen05_mma_scaled(u32 d, u64 a, u64 b, u32 inst
   }
 }
 
+#undef ESTOC_TCGEN05_WEIGHED
+#undef ESTOC_TCGEN05_MASKED_1
+#undef ESTOC_TCGEN05_MASKED_2
+#undef ESTOC_TCGEN05_MASKED_KINDS
 #undef ESTOC_TCGEN05_SCALED
 #undef ESTOC_TCGEN05_SCALED_KINDS
 #undef ESTOC_TCGEN05_MMA
@@ -236,6 +330,25 @@ template <Tcgen05Kind kind, int group>
 __device__ __forceinline__ void tcgen05_mma_tensor(u32 d, u32 a, u64 b, u32 instruction, bool add,
                                                    int = __builtin_LINE()) {
   detail::tcgen05_mma_tensor<kind, group>(d, a, b, instruction, add);
+}
+
+/// tcgen05.mma with scale-input-d: d = A B, or d * 2^-halvings + A B if `add`.
+template <Tcgen05Kind kind, int group, int halvings>
+__device__ __forceinline__ void tcgen05_mma_scale_d(u32 d, u64 a, u64 b, u32 instruction, bool add,
+                                                    int = __builtin_LINE()) {
+  static_assert(kind == Tcgen05Kind::f16 || kind == Tcgen05Kind::tf32);
+  static_assert(halvings >= 0 && halvings <= 15);
+  detail::tcgen05_mma_weighed<kind, group, halvings>(d, a, b, instruction, add);
+}
+
+/// tcgen05.mma with disable-output-lane: lane 32 * j + i of d is left as it is where bit i of
+/// disabled[j] is set; of a pair, the last four words are those of its odd CTA.
+template <Tcgen05Kind kind, int group>
+__device__ __forceinline__ void tcgen05_mma_disable_lanes(u32 d, u64 a, u64 b, u32 instruction,
+                                                          const u32 (&disabled)[4 * group],
+                                                          bool add, int = __builtin_LINE()) {
+  static_assert(!abi::takes_scales(kind));
+  detail::tcgen05_mma_masked<kind, group>(d, a, b, instruction, disabled, add);
 }
 
 /// tcgen05.mma with scales for every `block` elements along K: each element is multiplied by its

@@ -130,7 +130,7 @@ struct Options {
   /// The launch may begin before the one in front has ended: global memory is touched only after
   /// griddepcontrol.wait, by the same thread or one that this is ordered after.
   bool programmatic = false;
-  /// wgmma keeps of sums of fp8 products what a Hopper GPU does: 14 bits.
+  /// wgmma keeps of sums of fp8 products what a Hopper GPU does: 13 bits after the first.
   bool narrow_fp8_sums = false;
   unsigned resident_clusters = 64;
   /// Processor time that the launch may take; 0: any. Kernels in a library of their own alone are

@@ -85,13 +85,24 @@ struct TensorMove {
   int columns() const { return repeat * abi::tensor_columns(shape); }
 };
 
-/// tcgen05.cp: rows of 16 or 32 bytes; 32 rows go to every quarter of the lanes.
+/// Which rows of shared memory tcgen05.cp takes, and to which lanes: 128 each to its own; 4 to one
+/// in each quarter; 64 to two quarters, 0 and 2, 1 and 3, or to neighbours; 32 to all quarters.
+enum class TensorRows { all, four, twice_02_13, twice_01_23, four_times };
+
+/// tcgen05.cp.
 struct TensorCopy {
   u32 group;
-  u32 rows;    ///< 128 or 32
+  TensorRows rows;
   u32 chunks;  ///< of 16 bytes
+  abi::TensorSource source;
   u32 address;
   u64 from;  ///< descriptor
+
+  /// Rows of shared memory.
+  u32 row_count() const {
+    constexpr u32 kRows[] = {128, 4, 64, 64, 32};
+    return kRows[static_cast<int>(rows)];
+  }
 };
 
 /// Scales of tcgen05.mma in tensor memory.
@@ -112,7 +123,12 @@ struct TensorOperands {
   u64 b;
   bool add;
   TensorScales scales{};
+  int halvings = 0;      ///< of d before the product is added
+  u32 disabled[8] = {};  ///< lanes of d that are not written, of the even CTA first
 };
+
+/// Instead of the rank of a tensor map: four rows of a map of rank 2, {column, row, row, row, row}.
+inline constexpr int kFourRows = 6;
 
 /// With the mask of the CTAs: a commit is for those, not for the CTA itself.
 inline constexpr u32 kMulticast = 1u << 31;

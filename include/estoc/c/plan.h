@@ -45,9 +45,10 @@ ESTOC_API estoc_status estoc_plan_rebind_arguments(estoc_plan* plan,
                                                    const estoc_arguments* arguments);
 ESTOC_API void estoc_plan_destroy(estoc_plan* plan);
 
-/* out = A @ B, with the kernel to use. Plans are remembered by dtypes, shapes, strides, alignments
- * and options, so that a product like an earlier one is only launched. Any number of threads may
- * call it at once. `options` may be NULL; `assume_supported` is not used. */
+/* out = A @ B, with the kernel to use. A, B and out may have scales. Plans are remembered by
+ * dtypes, shapes, strides, alignments and options, so that a product like an earlier one is only
+ * launched. Any number of threads may call it at once. `options` may be NULL; `assume_supported` is
+ * not used. */
 ESTOC_API estoc_status estoc_matmul(const estoc_gemm* gemm, const estoc_run_options* options);
 /* The dtype of a product that names none: "i32" of integers, "bf16" of floats of eight bits, "f32"
  * of "tf32", else that of A. */

@@ -37,6 +37,93 @@ TEST(Matmul, TakesAnEpilogueAndItsOperands) {
   }
 }
 
+/// Products of i8 with a factor for each row of A and each column of B. All are aligned alike, as
+/// plans are remembered by that.
+struct ScaledOperands {
+  explicit ScaledOperands(int seed) {
+    fill(a, seed);
+    fill(b, seed + 1);
+    fill(a_scale, seed + 2);
+    fill(b_scale, seed + 3);
+  }
+
+  template <typename Values>
+  static void fill(Values& values, int seed) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<std::int8_t>((static_cast<int>(i) * 5 + seed * 3) % 7 - 3);
+  }
+
+  ScaledTensor a_operand() {
+    return {TensorView::row_major(a.data(), Dtype::i8, {kM, kK}),
+            TensorView::row_major(a_scale.data(), Dtype::f32, {kM, 1}), ScaleMode::rowwise};
+  }
+  ScaledTensor b_operand() {
+    return {TensorView::row_major(b.data(), Dtype::i8, {kK, kN}),
+            TensorView::row_major(b_scale.data(), Dtype::f32, {1, kN}), ScaleMode::rowwise};
+  }
+
+  void expect(const std::vector<float>& out) const {
+    for (std::size_t row = 0; row < kM; ++row) {
+      for (std::size_t column = 0; column < kN; ++column) {
+        float sum = 0;
+        for (std::size_t k = 0; k < kK; ++k)
+          sum += static_cast<float>(a[row * kK + k] * b[k * kN + column]);
+        ASSERT_EQ(out[row * kN + column], a_scale[row] * sum * b_scale[column])
+            << row << ", " << column;
+      }
+    }
+  }
+
+  alignas(256) std::array<std::int8_t, kM * kK> a{};
+  alignas(256) std::array<std::int8_t, kK * kN> b{};
+  alignas(256) std::array<float, kM> a_scale{};
+  alignas(256) std::array<float, kN> b_scale{};
+};
+
+TEST(Matmul, RemembersOperandsWithScales) {
+  std::vector<float> out(kM * kN);
+  const TensorView result = TensorView::row_major(out.data(), Dtype::f32, {kM, kN});
+  ScaledOperands first(0);
+  ScaledOperands second(1);
+  matmul(first.a_operand(), first.b_operand(), result);
+  first.expect(out);
+  for (int round = 0; round < 20; ++round) {
+    ScaledOperands& each = round % 2 == 0 ? second : first;
+    std::ranges::fill(out, 77.0F);
+    EXPECT_FALSE(matmul(each.a_operand(), each.b_operand(), result));
+    each.expect(out);
+  }
+  // The scales alone are elsewhere.
+  alignas(256) std::array<float, kM> other{};
+  std::ranges::reverse_copy(first.a_scale, other.begin());
+  ScaledTensor moved = first.a_operand();
+  moved.scale = TensorView::row_major(other.data(), Dtype::f32, {kM, 1});
+  EXPECT_FALSE(matmul(moved, first.b_operand(), result));
+  first.a_scale = other;
+  first.expect(out);
+}
+
+TEST(Matmul, TellsScalesApart) {
+  std::vector<float> out(kM * kN);
+  const TensorView result = TensorView::row_major(out.data(), Dtype::f32, {kM, kN});
+  ScaledOperands each(3);
+  matmul(each.a_operand(), each.b_operand(), result);
+  float factor = 2;
+  const ScaledTensor a{each.a_operand().data, TensorView::row_major(&factor, Dtype::f32, {1, 1}),
+                       ScaleMode::tensorwise};
+  EXPECT_TRUE(matmul(a, each.b_operand(), result));
+  std::ranges::fill(each.a_scale, 2.0F);
+  each.expect(out);
+  const EpilogueOperand beta[] = {{"beta", 3.0}};
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(
+        matmul(a, each.b_operand(), result, {.epilogue = "D = accum * beta", .operands = beta}),
+        round == 0);
+  }
+  std::ranges::fill(each.a_scale, 6.0F);
+  each.expect(out);
+}
+
 /// Three experts; rows of no group keep the 77 of Operands.
 TEST(GroupedMm, ReadsTheOffsetsOfEachCall) {
   Operands each(3, 8);
