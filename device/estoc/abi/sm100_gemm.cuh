@@ -183,9 +183,7 @@ struct Sm100GemmConfig {
     return cleared_offset() + (clears() ? 8 * stages : 0);
   }
   /// Where groups begin, so that offsets are read once.
-  ESTOC_CONSTEXPR int table_offset() const {
-    return scales_barrier_offset() + 8 * scale_places();
-  }
+  ESTOC_CONSTEXPR int table_offset() const { return scales_barrier_offset() + 8 * scale_places(); }
   ESTOC_CONSTEXPR int table_bytes() const {
     return groups != GroupedMode::none ? 4 * (kMaxGroups + 4) : 0;
   }
