@@ -18,8 +18,8 @@ struct Sm100GemmConfig {
   static constexpr int kSums = 2;
   /// Stages whose scales are there, at the least and at the most: those of one are copied while
   /// others are multiplied.
-  static constexpr int kLeastScales = 2;
-  static constexpr int kMostScales = 4;
+  static constexpr int kMinScalePlaces = 2;
+  static constexpr int kMaxScalePlaces = 4;
   /// Parts of a tile whose sums pass through the workspace.
   static constexpr long long kMaxTailParts = Sm90GemmConfig::kMaxTailParts;
   /// Answers of cluster launch control that are under way or in use.
@@ -127,7 +127,7 @@ struct Sm100GemmConfig {
   }
   /// Tiles of sums that there is room for beside scales.
   ESTOC_CONSTEXPR int sums() const {
-    return kSums * tile_n + kLeastScales * scale_tensor_columns() <= 512 ? kSums : 1;
+    return kSums * tile_n + kMinScalePlaces * scale_tensor_columns() <= 512 ? kSums : 1;
   }
   /// Where there is room for one and a half: all tiles have the first half of their columns in the
   /// same place, between those of the second halves, which take turns. A tile is added up when the
@@ -138,7 +138,7 @@ struct Sm100GemmConfig {
   ESTOC_CONSTEXPR int scale_places() const {
     if (scale_block == 0) return 0;
     const int room = (512 - sums_columns()) / scale_tensor_columns();
-    return room < kMostScales ? room : kMostScales;
+    return room < kMaxScalePlaces ? room : kMaxScalePlaces;
   }
   /// Of tensor memory: a power of two.
   ESTOC_CONSTEXPR int tensor_columns() const {

@@ -1,5 +1,5 @@
-// What a kernel for sm_100 costs. Its clocks are those of the emulator's estimate of a B200: nobody
-// has timed these kernels.
+// What a kernel for sm_100 costs. Its clocks are those of the emulator's estimate of a B200, as
+// these kernels have not been timed.
 #include <algorithm>
 
 #include "providers/cuda/sm100_launch.h"
@@ -39,7 +39,7 @@ double stage_clocks(const Sm100GemmConfig& config) {
   const int copies = config.scale_words() * (1 + config.scale_columns());
   const double issued =
       kIssueClocks * (4 + copies + products) +
-      (config.scale_places() == Sm100GemmConfig::kLeastScales ? kProductClocks : 0);
+      (config.scale_places() == Sm100GemmConfig::kMinScalePlaces ? kProductClocks : 0);
   return std::max(multiplied, issued);
 }
 
