@@ -186,8 +186,8 @@ template <int lanes>
   const int columns = block.columns;
   const int depth = block.depth;
   Ints largest[kRowsTogether];
-  for (int r = 0; r < kRowsTogether; ++r)
-    largest[r] = Ints{} + kZero;
+  for (Ints& row : largest)
+    row = Ints{} + kZero;
   for (int k = 0; k < depth; ++k) {
     Ints other;
     load(other, block.b_exponents + k * columns);
