@@ -24,7 +24,7 @@ Value to_value(Type type, u32 bits) {
 }
 
 // Eight numbers of 16 bits each.
-typedef u16 Halves __attribute__((vector_size(16)));
+using Halves __attribute__((vector_size(16))) = u16;
 constexpr u32 kHalves = 8;
 
 [[gnu::always_inline]] inline void convert_halves(Type type, const Halves& halves, float* values) {
