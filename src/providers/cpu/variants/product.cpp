@@ -28,7 +28,7 @@ using Eigen::Index;
 template <class T>
 class Blocking : public Eigen::internal::level3_blocking<T, T> {
  public:
-  Blocking(const Product<T>& product) {
+  explicit Blocking(const Product<T>& product) {
     this->m_mc = product.m;
     this->m_nc = product.n;
     this->m_kc = product.k;
@@ -44,6 +44,7 @@ class Blocking : public Eigen::internal::level3_blocking<T, T> {
 
  private:
   void shrink(Index capacity) {
+    // NOLINTNEXTLINE(bugprone-infinite-loop): `largest` is one of the three
     while ((this->m_mc + this->m_nc) * this->m_kc > capacity) {
       Index& largest = this->m_nc >= this->m_mc && this->m_nc >= this->m_kc ? this->m_nc
                        : this->m_mc >= this->m_kc                           ? this->m_mc
@@ -220,7 +221,7 @@ ESTOC_FORCE_INLINE Stored saturate(T value) {
     const T limited = whole > static_cast<T>(kLow) ? whole : static_cast<T>(kLow);
     const Stored inside = limited < static_cast<T>(kHigh + 1) ? static_cast<Stored>(limited)
                                                               : static_cast<Stored>(kHigh);
-    return value == value ? inside : Stored{0};
+    return value == value ? inside : Stored{0};  // NOLINT(misc-redundant-expression): not of NaN
   }
 }
 
@@ -490,6 +491,7 @@ void add_whole(std::int32_t* sums, const float* products, std::int64_t count) {
 void run_strip(const EpilogueStrip& strip);
 void fold_strip(const EpilogueFold& fold);
 
+// NOLINTBEGIN(readability-identifier-naming): every variant has one
 extern const ProductTable table;
 const ProductTable table = {
     .name = ESTOC_TEXT(ESTOC_VARIANT),
@@ -505,5 +507,6 @@ const ProductTable table = {
     .run_strip = run_strip,
     .fold_strip = fold_strip,
 };
+// NOLINTEND(readability-identifier-naming)
 
 }  // namespace estoc::cpu::ESTOC_VARIANT
