@@ -27,6 +27,11 @@ constexpr u32 kAddress = kFull + 16;
 constexpr unsigned kAllBytes = kFull + 64;
 constexpr Tcgen05Operand kScaleBlock{Tcgen05Swizzle::none, 0, 128};
 
+/// An index, or a count, of arrays.
+std::size_t place(int index) {
+  return static_cast<std::size_t>(index);
+}
+
 struct Addresses {
   u64 a, b, a_scales, b_scales, c, out;
 };
@@ -250,15 +255,13 @@ struct Operand {
         depth(p.depth()),
         block(p.block),
         rows(of_a ? kRows : p.n),
-        codes(static_cast<std::size_t>(rows * depth)),
-        scales(static_cast<std::size_t>(rows) * 4),
-        image(static_cast<std::size_t>(rows) * 32) {}
+        codes(place(rows * depth)),
+        scales(4 * place(rows)),
+        image(32 * place(rows)) {}
 
-  Number value(int row, int k) const {
-    return number_of(type, codes[static_cast<std::size_t>(row * depth + k)]);
-  }
+  Number value(int row, int k) const { return number_of(type, codes[place(row * depth + k)]); }
   Number scale(int row, int k) const {
-    return scale_of(scale_type, scales[static_cast<std::size_t>(row * 4 + k / block)]);
+    return scale_of(scale_type, scales[place(row * 4 + k / block)]);
   }
   void pack() {
     // 16 elements of fewer than 8 bits lie in front of 16 bytes, or fill 8 of them.
@@ -268,18 +271,17 @@ struct Operand {
     std::fill(image.begin(), image.end(), u8{0x9b});
     for (int row = 0; row < rows; ++row) {
       for (int k = 0; k < depth; ++k) {
-        const u32 code = codes[static_cast<std::size_t>(row * depth + k)];
+        const u32 code = codes[place(row * depth + k)];
         for (int bit = 0; bit < bits; ++bit) {
           const int place = k % each * bits + bit;
-          auto& to = image[static_cast<std::size_t>(k / each * rows * 16 + row / 8 * 128 +
-                                                    row % 8 * 16 + place / 8)];
+          auto& to = image[place(k / each * rows * 16 + row / 8 * 128 + row % 8 * 16 + place / 8)];
           const u32 mask = 1u << place % 8;
           to = static_cast<u8>((to & ~mask) | ((code >> bit & 1) != 0 ? mask : 0));
         }
       }
       for (int j = 0; j < 4; ++j) {
-        scale_image[static_cast<std::size_t>(row % 32 * 16 + row / 32 * 4 + j)] =
-            static_cast<u8>(scales[static_cast<std::size_t>(row * 4 + j)]);
+        scale_image[place(row % 32 * 16 + row / 32 * 4 + j)] =
+            static_cast<u8>(scales[place(row * 4 + j)]);
       }
     }
   }
@@ -385,7 +387,7 @@ void check() {
           code = draw_scale(p.scales, how, random);
         o->pack();
       }
-      std::vector<u32> c(static_cast<std::size_t>(kRows * p.n));
+      std::vector<u32> c(place(kRows * p.n));
       for (u32& word : c) {
         word = round == 0 ? 0 : draw_code(p.sum, round == 1 ? Draw::any : how, random);
         if (round == 3 && p.sum == Type::f32)
@@ -395,7 +397,7 @@ void check() {
       const std::vector<u32> out = run<p, halvings>(a, b, c);
       for (int i = 0; i < kRows; ++i) {
         for (int j = 0; j < p.n; ++j) {
-          const auto at = static_cast<std::size_t>(i * p.n + j);
+          const auto at = place(i * p.n + j);
           const u32 got = p.sum == Type::f16 ? out[at] & 0xffff : out[at];
           ASSERT_EQ(got, expected(p, a, b, halved(number_of(p.sum, c[at]), halvings), i, j))
               << static_cast<int>(how) << ", " << round << ": " << i << ", " << j;

@@ -65,7 +65,7 @@ std::string compare(const ElementwiseArguments& problem, Operand& out, std::size
   std::vector<std::string> accesses;
   for (const Kernel& kernel : get_kernels(problem, query)) {
     if (accesses.size() == most) break;
-    const std::string name(kernel.name());
+    const std::string& name = kernel.name();
     out.clear();
     const emulator::Report report = emulator::run(kernel, kTarget, problem);
     EXPECT_TRUE(report.clean()) << name << "\n" << report.text();
