@@ -28,7 +28,7 @@ constexpr unsigned kAllBytes = kFull + 64;
 constexpr Tcgen05Operand kScaleBlock{Tcgen05Swizzle::none, 0, 128};
 
 /// An index, or a count, of arrays.
-std::size_t place(int index) {
+std::size_t index_of(int index) {
   return static_cast<std::size_t>(index);
 }
 
@@ -255,13 +255,13 @@ struct Operand {
         depth(p.depth()),
         block(p.block),
         rows(of_a ? kRows : p.n),
-        codes(place(rows * depth)),
-        scales(4 * place(rows)),
-        image(32 * place(rows)) {}
+        codes(index_of(rows * depth)),
+        scales(4 * index_of(rows)),
+        image(32 * index_of(rows)) {}
 
-  Number value(int row, int k) const { return number_of(type, codes[place(row * depth + k)]); }
+  Number value(int row, int k) const { return number_of(type, codes[index_of(row * depth + k)]); }
   Number scale(int row, int k) const {
-    return scale_of(scale_type, scales[place(row * 4 + k / block)]);
+    return scale_of(scale_type, scales[index_of(row * 4 + k / block)]);
   }
   void pack() {
     // 16 elements of fewer than 8 bits lie in front of 16 bytes, or fill 8 of them.
@@ -271,17 +271,18 @@ struct Operand {
     std::fill(image.begin(), image.end(), u8{0x9b});
     for (int row = 0; row < rows; ++row) {
       for (int k = 0; k < depth; ++k) {
-        const u32 code = codes[place(row * depth + k)];
+        const u32 code = codes[index_of(row * depth + k)];
         for (int bit = 0; bit < bits; ++bit) {
           const int place = k % each * bits + bit;
-          auto& to = image[place(k / each * rows * 16 + row / 8 * 128 + row % 8 * 16 + place / 8)];
+          auto& to =
+              image[index_of(k / each * rows * 16 + row / 8 * 128 + row % 8 * 16 + place / 8)];
           const u32 mask = 1u << place % 8;
           to = static_cast<u8>((to & ~mask) | ((code >> bit & 1) != 0 ? mask : 0));
         }
       }
       for (int j = 0; j < 4; ++j) {
-        scale_image[place(row % 32 * 16 + row / 32 * 4 + j)] =
-            static_cast<u8>(scales[place(row * 4 + j)]);
+        scale_image[index_of(row % 32 * 16 + row / 32 * 4 + j)] =
+            static_cast<u8>(scales[index_of(row * 4 + j)]);
       }
     }
   }
@@ -387,7 +388,7 @@ void check() {
           code = draw_scale(p.scales, how, random);
         o->pack();
       }
-      std::vector<u32> c(place(kRows * p.n));
+      std::vector<u32> c(index_of(kRows * p.n));
       for (u32& word : c) {
         word = round == 0 ? 0 : draw_code(p.sum, round == 1 ? Draw::any : how, random);
         if (round == 3 && p.sum == Type::f32)
@@ -397,7 +398,7 @@ void check() {
       const std::vector<u32> out = run<p, halvings>(a, b, c);
       for (int i = 0; i < kRows; ++i) {
         for (int j = 0; j < p.n; ++j) {
-          const auto at = place(i * p.n + j);
+          const auto at = index_of(i * p.n + j);
           const u32 got = p.sum == Type::f16 ? out[at] & 0xffff : out[at];
           ASSERT_EQ(got, expected(p, a, b, halved(number_of(p.sum, c[at]), halvings), i, j))
               << static_cast<int>(how) << ", " << round << ": " << i << ", " << j;
