@@ -14,7 +14,6 @@ namespace estoc {
 namespace {
 
 using testing_support::HostArguments;
-using testing_support::RandomEpilogueOptions;
 
 struct Case {
   const char* name;
