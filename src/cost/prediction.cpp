@@ -21,8 +21,8 @@ constexpr double kUntried = 1.25;
 constexpr double kCopiesByThreads = 1.4;
 
 // An H200 at its limit of 700 W multiplies some 420e12 pairs of bf16 a second; what a byte takes
-// from the L2 cache and from HBM3 is of the order of 1 and 5 pJ a bit. It was not measured kernel by
-// kernel.
+// from the L2 cache and from HBM3 is of the order of 1 and 5 pJ a bit. It was not measured kernel
+// by kernel.
 constexpr double kJoulesOfProduct = 1.2e-12;
 constexpr double kJoulesOfLoadedByte = 10e-12;
 constexpr double kJoulesOfMemoryByte = 40e-12;
