@@ -42,7 +42,6 @@ from .._estoc import (
     ScaledTensor,
     Tensor,
     UnsupportedError,
-    __version__,
 )
 from ..compat._ranked import VERSION, kernel_of_rank
 from .cutedsl import _CLASSES
