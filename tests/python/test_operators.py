@@ -115,6 +115,32 @@ def test_groups():
     torch.testing.assert_close(out, wanted)
 
 
+def test_epilogues_of_groups_are_left_out():
+    a, b, bias, out = torch.randn(6, 16), torch.randn(2, 16, 8), torch.randn(6, 8), torch.empty(6, 8)
+
+    def biased(accum, C):
+        D = accum + C
+        return D
+
+    args = ops.IndexPtrGroupedGemmArguments(
+        a, b, out, accumulator_type=torch.float32, offsets=torch.tensor([2, 6], dtype=torch.int32),
+        offsets_along="m", epilogue=ops.EpilogueArguments(biased, C=bias, D=out),
+    )  # fmt: skip
+    assert ours(args) == []
+    args.epilogue, epilogue = None, args.epilogue
+    found = ours(args)[0]
+    args.epilogue = epilogue
+    assert not found.supports(args)
+
+
+def test_groups_along_other_modes_are_left_out():
+    args = ops.IndexPtrGroupedGemmArguments(
+        torch.randn(4, 10), torch.randn(10, 8), torch.empty(2, 4, 8), accumulator_type=torch.float32,
+        offsets=torch.tensor([3, 10], dtype=torch.int32), offsets_along="k",
+    )  # fmt: skip
+    assert ours(args) == []
+
+
 def blocked(scales):
     """Scales of rows and blocks of K in the order of 128x4 tiles."""
     rows, columns = (-(-one // to) * to for one, to in zip(scales.shape, (128, 4)))

@@ -84,7 +84,6 @@ class _Compiled:
 
     def __init__(self, kernel: Kernel, arguments: RuntimeArguments, target: str | None) -> None:
         self.kernel = kernel
-        self.target = target
         self.artifact = kernel.compile(arguments, target=target)
 
 
@@ -121,6 +120,8 @@ class _RankedOperator(operators.Operator):
         target_sm: Any = None,
         args: Any = None,
     ) -> list[Any]:
+        if epilogue_args is not None and not hasattr(epilogue_args, "traced_epilogue"):
+            return []  # of groups: the package does not read those
         if args is not None:
             fused = None if epilogue_args is None else EpilogueMetadata.from_args(epilogue_args)
             made = cls._operators_for(args, target_sm, fused)
@@ -203,11 +204,7 @@ class EstocGemmOperator(_RankedOperator):
 
     @staticmethod
     def arguments_of(args: Any) -> RuntimeArguments:
-        a, b, out = _operand(args.A, -2), _operand(args.B, -1), _tensor(args.out.tensor)
-        epilogue = None if args.epilogue is None else _epilogue(args)
-        return GemmArguments(
-            a, b, out, accumulator_type=args.accumulator_type, epilogue=epilogue
-        )
+        return GemmArguments(**_product_of(args))
 
     @classmethod
     def _every_operands(cls) -> Iterator[Any]:
@@ -229,10 +226,11 @@ class EstocGroupedGemmOperator(_RankedOperator):
 
     @staticmethod
     def arguments_of(args: Any) -> RuntimeArguments:
-        a, b, out = _operand(args.A, -2), _operand(args.B, -1), _tensor(args.out.tensor)
-        return GroupedGemmArguments(
-            a, b, out, accumulator_type=args.accumulator_type, offsets=_tensor(args.offsets.tensor)
-        )
+        if args.offsets_along != "m":
+            raise UnsupportedError(f"offsets_along: expected 'm', got {args.offsets_along!r}")
+        if args.epilogue is not None:
+            raise UnsupportedError("epilogue: expected None of groups, got one")
+        return GroupedGemmArguments(**_product_of(args), offsets=_tensor(args.offsets.tensor))
 
     @classmethod
     def _every_operands(cls) -> Iterator[Any]:
@@ -364,6 +362,17 @@ def _text(constraints: Any) -> str:
         return name
     swizzled = "" if constraints.swizzle == operators.ScaleSwizzleMode.SwizzleNone else "s"
     return f"{name}x{operators.ScaleMode.numel(tuple(constraints.mode))}{swizzled}"
+
+
+def _product_of(args: Any) -> dict[str, Any]:
+    """What the arguments of both kinds of products have in common."""
+    return {
+        "A": _operand(args.A, -2),
+        "B": _operand(args.B, -1),
+        "out": _tensor(args.out.tensor),
+        "accumulator_type": args.accumulator_type,
+        "epilogue": None if args.epilogue is None else _epilogue(args),
+    }
 
 
 def _operand(operand: Any, outer: int) -> Any:
