@@ -62,7 +62,8 @@ struct Design {
   int split = 1;              ///< parts of K that are computed at once
   double gather_clocks = 0;   ///< of adding one more part to the first
   double split_tiles = 0;     ///< the last tiles, whose parts' sums pass through memory; 0: all
-  int choice = 0;             ///< a library's kernel: its place in the library's own order
+  bool of_library = false;    ///< a library's kernel, not one of ours
+  int choice = 0;             ///< likewise: its place in the library's own order
   bool restated = false;      ///< likewise: the product is stated with out row-major
   bool older = false;         ///< likewise: not of its code for Hopper and later
   int own_stages = 0;         ///< likewise: its number for stages and their size

@@ -30,8 +30,8 @@ void set_knobs(Plan& plan, const Knobs& knobs);
 
 /// What a prediction is multiplied by because it is uncertain. A library knows its own kernels:
 /// those that it offers later have to be predicted faster by as much before they are believed; so
-/// have kernels that are outdone.
-double caution(const Design& design);
+/// have kernels that are outdone, and small tiles of long products, which take more power.
+double caution(const Plan& plan);
 
 /// Seconds of one launch.
 double predicted_seconds(const Plan& plan, const DeviceModel& device);

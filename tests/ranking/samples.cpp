@@ -62,7 +62,7 @@ Sample sample_of(const TableEntry& entry, int row, const GemmArguments& gemm,
   sample.seconds = entry.seconds;
   sample.physical = execution.seconds;
   sample.corrected = !plan.design.older_instructions;
-  sample.caution = cost::caution(plan.design);
+  sample.caution = cost::caution(plan);
   sample.features = cost::features_of(plan, execution, device);
   return sample;
 }

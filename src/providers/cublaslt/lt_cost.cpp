@@ -64,6 +64,7 @@ cost::Plan lt_plan(const LtFacts& facts, Dtype multiplied, OutOrder out_order, i
   design.cluster_n = std::max(facts.cluster_n, 1);
   design.stages = kTypicalStages;
   design.split = std::max(facts.split_k, 1);
+  design.of_library = true;
   design.choice = heuristic;
   design.restated = out_order == OutOrder::row;
   design.older = facts.algorithm != kHopperAlgorithm;
