@@ -2,10 +2,12 @@
 """Blocks of Llama-3-8B by torch.compile's max-autotune, with Estoc over without. Prints JSON lines.
 
     PYTHONPATH=build/release/python python bench/inductor.py [--blocks mlp,attention,layer]
-        [--rows 16,512,4096] [--passes forward,backward] [--candidates 3] [--rounds 15]
-        [--device cuda] [--small]
+        [--rows 16,512,4096] [--passes forward,backward] [--dtypes bf16,fp8] [--candidates 3]
+        [--rounds 15] [--seconds 0] [--device cuda] [--small]
 
-Needs PyTorch, and Triton on a GPU. bf16; both ways take turns in one process, as graphs of CUDA.
+Needs PyTorch, and Triton on a GPU. Both ways take turns in one process, as graphs of CUDA. In fp8,
+products take e4m3 operands with one scale each and gradients of e5m2; weights are quantised
+beforehand where there is no backward pass. With --seconds, no block begins after that time.
 A line for each product says who won it and by how much: `over_best` is the time of the best kernel
 of others over that of Estoc's best one. A line for each block has `speedup`: time without over
 with. Ends with 1 when the means of them or the share of the products won are below their floors.
@@ -21,15 +23,76 @@ import time
 import types
 
 CALLS = 10
+# Some 20 ms, in which the host issues the calls that are timed.
+WAIT_CLOCKS = 40_000_000
 # Geometric means of the speedups, and the share of the products that Estoc's kernels win.
 FLOORS = {"mean": 1.02, "few_rows": 1.05, "won": 1 / 3}
 
 
-def blocks(torch, small):
+def quantised(torch, x, dtype):
+    """x in an 8-bit float, and the f32 scale that gives it back."""
+    scale = x.abs().amax().float().clamp(min=1e-12) / torch.finfo(dtype).max
+    return (x / scale).to(dtype), scale
+
+
+def fp8_linear(torch):
+    """Function of x [M, K] and weight [N, K] that multiplies in fp8, forward and backward."""
+
+    def product(a, b_transposed):
+        (a, scale_a), (b, scale_b) = a, b_transposed
+        return torch._scaled_mm(
+            a, b.t(), scale_a=scale_a, scale_b=scale_b, out_dtype=torch.bfloat16
+        )
+
+    def transposed(x):
+        return x[0].t().contiguous(), x[1]
+
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x, weight):
+            context.save_for_backward(x, weight)
+            e4m3 = torch.float8_e4m3fn
+            return product(quantised(torch, x, e4m3), quantised(torch, weight, e4m3))
+
+        @staticmethod
+        def backward(context, gradient):
+            x, weight = context.saved_tensors
+            g = quantised(torch, gradient, torch.float8_e5m2)
+            x, weight = (quantised(torch, one, torch.float8_e4m3fn) for one in (x, weight))
+            return product(g, transposed(weight)), product(transposed(g), transposed(x))
+
+    def linear(x, weight):
+        if isinstance(weight, torch.Tensor):
+            return Product.apply(x, weight)
+        return product(quantised(torch, x, torch.float8_e4m3fn), (weight.bits, weight.scale))
+
+    return linear
+
+
+def quantise_weights(torch, module):
+    """Replaces the matrices of a module and of those in it by their bits in e4m3 and scales."""
+
+    class Weight(torch.nn.Module):
+        def __init__(self, matrix):
+            super().__init__()
+            bits, scale = quantised(torch, matrix.detach(), torch.float8_e4m3fn)
+            self.register_buffer("bits", bits)
+            self.register_buffer("scale", scale)
+
+    for one in list(module.modules()):
+        if isinstance(one, torch.nn.ParameterList):
+            continue
+        for name, matrix in list(one.named_parameters(recurse=False)):
+            delattr(one, name)
+            setattr(one, name, Weight(matrix))
+
+
+def blocks(torch, small, dtype):
     """Name -> module; extents are those of Llama-3-8B."""
     hidden, inner, heads, kv_heads = (64, 160, 4, 2) if small else (4096, 14336, 32, 8)
     size = hidden // heads
     functional = torch.nn.functional
+    linear = functional.linear if dtype == "bf16" else fp8_linear(torch)
 
     def weight(n, k):
         return torch.nn.Parameter(torch.randn(n, k) * k**-0.5)
@@ -44,8 +107,8 @@ def blocks(torch, small):
             )
 
         def forward(self, x):
-            gate = functional.silu(functional.linear(x, self.gate))
-            return functional.linear(gate * functional.linear(x, self.up), self.down)
+            gate = functional.silu(linear(x, self.gate))
+            return linear(gate * linear(x, self.up), self.down)
 
     class Attention(torch.nn.Module):
         def __init__(self, attends):
@@ -55,16 +118,16 @@ def blocks(torch, small):
             self.attends = attends
 
         def forward(self, x):
-            q, k, v = (functional.linear(x, one) for one in (self.q, self.k, self.v))
+            q, k, v = (linear(x, one) for one in (self.q, self.k, self.v))
             if not self.attends:  # the projections alone
                 q = q + torch.cat([k + v] * (heads // kv_heads), -1)
-                return functional.linear(q, self.o)
+                return linear(q, self.o)
             q, k, v = (one.view(x.shape[0], -1, size).transpose(0, 1) for one in (q, k, v))
             k, v = (one.repeat_interleave(heads // kv_heads, 0) for one in (k, v))
             found = functional.scaled_dot_product_attention(
                 q[None], k[None], v[None], is_causal=True
             )
-            return functional.linear(found[0].transpose(0, 1).reshape(x.shape[0], hidden), self.o)
+            return linear(found[0].transpose(0, 1).reshape(x.shape[0], hidden), self.o)
 
     class Layer(torch.nn.Module):
         def __init__(self):
@@ -131,13 +194,14 @@ def step(torch, module, x, backward):
 
 
 def seconds(torch, function, on_gpu):
-    """Of one call, as the device sees it."""
+    """Of one call: of the device, which the host's part is kept ahead of."""
     if not on_gpu:
         begin = time.perf_counter()
         for _ in range(CALLS):
             function()
         return (time.perf_counter() - begin) / CALLS
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda._sleep(WAIT_CLOCKS)
     begin.record()
     for _ in range(CALLS):
         function()
@@ -170,11 +234,15 @@ def compiled(torch, estoc, module, x, backward, with_estoc, options):
         estoc.torch.disable_inductor()
 
 
-def compare(torch, estoc, name, make, hidden, rows, backward, options, wins):
+def compare(torch, estoc, case, options, wins):
+    dtype, rows, name, backward = case
+    hidden, modules = blocks(torch, options.small, dtype)
     like = {"dtype": torch.bfloat16, "device": options.device}
     torch.compiler.reset()
     torch.manual_seed(2026)
-    module = make().to(**like)
+    module = modules[name]().to(**like)
+    if dtype == "fp8" and not backward:
+        quantise_weights(torch, module)
     x = torch.randn(rows, hidden, **like).requires_grad_(backward)
     begin = time.perf_counter()
     wins.lines = []
@@ -183,16 +251,16 @@ def compare(torch, estoc, name, make, hidden, rows, backward, options, wins):
     for with_estoc in (True, False):
         ways[with_estoc] = compiled(torch, estoc, module, x, backward, with_estoc, options)
     tuning = time.perf_counter() - begin
+    case = {"block": name, "dtype": dtype, "rows": rows, "backward": backward}
     for line in wins.lines:
-        print(json.dumps({"block": name, "rows": rows, "backward": backward} | line), flush=True)
+        print(json.dumps(case | line), flush=True)
     times = {way: [] for way in ways}
     for _ in range(options.rounds):
         for way, function in ways.items():
             times[way].append(seconds(torch, function, options.device == "cuda"))
     ours, theirs = (1e6 * statistics.median(times[way]) for way in (True, False))
-    line = {
-        "block": name, "rows": rows, "backward": backward, "with_us": round(ours, 2),
-        "without_us": round(theirs, 2), "speedup": round(theirs / ours, 4),
+    line = case | {
+        "with_us": round(ours, 2), "without_us": round(theirs, 2), "speedup": round(theirs / ours, 4),
         "won": sum(one["won"] for one in wins.lines), "products": len(wins.lines),
         "tuning_seconds": round(tuning, 1),
     }  # fmt: skip
@@ -222,6 +290,8 @@ def main():
     parser.add_argument("--blocks", default="mlp,attention,layer")
     parser.add_argument("--rows", default="16,512,4096")
     parser.add_argument("--passes", default="forward,backward")
+    parser.add_argument("--dtypes", default="bf16,fp8")
+    parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--candidates", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
@@ -242,18 +312,20 @@ def main():
     print(json.dumps({"device": name, "torch": torch.__version__, "estoc": estoc.__version__}))
     wins = Wins()
     select_algorithm.add_feedback_saver(wins)
-    hidden, modules = blocks(torch, options.small)
     cases = [
-        (rows, block, one == "backward")
+        (dtype, rows, block, one == "backward")
+        for dtype in options.dtypes.split(",")
         for rows in map(int, options.rows.split(","))
         for block in options.blocks.split(",")
         for one in options.passes.split(",")
     ]
+    begin = time.perf_counter()
+    lines = []
     with fresh_inductor_cache():
-        lines = [
-            compare(torch, estoc, block, modules[block], hidden, rows, backward, options, wins)
-            for rows, block, backward in cases
-        ]
+        for case in cases:
+            if options.seconds and time.perf_counter() - begin > options.seconds:
+                break
+            lines.append(compare(torch, estoc, case, options, wins))
     return 0 if verdict(lines) else 1
 
 

@@ -117,6 +117,22 @@ def test_scaled_products(always, scales, biased):
     assert "extern_kernels.estoc_scaled_mm_" in code
 
 
+def test_scaled_products_by_name():
+    """Candidates behind the first one are called by name; a name that is none is left out."""
+    a, b = (torch.randn(rows, 64).to(torch.float8_e4m3fn) for rows in (48, 32))
+    scale_a, scale_b = torch.tensor(0.5), torch.tensor(4.0)
+    wanted = 2 * a.float() @ b.float().t()
+    args = estoc.GemmArguments(
+        estoc.ScaledTensor(a, scale_a, estoc.ScaleMode.tensorwise),
+        estoc.ScaledTensor(b.t(), scale_b, estoc.ScaleMode.tensorwise),
+        torch.empty(48, 32, dtype=torch.bfloat16),
+    )
+    for name in [*(one.name for one in estoc.get_kernels(args)), "no_such_kernel"]:
+        out = torch.full((48, 32), torch.nan, dtype=torch.bfloat16)
+        inductor._scaled_mm(a, b.t(), scale_a, scale_b, out=out, kernel=name)
+        torch.testing.assert_close(out.float(), wanted, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("shapes", [((48, 32), (3, 32, 64)), ((16, 48), (48, 64))])
 def test_grouped_products(always, shapes):
     a, b = (torch.randn(shape).bfloat16() for shape in shapes)

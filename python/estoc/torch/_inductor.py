@@ -40,7 +40,7 @@ _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 _VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
 
-# Kernels that graphs name, by name and signature; a graph has few, of fixed extents.
+# Kernels that graphs name, by name and operands; a graph has few, of fixed extents.
 _chosen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
 
@@ -172,11 +172,18 @@ def _scaled_mm(
     *,
     out: Tensor,
     use_fast_accum: bool = False,
+    kernel: str | None = None,
 ) -> Tensor:
-    """out = (a * scale_a) @ (b * scale_b) + bias, by scales of tensors, rows or blocks."""
+    """out = (a * scale_a) @ (b * scale_b) + bias, by scales of tensors, rows or blocks, likewise."""
     if out.numel() == 0:
         return out
     controls = PerformanceControls(fast_accumulation=use_fast_accum)
+    if kernel is not None and bias is None:
+        left = scaling._scaled(a, scale_a, None, None, "a")
+        right = scaling._scaled(b, scale_b, None, None, "b")
+        args = GemmArguments(left, right, out, performance=controls)
+        if _run_named(args, kernel, (a, b, scale_a, scale_b, out)):
+            return out
     scaling.scaled_mm(a, b, scale_a, scale_b, bias=bias, out=out, performance=controls)
     return out
 
@@ -196,20 +203,26 @@ def _run(
     a, b = dense(a), dense(b)
     if name is not None:
         args = GemmArguments(a, b, out, epilogue=epilogue)
-        signature = tuple((one.shape, one.stride()) for one in (a, b, out))
-        found = _chosen.get((name, a.dtype, a.device, signature))
-        if found is None:
-            kernel = next((one for one in get_kernels(args) if one.name == name), None)
-            found = (kernel, kernel.compile(args) if kernel is not None else None)
-            _chosen[name, a.dtype, a.device, signature] = found
-        if found[0] is not None:
-            try:
-                found[0].run(args, found[1])
-            except UnsupportedError:  # operands that begin elsewhere, for example
-                pass
-            else:
-                return out
+        if _run_named(args, name, (a, b, out)):
+            return out
     return _matmul(a, b, out, epilogue=epilogue)
+
+
+def _run_named(args: GemmArguments, name: str, operands: tuple[Tensor, ...]) -> bool:
+    """Whether there is a kernel of that name that takes the operands; it has run then."""
+    key = (name, operands[0].device, tuple((one.dtype, one.shape, one.stride()) for one in operands))
+    found = _chosen.get(key)
+    if found is None:
+        kernel = next((one for one in get_kernels(args) if one.name == name), None)
+        found = (kernel, kernel.compile(args) if kernel is not None else None)
+        _chosen[key] = found
+    if found[0] is None:
+        return False
+    try:
+        found[0].run(args, found[1])
+    except UnsupportedError:  # operands that begin elsewhere, for example
+        return False
+    return True
 
 
 # What Inductor is offered.
@@ -250,7 +263,7 @@ def _choices_like(like: Any, candidates: int) -> list[Any]:
     kind = _KINDS[like.name]
     try:
         if kind == "scaled_mm":
-            return _scaled_choices_like(like)
+            return _scaled_choices_like(like, candidates)
         if kind == "grouped_mm":
             return _grouped_choices_like(like)
         return _plain_choices_like(like, kind, candidates)
@@ -282,7 +295,7 @@ def _plain_choices_like(like: Any, kind: str, candidates: int) -> list[Any]:
     return made
 
 
-def _scaled_choices_like(like: Any) -> list[Any]:
+def _scaled_choices_like(like: Any, candidates: int) -> list[Any]:
     a, b, scale_a, scale_b, *bias = like.input_nodes
     scales_are_plain = {_dtype_of(scale_a), _dtype_of(scale_b)} == {torch.float32}
     operands_are_fp8 = {_dtype_of(a), _dtype_of(b)} <= set(_FP8)
@@ -294,11 +307,20 @@ def _scaled_choices_like(like: Any) -> list[Any]:
         scaling._scaled(_described(operand), _described(scale), None, None, name)
         for operand, scale, name in ((a, scale_a, "a"), (b, scale_b, "b"))
     )
-    if not get_kernels(GemmArguments(left, right, _described(like.layout))):
-        return []
     fast = bool(like.kwargs.get("use_fast_accum", False))
+    controls = PerformanceControls(fast_accumulation=fast)
+    kernels = get_kernels(
+        GemmArguments(left, right, _described(like.layout), performance=controls)
+    )
+    if not kernels:
+        return []
     choice = _extern_choices()["scaled_mm"]
-    return [choice.bind(like.input_nodes, like.layout, use_fast_accum=fast)]
+    made = [choice.bind(like.input_nodes, like.layout, use_fast_accum=fast)]
+    if not bias and all(_is_fixed(one) for one in (a, b, like.layout)):
+        for kernel in kernels[1:candidates]:
+            named = {"use_fast_accum": fast, "kernel": kernel.name}
+            made.append(choice.bind(like.input_nodes, like.layout, **named))
+    return made
 
 
 def _grouped_choices_like(like: Any) -> list[Any]:
