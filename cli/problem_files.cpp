@@ -351,7 +351,9 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
   if (problem.operation == Operation::grouped_gemm) {
     GroupOptions groups{
         .offsets = std::nullopt, .zero_rest = problem.zero_rest, .layout = problem.layout};
-    if (problem.along != GroupMode::batches) groups.offsets = offsets;
+    const bool has_offsets =
+        problem.along != GroupMode::batches || problem.layout == GroupLayout::pointers;
+    if (has_offsets) groups.offsets = offsets;
     return std::make_unique<GroupedGemmArguments>(a_data, b_data, out, *problem.accumulator_type,
                                                   groups, problem.controls,
                                                   make_epilogue(problem, filled.operands, tensors));

@@ -121,11 +121,28 @@ OutputElements part_of(OutputElements output, std::size_t mode, GroupRange range
   return output;
 }
 
+/// Of groups by pointers, what each has is written and no more of the largest ones.
+void leave_largest(const GroupedGemmArguments& grouped, std::vector<OutputElements>& all) {
+  std::vector<GroupEntry> entries(static_cast<std::size_t>(grouped.groups()));
+  grouped.read_entries(entries);
+  const OutputElements largest = std::exchange(all, {})[0];
+  const bool by_rows = grouped.out().stride(2) == 1 || grouped.out().stride(1) != 1;
+  for (std::size_t group = 0; group < entries.size(); ++group) {
+    const GroupEntry& entry = entries[group];
+    OutputElements& own = all.emplace_back(largest);
+    own.name = fmt::format("out of group {}", group);
+    own.data = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(entry.out));
+    own.extents = {entry.m, entry.n};
+    own.strides = {by_rows ? entry.out_stride : 1, by_rows ? 1 : entry.out_stride};
+  }
+}
+
 /// Groups that divide out and leave a rest as it is: only what they have is written.
 void leave_rest(const RuntimeArguments& arguments, std::vector<OutputElements>& all) {
   if (arguments.operation() != Operation::grouped_gemm) return;
   const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
   const bool by_rows = grouped.mode() == GroupMode::rows;
+  if (grouped.layout() == GroupLayout::pointers) return leave_largest(grouped, all);
   if (grouped.zero_rest() || (!by_rows && grouped.mode() != GroupMode::columns)) return;
   const std::vector<OutputElements> whole = std::exchange(all, {});
   const std::vector<GroupRange> ranges = written_ranges(grouped);

@@ -401,13 +401,14 @@ constexpr std::int64_t group_end(std::int64_t begin, std::int64_t offset, std::i
 
 /// What offsets say of the groups. G is their number, E the extent of the mode that they divide.
 enum class GroupLayout : std::uint8_t {
-  ends,    ///< (G): where each group ends; the next one begins there, the first one at 0
-  prefix,  ///< (G + 1): where each group begins, then where the last one ends
-  masked,  ///< (G): rows of each group, which begins at its matrix of A; only GroupMode::rows
-  ranges   ///< (G, 2): where each group begins and ends, in ascending order
+  ends,     ///< (G): where each group ends; the next one begins there, the first one at 0
+  prefix,   ///< (G + 1): where each group begins, then where the last one ends
+  masked,   ///< (G): rows of each group, which begins at its matrix of A; only GroupMode::rows
+  ranges,   ///< (G, 2): where each group begins and ends, in ascending order
+  pointers  ///< (G, 12): a GroupEntry for each group; only GroupMode::batches
 };
 
-/// "ends", "prefix", "masked", "ranges".
+/// "ends", "prefix", "masked", "ranges", "pointers".
 std::string_view group_layout_name(GroupLayout layout);
 std::optional<GroupLayout> parse_group_layout(std::string_view name);
 
@@ -418,9 +419,35 @@ struct GroupRange {
   bool operator==(const GroupRange&) const = default;
 };
 
+/// A group of GroupLayout::pointers, as the device reads it: out (m, n) = A (m, k) @ B (k, n), each
+/// with its own address and leading dimension.
+struct GroupEntry {
+  /// Addresses; bytes from the first element where the operand of the arguments has data.
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint64_t out = 0;
+  /// Less what is outside [0, M], [0, N], [0, K] of the arguments.
+  std::int32_t m = 0;
+  std::int32_t n = 0;
+  std::int32_t k = 0;
+  /// Leading dimensions: elements from row to row where the operand of the arguments has contiguous
+  /// rows, from column to column where it has contiguous columns. Strides that are both 1 are those
+  /// of rows.
+  std::int32_t a_stride = 0;
+  std::int32_t b_stride = 0;
+  std::int32_t out_stride = 0;
+
+  bool operator==(const GroupEntry&) const = default;
+};
+
+/// An entry as elements of offsets.
+inline constexpr std::int64_t kGroupEntryWords = 12;
+static_assert(sizeof(GroupEntry) == 4 * kGroupEntryWords);
+
 /// How a grouped GEMM is divided.
 struct GroupOptions {
-  /// i32 of the layout's shape, on the operands' device; none for GroupMode::batches.
+  /// i32 of the layout's shape, on the operands' device; none for GroupMode::batches but with
+  /// GroupLayout::pointers.
   std::optional<TensorView> offsets{};
   /// What is in no group is computed as a product of zeros; otherwise it is left as it is.
   bool zero_rest = false;
@@ -441,6 +468,14 @@ struct GroupOptions {
 /// of an epilogue broadcast: their matrices follow one another M rows apart. Scales of such an A
 /// are of rows or of 1 x V blocks, (G, M, 1) or (G, M, K / V), in row order too.
 ///
+/// With GroupLayout::pointers each group has matrices of its own, anywhere: offsets are a table of
+/// GroupEntry, which only the device needs to know. A (G, M, K), B (G, K, N) and out (G, M, N) say
+/// what is known on the host, and may be descriptions (TensorView::describe): dtypes, which mode is
+/// contiguous, the largest extents that a group may have, and alignment: addresses and leading
+/// dimensions of the table are multiples of TensorView::alignment() bytes. What the table says
+/// beyond the largest extents is cut off. Where A, B or out has data, matrices of groups lie in it,
+/// and the table holds their distances. There are no epilogues, scales or elements of 4 bits.
+///
 /// A scaled operand stands for its data times its scales, as in GemmArguments. Scales have as many
 /// modes as the data: those of a matrix for each group have G in front, rows of B (G, 1, N). Blocks
 /// are counted from the beginning of the operand, not of a group.
@@ -448,16 +483,17 @@ class GroupedGemmArguments final : public RuntimeArguments {
  public:
   /// Throws Error as GemmArguments does; Error{value} also for other combinations of ranks, for
   /// offsets that are missing or not wanted, or of another shape or device, for matrices of masked
-  /// groups that do not follow one another, Error{type} for offsets
-  /// that are not i32, and for i32 accumulators beside rows of scales that differ from group to
-  /// group.
+  /// groups that do not follow one another, for what GroupLayout::pointers does not have, a table
+  /// whose entries are not aligned to 16 bytes, and operands of it that are contiguous in neither
+  /// mode, Error{type} for offsets that are not i32, and for i32 accumulators beside rows of scales
+  /// that differ from group to group.
   GroupedGemmArguments(const Operand& a, const Operand& b, const TensorView& out,
                        Dtype accumulator_type, const GroupOptions& groups,
                        PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
-  /// A, B, out and, unless the mode is GroupMode::batches, offsets.
+  /// A, B, out and offsets, where there are some.
   OperandList operands() const override;
-  /// flops: 2 M N K; times G for GroupMode::batches.
+  /// flops: 2 M N K; times G for GroupMode::batches. Of pointers, what the largest groups take.
   OperationWork work() const override;
   std::unique_ptr<RuntimeArguments> clone() const override;
 
@@ -471,7 +507,7 @@ class GroupedGemmArguments final : public RuntimeArguments {
   const Operand& a() const { return a_; }
   const Operand& b() const { return b_; }
   const TensorView& out() const { return out_; }
-  /// Null for GroupMode::batches.
+  /// Null where there are none: for GroupMode::batches, but with GroupLayout::pointers.
   const TensorView* offsets() const { return offsets_ ? &*offsets_ : nullptr; }
   Dtype accumulator_type() const { return product_.accumulator_type(); }
 
@@ -481,8 +517,11 @@ class GroupedGemmArguments final : public RuntimeArguments {
   /// Elements from one group's matrix to the next: of B for GroupMode::rows, of A for columns.
   std::int64_t matrix_stride() const;
 
-  /// All groups, as kernels see them. Reads offsets, which must be on the host.
+  /// All groups, as kernels see them. Reads offsets, which must be on the host and no pointers.
   void read_groups(std::span<GroupRange> groups) const;
+  /// All entries of GroupLayout::pointers, as kernels see them: with extents cut off, and addresses
+  /// in place of distances. Reads offsets, which must be on the host.
+  void read_entries(std::span<GroupEntry> entries) const;
 
  private:
   Operand a_;
@@ -498,6 +537,7 @@ class GroupedGemmArguments final : public RuntimeArguments {
   std::unique_ptr<RuntimeArguments> rebuilt(std::span<const Operand> operands,
                                             EpilogueArguments epilogue) const override;
   bool move(std::span<void* const> data, CheckDevice check) override;
+  bool move_pointed(std::span<void* const> data, CheckDevice check);
   void check_memory(CheckDevice check) const;
   void take_product();
 };

@@ -18,8 +18,8 @@ namespace estoc {
 /// may be left out and gets the same number.
 ///
 /// Throws Error{value}, on the CPU also for the first offset that is wrong: "offsets[3]: expected
-/// at least 40 and at most 64, got 7"; Error{type} for a status that is not i32. Arguments without
-/// offsets are right.
+/// at least 40 and at most 64, got 7", and for GroupLayout::pointers, which has none; Error{type}
+/// for a status that is not i32. Arguments without offsets are right.
 void check_groups(const GroupedGemmArguments& arguments, const TensorView& status = {},
                   void* stream = nullptr);
 

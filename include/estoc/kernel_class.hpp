@@ -161,6 +161,11 @@ class KernelClass {
   /// as an epilogue. False by default.
   virtual bool takes_block_scales() const;
 
+  /// Whether a class of grouped_gemm takes matrices by pointers, GroupLayout::pointers: never, as
+  /// by default, as well as other groups, or nothing else. It is not given what it does not take.
+  enum class TakesPointers : std::uint8_t { never, also, only };
+  virtual TakesPointers takes_pointers() const;
+
   /// Whether kernels of the class store a quantised out, and no other; then their out dtype is that
   /// of its data, and D is f32. Other classes are not given such arguments. False by default.
   virtual bool quantises() const;

@@ -78,7 +78,8 @@ struct Problem {
   std::optional<std::int64_t> m, n, k, l;  ///< gemm; m, n and k also of grouped_gemm
   std::optional<std::int64_t> g;           ///< grouped_gemm: the number of groups
   std::optional<GroupMode> along;          ///< grouped_gemm: the mode that is divided
-  std::vector<std::int64_t> sizes;         ///< grouped_gemm: of the groups; empty: equal parts
+  /// grouped_gemm: of the groups, empty: equal parts; of pointers m, n and k of each
+  std::vector<std::int64_t> sizes;
   bool zero_rest = false;                  ///< grouped_gemm
   GroupLayout layout = GroupLayout::ends;  ///< grouped_gemm: of the offsets
   std::optional<ElementwiseOp> op;         ///< elementwise
@@ -113,8 +114,8 @@ struct Problem {
 
   /// Writes what the problem, once complete, says of the operand of role index: the offsets of a
   /// grouped_gemm, which are `offsets`, on the host. Sizes that are not given are equal, the first
-  /// ones larger by one where they must; masked groups have all m rows. Throws what complete()
-  /// throws.
+  /// ones larger by one where they must; masked groups have all m rows. Pointers are distances: the
+  /// matrices of group g lie in matrix g of A, B and out. Throws what complete() throws.
   void fill_index(const TensorView& offsets) const;
 
   /// The problem that `arguments` is an instance of: extents, dtypes, layouts (strides where no

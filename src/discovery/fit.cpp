@@ -355,7 +355,21 @@ Status check_alignments(const ClassInfo& info, const DesignPoint& point,
                   alignment_as_laid_out(info, point, operand, signature)));
 }
 
+Status check_pointers(const ClassInfo& info, const Signature& signature) {
+  using TakesPointers = KernelClass::TakesPointers;
+  const TakesPointers takes = info.kernel_class->takes_pointers();
+  const bool by_pointers = signature.by_pointers();
+  if (by_pointers && takes == TakesPointers::never) {
+    return Status::fail(Reason::layout, "offsets.layout: expected any but pointers, got pointers");
+  }
+  if (!by_pointers && takes == TakesPointers::only) {
+    return Status::fail(Reason::layout, "offsets.layout: expected pointers, got others");
+  }
+  return Status::success();
+}
+
 Status check_extras(const ClassInfo& info, const Signature& signature) {
+  if (Status pointers = check_pointers(info, signature); !pointers.ok()) return pointers;
   if (signature.quantised() != info.kernel_class->quantises()) {
     return Status::fail(Reason::dtype, signature.quantised()
                                            ? "out.scale: expected none, got scales to write"

@@ -73,6 +73,8 @@ class Signature {
   bool aligns_by_letter() const { return aligns_by_letter_; }
   /// Whether out is quantised.
   bool quantised() const { return quantised_; }
+  /// Whether groups are given by pointers.
+  bool by_pointers() const { return by_pointers_; }
   /// Whether some input has scales of blocks. Other scales are part of the epilogue.
   bool block_scaled() const { return block_scaled_; }
 
@@ -88,6 +90,7 @@ class Signature {
   bool aligns_by_letter_ = false;
   bool block_scaled_ = false;
   bool quantised_ = false;
+  bool by_pointers_;
   bool allow_tf32_;
   bool fast_accumulation_;
 };

@@ -146,6 +146,9 @@ void ranges_on_host(const abi::RowIndex& p, const TensorView& index, const Tenso
 
 void check_groups(const GroupedGemmArguments& arguments, const TensorView& status, void* stream) {
   if (arguments.offsets() == nullptr) return;
+  if (arguments.layout() == GroupLayout::pointers) {
+    fail_value("offsets.layout: expected any but pointers, got pointers");
+  }
   const TensorView& offsets = *arguments.offsets();
   require_data(offsets, "offsets");
   const bool has_status = check_status(status, {&offsets, "offsets"});

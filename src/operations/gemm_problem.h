@@ -10,13 +10,15 @@ namespace estoc::operations {
 
 /// How tiles of a product find their operands.
 enum class Mapping : std::uint8_t {
-  strided,   ///< by strides alone: dense and batched products
-  rows,      ///< rows are in groups, each of which has its own matrix B
-  columns,   ///< columns are in groups, each of which has its own matrix A
-  reduction  ///< K is in groups, one for each batch
+  strided,    ///< by strides alone: dense and batched products
+  rows,       ///< rows are in groups, each of which has its own matrix B
+  columns,    ///< columns are in groups, each of which has its own matrix A
+  reduction,  ///< K is in groups, one for each batch
+  pointers    ///< each batch has matrices of its own, which a table tells: group_table.h
 };
 
-/// The groups of a mapping other than strided; read_groups() finds them.
+/// The groups of a mapping other than strided; read_groups() finds them. Of pointers, offsets are
+/// the table and stride is that of its entries.
 struct Groups {
   std::int64_t count = 0;
   std::int64_t extent = 0;        ///< of the mode that is divided

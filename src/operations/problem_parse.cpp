@@ -60,6 +60,11 @@ class ProblemParser {
                                                   "empty",
                                                   problem_.operands.front().name));
     }
+    const bool pointers = problem_.layout == GroupLayout::pointers;
+    if (parts_of_size_ != 0 && pointers != (parts_of_size_ == 3)) {
+      cursor_.fail_expected(sizes_, pointers ? "m, n and k of each group, such as 64x32x16"
+                                             : "sizes of groups such as 10,0,33");
+    }
     return std::move(problem_);
   }
 
@@ -278,14 +283,23 @@ class ProblemParser {
     const std::size_t start = cursor_.position();
     const auto layout = parse_group_layout(cursor_.take_until(""));
     if (!layout) {
-      cursor_.fail_expected(start, "a layout of offsets, ends, prefix, masked or ranges");
+      cursor_.fail_expected(start, "a layout of offsets, ends, prefix, masked, ranges or pointers");
     }
     problem_.layout = *layout;
   }
 
   void read_sizes() {
+    sizes_ = cursor_.position();
     do {
-      problem_.sizes.push_back(read_number("sizes of groups such as 10,0,33"));
+      const std::size_t start = cursor_.position();
+      const std::size_t first = problem_.sizes.size();
+      do {
+        problem_.sizes.push_back(read_number("sizes of groups such as 10,0,33"));
+      } while (cursor_.accept('x'));
+      const std::size_t parts = problem_.sizes.size() - first;
+      if (parts != 1 && parts != 3) cursor_.fail_expected(start, "one size or m, n and k");
+      if (first == 0) parts_of_size_ = parts;
+      if (parts != parts_of_size_) cursor_.fail_expected(start, "sizes that are alike");
     } while (cursor_.accept(','));
   }
 
@@ -404,6 +418,8 @@ class ProblemParser {
   bool has_epilogue_;  ///< the text may have one further on
   std::size_t first_operand_ = 0;
   const OperationSchema* schema_ = nullptr;
+  std::size_t sizes_ = 0;          ///< where they were given
+  std::size_t parts_of_size_ = 0;  ///< 3 where m, n and k are
   Problem problem_;
   std::array<std::size_t, kMaxKeys> columns_{};  ///< where each key was given, from 1
 };

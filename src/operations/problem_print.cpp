@@ -72,7 +72,7 @@ class ProblemPrinter {
         if (problem_.layout != GroupLayout::ends) add(key, group_layout_name(problem_.layout));
         return;
       case TextField::sizes:
-        if (!problem_.sizes.empty()) add(key, fmt::format("{}", fmt::join(problem_.sizes, ",")));
+        if (!problem_.sizes.empty()) add(key, sizes_text());
         return;
     }
   }
@@ -120,6 +120,17 @@ class ProblemPrinter {
 
   std::string shape_text() const {
     return problem_.shape.empty() ? "()" : fmt::format("{}", fmt::join(problem_.shape, "x"));
+  }
+
+  /// Of pointers 64x32x16,0x32x16.
+  std::string sizes_text() const {
+    const std::size_t together = problem_.layout == GroupLayout::pointers ? 3 : 1;
+    std::string text;
+    for (std::size_t i = 0; i < problem_.sizes.size(); ++i) {
+      if (i > 0) text += i % together == 0 ? ',' : 'x';
+      fmt::format_to(std::back_inserter(text), "{}", problem_.sizes[i]);
+    }
+    return text;
   }
 
   /// With the largest unit that divides the number.

@@ -1,12 +1,13 @@
 // Checks the operands of a grouped GEMM, and reads the ends of its groups.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "estoc/arguments.hpp"
 #include "model/fail.h"
 #include "model/operand_checks.h"
-#include "operations/gemm_problem.h"
+#include "operations/grouped_gemm/group_table.h"
 #include "operations/operand_bytes.h"
 
 namespace estoc {
@@ -17,7 +18,8 @@ using model::fail_value;
 using model::NamedView;
 
 constexpr std::array<std::string_view, 4> kModeNames{"m", "n", "k", "l"};
-constexpr std::array<std::string_view, 4> kLayoutNames{"ends", "prefix", "masked", "ranges"};
+constexpr std::array<std::string_view, 5> kLayoutNames{"ends", "prefix", "masked", "ranges",
+                                                       "pointers"};
 
 GroupMode mode_of(const TensorView& a, const TensorView& b, GroupLayout layout) {
   for (const NamedView operand : {NamedView{&a, "A"}, NamedView{&b, "B"}}) {
@@ -27,6 +29,11 @@ GroupMode mode_of(const TensorView& a, const TensorView& b, GroupLayout layout) 
   if (layout == GroupLayout::masked) {
     if (a.rank() == 3 && b.rank() == 3) return GroupMode::rows;
     fail_value("A.shape, B.shape: expected 3 modes each with masked groups, got {} and {}",
+               a.rank(), b.rank());
+  }
+  if (layout == GroupLayout::pointers) {
+    if (a.rank() == 3 && b.rank() == 3) return GroupMode::batches;
+    fail_value("A.shape, B.shape: expected 3 modes each with groups by pointers, got {} and {}",
                a.rank(), b.rank());
   }
   if (a.rank() == 2) return b.rank() == 3 ? GroupMode::rows : GroupMode::reduction;
@@ -54,8 +61,23 @@ void check_groups(const char* operand, NamedView expected, std::int64_t got) {
   fail_value("{}.shape: expected G = {} like {}, got {}", operand, groups, expected.name, got);
 }
 
+void check_table(const TensorView& table) {
+  const bool packed =
+      table.stride(1) == 1 && (table.shape(0) <= 1 || table.stride(0) >= kGroupEntryWords);
+  if (table.shape(1) != kGroupEntryWords || !packed) {
+    fail_value("offsets: expected (G, {}) without gaps in entries, got {}", kGroupEntryWords,
+               table.to_string());
+  }
+  constexpr int kEntryAlignment = 16;
+  if (table.elements() > 0 && table.alignment() < kEntryAlignment) {
+    fail_value("offsets.alignment: expected entries at multiples of {} bytes, got {}",
+               kEntryAlignment, table.alignment());
+  }
+}
+
 void check_offsets_shape(const TensorView& offsets, GroupLayout layout, NamedView groups) {
-  const int rank = layout == GroupLayout::ranges ? 2 : 1;
+  const bool pairs = layout == GroupLayout::ranges || layout == GroupLayout::pointers;
+  const int rank = pairs ? 2 : 1;
   if (offsets.rank() != rank) {
     fail_value("offsets.shape: expected {} mode{}, got {}", rank, rank == 1 ? "" : "s",
                offsets.rank());
@@ -67,6 +89,7 @@ void check_offsets_shape(const TensorView& offsets, GroupLayout layout, NamedVie
                offsets.shape(0));
   }
   check_groups("offsets", groups, offsets.shape(0));
+  if (layout == GroupLayout::pointers) return check_table(offsets);
   if (layout != GroupLayout::ranges) return;
   const bool packed = offsets.stride(1) == 1 && (offsets.shape(0) <= 1 || offsets.stride(0) == 2);
   if (offsets.shape(1) != 2 || !packed) {
@@ -76,14 +99,17 @@ void check_offsets_shape(const TensorView& offsets, GroupLayout layout, NamedVie
 
 void check_offsets(GroupMode mode, GroupLayout layout, const std::optional<TensorView>& offsets,
                    NamedView groups) {
-  if (mode == GroupMode::batches) {
+  if (mode == GroupMode::batches && layout != GroupLayout::pointers) {
     if (offsets) {
       fail_value("offsets: expected none where A and B have three modes, got {}",
                  offsets->to_string());
     }
     return;
   }
-  if (!offsets) fail_value("offsets: expected the ends of the groups, got none");
+  if (!offsets) {
+    fail_value("offsets: expected {}, got none",
+               layout == GroupLayout::pointers ? "a table of pointers" : "the ends of the groups");
+  }
   check_offsets_shape(*offsets, layout, groups);
   if (offsets->dtype() != Dtype::i32) {
     fail(ErrorKind::type, "offsets.dtype: expected i32, got {}", dtype_name(offsets->dtype()));
@@ -161,6 +187,37 @@ GemmArguments product_of(GroupMode mode, GroupLayout layout, const Operand& a, c
           accumulator_type,
           controls,
           std::move(epilogue)};
+}
+
+/// What products of groups by pointers do not have.
+void check_pointed(const Operand& a, const Operand& b, const TensorView& out,
+                   const EpilogueArguments& epilogue, bool zero_rest) {
+  if (!epilogue.empty()) fail_value("epilogue: expected none with groups by pointers, got one");
+  if (zero_rest) fail_value("zero_rest: expected false with groups by pointers, got true");
+  for (const auto& [operand, name] : {std::pair{&a, "A"}, std::pair{&b, "B"}}) {
+    if (!operand->is_scaled()) continue;
+    fail_value("{}.scale: expected none with groups by pointers, got one", name);
+  }
+  for (const auto& [view, name] :
+       {NamedView{&a.tensor(), "A"}, NamedView{&b.tensor(), "B"}, NamedView{&out, "out"}}) {
+    if (is_packed(view->dtype())) {
+      fail(ErrorKind::type,
+           "{}.dtype: expected elements of whole bytes with groups by pointers, "
+           "got {}",
+           name, dtype_name(view->dtype()));
+    }
+    if (!operations::has_contiguous_rows(*view)) {
+      fail_value(
+          "{}.strides: expected 1 along a mode of the matrices with groups by pointers, got "
+          "({}, {})",
+          name, view->stride(1), view->stride(2));
+    }
+    for (const int mode : {1, 2}) {
+      if (view->shape(mode) <= std::numeric_limits<std::int32_t>::max()) continue;
+      fail_value("{}.shape: expected extents of at most 2^31 - 1 with groups by pointers, got {}",
+                 name, view->shape(mode));
+    }
+  }
 }
 
 /// The ranks and extents that the product of group 0 does not show.
@@ -245,6 +302,7 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
   if (mode_ == GroupMode::columns) check_row_scales(a_, accumulator_type);
   if (mode_ == GroupMode::rows) check_row_scales(b_, accumulator_type);
   device_ = product_.device();
+  if (layout_ == GroupLayout::pointers) check_pointed(a_, b_, out_, epilogue_, zero_rest_);
   check_memory(CheckDevice::yes);
   take_product();
 }
@@ -252,6 +310,10 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
 /// What the product knows once its operands are where they belong.
 void GroupedGemmArguments::take_product() {
   epilogue_binding_ = product_.epilogue_binding_;
+  if (layout_ == GroupLayout::pointers) {
+    has_data_ = !offsets_->described();
+    return;
+  }
   has_data_ = !is_described(a_) && !is_described(b_) && !out().described() &&
               !(offsets_ && offsets_->described());
   for (const EpilogueOperand& operand : epilogue_.operands())
@@ -278,6 +340,7 @@ void GroupedGemmArguments::check_memory(CheckDevice check) const {
 }
 
 bool GroupedGemmArguments::move(std::span<void* const> data, CheckDevice check) {
+  if (layout_ == GroupLayout::pointers) return move_pointed(data, check);
   a_ = moved_to(a_, data[0], "A");
   b_ = moved_to(b_, data[1], "B");
   out_ = out_.moved(data[2], "out");
@@ -290,6 +353,23 @@ bool GroupedGemmArguments::move(std::span<void* const> data, CheckDevice check) 
   } else {
     product_.epilogue_ = epilogue_;
     product_.move(data.first(3), check);
+  }
+  check_memory(check);
+  take_product();
+  return true;
+}
+
+/// Operands that are descriptions stay so: the table has their addresses.
+bool GroupedGemmArguments::move_pointed(std::span<void* const> data, CheckDevice check) {
+  const auto moved = [](const TensorView& view, void* address, const char* name) {
+    return view.described() && address == nullptr ? view : view.moved(address, name);
+  };
+  a_ = moved(a_.tensor(), data[0], "A");
+  b_ = moved(b_.tensor(), data[1], "B");
+  out_ = moved(out_, data[2], "out");
+  offsets_ = offsets_->moved(data[3], "offsets");
+  if (data[0] != nullptr || data[1] != nullptr || data[2] != nullptr) {
+    product_ = product_of(mode_, layout_, a_, b_, out_, accumulator_type(), controls_, epilogue_);
   }
   check_memory(check);
   take_product();
@@ -351,6 +431,12 @@ void GroupedGemmArguments::read_groups(std::span<GroupRange> groups) const {
                            .zero_rest = zero_rest_,
                            .layout = layout_},
                           groups);
+}
+
+void GroupedGemmArguments::read_entries(std::span<GroupEntry> entries) const {
+  const operations::GroupTable table(*this);
+  for (std::size_t group = 0; group < entries.size(); ++group)
+    entries[group] = table.entry(static_cast<std::int64_t>(group));
 }
 
 }  // namespace estoc

@@ -4,8 +4,9 @@
 namespace estoc::operations {
 namespace {
 
-Mapping mapping_of(GroupMode mode) {
-  switch (mode) {
+Mapping mapping_of(const GroupedGemmArguments& grouped) {
+  if (grouped.layout() == GroupLayout::pointers) return Mapping::pointers;
+  switch (grouped.mode()) {
     case GroupMode::rows:
       return Mapping::rows;
     case GroupMode::columns:
@@ -34,6 +35,11 @@ BlockScales scales_of_groups(const Operand& operand, int k_from_end) {
 
 }  // namespace
 
+bool has_pointers(const RuntimeArguments& arguments) {
+  return arguments.operation() == Operation::grouped_gemm &&
+         static_cast<const GroupedGemmArguments&>(arguments).layout() == GroupLayout::pointers;
+}
+
 bool has_rows_of_groups(const RuntimeArguments& arguments, const NamedOperand& operand) {
   if (arguments.operation() != Operation::grouped_gemm || operand.scaled == nullptr) return false;
   const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
@@ -54,7 +60,7 @@ Status check_dequantised(const GroupedGemmArguments& grouped) {
 
 GemmProblem lower(const GroupedGemmArguments& grouped, Orientation orientation) {
   GemmProblem problem = lower(grouped.product(), Orientation::as_given);
-  problem.mapping = mapping_of(grouped.mode());
+  problem.mapping = mapping_of(grouped);
   if (problem.mapping == Mapping::rows || problem.mapping == Mapping::columns) {
     const bool by_rows = problem.mapping == Mapping::rows;
     GemmOperand& many = by_rows ? problem.b : problem.a;

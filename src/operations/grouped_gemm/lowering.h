@@ -9,6 +9,9 @@ namespace estoc::operations {
 /// The product in the given orientation, with its groups. Valid as long as the arguments are.
 GemmProblem lower(const GroupedGemmArguments& grouped, Orientation orientation);
 
+/// Whether the arguments are of groups by pointers.
+bool has_pointers(const RuntimeArguments& arguments);
+
 /// Whether each group has scales of rows of its own for the operand: they take part in products.
 bool has_rows_of_groups(const RuntimeArguments& arguments, const NamedOperand& operand);
 

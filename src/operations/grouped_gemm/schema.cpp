@@ -1,8 +1,11 @@
 // The grouped GEMM as an operation: its operands, its problem text, its metadata and its reference.
 #include "operations/grouped_gemm/schema.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -11,6 +14,8 @@
 #include "estoc/numeric.hpp"
 #include "model/checked.h"
 #include "model/fail.h"
+#include "operations/grouped_gemm/group_table.h"
+#include "operations/grouped_gemm/lowering.h"
 #include "operations/problem_epilogue.h"
 #include "operations/problem_parts.h"
 #include "operations/problem_scale.h"
@@ -55,6 +60,10 @@ Extent divided(GroupMode mode) {
   return kExtents[static_cast<std::size_t>(mode)];
 }
 
+bool has_pointers(const Problem& problem) {
+  return problem.layout == GroupLayout::pointers;
+}
+
 bool is_masked(const Problem& problem) {
   return problem.layout == GroupLayout::masked;
 }
@@ -69,7 +78,11 @@ void complete_masked(Problem& problem) {
 }
 
 void complete_layout(Problem& problem) {
-  if (!problem.along) problem.along = GroupMode::rows;
+  if (!problem.along) problem.along = has_pointers(problem) ? GroupMode::batches : GroupMode::rows;
+  if (has_pointers(problem)) {
+    if (problem.along == GroupMode::batches) return;
+    fail_value("along: expected l of groups by pointers, got {}", group_mode_name(*problem.along));
+  }
   if (is_masked(problem) && problem.along != GroupMode::rows) {
     fail_value("along: expected m of masked groups, got {}", group_mode_name(*problem.along));
   }
@@ -79,9 +92,38 @@ void complete_layout(Problem& problem) {
   }
 }
 
+/// Three sizes for each group, m, n and k, none larger than the extent.
+void complete_pointers(Problem& problem) {
+  const std::vector<std::int64_t>& sizes = problem.sizes;
+  constexpr std::array<Extent, 3> kExtents{&Problem::m, &Problem::n, &Problem::k};
+  constexpr std::array<const char*, 3> kNames{"m", "n", "k"};
+  if (sizes.size() % 3 != 0) {
+    fail_value("sizes: expected m, n and k of each group by pointers, such as 64x32x16, got {}",
+               sizes.size());
+  }
+  const auto groups = static_cast<std::int64_t>(sizes.size() / 3);
+  if (!problem.g && groups > 0) problem.g = groups;
+  require(problem.g.has_value(), "g", "a number of groups such as g=8");
+  if (groups == 0) return;
+  if (*problem.g != groups) {
+    fail_value("sizes: expected those of g = {} groups, got {}", *problem.g, groups);
+  }
+  for (std::size_t mode = 0; mode < 3; ++mode) {
+    std::int64_t largest = 0;
+    for (std::size_t i = mode; i < sizes.size(); i += 3)
+      largest = std::max(largest, sizes[i]);
+    std::optional<std::int64_t>& extent = problem.*kExtents[mode];
+    if (!extent) extent = largest;
+    if (largest <= *extent) continue;
+    fail_value("sizes: expected at most {} = {} of groups by pointers, got {}", kNames[mode],
+               *extent, largest);
+  }
+}
+
 /// The number of groups and the extent that they divide, each of which sizes may stand for.
 void complete_groups(Problem& problem) {
   complete_layout(problem);
+  if (has_pointers(problem)) return complete_pointers(problem);
   const bool sized = !problem.sizes.empty();
   const auto count = static_cast<std::int64_t>(problem.sizes.size());
   if (!problem.g && sized) problem.g = count;
@@ -223,7 +265,52 @@ check::Groups groups_of(const GroupedGemmArguments& grouped) {
   return groups;
 }
 
+TensorView view_of(const MatrixView& matrix, const char* name) {
+  return {matrix.data,
+          matrix.dtype,
+          std::array{matrix.rows, matrix.columns},
+          std::array{matrix.row_stride, matrix.column_stride},
+          Device::cpu(),
+          name};
+}
+
+/// The product of one group of a table.
+GemmArguments product_of(const GroupProduct& group, const GroupedGemmArguments& grouped) {
+  return {view_of(group.a, "A"), view_of(group.b, "B"), view_of(group.out, "out"),
+          grouped.accumulator_type(), grouped.controls()};
+}
+
+/// How much of what rounding explains the error is.
+double part_of_bound(const CheckResult& result) {
+  return result.bound > 0 ? result.error / result.bound : result.error;
+}
+
+/// Group by group. The error is that of the group which has most of what its rounding explains.
+CheckResult check_pointed_output(const GroupedGemmArguments& grouped, CheckOptions options) {
+  const GroupTable table(grouped);
+  CheckResult all;
+  all.passed = true;
+  options.max_products /= std::max<std::int64_t>(table.count(), 1);
+  for (std::int64_t number = 0; number < table.count(); ++number) {
+    const GroupProduct group = table.product(number);
+    if (group.m == 0 || group.n == 0) continue;
+    const CheckResult one =
+        check::check_gemm(product_of(group, grouped), options, nullptr, nullptr);
+    const std::int64_t checked = all.rows_checked + one.rows_checked;
+    const std::int64_t total = all.rows_total + one.rows_total;
+    const bool worse =
+        all.passed == one.passed ? part_of_bound(one) > part_of_bound(all) : all.passed;
+    if (worse) all = one;
+    if (worse && !one.passed) all.worst = fmt::format("group {}: {}", number, one.worst);
+    all.rows_checked = checked;
+    all.rows_total = total;
+  }
+  return all;
+}
+
 CheckResult check_grouped_output(const RuntimeArguments& arguments, const CheckOptions& options) {
+  if (operations::has_pointers(arguments))
+    return check_pointed_output(as_grouped(arguments), options);
   const check::Groups groups = groups_of(as_grouped(arguments));
   return check::check_gemm(as_grouped(arguments).product(), options, nullptr, &groups);
 }
@@ -241,8 +328,12 @@ std::int64_t divided_extent(const Problem& problem) {
 }
 
 std::optional<TensorView> describe_offsets(const Problem& problem, Device device) {
-  if (problem.along == GroupMode::batches) return std::nullopt;
   const std::int64_t groups = *problem.g;
+  if (has_pointers(problem)) {
+    return TensorView::describe(Dtype::i32, std::array<std::int64_t, 2>{groups, kGroupEntryWords},
+                                std::array<std::int64_t, 2>{kGroupEntryWords, 1}, device);
+  }
+  if (problem.along == GroupMode::batches) return std::nullopt;
   if (problem.layout == GroupLayout::ranges) {
     return TensorView::describe(Dtype::i32, std::array<std::int64_t, 2>{groups, 2},
                                 std::array<std::int64_t, 2>{2, 1}, device);
@@ -262,9 +353,43 @@ std::int64_t size_of(const Problem& problem, std::int64_t group) {
   return extent / *problem.g + (group < extent % *problem.g ? 1 : 0);
 }
 
+/// Where the matrices of a group are in an operand of the problem.
+struct GroupPlace {
+  std::uint64_t bytes;
+  std::int32_t stride;
+};
+
+GroupPlace place_of(const OperandSpec& spec, const Extents& shape, std::int64_t group) {
+  const TensorView view = describe(spec, shape, Device::cpu(), "operand");
+  const bool by_rows = has_contiguous_rows(view).value_or(true);
+  return {static_cast<std::uint64_t>(group * view.stride(0) * dtype_bits(view.dtype()) / 8),
+          static_cast<std::int32_t>(view.stride(by_rows ? 1 : 2))};
+}
+
+void fill_table(const Problem& problem, const TensorView& table) {
+  const std::int64_t m = *problem.m;
+  const std::int64_t n = *problem.n;
+  const std::int64_t k = *problem.k;
+  const std::int64_t groups = *problem.g;
+  auto* const words = static_cast<std::int32_t*>(table.data());
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const GroupPlace a = place_of(problem.a, {groups, m, k}, group);
+    const GroupPlace b = place_of(problem.b, {groups, k, n}, group);
+    const GroupPlace out = place_of(problem.out, {groups, m, n}, group);
+    const auto size = [&](std::size_t mode, std::int64_t most) {
+      const auto place = 3 * static_cast<std::size_t>(group) + mode;
+      return static_cast<std::int32_t>(problem.sizes.empty() ? most : problem.sizes[place]);
+    };
+    const GroupEntry entry{a.bytes,    b.bytes,  out.bytes, size(0, m), size(1, n),
+                           size(2, k), a.stride, b.stride,  out.stride};
+    std::memcpy(words + group * table.stride(0), &entry, sizeof entry);
+  }
+}
+
 }  // namespace
 
 void fill_offsets(const Problem& problem, const TensorView& offsets) {
+  if (has_pointers(problem)) return fill_table(problem, offsets);
   std::int64_t place = 0;
   const auto store = [&](std::int64_t value) {
     const std::int64_t stride = offsets.rank() == 1 ? offsets.stride(0) : 1;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "operations/gemm/lowering.h"
+#include "operations/grouped_gemm/lowering.h"
 #include "providers/cpu/thread_pool.h"
 
 namespace estoc::cpu {
@@ -110,7 +111,9 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
     : products_(products), sum_(Sum::f32) {
   using operations::Orientation;
   const GemmArguments& product = operations::product_of(arguments);
-  transposed_ = goes_along_columns(product.out_matrix());
+  const bool by_pointers = operations::has_pointers(arguments);
+  transposed_ = by_pointers ? operations::has_contiguous_rows(product.out_matrix()).value_or(true)
+                            : goes_along_columns(product.out_matrix());
   const operations::GemmProblem problem = operations::lower_product(
       arguments, transposed_ ? Orientation::transposed : Orientation::as_given);
   a_ = problem.a.view;
@@ -124,7 +127,12 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
   l_ = problem.empty() ? 0 : problem.l;
   mapping_ = problem.mapping;
   groups_ = problem.groups;
-  ranges_.resize(static_cast<std::size_t>(groups_.count));
+  if (by_pointers) {
+    table_ = operations::GroupTable(static_cast<const GroupedGemmArguments&>(arguments));
+    pointed_.resize(static_cast<std::size_t>(groups_.count));
+  } else {
+    ranges_.resize(static_cast<std::size_t>(groups_.count));
+  }
   if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
   if (problem.accumulator_type == Dtype::f64) sum_ = Sum::f64;
   if (problem.accumulator_type == Dtype::i32) sum_ = Sum::i32;
@@ -148,6 +156,7 @@ bool BlockedGemm::move_to(const RuntimeArguments& arguments) {
   c_.data = product.out_matrix().data;
   if (mapping_ != operations::Mapping::strided) {
     const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
+    if (mapping_ == operations::Mapping::pointers) table_ = operations::GroupTable(grouped);
     groups_.offsets = grouped.offsets()->data();
     groups_.zero_rest = grouped.zero_rest();
   }
@@ -169,7 +178,8 @@ void BlockedGemm::choose_blocks(bool fused) {
   const bool is_integer = sum_ == Sum::i32;
   direct_a_ = !is_integer && can_be_direct(a_, number);
   // A vector must have stride 1 for the product with a vector.
-  direct_b_ = !is_integer && can_be_direct(b_, number) && (n_ > 1 || b_.row_stride == 1);
+  const bool unit_vector = b_.row_stride == 1 && mapping_ != operations::Mapping::pointers;
+  direct_b_ = !is_integer && can_be_direct(b_, number) && (n_ > 1 || unit_vector);
   direct_c_ =
       !fused && !rounds_ && !is_integer && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
 
@@ -269,10 +279,34 @@ BlockedGemm::Task BlockedGemm::task(std::int64_t index, int slot) const {
 }
 
 void BlockedGemm::run() const {
-  if (mapping_ != operations::Mapping::strided) operations::read_groups(groups_, ranges_);
+  if (mapping_ == operations::Mapping::pointers) {
+    read_table();
+  } else if (mapping_ != operations::Mapping::strided) {
+    operations::read_groups(groups_, ranges_);
+  }
   if (epilogue_ != nullptr) epilogue_->begin();
   if (l_ > 0) run_tasks();
   if (epilogue_ != nullptr) epilogue_->finish();
+}
+
+void BlockedGemm::read_table() const {
+  for (std::size_t group = 0; group < pointed_.size(); ++group) {
+    const auto number = static_cast<std::int64_t>(group);
+    pointed_[group] = transposed_ ? table_.transposed_product(number) : table_.product(number);
+    if (a_.dtype == Dtype::tf32) pointed_[group].a.dtype = pointed_[group].b.dtype = Dtype::tf32;
+  }
+}
+
+const MatrixView& BlockedGemm::a_of(std::int64_t batch) const {
+  return pointed_.empty() ? a_ : pointed_[static_cast<std::size_t>(batch)].a;
+}
+
+const MatrixView& BlockedGemm::b_of(std::int64_t batch) const {
+  return pointed_.empty() ? b_ : pointed_[static_cast<std::size_t>(batch)].b;
+}
+
+const MatrixView& BlockedGemm::c_of(std::int64_t batch) const {
+  return pointed_.empty() ? c_ : pointed_[static_cast<std::size_t>(batch)].out;
 }
 
 void BlockedGemm::run_tasks() const {
@@ -304,6 +338,12 @@ void BlockedGemm::run_batch(const Task& task, std::int64_t l, const Scratch<T>& 
   Part whole{l, task.m0, task.m1, task.n0, task.n1, 0, k_, l, l};
   if (mapping_ == Mapping::rows || mapping_ == Mapping::columns) {
     return run_groups(task, whole, scratch);
+  }
+  if (mapping_ == Mapping::pointers) {
+    const operations::GroupProduct& own = pointed_[static_cast<std::size_t>(l)];
+    whole.m1 = std::min(whole.m1, own.m);
+    whole.n1 = std::min(whole.n1, own.n);
+    whole.k1 = own.k;
   }
   if (mapping_ == Mapping::reduction) {
     whole.k0 = ranges_[static_cast<std::size_t>(l)].begin;
@@ -353,21 +393,24 @@ void BlockedGemm::sum_tile(const Part& part, const Tile& tile, const Scratch<T>&
   Product<T> product;
   product.m = tile.m;
   product.n = tile.n;
-  product.c = direct_c_ ? static_cast<T*>(address(c_, tile.l, tile.i, tile.j)) : scratch.tile;
-  product.c_stride = direct_c_ ? c_.column_stride : block_m_;
+  const MatrixView& c = c_of(tile.l);
+  product.c = direct_c_ ? static_cast<T*>(address(c, tile.l, tile.i, tile.j)) : scratch.tile;
+  product.c_stride = direct_c_ ? c.column_stride : block_m_;
   product.packing = scratch.packing;
   product.in_order = in_order_;
   const bool is_integer = sum_ == Sum::i32;
   if (is_integer) std::fill_n(scratch.whole_tile, block_m_ * tile.n, 0);
   // A panel of B as deep as K serves every tile of its columns.
+  const MatrixView& a_matrix = a_of(part.a_batch);
+  const MatrixView& b_matrix = b_of(part.b_batch);
   const bool one_panel = part.k1 - part.k0 <= block_k_ && tile.i != part.m0;
   std::int64_t p = part.k0;
   do {
     product.k = std::min(block_k_, part.k1 - p);
     const Region a{part.a_batch, tile.i, p, tile.m, product.k};
     const Region b{part.b_batch, p, tile.j, product.k, tile.n};
-    const Reading<T> read_a = read(a_, direct_a_, a, true, scratch.a);
-    const Reading<T> read_b = read(b_, direct_b_, b, !one_panel, scratch.b);
+    const Reading<T> read_a = read(a_matrix, direct_a_, a, true, scratch.a);
+    const Reading<T> read_b = read(b_matrix, direct_b_, b, !one_panel, scratch.b);
     product.a = read_a.data;
     product.a_stride = read_a.stride;
     product.a_row_major = read_a.row_major;
@@ -474,12 +517,9 @@ void BlockedGemm::store_whole_as_float(const Block& target,
 /// Writes a finished tile to out, each sum rounded once.
 template <class T>
 void BlockedGemm::store_tile(const Tile& tile, const Scratch<T>& scratch) const {
-  const Block target{address(c_, tile.l, tile.i, tile.j),
-                     c_.dtype,
-                     tile.m,
-                     tile.n,
-                     c_.row_stride,
-                     c_.column_stride};
+  const MatrixView& c = c_of(tile.l);
+  const Block target{
+      address(c, tile.l, tile.i, tile.j), c.dtype, tile.m, tile.n, c.row_stride, c.column_stride};
   if (sum_ == Sum::i32 && is_float(c_.dtype) && c_.dtype != Dtype::f32) {
     store_whole_as_float(target, scratch.whole_tile);
   } else if (sum_ == Sum::i32) {

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "operations/gemm_problem.h"
+#include "operations/grouped_gemm/group_table.h"
 #include "providers/cpu/product.h"
 #include "providers/cpu/scaled_panel.h"
 #include "providers/cpu/tile_epilogue.h"
@@ -26,7 +26,7 @@ namespace estoc::cpu {
 ///
 /// Groups are read from their offsets by each launch. Tasks are those of the product as a whole, so
 /// that threads are busy whatever the sizes of groups; a task computes the part of each group in
-/// it.
+/// it. Of matrices by pointers each batch has its own, of which it computes what there is.
 class BlockedGemm {
  public:
   /// `arguments`, of gemm or grouped_gemm, must have data, and a combination of dtypes that
@@ -96,6 +96,11 @@ class BlockedGemm {
 
   void prepare_epilogue(const GemmArguments& arguments, bool transposed);
 
+  void read_table() const;
+  const MatrixView& a_of(std::int64_t batch) const;
+  const MatrixView& b_of(std::int64_t batch) const;
+  const MatrixView& c_of(std::int64_t batch) const;
+
   Task task(std::int64_t index, int slot) const;
   void run_tasks() const;
   template <class T>
@@ -135,6 +140,8 @@ class BlockedGemm {
   operations::Mapping mapping_ = operations::Mapping::strided;
   operations::Groups groups_;
   mutable std::vector<GroupRange> ranges_;  ///< of the groups, as of this launch
+  operations::GroupTable table_;
+  mutable std::vector<operations::GroupProduct> pointed_;  ///< by the table, as of this launch
   Sum sum_;
   bool rounds_ = false;      ///< sums become accumulators of f16 before anything else
   bool in_order_ = false;    ///< products are added up one after the other

@@ -17,6 +17,9 @@ class CpuGemm : public KernelClass {
   std::string_view name() const override {
     return operation_ == Operation::gemm ? "cpu_gemm" : "cpu_grouped_gemm";
   }
+  TakesPointers takes_pointers() const override {
+    return operation_ == Operation::gemm ? TakesPointers::never : TakesPointers::also;
+  }
   Operation operation() const override { return operation_; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override;
@@ -53,6 +56,7 @@ class CpuScaledGemm final : public CpuGemm {
     return operation() == Operation::gemm ? "cpu_scaled_gemm" : "cpu_scaled_grouped_gemm";
   }
   bool takes_block_scales() const override { return true; }
+  TakesPointers takes_pointers() const override { return TakesPointers::never; }
   Status supports_any(const RuntimeArguments& arguments) const override;
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override;

@@ -335,8 +335,8 @@ TEST(GroupedGemm, RefusesTextThatContradictsItself) {
   EXPECT_EQ(words("grouped_gemm m=300000000 g=10 n=1 k=1 layout=masked a=f16"),
             "m: expected at most 2^31 - 1 where it is divided, got 3000000000");
   EXPECT_EQ(words("grouped_gemm layout=maskd"),
-            "problem, column 21: expected a layout of offsets, ends, prefix, masked or ranges, got "
-            "'maskd'");
+            "problem, column 21: expected a layout of offsets, ends, prefix, masked, ranges or "
+            "pointers, got 'maskd'");
   EXPECT_EQ(words("grouped_gemm m=5 n=5 k=6 layout=masked sizes=1,7 a=f16"),
             "sizes: expected at most m = 5 of masked groups, got 7");
   EXPECT_EQ(words("grouped_gemm along=k g=2 m=5 n=5 k=6 layout=masked a=f16"),
