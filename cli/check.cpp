@@ -69,6 +69,7 @@ class ProblemSource {
   ProblemSource(const Kernel& kernel, const CheckCommandOptions& options)
       : metadata_(kernel.metadata()),
         scaled_(kernel.kernel_class().takes_block_scales()),
+        pointers_(kernel.kernel_class().takes_pointers()),
         quantises_(kernel.kernel_class().quantises()),
         epilogue_(epilogue_problem(metadata_.operation, options.epilogue)),
         largest_(options.largest),
@@ -135,8 +136,17 @@ class ProblemSource {
       return std::uniform_int_distribution<std::int64_t>(0, end)(random_);
     };
     problem.l.reset();
-    problem.along = static_cast<GroupMode>(below(3));
     problem.g = 1 + below(6);
+    using TakesPointers = KernelClass::TakesPointers;
+    const bool plain = pointers_ == TakesPointers::also && problem.epilogue.empty();
+    if (pointers_ == TakesPointers::only || (plain && below(3) == 0)) {
+      problem.layout = GroupLayout::pointers;
+      for (std::int64_t group = 0; group < *problem.g; ++group)
+        for (const auto& extent : {problem.m, problem.n, problem.k})
+          problem.sizes.push_back(below(*extent));
+      return;
+    }
+    problem.along = static_cast<GroupMode>(below(3));
     problem.zero_rest = coin();
     if (problem.along == GroupMode::batches) return;
     // Masked groups are for some layouts of A and out alone.
@@ -162,6 +172,7 @@ class ProblemSource {
 
   const KernelMetadata metadata_;
   const bool scaled_;
+  const KernelClass::TakesPointers pointers_;
   const bool quantises_;
   const Problem epilogue_;
   std::int64_t largest_;

@@ -135,6 +135,7 @@ void leave_largest(const GroupedGemmArguments& grouped, std::vector<OutputElemen
     own.extents = {entry.m, entry.n};
     own.strides = {by_rows ? entry.out_stride : 1, by_rows ? 1 : entry.out_stride};
   }
+  if (all.empty()) all.push_back(largest);  // which has no elements
 }
 
 /// Groups that divide out and leave a rest as it is: only what they have is written.

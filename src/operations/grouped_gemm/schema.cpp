@@ -298,9 +298,10 @@ CheckResult check_pointed_output(const GroupedGemmArguments& grouped, CheckOptio
         check::check_gemm(product_of(group, grouped), options, nullptr, nullptr);
     const std::int64_t checked = all.rows_checked + one.rows_checked;
     const std::int64_t total = all.rows_total + one.rows_total;
+    const bool first = all.rows_total == 0;
     const bool worse =
         all.passed == one.passed ? part_of_bound(one) > part_of_bound(all) : all.passed;
-    if (worse) all = one;
+    if (first || worse) all = one;
     if (worse && !one.passed) all.worst = fmt::format("group {}: {}", number, one.worst);
     all.rows_checked = checked;
     all.rows_total = total;

@@ -52,6 +52,7 @@ class CudaProvider final : public Provider {
                                                            make_sm100_grouped_gemm(),
                                                            make_sm100_swapped_grouped_gemm(),
                                                            make_sm80_grouped_gemm(),
+                                                           make_sm80_pointer_gemm(),
                                                            make_sm90_quantised_gemm(),
                                                            make_sm90_scaled_quantised_gemm(),
                                                            make_sm80_quantised_gemm(),
@@ -59,6 +60,7 @@ class CudaProvider final : public Provider {
                                                            make_simt_scaled_quantised_gemm(),
                                                            make_simt_grouped_gemm(),
                                                            make_simt_scaled_grouped_gemm(),
+                                                           make_simt_pointer_gemm(),
                                                            make_simt_elementwise()};
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "estoc/arguments.hpp"
+#include "operations/grouped_gemm/group_table.h"
 #include "providers/cuda/operand_plane.h"
 
 namespace estoc::cuda {
@@ -43,6 +44,17 @@ abi::GroupedLayout grouped_layout(GroupLayout layout) {
 
 }  // namespace
 
+namespace {
+
+/// Whether the arguments' matrices of the operand have contiguous rows.
+bool stated_rows(const GemmProblem& problem, const operations::GemmOperand& operand) {
+  const MatrixView as_given =
+      problem.transposed ? operations::transposed(operand.view) : operand.view;
+  return operations::has_contiguous_rows(as_given).value_or(true);
+}
+
+}  // namespace
+
 abi::Groups device_groups(const GemmProblem& problem) {
   return {.offsets = reinterpret_cast<std::uintptr_t>(problem.groups.offsets),
           .stride = problem.groups.stride,
@@ -52,6 +64,35 @@ abi::Groups device_groups(const GemmProblem& problem) {
           .zero_rest = problem.groups.zero_rest ? 1 : 0,
           .layout = grouped_layout(problem.groups.layout),
           .room = static_cast<int>(problem.groups.room())};
+}
+
+abi::GroupTable device_table(const GemmProblem& problem) {
+  const auto has_rows = [&](const operations::GemmOperand& operand) {
+    const bool rows = stated_rows(problem, operand);
+    return rows != problem.transposed ? 1 : 0;
+  };
+  return {.address = reinterpret_cast<std::uintptr_t>(problem.groups.offsets),
+          .stride = 4 * problem.groups.stride,
+          .transposed = problem.transposed ? 1 : 0,
+          .a_rows = has_rows(problem.a),
+          .b_rows = has_rows(problem.b),
+          .out_rows = has_rows(problem.out)};
+}
+
+Status check_pointed_layout(const DesignPoint& point, const GemmProblem& problem) {
+  const std::string& letters = point.value(Role::layouts).text;
+  const operations::GemmOperand* const operands[] = {&problem.a, &problem.b, &problem.out};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const char letter = stated_rows(problem, *operands[i]) ? 't' : 'n';
+    if (letters[i] == 'x' || letters[i] == letter) continue;
+    return Status::fail(Reason::layout, fmt::format("{}.layout: expected {} in all groups, got {}",
+                                                    operands[i]->name, letters[i], letter));
+  }
+  return Status::success();
+}
+
+Status no_epilogue_by_pointers() {
+  return Status::fail(Reason::epilogue, "epilogue: expected none with groups by pointers, got one");
 }
 
 std::int64_t most_group_tiles(const operations::Groups& groups, int tile) {

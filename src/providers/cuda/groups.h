@@ -3,7 +3,9 @@
 
 #include <cstdint>
 
+#include "estoc/abi/group_table.cuh"
 #include "estoc/abi/groups.cuh"
+#include "estoc/design_space.hpp"
 #include "estoc/status.hpp"
 #include "operations/gemm_problem.h"
 
@@ -12,6 +14,16 @@ namespace estoc::cuda {
 abi::GroupedMode grouped_mode(operations::Mapping mapping);
 
 abi::Groups device_groups(const operations::GemmProblem& problem);
+
+/// The table of a product by pointers.
+abi::GroupTable device_table(const operations::GemmProblem& problem);
+
+/// Fails unless letters of the kernel's layout, where they are not x, say which mode is contiguous
+/// in all matrices of a product by pointers, whatever else a single row or column would fit.
+Status check_pointed_layout(const DesignPoint& point, const operations::GemmProblem& problem);
+
+/// The failure of an epilogue of a product by pointers.
+Status no_epilogue_by_pointers();
 
 /// The most tiles that groups of any sizes and the rest can be cut into along the divided mode.
 std::int64_t most_group_tiles(const operations::Groups& groups, int tile);

@@ -1,5 +1,5 @@
-// Kernel classes simt_gemm, simt_quantised_gemm and simt_grouped_gemm: every dtype, strides,
-// alignment and size, on the ordinary units.
+// Kernel classes simt_gemm, simt_quantised_gemm, simt_grouped_gemm and simt_pointer_gemm: every
+// dtype, strides, alignment and size, on the ordinary units.
 #include "providers/cuda/simt_gemm.h"
 
 #include <fmt/core.h>
@@ -11,6 +11,7 @@
 
 #include "core/architectures.h"
 #include "estoc/abi/simt_grouped_gemm.cuh"
+#include "estoc/abi/simt_pointer_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/groups.h"
@@ -290,6 +291,31 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
   }
 };
 
+class SimtPointerGemm final : public SimtClass<abi::SimtPointerGemmParameters> {
+ public:
+  SimtPointerGemm() : SimtClass("simt_pointer_gemm", "SimtPointerGemm", SimtKind::grouped) {}
+
+  std::string_view name() const override { return "simt_pointer_gemm"; }
+  Operation operation() const override { return Operation::grouped_gemm; }
+  TakesPointers takes_pointers() const override { return TakesPointers::only; }
+
+ protected:
+  std::vector<std::string> shared_headers() const override { return {"simt_pointer_gemm"}; }
+
+  Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
+    return check_pointed_layout(
+        point, operations::lower_product(arguments, operations::Orientation::as_given));
+  }
+  Status check_epilogue(const Decoded& /*kernel*/, Target /*target*/) const override {
+    return no_epilogue_by_pointers();
+  }
+
+  abi::SimtPointerGemmParameters parameters(const abi::SimtGemmConfig& config,
+                                            const GemmLaunch& launch) const override {
+    return {product_parameters(config, launch.problem), device_table(launch.problem)};
+  }
+};
+
 }  // namespace
 
 void set_grouped_tiles(const GemmProblem& problem, const abi::SimtGemmConfig& config,
@@ -317,6 +343,10 @@ std::shared_ptr<const KernelClass> make_simt_quantised_gemm() {
 
 std::shared_ptr<const KernelClass> make_simt_grouped_gemm() {
   return std::make_shared<SimtGroupedGemm>();
+}
+
+std::shared_ptr<const KernelClass> make_simt_pointer_gemm() {
+  return std::make_shared<SimtPointerGemm>();
 }
 
 }  // namespace estoc::cuda

@@ -9,6 +9,7 @@
 
 #include "core/architectures.h"
 #include "estoc/abi/sm80_grouped_gemm.cuh"
+#include "estoc/abi/sm80_pointer_gemm.cuh"
 #include "estoc/abi/sm80_scaled_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "operations/gemm/dequantised.h"
@@ -411,7 +412,67 @@ class Sm80GroupedGemm final
   std::shared_ptr<const DesignSpace> space_ = make_sm80_grouped_space();
 };
 
+class Sm80PointerGemm final
+    : public ConfiguredGemm<abi::Sm80PointerGemmConfig, abi::Sm80PointerGemmParameters> {
+ public:
+  Sm80PointerGemm() : ConfiguredGemm("sm80_pointer_gemm", "Sm80PointerGemm") {}
+
+  std::string_view name() const override { return "sm80_pointer_gemm"; }
+  Operation operation() const override { return Operation::grouped_gemm; }
+  TakesPointers takes_pointers() const override { return TakesPointers::only; }
+  std::shared_ptr<const DesignSpace> space() const override { return space_; }
+
+ protected:
+  std::vector<std::string> shared_headers() const override { return {"sm80_pointer_gemm"}; }
+  Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
+  bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
+  GemmLimits limits() const override {
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
+  }
+
+  Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
+    const Status status = check_alignments(point, gemm, true);
+    return status.ok() ? check_shared(kernel_of(point, graph_of(gemm)).config, target) : status;
+  }
+  Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
+    return check_pointed_layout(
+        point, operations::lower_product(arguments, operations::Orientation::as_given));
+  }
+  Status check_epilogue(const Decoded& /*kernel*/, Target /*target*/) const override {
+    return no_epilogue_by_pointers();
+  }
+
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+                const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
+                cost::Plan& plan) const override {
+    add_design(config, problem, device, plan);
+    plan.design.older_instructions = false;  // nothing newer takes pointers
+  }
+
+  abi::Sm80PointerGemmParameters parameters(const Sm80GemmConfig& config,
+                                            const GemmLaunch& launch) const override {
+    auto p = tile_parameters<abi::Sm80PointerGemmParameters>(config, launch);
+    p.table = device_table(launch.problem);
+    return p;
+  }
+  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
+                         std::int64_t n) const override {
+    return counts_of(config, m, n);
+  }
+  std::string sums_of(const DesignPoint& point) const override {
+    return fmt::format("mma.sync {} x {}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
+                       dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
+  }
+
+ private:
+  std::shared_ptr<const DesignSpace> space_ = make_sm80_pointer_space();
+};
+
 }  // namespace
+
+std::shared_ptr<const KernelClass> make_sm80_pointer_gemm() {
+  return std::make_shared<Sm80PointerGemm>();
+}
 
 std::shared_ptr<const KernelClass> make_sm80_grouped_gemm() {
   return std::make_shared<Sm80GroupedGemm>();

@@ -216,7 +216,9 @@ std::shared_ptr<const DesignSpace> make_sm80_quantised_space() {
       .build_lazily();
 }
 
-std::shared_ptr<const DesignSpace> make_sm80_grouped_space() {
+namespace {
+
+std::shared_ptr<const DesignSpace> grouped_space(std::initializer_list<std::string_view> layouts) {
   const auto operands = {Dtype::f16,  Dtype::bf16, Dtype::tf32, Dtype::e4m3,
                          Dtype::e5m2, Dtype::i8,   Dtype::u8};
   return DesignSpace::Builder{}
@@ -224,7 +226,7 @@ std::shared_ptr<const DesignSpace> make_sm80_grouped_space() {
       .dtypes(Role::b_dtype, operands)
       .dtypes(Role::accumulator_type, {Dtype::f32, Dtype::i32})
       .dtypes(Role::out_dtype, {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32})
-      .layouts({"tnt", "ttt", "ntt", "nnt"})
+      .layouts(layouts)
       .alignments(Role::a_alignment, {16})
       .alignments(Role::b_alignment, {16})
       .alignments(Role::out_alignment, {16, 1})
@@ -242,6 +244,16 @@ std::shared_ptr<const DesignSpace> make_sm80_grouped_space() {
                  return tile.m * tile.n <= 128 * 128;
                })
       .build_lazily();
+}
+
+}  // namespace
+
+std::shared_ptr<const DesignSpace> make_sm80_grouped_space() {
+  return grouped_space({"tnt", "ttt", "ntt", "nnt"});
+}
+
+std::shared_ptr<const DesignSpace> make_sm80_pointer_space() {
+  return grouped_space({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"});
 }
 
 std::shared_ptr<const DesignSpace> make_sm80_scaled_space() {

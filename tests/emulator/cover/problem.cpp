@@ -464,16 +464,57 @@ Operand draw_row_scales(const TensorView& data, bool is_b, bool drawn, Random& r
   return scaled;
 }
 
+/// A table of groups of any sizes, some of them beyond the largest, in the matrices of the tensors.
+TensorView draw_table(const Extents& e, std::int64_t groups, Random& random,
+                      std::vector<HostTensor>& tensors) {
+  const auto place = [&](std::size_t operand) {
+    const TensorView& view = tensors[operand].view;
+    const std::int64_t leading = view.stride(2) == 1 ? view.stride(1) : view.stride(2);
+    return std::pair(view.stride(0) * dtype_bits(view.dtype()) / 8, leading);
+  };
+  const auto [a, a_stride] = place(0);
+  const auto [b, b_stride] = place(1);
+  const auto [out, out_stride] = place(2);
+  const TensorView table =
+      tensors
+          .emplace_back(host_tensor(Dtype::i32, {groups, kGroupEntryWords}, {kGroupEntryWords, 1}))
+          .view;
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const auto extent = [&](std::int64_t most) {
+      const bool wild = one_in(random, 8);
+      return static_cast<std::int32_t>(wild ? draw_number(random, -most, 3 * most)
+                                            : draw_number(random, 0, most));
+    };
+    const auto bytes = [&](std::int64_t each) { return static_cast<std::uint64_t>(group * each); };
+    const GroupEntry entry{bytes(a),
+                           bytes(b),
+                           bytes(out),
+                           extent(e.m),
+                           extent(e.n),
+                           extent(e.k),
+                           static_cast<std::int32_t>(a_stride),
+                           static_cast<std::int32_t>(b_stride),
+                           static_cast<std::int32_t>(out_stride)};
+    std::memcpy(static_cast<std::int32_t*>(table.data()) + group * kGroupEntryWords, &entry,
+                sizeof entry);
+  }
+  return table;
+}
+
 /// A draw for a kernel of grouped products: a few groups of any sizes along any mode.
-std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool scaled,
-                                               std::size_t epilogue, Random& random,
-                                               std::vector<HostTensor>& tensors) {
+std::unique_ptr<RuntimeArguments> draw_grouped(const Kernel& kernel, std::size_t epilogue,
+                                               Random& random, std::vector<HostTensor>& tensors) {
+  const DesignPoint& point = kernel.point();
+  const bool scaled = kernel.kernel_class().takes_block_scales();
+  const bool pointers = kernel.kernel_class().takes_pointers() == KernelClass::TakesPointers::only;
   Extents e = draw_extents(point, random);
   if (epilogue != 0) widen(e);
   // Some kernels are for one mode.
   const auto drawn = static_cast<GroupMode>(draw_number(random, 0, 3));
   const bool stated = point.space().find("along") >= 0;
-  const GroupMode mode = stated ? *parse_group_mode(point.value("along").text) : drawn;
+  const GroupMode mode = pointers ? GroupMode::batches
+                         : stated ? *parse_group_mode(point.value("along").text)
+                                  : drawn;
   const std::int64_t groups = draw_number(random, 1, one_in(random, 4) ? 40 : 4);
   const bool many_a = mode == GroupMode::columns || mode == GroupMode::batches;
   const bool many_b = mode == GroupMode::rows || mode == GroupMode::batches;
@@ -498,8 +539,11 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const DesignPoint& point, bool sc
       many_out);
   std::vector<double> values_a = fill(tensors[0], many_a ? groups : 1, e.m, e.k, false, random);
   std::vector<double> values_b = fill(tensors[1], many_b ? groups : 1, e.k, e.n, false, random);
-  GroupOptions options{.offsets = std::nullopt, .zero_rest = one_in(random, 2)};
-  if (mode != GroupMode::batches) {
+  GroupOptions options{.offsets = std::nullopt, .zero_rest = !pointers && one_in(random, 2)};
+  if (pointers) {
+    options.layout = GroupLayout::pointers;
+    options.offsets = draw_table(e, groups, random, tensors);
+  } else if (mode != GroupMode::batches) {
     const std::int64_t extent = mode == GroupMode::rows      ? e.m
                                 : mode == GroupMode::columns ? e.n
                                                              : e.k;
@@ -565,8 +609,7 @@ std::unique_ptr<RuntimeArguments> draw_arguments(const Kernel& kernel, std::size
     case Operation::gemm:
       return draw_gemm(kernel, epilogue, random, tensors, multiply);
     case Operation::grouped_gemm:
-      return draw_grouped(kernel.point(), kernel.kernel_class().takes_block_scales(), epilogue,
-                          random, tensors);
+      return draw_grouped(kernel, epilogue, random, tensors);
     default:
       return draw_elementwise(kernel.point(), random, tensors);
   }

@@ -41,6 +41,7 @@ import library_faults  # noqa: E402
 import moe_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
+import pointer_faults  # noqa: E402
 import quantise_faults  # noqa: E402
 import scaled_faults  # noqa: E402
 import scaled_group_faults  # noqa: E402
@@ -56,6 +57,7 @@ LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
     grouped_tensor_faults, scaled_faults, sm100_faults, sm100_scaled_faults, moe_faults,
     quantise_faults, f32_faults, converted_faults, scaled_group_faults, sm120_faults,
+    pointer_faults,
 )  # fmt: skip
 FAULTS = tuple(fault for faults in LISTS for fault in faults.FAULTS)
 ORIGINS = {fault: faults.__name__ for faults in LISTS for fault in faults.FAULTS}

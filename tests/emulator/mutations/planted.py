@@ -36,6 +36,9 @@ SM80_F32 = "kernels/sm80_f32_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
 GROUPED = "kernels/simt_grouped_gemm.cuh"
 SM80_GROUPED = "kernels/sm80_grouped_gemm.cuh"
+GROUP_TABLE = "tile/group_table.cuh"
+SIMT_POINTER = "kernels/simt_pointer_gemm.cuh"
+SM80_POINTER = "kernels/sm80_pointer_gemm.cuh"
 GROUPS = "tile/groups.cuh"
 SM90_GROUP_SCALES = "sm90/group_scales.cuh"
 MOE_ROUTE = "moe/route.cuh"
@@ -397,6 +400,14 @@ CASES = {
         "gemm m=70 n=35 k=21 a=f32",
         "gemm m=33 n=33 k=37 l=2 a=f32",
     ), "class=simt_gemm tile=32x32x16"),
+    "pointers": library((
+        "grouped_gemm layout=pointers m=40 n=40 k=24 sizes=40x33x24,0x8x8,1x40x5,33x1x0 a=f32 b=f32:n",
+        "grouped_gemm layout=pointers m=40 n=32 k=24 sizes=9x32x24,40x8x8 a=f32:n b=f32 out=f32:n",
+    ), "class=simt_pointer_gemm tile=32x32x16"),
+    "pointers_mma": library((
+        "grouped_gemm layout=pointers m=72 n=72 k=40 sizes=72x65x40,0x8x8,1x72x5,66x9x0 a=bf16 b=bf16:n out=bf16",
+        "grouped_gemm layout=pointers m=72 n=64 k=40 sizes=9x64x40,72x8x8 a=bf16:n b=bf16 out=bf16:n",
+    ), "class=sm80_pointer_gemm tile=64x64x32"),
     "grouped_rows": library((
         "grouped_gemm m=90 n=40 k=24 sizes=33,0,1,40 zero_rest=1 a=f32 b=f32:n",
         "grouped_gemm m=60 n=20 k=9 g=40 a=f32",
