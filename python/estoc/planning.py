@@ -23,6 +23,7 @@ from ._estoc import (
     to_cuda_stream,
 )
 from ._estoc import dtype as _dtype
+from ._pointers import WORDS, PointerTable, check_count, check_extents, fill, matrices_of
 from ._problem_log import note, note_grouped
 from ._workspace import torch_on_stream
 
@@ -92,18 +93,21 @@ def grouped_mm(
 
     The numbers of modes of the operands say what `offs` divides: (M, K) and (G, K, N), rows, the
     result is (M, N); (G, M, K) and (K, N), columns, the result is (M, N); (M, K) and (K, N), the
-    sums over K, the result is (G, M, N). (G, M, K) and (G, K, N) are a batched product.
+    sums over K, the result is (G, M, N). (G, M, K) and (G, K, N) are a batched product. Lists of
+    matrices, (M, K) and (K, N) of any sizes each, are products of their own; the result is a list.
+    Their table of pointers is copied to the device by this call, which a stream capture does not
+    allow.
 
     Parameters
     ----------
-    mat_a, mat_b : tensor
+    mat_a, mat_b : tensor or list of tensors
     offs : tensor of shape (G,), dtype i32, optional
         Where each group ends, on the operands' device, where it stays. Any sizes, 0 included;
         whatever it holds, nothing outside the operands is read or written.
     bias : tensor, optional
         Added to the products: one that broadcasts to the result, or (G, N) where the result has
         three modes.
-    out : tensor, optional
+    out : tensor or list of tensors, optional
         Left out, made by the framework of `mat_a` (NumPy, torch, CuPy).
     out_dtype : dtype, optional
         Of a result that is made: else as of matmul.
@@ -115,7 +119,11 @@ def grouped_mm(
     layout : str
         What `offs` says of the groups: "ends"; "prefix", of shape (G + 1,), where each begins and
         the last one ends; "masked", of shape (G,), how many rows of (G, M, K) and of the result
-        (G, M, N) each has; "ranges", of shape (G, 2), where each begins and ends.
+        (G, M, N) each has; "ranges", of shape (G, 2), where each begins and ends; "pointers", of
+        shape (G, 12), an entry of 48 bytes for each: addresses of its A, B and out in 64 bits, then
+        m, n, k and the three leading dimensions in 32. Operands and `out` are then of
+        Tensor.describe, with the largest sizes and the alignment in bytes that addresses and
+        leading dimensions are promised to have.
     stream : optional
         As of Kernel.run.
 
@@ -131,6 +139,14 @@ def grouped_mm(
     UnsupportedError
         When no kernel supports the arguments, with the reasons.
     """
+    if isinstance(mat_a, (list, tuple)):
+        others = (offs, bias, epilogue)
+        if any(one is not None for one in others) or zero_rest or layout != "ends":
+            raise InvalidTypeError(
+                "grouped_mm: expected lists of matrices with out, out_dtype and stream alone, got "
+                "more"
+            )
+        return _grouped_lists(mat_a, mat_b, out, out_dtype, stream)
     if out is None:
         out = _empty_grouped(mat_a, mat_b, offs, layout, out_dtype, stream)
     elif out_dtype is not None:
@@ -206,6 +222,41 @@ def _as_tensor(given: object) -> Tensor:
 def _group_count(offs: Tensor, layout: str) -> int:
     """The groups that offsets state."""
     return max(offs.shape[0] - 1, 0) if layout == "prefix" else offs.shape[0]
+
+
+def _grouped_lists(
+    mat_a: Any, mat_b: Any, out: Any, out_dtype: object, stream: object
+) -> list[object]:
+    """Products of matrices that lie anywhere, by a table of pointers."""
+    a, b = matrices_of(mat_a, "mat_a"), matrices_of(mat_b, "mat_b")
+    check_count("mat_b", b, len(a))
+    if out is not None and out_dtype is not None:
+        raise InvalidTypeError("out_dtype: expected None beside out, whose dtype holds")
+    if out is None:
+        check_extents(a, b, None)
+        pairs = list(zip(mat_a, a, b))
+        if out_dtype is None:
+            out = [_empty(given, left, right, stream) for given, left, right in pairs]
+        else:
+            out = [_empty_of(given, left, right, out_dtype, stream) for given, left, right in pairs]
+    results = matrices_of(out, "out")
+    check_count("out", results, len(a))
+    check_extents(a, b, results)
+    if not a:
+        return list(out)
+    table = PointerTable(a, b, results)
+    try:
+        words = _made(mat_a[0], a[0], (len(a), WORDS), "i32", stream)
+    except InvalidTypeError:
+        raise InvalidTypeError(
+            "mat_a: expected matrices of NumPy, torch or CuPy, by which a table can be made, got "
+            f"{type(mat_a[0]).__name__}; pass a table as offs with layout='pointers'"
+        ) from None
+    fill(words, table.data, stream)
+    if _grouped_mm(*table.descriptions, words, None, False, "pointers", stream):
+        for left, right in zip(a, b):
+            _warn_of_gradients(left, right)
+    return list(out)
 
 
 def _empty_grouped(

@@ -325,7 +325,7 @@ GroupLayout to_group_layout(nb::handle name) {
   std::string text;
   if (!nb::try_cast(name, text)) fail_type("layout: expected a str, got " + shown_text(name));
   if (const auto layout = parse_group_layout(text)) return *layout;
-  fail_value("layout: expected ends, prefix, masked or ranges, got '" + text + "'");
+  fail_value("layout: expected ends, prefix, masked, ranges or pointers, got '" + text + "'");
 }
 
 PyArguments::PyArguments(nb::object epilogue) : epilogue_(std::move(epilogue)) {
@@ -494,6 +494,8 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
     place_together({&a_, &b_, &out_, &*offsets_});
     groups.offsets = offsets_->view;
     await({&*offsets_});
+    // By whose framework the stream is known.
+    if (out_.view.described()) out_.framework = offsets_->framework;
   }
   const Operand operand_a = operand_of(a_, scaled_a_.get());
   const Operand operand_b = operand_of(b_, scaled_b_.get());

@@ -148,7 +148,7 @@ class PyGroupedGemmArguments final : public PyArguments {
   std::optional<GroupedGemmArguments> native_;
 };
 
-/// "ends", "prefix", "masked" or "ranges".
+/// "ends", "prefix", "masked", "ranges" or "pointers".
 GroupLayout to_group_layout(nb::handle name);
 
 }  // namespace estoc::python

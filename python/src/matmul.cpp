@@ -149,7 +149,9 @@ bool multiply(const Call& call, const Operands& operands) {
     options.accumulator_type = to_dtype(call.accumulator_type, "accumulator_type");
   }
   if (!call.tuner.is_none()) options.tuner = &tuner_of(call.tuner);
-  if (!out.view.described()) options.stream = stream_for(out, call.stream, epilogue.awaited);
+  const bool pointers = groups != nullptr && groups->layout == GroupLayout::pointers;
+  if (!out.view.described() || pointers)
+    options.stream = stream_for(out, call.stream, epilogue.awaited);
   HeldWorkspace workspace;
   const auto take_workspace = [&, &output = operands.out](std::size_t bytes) {
     const nb::gil_scoped_acquire locked;
@@ -214,12 +216,14 @@ bool grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::ha
                 nb::handle epilogue, nb::handle zero_rest, nb::handle layout, nb::handle stream) {
   const Tensor a = import_tensor(mat_a, "mat_a");
   const Tensor b = import_tensor(mat_b, "mat_b");
-  const Tensor out = import_tensor(given_out, "out");
+  Tensor out = import_tensor(given_out, "out");
   GroupOptions groups{.offsets = std::nullopt,
                       .zero_rest = truth(zero_rest, "zero_rest"),
                       .layout = to_group_layout(layout)};
   std::optional<Tensor> offsets;
   if (!offs.is_none()) groups.offsets = offsets.emplace(import_tensor(offs, "offs")).view;
+  // By whose framework the stream is known.
+  if (out.view.described() && offsets) out.framework = offsets->framework;
   Call call{.a = mat_a, .b = mat_b, .out = given_out};
   call.epilogue = epilogue;
   call.stream = stream;

@@ -206,8 +206,10 @@ void call_with(Planned& plan, PyObject* const* given, const Keywords& keywords) 
     add_awaited(awaited, tensor);
     views[i] = &tensor.view;
   }
-  call_on(plan, {views.data(), operands.size()},
-          {*tensors[place_of_output(operands)], keywords.stream, awaited}, keywords);
+  Tensor& out = *tensors[place_of_output(operands)];
+  // Of groups by pointers the table says by whose framework the stream is known.
+  if (out.view.described()) out.framework = tensors[operands.size() - 1]->framework;
+  call_on(plan, {views.data(), operands.size()}, {out, keywords.stream, awaited}, keywords);
 }
 
 /// "A, B and out".

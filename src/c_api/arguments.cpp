@@ -1,4 +1,6 @@
 // The C interface to operations: products and elementwise operations, problem texts.
+#include <cstddef>
+
 #include "c_api/support.h"
 #include "estoc/problem.hpp"
 
@@ -88,10 +90,14 @@ std::unique_ptr<RuntimeArguments> gemm_of(const estoc_gemm* given) {
   return std::make_unique<GemmArguments>(a, b, out, accumulator, controls, std::move(epilogue));
 }
 
+static_assert(sizeof(estoc_group_entry) == sizeof(GroupEntry) &&
+              offsetof(estoc_group_entry, m) == offsetof(GroupEntry, m) &&
+              offsetof(estoc_group_entry, a_stride) == offsetof(GroupEntry, a_stride));
+
 GroupLayout group_layout_of(const char* name) {
   if (const auto layout = parse_group_layout(name)) return *layout;
   throw Error(ErrorKind::value,
-              "grouped_gemm.layout: expected ends, prefix, masked or ranges, got '" +
+              "grouped_gemm.layout: expected ends, prefix, masked, ranges or pointers, got '" +
                   std::string(name) + "'");
 }
 

@@ -231,6 +231,40 @@ static void test_elementwise_program(void) {
   EXPECT(arguments == NULL);
 }
 
+/* Two groups of their own memory; K of the second is cut off at the largest. */
+static void test_pointers(void) {
+  float x[] = {1, 2, 3, 4}, y[] = {1, 10, 100, 1000}, first[] = {-1, -1, -1}, second[] = {-1, -1};
+  const estoc_group_entry entries[] = {
+      {(uintptr_t)x, (uintptr_t)y, (uintptr_t)first, 2, 1, 2, 2, 1, 2},
+      {(uintptr_t)x, (uintptr_t)y, (uintptr_t)second, 1, 2, 9, 4, 2, 2}};
+  const int64_t shape[] = {2, 2, 2}, table[] = {2, 12};
+  estoc_tensor like = matrix(NULL, shape);
+  like.rank = 3;
+  like.alignment = 4;
+  estoc_tensor toffsets = matrix((float*)entries, table);
+  toffsets.dtype = "i32";
+  estoc_grouped_gemm grouped = {.struct_size = sizeof(grouped),
+                                .a = &like,
+                                .b = &like,
+                                .out = &like,
+                                .offsets = &toffsets,
+                                .layout = "pointers"};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_grouped_gemm(&grouped, &arguments));
+  run(arguments, NULL);
+  EXPECT(first[0] == 21 && first[1] == -1 && first[2] == 43);
+  EXPECT(second[0] == 201 && second[1] == 2010);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  grouped.epilogue = "D = -accum";
+  REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
+          "epilogue: expected none with groups by pointers, got one");
+  grouped.epilogue = NULL;
+  grouped.layout = "pointer";
+  REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
+          "expected ends, prefix, masked, ranges or pointers, got 'pointer'");
+}
+
 /* Groups of rows: the second is empty, the last row is in none. */
 static void test_grouped(void) {
   float x[] = {1, 0, 0, 1, 1, 1, 5, 5}, y[] = {1, 2, 3, 4, 0, 0, 0, 0, 10, 20, 30, 40}, z[8];
@@ -303,7 +337,7 @@ static void test_grouped(void) {
   toffsets.data = ends;
   grouped.layout = "starts";
   REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
-          "grouped_gemm.layout: expected ends, prefix, masked or ranges, got 'starts'");
+          "grouped_gemm.layout: expected ends, prefix, masked, ranges or pointers, got 'starts'");
   grouped.layout = NULL;
   toffsets.shape = groups;
   toffsets.dtype = "f32";
@@ -520,6 +554,7 @@ int main(int argc, char** argv) {
   test_elementwise();
   test_elementwise_program();
   test_grouped();
+  test_pointers();
   test_scaled();
   test_scaled_product();
   test_quantised_output();

@@ -233,7 +233,7 @@ def test_kernels_of_other_operations_refuse():
         ({"offsets": None}, ValueError, "offsets: expected the ends of the groups, got none"),
         ({"zero_rest": "yes"}, TypeError, "zero_rest"),
         ({"layout": "prefix"}, ValueError, r"offsets\.shape: expected G \+ 1 = 4 with G like B, got 3"),
-        ({"layout": "starts"}, ValueError, "layout: expected ends, prefix, masked or ranges"),
+        ({"layout": "starts"}, ValueError, "layout: expected ends, prefix, masked, ranges or pointers"),
         ({"layout": 3}, TypeError, "layout: expected a str, got 3"),
         ({"layout": "masked"}, ValueError, r"A\.shape, B\.shape: expected 3 modes each"),
     ],

@@ -68,8 +68,21 @@ typedef struct estoc_grouped_gemm {
   const estoc_operand* operands; /* of the epilogue: its inputs, and its outputs other than D */
   size_t operand_count;
   const estoc_controls* controls; /* NULL: all 0 */
-  const char* layout;             /* of the offsets: NULL or "ends", "prefix", "masked", "ranges" */
+  const char* layout; /* of the offsets: NULL or "ends", "prefix", "masked", "ranges", "pointers" */
 } estoc_grouped_gemm;
+
+/* A group of the layout "pointers": out (m, n) = A (m, k) @ B (k, n), anywhere. Offsets are a table
+ * of these on the device, given as i32 of shape (g, 12), entries aligned to 16 bytes. A (g, m, k),
+ * B (g, k, n) and out (g, m, n) of the arguments are tensors without data: dtypes, by their strides
+ * whether rows or columns are contiguous (rows where both strides are 1), the largest extents of a
+ * group, and by `alignment` what addresses and leading dimensions are multiples of, in bytes. What
+ * lies beyond the largest extents is cut off. Where A, B or out has data, matrices lie in it, and
+ * entries have distances in bytes from it. No scales, no epilogue. */
+typedef struct estoc_group_entry {
+  uint64_t a, b, out;                     /* addresses */
+  int32_t m, n, k;                        /* less than 0: 0 */
+  int32_t a_stride, b_stride, out_stride; /* leading dimensions, in elements */
+} estoc_group_entry;
 
 /* out = op(A), op(A, B), or D of an epilogue whose accumulator is A, element by element. A, B and
  * the epilogue's tensors broadcast to out's shape. */
