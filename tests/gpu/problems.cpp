@@ -212,6 +212,18 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
           "grouped_gemm m={} n={} k={} g={} {} zero_rest={}", extent(multiple), extent(multiple),
           extent(multiple), draw(random, 1, 40), operands, draw(random, 0, 1))));
     }
+    // Matrices by pointers, of any extents within these.
+    for (const char* operands : {"a=bf16:t b=bf16:n out=bf16", "a=f16:n b=f16 out=f32:n"}) {
+      const std::int64_t most[] = {extent(multiple), extent(multiple), extent(multiple)};
+      std::string sizes;
+      for (std::int64_t groups = draw(random, 1, 20); groups > 0; --groups) {
+        sizes += fmt::format("{}{}x{}x{}", sizes.empty() ? "" : ",", draw(random, 0, most[0]),
+                             draw(random, 0, most[1]), draw(random, 0, most[2]));
+      }
+      problems.push_back(
+          Problem::parse(fmt::format("grouped_gemm layout=pointers m={} n={} k={} sizes={} {}",
+                                     most[0], most[1], most[2], sizes, operands)));
+    }
   }
   return problems;
 }

@@ -27,6 +27,7 @@ std::int32_t inside(std::int32_t extent, std::int64_t most) {
 MatrixView placed(const MatrixView& like, std::uint64_t address, std::int64_t rows,
                   std::int64_t columns, std::int64_t stride) {
   MatrixView matrix = like;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the table is as device code reads it
   matrix.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
   matrix.rows = rows;
   matrix.columns = columns;
