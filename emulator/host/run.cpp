@@ -233,6 +233,12 @@ void require_arguments(const Kernel& kernel, const RuntimeArguments& arguments, 
                 fmt::format("operands: expected host memory, got {}",
                             arguments.has_data() ? arguments.device().name() : "a description"));
   }
+  for (const NamedOperand& operand : arguments.operands()) {
+    if (!operand.tensor->described()) continue;
+    throw Error(ErrorKind::value,
+                fmt::format("{}: expected data that matrices of groups lie in, got a description",
+                            operand.name));
+  }
   const Status status = kernel.supports(arguments, target);
   if (status.ok()) return;
   throw Error(ErrorKind::unsupported, fmt::format("kernel {}: {}", kernel.name(), status.error()));

@@ -29,8 +29,9 @@ struct DeviceCheckOptions {
 class DeviceCheck {
  public:
   /// Copies the inputs to the host and computes the reference; the inputs must not change later.
-  /// Throws what check_output throws for operations that cannot be checked, Error{value} for
-  /// operands that are not on a CUDA device, Error{driver} where the reference is wrong.
+  /// Throws what check_output throws for operations that cannot be checked, Error{unsupported} for
+  /// groups by pointers whose operands are descriptions, Error{value} for operands that are not on
+  /// a CUDA device, Error{driver} where the reference is wrong.
   explicit DeviceCheck(const RuntimeArguments& on_device, const DeviceCheckOptions& options = {});
   ~DeviceCheck();
   DeviceCheck(DeviceCheck&& other) noexcept;

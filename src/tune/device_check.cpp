@@ -31,6 +31,13 @@ void require_device(const RuntimeArguments& arguments) {
   if (!arguments.has_data()) {
     throw Error(ErrorKind::value, "DeviceCheck: expected operands with data, got a description");
   }
+  for (const NamedOperand& operand : arguments.operands()) {
+    if (!operand.tensor->described()) continue;
+    throw Error(ErrorKind::unsupported,
+                fmt::format("DeviceCheck: {}: expected data that matrices of groups lie in, got a "
+                            "description",
+                            operand.name));
+  }
 }
 
 RowSample sample(const GemmArguments& arguments, const DeviceCheckOptions& options,

@@ -177,5 +177,25 @@ TEST_F(Pointers, KernelsThatDoNotFitSayWhy) {
             "B.layout: expected n in all groups, got t");
 }
 
+TEST_F(Pointers, AddressesAreNotFollowed) {
+  const Problem problem = Problem::parse("grouped_gemm layout=pointers g=2 m=8 n=8 k=8 a=f32");
+  const auto described = problem.arguments();
+  std::vector<Operand> operands;
+  for (const NamedOperand& operand : described->operands())
+    operands.emplace_back(*operand.tensor);
+  Entries entries(2);
+  operands[3] = TensorView::row_major(entries.data(), Dtype::i32, {2, kGroupEntryWords});
+  const auto arguments = described->with_operands(operands);
+  const Kernel kernel = kernel_by_name(
+      "simt_pointer_gemm-f32-f32-f32-f32-xxx-alignA1-alignB1-alignOut1-tile32x32x16");
+  try {
+    emulator::run(kernel, Target::sm(80), *arguments);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "A: expected data that matrices of groups lie in, got a description");
+  }
+}
+
 }  // namespace
 }  // namespace estoc

@@ -137,6 +137,8 @@ def test_mma_takes_what_is_aligned(driver):
     pointed.clear()
     by_name[name].run(args)
     pointed.check(sizes)
+    with pytest.raises(estoc.UnsupportedError, match="A: expected data that matrices of groups"):
+        estoc.check_output(args)
 
 
 def test_lists_need_a_framework_that_makes_a_table(driver):
