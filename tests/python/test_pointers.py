@@ -51,6 +51,16 @@ def test_parts_of_matrices_and_dtypes_of_results():
     assert estoc.grouped_mm([], []) == []
 
 
+def test_lists_of_torch():
+    torch = pytest.importorskip("torch")
+    a, b = matrices()
+    given = [[torch.from_numpy(one).bfloat16() for one in each] for each in (a, b)]
+    for left, right, result in zip(a, b, estoc.grouped_mm(*given, out_dtype=torch.float32)):
+        assert isinstance(result, torch.Tensor)
+        assert result.dtype == torch.float32
+        np.testing.assert_array_equal(result.numpy(), left @ right)
+
+
 def entries(a, b, out):
     rows = [
         struct.pack(

@@ -301,6 +301,20 @@ def test_matmul(dtype, out_dtype):
     torch.testing.assert_close(found.cpu().double(), exact(a, b), rtol=4e-3, atol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_lists_of_matrices(dtype):
+    sizes = [(96, 64, 128), (0, 8, 16), (33, 40, 8), (1, 72, 0)]
+    a = [integers(m, k, dtype=dtype) for m, _, k in sizes]
+    b = [integers(k, n, dtype=dtype) for _, n, k in sizes]
+    other = torch.cuda.Stream()
+    other.wait_stream(torch.cuda.current_stream())
+    for stream in (None, other):
+        results = estoc.grouped_mm(a, b, out_dtype="f32", stream=stream)
+        torch.cuda.synchronize()
+        for out, left, right in zip(results, a, b):
+            check(out, left, right)
+
+
 def test_refusals():
     a, b, out = problem()
     with pytest.raises(ValueError, match="device"):
