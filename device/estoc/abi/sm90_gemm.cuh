@@ -129,6 +129,8 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int consumer_rows() const {
     return schedule == Schedule::cooperative ? tile_m / 2 : tile_m;
   }
+  /// Of each instruction.
+  ESTOC_CONSTEXPR int wgmma_columns() const { return tile_n; }
   ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
   /// Of each place in a cluster, and of all.
   ESTOC_CONSTEXPR int place_rows() const { return tile_m; }

@@ -331,7 +331,12 @@ class ConfiguredGemm : public GemmClass {
         "static_assert(kConfig.threads() == {} && kConfig.shared_bytes() == {});\n"
         "static_assert(sizeof({}Parameters) == {});\n",
         c.threads(), c.shared_bytes(), type_name(), sizeof(Parameters));
-    return unit_text(config_text(type_name() + "Config", c), asserts, epilogue, kernel.transposed);
+    std::string opening;
+    // The other instructions need not be read (ptx/wgmma.cuh).
+    if constexpr (requires { c.wgmma_columns(); })
+      opening = fmt::format("#define ESTOC_WGMMA_COLUMNS {}\n", c.wgmma_columns());
+    return opening +
+           unit_text(config_text(type_name() + "Config", c), asserts, epilogue, kernel.transposed);
   }
 
   static const EpilogueGraph* graph_of(const GemmArguments& gemm) {
