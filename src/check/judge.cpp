@@ -54,7 +54,7 @@ Range Judge::range(const Expectation& expectation, double target) const {
   const double low = expectation.value - expectation.slack;
   const double high = expectation.value + expectation.slack;
   if (out_ != Dtype::boolean) return {convert(low), convert(high)};
-  const bool either = low <= 0 && high >= 0;
+  const bool either = expectation.slack > 0 && low <= 0 && high >= 0;
   return either ? Range{0, 1} : Range{target, target};
 }
 
