@@ -28,7 +28,7 @@ TEST(Hash, HexHasAllLeadingZeros) {
 }
 
 TEST(Hasher, PiecesHashAsTheWhole) {
-  rc::check("pieces", [](const std::vector<std::string>& pieces) {
+  EXPECT_TRUE(rc::check("pieces", [](const std::vector<std::string>& pieces) {
     Hasher hasher;
     std::string whole;
     for (const std::string& piece : pieces) {
@@ -36,7 +36,7 @@ TEST(Hasher, PiecesHashAsTheWhole) {
       whole += piece;
       RC_ASSERT(hasher.digest() == hash(whole));
     }
-  });
+  }));
   Hasher long_hasher;
   for (int i = 0; i < 1000; ++i)
     long_hasher.update(pattern(1000, 7).substr(0, 999));

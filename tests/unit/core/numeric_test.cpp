@@ -234,14 +234,15 @@ TEST(Numeric, BooleanIsWhetherTheValueOrByteIsNotZero) {
 }
 
 TEST(Numeric, F64AndF32KeepTheirBits) {
-  rc::check("f64 and f32 stores keep what they can hold", [](double wide, float narrow) {
-    std::uint64_t bits = 0;
-    store_element(Dtype::f64, &bits, 0, wide);
-    RC_ASSERT(bits == __builtin_bit_cast(std::uint64_t, wide));
-    RC_ASSERT(stored_code(Dtype::f32, narrow) == __builtin_bit_cast(std::uint32_t, narrow));
-    RC_ASSERT(stored_code(Dtype::f32, wide) ==
-              __builtin_bit_cast(std::uint32_t, static_cast<float>(wide)));
-  });
+  EXPECT_TRUE(
+      rc::check("f64 and f32 stores keep what they can hold", [](double wide, float narrow) {
+        std::uint64_t bits = 0;
+        store_element(Dtype::f64, &bits, 0, wide);
+        RC_ASSERT(bits == __builtin_bit_cast(std::uint64_t, wide));
+        RC_ASSERT(stored_code(Dtype::f32, narrow) == __builtin_bit_cast(std::uint32_t, narrow));
+        RC_ASSERT(stored_code(Dtype::f32, wide) ==
+                  __builtin_bit_cast(std::uint32_t, static_cast<float>(wide)));
+      }));
 }
 
 TEST(Numeric, Tf32IsReadWithoutRounding) {
