@@ -164,23 +164,7 @@ TEST(Residual, BandsAreThoseOfWaves) {
   }
 }
 
-TEST(Trees, EachAddsTheLeafThatItsComparisonsName) {
-  const std::vector<std::uint8_t> features{3, 5, 5, 3};
-  const std::vector<float> thresholds{1, 2, 3, 4};
-  const std::vector<float> units{0.5F, 0.25F};
-  const std::vector<std::int8_t> leaves{1, 2, 3, 4, 10, 20, 30, -40};
-  const Trees trees{2, features, thresholds, units, leaves};
-  Features values{};
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 1 + 0.25F * 10);
-  values[3] = 1;  // not less than the first threshold
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 2 + 0.25F * 10);
-  values[5] = 3;
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * 20);
-  values[3] = 4;
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * -40);
-}
-
-TEST(Trees, ACloserFactorTrustsTreesMoreThanTheForm) {
+TEST(Residual, ACloserFactorTrustsTreesMoreThanTheForm) {
   std::mt19937 random(4);
   const OwnResidual form = random_residual(3, 0.05F, random);
   const std::vector<std::uint8_t> features{0};

@@ -11,7 +11,6 @@
 #include <random>
 #include <utility>
 
-#include "core/hash.h"
 #include "discovery/bundle_file.h"
 #include "fake_class.h"
 
@@ -332,91 +331,6 @@ TEST_F(BundleTest, EveryFlippedBitIsRefused) {
     write(damaged);
     EXPECT_EQ(error_of([&] { (void)Bundle::open(path_); }).kind(), ErrorKind::value) << at;
   }
-}
-
-TEST(BundleFile, RefusesKnobsThatNoKernelHas) {
-  for (const auto& [swizzle, split] : {std::pair(0, 1), std::pair(1, 0), std::pair(-3, 2)}) {
-    discovery::StoredBundle bundle;
-    bundle.artifacts.push_back({.kernel = "k",
-                                .target = "cpu",
-                                .abi = "",
-                                .code_key = {},
-                                .knobs = {},
-                                .epilogue = {},
-                                .code = {}});
-    bundle.artifacts[0].knobs.swizzle = static_cast<std::int16_t>(swizzle);
-    bundle.artifacts[0].knobs.split = static_cast<std::int16_t>(split);
-    EXPECT_EQ(error_of([&] { (void)discovery::decode(discovery::encode(bundle)); }).kind(),
-              ErrorKind::value);
-  }
-}
-
-// A file with this manifest, its length and hash as they should be.
-std::string file_with(const std::string& manifest) {
-  std::string bytes = discovery::encode({}).substr(0, 32) + manifest;
-  auto put = [&](std::size_t at, std::uint64_t value, int count) {
-    for (int i = 0; i < count; ++i)
-      bytes[at + static_cast<std::size_t>(i)] = static_cast<char>(value >> (8 * i));
-  };
-  put(12, manifest.size(), 4);
-  const core::Hash128 hash = core::hash(std::string_view(bytes).substr(32));
-  put(16, hash.high, 8);
-  put(24, hash.low, 8);
-  return bytes;
-}
-
-TEST(BundleFile, RefusesNamesOfMegabytes) {
-  discovery::StoredBundle bundle;
-  bundle.artifacts.push_back({.kernel = std::string(20 << 20, 'k'),
-                              .target = "cpu",
-                              .abi = "",
-                              .code_key = {},
-                              .knobs = {},
-                              .epilogue = {},
-                              .code = {}});
-  const Error error = error_of([&] { (void)discovery::decode(discovery::encode(bundle)); });
-  EXPECT_EQ(error.kind(), ErrorKind::value);
-  EXPECT_LT(std::string(error.what()).size(), 200U);
-}
-
-TEST(BundleFile, RefusesManifestsThatAreNestedDeeply) {
-  for (const std::string& manifest :
-       {std::string(1 << 20, '['), R"({"artifacts":[],"rules":)" + std::string(1000, '[')}) {
-    const Error error = error_of([&] { (void)discovery::decode(file_with(manifest)); });
-    EXPECT_EQ(error.kind(), ErrorKind::value);
-    EXPECT_NE(std::string(error.what()).find("deeply"), std::string::npos) << error.what();
-  }
-}
-
-TEST(BundleFile, RefusesNumbersThatAreNone) {
-  auto manifest = [](const std::string& number) {
-    return R"({"artifacts":[{"kernel":"k","target":"cpu","abi":"","format":"","compiler":"",)"
-           R"("epilogue":"","knobs":{"raster":"m","swizzle":1,"split":1},"offset":)" +
-           number +
-           R"(,"bytes":0,"resources":{"registers":0,"shared_bytes":0,"stack_bytes":0,)"
-           R"("spill_store_bytes":0,"spill_load_bytes":0,"barriers":0}}],"rules":[]})";
-  };
-  EXPECT_EQ(discovery::decode(file_with(manifest("0"))).artifacts.size(), 1U);
-  for (const char* wrong :
-       {"-1", "0.5", "1e300", "true", "\"0\"", "null", "18446744073709551616"}) {
-    EXPECT_EQ(error_of([&] { (void)discovery::decode(file_with(manifest(wrong))); }).kind(),
-              ErrorKind::value)
-        << wrong;
-  }
-}
-
-TEST(BundleFile, RefusesOffsetsBeyondTheFile) {
-  discovery::StoredBundle bundle;
-  bundle.artifacts.push_back({.kernel = "k",
-                              .target = "cpu",
-                              .abi = "",
-                              .code_key = {},
-                              .knobs = {},
-                              .epilogue = {},
-                              .code = {}});
-  bundle.rules.push_back({.problem = "gemm", .m_low = 0, .m_high = 1, .artifact = 9});
-  EXPECT_EQ(error_of([&] { (void)discovery::decode(discovery::encode(bundle)); }).kind(),
-            ErrorKind::value);
 }
 
 }  // namespace

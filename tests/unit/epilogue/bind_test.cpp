@@ -1,4 +1,4 @@
-// Operands of epilogues: names, shapes, dtypes, memory, and the graphs that come of them.
+// Operands of epilogues: names, shapes, dtypes and memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,57 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "estoc/arguments.hpp"
-#include "estoc/status.hpp"
+#include "products.h"
 
 namespace estoc {
 namespace {
 
+using epilogue_test::canonical;
+using epilogue_test::complaint;
+using epilogue_test::described;
+using epilogue_test::gemm;
+using epilogue_test::kK;
+using epilogue_test::kL;
+using epilogue_test::kM;
+using epilogue_test::kN;
+using epilogue_test::Operands;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Operands = std::vector<EpilogueOperand>;
-
-constexpr std::int64_t kL = 2, kM = 6, kN = 5, kK = 4;
-
-TensorView described(Dtype dtype, std::vector<std::int64_t> shape) {
-  std::vector<std::int64_t> strides(shape.size());
-  std::int64_t step = 1;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= shape[i];
-  }
-  return TensorView::describe(dtype, shape, strides);
-}
-
-GemmArguments gemm(const char* text, Operands operands, Dtype accumulator = Dtype::f32,
-                   Dtype out = Dtype::bf16, const PerformanceControls& controls = {}) {
-  const Dtype input = accumulator == Dtype::i32   ? Dtype::i8
-                      : accumulator == Dtype::f64 ? Dtype::f64
-                                                  : Dtype::f16;
-  return {described(input, {kL, kM, kK}),
-          described(input, {kL, kK, kN}),
-          described(out, {kL, kM, kN}),
-          accumulator,
-          controls,
-          EpilogueArguments(text, std::move(operands))};
-}
-
-std::string canonical(const char* text, Operands operands, Dtype accumulator = Dtype::f32) {
-  const GemmArguments arguments = gemm(text, std::move(operands), accumulator);
-  const auto graph = arguments.epilogue_graph();
-  if (graph == nullptr) return "plain";
-  EXPECT_EQ(parse_epilogue_graph(graph->canonical), graph) << graph->canonical;
-  return graph->canonical;
-}
-
-std::string complaint(const char* text, Operands operands, Dtype accumulator = Dtype::f32) {
-  try {
-    (void)gemm(text, std::move(operands), accumulator);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
 
 TEST(EpilogueArguments, NamesMustMatch) {
   const TensorView row = described(Dtype::f32, {kN});
@@ -185,110 +150,6 @@ TEST(EpilogueBinding, ScalarsGivenByValueOrInMemory) {
   EXPECT_EQ(binding.scalars[first ? 0 : 1].value, 0.5);
   EXPECT_EQ(binding.scalars[first ? 1 : 0].data, &in_memory);
   EXPECT_EQ(arguments.has_data(), false);
-}
-
-TEST(EpilogueGraph, PlainProductsHaveNone) {
-  EXPECT_EQ(canonical("D = accum", {}), "plain");
-  EXPECT_EQ(canonical("D = accum * 1.0 - 0.0", {}), "plain");
-  EXPECT_EQ(canonical("t = exp(accum); D = identity(accum)", {}), "plain");
-}
-
-TEST(EpilogueGraph, ThereIsOneLiteralThatIsNoNumber) {
-  EXPECT_EQ(canonical("D = maximum(accum, -nan) + select(accum > -nan, nan, 1.0)", {}),
-            canonical("D = maximum(accum, nan) + select(accum > nan, -nan, 1.0)", {}));
-}
-
-TEST(EpilogueGraph, EqualEpiloguesShareOneGraph) {
-  const TensorView row = described(Dtype::f32, {kN});
-  const std::string text =
-      canonical("D = relu(alpha * accum + bias)", {{"alpha", 0.5}, {"bias", row}});
-  EXPECT_EQ(text,
-            "acc f32; t0 f32 ln; s0 f32; v3 = mul accum s0; v4 = add v3 t0; "
-            "v5 = relu v4; store bf16 v5");
-  EXPECT_EQ(canonical("t = b + accum * a; D = relu(t)", {{"b", row}, {"a", 7.0}}), text);
-  EXPECT_EQ(canonical("D = relu(alpha * accum + bias); aux = accum",
-                      {{"bias", row}, {"alpha", described(Dtype::f32, {})}}),
-            text);
-  const auto graph = [&](const char* program) {
-    return gemm(program, {{"bias", row}, {"alpha", 1.5}}).epilogue_graph();
-  };
-  const auto first = graph("D = relu(alpha * accum + bias)");
-  EXPECT_EQ(graph("D = relu((bias + accum * alpha))"), first);
-  EXPECT_EQ(first->canonical, text);
-  EXPECT_NE(first->hash, graph("D = relu(alpha * accum - bias)")->hash);
-}
-
-TEST(EpilogueGraph, TypesFollowAccumulatorAndInputs) {
-  EXPECT_EQ(canonical("D = accum * 2 + 1", {}, Dtype::i32),
-            "acc i32; v3 = mul accum 2; v4 = add v3 1; store bf16 v4");
-  EXPECT_EQ(canonical("D = accum * s", {{"s", 0.5}}, Dtype::i32),
-            "acc i32; s0 f32; v2 = cast f32 accum; v3 = mul v2 s0; store bf16 v3");
-  EXPECT_EQ(canonical("D = accum * s", {{"s", 3}}, Dtype::i32),
-            "acc i32; s0 i32; v2 = mul accum s0; store bf16 v2");
-  EXPECT_EQ(canonical("D = accum * s", {{"s", 3}}),
-            "acc f32; s0 f32; v2 = mul accum s0; store bf16 v2");
-  EXPECT_EQ(canonical("D = accum + x", {{"x", described(Dtype::f64, {kN})}}),
-            "acc f32; t0 f64 ln; v2 = add accum t0; store bf16 v2");
-  EXPECT_EQ(
-      gemm("D = accum + x", {{"x", described(Dtype::f64, {kN})}}).epilogue_graph()->nodes[0].type,
-      EpilogueType::f64);
-  EXPECT_EQ(
-      canonical("D = select(mask, accum, 0)", {{"mask", described(Dtype::boolean, {kM, kN})}}),
-      "acc f32; t0 bool lmn; v3 = select t0 accum 0.0; store bf16 v3");
-  EXPECT_EQ(canonical("D = (accum > 0) + (accum < -1)", {}),
-            "acc f32; v3 = greater accum 0.0; v4 = cast i32 v3; v5 = less accum -1.0; "
-            "v6 = cast i32 v5; v7 = add v4 v6; store bf16 v7");
-}
-
-TEST(EpilogueGraph, FoldsOnlyWhatIsExact) {
-  EXPECT_EQ(canonical("D = accum * (0.5 + 0.25) / 4.0", {}),
-            "acc f32; v3 = mul accum 0.75; v4 = mul v3 0.25; store bf16 v4");
-  EXPECT_THAT(canonical("D = accum * (0.1 + 0.2)", {}), HasSubstr("= add 0."));
-  EXPECT_THAT(canonical("D = accum / 3", {}), HasSubstr("div accum 3.0"));
-  EXPECT_EQ(canonical("D = --accum + 0 * accum", {}),
-            "acc f32; v2 = mul accum 0.0; v3 = add accum v2; store bf16 v3");
-}
-
-TEST(EpilogueGraph, SaysWhatReductionsKeep) {
-  const auto keeps = [](std::vector<std::int64_t> shape) {
-    return canonical("D = accum; s = sum(accum)", {{"s", described(Dtype::f32, std::move(shape))}})
-        .substr(std::string("acc f32; store bf16 accum; reduce sum ").size());
-  };
-  EXPECT_EQ(keeps({}), "- f32 accum");
-  EXPECT_EQ(keeps({1}), "- f32 accum");
-  EXPECT_EQ(keeps({kM, 1}), "m f32 accum");
-  EXPECT_EQ(keeps({kL, kM, 1}), "lm f32 accum");
-  EXPECT_EQ(keeps({kN}), "n f32 accum");
-  EXPECT_EQ(keeps({1, kN}), "n f32 accum");
-  EXPECT_EQ(keeps({kL, 1, kN}), "ln f32 accum");
-  EXPECT_EQ(keeps({kL, 1, 1}), "l f32 accum");
-}
-
-TEST(EpilogueGraph, AtomicReductionsGiveWayToDeterminism) {
-  const Operands operands{{"s", described(Dtype::f32, {})}};
-  PerformanceControls controls;
-  const char* text = "D = accum; s = sum(accum); atomic";
-  EXPECT_TRUE(gemm(text, operands).epilogue_graph()->atomic);
-  controls.deterministic = true;
-  EXPECT_FALSE(gemm(text, operands, Dtype::f32, Dtype::bf16, controls).epilogue_graph()->atomic);
-}
-
-TEST(EpilogueGraph, DamagedTextIsRefused) {
-  const char* const texts[] = {"",
-                               "acc f16; store f32 accum",
-                               "acc f32",
-                               "acc f32; v1 = relu",
-                               "acc f32; v1 = relu accum accum; store f32 v1",
-                               "acc f32; store f33 accum",
-                               "acc f32; store f32 v9",
-                               "acc f32; store f32 t0",
-                               "acc f32; t0 f32 nm; store f32 t0",
-                               "acc f32;; store f32 accum",
-                               "acc f32; v1 = cast e8m0 accum; store f32 v1",
-                               "acc f32; v1 = tensor accum; store f32 v1",
-                               "acc f32; store f32 99999999999"};
-  for (const char* text : texts)
-    EXPECT_THROW((void)parse_epilogue_graph(text), Error) << text;
 }
 
 }  // namespace

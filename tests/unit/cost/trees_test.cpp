@@ -1,0 +1,72 @@
+// Boosted trees: which leaf the comparisons choose, and the sum over trees, whatever the depth.
+#include "cost/trees.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <vector>
+
+namespace estoc::cost {
+namespace {
+
+/// Trees that own their numbers.
+struct Forest {
+  int depth;
+  std::vector<std::uint8_t> features;
+  std::vector<float> thresholds;
+  std::vector<float> units;
+  std::vector<std::int8_t> leaves;
+
+  Trees view() const { return {depth, features, thresholds, units, leaves}; }
+};
+
+TEST(Trees, AreNothingWhereThereAreNone) {
+  EXPECT_TRUE(Trees{}.empty());
+  EXPECT_EQ(evaluate(Trees{}, Features{}), 0);
+}
+
+TEST(Trees, EachAddsTheLeafThatItsComparisonsName) {
+  const std::vector<std::uint8_t> features{3, 5, 5, 3};
+  const std::vector<float> thresholds{1, 2, 3, 4};
+  const std::vector<float> units{0.5F, 0.25F};
+  const std::vector<std::int8_t> leaves{1, 2, 3, 4, 10, 20, 30, -40};
+  const Trees trees{2, features, thresholds, units, leaves};
+  Features values{};
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 1 + 0.25F * 10);
+  values[3] = 1;  // not less than the first threshold
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 2 + 0.25F * 10);
+  values[5] = 3;
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * 20);
+  values[3] = 4;
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * -40);
+}
+
+TEST(Trees, AddUpTheLeafOfEachTreeInItsUnit) {
+  // Depth 7 has code of its own; both are compared with a walk from leaf to leaf.
+  EXPECT_TRUE(rc::check("random forests", [] {
+    const int depth = *rc::gen::element(1, 3, 6, 7, 8);
+    const auto trees = *rc::gen::inRange<std::size_t>(1, 5);
+    const auto small = [] { return static_cast<float>(*rc::gen::inRange(-4, 5)); };
+    Forest forest{depth, {}, {}, {}, {}};
+    Features values{};
+    for (float& value : values)
+      value = small();
+    float expected = 0;
+    for (std::size_t tree = 0; tree < trees; ++tree) {
+      unsigned leaf = 0;
+      for (int level = 0; level < depth; ++level) {
+        forest.features.push_back(*rc::gen::inRange<std::uint8_t>(0, kFeatures));
+        forest.thresholds.push_back(small());
+        if (values[forest.features.back()] >= forest.thresholds.back()) leaf |= 1U << level;
+      }
+      forest.units.push_back(static_cast<float>(*rc::gen::inRange(1, 9)) / 8);
+      for (unsigned i = 0; i < 1U << depth; ++i)
+        forest.leaves.push_back(static_cast<std::int8_t>(*rc::gen::inRange(-128, 128)));
+      expected += forest.units.back() * static_cast<float>(forest.leaves[(tree << depth) + leaf]);
+    }
+    RC_ASSERT(evaluate(forest.view(), values) == expected);
+  }));
+}
+
+}  // namespace
+}  // namespace estoc::cost
