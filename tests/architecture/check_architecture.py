@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks the rules of docs/architecture.md that a compiler does not: which folder may include
-which, which file alone may do what, and how a source file opens.
+which, which file alone may do what, how a source file opens, and which test each file of src has.
 
 Usage: check_architecture.py [ROOT]; prints the violations, one a line, and exits 1 if there are any.
 """
 
+import fnmatch
 import pathlib
 import re
 import sys
@@ -99,6 +100,8 @@ LIMIT = 700
 WARN = 600
 WRITTEN = re.compile(r"src/cost/residuals_\w+\.cpp")
 CODE = {".cpp", ".h", ".hpp", ".cuh", ".cu", ".def"}
+# Files of src/ without a unit test of their own name, and the tests that cover them.
+COVERED = "tests/architecture/covered.txt"
 TREES = ["include", "src", "device", "emulator", "cli", "python", "examples", "bench", "tests"]
 
 
@@ -248,7 +251,11 @@ def check_file(root, path):
     if path.startswith("src/") and folder_of(path) not in MAY_INCLUDE:
         yield 0, f"the folder src/{folder_of(path)} is not in the list of folders"
         return
-    code = code_only(text).splitlines()
+    bare_text = code_only(text)
+    for match in re.finditer(r"\brc::check\(", bare_text):
+        if not re.search(r"\b(EXPECT|ASSERT)_TRUE\(\s*$", bare_text[:match.start()]):
+            yield bare_text.count("\n", 0, match.start()) + 1, "rc::check() by itself fails no test"
+    code = bare_text.splitlines()
     for number, (line, bare) in enumerate(zip(text.splitlines(), code), 1):
         match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
         if match and bare.lstrip().startswith("#"):
@@ -269,11 +276,43 @@ def check_umbrella(root):
             yield f"include/estoc/estoc.hpp: does not include estoc/{header.name}"
 
 
+def covered(root):
+    """The lines of COVERED as (number, pattern, tests)."""
+    text = (root / COVERED).read_text(encoding="utf-8")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line and not line.startswith("#"):
+            pattern, tests = line.split(":")
+            yield number, pattern.strip(), tests.split()
+
+
+def check_tests(root):
+    """Yields a violation for each file of src/ without a test, and for lines of COVERED that say nothing."""
+    unit = root / "tests/unit"
+    tested = {path.relative_to(unit).as_posix().removesuffix("_test.cpp")
+              for path in unit.rglob("*_test.cpp")}
+    stems = {path.relative_to(root / "src").with_suffix("").as_posix()
+             for path in (root / "src").rglob("*") if path.suffix in {".cpp", ".h"}}
+    left = stems - tested
+    for number, pattern, tests in covered(root):
+        matching = set(fnmatch.filter(stems - tested, pattern))
+        if not matching:
+            yield f"{COVERED}:{number}: no file of src without a test of its own is named {pattern}"
+        for test in tests:
+            if not any(root.glob(test)):
+                yield f"{COVERED}:{number}: there is no {test}"
+        left -= matching
+    for stem in sorted(left):
+        yield f"src/{stem}: has no tests/unit/{stem}_test.cpp, nor a line in {COVERED}"
+    for folder in sorted({test.rpartition("/")[0] for test in tested}):
+        if not (root / "src" / folder).is_dir():
+            yield f"tests/unit/{folder}: mirrors no folder of src"
+
+
 def check_tree(root):
     """The violations in the tree, as "path:line: message"."""
     found = [f"{path}:{line}: {message}" if line else f"{path}: {message}"
              for path in sources(root) for line, message in check_file(root, path)]
-    return found + list(check_umbrella(root))
+    return found + list(check_umbrella(root)) + list(check_tests(root))
 
 
 def main():

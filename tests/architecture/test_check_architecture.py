@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from check_architecture import LIMIT, check_tree
+from check_architecture import COVERED, LIMIT, check_tree
 
 CLEAN = {
     "include/estoc/tensor.hpp": "// T.\n#pragma once\n#include <vector>\n#include \"estoc/dtype.hpp\"\n",
@@ -31,6 +31,7 @@ CLEAN = {
     "tests/unit/core/a.cpp": "// A.\n#include \"core/hash.h\"\nint main() { std::exit(1); }\n",
     "scripts/build.sh": "#!/usr/bin/env bash\n# Builds.\n",
     "tests/x.py": "#!/usr/bin/env python3\n\"\"\"X.\"\"\"\n",
+    COVERED: "# All.\n*: tests/x.py\n",
 }
 
 # Name of the rule -> a file that breaks it, and a part of the message.
@@ -96,6 +97,8 @@ PLANTED = {
     "nor by streams": ("include/estoc/log.hpp", "auto& x = std::cerr;", "printing"),
     "the library does not exit": ("src/io/x.cpp", "void f() { std::exit(1); }", "ending"),
     "nor abort": ("src/io/x.cpp", "void f() { abort(); }", "ending"),
+    "a property fails its test":
+        ("tests/unit/core/a.cpp", 'void f() { rc::check("x", [] {}); }', "fails no test"),
     "no using namespace": ("src/io/x.cpp", "using namespace std;", "using namespace"),
 }
 
@@ -138,6 +141,24 @@ class CheckArchitecture(unittest.TestCase):
     def test_umbrella_is_complete(self):
         self.write("include/estoc/y.hpp", "// Y.\n#pragma once\n")
         self.assertIn("does not include estoc/y.hpp", "".join(check_tree(self.root)))
+
+    def test_each_file_of_src_has_a_test(self):
+        lines = "".join(f"{path.removeprefix('src/').rpartition('.')[0]}: tests/x.py\n"
+                        for path in CLEAN if path.startswith("src/"))
+        self.write(COVERED, lines)
+        self.assertEqual(check_tree(self.root), [])
+        self.write("src/io/x.h", "// X.\n")
+        self.assertIn("src/io/x: has no tests/unit/io/x_test.cpp", "".join(check_tree(self.root)))
+        self.write("tests/unit/io/x_test.cpp", "// X.\n")
+        self.assertEqual(check_tree(self.root), [])
+        self.write(COVERED, lines + "io/x: tests/x.py\n")
+        self.assertIn("without a test of its own is named io/x", "".join(check_tree(self.root)))
+        self.write(COVERED, lines.replace("tests/x.py", "tests/gone.py", 1))
+        self.assertIn("there is no tests/gone.py", "".join(check_tree(self.root)))
+
+    def test_folders_of_tests_mirror_src(self):
+        self.write("tests/unit/cpu/x_test.cpp", "// X.\n")
+        self.assertIn("tests/unit/cpu: mirrors no folder of src", "".join(check_tree(self.root)))
 
     def test_long_file_is_reported(self):
         self.write("src/io/x.cpp", "// X.\n" * (LIMIT + 1))
