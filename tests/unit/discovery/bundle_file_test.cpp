@@ -67,7 +67,7 @@ TEST(BundleFile, GivesBackWhatWasEncoded) {
 
 TEST(BundleFile, EqualCodeStandsOnceAtAMultipleOf64) {
   const std::string code(1000, 'c');
-  const std::string copy = code;
+  const std::string copy(1000, 'c');
   const std::string bytes =
       discovery::encode({{artifact("a", code), artifact("b", "x"), artifact("c", copy)}, {}});
   EXPECT_EQ(bytes.find(code), bytes.rfind(code));

@@ -27,7 +27,7 @@ class PackPlaces : public ::testing::Test {
     set_package_folders({});
   }
   fs::path file(const fs::path& name) const {
-    const fs::path path = folder_.path() / name;
+    fs::path path = folder_.path() / name;
     fs::create_directories(path.parent_path());
     std::ofstream(path) << "pack";
     return path;

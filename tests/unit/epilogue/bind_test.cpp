@@ -11,7 +11,6 @@
 namespace estoc {
 namespace {
 
-using epilogue_test::canonical;
 using epilogue_test::complaint;
 using epilogue_test::described;
 using epilogue_test::gemm;
@@ -20,7 +19,6 @@ using epilogue_test::kL;
 using epilogue_test::kM;
 using epilogue_test::kN;
 using epilogue_test::Operands;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(EpilogueArguments, NamesMustMatch) {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "estoc/epilogue_graph.hpp"
+#include "estoc/epilogue.hpp"
 
 namespace estoc::epilogue {
 namespace {

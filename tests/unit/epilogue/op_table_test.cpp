@@ -6,6 +6,9 @@
 
 #include <set>
 #include <string_view>
+#include <tuple>
+
+#include "estoc/epilogue.hpp"
 
 namespace estoc::epilogue {
 namespace {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "estoc/arguments.hpp"
+#include "estoc/epilogue.hpp"
 #include "estoc/status.hpp"
 
 namespace estoc::epilogue_test {

@@ -1,4 +1,5 @@
 // Tests of what a path to a tensor may be, and of operands that are no regular files.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -116,8 +117,9 @@ TEST_F(Open, the_example_data_of_the_repository_opens) {
   const FileTensor images = FileTensor::open(folder + "digits_images.npy");
   EXPECT_EQ(images.view().dtype(), Dtype::f16);
   EXPECT_EQ(images.view().rank(), 2);
-  for (const std::string& name : safetensors_names(folder + "digits_classifier.safetensors")) {
-    const auto weights = FileTensor::open(folder + "digits_classifier.safetensors:" + name);
+  const std::string file = folder + "digits_classifier.safetensors";
+  for (const std::string& name : safetensors_names(file)) {
+    const auto weights = FileTensor::open(fmt::format("{}:{}", file, name));
     EXPECT_EQ(weights.view().dtype(), Dtype::bf16);
   }
 }

@@ -1,4 +1,6 @@
 // Programs of elementwise operations: chains, broadcasts of any rank, types, what is refused.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -104,10 +106,8 @@ TEST(ElementwiseProgram, WorksInPlaceAndOnNothing) {
 
 TEST(ElementwiseProgram, ManyOperationsOnSeveralThreads) {
   std::string text = "x0 = accum";
-  for (int i = 0; i < 40; ++i) {
-    const std::string last = std::to_string(i);
-    text += "; x" + std::to_string(i + 1) + " = x" + last + " * 0.5 + abs(x" + last + ") * 0.25";
-  }
+  for (int i = 0; i < 40; ++i)
+    text += fmt::format("; x{} = x{} * 0.5 + abs(x{}) * 0.25", i + 1, i, i);
   const Tensor a = row_major(Dtype::f32, {200, 300}).fill(1);
   const Tensor out = row_major(Dtype::f16, {200, 300});
   expect_right({a.view(), out.view(), {text + "; D = x40"}}, 4);

@@ -1,4 +1,5 @@
 // Which kernels are left under batch_invariant: of one order of summation, whatever M is.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,8 +48,8 @@ TEST(BatchInvariance, OneOrderForEveryM) {
           const std::string in = text.substr(0, text.find(' '));
           const std::string to = text.substr(text.find(' ') + 1);
           for (const char* sizes : {"n=4096 k=1024", "n=100 k=77", "n=1 k=512"}) {
-            const std::string rest = std::string(sizes) + " a=" + in + ":" + a + " b=" + in + ":" +
-                                     b + " out=" + to + ":" + out;
+            const std::string rest =
+                fmt::format("{} a={}:{} b={}:{} out={}:{}", sizes, in, a, in, b, to, out);
             EXPECT_EQ(orders(rest).size(), 1U) << rest;
           }
         }
