@@ -20,7 +20,7 @@ struct DequantisedOperand {
   long long rows;
   long long k;
   long long pitch;  ///< elements; a multiple of kDequantiseUnit
-  long long units;  ///< of all batches
+  long long batches;
 };
 static_assert(sizeof(DequantisedOperand) == 112);
 
@@ -39,9 +39,11 @@ ESTOC_CONSTEXPR int converted_block(int bits) {
   return 128 * 8 / bits;
 }
 
+/// A CTA's threads along K are 2^shift, and the others are in the rows below.
 struct DequantiseParameters {
   DequantisedOperand a;
   DequantisedOperand b;
+  int shift;
 };
 
 }  // namespace estoc::abi

@@ -6,6 +6,7 @@
 #include <estoc/ptx/griddepcontrol.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/tile/block_scales.cuh>
+#include <estoc/tile/fp8.cuh>
 
 namespace estoc {
 
@@ -34,6 +35,24 @@ __device__ __forceinline__ Bytes<kUnitBytes<type>> quantised_unit(
   return words;
 }
 
+struct Pair {
+  float low;
+  float high;
+};
+
+/// Elements 2 w and 2 w + 1 of a unit, times their scale.
+template <Type type>
+__device__ __forceinline__ Pair scaled_pair(const Bytes<kUnitBytes<type>>& unit, int w,
+                                            float scale) {
+  if constexpr (type == Type::e4m3 || type == Type::e5m2) {
+    const u32 pair = widen_fp8<type>(unit.word[w / 2], w % 2);
+    return {ptx::cvt_f32_f16(pair & 0xffff) * scale, ptx::cvt_f32_f16(pair >> 16) * scale};
+  } else {
+    return {element_of<Type::f32, type>(unit, 2 * w) * scale,
+            element_of<Type::f32, type>(unit, 2 * w + 1) * scale};
+  }
+}
+
 /// A unit along K as bf16. It lies in one block of scales, so that zeros beyond K stay zero unless
 /// the whole block is no number.
 template <Type type>
@@ -46,22 +65,31 @@ __device__ __forceinline__ Words<4> dequantised_unit(const abi::DequantisedOpera
   Words<4> words;
 #pragma unroll
   for (int w = 0; w < 4; ++w) {
-    const float low = element_of<Type::f32, type>(unit, 2 * w) * scale;
-    const float high = element_of<Type::f32, type>(unit, 2 * w + 1) * scale;
+    const auto [low, high] = scaled_pair<type>(unit, w, scale);
     words.word[w] = encode_pair<Type::bf16>(low, high).word[0];
   }
   return words;
 }
 
+/// Copies the rows of this thread, which no division finds.
 template <Type type>
-__device__ __forceinline__ void dequantise(const abi::DequantisedOperand& operand, i64 unit) {
-  const i64 across = operand.pitch / abi::kDequantiseUnit;
-  const i64 row = unit / across;
-  const i64 k = unit % across * abi::kDequantiseUnit;
-  const i64 l = row / operand.rows;
-  Words<4> words{};
-  if (k < operand.k) words = dequantised_unit<type>(operand, l, row - l * operand.rows, k);
-  ptx::st_global<4>(operand.to + static_cast<u64>(unit) * 16, words);
+__device__ __forceinline__ void dequantise(const abi::DequantisedOperand& operand, int shift) {
+  const int across = ptx::tid() & ((1 << shift) - 1);
+  const i64 first_row =
+      (static_cast<i64>(ptx::ctaid_y()) * abi::kDequantiseThreads + ptx::tid()) >> shift;
+  const i64 rows = static_cast<i64>(ptx::nctaid_y()) * (abi::kDequantiseThreads >> shift);
+  const i64 first = (static_cast<i64>(ptx::ctaid_x() << shift) + across) * abi::kDequantiseUnit;
+  const i64 step = static_cast<i64>(ptx::nctaid_x() << shift) * abi::kDequantiseUnit;
+  for (i64 l = ptx::ctaid_z(); l < operand.batches; l += ptx::nctaid_z()) {
+    for (i64 row = first_row; row < operand.rows; row += rows) {
+      const u64 to = operand.to + static_cast<u64>((l * operand.rows + row) * operand.pitch) * 2;
+      for (i64 k = first; k < operand.pitch; k += step) {
+        Words<4> words{};
+        if (k < operand.k) words = dequantised_unit<type>(operand, l, row, k);
+        ptx::st_global<4>(to + static_cast<u64>(k) * 2, words);
+      }
+    }
+  }
 }
 
 /// A unit of positions (abi/dequantise.cuh) of a row from number `first` on; zeros beyond K. The
@@ -109,17 +137,13 @@ __device__ __forceinline__ void dequantise_converted(const abi::DequantisedOpera
   }
 }
 
-/// The entry: threads take units of both operands in turn.
+/// The entry: copies both operands, one after the other.
 template <Type a, Type b>
 __device__ __forceinline__ void dequantise_operands(const abi::DequantiseParameters& p) {
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
-  const i64 step = static_cast<i64>(ptx::nctaid_x()) * abi::kDequantiseThreads;
-  const i64 first = static_cast<i64>(ptx::ctaid_x()) * abi::kDequantiseThreads + ptx::tid();
-  for (i64 unit = first; unit < p.a.units; unit += step)
-    detail::dequantise<a>(p.a, unit);
-  for (i64 unit = first; unit < p.b.units; unit += step)
-    detail::dequantise<b>(p.b, unit);
+  detail::dequantise<a>(p.a, p.shift);
+  detail::dequantise<b>(p.b, p.shift);
 }
 
 }  // namespace estoc

@@ -13,6 +13,7 @@
 #include <estoc/ptx/mma.cuh>
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
+#include <estoc/tile/fp8.cuh>
 #include <estoc/tile/mma_operand.cuh>
 #include <estoc/tile/raster.cuh>
 #include <estoc/tile/staged_store.cuh>
@@ -48,25 +49,6 @@ __device__ __forceinline__ void round_operand(Words<4>& words) {
     for (int i = 0; i < 4; ++i)
       words.word[i] = bit_cast<u32>(detail::round_tf32(bit_cast<float>(words.word[i])));
   }
-}
-
-/// Two of the four fp8 elements of a word as f16, exactly: elements 2 * half and the next.
-template <Type type>
-__device__ __forceinline__ u32 widen_fp8(u32 word, int half) {
-  const u32 pair = word >> (16 * half) & 0xffff;
-#if __CUDA_ARCH__ >= 890
-  if constexpr (type == Type::e4m3) return ptx::cvt_rn_f16x2_e4m3x2(pair);
-#else
-  if constexpr (type == Type::e4m3) {
-    // An e4m3 in the place of an f16's exponent and mantissa is 2^8 too small, exactly.
-    const u32 apart = (pair & 0xff) | (pair & 0xff00) << 8;
-    const u32 value = ptx::mul_rn_f16x2((apart & 0x007f007f) << 7, 0x5c005c00);
-    const u32 nan = ((apart & 0x007f007f) + 0x00010001) & 0x00800080;
-    return value | (apart & 0x00800080) << 8 | ((nan << 8) - nan);
-  }
-#endif
-  // An e5m2 is the upper half of an f16.
-  if constexpr (type == Type::e5m2) return (pair & 0xff) << 8 | (pair & 0xff00) << 16;
 }
 
 /// acc += a b of f16 for 16 rows, 8 columns and 16 elements of K; sums of f16 are packed.

@@ -166,38 +166,46 @@ abi::DequantisedOperand OperandCopies::Copy::dequantised(std::byte* address) con
           .rows = from.rows,
           .k = from.columns,
           .pitch = pitch,
-          .units = batches() * from.rows * pitch / abi::kDequantiseUnit};
+          .batches = batches()};
 }
 
 bool OperandCopies::add_converted(operations::GemmProblem& problem, std::byte* workspace,
                                   std::size_t entry, LaunchPlan& plan) const {
   const abi::DequantisedOperand p = copies_[1].dequantised(workspace);
-  if (p.units == 0) return false;
+  if (p.batches * p.rows * p.pitch == 0) return false;
   constexpr std::int64_t kCtaElements = abi::kDequantiseThreads * abi::kDequantiseUnit;
   const auto ctas = [](std::int64_t extent) {
     return static_cast<unsigned>(std::min(extent, kMaxCtas));
   };
-  const auto batches = static_cast<long long>(copies_[1].batches());
   plan.kernel(entry,
-              {.grid = {ctas(ceil_div(p.pitch, kCtaElements)), ctas(p.rows), ctas(batches)},
+              {.grid = {ctas(ceil_div(p.pitch, kCtaElements)), ctas(p.rows), ctas(p.batches)},
                .block = {abi::kDequantiseThreads, 1, 1}},
-              p, batches);
+              p, p.batches);
   apply(problem, workspace);
   return true;
 }
 
 bool OperandCopies::add_dequantised(operations::GemmProblem& problem, std::byte* workspace,
                                     std::size_t entry, LaunchPlan& plan) const {
-  const abi::DequantiseParameters p{copies_[0].dequantised(workspace),
-                                    copies_[1].dequantised(workspace + copies_[0].bytes())};
-  const std::int64_t units = std::max(p.a.units, p.b.units);
-  if (units == 0) return false;
+  abi::DequantiseParameters p{copies_[0].dequantised(workspace),
+                              copies_[1].dequantised(workspace + copies_[0].bytes()), 0};
+  const std::int64_t rows = std::max(p.a.rows, p.b.rows);
+  const std::int64_t units = std::max(p.a.pitch, p.b.pitch) / abi::kDequantiseUnit;
+  const std::int64_t batches = std::max(p.a.batches, p.b.batches);
+  if (rows * units * batches == 0) return false;
+  constexpr auto kThreads = static_cast<std::uint64_t>(abi::kDequantiseThreads);
+  const auto across = std::min(std::bit_ceil(static_cast<std::uint64_t>(units)), kThreads);
+  p.shift = std::countr_zero(across);
+  const auto ctas = [](std::int64_t wanted, std::int64_t most) {
+    return static_cast<unsigned>(std::clamp(wanted, std::int64_t{1}, most));
+  };
   const std::int64_t live = kLiveCtas * std::max(plan.device().multiprocessors, 1);
+  const unsigned along_k = ctas(ceil_div(units, static_cast<std::int64_t>(across)), live);
+  const auto rows_of_cta = static_cast<std::int64_t>(kThreads / across);
+  const unsigned down = ctas(ceil_div(rows, rows_of_cta), live / along_k);
   plan.kernel(
       entry,
-      {.grid = {static_cast<unsigned>(std::min(ceil_div(units, abi::kDequantiseThreads), live)), 1,
-                1},
-       .block = {abi::kDequantiseThreads, 1, 1}},
+      {.grid = {along_k, down, ctas(batches, kMaxCtas)}, .block = {abi::kDequantiseThreads, 1, 1}},
       p);
   apply(problem, workspace);
   return true;

@@ -4,7 +4,6 @@ lie."""
 from planted import (ABI, BLOCK_SCALES, DEQUANTISE, SCALED_GROUPED, SIMT_SCALED, SM80_SCALED, SM90_MATH, SM90_SCALED, Planted)
 from sm90_faults import ARRIVALS, COUNT, FLIGHT, OUT, RACE, UNSET, WRONG
 
-STEP = "  const i64 step = static_cast<i64>(ptx::nctaid_x()) * abi::kDequantiseThreads;\n"
 
 FAULTS = (
     Planted("the scale of the next block along K", BLOCK_SCALES, "scaled_blocks", (OUT, WRONG),
@@ -149,13 +148,16 @@ FAULTS = (
     Planted("elements of a unit lie over each other", DEQUANTISE, "dequantised", (WRONG,),
             "code << e * kBits % 32",
             "code << e * kBits % 16"),
-    Planted("every second unit of B is left out", DEQUANTISE, "dequantised", (UNSET, WRONG),
-            "unit < p.b.units; unit += step)",
-            "unit < p.b.units; unit += 2 * step)"),
+    Planted("every second unit of a row is left out", DEQUANTISE, "dequantised", (UNSET, WRONG),
+            "& ((1 << shift) - 1)",
+            "& ((1 << shift) - 2)"),
+    Planted("rows of a CTA behind the first are left out", DEQUANTISE, "dequantised", (UNSET, WRONG),
+            "abi::kDequantiseThreads + ptx::tid()) >> shift",
+            "abi::kDequantiseThreads) >> shift"),
     Planted("a copy starts before the launch before has ended", DEQUANTISE, "dequantised",
             ("missing griddepcontrol.wait",),
-            "  ptx::griddepcontrol_wait();\n" + STEP + "  const i64 first",
-            STEP + "  const i64 first"),
+            "  ptx::griddepcontrol_wait();\n  detail::dequantise<a>",
+            "  detail::dequantise<a>"),
     Planted("a copy of B alone starts before the launch before has ended", DEQUANTISE, "converted_fours",
             ("missing griddepcontrol.wait",),
             "  ptx::griddepcontrol_wait();\n  constexpr i64 kCta",
