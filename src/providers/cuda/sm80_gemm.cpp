@@ -328,6 +328,11 @@ class Sm80ScaledGemm final
   std::shared_ptr<const DesignSpace> space_ = make_sm80_scaled_space();
 };
 
+std::string plain_sums_of(const DesignPoint& point) {
+  return fmt::format("mma.sync {} x {}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
+                     dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
+}
+
 class Sm80GroupedGemm final
     : public ConfiguredGemm<abi::Sm80GroupedGemmConfig, abi::Sm80GroupedGemmParameters> {
  public:
@@ -391,10 +396,7 @@ class Sm80GroupedGemm final
                          std::int64_t n) const override {
     return counts_of(config, m, n);
   }
-  std::string sums_of(const DesignPoint& point) const override {
-    return fmt::format("mma.sync {} x {}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
-                       dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
-  }
+  std::string sums_of(const DesignPoint& point) const override { return plain_sums_of(point); }
 
  private:
   /// Groups begin anywhere, so that no vector may lie along the mode that they divide.
@@ -459,10 +461,7 @@ class Sm80PointerGemm final
                          std::int64_t n) const override {
     return counts_of(config, m, n);
   }
-  std::string sums_of(const DesignPoint& point) const override {
-    return fmt::format("mma.sync {} x {}, K in tiles of {}", dtype_name(point.dtype(Role::a_dtype)),
-                       dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
-  }
+  std::string sums_of(const DesignPoint& point) const override { return plain_sums_of(point); }
 
  private:
   std::shared_ptr<const DesignSpace> space_ = make_sm80_pointer_space();
