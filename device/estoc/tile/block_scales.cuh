@@ -7,11 +7,13 @@
 
 namespace estoc {
 
-/// Where in its batch scale number `k` along K of row (column) `outer` is.
+/// Where in its batch scale number `k` along K of row (column) `outer` is. Both are below 2^32.
 __device__ __forceinline__ i64 scale_index(const abi::Scales& scales, i64 outer, i64 k) {
   if (scales.k_tiles == 0) return outer * scales.other_stride + k * scales.k_stride;
-  const i64 tile = outer / 128 * scales.k_tiles + k / 4;
-  return tile * 512 + outer % 32 * 16 + outer % 128 / 32 * 4 + k % 4;
+  const auto row = static_cast<u32>(outer);
+  const auto column = static_cast<u32>(k);
+  const u64 tile = static_cast<u64>(row / 128) * static_cast<u32>(scales.k_tiles) + column / 4;
+  return static_cast<i64>(tile * 512 + (row % 32 * 16 + row % 128 / 32 * 4 + column % 4));
 }
 
 /// The scales of one batch of an operand.
@@ -21,15 +23,20 @@ class BatchScales {
       : scales_(scales), first_(l * scales.batch_stride) {}
 
   /// The scale of element k of row `outer` of A, or column `outer` of B.
-  __device__ __forceinline__ float at(i64 outer, i64 k) const {
-    if (scales_.address == 0) return 1.0F;
+  __device__ __forceinline__ float at(i64 outer, i64 k) const { return value(bits(outer, k)); }
+
+  /// Its bits, which value() reads; none where there are no scales.
+  __device__ __forceinline__ u32 bits(i64 outer, i64 k) const {
+    if (scales_.address == 0) return 0;
     const i64 index =
         first_ + scale_index(scales_, outer >> scales_.other_shift, k >> scales_.k_shift);
-    if (scales_.type == Type::f32) {
-      return bit_cast<float>(
-          ptx::ld_global<1>(scales_.address + static_cast<u64>(index) * 4).word[0]);
-    }
-    const u32 bits = ptx::ld_global_u8(scales_.address + static_cast<u64>(index));
+    if (scales_.type == Type::f32)
+      return ptx::ld_global<1>(scales_.address + static_cast<u64>(index) * 4).word[0];
+    return ptx::ld_global_u8(scales_.address + static_cast<u64>(index));
+  }
+  __device__ __forceinline__ float value(u32 bits) const {
+    if (scales_.address == 0) return 1.0F;
+    if (scales_.type == Type::f32) return bit_cast<float>(bits);
     return scales_.type == Type::e8m0 ? decode_f32<Type::e8m0>(bits) : decode_f32<Type::e4m3>(bits);
   }
 

@@ -32,6 +32,7 @@ SCALE_ABI = "abi/tcgen05.cuh"
 SWIZZLE_SCALES = "kernels/swizzle_scales.cuh"
 TENSOR_ABI = "abi/tcgen05.cuh"
 SM80 = "kernels/sm80_gemm.cuh"
+FP4 = "tile/fp4.cuh"
 FP8 = "tile/fp8.cuh"
 SM80_F32 = "kernels/sm80_f32_gemm.cuh"
 SIMT = "kernels/simt_gemm.cuh"
@@ -624,6 +625,12 @@ CASES = {
             "gemm m=36 n=136 k=202 l=2 a=e4m3*1x32 b=e2m1:n*1x16:swizzled",
             "gemm m=36 n=38 k=101 l=2 a=e5m2:n*1x32:n b=e4m3*1x32",
         ), "class=sm80_dequantised_gemm tile=64x64x32", multiprocessors=1,
+    ),
+    "dequantised_units": library(
+        (
+            "gemm m=260 n=40 k=136 l=2 a=e4m3*1x32 b=e2m1:n*1x16",
+            "gemm m=36 n=40 k=136 a=e4m3:[138,1]*1x32 b=e2m1:n*1x16",
+        ), "class=sm90_dequantised_gemm schedule=single tile=64x64x64 stages=8", multiprocessors=1,
     ),
     "scaled_grouped": library(
         (
