@@ -12,7 +12,7 @@ namespace estoc::abi {
 /// How the consumer warpgroups of sm90_gemm share the work of a CTA.
 enum class Schedule : unsigned char {
   single,       ///< there is one
-  cooperative,  ///< two, each computing half the rows of a tile
+  cooperative,  ///< two, each computing half the rows of a tile; four where they convert 256
   pingpong,     ///< two, each with a tile of its own; one stores while the other multiplies
 };
 
@@ -123,11 +123,15 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR bool converts() const { return type_bits(a) < type_bits(b); }
   /// Rows of A are 128 bytes, what one swizzle pattern spans.
   ESTOC_CONSTEXPR int tile_k() const { return 128 * 8 / type_bits(a); }
-  ESTOC_CONSTEXPR int consumers() const { return schedule == Schedule::single ? 1 : 2; }
+  /// Conversions wait for loads and for products, so that more warps are needed to fill that time.
+  ESTOC_CONSTEXPR int consumers() const {
+    if (schedule == Schedule::single) return 1;
+    return converts() && tile_m == 256 ? 4 : 2;
+  }
   ESTOC_CONSTEXPR int threads() const { return 128 * (1 + consumers()); }
   /// Rows of a tile that one warpgroup computes: a multiple of 64.
   ESTOC_CONSTEXPR int consumer_rows() const {
-    return schedule == Schedule::cooperative ? tile_m / 2 : tile_m;
+    return schedule == Schedule::cooperative ? tile_m / consumers() : tile_m;
   }
   /// Of each instruction.
   ESTOC_CONSTEXPR int wgmma_columns() const { return tile_n; }
@@ -161,12 +165,17 @@ struct Sm90GemmConfig {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
   }
   /// Consumers that store a tile together.
-  ESTOC_CONSTEXPR int storers() const { return schedule == Schedule::cooperative ? 2 : 1; }
+  ESTOC_CONSTEXPR int storers() const {
+    return schedule == Schedule::cooperative ? consumers() : 1;
+  }
   /// Of a CTA's tile in the workspace.
   ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 4; }
-  /// With two consumers: together what a multiprocessor has, in steps of 8 a thread.
+  /// With several consumers: together what a multiprocessor has, in steps of 8 a thread.
   ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() || scaled() ? 56 : 40; }
-  ESTOC_CONSTEXPR int consumer_registers() const { return producer_registers() == 56 ? 224 : 232; }
+  ESTOC_CONSTEXPR int consumer_registers() const {
+    if (consumers() == 4) return 112;
+    return producer_registers() == 56 ? 224 : 232;
+  }
 
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k() * type_bytes(b); }

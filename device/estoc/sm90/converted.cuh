@@ -15,16 +15,21 @@
 
 namespace estoc::sm90 {
 
-/// What a lane copies of the scales of a tile of A: four at a time that are neighbours along K or
-/// beside it. In shared memory the same modes are contiguous, of whole tiles. Scales beyond the
+/// Rows of a tile of A whose scales are together in shared memory: those of one tile of scales.
+template <Sm90GemmConfig config>
+inline constexpr i32 kScaleRows = config.tile_m < 128 ? config.tile_m : 128;
+
+/// What a lane copies of the scales of kScaleRows of A: four at a time that are neighbours along K
+/// or beside it. In shared memory the same modes are contiguous, of whole tiles. Scales beyond the
 /// operand are zero.
 template <Sm90GemmConfig config>
 class ScaleCopies {
  public:
-  __device__ __forceinline__ ScaleCopies(const Sm90GemmParameters& p, const Tile& tile)
+  /// `first`: of the rows in the tile.
+  __device__ __forceinline__ ScaleCopies(const Sm90GemmParameters& p, const Tile& tile, i32 first)
       : p_(p), along_k_(p.a_scales.pitch >= 0) {
     const i32 lane = static_cast<i32>(ptx::tid() % 32);
-    const i32 row = tile.m + (along_k_ ? lane / kFours : lane % kFourRows * 4);
+    const i32 row = tile.m + first + (along_k_ ? lane / kFours : lane % kFourRows * 4);
     const i32 k = along_k_ ? lane % kFours * 4 : lane / kFourRows;
     const i32 all = (p.k + config.a_scale_k - 1) / config.a_scale_k;
     rows_ = p.m - row;
@@ -58,8 +63,8 @@ class ScaleCopies {
 
  private:
   static constexpr i32 kFours = config.row_scales() / 4;  ///< of scales, in a row of a stage
-  static constexpr i32 kFourRows = config.tile_m / 4;
-  static constexpr i32 kCopies = config.tile_m * kFours / 32;
+  static constexpr i32 kFourRows = kScaleRows<config> / 4;
+  static constexpr i32 kCopies = kScaleRows<config> * kFours / 32;
   static constexpr i32 kRowStep = 32 / kFours;  ///< from copy to copy of scales along K
   static constexpr i32 kBlockStep = 32 / kFourRows;
 
@@ -134,11 +139,16 @@ struct ConvertedTiles {
     i32 pending = 0;
     for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
       const auto item = work.item();
-      const ScaleCopies<config> copies(p, item.tile);
+      constexpr i32 kRows = kScaleRows<config>;
+      const ScaleCopies<config> copies(p, item.tile, 0);
+      const ScaleCopies<config> below(p, item.tile, kRows);
 #pragma unroll 1
       for (i32 step = 0; step < item.k_tiles; ++step, at.advance()) {
         ring.wait_empty(at);
-        copies.issue(item.k_tile(step), cta.shared.scales(at.stage));
+        const u32 scales = cta.shared.scales(at.stage);
+        copies.issue(item.k_tile(step), scales);
+        if constexpr (kRows < config.tile_m)
+          below.issue(item.k_tile(step), scales + kRows * config.row_scales());
         ptx::cp_async_commit_group();
         if (pending++ < kPending) continue;
         ptx::cp_async_wait_group<kPending>();
@@ -296,9 +306,11 @@ class ConvertedRows {
       const u32 at = row * config.row_scales() + lane * kScales;
       four = ptx::ld_shared<1>(shared + (at & ~3u)).word[0] >> at % 4 * 8;
     } else {
+      constexpr u32 kRows = kScaleRows<config>;
+      const u32 first = shared + row / kRows * kRows * config.row_scales() + row % kRows;
 #pragma unroll
       for (u32 i = 0; i < kScales; ++i)
-        four |= ptx::ld_shared_u8(shared + (lane * kScales + i) * config.tile_m + row) << 8 * i;
+        four |= ptx::ld_shared_u8(first + (lane * kScales + i) * kRows) << 8 * i;
     }
 #pragma unroll
     for (int i = 0; i < kScales; ++i)

@@ -31,7 +31,7 @@ __device__ __forceinline__ bool leave_part(const Accumulators<config>& acc,
                                            u32 consumer, u32 thread) {
   if constexpr (!config.has_tails()) return false;
   if (item.slot < 0) return false;
-  const u32 own = config.storers() == 2 ? consumer * 128 + thread : thread;
+  const u32 own = config.storers() > 1 ? consumer * 128 + thread : thread;
   const u64 first =
       slot_address<config>(p, static_cast<u32>(item.slot), place.m + place.n * config.cluster_m);
 #pragma unroll
@@ -71,7 +71,7 @@ struct SumChunk {
   __device__ __forceinline__ void add(const Sm90GemmParameters& p, u32 own, u32 step, u32 lane,
                                       Value (&sums)[4]) const {
     constexpr u32 kRows = config.consumer_rows();
-    const u32 consumer = config.storers() == 2 ? row / kRows : 0;
+    const u32 consumer = config.storers() > 1 ? row / kRows : 0;
     const u32 in_rows = row - consumer * kRows;
     const u32 thread = consumer * 128 + in_rows % 64 * 2 + lane;
     const u64 first =

@@ -29,9 +29,9 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
   if (ptx::tid() == 0) {
     Kernel::Load::prefetch(p);
     // A ping-pong stage is read by one consumer, any other by all of them.
-    constexpr u32 kReaders = config.schedule == Schedule::cooperative ? 2 : 1;
-    shared.ring().init(kReaders * config.releases() * (config.cluster_m + config.cluster_n - 1),
-                       config.fills());
+    shared.ring().init(
+        config.storers() * config.releases() * (config.cluster_m + config.cluster_n - 1),
+        config.fills());
     if constexpr (Kernel::Store::kLoads) {
       for (u32 consumer = 0; consumer < config.consumers(); ++consumer)
         Kernel::Store::init_barriers(shared.staging(consumer));
@@ -156,7 +156,7 @@ __device__ __forceinline__ void run(const typename Kernel::Parameters& p,
   const Cta<config> cta{shared, ClusterPlace<config>::here()};
   const u32 warpgroup = ptx::shfl_sync_idx(ptx::tid() / 128, 0);
   // 256 threads have all the registers that an instruction can name.
-  constexpr bool kMove = config.consumers() == 2;
+  constexpr bool kMove = config.consumers() > 1;
   if (warpgroup == 0) {
     if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();
     if (ptx::tid() / 32 == 0 && ptx::elect_one()) produce<Kernel>(p, cta);
@@ -170,6 +170,7 @@ __device__ __forceinline__ void run(const typename Kernel::Parameters& p,
       }
     }
     if constexpr (Kernel::Store::kLoads) {
+      static_assert(config.consumers() <= 2);
       const u32 consumer = ptx::shfl_sync_idx(ptx::tid() / 32, 0) - 1;
       if (consumer < config.consumers()) load_inputs<Kernel>(p, cta, transform, consumer);
     }

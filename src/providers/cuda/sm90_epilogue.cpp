@@ -321,6 +321,12 @@ abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const Epilo
 
 Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
   if (config.epilogue.columns == 0) return no_room(config, graph);
+  // A warp of the producer's brings the inputs of each consumer.
+  if (config.consumers() > 2 && config.epilogue.loads()) {
+    return Status::fail(
+        Reason::resource,
+        fmt::format("epilogue: expected no inputs for a tile of {} consumers", config.consumers()));
+  }
   int available = config.consumers() == 1 ? core::architecture(90).registers_per_thread
                                           : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.

@@ -45,6 +45,11 @@ constexpr MenuTile kSwappedMenu[] = {
     {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64},
 };
 
+// Those of swapped kernels that convert: 256 rows have four consumers.
+constexpr MenuTile kConvertedMenu[] = {
+    {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64}, {256, 16}, {256, 32},
+};
+
 // Those of kernels with a step ahead or behind, which are for products large enough to pay for it:
 // tiles that were the fastest of their size on an H200.
 constexpr MenuTile kPreparedMenu[] = {
@@ -90,6 +95,7 @@ bool swaps_operands(Sm90Kind kind) {
 }
 
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
+  if (kind == Sm90Kind::converted) return kConvertedMenu;
   if (swaps_operands(kind)) return kSwappedMenu;
   if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
@@ -122,10 +128,10 @@ int tile_k_of(Dtype dtype) {
 
 std::vector<Shape3> tile_shapes(Sm90Kind kind) {
   std::vector<Shape3> shapes;
-  if (menu_of(kind).data() == kSwappedMenu) {
+  if (swaps_operands(kind)) {
     const bool converted = kind == Sm90Kind::converted;
     for (const int k : converted ? std::vector{256, 128} : std::vector{64, 128, 32}) {
-      for (const MenuTile& tile : kSwappedMenu)
+      for (const MenuTile& tile : menu_of(kind))
         shapes.push_back({tile.n, tile.m, k});
     }
     return shapes;
@@ -172,11 +178,15 @@ bool tile_fits_schedule(const DesignPoint& point) {
   if (point.shape(Role::tile).k != tile_k_of(multiplied(point, narrow))) return false;
   const Shape3 tile = in_code(point, Role::tile);
   const bool swapped = is_swapped(point);
-  const auto menu = swapped ? std::span<const MenuTile>(kSwappedMenu) : std::span(kMenu);
+  const auto menu = is_converted(point) ? std::span<const MenuTile>(kConvertedMenu)
+                    : swapped           ? std::span<const MenuTile>(kSwappedMenu)
+                                        : std::span(kMenu);
   const bool listed = std::any_of(menu.begin(), menu.end(), [&](const MenuTile& each) {
     return each.m == tile.m && each.n == tile.n;
   });
   if (!listed) return false;
+  // Four consumers have too few registers for more sums beside 4-bit codes.
+  if (tile.m == 256 && tile.n > 16 && swapped && dtype_bits(point.dtype(narrow)) == 4) return false;
   const bool promote = is_promoted(point);
   const int rows = schedule_of(point) == Schedule::cooperative ? std::max(tile.m / 2, 1) : tile.m;
   if (rows % 64 != 0) return false;
