@@ -233,6 +233,15 @@ void Machine::start_cluster() {
     start_threads(*cta);
 }
 
+void Cta::share_registers(u32 ctas, u32 count) {
+  const u32 padded = (count + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
+  const u32 own = kRegisters / ctas;
+  const u32 each = std::min<u32>(own / count / 8 * 8, 248);
+  sharers = ctas;
+  group_registers.assign(groups.size(), each);
+  free_registers = own - each * padded;
+}
+
 void Machine::start_threads(Cta& cta) {
   Cluster& cluster = *cta.cluster;
   const u32 padded = (threads_ + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
@@ -240,9 +249,7 @@ void Machine::start_threads(Cta& cta) {
   cta.warps.resize(padded / kWarpLanes);
   cta.groups.resize((threads_ + kGroupThreads - 1) / kGroupThreads);
   cta.wgmma.resize(cta.groups.size());
-  const u32 each = std::min<u32>(kRegisters / threads_ / 8 * 8, 248);
-  cta.group_registers.assign(cta.groups.size(), each);
-  cta.free_registers = kRegisters - each * padded;
+  cta.share_registers(1, threads_);
   for (WgmmaState& state : cta.wgmma)
     state.agent = cluster.new_agent();
   for (u32 t = 0; t < threads_; ++t) {

@@ -241,9 +241,13 @@ struct Cta {
   u32 running = 0;
   std::unordered_map<u32, Visit> visits;  ///< latest, by threads of other CTAs
   std::shared_ptr<TensorMemory> tensor;   ///< where an instruction has asked for it
+  u32 sharers = 1;                        ///< CTAs that have a multiprocessor's registers
   u32 free_registers = 0;
   std::vector<u32> group_registers;
   std::vector<Thread*> register_waiters;
+
+  /// Each thread has as many as launch bounds of so many CTAs leave it.
+  void share_registers(u32 ctas, u32 count);
 };
 
 struct Cluster {

@@ -364,11 +364,12 @@ void fence_memory(Site /*site*/) {
   thread.relaxed_words.clear();
 }
 
-void set_registers(u32 registers, bool increases, Site site) {
+void set_registers(u32 registers, bool increases, u32 ctas, Site site) {
   Thread& thread = Machine::self();
   Machine& m = Machine::current();
   const char* what = increases ? "setmaxnreg.inc" : "setmaxnreg.dec";
   Cta& cta = *thread.cta;
+  if (ctas != cta.sharers) cta.share_registers(ctas, thread.place.ntid);
   const u32 group = thread.place.tid / kGroupThreads;
   u32& held = cta.group_registers[group];
   if (thread.place.tid % kGroupThreads == 0 && (increases ? registers < held : registers > held)) {

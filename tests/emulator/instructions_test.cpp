@@ -254,6 +254,21 @@ TEST(Registers, PoolIsFinite) {
   EXPECT_NE(report.text().find("setmaxnreg.inc"), std::string::npos) << report.text();
 }
 
+template <int more>
+void shared_registers() {
+  if (ptx::tid() < 128) {
+    ptx::reg_dec<24, 2>();
+  } else {
+    ptx::reg_inc<more, 2>();
+  }
+}
+
+TEST(Registers, TwoCtasShareThePool) {
+  EXPECT_TRUE(run<shared_registers<232>>({.threads = 256}).clean());
+  const Report report = run<shared_registers<240>>({.threads = 256});
+  EXPECT_TRUE(report.has(Fault::deadlock)) << report.text();
+}
+
 // cp.async that arrives at an mbarrier by itself.
 template <bool waits>
 void copies_arrive(u64 from, u64 out) {

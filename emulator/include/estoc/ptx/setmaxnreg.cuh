@@ -5,16 +5,16 @@
 
 namespace estoc::ptx {
 
-template <int registers>
+template <int registers, int ctas = 1>
 inline void reg_inc(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
   static_assert(registers >= 24 && registers <= 256 && registers % 8 == 0);
-  emulator::set_registers(registers, true, {file, line});
+  emulator::set_registers(registers, true, ctas, {file, line});
 }
 
-template <int registers>
+template <int registers, int ctas = 1>
 inline void reg_dec(int line = __builtin_LINE(), const char* file = __builtin_FILE()) {
   static_assert(registers >= 24 && registers <= 256 && registers % 8 == 0);
-  emulator::set_registers(registers, false, {file, line});
+  emulator::set_registers(registers, false, ctas, {file, line});
 }
 
 }  // namespace estoc::ptx
