@@ -11,7 +11,7 @@
 namespace estoc::cost {
 
 /// Kernels that share the coefficients of a residual.
-enum class Family : std::uint8_t { sm90, sm80, simt, library, f32 };
+enum class Family : std::uint8_t { sm90, sm80, simt, library, f32, f64 };
 inline constexpr int kFamilies =
     4;  ///< that tables have; for others the physical model stands alone
 

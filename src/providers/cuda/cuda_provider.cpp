@@ -10,6 +10,7 @@
 #include "providers/cuda/sm120_gemm.h"
 #include "providers/cuda/sm80_f32_gemm.h"
 #include "providers/cuda/sm80_gemm.h"
+#include "providers/cuda/sm90_f64_gemm.h"
 #include "providers/cuda/sm90_gemm.h"
 #include "providers/cuda/sm90_grouped_gemm.h"
 
@@ -41,6 +42,7 @@ class CudaProvider final : public Provider {
                                                            make_sm120_scaled_gemm(),
                                                            make_sm80_gemm(),
                                                            make_sm80_f32_gemm(),
+                                                           make_sm90_f64_gemm(),
                                                            make_sm80_dequantised_gemm(),
                                                            make_sm80_scaled_gemm(),
                                                            make_simt_gemm(),

@@ -1,0 +1,222 @@
+// GEMM of f64 on Hopper: mma.sync fed by TMA.
+//
+// Persistent and warp-specialised as sm90_gemm: one thread of the first warpgroup fills a ring of
+// stages. The warps of the others each multiply their part of the tile from fragments in registers,
+// and store it through shared memory of their own while the stages of the next tile are filled.
+#pragma once
+
+#include <estoc/abi/sm90_f64_gemm.cuh>
+#include <estoc/epilogue/staged.cuh>
+#include <estoc/ptx/barrier.cuh>
+#include <estoc/ptx/fence.cuh>
+#include <estoc/ptx/griddepcontrol.cuh>
+#include <estoc/ptx/setmaxnreg.cuh>
+#include <estoc/ptx/special.cuh>
+#include <estoc/ptx/tma.cuh>
+#include <estoc/ptx/warp.cuh>
+#include <estoc/sm90/f64.cuh>
+#include <estoc/tile/pipeline.cuh>
+#include <estoc/tile/raster.cuh>
+#include <estoc/tile/staged_store.cuh>
+
+namespace estoc {
+
+using abi::Sm90F64GemmConfig;
+using abi::Sm90F64GemmParameters;
+
+namespace sm90 {
+
+/// Shared memory of a CTA.
+template <Sm90F64GemmConfig config>
+struct F64Shared {
+  u32 base = ptx::smem_base();
+
+  __device__ __forceinline__ u32 stage(u32 number) const {
+    return base + number * config.stage_bytes();
+  }
+  __device__ __forceinline__ u32 staging(u32 warp) const {
+    return base + config.staging_offset() + warp * config.store_bytes();
+  }
+  __device__ __forceinline__ Ring<config.stages> ring() const {
+    return {base + config.barrier_offset()};
+  }
+};
+
+/// Deals the tiles of all batches to CTAs in turn.
+template <Sm90F64GemmConfig config>
+class F64Tiles {
+ public:
+  __device__ __forceinline__ explicit F64Tiles(const Sm90F64GemmParameters& p)
+      : p_(p), next_(ptx::ctaid_x()) {}
+
+  __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
+  __device__ __forceinline__ void advance() { next_ += ptx::nctaid_x(); }
+  __device__ __forceinline__ Tile tile() const {
+    const u32 plane = p_.tiles_m * p_.tiles_n;
+    const u32 l = next_ / plane;
+    const TileIndex at = TileRaster{p_.tiles_m, p_.tiles_n, p_.group}.at(next_ - l * plane);
+    return {static_cast<i32>(l), static_cast<i32>(at.m) * config.tile_m,
+            static_cast<i32>(at.n) * config.tile_n};
+  }
+  __device__ __forceinline__ i32 k_tiles() const {
+    return (p_.k + config.tile_k() - 1) / config.tile_k();
+  }
+
+ private:
+  const Sm90F64GemmParameters& p_;
+  u32 next_;
+};
+
+/// Issues the loads of one operand's tile of a stage: along K one box, else boxes of 16 elements.
+template <int tile, bool mn_major>
+__device__ __forceinline__ void load_f64(const abi::TensorMap& map, u32 shared, u32 barrier,
+                                         i32 first, i32 k, i32 l) {
+  constexpr int kExtent = mn_major ? 16 : tile;
+#pragma unroll 1
+  for (int box = 0; box < tile / kExtent; ++box) {
+    const i32 mn = first + box * kExtent;
+    const i32 at[3] = {mn_major ? mn : k, mn_major ? k : mn, l};
+    ptx::cp_async_bulk_tensor_load<3>(shared + static_cast<u32>(box) * 16 * kSwizzleRow, map,
+                                      barrier, at);
+  }
+}
+
+/// Fills stage after stage. One thread calls it.
+template <Sm90F64GemmConfig config>
+__device__ __forceinline__ void produce_f64(const Sm90F64GemmParameters& p,
+                                            const F64Shared<config>& shared) {
+  const Ring<config.stages> ring = shared.ring();
+  RingPosition<config.stages> at;
+  for (F64Tiles<config> tiles(p); !tiles.done(); tiles.advance()) {
+    const Tile tile = tiles.tile();
+    for (i32 k = 0; k < p.k; k += config.tile_k(), at.advance()) {
+      ring.wait_empty(at);
+      const u32 stage = shared.stage(at.stage);
+      const u32 barrier = ring.full(at.stage);
+      ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());
+      load_f64<config.tile_m, config.a_m_major>(p.a, stage, barrier, tile.m, k,
+                                                p.a_batched ? tile.l : 0);
+      load_f64<config.tile_n, config.b_n_major>(p.b, stage + config.a_bytes(), barrier, tile.n, k,
+                                                p.b_batched ? tile.l : 0);
+    }
+  }
+}
+
+/// A warp that multiplies: its number among them, and its part of the tile.
+template <Sm90F64GemmConfig config>
+struct F64Warp {
+  using Fragment = F64Fragment<config.a_m_major, config.b_n_major>;
+  static constexpr TileShape kShape{config.warp_rows(), config.warp_columns(),
+                                    config.warp_columns()};
+  u32 lane;
+  u32 warp;
+  TileOffset part;
+
+  __device__ __forceinline__ static F64Warp here() {
+    const u32 warp = ptx::tid() / 32 - 4;
+    return {ptx::tid() % 32,
+            warp,
+            {warp / config.warps_n * config.warp_rows(),
+             warp % config.warps_n * config.warp_columns()}};
+  }
+
+  __device__ __forceinline__ void store(const F64Sums<config>& sums, const Tile& tile,
+                                        const Sm90F64GemmParameters& p, u32 buffer,
+                                        const epilogue::Identity& /*none*/) const {
+    StagedTileStore<Fragment, kShape, config.out, config.store_pitch(), config.out_vectors>(
+        p.out, buffer, p.m, p.n, lane)
+        .store(sums.block, tile, part);
+  }
+
+  /// The same through an epilogue.
+  template <typename E>
+  __device__ __forceinline__ void store(const F64Sums<config>& sums, const Tile& tile,
+                                        const Sm90F64GemmParameters& p, u32 buffer,
+                                        const epilogue::Fused<E>& fused) const {
+    const i64 tile_m = tile.m / config.tile_m;
+    const i64 tile_n = tile.n / config.tile_n;
+    const epilogue::Parts parts{
+        tile_n * config.warps_n + static_cast<i64>(warp % config.warps_n),
+        tile_m * config.warps_m + static_cast<i64>(warp / config.warps_n),
+        (tile_m * p.tiles_n + tile_n) * config.warps() + static_cast<i64>(warp)};
+    epilogue::StagedEpilogue<Fragment, kShape, Type::f64, config.store_pitch(), E>(
+        fused.parameters, buffer, p.m, p.n, p.n, lane)
+        .store(sums.block, tile, part, parts);
+  }
+};
+
+/// Adds up the stages of a tile, and releases them.
+template <Sm90F64GemmConfig config>
+__device__ __forceinline__ void sum_f64(F64Sums<config>& sums, i32 k_tiles,
+                                        RingPosition<config.stages>& at,
+                                        const F64Shared<config>& shared,
+                                        const F64Warp<config>& place) {
+  if (k_tiles == 0) return;
+  const Ring<config.stages> ring = shared.ring();
+  F64Fragments<config> fragments(place.lane, place.part.m, place.part.n);
+  ring.wait_full(at);
+  fragments.begin(shared.stage(at.stage));
+  const auto multiply = [&]<bool more>() __attribute__((always_inline)) {
+    fragments.template multiply<0, true>(sums, shared.stage(at.stage), [] {});
+    const u32 empty = ring.empty(at.stage);
+    at.advance();
+    if constexpr (more) ring.wait_full(at);
+    fragments.template multiply<1, more>(
+        sums, shared.stage(at.stage), [&]() __attribute__((always_inline)) {
+          // All that the warp reads of the stage is in registers.
+          ptx::bar_warp_sync();
+          if (place.lane == 0) ptx::mbarrier_arrive(empty);
+        });
+  };
+#pragma unroll 1
+  for (i32 left = k_tiles; left > 1; --left)
+    multiply.template operator()<true>();
+  multiply.template operator()<false>();
+}
+
+/// Computes and stores the part of one warp of all tiles.
+template <Sm90F64GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void consume_f64(const Sm90F64GemmParameters& p,
+                                            const F64Shared<config>& shared,
+                                            const Epilogue& transform) {
+  const F64Warp<config> place = F64Warp<config>::here();
+  RingPosition<config.stages> at;
+  for (F64Tiles<config> tiles(p); !tiles.done(); tiles.advance()) {
+    F64Sums<config> sums;
+    sum_f64(sums, tiles.k_tiles(), at, shared, place);
+    place.store(sums, tiles.tile(), p, shared.staging(place.warp), transform);
+    ptx::bar_warp_sync();
+  }
+}
+
+}  // namespace sm90
+
+/// The kernel's body. Registers: the producer gives its own to the consumers.
+template <Sm90F64GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void sm90_f64_gemm(const Sm90F64GemmParameters& p,
+                                              const Epilogue& transform) {
+  const sm90::F64Shared<config> shared;
+  if (ptx::tid() == 0) {
+    // Without K no maps were encoded.
+    if (p.k > 0) {
+      ptx::prefetch_tensormap(p.a);
+      ptx::prefetch_tensormap(p.b);
+    }
+    shared.ring().init(config.warps());
+    ptx::fence_mbarrier_init();
+  }
+  ptx::barrier_sync();
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  // What the launch before has written by st, this one reads by TMA.
+  ptx::fence_proxy_async_global();
+  if (ptx::shfl_sync_idx(ptx::tid() / 128, 0) == 0) {
+    ptx::reg_dec<config.producer_registers(), config.ctas()>();
+    if (ptx::tid() / 32 == 0 && ptx::elect_one()) sm90::produce_f64(p, shared);
+  } else {
+    ptx::reg_inc<config.consumer_registers(), config.ctas()>();
+    sm90::consume_f64(p, shared, transform);
+  }
+}
+
+}  // namespace estoc
