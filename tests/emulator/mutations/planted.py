@@ -671,6 +671,15 @@ CASES = {
         f"gemm m=136 n=72 k=40 a=f32 b=f32 out=f32 {SUMS} epi=\"D = accum; {SUMMED}\"",
         "class=sm80_f32_gemm tile=64x64x64",
     ),
+    "f64": library(
+        ("gemm m=150 n=72 k=170 a=f64 b=f64:n", "gemm m=150 n=72 k=170 a=f64:n b=f64"),
+        "class=sm90_f64_gemm tile=128x64x16", multiprocessors=1,
+    ),
+    "f64_batches": library("gemm l=2 m=64 n=64 k=34 a=f64 b=f64", "class=sm90_f64_gemm"),
+    "f64_empty": library("gemm m=600 n=64 k=0 a=f64 b=f64", "class=sm90_f64_gemm tile=64x64x16", 1),
+    "f64_fused": library(
+        f"gemm m=136 n=72 k=40 a=f64 {SUMS} epi=\"D = accum; {SUMMED}\"", "class=sm90_f64_gemm",
+    ),
     "simt_linear": library(f"gemm m=71 n=74 k=24 {LINEAR}", "class=simt_gemm tile=64x64x16"),
     "simt_mixed": library(f"gemm m=584 n=74 k=24 l=2 a=bf16 {MIXED}", "class=simt_gemm tile=32x32x16"),
 }
