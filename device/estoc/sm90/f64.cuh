@@ -78,18 +78,22 @@ class F64Reader {
                (mn_major ? swizzled<kSwizzleRow>(lane % 4, Place::own(lane) * 8)
                          : swizzled<kSwizzleRow>(Place::own(lane), lane % 4 * 8))) {}
 
-  /// Of 16 rows or columns number `block` the own one or the other one, of K element lane % 4 + 4 *
-  /// h + 8 * step.
-  __device__ __forceinline__ double read(u32 tile, int block, int step, int h, int other) const {
+  /// Where of 16 rows or columns number `block` the own one or the other one is, of K element lane
+  /// % 4
+  /// + 4 * h + 8 * step.
+  __device__ __forceinline__ u32 address(u32 tile, int block, int step, int h, int other) const {
     const int k = 4 * h + 8 * step;
     const int mn = other * Place::kOther;
     // Rows further down, and the chunk of the row, whose number the swizzle has changed.
     const int row = mn_major ? k : mn;
     const int chunk = (mn_major ? mn : k) / 2 ^ row % 8;
     // The tile comes first, so that these addresses are not kept in registers.
-    const u32 address = (tile + place_) ^ static_cast<u32>(chunk * 16);
-    return bit_cast<double>(
-        ptx::ld_shared<2>(address + static_cast<u32>((16 * block + row) * kSwizzleRow)));
+    return ((tile + place_) ^ static_cast<u32>(chunk * 16)) +
+           static_cast<u32>((16 * block + row) * kSwizzleRow);
+  }
+
+  __device__ __forceinline__ double read(u32 tile, int block, int step, int h, int other) const {
+    return bit_cast<double>(ptx::ld_shared<2>(address(tile, block, step, h, other)));
   }
 
  private:
