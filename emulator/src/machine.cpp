@@ -233,13 +233,11 @@ void Machine::start_cluster() {
     start_threads(*cta);
 }
 
+// What its threads do not get at the launch is not in the CTA's pool: an H200 waits for it forever.
 void Cta::share_registers(u32 ctas, u32 count) {
-  const u32 padded = (count + kWarpLanes - 1) / kWarpLanes * kWarpLanes;
-  const u32 own = kRegisters / ctas;
-  const u32 each = std::min<u32>(own / count / 8 * 8, 248);
   sharers = ctas;
-  group_registers.assign(groups.size(), each);
-  free_registers = own - each * padded;
+  group_registers.assign(groups.size(), std::min<u32>(kRegisters / ctas / count / 8 * 8, 248));
+  free_registers = 0;
 }
 
 void Machine::start_threads(Cta& cta) {

@@ -254,6 +254,13 @@ TEST(Registers, PoolIsFinite) {
   EXPECT_NE(report.text().find("setmaxnreg.inc"), std::string::npos) << report.text();
 }
 
+// 640 threads get 96 registers each, and what is left of 65,536 is no one's.
+TEST(Registers, PoolIsWhatTheThreadsHadAtTheLaunch) {
+  EXPECT_TRUE(run<registers<104>>({.threads = 640}).clean());
+  const Report report = run<registers<112>>({.threads = 640});
+  EXPECT_TRUE(report.has(Fault::deadlock)) << report.text();
+}
+
 template <int more>
 void shared_registers() {
   if (ptx::tid() < 128) {

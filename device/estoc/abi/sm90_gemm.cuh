@@ -170,10 +170,10 @@ struct Sm90GemmConfig {
   }
   /// Of a CTA's tile in the workspace.
   ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 4; }
-  /// With several consumers: together what a multiprocessor has, in steps of 8 a thread.
+  /// With several consumers: together what the threads have from the launch on, in steps of 8.
   ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() || scaled() ? 56 : 40; }
   ESTOC_CONSTEXPR int consumer_registers() const {
-    if (consumers() == 4) return 112;
+    if (consumers() == 4) return 104;
     return producer_registers() == 56 ? 224 : 232;
   }
 

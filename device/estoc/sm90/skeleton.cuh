@@ -29,9 +29,9 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
   if (ptx::tid() == 0) {
     Kernel::Load::prefetch(p);
     // A ping-pong stage is read by one consumer, any other by all of them.
-    shared.ring().init(
-        config.storers() * config.releases() * (config.cluster_m + config.cluster_n - 1),
-        config.fills());
+    constexpr u32 kReaders = config.storers();
+    shared.ring().init(kReaders * config.releases() * (config.cluster_m + config.cluster_n - 1),
+                       config.fills());
     if constexpr (Kernel::Store::kLoads) {
       for (u32 consumer = 0; consumer < config.consumers(); ++consumer)
         Kernel::Store::init_barriers(shared.staging(consumer));

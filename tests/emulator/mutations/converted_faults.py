@@ -1,6 +1,6 @@
 """Faults planted into sm90_swapped_dequantised_gemm: how codes and scales arrive, and what they become."""
 
-from planted import SM90_CONVERTED, SM90_MATH, Planted
+from planted import ABI, SM90_CONVERTED, SM90_MATH, Planted
 from sm90_faults import DEADLOCK, FLIGHT, OUT, RACE, ARRIVALS, UNSET, WRONG
 
 WAIT = "        ptx::cp_async_wait_group<kPending>();\n"
@@ -23,8 +23,21 @@ FAULTS = (
             "row % 32 * 16 + row / 32 * 4",
             "row / 32 * 16 + row % 32 * 4"),
     Planted("scales do not wait for the empty barrier", SM90_CONVERTED, "converted_fours", (RACE, ARRIVALS),
-            "        ring.wait_empty(at);\n        copies",
-            "        copies"),
+            "        ring.wait_empty(at);\n        const u32 scales",
+            "        const u32 scales"),
+    Planted("rows from 128 on have the scales of the first", SM90_CONVERTED, "converted_quarters", (WRONG,),
+            "below(p, item.tile, kRows)",
+            "below(p, item.tile, 0)"),
+    Planted("scales of rows from 128 on lie on the first ones", SM90_CONVERTED, "converted_quarters",
+            (RACE, UNSET, WRONG),
+            "scales + kRows * config.row_scales()",
+            "scales"),
+    Planted("rows from 128 on are read as the first", SM90_CONVERTED, "converted_quarters", (WRONG,),
+            "row / kRows * kRows * config.row_scales() + row % kRows",
+            "row % kRows"),
+    Planted("four consumers take more registers than there are", ABI, "converted_quarters", (DEADLOCK,),
+            "if (consumers() == 4) return 104;",
+            "if (consumers() == 4) return 112;"),
     Planted("a stage is full before its scales are there", SM90_CONVERTED, "converted_fours", (RACE, UNSET),
             WAIT,
             ""),

@@ -32,6 +32,7 @@ import time
 sys.path[:0] = [str(folder) for folder in pathlib.Path(__file__).resolve().parents[:2]]
 
 import changed  # noqa: E402
+import converted_cases  # noqa: E402
 import converted_faults  # noqa: E402
 import epilogue_faults  # noqa: E402
 import f32_faults  # noqa: E402
@@ -42,6 +43,7 @@ import library_faults  # noqa: E402
 import moe_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
+import planted  # noqa: E402
 import pointer_faults  # noqa: E402
 import quantise_faults  # noqa: E402
 import scaled_faults  # noqa: E402
@@ -50,10 +52,11 @@ import sm100_faults  # noqa: E402
 import sm100_scaled_faults  # noqa: E402
 import sm120_faults  # noqa: E402
 import sm90_faults  # noqa: E402
-from planted import ALWAYS, CASES, FeatureCase, LibraryCase, TestCase  # noqa: E402
+from planted import ALWAYS, FeatureCase, LibraryCase, TestCase  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
+CASES = {**planted.CASES, **converted_cases.CASES}
 LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
     grouped_tensor_faults, scaled_faults, sm100_faults, sm100_scaled_faults, moe_faults,

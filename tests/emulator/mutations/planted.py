@@ -156,7 +156,6 @@ DROPOUT = "gemm m=136 n=72 k=64 a=bf16 out=f32:n epi=\"D = dropout(accum, 0.5, 7
 SUMS = "r=f32:column c=f32:row t=f32:scalar"
 SUMMED = "r = max(D); c = max(D); t = max(D)"
 FAR = 1 << 25
-CONVERTED = "class=sm90_swapped_dequantised_gemm"
 SINGLE = "schedule=single tile=64x64x64"
 SMALL = "class=sm80_gemm tile=64x64x32"
 BYTES = "class=sm80_gemm tile=64x64x64"
@@ -586,19 +585,6 @@ CASES = {
         "grouped_gemm along=n m=136 n=90 k=528 sizes=33,0,1,40 a=e4m3*row b=e4m3:n out=f32",
         "class=sm90_scaled_grouped_gemm tile=64x64x128 cluster=1x1", multiprocessors=3,
     ),
-    "converted_fours": library(
-        (
-            "gemm m=13 n=136 k=736 l=2 a=e4m3*1x32 b=e2m1:n*1x16:swizzled",
-            "gemm m=13 n=200 k=704 l=2 a=e4m3*1x32 b=e2m1:n*1x16:n",
-            "gemm m=13 n=200 k=704 l=2 a=e4m3*1x32 b=e2m1:n*1x16",
-        ), f"{CONVERTED} tile=16x64x256", multiprocessors=1,
-    ),
-    "converted_bytes": library(
-        (
-            "gemm m=13 n=200 k=912 l=2 a=e5m2*1x32 b=e4m3:n*1x32:swizzled",
-            "gemm m=13 n=200 k=912 l=2 a=bf16 b=e5m2:n*1x32",
-        ), f"{CONVERTED} schedule=cooperative tile=32x128x128", multiprocessors=1,
-    ),
     "scaled_sm80": library(
         (
             "gemm m=133 n=70 k=300 a=e4m3*1x128:n b=e4m3:n*128x128",
@@ -619,18 +605,6 @@ CASES = {
     "sm120_one": sm120(
         "gemm m=36 n=70 k=544 a=e2m1*tensor b=e2m1:n*1x16:swizzled out=f32",
         "class=sm120_scaled_gemm tile=64x64x256 stages=2",
-    ),
-    "dequantised": library(
-        (
-            "gemm m=36 n=136 k=202 l=2 a=e4m3*1x32 b=e2m1:n*1x16:swizzled",
-            "gemm m=36 n=38 k=101 l=2 a=e5m2:n*1x32:n b=e4m3*1x32",
-        ), "class=sm80_dequantised_gemm tile=64x64x32", multiprocessors=1,
-    ),
-    "dequantised_units": library(
-        (
-            "gemm m=260 n=40 k=136 l=2 a=e4m3*1x32 b=e2m1:n*1x16",
-            "gemm m=36 n=40 k=136 a=e4m3:[138,1]*1x32 b=e2m1:n*1x16",
-        ), "class=sm90_dequantised_gemm schedule=single tile=64x64x64 stages=8", multiprocessors=1,
     ),
     "scaled_grouped": library(
         (
