@@ -70,6 +70,7 @@ class ProblemSource {
       : metadata_(kernel.metadata()),
         scaled_(kernel.kernel_class().takes_block_scales()),
         pointers_(kernel.kernel_class().takes_pointers()),
+        rows_(kernel.kernel_class().takes_rows()),
         quantises_(kernel.kernel_class().quantises()),
         epilogue_(epilogue_problem(metadata_.operation, options.epilogue)),
         largest_(options.largest),
@@ -146,7 +147,10 @@ class ProblemSource {
           problem.sizes.push_back(below(*extent));
       return;
     }
-    problem.along = static_cast<GroupMode>(below(3));
+    using TakesRows = KernelClass::TakesRows;
+    const bool gathers = rows_ == TakesRows::only || (rows_ == TakesRows::also && below(3) == 0);
+    if (gathers) problem.rows = below(2 * *problem.m);
+    problem.along = gathers ? GroupMode::rows : static_cast<GroupMode>(below(3));
     problem.zero_rest = coin();
     if (problem.along == GroupMode::batches) return;
     // Masked groups are for some layouts of A and out alone.
@@ -173,6 +177,7 @@ class ProblemSource {
   const KernelMetadata metadata_;
   const bool scaled_;
   const KernelClass::TakesPointers pointers_;
+  const KernelClass::TakesRows rows_;
   const bool quantises_;
   const Problem epilogue_;
   std::int64_t largest_;

@@ -91,8 +91,9 @@ HostProblem::HostProblem(FilledProblem filled, std::uint64_t seed) : filled_(std
   const std::uint64_t scale_seed = seed + 2 + filled_.operands.size();
   const Operand a = scaled(problem.a, a_, filled_.a, 1, scale_seed, "A");
   const Operand b = unary ? a : scaled(problem.b, b_, filled_.b, 2, scale_seed + 2, "B");
-  arguments_ =
-      make_arguments(filled_, {a, b, quantised(problem.out, out_), make_offsets(), tensors_});
+  arguments_ = make_arguments(
+      filled_, {a, b, quantised(problem.out, out_), make_index("offsets", offsets_buffer_),
+                make_index("rows", rows_buffer_), tensors_});
   if (!filled_.a) fill_random(a_, seed);
   if (!filled_.b && !unary) fill_random(b_, seed + 1);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -110,14 +111,13 @@ void HostProblem::poison() {
   }
 }
 
-TensorView HostProblem::make_offsets() {
-  const auto described = described_offsets(filled_.problem, Device::cpu());
+TensorView HostProblem::make_index(const char* name, HostBuffer& buffer) {
+  const auto described = described_index(filled_.problem, name, Device::cpu());
   if (!described) return {};
-  offsets_buffer_ = HostBuffer(described->span_bytes(), "offsets");
-  const TensorView offsets =
-      TensorView::row_major(offsets_buffer_.data(), Dtype::i32, described->shape());
-  filled_.problem.fill_index(offsets);
-  return offsets;
+  buffer = HostBuffer(described->span_bytes(), name);
+  const TensorView index = TensorView::row_major(buffer.data(), Dtype::i32, described->shape());
+  filled_.problem.fill_index(index, name);
+  return index;
 }
 
 Operand HostProblem::quantised(const OperandSpec& spec, const TensorView& data) {

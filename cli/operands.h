@@ -53,8 +53,8 @@ class HostProblem {
 
  private:
   void make_tensor(const FilledOperand& operand);
-  /// Those that the problem says; an empty view where it has no groups.
-  TensorView make_offsets();
+  /// The operand that the problem says; an empty view where it has none of this name.
+  TensorView make_index(const char* name, HostBuffer& buffer);
   TensorView operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,
                      const std::optional<FileOperand>& file, HostBuffer& buffer, const char* what);
 
@@ -66,7 +66,7 @@ class HostProblem {
                  const char* what);
 
   FilledProblem filled_;
-  HostBuffer a_buffer_, b_buffer_, out_buffer_, offsets_buffer_;
+  HostBuffer a_buffer_, b_buffer_, out_buffer_, offsets_buffer_, rows_buffer_;
   std::vector<HostBuffer> buffers_;
   std::vector<HostBuffer> scales_;
   std::vector<TensorView> tensors_;

@@ -332,11 +332,12 @@ std::string text_of(const FilledProblem& filled, const RuntimeArguments& argumen
   return problem.to_string();
 }
 
-std::optional<TensorView> described_offsets(const Problem& problem, Device device) {
+std::optional<TensorView> described_index(const Problem& problem, std::string_view name,
+                                          Device device) {
   if (problem.operation != Operation::grouped_gemm) return std::nullopt;
   const auto described = problem.arguments(device);
   const OperandList operands = described->operands();
-  const auto* const index = std::ranges::find(operands, OperandRole::index, &NamedOperand::role);
+  const auto* const index = std::ranges::find(operands, name, &NamedOperand::name);
   if (index == operands.end()) return std::nullopt;
   return *index->tensor;
 }
@@ -344,7 +345,7 @@ std::optional<TensorView> described_offsets(const Problem& problem, Device devic
 std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
                                                  const OperandViews& views) {
   const Problem& problem = filled.problem;
-  const auto& [a_data, b_data, out_data, offsets, tensors] = views;
+  const auto& [a_data, b_data, out_data, offsets, rows, tensors] = views;
   const TensorView& a = a_data.tensor();
   const TensorView& b = b_data.tensor();
   const TensorView& out = out_data.tensor();
@@ -354,6 +355,7 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
     const bool has_offsets =
         problem.along != GroupMode::batches || problem.layout == GroupLayout::pointers;
     if (has_offsets) groups.offsets = offsets;
+    if (problem.rows) groups.rows = rows;
     return std::make_unique<GroupedGemmArguments>(a_data, b_data, out, *problem.accumulator_type,
                                                   groups, problem.controls,
                                                   make_epilogue(problem, filled.operands, tensors));
@@ -397,7 +399,8 @@ std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled
       .b = scaled(problem.b, b, 2, "B"),
       .out = scaled(problem.out, describe(problem.out, filled.out_shape, std::nullopt, "out"), 1,
                     "out")};
-  if (const auto offsets = described_offsets(problem, device)) views.offsets = *offsets;
+  if (const auto offsets = described_index(problem, "offsets", device)) views.offsets = *offsets;
+  if (const auto rows = described_index(problem, "rows", device)) views.rows = *rows;
   for (const FilledOperand& operand : filled.operands)
     views.tensors.push_back(describe_operand(operand, device));
   return make_arguments(filled, views);

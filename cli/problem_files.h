@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "epilogue_operands.h"
@@ -57,10 +58,12 @@ bool has_one_operand(const Problem& problem);
 std::vector<std::string> random_operands(const FilledProblem& filled);
 
 /// The operands of a problem; `b` is ignored where the operation has one operand, `offsets` where
-/// it has no groups. `tensors` are those of FilledProblem::operands.
+/// it has no groups, `rows` where no index chooses those of A. `tensors` are those of
+/// FilledProblem::operands.
 struct OperandViews {
   Operand a, b, out;
   TensorView offsets{};
+  TensorView rows{};
   std::vector<TensorView> tensors{};
 };
 
@@ -71,8 +74,10 @@ std::unique_ptr<RuntimeArguments> make_arguments(const FilledProblem& filled,
 /// The canonical text of the problem that `arguments` of it are, with the sizes of its groups.
 std::string text_of(const FilledProblem& filled, const RuntimeArguments& arguments);
 
-/// The offsets of a grouped product, described; nothing for another problem.
-std::optional<TensorView> described_offsets(const Problem& problem, Device device);
+/// An operand of a grouped product of role index, "offsets" or "rows", described; nothing for a
+/// problem that has none.
+std::optional<TensorView> described_index(const Problem& problem, std::string_view name,
+                                          Device device);
 
 /// The problem's arguments without data, on `device`.
 std::unique_ptr<RuntimeArguments> describe_arguments(const FilledProblem& filled, Device device);

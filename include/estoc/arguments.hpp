@@ -156,8 +156,8 @@ class RuntimeArguments {
   virtual ~RuntimeArguments() = default;
 
   Operation operation() const { return operation_; }
-  /// All operands but the epilogue's, with their names: A, B and out, A and out, or A, B, out and
-  /// offsets.
+  /// All operands but the epilogue's, with their names: A, B and out, A and out, or A, B, out,
+  /// offsets and rows.
   virtual OperandList operands() const = 0;
   virtual OperationWork work() const = 0;
 
@@ -452,6 +452,9 @@ struct GroupOptions {
   /// What is in no group is computed as a product of zeros; otherwise it is left as it is.
   bool zero_rest = false;
   GroupLayout layout = GroupLayout::ends;
+  /// An index, i32 of (M), on the operands' device: row i of the product's A is row rows[i] of A.
+  /// For GroupMode::rows, but not with GroupLayout::masked.
+  std::optional<TensorView> rows{};
 };
 
 /// Products of groups of rows, columns or summands, whose extents the device alone needs to know.
@@ -476,6 +479,11 @@ struct GroupOptions {
 /// beyond the largest extents is cut off. Where A, B or out has data, matrices of groups lie in it,
 /// and the table holds their distances. There are no epilogues, scales or elements of 4 bits.
 ///
+/// With an index of rows, A is (R, K) with any number of rows, and the product multiplies the
+/// A (M, K) whose row i is row rows[i] of it, or zeros where rows[i] is no row of A: nothing
+/// outside A is read, whatever the index holds. There are no scales or elements of 4 bits beside
+/// one.
+///
 /// A scaled operand stands for its data times its scales, as in GemmArguments. Scales have as many
 /// modes as the data: those of a matrix for each group have G in front, rows of B (G, 1, N). Blocks
 /// are counted from the beginning of the operand, not of a group.
@@ -485,13 +493,14 @@ class GroupedGemmArguments final : public RuntimeArguments {
   /// offsets that are missing or not wanted, or of another shape or device, for matrices of masked
   /// groups that do not follow one another, for what GroupLayout::pointers does not have, a table
   /// whose entries are not aligned to 16 bytes, and operands of it that are contiguous in neither
-  /// mode, Error{type} for offsets that are not i32, and for i32 accumulators beside rows of scales
-  /// that differ from group to group.
+  /// mode, for an index of rows that is not (M) or not wanted and what there is not beside one;
+  /// Error{type} for offsets and an index that are not i32, and for i32 accumulators beside rows of
+  /// scales that differ from group to group.
   GroupedGemmArguments(const Operand& a, const Operand& b, const TensorView& out,
                        Dtype accumulator_type, const GroupOptions& groups,
                        PerformanceControls controls = {}, EpilogueArguments epilogue = {});
 
-  /// A, B, out and offsets, where there are some.
+  /// A, B, out, then offsets and rows, where there are some.
   OperandList operands() const override;
   /// flops: 2 M N K; times G for GroupMode::batches. Of pointers, what the largest groups take.
   OperationWork work() const override;
@@ -509,10 +518,13 @@ class GroupedGemmArguments final : public RuntimeArguments {
   const TensorView& out() const { return out_; }
   /// Null where there are none: for GroupMode::batches, but with GroupLayout::pointers.
   const TensorView* offsets() const { return offsets_ ? &*offsets_ : nullptr; }
+  /// The index of the rows of A; null where there is none.
+  const TensorView* rows() const { return rows_ ? &*rows_ : nullptr; }
   Dtype accumulator_type() const { return product_.accumulator_type(); }
 
   /// The product as if all of the divided mode were in group 0, with the epilogue. Of groups along
-  /// K, each matrix of out is the product of all of K. Of masked groups, A is (G M, K).
+  /// K, each matrix of out is the product of all of K. Of masked groups, A is (G M, K). With an
+  /// index of rows, A is a description of (M, K), whose strides are those of A.
   const GemmArguments& product() const { return product_; }
   /// Elements from one group's matrix to the next: of B for GroupMode::rows, of A for columns.
   std::int64_t matrix_stride() const;
@@ -528,6 +540,7 @@ class GroupedGemmArguments final : public RuntimeArguments {
   Operand b_;
   TensorView out_;
   std::optional<TensorView> offsets_;
+  std::optional<TensorView> rows_;
   GroupLayout layout_;
   GroupMode mode_;
   std::int64_t groups_;

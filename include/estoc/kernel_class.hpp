@@ -166,6 +166,10 @@ class KernelClass {
   enum class TakesPointers : std::uint8_t { never, also, only };
   virtual TakesPointers takes_pointers() const;
 
+  /// Whether a class of grouped_gemm takes an index of the rows of A, GroupOptions::rows; likewise.
+  enum class TakesRows : std::uint8_t { never, also, only };
+  virtual TakesRows takes_rows() const;
+
   /// Whether kernels of the class store a quantised out, and no other; then their out dtype is that
   /// of its data, and D is f32. Other classes are not given such arguments. False by default.
   virtual bool quantises() const;

@@ -82,6 +82,7 @@ struct Problem {
   std::vector<std::int64_t> sizes;
   bool zero_rest = false;                  ///< grouped_gemm
   GroupLayout layout = GroupLayout::ends;  ///< grouped_gemm: of the offsets
+  std::optional<std::int64_t> rows;        ///< grouped_gemm: of A, where an index chooses them
   std::optional<ElementwiseOp> op;         ///< elementwise
   std::vector<std::int64_t> shape;         ///< elementwise, of out
   bool has_shape = false;                  ///< an empty shape is a legal rank-0 tensor
@@ -112,11 +113,13 @@ struct Problem {
   /// and the arguments throw.
   std::unique_ptr<RuntimeArguments> arguments(Device device = Device::cpu()) const;
 
-  /// Writes what the problem, once complete, says of the operand of role index: the offsets of a
-  /// grouped_gemm, which are `offsets`, on the host. Sizes that are not given are equal, the first
-  /// ones larger by one where they must; masked groups have all m rows. Pointers are distances: the
-  /// matrices of group g lie in matrix g of A, B and out. Throws what complete() throws.
-  void fill_index(const TensorView& offsets) const;
+  /// Writes what the problem, once complete, says of an operand of role index, which is `view`, on
+  /// the host: the offsets of a grouped_gemm or its rows. Sizes that are not given are equal, the
+  /// first ones larger by one where they must; masked groups have all m rows. Pointers are
+  /// distances: the matrices of group g lie in matrix g of A, B and out. Rows are drawn from those
+  /// of A, the same ones each time, but for one in 64 on average, which A does not have. Throws
+  /// what complete() throws.
+  void fill_index(const TensorView& view, std::string_view operand = "offsets") const;
 
   /// The problem that `arguments` is an instance of: extents, dtypes, layouts (strides where no
   /// letter fits), alignments below 16 bytes that the strides do not imply, scales, controls,

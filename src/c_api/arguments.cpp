@@ -109,6 +109,7 @@ std::unique_ptr<RuntimeArguments> grouped_gemm_of(const estoc_grouped_gemm* give
   GroupOptions groups{.offsets = std::nullopt, .zero_rest = grouped.zero_rest != 0};
   if (grouped.offsets != nullptr) groups.offsets = view_of(grouped.offsets, "offsets");
   if (grouped.layout != nullptr) groups.layout = group_layout_of(grouped.layout);
+  if (grouped.rows != nullptr) groups.rows = view_of(grouped.rows, "rows");
   EpilogueArguments epilogue(grouped.epilogue != nullptr ? grouped.epilogue : "",
                              product_operands(grouped, "grouped_gemm"));
   const Dtype accumulator = grouped.accumulator != nullptr

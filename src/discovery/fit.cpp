@@ -368,8 +368,22 @@ Status check_pointers(const ClassInfo& info, const Signature& signature) {
   return Status::success();
 }
 
+Status check_rows(const ClassInfo& info, const Signature& signature) {
+  using TakesRows = KernelClass::TakesRows;
+  const TakesRows takes = info.kernel_class->takes_rows();
+  const bool chooses = signature.chooses_rows();
+  if (chooses && takes == TakesRows::never) {
+    return Status::fail(Reason::layout, "rows: expected none, got an index");
+  }
+  if (!chooses && takes == TakesRows::only) {
+    return Status::fail(Reason::layout, "rows: expected an index, got none");
+  }
+  return Status::success();
+}
+
 Status check_extras(const ClassInfo& info, const Signature& signature) {
   if (Status pointers = check_pointers(info, signature); !pointers.ok()) return pointers;
+  if (Status rows = check_rows(info, signature); !rows.ok()) return rows;
   if (signature.quantised() != info.kernel_class->quantises()) {
     return Status::fail(Reason::dtype, signature.quantised()
                                            ? "out.scale: expected none, got scales to write"

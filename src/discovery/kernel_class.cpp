@@ -29,6 +29,10 @@ KernelClass::TakesPointers KernelClass::takes_pointers() const {
   return TakesPointers::never;
 }
 
+KernelClass::TakesRows KernelClass::takes_rows() const {
+  return TakesRows::never;
+}
+
 bool KernelClass::needs_device() const {
   return false;
 }

@@ -64,6 +64,7 @@ Signature::Signature(const RuntimeArguments& arguments)
       size_(schema_->operands.size()),
       attributes_(schema_->attributes(arguments)),
       by_pointers_(operations::has_pointers(arguments)),
+      chooses_rows_(operations::has_rows(arguments)),
       allow_tf32_(arguments.controls().allow_tf32),
       fast_accumulation_(arguments.controls().fast_accumulation) {
   const OperandList operands = arguments.operands();
@@ -86,6 +87,7 @@ std::uint64_t Signature::head() const {
   first = first << 8 | static_cast<std::uint64_t>(attributes_.op);
   first = first << 8 | static_cast<std::uint64_t>(attributes_.accumulator_type);
   first = first << 1 | (by_pointers_ ? 1 : 0);
+  first = first << 1 | (chooses_rows_ ? 1 : 0);
   first = first << 1 | (allow_tf32_ ? 1 : 0);
   return first << 1 | (fast_accumulation_ ? 1 : 0);
 }

@@ -75,6 +75,8 @@ class Signature {
   bool quantised() const { return quantised_; }
   /// Whether groups are given by pointers.
   bool by_pointers() const { return by_pointers_; }
+  /// Whether an index chooses the rows of A.
+  bool chooses_rows() const { return chooses_rows_; }
   /// Whether some input has scales of blocks. Other scales are part of the epilogue.
   bool block_scaled() const { return block_scaled_; }
 
@@ -91,6 +93,7 @@ class Signature {
   bool block_scaled_ = false;
   bool quantised_ = false;
   bool by_pointers_;
+  bool chooses_rows_;
   bool allow_tf32_;
   bool fast_accumulation_;
 };

@@ -9,7 +9,7 @@ namespace estoc::operations {
 namespace {
 
 GemmOperand transposed_operand(const GemmOperand& operand) {
-  return {operand.name, transposed(operand.view), operand.scaled, operand.scales};
+  return {operand.name, transposed(operand.view), operand.scaled, operand.scales, operand.rows};
 }
 
 Mapping transposed_mapping(Mapping mapping) {

@@ -59,12 +59,23 @@ struct BlockScales {
   }
 };
 
+/// An index of the rows of A: row i of the product's A is row index[i * stride] of the `count` that
+/// there are from the view's address on, or zeros where there is no such row.
+struct RowIndex {
+  const void* index = nullptr;  ///< i32; may be on the device
+  std::int64_t stride = 1;
+  std::int64_t count = -1;  ///< less than 0: there is none
+
+  bool any() const { return count >= 0; }
+};
+
 /// One operand of the normal form.
 struct GemmOperand {
   const char* name = "";  ///< of the arguments' operand: "A", "B" or "out"
   MatrixView view;
   const ScaledTensor* scaled = nullptr;  ///< null for a plain tensor
   BlockScales scales{};                  ///< other ones are factors in the epilogue
+  RowIndex rows{};                       ///< of the arguments' A; of a transpose, its columns
 };
 
 /// The scales of blocks of an operand. Its mode that is summed over is counted from the last, which

@@ -37,10 +37,11 @@ std::unique_ptr<RuntimeArguments> Problem::arguments(Device device) const {
   return operations::schema_of(operation).arguments(completed, device);
 }
 
-void Problem::fill_index(const TensorView& offsets) const {
+void Problem::fill_index(const TensorView& view, std::string_view operand) const {
   Problem completed = *this;
   completed.complete();
-  operations::fill_offsets(completed, offsets);
+  if (operand == "rows") return operations::fill_rows(completed, view);
+  operations::fill_offsets(completed, view);
 }
 
 Problem Problem::of(const RuntimeArguments& arguments) {

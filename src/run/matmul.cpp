@@ -65,10 +65,12 @@ struct Operands {
   void rebind(Plan& plan, const MatmulOptions& options) const {
     if (has_scales()) return plan.rebind(*arguments(options));
     const bool has_offsets = groups != nullptr && groups->offsets;
-    const std::array<const void*, 4> addresses{a.tensor.data(), b.tensor.data(), out.tensor.data(),
-                                               has_offsets ? groups->offsets->data() : nullptr};
-    plan.rebind(std::span(addresses.data(), has_offsets ? 4 : 3), options.operands,
-                options.check_device);
+    const bool has_rows = has_offsets && groups->rows;
+    const std::array<const void*, 5> addresses{a.tensor.data(), b.tensor.data(), out.tensor.data(),
+                                               has_offsets ? groups->offsets->data() : nullptr,
+                                               has_rows ? groups->rows->data() : nullptr};
+    const std::size_t count = has_rows ? 5 : has_offsets ? 4 : 3;
+    plan.rebind(std::span(addresses.data(), count), options.operands, options.check_device);
   }
 };
 

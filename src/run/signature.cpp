@@ -69,8 +69,8 @@ bool Signature::add(const MatmulOperand& operand) {
 bool Signature::add(const GroupOptions* groups) {
   if (groups == nullptr) return add(std::uint64_t{0});
   add(std::uint64_t{1} | (groups->zero_rest ? 2U : 0U) | (groups->offsets ? 4U : 0U) |
-      static_cast<std::uint64_t>(groups->layout) << 3);
-  return !groups->offsets || add(*groups->offsets);
+      (groups->rows ? 8U : 0U) | static_cast<std::uint64_t>(groups->layout) << 4);
+  return (!groups->offsets || add(*groups->offsets)) && (!groups->rows || add(*groups->rows));
 }
 
 bool Signature::add(const MatmulOptions& options) {

@@ -90,7 +90,9 @@ class Placer {
     for (const NamedOperand& operand : like.operands()) {
       operands.push_back(operand_with(
           operand, [&](const TensorView& view) { return place(use_of(operand), view); }));
-      if (operand.role == OperandRole::index) upload_index(problem, operands.back().tensor());
+      if (operand.role == OperandRole::index) {
+        upload_index(problem, operands.back().tensor(), operand.name);
+      }
     }
     std::vector<EpilogueOperand> epilogue;
     for (const EpilogueOperand& operand : like.epilogue().operands()) {
@@ -111,9 +113,9 @@ class Placer {
     return TensorView(address, like.dtype(), like.shape(), like.strides(), device_);
   }
 
-  void upload_index(const Problem& problem, const TensorView& view) const {
+  void upload_index(const Problem& problem, const TensorView& view, const char* name) const {
     std::vector<std::int32_t> values(static_cast<std::size_t>(view.elements()));
-    problem.fill_index(TensorView::row_major(values.data(), view.dtype(), view.shape()));
+    problem.fill_index(TensorView::row_major(values.data(), view.dtype(), view.shape()), name);
     const jit::ContextScope scope(device_.index);
     jit::driver().check(
         jit::driver().memcpy_htod(reinterpret_cast<jit::CUdeviceptr>(view.data()), values.data(),

@@ -25,7 +25,9 @@ Trial::Trial(const Problem& problem, Device device, std::uint64_t seed, int thre
     operands.push_back(
         operand_with(operand, [&](const TensorView& view) { return add(view, is_output); }));
     if (!is_output && operands.back().is_scaled()) clear_scale_signs(*operands.back().scaled());
-    if (operand.role == OperandRole::index) problem.fill_index(operands.back().tensor());
+    if (operand.role == OperandRole::index) {
+      problem.fill_index(operands.back().tensor(), operand.name);
+    }
   }
   std::vector<EpilogueOperand> epilogue;
   for (const EpilogueOperand& operand : described->epilogue().operands()) {

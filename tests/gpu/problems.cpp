@@ -212,6 +212,12 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
           "grouped_gemm m={} n={} k={} g={} {} zero_rest={}", extent(multiple), extent(multiple),
           extent(multiple), draw(random, 1, 40), operands, draw(random, 0, 1))));
     }
+    for (const char* operands : {"a=bf16:t b=bf16:n out=bf16", "a=f32:n b=f32 out=f32:n"}) {
+      problems.push_back(Problem::parse(
+          fmt::format("grouped_gemm m={} n={} k={} g={} rows={} zero_rest={} {}", extent(multiple),
+                      extent(multiple), extent(multiple), draw(random, 1, 40), draw(random, 0, 500),
+                      draw(random, 0, 1), operands)));
+    }
     // Matrices by pointers, of any extents within these.
     for (const char* operands : {"a=bf16:t b=bf16:n out=bf16", "a=f16:n b=f16 out=f32:n"}) {
       const std::int64_t most[] = {extent(multiple), extent(multiple), extent(multiple)};

@@ -128,7 +128,7 @@ class Operands {
         return make(operand, like).host.view;
       }));
       if (operand.role == OperandRole::index) {
-        problem.fill_index(on_host_.back().tensor());
+        problem.fill_index(on_host_.back().tensor(), operand.name);
         tensors_.back()->device = GuardedTensor(on_host_.back().tensor(), device_, 0);
       }
       made = first;

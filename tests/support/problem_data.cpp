@@ -71,7 +71,7 @@ ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values valu
       return placed;
     }));
     if (input && operands.back().is_scaled()) make_positive(*operands.back().scaled());
-    if (operand.role == OperandRole::index) fill_index(problem);
+    if (operand.role == OperandRole::index) fill_index(problem, operand.name);
   }
   const EpilogueArguments& epilogue = described->epilogue();
   for (const EpilogueOperand& operand : epilogue.operands()) {
@@ -86,11 +86,11 @@ ProblemData::ProblemData(const Problem& problem, std::uint64_t seed, Values valu
   arguments_ = described->with_operands(operands, std::move(epilogue_operands));
 }
 
-void ProblemData::fill_index(const Problem& problem) {
-  Tensor& offsets = *tensors_.back();
-  problem.fill_index(offsets.view);
-  for_each_element(offsets.view, [&](std::int64_t offset) {
-    offsets.values.push_back(load_element(Dtype::i32, offsets.view.data(), offset));
+void ProblemData::fill_index(const Problem& problem, const char* operand) {
+  Tensor& index = *tensors_.back();
+  problem.fill_index(index.view, operand);
+  for_each_element(index.view, [&](std::int64_t offset) {
+    index.values.push_back(load_element(Dtype::i32, index.view.data(), offset));
   });
 }
 

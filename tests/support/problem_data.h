@@ -37,7 +37,7 @@ class ProblemData {
     std::vector<double> values;  ///< in row-major order; none of an output
   };
   TensorView add(const TensorView& described, bool input, std::uint64_t seed, Values values);
-  void fill_index(const Problem& problem);
+  void fill_index(const Problem& problem, const char* operand);
   void make_positive(const ScaledTensor& scaled);
 
   friend class OnDevice;

@@ -74,7 +74,7 @@ class OperandTile {
     }
   }
 
- private:
+ protected:
   using Value = Compute<compute>;
   static constexpr u32 kWide = sizeof(Value);
   // Pieces side by side along the contiguous mode; the threads cover kStep rows of them at a time.
@@ -281,27 +281,21 @@ __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][co
   tile.end(parts, column);
 }
 
-/// acc = the rows of A from m_begin on times the columns of B from n_begin on, `k` products each.
-/// The matrices begin at the addresses, and have the strides of `p`. All threads of the CTA call
-/// it, and synchronise before they do so again.
-template <SimtGemmConfig config, typename Value>
-__device__ __forceinline__ void sum_tile(Value (&acc)[config.thread_m][config.thread_n],
-                                         const SimtGemmParameters& p, u64 a_address, u64 b_address,
-                                         const TileRange& at, i64 k) {
-  constexpr int kThreads = config.threads();
+/// Of B, the columns of a tile.
+template <SimtGemmConfig config>
+using TileOfB = OperandTile<config.b, config.accumulator, config.b_vectors != Vectors::none,
+                            config.b_vectors == Vectors::next_to_last, config.tile_n, config.tile_k,
+                            config.b_pitch(), config.threads()>;
+
+/// acc = the rows that `a` brings times the columns that `b` does, `k` products each. All threads
+/// of the CTA call it, and synchronise before they do so again.
+template <SimtGemmConfig config, typename Value, typename ATile>
+__device__ __forceinline__ void sum_tiles(Value (&acc)[config.thread_m][config.thread_n], ATile& a,
+                                          TileOfB<config>& b, i64 k) {
   constexpr u32 kABytes = static_cast<u32>(config.tile_k * config.a_pitch() * sizeof(Value));
   constexpr u32 kBBytes = static_cast<u32>(config.tile_k * config.b_pitch() * sizeof(Value));
-  using ATile = OperandTile<config.a, config.accumulator, config.a_vectors != Vectors::none,
-                            config.a_vectors != Vectors::next_to_last, config.tile_m, config.tile_k,
-                            config.a_pitch(), kThreads>;
-  using BTile = OperandTile<config.b, config.accumulator, config.b_vectors != Vectors::none,
-                            config.b_vectors == Vectors::next_to_last, config.tile_n, config.tile_k,
-                            config.b_pitch(), kThreads>;
-
   const u32 a_stages = ptx::smem_base();
   const u32 b_stages = a_stages + 2 * kABytes;
-  ATile a(a_address, p.a.row_stride, p.a.column_stride, at.m_end, at.m_begin);
-  BTile b(b_address, p.b.column_stride, p.b.row_stride, at.n_end, at.n_begin);
   a.fetch(k);
   b.fetch(k);
   u32 stage = 0;
@@ -316,6 +310,20 @@ __device__ __forceinline__ void sum_tile(Value (&acc)[config.thread_m][config.th
     multiply_stage<config>(acc, a_stages + stage * kABytes, b_stages + stage * kBBytes);
     stage ^= 1;
   }
+}
+
+/// acc = the rows of A from m_begin on times the columns of B from n_begin on, `k` products each.
+/// The matrices begin at the addresses, and have the strides of `p`; else as sum_tiles().
+template <SimtGemmConfig config, typename Value>
+__device__ __forceinline__ void sum_tile(Value (&acc)[config.thread_m][config.thread_n],
+                                         const SimtGemmParameters& p, u64 a_address, u64 b_address,
+                                         const TileRange& at, i64 k) {
+  using ATile = OperandTile<config.a, config.accumulator, config.a_vectors != Vectors::none,
+                            config.a_vectors != Vectors::next_to_last, config.tile_m, config.tile_k,
+                            config.a_pitch(), config.threads()>;
+  ATile a(a_address, p.a.row_stride, p.a.column_stride, at.m_end, at.m_begin);
+  TileOfB<config> b(b_address, p.b.column_stride, p.b.row_stride, at.n_end, at.n_begin);
+  sum_tiles<config>(acc, a, b, k);
 }
 
 /// Applies the epilogue to the sums of a tile of batch `l`, and stores.

@@ -234,19 +234,17 @@ struct TileSource {
   }
 };
 
-/// Computes one tile.
-template <Sm80GemmConfig config, typename Epilogue>
-__device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, const TileSource& source,
-                                             const Tile& tile, const TileEnds& ends,
-                                             const Epilogue& transform) {
-  using CopyA = OperandCopy<config.a, config.a_m_major, config.tile_m, config.tile_k, config.a_copy,
-                            config.threads()>;
+/// Computes one tile, whose rows of A are brought by what `copy_of_a` makes.
+template <Sm80GemmConfig config, typename CopyOfA, typename Epilogue>
+__device__ __forceinline__ void compute_tile_of(const Sm80GemmParameters& p,
+                                                const CopyOfA& copy_of_a, const TileSource& source,
+                                                const Tile& tile, const TileEnds& ends,
+                                                const Epilogue& transform) {
   using CopyB = OperandCopy<config.b, config.b_n_major, config.tile_n, config.tile_k, config.b_copy,
                             config.threads()>;
   const u32 shared = ptx::smem_base();
   const WarpPlace<config> place = WarpPlace<config>::here();
-  CopyA copy_a(source.a, config.a_m_major ? p.a.column_stride : p.a.row_stride, tile.m, p.m,
-               source.k, ptx::tid());
+  auto copy_a = copy_of_a();
   CopyB copy_b(source.b, config.b_n_major ? p.b.row_stride : p.b.column_stride, tile.n, p.n,
                source.k, ptx::tid());
   const i32 k_tiles = (source.k + config.tile_k - 1) / config.tile_k;
@@ -292,6 +290,20 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, const 
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
   store<config>(sums, p, place, tile, ends, transform);
+}
+
+/// Computes one tile.
+template <Sm80GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, const TileSource& source,
+                                             const Tile& tile, const TileEnds& ends,
+                                             const Epilogue& transform) {
+  using CopyA = OperandCopy<config.a, config.a_m_major, config.tile_m, config.tile_k, config.a_copy,
+                            config.threads()>;
+  const auto copy_of_a = [&]() __attribute__((always_inline)) {
+    return CopyA(source.a, config.a_m_major ? p.a.column_stride : p.a.row_stride, tile.m, p.m,
+                 source.k, ptx::tid());
+  };
+  compute_tile_of<config>(p, copy_of_a, source, tile, ends, transform);
 }
 
 }  // namespace sm80

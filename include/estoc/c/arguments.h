@@ -69,6 +69,9 @@ typedef struct estoc_grouped_gemm {
   size_t operand_count;
   const estoc_controls* controls; /* NULL: all 0 */
   const char* layout; /* of the offsets: NULL or "ends", "prefix", "masked", "ranges", "pointers" */
+  const estoc_tensor* rows; /* NULL, or i32 of shape (m): A is (r, k), and row i of the product's A
+                               is A's row rows[i], or zeros where A has no such row; for groups of
+                               rows, without scales */
 } estoc_grouped_gemm;
 
 /* A group of the layout "pointers": out (m, n) = A (m, k) @ B (k, n), anywhere. Offsets are a table

@@ -175,11 +175,19 @@ Operand first_operand(const Operand& operand, const char* name) {
   return scaled;
 }
 
+/// The rows of A that an index chooses, which lie nowhere together.
+TensorView chosen_rows(const TensorView& a, const TensorView& rows) {
+  return TensorView::describe(a.dtype(), std::array{rows.shape(0), a.shape(1)},
+                              std::array{a.stride(0), a.stride(1)}, a.device(), a.alignment(), "A");
+}
+
 GemmArguments product_of(GroupMode mode, GroupLayout layout, const Operand& a, const Operand& b,
-                         const TensorView& out, Dtype accumulator_type,
-                         PerformanceControls controls, EpilogueArguments epilogue) {
+                         const TensorView& out, const std::optional<TensorView>& rows,
+                         Dtype accumulator_type, PerformanceControls controls,
+                         EpilogueArguments epilogue) {
   const bool masked = layout == GroupLayout::masked;
   return {masked                       ? flattened_operand(a, "A")
+          : rows                       ? chosen_rows(a.tensor(), *rows)
           : mode == GroupMode::columns ? first_operand(a, "A")
                                        : a,
           mode == GroupMode::rows ? first_operand(b, "B") : b,
@@ -220,9 +228,34 @@ void check_pointed(const Operand& a, const Operand& b, const TensorView& out,
   }
 }
 
+/// An index of the rows of A, and what there is not beside one.
+void check_rows(GroupMode mode, GroupLayout layout, const Operand& a, const Operand& b,
+                const TensorView& out, const TensorView& rows) {
+  if (mode != GroupMode::rows || layout == GroupLayout::masked) {
+    fail_value("rows: expected none but with groups along m that are not masked, got {}",
+               rows.to_string());
+  }
+  if (rows.rank() != 1 || rows.shape(0) != out.shape(0)) {
+    fail_value("rows.shape: expected M = {} like out, got {}", out.shape(0), rows.to_string());
+  }
+  if (rows.dtype() != Dtype::i32) {
+    fail(ErrorKind::type, "rows.dtype: expected i32, got {}", dtype_name(rows.dtype()));
+  }
+  check_device(NamedView{&rows, "rows"}, NamedView{&b.tensor(), "B"});
+  for (const auto& [operand, name] : {std::pair{&a, "A"}, std::pair{&b, "B"}}) {
+    if (operand->is_scaled())
+      fail_value("{}.scale: expected none beside an index of rows, got one", name);
+    if (!is_packed(operand->tensor().dtype())) continue;
+    fail(ErrorKind::type,
+         "{}.dtype: expected elements of whole bytes beside an index of rows, got {}", name,
+         dtype_name(operand->tensor().dtype()));
+  }
+}
+
 /// The ranks and extents that the product of group 0 does not show.
 GroupMode checked_mode(const Operand& a, const Operand& b, const TensorView& out,
-                       const std::optional<TensorView>& offsets, GroupLayout layout) {
+                       const GroupOptions& options) {
+  const GroupLayout layout = options.layout;
   const TensorView& plain_a = a.tensor();
   const TensorView& plain_b = b.tensor();
   const GroupMode mode = mode_of(plain_a, plain_b, layout);
@@ -233,7 +266,8 @@ GroupMode checked_mode(const Operand& a, const Operand& b, const TensorView& out
   if (mode == GroupMode::batches || layout == GroupLayout::masked) {
     check_groups("out", groups, out.shape(0));
   }
-  check_offsets(mode, layout, offsets, groups);
+  check_offsets(mode, layout, options.offsets, groups);
+  if (options.rows) check_rows(mode, layout, a, b, out, *options.rows);
   for (const NamedView operand : {NamedView{&plain_a, "A"}, NamedView{&plain_b, "B"}})
     check_packed(operand);
   if (a.is_scaled()) a.scaled()->validate("A", plain_a.rank() - 1);
@@ -294,11 +328,13 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
       b_(b),
       out_(out),
       offsets_(groups.offsets),
+      rows_(groups.rows),
       layout_(groups.layout),
-      mode_(checked_mode(a, b, out, offsets_, layout_)),
+      mode_(checked_mode(a, b, out, groups)),
       groups_(counted(mode_, a_.tensor(), b_.tensor(), out).view->shape(0)),
       zero_rest_(groups.zero_rest),
-      product_(product_of(mode_, layout_, a_, b_, out, accumulator_type, controls, epilogue_)) {
+      product_(
+          product_of(mode_, layout_, a_, b_, out, rows_, accumulator_type, controls, epilogue_)) {
   if (mode_ == GroupMode::columns) check_row_scales(a_, accumulator_type);
   if (mode_ == GroupMode::rows) check_row_scales(b_, accumulator_type);
   device_ = product_.device();
@@ -315,18 +351,19 @@ void GroupedGemmArguments::take_product() {
     return;
   }
   has_data_ = !is_described(a_) && !is_described(b_) && !out().described() &&
-              !(offsets_ && offsets_->described());
+              !(offsets_ && offsets_->described()) && !(rows_ && rows_->described());
   for (const EpilogueOperand& operand : epilogue_.operands())
     has_data_ = has_data_ && (operand.tensor() == nullptr || !operand.tensor()->described());
 }
 
 /// Of the operands that the product does not have, or only a part of.
 void GroupedGemmArguments::check_memory(CheckDevice check) const {
-  std::array<NamedView, 5> inputs{NamedView{&a_.tensor(), "A"}, NamedView{&b_.tensor(), "B"}};
+  std::array<NamedView, 6> inputs{NamedView{&a_.tensor(), "A"}, NamedView{&b_.tensor(), "B"}};
   std::size_t count = 2;
   if (a_.is_scaled()) inputs[count++] = {&a_.scaled()->scale, "A.scale"};
   if (b_.is_scaled()) inputs[count++] = {&b_.scaled()->scale, "B.scale"};
   if (offsets_) inputs[count++] = {&*offsets_, "offsets"};
+  if (rows_) inputs[count++] = {&*rows_, "rows"};
   for (const NamedView input : std::span(inputs.data(), count)) {
     if (check == CheckDevice::yes) check_pointer(input);
     check_overlap({&out(), "out"}, input);
@@ -345,11 +382,13 @@ bool GroupedGemmArguments::move(std::span<void* const> data, CheckDevice check) 
   b_ = moved_to(b_, data[1], "B");
   out_ = out_.moved(data[2], "out");
   if (offsets_) offsets_ = offsets_->moved(data[3], "offsets");
+  if (rows_) rows_ = rows_->moved(data[4], "rows");
   // Nothing else may refer to the binding, so that its memory is used again.
   epilogue_binding_.reset();
-  if (groups_ == 0) {
-    // Matrix 0 does not exist, so its place must not be checked.
-    product_ = product_of(mode_, layout_, a_, b_, out_, accumulator_type(), controls_, epilogue_);
+  if (groups_ == 0 || rows_) {
+    // Matrix 0 does not exist, or A of the product does not, so its place must not be checked.
+    product_ =
+        product_of(mode_, layout_, a_, b_, out_, rows_, accumulator_type(), controls_, epilogue_);
   } else {
     product_.epilogue_ = epilogue_;
     product_.move(data.first(3), check);
@@ -369,7 +408,8 @@ bool GroupedGemmArguments::move_pointed(std::span<void* const> data, CheckDevice
   out_ = moved(out_, data[2], "out");
   offsets_ = offsets_->moved(data[3], "offsets");
   if (data[0] != nullptr || data[1] != nullptr || data[2] != nullptr) {
-    product_ = product_of(mode_, layout_, a_, b_, out_, accumulator_type(), controls_, epilogue_);
+    product_ =
+        product_of(mode_, layout_, a_, b_, out_, rows_, accumulator_type(), controls_, epilogue_);
   }
   check_memory(check);
   take_product();
@@ -381,7 +421,10 @@ OperandList GroupedGemmArguments::operands() const {
   const NamedOperand b{"B", &b_.tensor(), b_.scaled(), OperandRole::input};
   const NamedOperand out{"out", &out_, nullptr, OperandRole::output};
   if (!offsets_) return OperandList(a, b, out);
-  return OperandList(a, b, out, NamedOperand{"offsets", &*offsets_, nullptr, OperandRole::index});
+  const NamedOperand offsets{"offsets", &*offsets_, nullptr, OperandRole::index};
+  if (!rows_) return OperandList(a, b, out, offsets);
+  return OperandList(a, b, out, offsets,
+                     NamedOperand{"rows", &*rows_, nullptr, OperandRole::index});
 }
 
 OperationWork GroupedGemmArguments::work() const {
@@ -399,6 +442,7 @@ std::unique_ptr<RuntimeArguments> GroupedGemmArguments::rebuilt(std::span<const 
                                                                 EpilogueArguments epilogue) const {
   GroupOptions groups{.offsets = std::nullopt, .zero_rest = zero_rest_, .layout = layout_};
   if (offsets_) groups.offsets = operands[3].tensor();
+  if (rows_) groups.rows = operands[4].tensor();
   return std::make_unique<GroupedGemmArguments>(operands[0], operands[1], operands[2].tensor(),
                                                 accumulator_type(), groups, controls_,
                                                 std::move(epilogue));

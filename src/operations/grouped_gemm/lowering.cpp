@@ -40,6 +40,11 @@ bool has_pointers(const RuntimeArguments& arguments) {
          static_cast<const GroupedGemmArguments&>(arguments).layout() == GroupLayout::pointers;
 }
 
+bool has_rows(const RuntimeArguments& arguments) {
+  return arguments.operation() == Operation::grouped_gemm &&
+         static_cast<const GroupedGemmArguments&>(arguments).rows() != nullptr;
+}
+
 bool has_rows_of_groups(const RuntimeArguments& arguments, const NamedOperand& operand) {
   if (arguments.operation() != Operation::grouped_gemm || operand.scaled == nullptr) return false;
   const auto& grouped = static_cast<const GroupedGemmArguments&>(arguments);
@@ -69,6 +74,11 @@ GemmProblem lower(const GroupedGemmArguments& grouped, Orientation orientation) 
     many.view.batch_stride = grouped.matrix_stride();
     many.scaled = operand.scaled();
     many.scales = scales_of_groups(operand, by_rows ? 2 : 1);
+  }
+  if (const TensorView* const rows = grouped.rows(); rows != nullptr) {
+    problem.a.view.data = grouped.a().tensor().data();
+    problem.a.rows = {
+        .index = rows->data(), .stride = rows->stride(0), .count = grouped.a().tensor().shape(0)};
   }
   if (grouped.offsets() != nullptr) {
     problem.groups = {

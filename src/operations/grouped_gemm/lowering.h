@@ -12,6 +12,9 @@ GemmProblem lower(const GroupedGemmArguments& grouped, Orientation orientation);
 /// Whether the arguments are of groups by pointers.
 bool has_pointers(const RuntimeArguments& arguments);
 
+/// Whether an index chooses the rows of A.
+bool has_rows(const RuntimeArguments& arguments);
+
 /// Whether each group has scales of rows of its own for the operand: they take part in products.
 bool has_rows_of_groups(const RuntimeArguments& arguments, const NamedOperand& operand);
 

@@ -11,6 +11,7 @@
 
 #include "check/blocks.h"
 #include "check/groups.h"
+#include "check/mix.h"
 #include "estoc/numeric.hpp"
 #include "model/checked.h"
 #include "model/fail.h"
@@ -28,7 +29,7 @@ using model::fail_value;
 // Offsets follow these, and no kernel is told apart by them.
 constexpr std::array kGroupedOperands = a_b_and_out();
 
-constexpr std::array<TextKey, 17> kGroupedKeys{{
+constexpr std::array<TextKey, 18> kGroupedKeys{{
     {"m", &Problem::m},
     {"n", &Problem::n},
     {"k", &Problem::k},
@@ -36,6 +37,7 @@ constexpr std::array<TextKey, 17> kGroupedKeys{{
     {"along", TextField::along},
     {"layout", TextField::layout},
     {"sizes", TextField::sizes},
+    {"rows", &Problem::rows},
     {"zero_rest", &Problem::zero_rest},
     {"a", &Problem::a},
     {"b", &Problem::b},
@@ -82,6 +84,10 @@ void complete_layout(Problem& problem) {
   if (has_pointers(problem)) {
     if (problem.along == GroupMode::batches) return;
     fail_value("along: expected l of groups by pointers, got {}", group_mode_name(*problem.along));
+  }
+  if (problem.rows && (problem.along != GroupMode::rows || is_masked(problem))) {
+    fail_value("rows: expected none but with groups along m that are not masked, got {}",
+               *problem.rows);
   }
   if (is_masked(problem) && problem.along != GroupMode::rows) {
     fail_value("along: expected m of masked groups, got {}", group_mode_name(*problem.along));
@@ -194,17 +200,22 @@ std::unique_ptr<RuntimeArguments> grouped_arguments(const Problem& problem, Devi
   const bool many_a =
       mode == GroupMode::columns || mode == GroupMode::batches || is_masked(problem);
   const bool many_b = mode == GroupMode::rows || mode == GroupMode::batches;
+  const std::int64_t rows = problem.rows.value_or(*problem.m);
   const TensorView a =
-      describe(problem.a, matrices(many_a, problem, *problem.m, *problem.k), device, "A");
+      describe(problem.a, matrices(many_a, problem, rows, *problem.k), device, "A");
   const TensorView b =
       describe(problem.b, matrices(many_b, problem, *problem.k, *problem.n), device, "B");
   const TensorView out =
       describe(problem.out,
                matrices(is_batched(problem) || is_masked(problem), problem, *problem.m, *problem.n),
                device, "out");
-  const GroupOptions groups{.offsets = describe_offsets(problem, device),
-                            .zero_rest = problem.zero_rest,
-                            .layout = problem.layout};
+  GroupOptions groups{.offsets = describe_offsets(problem, device),
+                      .zero_rest = problem.zero_rest,
+                      .layout = problem.layout};
+  if (problem.rows) {
+    groups.rows = TensorView::describe(Dtype::i32, std::array{*problem.m},
+                                       std::array<std::int64_t, 1>{1}, device);
+  }
   std::vector<EpilogueOperand> operands;
   for (const EpilogueOperandSpec& spec : problem.operands)
     operands.push_back(describe_operand(spec, problem, device));
@@ -224,6 +235,7 @@ Problem grouped_problem(const RuntimeArguments& arguments) {
   problem.g = grouped.groups();
   problem.along = grouped.mode();
   problem.layout = grouped.layout();
+  if (grouped.rows() != nullptr) problem.rows = grouped.a().tensor().shape(0);
   problem.zero_rest = grouped.zero_rest();
   problem.a = spec_of(grouped.a().tensor());
   problem.b = spec_of(grouped.b().tensor());
@@ -309,7 +321,35 @@ CheckResult check_pointed_output(const GroupedGemmArguments& grouped, CheckOptio
   return all;
 }
 
+/// A with its rows where an index says, which is a product without one.
+CheckResult check_chosen_rows(const GroupedGemmArguments& grouped, const CheckOptions& options) {
+  const TensorView& a = grouped.a().tensor();
+  const TensorView& rows = *grouped.rows();
+  const std::int64_t columns = a.shape(1);
+  const auto bytes = static_cast<std::size_t>(dtype_bits(a.dtype()) / 8);
+  std::vector<std::byte> memory(static_cast<std::size_t>(rows.shape(0) * columns) * bytes);
+  std::byte* to = memory.data();
+  for (std::int64_t i = 0; i < rows.shape(0); ++i) {
+    const std::int64_t row = static_cast<const std::int32_t*>(rows.data())[i * rows.stride(0)];
+    const bool is_there = row >= 0 && row < a.shape(0);
+    for (std::int64_t k = 0; k < columns; ++k, to += bytes) {
+      if (!is_there) continue;
+      const std::int64_t from = row * a.stride(0) + k * a.stride(1);
+      std::memcpy(to, static_cast<const std::byte*>(a.data()) + from * static_cast<int>(bytes),
+                  bytes);
+    }
+  }
+  const GroupedGemmArguments plain(
+      TensorView::row_major(memory.data(), a.dtype(), {rows.shape(0), columns}), grouped.b(),
+      grouped.out(), grouped.accumulator_type(),
+      {.offsets = *grouped.offsets(), .zero_rest = grouped.zero_rest(), .layout = grouped.layout()},
+      grouped.controls(), grouped.epilogue());
+  const check::Groups groups = groups_of(plain);
+  return check::check_gemm(plain.product(), options, nullptr, &groups);
+}
+
 CheckResult check_grouped_output(const RuntimeArguments& arguments, const CheckOptions& options) {
+  if (operations::has_rows(arguments)) return check_chosen_rows(as_grouped(arguments), options);
   if (operations::has_pointers(arguments))
     return check_pointed_output(as_grouped(arguments), options);
   const check::Groups groups = groups_of(as_grouped(arguments));
@@ -388,6 +428,19 @@ void fill_table(const Problem& problem, const TensorView& table) {
 }
 
 }  // namespace
+
+void fill_rows(const Problem& problem, const TensorView& rows) {
+  constexpr std::uint64_t kSeed = 0;
+  const std::int64_t count = *problem.rows;
+  for (std::int64_t i = 0; i < rows.shape(0); ++i) {
+    const std::uint64_t bits = check::mix(kSeed, static_cast<std::uint64_t>(i));
+    const bool is_none = bits % 64 == 0 || count == 0;
+    const std::int64_t none = bits / 64 % 2 == 0 ? -1 : count;
+    const std::int64_t row =
+        is_none ? none : static_cast<std::int64_t>(bits / 64 % static_cast<std::uint64_t>(count));
+    static_cast<std::int32_t*>(rows.data())[i * rows.stride(0)] = static_cast<std::int32_t>(row);
+  }
+}
 
 void fill_offsets(const Problem& problem, const TensorView& offsets) {
   if (has_pointers(problem)) return fill_table(problem, offsets);

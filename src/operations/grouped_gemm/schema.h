@@ -15,5 +15,6 @@ std::optional<TensorView> describe_offsets(const Problem& problem, Device device
 
 /// Problem::fill_index of a complete problem.
 void fill_offsets(const Problem& problem, const TensorView& offsets);
+void fill_rows(const Problem& problem, const TensorView& rows);
 
 }  // namespace estoc::operations

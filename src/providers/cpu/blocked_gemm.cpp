@@ -127,6 +127,7 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
   l_ = problem.empty() ? 0 : problem.l;
   mapping_ = problem.mapping;
   groups_ = problem.groups;
+  rows_ = (transposed_ ? problem.b : problem.a).rows;
   if (by_pointers) {
     table_ = operations::GroupTable(static_cast<const GroupedGemmArguments&>(arguments));
     pointed_.resize(static_cast<std::size_t>(groups_.count));
@@ -159,6 +160,10 @@ bool BlockedGemm::move_to(const RuntimeArguments& arguments) {
     if (mapping_ == operations::Mapping::pointers) table_ = operations::GroupTable(grouped);
     groups_.offsets = grouped.offsets()->data();
     groups_.zero_rest = grouped.zero_rest();
+    if (rows_.any()) {
+      rows_.index = grouped.rows()->data();
+      (transposed_ ? b_ : a_).data = grouped.a().tensor().data();
+    }
   }
   return true;
 }
@@ -176,10 +181,10 @@ void BlockedGemm::prepare_epilogue(const GemmArguments& arguments, bool transpos
 void BlockedGemm::choose_blocks(bool fused) {
   const Dtype number = sum_ == Sum::f64 ? Dtype::f64 : Dtype::f32;
   const bool is_integer = sum_ == Sum::i32;
-  direct_a_ = !is_integer && can_be_direct(a_, number);
+  direct_a_ = !is_integer && can_be_direct(a_, number) && !is_chosen(a_);
   // A vector must have stride 1 for the product with a vector.
   const bool unit_vector = b_.row_stride == 1 && mapping_ != operations::Mapping::pointers;
-  direct_b_ = !is_integer && can_be_direct(b_, number) && (n_ > 1 || unit_vector);
+  direct_b_ = !is_integer && can_be_direct(b_, number) && (n_ > 1 || unit_vector) && !is_chosen(b_);
   direct_c_ =
       !fused && !rounds_ && !is_integer && c_.dtype == number && (c_.row_stride == 1 || m_ <= 1);
 
@@ -438,7 +443,7 @@ BlockedGemm::Reading<T> BlockedGemm::read(const MatrixView& matrix, bool direct,
     return {static_cast<const T*>(data), row_major ? matrix.row_stride : matrix.column_stride,
             row_major};
   }
-  const bool row_major = goes_along_columns(matrix);
+  const bool row_major = is_chosen(matrix) ? !transposed_ : goes_along_columns(matrix);
   if (refresh) load(matrix, region, row_major, panel);
   return {panel, row_major ? region.columns : region.rows, row_major};
 }
@@ -450,12 +455,36 @@ void BlockedGemm::load(const MatrixView& matrix, const Region& region, bool row_
     const ScaledPanel* const scaled = (&matrix == &a_ ? scaled_a_ : scaled_b_).get();
     if (scaled != nullptr) return scaled->load(products_, region, row_major, panel);
   }
+  if (is_chosen(matrix)) return load_chosen(matrix, region, panel);
   void* const data = address(matrix, region.l, region.row, region.column);
   load(row_major ? Block{data, matrix.dtype, region.columns, region.rows, matrix.column_stride,
                          matrix.row_stride}
                  : Block{data, matrix.dtype, region.rows, region.columns, matrix.row_stride,
                          matrix.column_stride},
        panel);
+}
+
+bool BlockedGemm::is_chosen(const MatrixView& matrix) const {
+  return rows_.any() && &matrix == (transposed_ ? &b_ : &a_);
+}
+
+/// Each row of the arguments' A is contiguous in the panel.
+template <class T>
+void BlockedGemm::load_chosen(const MatrixView& matrix, const Region& region, T* panel) const {
+  const auto [first, count, k, depth] =
+      transposed_ ? std::array{region.column, region.columns, region.row, region.rows}
+                  : std::array{region.row, region.rows, region.column, region.columns};
+  const std::int64_t k_stride = transposed_ ? matrix.row_stride : matrix.column_stride;
+  const auto* const index = static_cast<const std::int32_t*>(rows_.index);
+  for (std::int64_t i = 0; i < count; ++i, panel += depth) {
+    const std::int64_t row = index[(first + i) * rows_.stride];
+    if (row < 0 || row >= rows_.count) {
+      std::fill_n(panel, depth, T{});
+      continue;
+    }
+    void* const data = transposed_ ? address(matrix, 0, k, row) : address(matrix, 0, row, k);
+    load(Block{data, matrix.dtype, depth, 1, k_stride, 0}, panel);
+  }
 }
 
 void BlockedGemm::load(const Block& block, float* panel) const {

@@ -26,7 +26,8 @@ namespace estoc::cpu {
 ///
 /// Groups are read from their offsets by each launch. Tasks are those of the product as a whole, so
 /// that threads are busy whatever the sizes of groups; a task computes the part of each group in
-/// it. Of matrices by pointers each batch has its own, of which it computes what there is.
+/// it. Of matrices by pointers each batch has its own, of which it computes what there is. Rows
+/// that an index chooses are widened one after the other, or copied where they are numbers.
 class BlockedGemm {
  public:
   /// `arguments`, of gemm or grouped_gemm, must have data, and a combination of dtypes that
@@ -120,6 +121,9 @@ class BlockedGemm {
                   T* panel) const;
   template <class T>
   void load(const MatrixView& matrix, const Region& region, bool row_major, T* panel) const;
+  bool is_chosen(const MatrixView& matrix) const;
+  template <class T>
+  void load_chosen(const MatrixView& matrix, const Region& region, T* panel) const;
   void load(const Block& block, float* panel) const;
   void load(const Block& block, double* panel) const;
   void round_sums(const Tile& tile, float* sums) const;
@@ -139,6 +143,7 @@ class BlockedGemm {
   std::int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;
   operations::Mapping mapping_ = operations::Mapping::strided;
   operations::Groups groups_;
+  operations::RowIndex rows_;               ///< of a_; where transposed, of the columns of b_
   mutable std::vector<GroupRange> ranges_;  ///< of the groups, as of this launch
   operations::GroupTable table_;
   mutable std::vector<operations::GroupProduct> pointed_;  ///< by the table, as of this launch

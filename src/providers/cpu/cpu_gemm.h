@@ -20,6 +20,9 @@ class CpuGemm : public KernelClass {
   TakesPointers takes_pointers() const override {
     return operation_ == Operation::gemm ? TakesPointers::never : TakesPointers::also;
   }
+  TakesRows takes_rows() const override {
+    return operation_ == Operation::gemm ? TakesRows::never : TakesRows::also;
+  }
   Operation operation() const override { return operation_; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override;
@@ -57,6 +60,7 @@ class CpuScaledGemm final : public CpuGemm {
   }
   bool takes_block_scales() const override { return true; }
   TakesPointers takes_pointers() const override { return TakesPointers::never; }
+  TakesRows takes_rows() const override { return TakesRows::never; }
   Status supports_any(const RuntimeArguments& arguments) const override;
   Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                   Target target) const override;

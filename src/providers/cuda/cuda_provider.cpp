@@ -54,6 +54,7 @@ class CudaProvider final : public Provider {
                                                            make_sm100_grouped_gemm(),
                                                            make_sm100_swapped_grouped_gemm(),
                                                            make_sm80_grouped_gemm(),
+                                                           make_sm80_gathered_gemm(),
                                                            make_sm80_pointer_gemm(),
                                                            make_sm90_quantised_gemm(),
                                                            make_sm90_scaled_quantised_gemm(),
@@ -62,6 +63,7 @@ class CudaProvider final : public Provider {
                                                            make_simt_scaled_quantised_gemm(),
                                                            make_simt_grouped_gemm(),
                                                            make_simt_scaled_grouped_gemm(),
+                                                           make_simt_gathered_gemm(),
                                                            make_simt_pointer_gemm(),
                                                            make_simt_elementwise()};
 };

@@ -66,6 +66,13 @@ abi::Groups device_groups(const GemmProblem& problem) {
           .room = static_cast<int>(problem.groups.room())};
 }
 
+abi::RowIndex device_rows(const GemmProblem& problem) {
+  const operations::RowIndex& rows = problem.a.rows;
+  return {.address = reinterpret_cast<std::uintptr_t>(rows.index),
+          .stride = rows.stride,
+          .count = rows.count};
+}
+
 abi::GroupTable device_table(const GemmProblem& problem) {
   const auto has_rows = [&](const operations::GemmOperand& operand) {
     const bool rows = stated_rows(problem, operand);

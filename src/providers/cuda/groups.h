@@ -5,6 +5,7 @@
 
 #include "estoc/abi/group_table.cuh"
 #include "estoc/abi/groups.cuh"
+#include "estoc/abi/row_index.cuh"
 #include "estoc/design_space.hpp"
 #include "estoc/status.hpp"
 #include "operations/gemm_problem.h"
@@ -14,6 +15,9 @@ namespace estoc::cuda {
 abi::GroupedMode grouped_mode(operations::Mapping mapping);
 
 abi::Groups device_groups(const operations::GemmProblem& problem);
+
+/// The index of the rows of A.
+abi::RowIndex device_rows(const operations::GemmProblem& problem);
 
 /// The table of a product by pointers.
 abi::GroupTable device_table(const operations::GemmProblem& problem);

@@ -1,5 +1,5 @@
-// Kernel classes simt_gemm, simt_quantised_gemm, simt_grouped_gemm and simt_pointer_gemm: every
-// dtype, strides, alignment and size, on the ordinary units.
+// Kernel classes simt_gemm, simt_quantised_gemm, simt_grouped_gemm, simt_gathered_gemm and
+// simt_pointer_gemm: every dtype, strides, alignment and size, on the ordinary units.
 #include "providers/cuda/simt_gemm.h"
 
 #include <fmt/core.h>
@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "core/architectures.h"
+#include "estoc/abi/simt_gathered_gemm.cuh"
 #include "estoc/abi/simt_grouped_gemm.cuh"
 #include "estoc/abi/simt_pointer_gemm.cuh"
 #include "estoc/arguments.hpp"
@@ -32,7 +33,7 @@ bool alignments_follow_layouts(const DesignPoint& p) {
 }
 
 /// What the classes differ in.
-enum class SimtKind : std::uint8_t { plain, grouped, quantised };
+enum class SimtKind : std::uint8_t { plain, grouped, gathered, quantised };
 
 bool stores_result(const DesignPoint& p) {
   return p.dtype(Role::accumulator_type) != Dtype::f64;
@@ -42,6 +43,7 @@ std::shared_ptr<const DesignSpace> make_space(SimtKind kind) {
   const bool quantised = kind == SimtKind::quantised;
   const auto operands = {Dtype::f64,  Dtype::f32,  Dtype::tf32, Dtype::f16, Dtype::bf16,
                          Dtype::e4m3, Dtype::e5m2, Dtype::i8,   Dtype::u8};
+  using Layouts = std::vector<std::string_view>;
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, operands)
       .dtypes(Role::b_dtype, operands)
@@ -50,7 +52,9 @@ std::shared_ptr<const DesignSpace> make_space(SimtKind kind) {
               quantised ? std::vector{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1}
                         : std::vector{Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::e4m3,
                                       Dtype::e5m2, Dtype::i32, Dtype::i8, Dtype::u8})
-      .layouts({"ttt", "tnt", "ntt", "nnt", "ttn", "tnn", "ntn", "nnn", "xxx"})
+      .layouts(kind == SimtKind::gathered
+                   ? Layouts{"ttt", "tnt", "ttn", "tnn", "xxx"}
+                   : Layouts{"ttt", "tnt", "ntt", "nnt", "ttn", "tnn", "ntn", "nnn", "xxx"})
       .alignments(Role::a_alignment, {16, 1})
       .alignments(Role::b_alignment, {16, 1})
       .alignments(Role::out_alignment, {16, 1})
@@ -63,7 +67,7 @@ std::shared_ptr<const DesignSpace> make_space(SimtKind kind) {
         return p.dtype(Role::accumulator_type) != Dtype::f64 || p.shape(Role::tile).m <= 64;
       });
   if (quantised) builder.require({"out", "layouts"}, packed_rows_are_contiguous);
-  if (kind != SimtKind::grouped) return builder.build_lazily();
+  if (kind != SimtKind::grouped && kind != SimtKind::gathered) return builder.build_lazily();
   // Finding the group takes registers that the largest tile needs.
   builder.require({"tile"}, [](const DesignPoint& p) { return p.shape(Role::tile).m <= 64; });
   return builder.build_lazily();
@@ -291,6 +295,34 @@ class SimtGroupedGemm final : public SimtClass<abi::SimtGroupedGemmParameters> {
   }
 };
 
+class SimtGatheredGemm final : public SimtClass<abi::SimtGatheredGemmParameters> {
+ public:
+  SimtGatheredGemm() : SimtClass("simt_gathered_gemm", "SimtGatheredGemm", SimtKind::gathered) {}
+
+  std::string_view name() const override { return "simt_gathered_gemm"; }
+  Operation operation() const override { return Operation::grouped_gemm; }
+  TakesRows takes_rows() const override { return TakesRows::only; }
+
+ protected:
+  std::vector<std::string> shared_headers() const override { return {"simt_gathered_gemm"}; }
+
+  Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
+    return check_simt_groups(
+        point, operations::lower_product(arguments, operations::Orientation::as_given));
+  }
+
+  abi::SimtGatheredGemmParameters parameters(const abi::SimtGemmConfig& config,
+                                             const GemmLaunch& launch) const override {
+    const GemmProblem& problem = launch.problem;
+    abi::SimtGatheredGemmParameters p{{product_parameters(config, problem), {}}, {}};
+    p.groups = device_groups(problem);
+    p.rows = device_rows(problem);
+    if (p.rows.count == 0) p.k = 0;
+    set_grouped_tiles(problem, config, p.tiles_m, p.tiles_n);
+    return p;
+  }
+};
+
 class SimtPointerGemm final : public SimtClass<abi::SimtPointerGemmParameters> {
  public:
   SimtPointerGemm() : SimtClass("simt_pointer_gemm", "SimtPointerGemm", SimtKind::grouped) {}
@@ -343,6 +375,10 @@ std::shared_ptr<const KernelClass> make_simt_quantised_gemm() {
 
 std::shared_ptr<const KernelClass> make_simt_grouped_gemm() {
   return std::make_shared<SimtGroupedGemm>();
+}
+
+std::shared_ptr<const KernelClass> make_simt_gathered_gemm() {
+  return std::make_shared<SimtGatheredGemm>();
 }
 
 std::shared_ptr<const KernelClass> make_simt_pointer_gemm() {

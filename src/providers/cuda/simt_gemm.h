@@ -1,5 +1,6 @@
-// Kernel classes simt_gemm, simt_quantised_gemm, simt_grouped_gemm and simt_pointer_gemm: every
-// dtype, strides, alignment and size, on the ordinary units; and what simt_scaled_gemm has of them.
+// Kernel classes simt_gemm, simt_quantised_gemm, simt_grouped_gemm, simt_gathered_gemm and
+// simt_pointer_gemm: every dtype, strides, alignment and size, on the ordinary units; and what
+// simt_scaled_gemm has of them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,8 @@ std::shared_ptr<const KernelClass> make_simt_gemm();
 /// D in f32, quantised by a step behind the product.
 std::shared_ptr<const KernelClass> make_simt_quantised_gemm();
 std::shared_ptr<const KernelClass> make_simt_grouped_gemm();
+/// Of groups of rows that an index chooses.
+std::shared_ptr<const KernelClass> make_simt_gathered_gemm();
 /// Of groups whose matrices a table tells.
 std::shared_ptr<const KernelClass> make_simt_pointer_gemm();
 

@@ -1,5 +1,5 @@
-// Kernel classes sm80_gemm, sm80_dequantised_gemm, sm80_scaled_gemm and sm80_grouped_gemm:
-// cp.async, ldmatrix and mma.sync.
+// Kernel classes sm80_gemm, sm80_dequantised_gemm, sm80_scaled_gemm, sm80_grouped_gemm and those
+// like it: cp.async, ldmatrix and mma.sync.
 #include "providers/cuda/sm80_gemm.h"
 
 #include <fmt/core.h>
@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "core/architectures.h"
+#include "estoc/abi/sm80_gathered_gemm.cuh"
 #include "estoc/abi/sm80_grouped_gemm.cuh"
 #include "estoc/abi/sm80_pointer_gemm.cuh"
 #include "estoc/abi/sm80_scaled_gemm.cuh"
@@ -119,12 +120,14 @@ Sm80GemmConfig with_epilogue(Sm80GemmConfig config) {
   return config;
 }
 
-Status check_registers(const GemmKernel<Sm80GemmConfig>& kernel, Target target) {
+/// `more` registers than others take.
+Status check_registers(const GemmKernel<Sm80GemmConfig>& kernel, Target target, int more = 0) {
   const Sm80GemmConfig& c = kernel.config;
   if (Status status = check_shared(c, target); !status.ok()) return status;
-  return check_epilogue_registers(
-      *kernel.epilogue, epilogue_registers(*kernel.epilogue, kernel.transposed),
-      core::architecture(target.cc()).registers_per_thread - kCodeRegisters - c.sum_registers());
+  return check_epilogue_registers(*kernel.epilogue,
+                                  epilogue_registers(*kernel.epilogue, kernel.transposed),
+                                  core::architecture(target.cc()).registers_per_thread -
+                                      kCodeRegisters - more - c.sum_registers());
 }
 
 /// The design and the knobs that kernels have in common.
@@ -333,17 +336,23 @@ std::string plain_sums_of(const DesignPoint& point) {
                      dtype_name(point.dtype(Role::b_dtype)), point.shape(Role::tile).k);
 }
 
-class Sm80GroupedGemm final
-    : public ConfiguredGemm<abi::Sm80GroupedGemmConfig, abi::Sm80GroupedGemmParameters> {
+/// What classes of products in groups have in common.
+template <typename Parameters>
+class Sm80Groups : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
  public:
-  Sm80GroupedGemm() : ConfiguredGemm("sm80_grouped_gemm", "Sm80GroupedGemm") {}
+  using Decoded = GemmKernel<Sm80GemmConfig>;
 
-  std::string_view name() const override { return "sm80_grouped_gemm"; }
+  std::string_view name() const override { return this->device_name(); }
   Operation operation() const override { return Operation::grouped_gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
 
  protected:
-  std::vector<std::string> shared_headers() const override { return {"sm80_grouped_gemm"}; }
+  Sm80Groups(std::string_view device_name, std::string_view type_name,
+             std::shared_ptr<const DesignSpace> space)
+      : ConfiguredGemm<Sm80GemmConfig, Parameters>(device_name, type_name),
+        space_(std::move(space)) {}
+
+  std::vector<std::string> shared_headers() const override { return {this->device_name()}; }
   Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
   Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
                        bool /*transposed*/) const override {
@@ -354,7 +363,7 @@ class Sm80GroupedGemm final
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
-    return check_shared(kernel_of(point, graph_of(gemm)).config, target);
+    return check_shared(this->kernel_of(point, this->graph_of(gemm)).config, target);
   }
   Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {
     const GemmProblem problem =
@@ -379,9 +388,8 @@ class Sm80GroupedGemm final
     add_design(config, problem, device, plan);
   }
 
-  abi::Sm80GroupedGemmParameters parameters(const Sm80GemmConfig& config,
-                                            const GemmLaunch& launch) const override {
-    auto p = tile_parameters<abi::Sm80GroupedGemmParameters>(config, launch);
+  Parameters parameters(const Sm80GemmConfig& config, const GemmLaunch& launch) const override {
+    auto p = tile_parameters<Parameters>(config, launch);
     const GemmProblem& problem = launch.problem;
     p.groups = device_groups(problem);
     if (p.groups.mode == abi::GroupedMode::rows) {
@@ -411,7 +419,43 @@ class Sm80GroupedGemm final
     return fit ? Status::success() : divided_is_contiguous();
   }
 
-  std::shared_ptr<const DesignSpace> space_ = make_sm80_grouped_space();
+  std::shared_ptr<const DesignSpace> space_;
+};
+
+class Sm80GroupedGemm final : public Sm80Groups<abi::Sm80GroupedGemmParameters> {
+ public:
+  Sm80GroupedGemm()
+      : Sm80Groups("sm80_grouped_gemm", "Sm80GroupedGemm", make_sm80_grouped_space()) {}
+};
+
+class Sm80GatheredGemm final : public Sm80Groups<abi::Sm80GatheredGemmParameters> {
+ public:
+  Sm80GatheredGemm()
+      : Sm80Groups("sm80_gathered_gemm", "Sm80GatheredGemm", make_sm80_gathered_space()) {}
+
+  TakesRows takes_rows() const override { return TakesRows::only; }
+
+ protected:
+  Status check_epilogue(const Decoded& kernel, Target target) const override {
+    // A thread keeps which rows it copies.
+    constexpr int kOthers = 8;
+    const Sm80GemmConfig& c = kernel.config;
+    const int rows = c.a_bytes() / 16 / c.threads();
+    return check_registers(kernel, target, rows + kOthers);
+  }
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+                const PerformanceControls& controls, const cost::DeviceModel& device,
+                cost::Plan& plan) const override {
+    Sm80Groups::add_cost(config, problem, controls, device, plan);
+    plan.design.older_instructions = false;  // nothing newer takes an index
+  }
+  abi::Sm80GatheredGemmParameters parameters(const Sm80GemmConfig& config,
+                                             const GemmLaunch& launch) const override {
+    auto p = Sm80Groups::parameters(config, launch);
+    p.rows = device_rows(launch.problem);
+    if (p.rows.count == 0) p.k = 0;
+    return p;
+  }
 };
 
 class Sm80PointerGemm final
@@ -471,6 +515,10 @@ class Sm80PointerGemm final
 
 std::shared_ptr<const KernelClass> make_sm80_pointer_gemm() {
   return std::make_shared<Sm80PointerGemm>();
+}
+
+std::shared_ptr<const KernelClass> make_sm80_gathered_gemm() {
+  return std::make_shared<Sm80GatheredGemm>();
 }
 
 std::shared_ptr<const KernelClass> make_sm80_grouped_gemm() {

@@ -25,6 +25,8 @@ std::shared_ptr<const KernelClass> make_sm80_scaled_gemm();
 /// Class "sm80_grouped_gemm": grouped products of 16-byte aligned operands, into row-major outputs.
 std::shared_ptr<const KernelClass> make_sm80_grouped_gemm();
 
+/// Class "sm80_gathered_gemm": of groups of rows that an index chooses.
+std::shared_ptr<const KernelClass> make_sm80_gathered_gemm();
 /// Class "sm80_pointer_gemm": of groups whose matrices a table tells, aligned to 16 bytes.
 std::shared_ptr<const KernelClass> make_sm80_pointer_gemm();
 

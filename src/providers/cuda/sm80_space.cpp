@@ -252,6 +252,10 @@ std::shared_ptr<const DesignSpace> make_sm80_grouped_space() {
   return grouped_space({"tnt", "ttt", "ntt", "nnt"});
 }
 
+std::shared_ptr<const DesignSpace> make_sm80_gathered_space() {
+  return grouped_space({"tnt", "ttt"});
+}
+
 std::shared_ptr<const DesignSpace> make_sm80_pointer_space() {
   return grouped_space({"tnt", "ttt", "ntt", "nnt", "tnn", "ttn", "ntn", "nnn"});
 }

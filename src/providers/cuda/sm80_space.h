@@ -22,6 +22,9 @@ std::shared_ptr<const DesignSpace> make_sm80_scaled_space();
 /// The same for products in groups: row-major outputs, operands of 16 bytes' alignment.
 std::shared_ptr<const DesignSpace> make_sm80_grouped_space();
 
+/// The same with rows of A that an index chooses: K is its contiguous mode.
+std::shared_ptr<const DesignSpace> make_sm80_gathered_space();
+
 /// The same for products by pointers, with column-major outputs too.
 std::shared_ptr<const DesignSpace> make_sm80_pointer_space();
 

@@ -449,6 +449,16 @@ TensorView draw_offsets(GroupLayout layout, std::int64_t groups, std::int64_t ex
   return pairs ? TensorView(data, Dtype::i32, {groups, 2}, {2, 1}) : offsets;
 }
 
+/// An index of `count` rows, of `most` or some more that there are not.
+TensorView draw_rows(std::int64_t count, std::int64_t most, Random& random,
+                     std::vector<HostTensor>& tensors) {
+  const TensorView rows = tensors.emplace_back(host_tensor(Dtype::i32, {count}, {1})).view;
+  for (std::int64_t i = 0; i < count; ++i)
+    static_cast<std::int32_t*>(rows.data())[i] =
+        static_cast<std::int32_t>(draw_number(random, one_in(random, 8) ? -1 : 0, most));
+  return rows;
+}
+
 /// A scale for each row or column of an operand; the operand as it is where `drawn` is false.
 Operand draw_row_scales(const TensorView& data, bool is_b, bool drawn, Random& random,
                         std::vector<HostTensor>& tensors) {
@@ -507,14 +517,16 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const Kernel& kernel, std::size_t
   const DesignPoint& point = kernel.point();
   const bool scaled = kernel.kernel_class().takes_block_scales();
   const bool pointers = kernel.kernel_class().takes_pointers() == KernelClass::TakesPointers::only;
+  const bool gathers = kernel.kernel_class().takes_rows() == KernelClass::TakesRows::only;
   Extents e = draw_extents(point, random);
   if (epilogue != 0) widen(e);
   // Some kernels are for one mode.
   const auto drawn = static_cast<GroupMode>(draw_number(random, 0, 3));
   const bool stated = point.space().find("along") >= 0;
-  const GroupMode mode = pointers ? GroupMode::batches
-                         : stated ? *parse_group_mode(point.value("along").text)
-                                  : drawn;
+  const GroupMode mode = pointers  ? GroupMode::batches
+                         : gathers ? GroupMode::rows
+                         : stated  ? *parse_group_mode(point.value("along").text)
+                                   : drawn;
   const std::int64_t groups = draw_number(random, 1, one_in(random, 4) ? 40 : 4);
   const bool many_a = mode == GroupMode::columns || mode == GroupMode::batches;
   const bool many_b = mode == GroupMode::rows || mode == GroupMode::batches;
@@ -528,7 +540,8 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const Kernel& kernel, std::size_t
                           one.stride(0), one.stride(1)});
   };
   const Dtype sums = point.dtype(Role::accumulator_type);
-  add({e.m, e.k, point.dtype(Role::a_dtype), letter_of(point, 0),
+  const std::int64_t rows = gathers ? draw_number(random, 1, 90) : e.m;
+  add({rows, e.k, point.dtype(Role::a_dtype), letter_of(point, 0),
        alignment_of(point, Role::a_alignment)},
       many_a);
   add({e.k, e.n, point.dtype(Role::b_dtype), letter_of(point, 1),
@@ -537,7 +550,7 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const Kernel& kernel, std::size_t
   add({e.m, e.n, point.dtype(Role::out_dtype), letter_of(point, 2),
        alignment_of(point, Role::out_alignment)},
       many_out);
-  std::vector<double> values_a = fill(tensors[0], many_a ? groups : 1, e.m, e.k, false, random);
+  std::vector<double> values_a = fill(tensors[0], many_a ? groups : 1, rows, e.k, false, random);
   std::vector<double> values_b = fill(tensors[1], many_b ? groups : 1, e.k, e.n, false, random);
   GroupOptions options{.offsets = std::nullopt, .zero_rest = !pointers && one_in(random, 2)};
   if (pointers) {
@@ -551,6 +564,7 @@ std::unique_ptr<RuntimeArguments> draw_grouped(const Kernel& kernel, std::size_t
     options.layout = kLayouts[static_cast<std::size_t>(draw_number(random, 0, 2))];
     options.offsets = draw_offsets(options.layout, groups, extent, random, tensors);
   }
+  if (gathers) options.rows = draw_rows(e.m, rows, random, tensors);
   const TensorView out = tensors[2].view;
   const TensorView plain_a = tensors[0].view;
   const TensorView plain_b = tensors[1].view;

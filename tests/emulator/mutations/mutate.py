@@ -37,6 +37,7 @@ import converted_faults  # noqa: E402
 import epilogue_faults  # noqa: E402
 import f32_faults  # noqa: E402
 import f64_faults  # noqa: E402
+import gathered_faults  # noqa: E402
 import grouped_faults  # noqa: E402
 import grouped_tensor_faults  # noqa: E402
 import library_faults  # noqa: E402
@@ -61,7 +62,7 @@ LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
     grouped_tensor_faults, scaled_faults, sm100_faults, sm100_scaled_faults, moe_faults,
     quantise_faults, f32_faults, converted_faults, scaled_group_faults, sm120_faults,
-    pointer_faults, f64_faults,
+    pointer_faults, f64_faults, gathered_faults,
 )  # fmt: skip
 FAULTS = tuple(fault for faults in LISTS for fault in faults.FAULTS)
 ORIGINS = {fault: faults.__name__ for faults in LISTS for fault in faults.FAULTS}

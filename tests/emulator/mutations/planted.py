@@ -409,6 +409,13 @@ CASES = {
         "grouped_gemm layout=pointers m=72 n=72 k=40 sizes=72x65x40,0x8x8,1x72x5,66x9x0 a=bf16 b=bf16:n out=bf16",
         "grouped_gemm layout=pointers m=72 n=64 k=40 sizes=9x64x40,72x8x8 a=bf16:n b=bf16 out=bf16:n",
     ), "class=sm80_pointer_gemm tile=64x64x32"),
+    "gathered": library((
+        "grouped_gemm m=150 n=40 k=24 rows=9 sizes=33,0,1,40 zero_rest=1 a=f32 b=f32:n",
+        "grouped_gemm m=150 n=40 k=20 rows=200 sizes=99,50 a=f32:n b=f32",
+    ), "class=simt_gathered_gemm tile=32x32x16"),
+    "gathered_mma": library(
+        "grouped_gemm m=300 n=72 k=88 rows=9 sizes=133,0,1,140 zero_rest=1 a=bf16 b=bf16:n out=bf16",
+        "class=sm80_gathered_gemm tile=64x64x32"),
     "grouped_rows": library((
         "grouped_gemm m=90 n=40 k=24 sizes=33,0,1,40 zero_rest=1 a=f32 b=f32:n",
         "grouped_gemm m=60 n=20 k=9 g=40 a=f32",

@@ -74,6 +74,7 @@ void make_grouped(Problem& problem) {
   problem.operation = Operation::grouped_gemm;
   if (flip()) problem.along = static_cast<GroupMode>(uniform(0, 4));
   if (flip()) problem.sizes = random_numbers(1);
+  if (flip()) problem.rows = random_number();
   problem.zero_rest = flip();
 }
 
