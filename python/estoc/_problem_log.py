@@ -77,8 +77,15 @@ def _note_gemm(a: Any, b: Any, out: Any, accumulator_type: Any, epilogue: Any) -
 
 
 def note_grouped(
-    a: Any, b: Any, out: Any, offsets: Any, epilogue: Any, zero_rest: bool, layout: str
+    a: Any,
+    b: Any,
+    out: Any,
+    offsets: Any,
+    epilogue: Any,
+    zero_rest: bool,
+    layout: str,
+    rows: Any = None,
 ) -> None:
     """The same of grouped_mm."""
     if _open is not None:
-        note(GroupedGemmArguments(a, b, out, None, offsets, zero_rest, epilogue, None, layout))
+        note(GroupedGemmArguments(a, b, out, None, offsets, zero_rest, epilogue, None, layout, rows))

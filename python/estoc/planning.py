@@ -87,6 +87,7 @@ def grouped_mm(
     epilogue: object = None,
     zero_rest: bool = False,
     layout: str = "ends",
+    rows: object = None,
     stream: object = None,
 ) -> object:
     """Products of groups, as torch.nn.functional.grouped_mm has them. No gradient is recorded.
@@ -124,6 +125,9 @@ def grouped_mm(
         m, n, k and the three leading dimensions in 32. Operands and `out` are then of
         Tensor.describe, with the largest sizes and the alignment in bytes that addresses and
         leading dimensions are promised to have.
+    rows : tensor of shape (M,), dtype i32, optional
+        For groups of rows: row i of the product's A is mat_a[rows[i]], which is not copied, or
+        zeros where `mat_a`, of any number of rows, has no such row. The result has M rows.
     stream : optional
         As of Kernel.run.
 
@@ -140,7 +144,7 @@ def grouped_mm(
         When no kernel supports the arguments, with the reasons.
     """
     if isinstance(mat_a, (list, tuple)):
-        others = (offs, bias, epilogue)
+        others = (offs, bias, epilogue, rows)
         if any(one is not None for one in others) or zero_rest or layout != "ends":
             raise InvalidTypeError(
                 "grouped_mm: expected lists of matrices with out, out_dtype and stream alone, got "
@@ -148,13 +152,13 @@ def grouped_mm(
             )
         return _grouped_lists(mat_a, mat_b, out, out_dtype, stream)
     if out is None:
-        out = _empty_grouped(mat_a, mat_b, offs, layout, out_dtype, stream)
+        out = _empty_grouped(mat_a, mat_b, offs, layout, out_dtype, stream, rows)
     elif out_dtype is not None:
         raise InvalidTypeError("out_dtype: expected None beside out, whose dtype holds")
     if bias is not None:
         epilogue = _with_bias(bias, epilogue, Tensor(out))
-    if _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, layout, stream):
-        note_grouped(mat_a, mat_b, out, offs, epilogue, zero_rest, layout)
+    if _grouped_mm(mat_a, mat_b, out, offs, epilogue, zero_rest, layout, stream, rows):
+        note_grouped(mat_a, mat_b, out, offs, epilogue, zero_rest, layout, rows)
     return out
 
 
@@ -260,12 +264,20 @@ def _grouped_lists(
 
 
 def _empty_grouped(
-    mat_a: object, mat_b: object, offs: object, layout: str, dtype: object, stream: object
+    mat_a: object,
+    mat_b: object,
+    offs: object,
+    layout: str,
+    dtype: object,
+    stream: object,
+    rows: object,
 ) -> object:
     """A new tensor for a grouped product, as _empty makes one."""
     left, right = _as_tensor(mat_a), _as_tensor(mat_b)
     groups = 0 if offs is None else _group_count(Tensor(offs), layout)
     shape, name = _grouped_result(left, right, groups, dtype)
+    if rows is not None and len(shape) == 2:
+        shape = (*_as_tensor(rows).shape[:1], shape[1])
     return _made(mat_a, left, shape, _checked_result(name), stream)
 
 

@@ -289,22 +289,30 @@ void bind_grouped(nb::module_& module) {
       "ends;\n"
       "    'masked', (G,), rows of each group, with A (G, M, K) and out (G, M, N); 'ranges', (G, "
       "2),\n"
-      "    where each group begins and ends.\n\n"
+      "    where each group begins and ends.\n"
+      "rows : tensor of shape (M,), dtype i32, optional\n"
+      "    Row i of the product's A is A[rows[i]], or zeros where A (R, K) has no such row; for\n"
+      "    groups of rows that are not masked, without scales.\n\n"
       "Raises\n------\n"
       "ValueError\n    Shapes, strides or devices that do not fit.\n"
       "TypeError\n    Something that is no tensor, or offsets that are not i32.")
       .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle,
-                    nb::handle, nb::handle, nb::handle>(),
+                    nb::handle, nb::handle, nb::handle, nb::handle>(),
            nb::arg("A").none(), nb::arg("B").none(), nb::arg("out").none(),
            nb::arg("accumulator_type").none() = nb::none(), nb::arg("offsets").none() = nb::none(),
            nb::arg("zero_rest").none() = false, nb::arg("epilogue") = nb::none(),
-           nb::arg("performance") = nb::none(), nb::arg("layout").none() = "ends")
+           nb::arg("performance") = nb::none(), nb::arg("layout").none() = "ends",
+           nb::arg("rows").none() = nb::none())
       .def_prop_ro("A", &PyGroupedGemmArguments::a)
       .def_prop_ro("B", &PyGroupedGemmArguments::b)
       .def_prop_ro("out", [](const PyGroupedGemmArguments& self) { return self.out(); })
       .def_prop_ro("offsets",
                    [](const PyGroupedGemmArguments& self) -> nb::object {
                      return self.offsets() ? nb::cast(*self.offsets()) : nb::none();
+                   })
+      .def_prop_ro("rows",
+                   [](const PyGroupedGemmArguments& self) -> nb::object {
+                     return self.rows() ? nb::cast(*self.rows()) : nb::none();
                    })
       .def_prop_ro("zero_rest",
                    [](const PyGroupedGemmArguments& self) { return self.grouped().zero_rest(); })
@@ -478,7 +486,8 @@ std::string PyElementwiseArguments::describe() const {
 PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out,
                                                nb::handle accumulator_type, nb::handle offsets,
                                                nb::handle zero_rest, nb::handle epilogue,
-                                               nb::handle controls, nb::handle layout)
+                                               nb::handle controls, nb::handle layout,
+                                               nb::handle rows)
     : PyArguments(to_epilogue(epilogue)),
       a_(import_operand(a, "A", scaled_a_)),
       b_(import_operand(b, "B", scaled_b_)),
@@ -496,6 +505,12 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::h
     await({&*offsets_});
     // By whose framework the stream is known.
     if (out_.view.described()) out_.framework = offsets_->framework;
+  }
+  if (!rows.is_none()) {
+    rows_ = import_tensor(rows, "rows");
+    place_together({&b_, &*rows_});
+    groups.rows = rows_->view;
+    await({&*rows_});
   }
   const Operand operand_a = operand_of(a_, scaled_a_.get());
   const Operand operand_b = operand_of(b_, scaled_b_.get());
@@ -521,6 +536,7 @@ PyGroupedGemmArguments::PyGroupedGemmArguments(const GroupedGemmArguments& nativ
       out_(tensor_of(native.out())),
       native_(native) {
   if (native.offsets() != nullptr) offsets_ = tensor_of(*native.offsets());
+  if (native.rows() != nullptr) rows_ = tensor_of(*native.rows());
 }
 
 nb::object PyGroupedGemmArguments::a() const {
@@ -533,7 +549,8 @@ nb::object PyGroupedGemmArguments::b() const {
 
 std::vector<std::pair<const char*, const Tensor*>> PyGroupedGemmArguments::operands() const {
   if (!offsets_) return {{"A", &a_}, {"B", &b_}, {"out", &out_}};
-  return {{"A", &a_}, {"B", &b_}, {"out", &out_}, {"offsets", &*offsets_}};
+  if (!rows_) return {{"A", &a_}, {"B", &b_}, {"out", &out_}, {"offsets", &*offsets_}};
+  return {{"A", &a_}, {"B", &b_}, {"out", &out_}, {"offsets", &*offsets_}, {"rows", &*rows_}};
 }
 
 std::string PyGroupedGemmArguments::describe() const {

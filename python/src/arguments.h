@@ -123,7 +123,7 @@ class PyGroupedGemmArguments final : public PyArguments {
  public:
   PyGroupedGemmArguments(nb::handle a, nb::handle b, nb::handle out, nb::handle accumulator_type,
                          nb::handle offsets, nb::handle zero_rest, nb::handle epilogue,
-                         nb::handle controls, nb::handle layout);
+                         nb::handle controls, nb::handle layout, nb::handle rows);
   explicit PyGroupedGemmArguments(const GroupedGemmArguments& native);
 
   const RuntimeArguments* native() const override { return &*native_; }
@@ -137,6 +137,7 @@ class PyGroupedGemmArguments final : public PyArguments {
   nb::object a() const;
   nb::object b() const;
   const std::optional<Tensor>& offsets() const { return offsets_; }
+  const std::optional<Tensor>& rows() const { return rows_; }
 
  private:
   std::unique_ptr<const PyScaledTensor> scaled_a_;  // these are set while a_ and b_ are made
@@ -145,6 +146,7 @@ class PyGroupedGemmArguments final : public PyArguments {
   Tensor b_;
   Tensor out_;
   std::optional<Tensor> offsets_;
+  std::optional<Tensor> rows_;
   std::optional<GroupedGemmArguments> native_;
 };
 

@@ -133,16 +133,18 @@ struct Operands {
   const Tensor& out;
   const Tensor* offsets = nullptr;
   const GroupOptions* groups = nullptr;  ///< null for a plain product
+  const Tensor* rows = nullptr;
 };
 
 /// Whether a kernel had to be found.
 bool multiply(const Call& call, const Operands& operands) {
-  const auto& [a, b, out, offsets, groups] = operands;
+  const auto& [a, b, out, offsets, groups, rows] = operands;
   if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
   Epilogue epilogue(call.epilogue);
   for (const Tensor* tensor : {&a, &b, &out})
     add_awaited(epilogue.awaited, *tensor);
-  if (offsets != nullptr) add_awaited(epilogue.awaited, *offsets);
+  for (const Tensor* index : {offsets, rows})
+    if (index != nullptr) add_awaited(epilogue.awaited, *index);
   MatmulOptions options{
       .controls = controls_of(a, b), .epilogue = epilogue.text, .operands = epilogue.operands};
   if (!call.accumulator_type.is_none()) {
@@ -213,7 +215,8 @@ nb::object matmul(const Call& call) {
 }
 
 bool grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::handle offs,
-                nb::handle epilogue, nb::handle zero_rest, nb::handle layout, nb::handle stream) {
+                nb::handle epilogue, nb::handle zero_rest, nb::handle layout, nb::handle stream,
+                nb::handle given_rows) {
   const Tensor a = import_tensor(mat_a, "mat_a");
   const Tensor b = import_tensor(mat_b, "mat_b");
   Tensor out = import_tensor(given_out, "out");
@@ -222,12 +225,15 @@ bool grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::ha
                       .layout = to_group_layout(layout)};
   std::optional<Tensor> offsets;
   if (!offs.is_none()) groups.offsets = offsets.emplace(import_tensor(offs, "offs")).view;
+  std::optional<Tensor> rows;
+  if (!given_rows.is_none()) groups.rows = rows.emplace(import_tensor(given_rows, "rows")).view;
   // By whose framework the stream is known.
   if (out.view.described() && offsets) out.framework = offsets->framework;
   Call call{.a = mat_a, .b = mat_b, .out = given_out};
   call.epilogue = epilogue;
   call.stream = stream;
-  const bool found = multiply(call, {a, b, out, offsets ? &*offsets : nullptr, &groups});
+  const bool found =
+      multiply(call, {a, b, out, offsets ? &*offsets : nullptr, &groups, rows ? &*rows : nullptr});
   if (found) warn_of_gradients(a, b);
   return found;
 }
@@ -257,6 +263,7 @@ bool run_remembered(nb::handle object, nb::handle given_stream) {
     GroupOptions groups{
         .offsets = std::nullopt, .zero_rest = grouped->zero_rest(), .layout = grouped->layout()};
     if (grouped->offsets() != nullptr) groups.offsets = *grouped->offsets();
+    if (grouped->rows() != nullptr) groups.rows = *grouped->rows();
     return estoc::grouped_mm(operand(0), operand(1), arguments.out().view, groups, options);
   }
   options.accumulator_type = dynamic_cast<const GemmArguments&>(native).accumulator_type();
@@ -371,7 +378,8 @@ void bind_matmul(nb::module_& module) {
       nb::arg("a"), nb::arg("b"), nb::arg("groups"), nb::arg("dtype").none());
   module.def("_grouped_mm", &grouped_mm, nb::arg("mat_a").none(), nb::arg("mat_b").none(),
              nb::arg("out").none(), nb::arg("offs").none(), nb::arg("epilogue").none(),
-             nb::arg("zero_rest").none(), nb::arg("layout").none(), nb::arg("stream").none());
+             nb::arg("zero_rest").none(), nb::arg("layout").none(), nb::arg("stream").none(),
+             nb::arg("rows").none() = nb::none());
   module.def(
       "_log_problems", [](nb::handle function) { problem_log() = nb::borrow(function); },
       nb::arg("function").none());

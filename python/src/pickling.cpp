@@ -70,7 +70,8 @@ nb::tuple reduce_grouped(const PyGroupedGemmArguments& self) {
                                        dtype_object(self.grouped().accumulator_type()),
                                        self.offsets() ? nb::cast(*self.offsets()) : nb::none(),
                                        self.grouped().zero_rest(), self.epilogue(), self.controls(),
-                                       group_layout_name(self.grouped().layout())));
+                                       group_layout_name(self.grouped().layout()),
+                                       self.rows() ? nb::cast(*self.rows()) : nb::none()));
 }
 
 nb::tuple reduce_scaled(const PyScaledTensor& self) {

@@ -265,6 +265,40 @@ static void test_pointers(void) {
           "expected ends, prefix, masked, ranges or pointers, got 'pointer'");
 }
 
+/* Rows of A that an index chooses, the last of which A does not have. */
+static void test_rows(void) {
+  float x[] = {1, 2, 3, 4}, y[] = {1, 0, 0, 1, 10, 0, 0, 10}, z[6];
+  const float expected[] = {3, 4, 10, 20, 0, 0};
+  int32_t ends[] = {1, 3}, index[] = {1, 0, 2};
+  const int64_t tokens[] = {2, 2}, rows[] = {3, 2}, groups[] = {2}, weights[] = {2, 2, 2};
+  const estoc_tensor tx = matrix(x, tokens), tz = matrix(z, rows);
+  estoc_tensor ty = matrix(y, rows);
+  ty.rank = 3;
+  ty.shape = weights;
+  estoc_tensor toffsets = matrix((float*)ends, groups);
+  toffsets.rank = 1;
+  toffsets.dtype = "i32";
+  estoc_tensor tindex = matrix((float*)index, rows);
+  tindex.rank = 1;
+  tindex.dtype = "i32";
+  estoc_grouped_gemm grouped = {.struct_size = sizeof(grouped),
+                                .a = &tx,
+                                .b = &ty,
+                                .out = &tz,
+                                .offsets = &toffsets,
+                                .rows = &tindex};
+  estoc_arguments* arguments = NULL;
+  EXPECT_OK(estoc_arguments_grouped_gemm(&grouped, &arguments));
+  run(arguments, NULL);
+  EXPECT(memcmp(z, expected, sizeof(z)) == 0);
+  estoc_arguments_destroy(arguments);
+  arguments = NULL;
+  /* Of a program that knows no index. */
+  grouped.struct_size = offsetof(estoc_grouped_gemm, rows);
+  REFUSED(estoc_arguments_grouped_gemm(&grouped, &arguments), ESTOC_ERROR_VALUE,
+          "out.shape: expected M = 2, got 3");
+}
+
 /* Groups of rows: the second is empty, the last row is in none. */
 static void test_grouped(void) {
   float x[] = {1, 0, 0, 1, 1, 1, 5, 5}, y[] = {1, 2, 3, 4, 0, 0, 0, 0, 10, 20, 30, 40}, z[8];
@@ -554,6 +588,7 @@ int main(int argc, char** argv) {
   test_elementwise();
   test_elementwise_program();
   test_grouped();
+  test_rows();
   test_pointers();
   test_scaled();
   test_scaled_product();

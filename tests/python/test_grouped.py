@@ -241,3 +241,48 @@ def test_kernels_of_other_operations_refuse():
 def test_refusals(changes, error, message):
     with pytest.raises(error, match=message):
         grouped(**changes)
+
+
+def gathered(count, extent=50, groups=5):
+    """Operands of which an index chooses rows of A, some of which A does not have."""
+    a, b = operands("m", extent, groups)
+    a = a[:count]
+    rows = np.random.default_rng(2).integers(-1, count + 1, extent).astype("i4")
+    copied = np.where(((rows >= 0) & (rows < count))[:, None], a[np.clip(rows, 0, count - 1)], 0)
+    return a, b, rows, copied
+
+
+def test_rows_of_a_by_an_index():
+    a, b, rows, copied = gathered(11)
+    ends = np.array(ENDS, "i4")
+    out = estoc.grouped_mm(a, b, offs=ends, rows=rows, zero_rest=True)
+    assert out.shape == (50, 9)
+    np.testing.assert_array_equal(out, estoc.grouped_mm(copied, b, offs=ends, zero_rest=True))
+    rows[:] = 3
+    estoc.grouped_mm(a, b, offs=ends, rows=rows, out=out, bias=np.ones(9, "f4"))
+    np.testing.assert_array_equal(out[0], a[3] @ b[0] + 1)
+
+
+def test_arguments_with_rows():
+    a, b, rows, copied = gathered(11)
+    ends = np.array(ENDS, "i4")
+    out = np.zeros((50, 9), "f4")
+    args = estoc.GroupedGemmArguments(a, b, out, offsets=ends, rows=rows)
+    assert args.rows.shape == (50,)
+    assert " rows=11 " in args.problem
+    estoc.plan(args)()
+    np.testing.assert_array_equal(out[:43], estoc.grouped_mm(copied, b, offs=ends)[:43])
+    assert estoc.GroupedGemmArguments(a, b, np.zeros((11, 9), "f4"), offsets=ends).rows is None
+
+
+def test_rows_that_do_not_fit_are_refused():
+    a, b, rows, _ = gathered(11)
+    ends = np.array(ENDS, "i4")
+    with pytest.raises(TypeError, match="rows.dtype: expected i32"):
+        estoc.grouped_mm(a, b, offs=ends, rows=rows.astype("f4"))
+    with pytest.raises(ValueError, match="rows.shape: expected M = 50"):
+        estoc.grouped_mm(a, b, offs=ends, rows=rows[:9], out=np.zeros((50, 9), "f4"))
+    with pytest.raises(ValueError, match="rows: expected none"):
+        estoc.grouped_mm(*operands("k"), offs=ends, rows=rows)
+    with pytest.raises(TypeError, match="expected lists of matrices with out"):
+        estoc.grouped_mm([a], [b[0]], rows=rows)
