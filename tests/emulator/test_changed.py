@@ -60,8 +60,9 @@ class Days(unittest.TestCase):
 
     def test_a_file_of_classes_reaches_the_kernels_of_those(self):
         grouped = "estoc/kernels/sm90_grouped_gemm.cuh"
+        gathered = "estoc/kernels/sm90_gathered_gemm.cuh"
         for name in ("src/providers/cuda/sm90_grouped_gemm.cpp", "src/providers/cuda/sm90_grouped_gemm.h"):
-            self.assertEqual(changed.changed_days([name]), {grouped: 1})
+            self.assertEqual(changed.changed_days([name]), {grouped: 1, gathered: 1})
         days = changed.changed_days(["src/providers/cuda/sm90_epilogue.cpp"])
         self.assertEqual([days[name] for name in (self.SM90, grouped)], [1, 1])
         self.assertEqual(days["estoc/kernels/sm100_gemm.cuh"], 3)

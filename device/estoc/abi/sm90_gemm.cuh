@@ -89,6 +89,8 @@ struct Sm90GemmConfig {
   /// Where groups divide rows of out, columns of each group's B have one scale each; where they
   /// divide columns, rows of A.
   bool group_row_scales = false;
+  /// An index chooses the rows of A, which are loaded one by one.
+  bool gathered = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -116,6 +118,7 @@ struct Sm90GemmConfig {
     if (epilogue.columns > 0) field("epilogue", epilogue);
     if (groups != GroupedMode::none) field("groups", groups);
     if (group_row_scales) field("group_row_scales", group_row_scales);
+    if (gathered) field("gathered", gathered);
   }
 
   ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
@@ -171,7 +174,9 @@ struct Sm90GemmConfig {
   /// Of a CTA's tile in the workspace.
   ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 4; }
   /// With several consumers: together what the threads have from the launch on, in steps of 8.
-  ESTOC_CONSTEXPR int producer_registers() const { return epilogue.loads() || scaled() ? 56 : 40; }
+  ESTOC_CONSTEXPR int producer_registers() const {
+    return epilogue.loads() || scaled() || gathered ? 56 : 40;
+  }
   ESTOC_CONSTEXPR int consumer_registers() const {
     if (consumers() == 4) return 104;
     return producer_registers() == 56 ? 224 : 232;
@@ -214,8 +219,9 @@ struct Sm90GemmConfig {
     return scaled() ? 4 * (tile_m + tile_n) : tile_m * row_scales();
   }
   ESTOC_CONSTEXPR int shared_bytes() const { return scales_offset() + stages * scales_bytes(); }
-  /// Arrivals that fill a stage: of the thread that loads tiles, and of a warp that loads scales.
-  ESTOC_CONSTEXPR int fills() const { return scales_bytes() > 0 ? 2 : 1; }
+  /// Arrivals that fill a stage: of the thread that loads tiles, and of a warp that loads scales or
+  /// rows.
+  ESTOC_CONSTEXPR int fills() const { return scales_bytes() > 0 || gathered ? 2 : 1; }
   /// Arrivals of each consumer that release a stage: warps read scales, and what they convert, by
   /// themselves.
   ESTOC_CONSTEXPR int releases() const { return converts() || scaled() ? 4 : 1; }

@@ -188,7 +188,7 @@ template <Sm90GemmConfig config, typename Tiles = TmaTiles<config>>
 struct ScaledTiles : Tiles {
   /// Brings the scales of stage after stage. One warp calls it.
   template <typename Kernel>
-  __device__ __forceinline__ static void bring_scales(const typename Kernel::Parameters& p,
+  __device__ __forceinline__ static void bring_besides(const typename Kernel::Parameters& p,
                                                       const Cta<config>& cta) {
     ScaleLoader<config> loader(cta.shared);
     for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {

@@ -161,7 +161,7 @@ __device__ __forceinline__ void run(const typename Kernel::Parameters& p,
     if constexpr (kMove) ptx::reg_dec<config.producer_registers()>();
     if (ptx::tid() / 32 == 0 && ptx::elect_one()) produce<Kernel>(p, cta);
     if constexpr (config.fills() > 1) {
-      if (ptx::tid() / 32 == 3) Kernel::Load::template bring_scales<Kernel>(p, cta);
+      if (ptx::tid() / 32 == 3) Kernel::Load::template bring_besides<Kernel>(p, cta);
     }
     if constexpr (config.splits_k()) {
       if (p.parts > 1) {

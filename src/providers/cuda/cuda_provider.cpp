@@ -49,6 +49,7 @@ class CudaProvider final : public Provider {
                                                            make_simt_scaled_gemm(),
                                                            make_sm90_grouped_gemm(),
                                                            make_sm90_swapped_grouped_gemm(),
+                                                           make_sm90_gathered_gemm(),
                                                            make_sm90_scaled_grouped_gemm(),
                                                            make_sm90_swapped_scaled_grouped_gemm(),
                                                            make_sm100_grouped_gemm(),

@@ -447,7 +447,7 @@ class Sm80GatheredGemm final : public Sm80Groups<abi::Sm80GatheredGemmParameters
                 const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     Sm80Groups::add_cost(config, problem, controls, device, plan);
-    plan.design.older_instructions = false;  // nothing newer takes an index
+    if (device.target.cc() >= 100) plan.design.older_instructions = false;  // nothing newer gathers
   }
   abi::Sm80GatheredGemmParameters parameters(const Sm80GemmConfig& config,
                                              const GemmLaunch& launch) const override {

@@ -1,5 +1,5 @@
-// Kernel classes sm90_grouped_gemm, sm90_scaled_grouped_gemm and their swapped forms: the skeleton
-// of sm90_gemm over tiles of groups.
+// Kernel classes sm90_grouped_gemm, sm90_scaled_grouped_gemm, their swapped forms and
+// sm90_gathered_gemm: the skeleton of sm90_gemm over tiles of groups.
 #include "providers/cuda/sm90_grouped_gemm.h"
 
 #include <fmt/core.h>
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "estoc/abi/sm90_gathered_gemm.cuh"
 #include "estoc/abi/sm90_grouped_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
@@ -30,27 +31,29 @@ constexpr std::array kGroupedTargets{Target::sm(90, true)};
 constexpr std::int64_t kMaxGrouped = (std::int64_t{1} << 28) - 1;
 // Beyond so many rows a group, tiles that are not swapped are as narrow.
 constexpr double kMaxSwappedRows = 64;
+// That TMA takes for a box of one row. Not measured.
+constexpr double kClocksOfRow = 8;
 
-class Sm90GroupedGemm final
-    : public ConfiguredGemm<Sm90GroupedGemmConfig, Sm90GroupedGemmParameters> {
+/// What classes of products in groups have in common.
+template <typename Parameters>
+class Sm90Groups : public ConfiguredGemm<Sm90GroupedGemmConfig, Parameters> {
  public:
-  explicit Sm90GroupedGemm(Sm90Kind kind)
-      : ConfiguredGemm("sm90_grouped_gemm", "Sm90GroupedGemm"),
+  using Decoded = GemmKernel<Sm90GroupedGemmConfig>;
+
+  Sm90Groups(Sm90Kind kind, std::string_view device_name, std::string_view type_name)
+      : ConfiguredGemm<Sm90GroupedGemmConfig, Parameters>(device_name, type_name),
         swapped_(kind == Sm90Kind::swapped_grouped || kind == Sm90Kind::swapped_scaled_grouped),
         scaled_(kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped),
         space_(make_sm90_space(kind)) {}
 
-  std::string_view name() const override {
-    if (scaled_) return swapped_ ? "sm90_swapped_scaled_grouped_gemm" : "sm90_scaled_grouped_gemm";
-    return swapped_ ? "sm90_swapped_grouped_gemm" : "sm90_grouped_gemm";
-  }
   bool takes_block_scales() const override { return scaled_; }
   Operation operation() const override { return Operation::grouped_gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kGroupedTargets; }
 
  protected:
-  std::vector<std::string> shared_headers() const override { return {"sm90_grouped_gemm"}; }
+  std::vector<std::string> shared_headers() const override { return {this->device_name()}; }
+  bool is_swapped() const { return swapped_; }
 
   Sm90GroupedGemmConfig config_of(const DesignPoint& point) const override {
     return sm90_config(point);
@@ -106,10 +109,12 @@ class Sm90GroupedGemm final
     cost::set_knobs(plan, sm90_knobs(widest, plan.work, plan.design));
   }
 
-  Sm90GroupedGemmParameters parameters(const Sm90GroupedGemmConfig& config,
-                                       const GemmLaunch& launch) const override {
+  Parameters parameters(const Sm90GroupedGemmConfig& config,
+                        const GemmLaunch& launch) const override {
     const GemmProblem& problem = launch.problem;
-    Sm90GroupedGemmParameters p{sm90_operands(config, launch), device_groups(problem)};
+    Parameters p{};
+    static_cast<abi::Sm90GemmParameters&>(p) = sm90_operands(config, launch);
+    p.groups = device_groups(problem);
     p.tiles_m = static_cast<int>(ceil_div(p.m, config.cluster_rows()));
     p.tiles_n = static_cast<int>(ceil_div(p.n, config.cluster_columns()));
     p.along_n = launch.knobs.raster == Knobs::Raster::along_n;
@@ -130,7 +135,7 @@ class Sm90GroupedGemm final
     return p;
   }
 
-  CudaGeometry geometry(const Sm90GroupedGemmConfig& config, const Sm90GroupedGemmParameters& p,
+  CudaGeometry geometry(const Sm90GroupedGemmConfig& config, const Parameters& p,
                         const PlanDevice& device) const override {
     const auto size = static_cast<unsigned>(config.cluster_size());
     const auto room = static_cast<unsigned>(device.clusters_at_once(config.cluster_size()));
@@ -158,7 +163,9 @@ class Sm90GroupedGemm final
     return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
                        dtype_name(point.dtype(Role::b_dtype)), sums);
   }
-  std::string fused_entry() const override { return sm90_fused_entry(device_name(), type_name()); }
+  std::string fused_entry() const override {
+    return sm90_fused_entry(this->device_name(), this->type_name());
+  }
 
  private:
   bool swapped_;
@@ -166,10 +173,60 @@ class Sm90GroupedGemm final
   std::shared_ptr<const DesignSpace> space_;
 };
 
+class Sm90GroupedGemm final : public Sm90Groups<Sm90GroupedGemmParameters> {
+ public:
+  explicit Sm90GroupedGemm(Sm90Kind kind)
+      : Sm90Groups(kind, "sm90_grouped_gemm", "Sm90GroupedGemm") {}
+
+  std::string_view name() const override {
+    if (takes_block_scales()) {
+      return is_swapped() ? "sm90_swapped_scaled_grouped_gemm" : "sm90_scaled_grouped_gemm";
+    }
+    return is_swapped() ? "sm90_swapped_grouped_gemm" : "sm90_grouped_gemm";
+  }
+};
+
+class Sm90GatheredGemm final : public Sm90Groups<abi::Sm90GatheredGemmParameters> {
+ public:
+  Sm90GatheredGemm() : Sm90Groups(Sm90Kind::gathered, "sm90_gathered_gemm", "Sm90GatheredGemm") {}
+
+  std::string_view name() const override { return device_name(); }
+  TakesRows takes_rows() const override { return TakesRows::only; }
+
+ protected:
+  Sm90GroupedGemmConfig config_of(const DesignPoint& point) const override {
+    Sm90GroupedGemmConfig config = sm90_config(point);
+    config.gathered = true;
+    return config;
+  }
+  void add_cost(const Sm90GroupedGemmConfig& config, const GemmProblem& problem,
+                const PerformanceControls& controls, const cost::DeviceModel& device,
+                cost::Plan& plan) const override {
+    Sm90Groups::add_cost(config, problem, controls, device, plan);
+    plan.design.stage_clocks = std::max(plan.design.stage_clocks, kClocksOfRow * config.tile_m);
+  }
+  abi::Sm90GatheredGemmParameters parameters(const Sm90GroupedGemmConfig& config,
+                                             const GemmLaunch& launch) const override {
+    // The map is of the rows that there are.
+    GemmProblem problem = launch.problem;
+    problem.a.view.rows = problem.a.rows.count;
+    if (problem.a.rows.count == 0) problem.k = 0;
+    const GemmLaunch own{launch.gemm,      problem,       launch.knobs,
+                         launch.workspace, launch.device, launch.result};
+    auto p = Sm90Groups::parameters(config, own);
+    p.rows = device_rows(problem);
+    return p;
+  }
+};
+
 }  // namespace
 
 std::shared_ptr<const KernelClass> make_sm90_grouped_gemm() {
   return std::make_shared<Sm90GroupedGemm>(Sm90Kind::grouped);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_gathered_gemm() {
+  return std::make_shared<Sm90GatheredGemm>();
 }
 
 std::shared_ptr<const KernelClass> make_sm90_swapped_grouped_gemm() {

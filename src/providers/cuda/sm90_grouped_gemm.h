@@ -10,6 +10,9 @@ namespace estoc::cuda {
 /// Grouped products by TMA and wgmma on sm_90a, of what sm90_gemm multiplies, along any mode.
 std::shared_ptr<const KernelClass> make_sm90_grouped_gemm();
 
+/// Class "sm90_gathered_gemm": of rows of A that an index chooses.
+std::shared_ptr<const KernelClass> make_sm90_gathered_gemm();
+
 /// Class "sm90_swapped_grouped_gemm": the same for row-major outputs and few rows a group, which
 /// are columns of the code's tiles: those may be narrow, and their stages many.
 std::shared_ptr<const KernelClass> make_sm90_swapped_grouped_gemm();

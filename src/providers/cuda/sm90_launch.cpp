@@ -40,7 +40,8 @@ void encode_operands(const Sm90GemmConfig& config, const GemmLaunch& launch,
         device, config.converts()
                     ? codes_spec(problem.a, config.tile_m)
                     : tma_load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
-                                    config.tile_m, config.cluster_n, config.tile_k()));
+                                    config.gathered ? 1 : config.tile_m, config.cluster_n,
+                                    config.tile_k()));
     p.b = encode_tensor_map(
         device, tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
                               config.tile_n, config.cluster_m, config.tile_k()));

@@ -85,7 +85,8 @@ bool is_quantised(Sm90Kind kind) {
 
 bool has_groups(Sm90Kind kind) {
   return kind == Sm90Kind::grouped || kind == Sm90Kind::swapped_grouped ||
-         kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped;
+         kind == Sm90Kind::scaled_grouped || kind == Sm90Kind::swapped_scaled_grouped ||
+         kind == Sm90Kind::gathered;
 }
 
 bool swaps_operands(Sm90Kind kind) {
@@ -99,7 +100,7 @@ std::span<const MenuTile> menu_of(Sm90Kind kind) {
   if (swaps_operands(kind)) return kSwappedMenu;
   if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
-  if (kind == Sm90Kind::grouped) return kGroupedMenu;
+  if (kind == Sm90Kind::grouped || kind == Sm90Kind::gathered) return kGroupedMenu;
   const bool few =
       kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised || kind == Sm90Kind::quantised;
   return few ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
@@ -362,6 +363,10 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     out_alignments = {1};
   }
   if (kind == Sm90Kind::grouped) clusters.resize(3);
+  if (kind == Sm90Kind::gathered) {
+    clusters.resize(2);  // rows are loaded one by one, for one CTA each
+    layouts = {"tnt", "ttt"};
+  }
   if (kind == Sm90Kind::prepared) {
     layouts = {"xnt", "xtt", "txt", "nxt", "xxt", "xnn", "xtn", "txn", "nxn", "xxn"};
     alignments.push_back(1);
@@ -427,8 +432,13 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   if (kind == Sm90Kind::fast) builder.choices("sums", {"fast"});
   if (swapped) builder.choices("orientation", {"swapped"});
   if (grouped) {
-    if (swapped) builder.choices("along", {"m", "l"});
-    if (!swapped) builder.choices("along", {"m", "n", "k", "l"});
+    if (kind == Sm90Kind::gathered) {
+      builder.choices("along", {"m"});
+    } else if (swapped) {
+      builder.choices("along", {"m", "l"});
+    } else {
+      builder.choices("along", {"m", "n", "k", "l"});
+    }
     builder.require({"layouts", "align_out", "along"}, [](const DesignPoint& point) {
       return boxes_fit_groups(point, sm90_is_transposed(point));
     });

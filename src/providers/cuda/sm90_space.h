@@ -25,7 +25,8 @@ enum class Sm90Kind : std::uint8_t {
   grouped,          ///< products in groups; a dimension "along" says which mode they divide
   swapped_grouped,  ///< both
   scaled_grouped,
-  swapped_scaled_grouped
+  swapped_scaled_grouped,
+  gathered  ///< grouped, of rows of A that an index chooses
 };
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has

@@ -87,7 +87,7 @@ class GatheredRows : public EmulatedKernels {
  protected:
   static void run(const std::string& kernel_class, const std::string& filter,
                   const RuntimeArguments& arguments) {
-    const Target target = Target::sm(80);
+    const Target target = kernel_class.starts_with("sm90") ? Target::sm(90, true) : Target::sm(80);
     KernelQuery query;
     query.target = target;
     query.filter = MetadataFilter::parse("class=" + kernel_class + " " + filter);
@@ -147,10 +147,27 @@ TEST_F(GatheredRows, Mma) {
   expect("sm80", "m=64 n=36 k=64 g=2 rows=9 a=tf32 b=tf32:n", "");
 }
 
+TEST_F(GatheredRows, Wgmma) {
+  for (const char* layouts : {"ttt", "tnt"}) {
+    const std::string operands = std::string("a=bf16:t b=bf16:") + layouts[1] + " out=f32";
+    for (const char* design :
+         {"tile=64x64x64 schedule=single cluster=1x1", "tile=128x128x64 schedule=pingpong",
+          "tile=128x128x64 schedule=cooperative cluster=2x1", "tile=256x128x64"}) {
+      expect("sm90", "m=500 n=136 k=200 rows=37 sizes=133,0,1,340 " + operands,
+             std::string(design) + " layouts=" + layouts);
+    }
+    expect("sm90", "m=300 n=72 k=88 rows=1000 g=5 zero_rest=1 layout=ranges " + operands,
+           std::string("tile=64x128x64 layouts=") + layouts);
+  }
+  expect("sm90", "m=160 n=144 k=208 g=2 rows=30 a=e4m3 b=e4m3:n out=bf16", "tile=64x64x128");
+  expect("sm90", "m=64 n=64 k=64 sizes=40,3 rows=9 a=i8 b=u8:n", "");
+  expect("sm90", "m=64 n=36 k=64 g=2 rows=9 a=tf32 b=tf32:n", "");
+}
+
 TEST_F(GatheredRows, WhateverTheIndexHolds) {
   constexpr std::int32_t kMost = std::numeric_limits<std::int32_t>::max();
   const Numbers index{0, -1, 3, 2, 4, kMost, -kMost - 1, 1, 3, 5, -7, 2};
-  for (const char* family : {"simt", "sm80"}) {
+  for (const char* family : {"simt", "sm80", "sm90"}) {
     expect(family, "m=12 n=8 k=16 rows=4 sizes=5,6 a=bf16 b=bf16:n out=f32", "", index);
     expect(family, "m=12 n=8 k=16 rows=0 sizes=5,6 a=bf16 b=bf16:n out=f32", "", index);
     expect(family, "m=12 n=8 k=16 rows=1 sizes=5,6 zero_rest=1 a=bf16 b=bf16:n out=f32", "", index);
@@ -167,7 +184,7 @@ TEST_F(GatheredRows, OtherClassesDoNotTakeThem) {
   ASSERT_FALSE(found.empty());
   for (const Kernel& kernel : found) {
     const std::string& name = kernel.metadata().kernel_class;
-    EXPECT_TRUE(name == "simt_gathered_gemm" || name == "sm80_gathered_gemm") << name;
+    EXPECT_TRUE(name.ends_with("_gathered_gemm")) << name;
   }
 }
 

@@ -5,9 +5,11 @@ from planted import Planted
 ROW_INDEX = "tile/row_index.cuh"
 SIMT_GATHERED = "kernels/simt_gathered_gemm.cuh"
 SM80_GATHERED = "kernels/sm80_gathered_gemm.cuh"
+SM90_GATHERED = "sm90/gathered.cuh"
 
 WRONG = "wrong output"
 OUT = "out of bounds"
+RACE = "race"
 
 FAULTS = (
     Planted("the index is not read", ROW_INDEX, "gathered", (OUT, WRONG),
@@ -32,4 +34,15 @@ FAULTS = (
             "left < 0 ? 0 : left > 16 ? 16 : left", "16"),
     Planted("mma gathers from the first row of the tile", SM80_GATHERED, "gathered_mma", (WRONG,),
             "p.rows, tile.at.m, tile.ends.m", "p.rows, 0, tile.ends.m"),
+    Planted("rows are loaded into a stage in use", SM90_GATHERED, "gathered_wgmma", (RACE, WRONG),
+            "        ring.wait_empty(at);\n", ""),
+    Planted("two rows change places", SM90_GATHERED, "gathered_wgmma", (WRONG,),
+            "(32 * i + lane) * kSwizzleRow", "(32 * i + (lane ^ 1)) * kSwizzleRow"),
+    Planted("half of the bytes of rows are announced", SM90_GATHERED, "gathered_wgmma", (RACE, WRONG),
+            "mbarrier_arrive_expect_tx(barrier, config.a_bytes())",
+            "mbarrier_arrive_expect_tx(barrier, config.a_bytes() / 2)"),
+    Planted("rows of the first tile of the group", SM90_GATHERED, "gathered_wgmma", (WRONG,),
+            "item.tile.m + 32 * i", "item.begin + 32 * i"),
+    Planted("rows of the first K", SM90_GATHERED, "gathered_wgmma", (WRONG,),
+            "{step * config.tile_k(), row[i], 0}", "{0, row[i], 0}"),
 )

@@ -416,6 +416,8 @@ CASES = {
     "gathered_mma": library(
         "grouped_gemm m=300 n=72 k=88 rows=9 sizes=133,0,1,140 zero_rest=1 a=bf16 b=bf16:n out=bf16",
         "class=sm80_gathered_gemm tile=64x64x32"),
+    "gathered_wgmma": LibraryCase(("grouped_gemm m=300 n=72 k=600 rows=9 sizes=133,0,1,140 a=bf16 b=bf16:n",),
+        "class=sm90_gathered_gemm tile=64x64x64 schedule=single", ("--multiprocessors", "1"), "sm_90a"),
     "grouped_rows": library((
         "grouped_gemm m=90 n=40 k=24 sizes=33,0,1,40 zero_rest=1 a=f32 b=f32:n",
         "grouped_gemm m=60 n=20 k=9 g=40 a=f32",
