@@ -15,8 +15,8 @@
 #include "emulator/functions.h"
 #include "emulator/launch.h"
 #include "emulator/tensor_map.h"
+#include "estoc/status.hpp"
 #include "image.h"
-#include "kernel_build.h"
 
 #define ESTOC_DRIVER_CALL extern "C" __attribute__((visibility("default"))) CUresult
 
@@ -155,18 +155,43 @@ CUresult check_launch(const Launch& launch) {
   return kCudaSuccess;
 }
 
+void build_entries(jit::LibraryHandle& library, std::vector<std::string> entries) {
+  library.code = emulator::build_kernel({.kernel = library.name,
+                                         .source = library.source,
+                                         .entries = entries,
+                                         .target = library.target,
+                                         .optimised = false});
+  library.entries = std::move(entries);
+}
+
+/// The number of an entry in the library's code. It is built with all that the text shows, as most
+/// are asked for one after the other; where these are not all compiled in, alone.
+std::size_t number_of(jit::LibraryHandle& library, const std::string& entry) {
+  const auto number = [&] {
+    const auto found = std::ranges::find(library.entries, entry);
+    return static_cast<std::size_t>(found - library.entries.begin());
+  };
+  if (number() < library.entries.size()) return number();
+  std::vector<std::string> shown = entries_in(library.source);
+  if (std::ranges::find(shown, entry) != shown.end()) {
+    try {
+      build_entries(library, std::move(shown));
+      return number();
+    } catch (const CompileError&) {
+    }
+  }
+  build_entries(library, {entry});
+  return 0;
+}
+
 std::unique_ptr<jit::KernelHandle> build(jit::LibraryHandle& library, const std::string& entry) {
-  const emulator::BuiltLibrary built = emulator::build_kernel({.kernel = library.name,
-                                                               .source = library.source,
-                                                               .entries = {entry},
-                                                               .target = library.target,
-                                                               .debug_folder = {}});
+  const std::size_t number = number_of(library, entry);
   auto kernel = std::make_unique<jit::KernelHandle>();
   kernel->library = &library;
   kernel->entry = entry;
-  kernel->code = built.handle;
-  kernel->function = symbol<void(void**)>(built.handle, emulator::entry_name(0));
-  const auto sizes = symbol<const unsigned*()>(built.handle, emulator::sizes_name(0));
+  kernel->code = library.code.handle;
+  kernel->function = symbol<void(void**)>(kernel->code, emulator::entry_name(number));
+  const auto sizes = symbol<const unsigned*()>(kernel->code, emulator::sizes_name(number));
   for (const unsigned* size = sizes(); *size != 0; ++size)
     kernel->parameter_sizes.push_back(*size);
   return kernel;
@@ -200,6 +225,7 @@ ESTOC_DRIVER_CALL cuLibraryGetKernel(jit::CUkernel* kernel, jit::CUlibrary libra
                                      const char* name) {
   const bool mangled = std::strncmp(name, "_Z", 2) == 0;
   if (!mangled && library->source.find(name) == std::string::npos) return jit::kCudaErrorNotFound;
+  const std::lock_guard lock(library->mutex);
   try {
     library->kernels.push_back(build(*library, name));
   } catch (const std::exception& error) {

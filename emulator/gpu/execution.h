@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "driver_state.h"
+#include "kernel_build.h"
 
 namespace estoc::jit {
 
@@ -18,6 +19,8 @@ struct LibraryHandle {
   std::string name;
   std::string source;
   Target target = Target::cpu();
+  std::vector<std::string> entries;  ///< that are built, by their number in the code
+  emulator::BuiltLibrary code;
   std::mutex mutex;  ///< one launch at a time: __shared__ variables are static in what is built
   std::vector<std::unique_ptr<KernelHandle>> kernels;
   bool unloaded = false;  ///< it is kept, so that whoever still launches from it is found out

@@ -65,6 +65,24 @@ std::optional<Image> read_image(const char* bytes) {
   return image;
 }
 
+std::vector<std::string> entries_in(std::string_view source) {
+  constexpr std::string_view kKernel = "extern \"C\" __global__ void ";
+  constexpr std::string_view kBounds = "__launch_bounds__(";
+  std::vector<std::string> entries;
+  for (std::size_t at = 0; (at = source.find(kKernel, at)) != std::string_view::npos;) {
+    at += kKernel.size();
+    if (source.substr(at).starts_with(kBounds)) {
+      int depth = 1;
+      for (at += kBounds.size(); at < source.size() && depth > 0; ++at)
+        depth += source[at] == '(' ? 1 : source[at] == ')' ? -1 : 0;
+    }
+    at = std::min(source.find_first_not_of(" \n", at), source.size());
+    const std::size_t end = std::min(source.find('(', at), source.size());
+    entries.emplace_back(source.substr(at, end - at));
+  }
+  return entries;
+}
+
 bool runs_on(Target target, Target device) {
   if (target.is_ptx()) return target.cc() <= device.cc();
   if (target.arch_specific()) return target.cc() == device.cc();

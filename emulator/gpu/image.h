@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "estoc/target.hpp"
 
@@ -18,6 +20,9 @@ std::string write_image(const Image& image);
 
 /// nullopt when `bytes` begin as no such image does.
 std::optional<Image> read_image(const char* bytes);
+
+/// Names of the kernels in a text that are functions of C.
+std::vector<std::string> entries_in(std::string_view source);
 
 /// Whether code for `target` runs on a device of `device`.
 bool runs_on(Target target, Target device);

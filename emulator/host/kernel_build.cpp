@@ -1,7 +1,6 @@
 // Builds the text of a kernel with the host's compiler into a shared object, and loads it.
 #include "kernel_build.h"
 
-#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/core.h>
 
@@ -11,7 +10,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -26,6 +24,7 @@
 #include "jit/compile.h"
 #include "jit/device_sources.h"
 #include "process.h"
+#include "unit_text.h"
 
 namespace estoc::emulator {
 
@@ -36,8 +35,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Jobs = std::span<const BuildJob>;
+
 // Raised when what a unit looks like changes.
-constexpr std::string_view kKeySchema = "estoc emulator unit 2";
+constexpr std::string_view kKeySchema = "estoc emulator unit 3";
 // As in the repository, so that reports name its paths.
 constexpr const char* kTwins = "emulator/include";
 constexpr const char* kDevice = "device";
@@ -83,52 +84,6 @@ void write_headers(const fs::path& root, std::span<const jit::HeaderText> header
     write_file(root / header.name, header.text);
 }
 
-std::string source_name(const BuildJob& job) {
-  return job.kernel + ".cu";
-}
-
-// A kernel as C++ names it: `scale<4>` for "_Z5scaleILi4EEv6Vector".
-std::string cpp_name(const std::string& entry) {
-  if (!entry.starts_with("_Z")) return entry;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0) return entry;
-  std::string name = text.get();
-  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
-  for (std::size_t at = 0; (at = name.find(kUnnamed)) != std::string::npos;)
-    name.erase(at, kUnnamed.size());
-  // The parameters are the last pair of parentheses; a template has its result in front.
-  int depth = 0;
-  std::size_t end = name.size();
-  do {
-    --end;
-    depth += name[end] == ')' ? 1 : name[end] == '(' ? -1 : 0;
-  } while (end > 0 && depth > 0);
-  name.erase(end);
-  return name.starts_with("void ") ? name.substr(5) : name;
-}
-
-std::string unit_text(const BuildJob& job) {
-  std::string text = fmt::format(
-      "// Makes a kernel a function that the emulator calls.\n"
-      "#include <emulator/kernel_unit.h>\n"
-      "#define __CUDA_ARCH__ {}0\n"
-      "#include \"{}\"\n",
-      job.target.cc(), source_name(job));
-  for (std::size_t i = 0; i < job.entries.size(); ++i) {
-    text += fmt::format(
-        "extern \"C\" __attribute__((visibility(\"default\"))) void {0}(void** arguments) {{\n"
-        "  estoc::emulator::entry<{2}>(arguments);\n"
-        "}}\n"
-        "extern \"C\" __attribute__((visibility(\"default\"))) const unsigned* {1}() {{\n"
-        "  return estoc::emulator::parameter_sizes<{2}>();\n"
-        "}}\n",
-        entry_name(i), sizes_name(i), cpp_name(job.entries[i]));
-  }
-  return text;
-}
-
 std::vector<std::string> compiler_options(const BuildJob& job) {
   std::vector<std::string> options{"-std=c++20",
                                    "-shared",
@@ -142,22 +97,24 @@ std::vector<std::string> compiler_options(const BuildJob& job) {
                                    fmt::format("-I{}", kDevice),
                                    "-Wl,--no-undefined"};
   if (job.debug_folder.empty()) {
-    options.insert(options.begin() + 1, "-O1");
+    options.insert(options.begin() + 1, job.optimised ? "-O1" : "-O0");
   } else {
     options.insert(options.begin() + 1, {"-O0", "-g"});
   }
   return options;
 }
 
-core::Hash128 content_key(const BuildJob& job) {
+core::Hash128 content_key(Jobs jobs) {
   core::Hasher hasher;
-  const std::string unit = unit_text(job);
-  hasher.field(kKeySchema).field(unit).field(job.source);
+  const std::string unit = unit_text(jobs);
+  hasher.field(kKeySchema).field(unit);
   // In the compiler's order: the emulator's headers take the place of those of device/.
   static const auto& includes =
       *new const jit::IncludeGraph(std::array{embedded_headers(), jit::device_sources().headers});
-  hasher.field(includes.hash(unit).hex()).field(includes.hash(job.source).hex());
-  for (const std::string& option : compiler_options(job))
+  hasher.field(includes.hash(unit).hex());
+  for (const BuildJob& job : jobs)
+    hasher.field(job.source).field(includes.hash(job.source).hex());
+  for (const std::string& option : compiler_options(jobs.front()))
     hasher.field(option);
   return hasher.digest();
 }
@@ -181,11 +138,13 @@ std::string missing_entry(const BuildJob& job, std::string_view error) {
 }
 
 /// Compiles in `folder`; what the compiler said goes to a file there, too.
-fs::path compile_in(const fs::path& folder, const BuildJob& job, const HostCompiler& compiler) {
+fs::path compile_in(const fs::path& folder, Jobs jobs, const HostCompiler& compiler) {
   write_headers(folder / kTwins, embedded_headers());
   write_headers(folder / kDevice, jit::device_sources().headers);
-  write_file(folder / source_name(job), job.source);
-  write_file(folder / "unit.cpp", unit_text(job));
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    write_file(folder / source_name(jobs, i), jobs[i].source);
+  write_file(folder / "unit.cpp", unit_text(jobs));
+  const BuildJob& job = jobs.front();
   const std::string out = job.kernel + ".so";
   std::vector<std::string> words = compiler_options(job);
   words.insert(words.begin(), compiler.program);
@@ -219,24 +178,57 @@ void* open_built(const fs::path& path) {
 
 BuiltLibrary build_for_debugger(const BuildJob& job, const HostCompiler& compiler) {
   const fs::path folder = fs::absolute(job.debug_folder);
-  return {open_built(compile_in(folder, job, compiler)), compiler.identity, false};
+  return {open_built(compile_in(folder, Jobs(&job, 1), compiler)), 0, compiler.identity, false};
 }
 
-BuiltLibrary build_and_store(const BuildJob& job, const HostCompiler& compiler,
-                             const jit::DiskCache* cache, const core::Hash128& content) {
+void* build_and_store(Jobs jobs, const HostCompiler& compiler, const jit::DiskCache* cache,
+                      const core::Hash128& content) {
   const TemporaryFolder folder;
-  const fs::path library = compile_in(folder.path(), job, compiler);
+  const fs::path library = compile_in(folder.path(), jobs, compiler);
   void* handle = open_built(library);
   if (cache != nullptr) {
     jit::CacheEntry entry;
-    entry.kernel = job.kernel;
-    entry.target = job.target.name();
+    entry.kernel = jobs.front().kernel;
+    if (jobs.size() > 1) entry.kernel += fmt::format(" and {} others", jobs.size() - 1);
+    entry.target = jobs.front().target.name();
     entry.compiler = compiler.identity;
     entry.format = "so";
     entry.cubin = std::string(core::MappedFile(library).text());
     cache->store(content, entry);
   }
-  return {handle, compiler.identity, false};
+  return handle;
+}
+
+/// The library of jobs that stand in one unit, in place of its first entries.
+BuiltLibrary build_unit(Jobs jobs, const HostCompiler& compiler) {
+  const core::Hash128 content = content_key(jobs);
+  const jit::DiskCache* cache = jit::disk_cache();
+  if (cache != nullptr) {
+    if (const auto entry = cache->find(content, compiler.identity)) {
+      // One that does not open, such as another machine's in a shared folder, is built anew.
+      if (void* handle = open_library(cache->code_file(content, *entry))) {
+        return {handle, 0, compiler.identity, true};
+      }
+    }
+  }
+  return {build_and_store(jobs, compiler, cache, content), 0, compiler.identity, false};
+}
+
+/// The same, of each job.
+std::vector<BuiltLibrary> build_together(Jobs jobs, const HostCompiler& compiler) {
+  std::vector<BuiltLibrary> built;
+  try {
+    built.assign(jobs.size(), build_unit(jobs, compiler));
+  } catch (const CompileError&) {
+    if (jobs.size() == 1) throw;
+    // Alone each says what is wrong with it, and some may only be at odds with one another.
+    for (const BuildJob& job : jobs)
+      built.push_back(build_unit(Jobs(&job, 1), compiler));
+    return built;
+  }
+  for (std::size_t i = 1; i < jobs.size(); ++i)
+    built[i].first_entry = built[i - 1].first_entry + jobs[i - 1].entries.size();
+  return built;
 }
 
 }  // namespace
@@ -252,17 +244,28 @@ std::string sizes_name(std::size_t index) {
 BuiltLibrary build_kernel(const BuildJob& job) {
   const HostCompiler compiler = host_compiler();
   if (!job.debug_folder.empty()) return build_for_debugger(job, compiler);
-  const core::Hash128 content = content_key(job);
-  const jit::DiskCache* cache = jit::disk_cache();
-  if (cache != nullptr) {
-    if (const auto entry = cache->find(content, compiler.identity)) {
-      // One that does not open, such as another machine's in a shared folder, is built anew.
-      if (void* handle = open_library(cache->code_file(content, *entry))) {
-        return {handle, compiler.identity, true};
-      }
+  return build_unit(Jobs(&job, 1), compiler);
+}
+
+std::vector<BuiltLibrary> build_kernels(std::span<const BuildJob> jobs) {
+  const HostCompiler compiler = host_compiler();
+  std::vector<BuiltLibrary> built(jobs.size());
+  std::vector<bool> done(jobs.size());
+  for (std::size_t first = 0; first < jobs.size(); ++first) {
+    if (done[first]) continue;
+    std::vector<std::size_t> numbers;
+    std::vector<BuildJob> unit;
+    for (std::size_t i = first; i < jobs.size(); ++i) {
+      if (done[i] || (i > first && !can_share_unit(jobs[first], jobs[i]))) continue;
+      done[i] = true;
+      numbers.push_back(i);
+      unit.push_back(jobs[i]);
     }
+    std::vector<BuiltLibrary> parts = build_together(unit, compiler);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+      built[numbers[i]] = std::move(parts[i]);
   }
-  return build_and_store(job, compiler, cache, content);
+  return built;
 }
 
 }  // namespace estoc::emulator

@@ -1,6 +1,8 @@
 // Builds the text of a kernel with the host's compiler into a shared object, and loads it.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,11 +16,13 @@ struct BuildJob {
   std::string source;
   std::vector<std::string> entries;  ///< extern "C" functions of the source
   Target target = Target::cpu();
-  std::string debug_folder;  ///< see BuildOptions
+  std::string debug_folder = {};  ///< see BuildOptions
+  bool optimised = true;          ///< see BuildOptions
 };
 
 struct BuiltLibrary {
   void* handle = nullptr;
+  std::size_t first_entry = 0;  ///< the number of the job's first entry among those of the library
   std::string compiler;
   bool from_cache = false;
 };
@@ -32,5 +36,10 @@ std::string sizes_name(std::size_t index);
 /// Finds the shared object in the disk cache or builds it. Throws Error{not_found} without a
 /// compiler, CompileError, Error{io}.
 BuiltLibrary build_kernel(const BuildJob& job);
+
+/// The same of several. Those for one target become one library, which takes a fraction of the
+/// time: the compiler starts once and reads the headers once. What cannot stand beside others is
+/// built by itself. Throws what build_kernel throws for one of them; debug_folder is not for these.
+std::vector<BuiltLibrary> build_kernels(std::span<const BuildJob> jobs);
 
 }  // namespace estoc::emulator

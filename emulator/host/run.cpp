@@ -278,16 +278,22 @@ void fill(const LaunchPlan::Step& step, const std::vector<Allocation>& memory) {
   std::memset(step.address, step.value, step.bytes);
 }
 
-Report launch_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step& step,
+/// A library and the number of a kernel's first entry in it.
+struct Code {
+  void* library;
+  std::size_t first_entry;
+};
+
+Report launch_step(Code code, const LaunchPlan& plan, const LaunchPlan::Step& step,
                    Options options) {
   const CudaGeometry& g = step.geometry;
   const FunctionTable& table = options.recording == nullptr ? function_table() : recording_table();
-  symbol<void(const FunctionTable*, const unsigned*)>(library, kConnectName)(&table,
-                                                                             g.block.data());
+  symbol<void(const FunctionTable*, const unsigned*)>(code.library, kConnectName)(&table,
+                                                                                  g.block.data());
   options.cluster = g.cluster;
   std::array<void*, LaunchPlan::kMaxParameters> parameters;
   plan.parameters_of(step, parameters.data());
-  const auto entry = symbol<void(void**)>(library, entry_name(step.entry));
+  const auto entry = symbol<void(void**)>(code.library, entry_name(code.first_entry + step.entry));
   if (entry == nullptr) {
     throw Error(ErrorKind::value,
                 fmt::format("launch plan: there is no entry number {}", step.entry));
@@ -319,13 +325,24 @@ unsigned resident_clusters(const CudaGeometry& g, int multiprocessors) {
 }
 
 /// Runs the first clusters of a step.
-Report record_step(void* library, const LaunchPlan& plan, const LaunchPlan::Step& step,
-                   Options options, const RunOptions& run_options) {
+Report record_step(Code code, const LaunchPlan& plan, const LaunchPlan::Step& step, Options options,
+                   const RunOptions& run_options) {
   Recording& recording = run_options.recordings->emplace_back();
   recording.clusters = resident_clusters(step.geometry, run_options.multiprocessors);
   options.recording = &recording;
   options.products = false;
-  return launch_step(library, plan, step, std::move(options));
+  return launch_step(code, plan, step, std::move(options));
+}
+
+BuildJob job_of(const Kernel& kernel, Target target, const BuildOptions& options) {
+  require(can_emulate(kernel, target), kernel);
+  CudaCode code = code_of(*as_cuda(kernel), kernel, target);
+  return {.kernel = kernel.name(),
+          .source = std::move(code.source),
+          .entries = std::move(code.entries),
+          .target = target,
+          .debug_folder = options.debug_folder,
+          .optimised = options.optimised};
 }
 
 }  // namespace
@@ -338,18 +355,27 @@ Status can_emulate(const Kernel& kernel, Target target) noexcept {
   }
 }
 
+BuiltKernel::BuiltKernel(const Kernel& kernel, Target target, const BuiltLibrary& library)
+    : kernel_(kernel),
+      target_(target),
+      compiler_(library.compiler),
+      from_cache_(library.from_cache),
+      library_(library.handle),
+      first_entry_(library.first_entry) {}
+
 BuiltKernel::BuiltKernel(const Kernel& kernel, Target target, const BuildOptions& options)
-    : kernel_(kernel), target_(target) {
-  require(can_emulate(kernel, target), kernel);
-  CudaCode code = code_of(*as_cuda(kernel), kernel, target);
-  const BuiltLibrary built = build_kernel({.kernel = kernel.name(),
-                                           .source = std::move(code.source),
-                                           .entries = std::move(code.entries),
-                                           .target = target,
-                                           .debug_folder = options.debug_folder});
-  compiler_ = built.compiler;
-  from_cache_ = built.from_cache;
-  library_ = built.handle;
+    : BuiltKernel(kernel, target, build_kernel(job_of(kernel, target, options))) {}
+
+std::vector<BuiltKernel> BuiltKernel::build(std::span<const KernelOnTarget> kernels,
+                                            const BuildOptions& options) {
+  std::vector<BuildJob> jobs;
+  for (const KernelOnTarget& each : kernels)
+    jobs.push_back(job_of(each.kernel, each.target, options));
+  const std::vector<BuiltLibrary> libraries = build_kernels(jobs);
+  std::vector<BuiltKernel> built;
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    built.push_back(BuiltKernel(kernels[i].kernel, kernels[i].target, libraries[i]));
+  return built;
 }
 
 Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& options) const {
@@ -365,6 +391,7 @@ Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& opt
   launch_options.kernel_name = kernel_.kernel_class().name();
   launch_options.memory = memory_of(arguments, outputs, scratch.workspace(), written);
   Report report;
+  const Code code{library_, first_entry_};
   bool all_watched = launch_options.checks && options.recordings == nullptr;
   for (std::size_t i = 0; i < plan.size() && report.clean(); ++i) {
     const LaunchPlan::Step& step = plan.step(i);
@@ -373,8 +400,8 @@ Report BuiltKernel::run(const RuntimeArguments& arguments, const RunOptions& opt
       continue;
     }
     Report part = options.recordings == nullptr
-                      ? launch_step(library_, plan, step, launch_options)
-                      : record_step(library_, plan, step, launch_options, options);
+                      ? launch_step(code, plan, step, launch_options)
+                      : record_step(code, plan, step, launch_options, options);
     add(report.statistics, part.statistics);
     report.findings = std::move(part.findings);
     if (part.statistics.watched > 0) continue;

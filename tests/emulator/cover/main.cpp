@@ -37,6 +37,17 @@ struct Settings {
   testing_support::Turns turns;
 };
 
+// The compiler takes most of the time.
+const emulator::BuildOptions kQuickly{.optimised = false};
+constexpr std::size_t kTogether = 16;
+
+/// A kernel to be looked at.
+struct Due {
+  emulator::KernelOnTarget built;
+  std::uint64_t number;  ///< among all; problems and schedules follow from it
+  std::size_t epilogue;
+};
+
 class Cover {
  public:
   explicit Cover(const Settings& settings) : settings_(settings) {}
@@ -45,7 +56,10 @@ class Cover {
     for (const Kernel& first : one_of_each_class())
       choose(first);
     testing_support::in_parallel(kernels_.size(), settings_.threads,
-                                 [&](std::size_t i) { check(kernels_[i], i); });
+                                 [&](std::size_t i) { prepare(kernels_[i], i); });
+    const std::vector<std::vector<Due>> groups = due_groups();
+    testing_support::in_parallel(groups.size(), settings_.threads,
+                                 [&](std::size_t i) { check(groups[i]); });
     if (settings_.soak > 0) soak();
     for (const std::string& failure : failures_)
       fmt::print("FAILED {}\n", failure);
@@ -108,8 +122,8 @@ class Cover {
     if (std::find(targets.begin(), targets.end(), hopper) == targets.end()) return targets.front();
     std::mt19937_64 random(number);
     std::string reason;
-    const bool oldest =
-        number % 2 == 0 && CoverProblem::draw(kernel, targets.front(), random, reason) != nullptr;
+    const bool oldest = number % 2 == 0 &&
+                        CoverProblem::describe(kernel, targets.front(), random, reason) != nullptr;
     return oldest ? targets.front() : hopper;
   }
 
@@ -122,16 +136,13 @@ class Cover {
     const std::size_t epilogue = 1 + number / 3 % CoverProblem::epilogues();
     std::mt19937_64 random(settings_.seed + number);
     std::string reason;
-    const auto problem = CoverProblem::draw(kernel, target, random, reason, epilogue);
+    const auto problem = CoverProblem::describe(kernel, target, random, reason, epilogue);
     if (problem == nullptr) return {kernel, 0};
     return {kernel.with_epilogue(problem->arguments().epilogue_graph()), epilogue};
   }
 
-  void check(const Kernel& kernel, std::uint64_t number) {
-    if (settings_.seconds > 0 && elapsed() > static_cast<double>(settings_.seconds)) {
-      ++left_;
-      return;
-    }
+  /// Notes a kernel where it is due.
+  void prepare(const Kernel& kernel, std::uint64_t number) {
     try {
       const Target target = target_of(kernel, number);
       const auto [fused, epilogue] = with_epilogue(kernel, target, number);
@@ -139,13 +150,67 @@ class Cover {
         ++passed_over_;
         return;
       }
-      const emulator::BuiltKernel built(fused, target);
-      for (std::uint64_t i = 0; i < settings_.problems; ++i) {
-        run_one(built, settings_.seed + 1000 * number + i, static_cast<emulator::Schedule>(i % 3),
-                epilogue);
-      }
+      const std::lock_guard lock(mutex_);
+      due_.push_back({{fused, target}, number, epilogue});
     } catch (const std::exception& error) {
       fail(fmt::format("{}: {}", kernel.name(), error.what()));
+    }
+  }
+
+  /// Those that are built together: of one target, and few enough that all threads have some.
+  std::vector<std::vector<Due>> due_groups() {
+    std::ranges::sort(
+        due_, {}, [](const Due& due) { return std::pair(due.built.target.name(), due.number); });
+    std::vector<std::vector<Due>> groups;
+    for (const Due& due : due_) {
+      if (groups.empty() || groups.back().size() == kTogether ||
+          groups.back().front().built.target != due.built.target) {
+        groups.emplace_back();
+      }
+      groups.back().push_back(due);
+    }
+    return groups;
+  }
+
+  bool is_late() {
+    return settings_.seconds > 0 && elapsed() > static_cast<double>(settings_.seconds);
+  }
+
+  void check(const std::vector<Due>& group) {
+    if (is_late()) {
+      left_ += group.size();
+      return;
+    }
+    std::vector<emulator::KernelOnTarget> kernels;
+    for (const Due& due : group)
+      kernels.push_back(due.built);
+    try {
+      const auto built = emulator::BuiltKernel::build(kernels, kQuickly);
+      for (std::size_t i = 0; i < group.size(); ++i)
+        check(built[i], group[i]);
+    } catch (const std::exception&) {
+      // Some are not built. Which, and why, each says alone.
+      for (const Due& due : group)
+        check_alone(due);
+    }
+  }
+
+  void check_alone(const Due& due) {
+    try {
+      check(emulator::BuiltKernel(due.built.kernel, due.built.target, kQuickly), due);
+    } catch (const std::exception& error) {
+      fail(fmt::format("{}: {}", due.built.kernel.name(), error.what()));
+    }
+  }
+
+  void check(const emulator::BuiltKernel& built, const Due& due) {
+    try {
+      for (std::uint64_t i = 0; i < settings_.problems; ++i) {
+        run_one(built, settings_.seed + 1000 * due.number + i,
+                static_cast<emulator::Schedule>(i % 3), due.epilogue);
+      }
+    } catch (const std::exception& error) {
+      fail(fmt::format("{}: {}", built.kernel().name(), error.what()));
     }
   }
 
@@ -153,7 +218,7 @@ class Cover {
     testing_support::in_parallel(settings_.soak, settings_.threads, [&](std::size_t i) {
       const Kernel& kernel = kernels_[i % kernels_.size()];
       try {
-        run_one(emulator::BuiltKernel(kernel, target_of(kernel, i % kernels_.size())),
+        run_one(emulator::BuiltKernel(kernel, target_of(kernel, i % kernels_.size()), kQuickly),
                 settings_.seed + 1000000 + i, emulator::Schedule::random);
       } catch (const std::exception& error) {
         fail(fmt::format("{}: {}", kernel.name(), error.what()));
@@ -192,6 +257,7 @@ class Cover {
 
   Settings settings_;
   std::vector<Kernel> kernels_;
+  std::vector<Due> due_;
   std::mutex mutex_;
   std::vector<std::string> failures_;
   std::atomic<std::uint64_t> runs_ = 0;

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <map>
 
 #include "draw.h"
 #include "estoc/check.hpp"
@@ -17,109 +16,6 @@
 
 namespace estoc::cover {
 namespace {
-
-using Random = std::mt19937_64;
-
-// Views are taken to be aligned as their address is.
-constexpr std::size_t kAlignment = 256;
-
-std::int64_t draw_number(Random& random, std::int64_t low, std::int64_t high) {
-  return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
-}
-
-bool one_in(Random& random, int n) {
-  return draw_number(random, 1, n) == 1;
-}
-
-}  // namespace
-
-HostTensor host_tensor(Dtype dtype, const std::vector<std::int64_t>& shape,
-                       const std::vector<std::int64_t>& strides) {
-  HostTensor tensor;
-  std::int64_t elements = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    elements += std::max<std::int64_t>(shape[i] - 1, 0) * strides[i];
-  const auto bytes = static_cast<std::size_t>(elements * dtype_bits(dtype) / 8) + 1;
-  tensor.storage.assign(bytes + kAlignment, std::byte{0xa5});
-  const auto address = reinterpret_cast<std::uintptr_t>(tensor.storage.data());
-  std::byte* data = tensor.storage.data() + (kAlignment - address % kAlignment) % kAlignment;
-  tensor.view = TensorView(data, dtype, shape, strides);
-  return tensor;
-}
-
-namespace {
-
-/// Where a matrix operand is and what it holds.
-struct Plane {
-  std::int64_t rows;
-  std::int64_t columns;
-  Dtype dtype;
-  char letter;  ///< of its layout: t, n, or x for any
-  int alignment;
-  bool input = false;
-};
-
-HostTensor draw_operand(const Plane& plane, std::int64_t batches, Random& random) {
-  const bool row_major = plane.letter == 'x' ? one_in(random, 2) : plane.letter == 't';
-  const int bits = dtype_bits(plane.dtype);
-  const std::int64_t step = std::max<std::int64_t>(plane.alignment * 8 / bits, bits < 8 ? 2 : 1);
-  const std::int64_t inner = row_major ? plane.columns : plane.rows;
-  const std::int64_t outer = row_major ? plane.rows : plane.columns;
-  const std::int64_t extra = one_in(random, 3) ? step : 0;
-  const std::int64_t line = std::max<std::int64_t>((inner + step - 1) / step * step + extra, 1);
-  std::vector<std::int64_t> shape{plane.rows, plane.columns};
-  std::vector<std::int64_t> strides{row_major ? line : 1, row_major ? 1 : line};
-  // An input may serve the whole batch: by a stride of 0, or without the mode.
-  const bool shared = plane.input && one_in(random, 3);
-  if (batches > 1 && (!shared || one_in(random, 2))) {
-    shape.insert(shape.begin(), batches);
-    strides.insert(strides.begin(), shared ? 0 : line * std::max<std::int64_t>(outer, 1));
-  }
-  return host_tensor(plane.dtype, shape, strides);
-}
-
-// Inputs of tf32 have low bits that rounding to the nearest takes away, and cutting off does not.
-void put(const TensorView& view, std::int64_t l, std::int64_t i, std::int64_t j, double value) {
-  const auto strides = view.strides();
-  const std::size_t first = strides.size() - 2;
-  std::int64_t offset = i * strides[first] + j * strides[first + 1];
-  if (first == 1) offset += l * strides[0];
-  if (view.dtype() == Dtype::tf32) {
-    store_element(Dtype::f32, view.data(), offset, value * (1 - 0x1p-13));
-  } else {
-    store_element(view.dtype(), view.data(), offset, value);
-  }
-}
-
-// Whether the tensor holds one matrix for all batches.
-bool is_shared(const TensorView& view) {
-  return view.rank() == 2 || view.stride(0) == 0;
-}
-
-/// Values of an operand, drawn and written to its memory. Those of fp8 are halves and, where
-/// `positive`, make sums that need more bits than a tensor core keeps.
-std::vector<double> fill(const HostTensor& tensor, std::int64_t batches, std::int64_t rows,
-                         std::int64_t columns, bool positive, Random& random) {
-  const Dtype dtype = tensor.view.dtype();
-  const bool narrow = dtype == Dtype::e4m3 || dtype == Dtype::e5m2;
-  const int lowest = positive || dtype == Dtype::u8 || dtype == Dtype::boolean ? 0 : -3;
-  // e2m1 has no 5.
-  const int count = dtype == Dtype::boolean ? 2 : dtype == Dtype::e2m1 && lowest == 0 ? 5 : 7;
-  std::vector<double> values;
-  for (std::int64_t l = 0; l < (is_shared(tensor.view) ? 1 : batches); ++l) {
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        const int number = lowest + static_cast<int>(draw_number(random, 0, count - 1));
-        values.push_back(narrow ? number / 2.0 : number);
-        put(tensor.view, l, i, j, values.back());
-      }
-    }
-  }
-  const std::vector<double> one = values;
-  while (values.size() < static_cast<std::size_t>(batches * rows * columns))
-    values.insert(values.end(), one.begin(), one.end());
-  return values;
-}
 
 struct Extents {
   std::int64_t m, n, k, l;
@@ -298,7 +194,9 @@ ScaledTensor draw_scales(const DesignPoint& point, const TensorView& data, bool 
   const std::int64_t rows = data.shape(data.rank() - 2);
   const std::int64_t columns = data.shape(data.rank() - 1);
   const std::int64_t one = scale.shape(k_mode) * scale.shape(other_mode);
-  std::map<std::int64_t, double> drawn;
+  std::mt19937_64 own(random());
+  std::vector<double> drawn(
+      static_cast<std::size_t>(scale.span_bytes() * 8 / dtype_bits(scale.dtype())));
   for (std::size_t at = 0; at < values.size(); ++at) {
     const auto number = static_cast<std::int64_t>(at);
     const std::int64_t l = data.rank() > 2 ? number / (rows * columns) : 0;
@@ -312,12 +210,12 @@ ScaledTensor draw_scales(const DesignPoint& point, const TensorView& data, bool 
       const std::int64_t tile = other / 128 * (scale.shape(k_mode) / 4) + k / 4;
       index = l * one + tile * 512 + other % 32 * 16 + other % 128 / 32 * 4 + k % 4;
     }
-    const auto [entry, is_new] = drawn.try_emplace(index, 0.0);
-    if (is_new) {
-      entry->second = std::ldexp(1.0, static_cast<int>(draw_number(random, -1, 1)));
-      store_element(scale.dtype(), scale.data(), index, entry->second);
+    double& factor = drawn.at(static_cast<std::size_t>(index));
+    if (factor == 0) {
+      factor = std::ldexp(1.0, static_cast<int>(own() % 3) - 1);
+      store_element(scale.dtype(), scale.data(), index, factor);
     }
-    values[at] *= entry->second;
+    values[at] *= factor;
   }
   return scaled;
 }
@@ -636,31 +534,53 @@ std::size_t CoverProblem::epilogues() {
 }
 
 std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target target,
-                                                 Random& random, std::string& reason,
+                                                 std::mt19937_64& random, std::string& reason,
                                                  std::size_t epilogue) {
+  return draw(kernel, target, random, reason, epilogue, true);
+}
+
+std::unique_ptr<CoverProblem> CoverProblem::describe(const Kernel& kernel, Target target,
+                                                     std::mt19937_64& random, std::string& reason,
+                                                     std::size_t epilogue) {
+  return draw(kernel, target, random, reason, epilogue, false);
+}
+
+std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target target,
+                                                 std::mt19937_64& random, std::string& reason,
+                                                 std::size_t epilogue, bool with_data) {
   if (epilogue > programs().size() && !takes_fused_scales(kernel)) {
     reason = "it takes no scales in its epilogue";
     return nullptr;
   }
   for (int attempt = 0; attempt < 500; ++attempt) {
+    Random numbers(random, false);
     auto problem = std::make_unique<CoverProblem>();
     Multiply multiply;
     try {
-      problem->arguments_ = draw_arguments(kernel, epilogue, random, problem->tensors_, multiply);
+      problem->arguments_ = draw_arguments(kernel, epilogue, numbers, problem->tensors_, multiply);
     } catch (const Error& error) {
+      random = numbers;
       reason = error.what();
       continue;
     }
-    problem->tensors_[2].output = true;
     const Kernel fused = epilogue == 0 || kernel.epilogue() != nullptr
                              ? kernel
                              : kernel.with_epilogue(problem->arguments_->epilogue_graph());
     const Status status = fused.supports(*problem->arguments_, target);
-    if (status.ok()) {
-      if (multiply) problem->expected_ = multiply();
-      return problem;
+    if (!status.ok()) {
+      random = numbers;
+      reason = status.error();
+      continue;
     }
-    reason = status.error();
+    if (!with_data) return problem;
+    // Once more, as most draws are refused, and data take longest.
+    Random again(random, true);
+    problem = std::make_unique<CoverProblem>();
+    problem->arguments_ = draw_arguments(kernel, epilogue, again, problem->tensors_, multiply);
+    problem->tensors_[2].output = true;
+    if (multiply) problem->expected_ = multiply();
+    random = again;
+    return problem;
   }
   return nullptr;
 }

@@ -31,6 +31,10 @@ class CoverProblem {
   static std::unique_ptr<CoverProblem> draw(const Kernel& kernel, Target target,
                                             std::mt19937_64& random, std::string& reason,
                                             std::size_t epilogue = 0);
+  /// The same without what operands hold: whether there is a problem, and its epilogue.
+  static std::unique_ptr<CoverProblem> describe(const Kernel& kernel, Target target,
+                                                std::mt19937_64& random, std::string& reason,
+                                                std::size_t epilogue = 0);
   static std::size_t epilogues();
 
   const RuntimeArguments& arguments() const { return *arguments_; }
@@ -41,6 +45,10 @@ class CoverProblem {
   std::string wrong() const;
 
  private:
+  static std::unique_ptr<CoverProblem> draw(const Kernel& kernel, Target target,
+                                            std::mt19937_64& random, std::string& reason,
+                                            std::size_t epilogue, bool with_data);
+
   std::vector<HostTensor> tensors_;  ///< A, B, out, those of the epilogue
   std::unique_ptr<RuntimeArguments> arguments_;
   std::vector<std::byte> expected_;  ///< of a GEMM without an epilogue

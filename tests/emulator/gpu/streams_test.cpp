@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "image.h"
 #include "virtual_driver.h"
@@ -22,10 +23,13 @@ constexpr int kGlobal = 0;
 constexpr int kThreadLocal = 1;
 constexpr int kRelaxed = 2;
 
+std::string image_source() {
+  return "extern \"C\" __global__ void nothing() {}\n";
+}
+
 std::string image() {
-  return estoc::virtual_gpu::write_image({.name = "nothing",
-                                          .target = estoc::Target::sm(90, true),
-                                          .source = "extern \"C\" __global__ void nothing() {}\n"});
+  return estoc::virtual_gpu::write_image(
+      {.name = "nothing", .target = estoc::Target::sm(90, true), .source = image_source()});
 }
 
 class VirtualStreams : public VirtualDriver {
@@ -94,6 +98,17 @@ class VirtualStreams : public VirtualDriver {
         &config, kernel, nullptr, nullptr);
   }
 };
+
+TEST(VirtualImage, ShowsTheKernelsOfItsText) {
+  EXPECT_EQ(estoc::virtual_gpu::entries_in(image_source()), std::vector<std::string>{"nothing"});
+  EXPECT_EQ(
+      estoc::virtual_gpu::entries_in("void help();\n"
+                                     "extern \"C\" __global__ void __launch_bounds__(f(), 1)\n"
+                                     "first(const int p) {}\n"
+                                     "extern \"C\" __global__ void second() {}\n"
+                                     "template <int n> __global__ void third() {}\n"),
+      (std::vector<std::string>{"first", "second"}));
+}
 
 TEST_F(VirtualStreams, AHandleComesAgainAnIdDoesNot) {
   const CUstream first = create();
