@@ -166,9 +166,9 @@ std::optional<ScaleMode> stated_mode(const DesignPoint& point, bool is_b) {
 
 /// Scales of blocks of an operand of (batches, rows, columns), drawn so that sums stay exact; what
 /// fills up tiles is NaN. Its values are multiplied by them.
-ScaledTensor draw_scales(const DesignPoint& point, const TensorView& data, bool is_b,
-                         Random& random, std::vector<HostTensor>& tensors,
-                         std::vector<double>& values) {
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it lies in tensors, which grow
+ScaledTensor draw_scales(const DesignPoint& point, TensorView data, bool is_b, Random& random,
+                         std::vector<HostTensor>& tensors, std::vector<double>& values) {
   const ScaleMode any = draw_mode(data.dtype(), random);
   ScaleSpec spec{.mode = stated_mode(point, is_b).value_or(any), .layout = Layout::t};
   const bool fine = spec.mode <= ScaleMode::blockwise_1x32;
@@ -221,8 +221,8 @@ ScaledTensor draw_scales(const DesignPoint& point, const TensorView& data, bool 
 }
 
 /// A quantised output of (batches, rows, columns).
-ScaledTensor draw_quantised(const TensorView& data, Random& random,
-                            std::vector<HostTensor>& tensors) {
+// NOLINTNEXTLINE(performance-unnecessary-value-param): it lies in tensors, which grow
+ScaledTensor draw_quantised(TensorView data, Random& random, std::vector<HostTensor>& tensors) {
   ScaleSpec spec{.mode = draw_mode(data.dtype(), random), .layout = Layout::t};
   if (spec.mode == ScaleMode::blockwise_128x128) spec.mode = ScaleMode::blockwise_1x128;
   if (spec.mode != ScaleMode::blockwise_1x128 && one_in(random, 3)) {
