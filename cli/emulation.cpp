@@ -61,10 +61,11 @@ std::array<std::pair<const char*, std::uint64_t>, 7> counts(const emulator::Stat
 
 /// Builds, with a hint for what may go wrong.
 emulator::BuiltKernel build(const Kernel& kernel, Target target, const EmulatorOptions& options,
-                            double& seconds) {
+                            bool optimised, double& seconds) {
   const auto start = EmulationClock::now();
   try {
-    emulator::BuiltKernel built(kernel, target, {.debug_folder = options.debug});
+    emulator::BuiltKernel built(kernel, target,
+                                {.debug_folder = options.debug, .optimised = optimised});
     seconds = elapsed_since(start);
     return built;
   } catch (const Error& error) {
@@ -167,10 +168,11 @@ Kernel first_emulated(const KernelList& kernels, const RuntimeArguments& argumen
   fail_without_kernels(arguments, target);
 }
 
-Emulation::Emulation(const Kernel& kernel, Target target, const EmulatorOptions& options)
+Emulation::Emulation(const Kernel& kernel, Target target, const EmulatorOptions& options,
+                     bool optimised)
     : options_(options),
       schedule_(parse_schedule(options.schedule)),
-      kernel_(build(kernel, target, options, build_seconds_)) {}
+      kernel_(build(kernel, target, options, optimised, build_seconds_)) {}
 
 double Emulation::run(const RuntimeArguments& arguments, std::uint64_t seed) {
   emulator::RunOptions run_options;

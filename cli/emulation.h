@@ -46,7 +46,7 @@ Kernel first_emulated(const KernelList& kernels, const RuntimeArguments& argumen
 class Emulation {
  public:
   /// Builds it, or finds it built. Throws Failure.
-  Emulation(const Kernel& kernel, Target target, const EmulatorOptions& options);
+  Emulation(const Kernel& kernel, Target target, const EmulatorOptions& options, bool optimised);
 
   /// Runs once; returns the seconds it took. Runs of a random schedule differ by `seed`.
   double run(const RuntimeArguments& arguments, std::uint64_t seed);

@@ -118,7 +118,8 @@ class Runner {
  public:
   Runner(const RunCommandOptions& options, const RuntimeArguments& described, Target target) {
     if (options.emulator.chosen()) {
-      emulation_.emplace(choose_kernel(options, described, target), target, options.emulator);
+      emulation_.emplace(choose_kernel(options, described, target), target, options.emulator,
+                         emulator::worth_optimising(described, options.repeat));
     } else {
       artifact_.emplace(choose_artifact(options, described, target));
     }
@@ -345,7 +346,8 @@ Exit estimate_time(const RunCommandOptions& options, FilledProblem filled, Targe
   Progress progress;
   progress.stage("preparing kernel");
   const auto described = describe_arguments(filled, device_for(target));
-  Emulation emulation(choose_kernel(options, *described, target), target, options.emulator);
+  Emulation emulation(choose_kernel(options, *described, target), target, options.emulator,
+                      emulator::worth_optimising(*described));
   progress.stage("estimating");
   const HostProblem host(std::move(filled), options.seed);
   const emulator::KernelEstimate estimate = emulation.estimate(host.arguments());

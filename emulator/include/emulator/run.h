@@ -27,6 +27,9 @@ struct BuildOptions {
   bool optimised = true;
 };
 
+/// Whether so many runs gain more by optimised code than the compiler takes for it.
+bool worth_optimising(const RuntimeArguments& arguments, int runs = 1);
+
 /// A kernel and what it is to be built for.
 struct KernelOnTarget {
   Kernel kernel;
@@ -98,7 +101,7 @@ class BuiltKernel {
   std::size_t first_entry_ = 0;  ///< of the library
 };
 
-/// Builds and runs.
+/// Builds, optimised where that is worth it, and runs.
 Report run(const Kernel& kernel, Target target, const RuntimeArguments& arguments,
            const RunOptions& options = {});
 

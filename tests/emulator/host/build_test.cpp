@@ -145,5 +145,16 @@ TEST_F(EmulatorBuild, SaysWhichDoesNotCompile) {
   }
 }
 
+TEST_F(EmulatorBuild, SmallProblemsAreNotWorthOptimisedCode) {
+  const auto worth = [](const char* problem, int runs = 1) {
+    const auto arguments = Problem::parse(problem).arguments();
+    return emulator::worth_optimising(*arguments, runs);
+  };
+  EXPECT_FALSE(worth("gemm m=100 n=100 k=100 a=bf16 b=bf16 out=bf16"));
+  EXPECT_TRUE(worth("gemm m=100 n=100 k=100 a=bf16 b=bf16 out=bf16", 10));
+  EXPECT_TRUE(worth("gemm m=512 n=512 k=512 a=bf16 b=bf16 out=bf16"));
+  EXPECT_FALSE(worth("elementwise op=identity shape=64x64 a=f32 out=f32"));
+}
+
 }  // namespace
 }  // namespace estoc
