@@ -59,7 +59,8 @@ bool use_widest_copies(Sm80GemmConfig& config, const GemmProblem& problem) {
   return !had;
 }
 
-/// Whether sm90_gemm, sm90_f64_gemm, sm100_gemm or sm120_gemm has kernels for such operands.
+/// Whether sm90_gemm, sm100_gemm or sm120_gemm has kernels for such operands. Those of f64 are ahead
+/// of these by their predictions.
 bool has_newer_kernel(const Sm80GemmConfig& config, Target target) {
   const bool sm100 = target.cc() == 100 || target.cc() == 103;
   if (target.cc() == 120 || target.cc() == 121) {
@@ -68,10 +69,10 @@ bool has_newer_kernel(const Sm80GemmConfig& config, Target target) {
            std::min(config.a_copy, config.b_copy) >= 4;
   }
   if (sm100 && config.accumulator != abi::Type::f32) return false;
-  if (target.cc() != 90 && !sm100) return false;
+  if ((target.cc() != 90 && !sm100) || config.accumulator == abi::Type::f64) return false;
   const bool k_major = !config.a_m_major && !config.b_n_major;
   return std::min(config.a_copy, config.b_copy) == 16 &&
-         (k_major || abi::type_bytes(config.a) == 2 || abi::type_bytes(config.a) == 8);
+         (k_major || abi::type_bytes(config.a) == 2);
 }
 
 /// CTAs that a multiprocessor holds: by shared memory, and by registers as the compiler gives them.
