@@ -132,7 +132,7 @@ struct ConvertedTiles {
   /// Brings the scales of stage after stage. One warp calls it.
   template <typename Kernel>
   __device__ __forceinline__ static void bring_besides(const Sm90GemmParameters& p,
-                                                      const Cta<config>& cta) {
+                                                       const Cta<config>& cta) {
     const Ring<config.stages> ring = cta.shared.ring();
     RingPosition<config.stages> at;
     RingPosition<config.stages> next;  // whose copies were not waited for yet

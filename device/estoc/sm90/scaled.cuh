@@ -189,7 +189,7 @@ struct ScaledTiles : Tiles {
   /// Brings the scales of stage after stage. One warp calls it.
   template <typename Kernel>
   __device__ __forceinline__ static void bring_besides(const typename Kernel::Parameters& p,
-                                                      const Cta<config>& cta) {
+                                                       const Cta<config>& cta) {
     ScaleLoader<config> loader(cta.shared);
     for (typename Kernel::Work work(p, cta.place); !work.done(); work.advance()) {
       const auto item = work.item();

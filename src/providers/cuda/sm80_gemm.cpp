@@ -59,8 +59,8 @@ bool use_widest_copies(Sm80GemmConfig& config, const GemmProblem& problem) {
   return !had;
 }
 
-/// Whether sm90_gemm, sm100_gemm or sm120_gemm has kernels for such operands. Those of f64 are ahead
-/// of these by their predictions.
+/// Whether sm90_gemm, sm100_gemm or sm120_gemm has kernels for such operands. Those of f64 are
+/// ahead of these by their predictions.
 bool has_newer_kernel(const Sm80GemmConfig& config, Target target) {
   const bool sm100 = target.cc() == 100 || target.cc() == 103;
   if (target.cc() == 120 || target.cc() == 121) {
