@@ -448,7 +448,7 @@ class Sm80GatheredGemm final : public Sm80Groups<abi::Sm80GatheredGemmParameters
                 const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     Sm80Groups::add_cost(config, problem, controls, device, plan);
-    if (device.target.cc() >= 100) plan.design.older_instructions = false;  // nothing newer gathers
+    plan.design.older_instructions = false;  // newer ones do not gather faster
   }
   abi::Sm80GatheredGemmParameters parameters(const Sm80GemmConfig& config,
                                              const GemmLaunch& launch) const override {
