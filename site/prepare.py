@@ -92,7 +92,7 @@ class Site:
             page = name
             (self.pages / page).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(there, self.pages / page)
-        elif name.startswith("include/estoc/") and there.is_file():
+        elif name.startswith("include/estoc/") and there.suffix in (".h", ".hpp"):
             page = reference_page(name.removeprefix("include/"))
         elif name == "include/estoc":
             page = "reference/cpp.md"
