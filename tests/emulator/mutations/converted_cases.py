@@ -34,6 +34,7 @@ CASES = {
         (
             "gemm m=13 n=300 k=240 l=2 a=e4m3*1x32 b=e4m3:n*1x32:n",
             "gemm m=13 n=300 k=240 a=e4m3*1x32 b=e4m3:n*1x32:swizzled",
+            "gemm m=13 n=304 k=240 a=e4m3*1x32 b=e4m3:n*1x32",
         ), f"{CONVERTED} tile=16x256x128", multiprocessors=1,
     ),
 }
