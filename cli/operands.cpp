@@ -111,7 +111,7 @@ void HostProblem::poison() {
   }
 }
 
-TensorView HostProblem::make_index(const char* name, HostBuffer& buffer) {
+TensorView HostProblem::make_index(const char* name, HostBuffer& buffer) const {
   const auto described = described_index(filled_.problem, name, Device::cpu());
   if (!described) return {};
   buffer = HostBuffer(described->span_bytes(), name);

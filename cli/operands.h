@@ -54,7 +54,7 @@ class HostProblem {
  private:
   void make_tensor(const FilledOperand& operand);
   /// The operand that the problem says; an empty view where it has none of this name.
-  TensorView make_index(const char* name, HostBuffer& buffer);
+  TensorView make_index(const char* name, HostBuffer& buffer) const;
   TensorView operand(const OperandSpec& spec, const std::vector<std::int64_t>& shape,
                      const std::optional<FileOperand>& file, HostBuffer& buffer, const char* what);
 
