@@ -231,6 +231,9 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
                                      most[0], most[1], most[2], sizes, operands)));
     }
   }
+  // Aligned, as others of f64 seldom are.
+  problems.push_back(Problem::parse(
+      fmt::format("gemm m={} n={} k={} a=f64:t b=f64:n", extent(8), extent(8), extent(16))));
   return problems;
 }
 

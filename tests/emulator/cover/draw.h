@@ -14,6 +14,7 @@ namespace estoc::cover {
 /// them is the same.
 struct Random : std::mt19937_64 {
   Random(const std::mt19937_64& from, bool with_data) : std::mt19937_64(from), data(with_data) {}
+  const std::mt19937_64& engine() const { return *this; }
   bool data;
 };
 

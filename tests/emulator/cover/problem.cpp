@@ -559,7 +559,7 @@ std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target ta
     try {
       problem->arguments_ = draw_arguments(kernel, epilogue, numbers, problem->tensors_, multiply);
     } catch (const Error& error) {
-      random = numbers;
+      random = numbers.engine();
       reason = error.what();
       continue;
     }
@@ -568,7 +568,7 @@ std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target ta
                              : kernel.with_epilogue(problem->arguments_->epilogue_graph());
     const Status status = fused.supports(*problem->arguments_, target);
     if (!status.ok()) {
-      random = numbers;
+      random = numbers.engine();
       reason = status.error();
       continue;
     }
@@ -579,7 +579,7 @@ std::unique_ptr<CoverProblem> CoverProblem::draw(const Kernel& kernel, Target ta
     problem->arguments_ = draw_arguments(kernel, epilogue, again, problem->tensors_, multiply);
     problem->tensors_[2].output = true;
     if (multiply) problem->expected_ = multiply();
-    random = again;
+    random = again.engine();
     return problem;
   }
   return nullptr;
