@@ -97,8 +97,8 @@ TEST(RowIndex, TextFillsItWithRowsOfA) {
   problem.fill_index(view, "rows");
   EXPECT_EQ(rows, first);
   std::ranges::sort(rows);
-  const auto rest = std::ranges::unique(rows);
-  rows.erase(rest.begin(), rest.end());
+  const auto rest = std::unique(rows.begin(), rows.end());
+  rows.erase(rest, rows.end());
   EXPECT_EQ(rows, (std::vector<std::int32_t>{-1, 0, 1, 2, 3, 4, 5, 6, 7}));
   std::array<std::int32_t, 2> ends{};
   problem.fill_index(TensorView::row_major(ends.data(), Dtype::i32, {2}));
