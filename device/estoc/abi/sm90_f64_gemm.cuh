@@ -52,7 +52,7 @@ struct Sm90F64GemmConfig {
   ESTOC_CONSTEXPR int warp_columns() const { return tile_n / warps_n; }
   /// Registers of a thread's sums.
   ESTOC_CONSTEXPR int sum_registers() const { return warp_rows() * warp_columns() / 32 * 2; }
-  /// Together what a multiprocessor has, in steps of 8 a thread.
+  /// Together what the threads have from the launch on, in steps of 8.
   ESTOC_CONSTEXPR int producer_registers() const { return ctas() == 2 ? 24 : 40; }
   ESTOC_CONSTEXPR int consumer_registers() const { return 232; }
 

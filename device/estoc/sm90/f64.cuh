@@ -78,9 +78,8 @@ class F64Reader {
                (mn_major ? swizzled<kSwizzleRow>(lane % 4, Place::own(lane) * 8)
                          : swizzled<kSwizzleRow>(Place::own(lane), lane % 4 * 8))) {}
 
-  /// Where of 16 rows or columns number `block` the own one or the other one is, of K element lane
-  /// % 4
-  /// + 4 * h + 8 * step.
+  /// Where the lane's own row or column (or the other one) of block `block` of 16 is; of K it is
+  /// element lane % 4 + 4 * h + 8 * step.
   __device__ __forceinline__ u32 address(u32 tile, int block, int step, int h, int other) const {
     const int k = 4 * h + 8 * step;
     const int mn = other * Place::kOther;
