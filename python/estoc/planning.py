@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ._estoc import (
+    CompiledArtifact,
     EpilogueArguments,
     GemmArguments,
     InvalidTypeError,
@@ -42,6 +43,7 @@ def plan(
     threads: int = 0,
     programmatic: bool = False,
     keep: bool = True,
+    compiled_artifact: CompiledArtifact | None = None,
 ) -> Plan:
     """Chooses and compiles the kernel for out = a @ b; the result runs it, again and again.
 
@@ -59,11 +61,13 @@ def plan(
         As of Kernel.run.
     keep : bool
         Keep the tensors, so that the plan can be called without any.
+    compiled_artifact : CompiledArtifact, optional
+        Of the kernel to use, one of the library's; left out, the first of get_kernels is compiled.
 
     Raises
     ------
     UnsupportedError
-        When no kernel supports the arguments, with the reasons.
+        When no kernel supports the arguments, or that of the artifact does not, with the reasons.
     """
     described = (b, out, accumulator_type, epilogue, performance)
     if not isinstance(a, RuntimeArguments):
@@ -73,7 +77,7 @@ def plan(
             "plan: expected arguments of an operation alone, got more that describes it"
         )
     note(a)
-    return _make_plan(a, workspace, threads, programmatic, keep)
+    return _make_plan(a, compiled_artifact, workspace, threads, programmatic, keep)
 
 
 def grouped_mm(

@@ -77,15 +77,6 @@ nb::object compile(nb::handle self, nb::handle args, nb::handle cc, nb::handle t
                   nb::rv_policy::take_ownership);
 }
 
-const Artifact& native_artifact(nb::handle artifact) {
-  PyArtifact* given = nullptr;
-  if (!nb::try_cast(artifact, given, false) || given == nullptr) {
-    fail_type("compiled_artifact: expected an estoc.CompiledArtifact, got " + class_name(artifact));
-  }
-  if (!given->native) fail_value("compiled_artifact: expected one of this kernel, got another");
-  return *given->native;
-}
-
 struct RunRequest {
   nb::handle artifact;
   nb::handle stream;
@@ -441,6 +432,15 @@ void bind_artifact(nb::module_& module) {
 }
 
 }  // namespace
+
+const Artifact& native_artifact(nb::handle artifact) {
+  PyArtifact* given = nullptr;
+  if (!nb::try_cast(artifact, given, false) || given == nullptr) {
+    fail_type("compiled_artifact: expected an estoc.CompiledArtifact, got " + class_name(artifact));
+  }
+  if (!given->native) fail_value("compiled_artifact: expected one of this kernel, got another");
+  return *given->native;
+}
 
 nb::object wrap_kernel(const Kernel& kernel) {
   if (nb::object written = kernel_of_python(kernel); written.is_valid()) return written;

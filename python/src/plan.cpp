@@ -331,17 +331,18 @@ nb::object make_type() {
   return nb::steal(PyType_FromSpec(&spec));
 }
 
-nb::object make_plan(nb::object arguments, nb::object workspace, nb::handle threads,
-                     nb::handle programmatic, nb::handle keep) {
+nb::object make_plan(nb::object arguments, nb::handle artifact, nb::object workspace,
+                     nb::handle threads, nb::handle programmatic, nb::handle keep) {
   const PyArguments& given = to_arguments(arguments);
   const RuntimeArguments& described = given.require_native();
   const PlanOptions options{.threads = whole_int(threads, "threads"),
                             .programmatic = truth(programmatic, "programmatic")};
   const bool keeps = truth(keep, "keep");
+  const Artifact* const chosen = artifact.is_none() ? nullptr : &native_artifact(artifact);
   Plan native = [&] {
     const QueryScope scope(given);
     const nb::gil_scoped_release unlocked;
-    return estoc::plan(described, options);
+    return chosen != nullptr ? Plan(*chosen, described, options) : estoc::plan(described, options);
   }();
   const nb::object kernel = wrap_kernel(native.kernel());
   const nb::object epilogue = given.epilogue();
@@ -370,8 +371,9 @@ void bind_plans(nb::module_& module) {
   const nb::object type = make_type();
   plan_type = type.ptr();
   module.attr("Plan") = type;
-  module.def("_make_plan", &make_plan, nb::arg("args"), nb::arg("workspace").none(),
-             nb::arg("threads").none(), nb::arg("programmatic").none(), nb::arg("keep").none());
+  module.def("_make_plan", &make_plan, nb::arg("args"), nb::arg("compiled_artifact").none(),
+             nb::arg("workspace").none(), nb::arg("threads").none(),
+             nb::arg("programmatic").none(), nb::arg("keep").none());
 }
 
 }  // namespace estoc::python

@@ -34,6 +34,24 @@ def test_plan(gemm):
         type(plan)()
 
 
+def test_plan_of_a_chosen_kernel(gemm):
+    a, b, out, wanted = gemm()
+    args = estoc.GemmArguments(a, b, out)
+    kernels = estoc.get_kernels(args)
+    for kernel in kernels:
+        out[...] = 77
+        plan = estoc.plan(args, compiled_artifact=kernel.compile(args))
+        assert plan.kernel == kernel
+        plan(a, b, out)
+        np.testing.assert_array_equal(out, wanted)
+    other = estoc.GemmArguments(*(one.astype("f8") for one in (a, b, out)))
+    artifact = estoc.get_kernels(other)[0].compile(other)
+    with pytest.raises(estoc.UnsupportedError):
+        estoc.plan(args, compiled_artifact=artifact)
+    with pytest.raises(TypeError, match=r"compiled_artifact: expected an estoc.CompiledArtifact"):
+        estoc.plan(args, compiled_artifact=kernels[0])
+
+
 def test_plans_of_elementwise_operations(random):
     a, b = random.standard_normal((2, 6, 5)).astype("f4")
     out = np.empty((6, 5), "f4")
