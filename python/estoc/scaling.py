@@ -116,8 +116,7 @@ def scaled_mm(
     args = GemmArguments(
         left, right, out, accumulator_type, epilogue=epilogue, performance=performance
     )
-    if _run_remembered(args, stream):
-        note(args)
+    _multiply(args, stream)
     return result
 
 
@@ -184,9 +183,13 @@ def scaled_grouped_mm(
     args = GroupedGemmArguments(
         left, right, out, accumulator_type, offs, zero_rest, epilogue, performance, layout
     )
+    _multiply(args, stream)
+    return out
+
+
+def _multiply(args: GemmArguments | GroupedGemmArguments, stream: object) -> None:
     if _run_remembered(args, stream):
         note(args)
-    return out
 
 
 def _with_both_modes(operand: object, scale: object, rows: int) -> object:

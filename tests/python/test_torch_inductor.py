@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -11,6 +12,9 @@ import estoc.torch  # noqa: E402
 import estoc.torch._inductor as inductor  # noqa: E402
 from torch._inductor import config, select_algorithm  # noqa: E402
 from torch._inductor.utils import fresh_inductor_cache, run_and_get_code  # noqa: E402
+
+
+ALL = "c0 e0 c1 c2 c3 e1 e2"
 
 
 def keep_those_of_estoc(choices):
@@ -161,6 +165,17 @@ def test_named_kernels(always, monkeypatch):
     found, (code, *_) = run_and_get_code(compiled(torch.mm), a, b)
     torch.testing.assert_close(found, a @ b)
     assert f"kernel='{name}'" in code
+
+
+@pytest.mark.parametrize(
+    ("count", "kept"),
+    [(1, "c0"), (2, "c0 e0"), (3, "c0 e0 c1"), (4, "c0 e0 c1 e1"), (6, "c0 e0 c1 c2 e1 e2"), (9, ALL)],
+)
+def test_candidates_are_not_cublaslt_alone(count, kept):
+    names = {"c": "cublaslt_gemm-", "e": "sm90_gemm-"}
+    kernels = [types.SimpleNamespace(name=names[one[0]] + one[1]) for one in ALL.split()]
+    found = inductor._candidates(kernels, count)
+    assert found == [names[one[0]] + one[1] for one in kept.split()]
 
 
 @pytest.mark.parametrize("name", ["cpu_gemm-f32-f32-f32-f32", "of_another_version", None])

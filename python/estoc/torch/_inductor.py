@@ -14,8 +14,10 @@ from .._estoc import (
     Error,
     GemmArguments,
     GroupedGemmArguments,
+    InvalidValueError,
+    Kernel,
     PerformanceControls,
-    UnsupportedError,
+    ScaledTensor,
     __version__,
 )
 from .._estoc import Tensor as _Described
@@ -40,8 +42,10 @@ _DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 _FP8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 _VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
 
-# Kernels that graphs name, by name and operands; a graph has few, of fixed extents.
-_chosen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+# Launches of kernels that graphs name, by name and operands; a graph has few, of fixed extents.
+# None where no kernel of that name takes the operands.
+_chosen: dict[tuple[Any, ...], Callable[..., object] | None] = {}
+_CONTROLS = {fast: PerformanceControls(fast_accumulation=fast) for fast in (False, True)}
 
 
 class _Offer:
@@ -64,7 +68,7 @@ class _Offer:
 _offers: list[_Offer] = []  # one, or none
 
 
-def enable_inductor(*, candidates: int = 3, devices: Sequence[str] = ("cuda",)) -> None:
+def enable_inductor(*, candidates: int = 4, devices: Sequence[str] = ("cuda",)) -> None:
     """From now on, max-autotune of torch.compile times Estoc's kernels beside the others.
 
     Where one of them is the fastest for an mm, addmm, bmm, baddbmm, the sum of two mm, a
@@ -76,8 +80,9 @@ def enable_inductor(*, candidates: int = 3, devices: Sequence[str] = ("cuda",)) 
     Parameters
     ----------
     candidates : int
-        How many kernels are timed for a product of fixed extents: the first ones of get_kernels.
-        Where extents are symbols one is, which is chosen anew for each extent.
+        How many kernels are timed for a product of fixed extents: the first ones of get_kernels, at
+        most half of which are cuBLASLt's, which ATen calls too. Where extents are symbols one is,
+        which is chosen anew for each extent.
     devices : sequence of str
         Types of devices whose products are offered: "cuda", "cpu".
 
@@ -125,7 +130,7 @@ def inductor_enabled() -> bool:
 
 def _mm(a: Tensor, b: Tensor, *, out: Tensor, kernel: str | None = None) -> Tensor:
     """out = a @ b, by the kernel of that name if it is given and takes the operands."""
-    return _run(a, b, out, None, kernel)
+    return _run(a, b, out, None, None, kernel)
 
 
 def _addmm(
@@ -139,28 +144,31 @@ def _addmm(
     kernel: str | None = None,
 ) -> Tensor:
     """out = beta * bias + alpha * a @ b, likewise."""
-    return _run(a, b, out, _addition(bias, alpha, beta), kernel)
-
-
-def _addition(bias: Tensor, alpha: float, beta: float) -> EpilogueArguments:
     if beta != 0:
         while bias.dim() > 1 and bias.stride(0) == 0:
             bias = bias[0]
-    return _addition_of(bias, alpha, beta)
+    program = _addition(alpha, beta)
+    return _run(a, b, out, program, bias if beta != 0 else None, kernel)
 
 
-def _addition_of(bias: object, alpha: float, beta: float) -> EpilogueArguments:
+def _addition(alpha: float, beta: float) -> str:
+    """The program that adds beta times a bias; without one where beta is 0."""
     product = "accum" if alpha == 1 else f"{float(alpha)!r} * accum"
     if beta == 0:
-        return EpilogueArguments(f"D = {product}")
-    added = "bias" if beta == 1 else f"{float(beta)!r} * bias"
-    return EpilogueArguments(f"D = {product} + {added}", bias=bias)
+        return f"D = {product}"
+    return f"D = {product} + bias" if beta == 1 else f"D = {product} + {float(beta)!r} * bias"
+
+
+def _epilogue(program: str | None, bias: object) -> EpilogueArguments | None:
+    if program is None:
+        return None
+    return EpilogueArguments(program, **({} if bias is None else {"bias": bias}))
 
 
 def _mm_plus_mm(a: Tensor, b: Tensor, c: Tensor, d: Tensor, *, out: Tensor) -> Tensor:
     """out = a @ b + c @ d; the first product is rounded, as that of ATen's function is."""
-    first = _run(a, b, torch.empty_like(out), None, None)
-    return _run(c, d, out, EpilogueArguments("D = accum + C", C=first), None)
+    first = _run(a, b, torch.empty_like(out), None, None, None)
+    return _run(c, d, out, "D = accum + bias", first, None)
 
 
 def _scaled_mm(
@@ -177,15 +185,39 @@ def _scaled_mm(
     """out = (a * scale_a) @ (b * scale_b) + bias, by scales of tensors, rows or blocks, likewise."""
     if out.numel() == 0:
         return out
-    controls = PerformanceControls(fast_accumulation=use_fast_accum)
-    if kernel is not None and bias is None:
-        left = scaling._scaled(a, scale_a, None, None, "a")
-        right = scaling._scaled(b, scale_b, None, None, "b")
-        args = GemmArguments(left, right, out, performance=controls)
-        if _run_named(args, kernel, (a, b, scale_a, scale_b, out)):
-            return out
-    scaling.scaled_mm(a, b, scale_a, scale_b, bias=bias, out=out, performance=controls)
+    left, right = _scaled(a, scale_a, "a"), _scaled(b, scale_b, "b")
+    epilogue = None if bias is None else _epilogue("D = accum + bias", bias)
+    args = GemmArguments(left, right, out, epilogue=epilogue, performance=_CONTROLS[bool(use_fast_accum)])
+    if kernel is None or not _run_compiled(args, kernel, left, right, out):
+        scaling._multiply(args, None)
     return out
+
+
+def _scaled(operand: Tensor, scale: Tensor, name: str) -> ScaledTensor:
+    mode = scaling._mode_by_shape(tuple(operand.shape), "f32", tuple(scale.shape), name)
+    return ScaledTensor(operand, scale, mode)
+
+
+def _run_compiled(
+    args: GemmArguments, name: str, left: ScaledTensor, right: ScaledTensor, out: Tensor
+) -> bool:
+    """As _run_planned, of operands with scales, whose places no plan takes."""
+    key = (name, out.device, left.shape, right.shape, left.mode, right.mode)
+    if key not in _chosen:
+        _chosen[key] = _compiled(args, name)
+    run = _chosen[key]
+    try:
+        return run is not None and (run(args) or True)
+    except Error:
+        return False
+
+
+def _compiled(args: GemmArguments, name: str) -> Callable[..., object] | None:
+    kernel = _named(args, name)
+    if kernel is None:
+        return None
+    artifact = kernel.compile(args)
+    return lambda args: kernel.run(args, artifact)
 
 
 def _grouped_mm(a: Tensor, b: Tensor, offs: Tensor | None = None, *, out: Tensor) -> Tensor:
@@ -196,33 +228,55 @@ def _grouped_mm(a: Tensor, b: Tensor, offs: Tensor | None = None, *, out: Tensor
 
 
 def _run(
-    a: Tensor, b: Tensor, out: Tensor, epilogue: EpilogueArguments | None, name: str | None
+    a: Tensor, b: Tensor, out: Tensor, program: str | None, bias: Tensor | None, name: str | None
 ) -> Tensor:
+    """The product with that program as its epilogue, by the kernel of that name if there is one."""
     if out.numel() == 0:
         return out
     a, b = dense(a), dense(b)
-    if name is not None:
-        args = GemmArguments(a, b, out, epilogue=epilogue)
-        if _run_named(args, name, (a, b, out)):
-            return out
-    return _matmul(a, b, out, epilogue=epilogue)
+    if name is None or not _run_planned(a, b, out, program, bias, name):
+        _matmul(a, b, out, epilogue=_epilogue(program, bias))
+    return out
 
 
-def _run_named(args: GemmArguments, name: str, operands: tuple[Tensor, ...]) -> bool:
+def _run_planned(
+    a: Tensor, b: Tensor, out: Tensor, program: str | None, bias: Tensor | None, name: str
+) -> bool:
     """Whether there is a kernel of that name that takes the operands; it has run then."""
-    key = (name, operands[0].device, tuple((one.dtype, one.shape, one.stride()) for one in operands))
-    found = _chosen.get(key)
-    if found is None:
-        kernel = next((one for one in get_kernels(args) if one.name == name), None)
-        found = (kernel, kernel.compile(args) if kernel is not None else None)
-        _chosen[key] = found
-    if found[0] is None:
+    key = (name, program, out.device, a.shape, b.shape)
+    if key not in _chosen:
+        _chosen[key] = _planned(a, b, out, program, bias, name)
+    plan = _chosen[key]
+    if plan is None:
         return False
     try:
-        found[0].run(args, found[1])
-    except UnsupportedError:  # operands that begin elsewhere, for example
+        if bias is None:
+            plan(a, b, out)
+        else:
+            plan(a, b, out, bias=bias)
+    except Error:  # operands that begin elsewhere or have other strides, for example
         return False
     return True
+
+
+def _planned(
+    a: Tensor, b: Tensor, out: Tensor, program: str | None, bias: Tensor | None, name: str
+) -> Callable[..., object] | None:
+    args = GemmArguments(a, b, out, epilogue=_epilogue(program, bias))
+    kernel = _named(args, name)
+    if kernel is None:
+        return None
+    artifact = kernel.compile(args)
+    try:
+        return planning.plan(args, keep=False, compiled_artifact=artifact)
+    except InvalidValueError:  # of a kernel written in Python
+        return lambda a, b, out, bias=None: kernel.run(
+            GemmArguments(a, b, out, epilogue=_epilogue(program, bias)), artifact
+        )
+
+
+def _named(args: GemmArguments, name: str) -> Kernel | None:
+    return next((one for one in get_kernels(args) if one.name == name), None)
 
 
 # What Inductor is offered.
@@ -317,8 +371,8 @@ def _scaled_choices_like(like: Any, candidates: int) -> list[Any]:
     choice = _extern_choices()["scaled_mm"]
     made = [choice.bind(like.input_nodes, like.layout, use_fast_accum=fast)]
     if not bias and all(_is_fixed(one) for one in (a, b, like.layout)):
-        for kernel in kernels[1:candidates]:
-            named = {"use_fast_accum": fast, "kernel": kernel.name}
+        for name in _candidates(kernels, candidates)[1:]:
+            named = {"use_fast_accum": fast, "kernel": name}
             made.append(choice.bind(like.input_nodes, like.layout, **named))
     return made
 
@@ -335,11 +389,12 @@ def _grouped_choices_like(like: Any) -> list[Any]:
     return [_extern_choices()["grouped_mm"].bind(like.input_nodes, like.layout)]
 
 
-def _described_addition(bias: Any, alpha: float, beta: float) -> EpilogueArguments:
+def _described_addition(bias: Any, alpha: float, beta: float) -> EpilogueArguments | None:
     shape, strides = (_hints(one) for one in _extents_of(bias))
     while len(shape) > 1 and strides[0] == 0:
         shape, strides = shape[1:], strides[1:]
-    return _addition_of(_described_as(bias, shape, strides), alpha, beta)
+    described = _described_as(bias, shape, strides) if beta != 0 else None
+    return _epilogue(_addition(alpha, beta), described)
 
 
 def _kernel_names(
@@ -347,7 +402,17 @@ def _kernel_names(
 ) -> list[str]:
     a, b, out = operands
     args = GemmArguments(a, b, out, epilogue=epilogue)
-    return [one.name for one in get_kernels(args)[:candidates]]
+    return _candidates(get_kernels(args), candidates)
+
+
+def _candidates(kernels: Sequence[Kernel], count: int) -> list[str]:
+    """Names of the kernels to time: the first ones, at most half of them cuBLASLt's."""
+    names = [one.name for one in kernels]
+    own = [one for one in names if not one.startswith("cublaslt")]
+    kept = set(own[: count // 2])
+    others = [one for one in names if one not in kept]
+    kept.update(others[: count - len(kept)])
+    return [one for one in names if one in kept]
 
 
 def _described(node: Any) -> _Described:
