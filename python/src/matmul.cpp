@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "estoc/plan.hpp"
 #include "numbers.h"
+#include "plans.h"
 #include "results.h"
 #include "streams.h"
 #include "tuning.h"
@@ -270,6 +271,40 @@ bool run_remembered(nb::handle object, nb::handle given_stream) {
   return estoc::matmul(operand(0), operand(1), operand(2), options);
 }
 
+/// The product of operands with scales of one level, on the current stream of the framework of out:
+/// by a plan, or with the kernel to use first. Returns whether that one had to be found.
+bool scaled_mm(nb::handle given_a, nb::handle given_b, nb::handle given_scale_a,
+               nb::handle given_scale_b, nb::handle mode_a, nb::handle mode_b, nb::handle given_out,
+               nb::handle fast_accumulation, nb::handle plan) {
+  const Tensor a = import_tensor(given_a, "a");
+  const Tensor b = import_tensor(given_b, "b");
+  const Tensor scale_a = import_tensor(given_scale_a, "scale_a");
+  const Tensor scale_b = import_tensor(given_scale_b, "scale_b");
+  const Tensor out = import_tensor(given_out, "out");
+  if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
+  std::vector<void*> awaited;
+  for (const Tensor* tensor : {&a, &b, &scale_a, &scale_b, &out})
+    add_awaited(awaited, *tensor);
+  const Operand left(ScaledTensor{a.view, scale_a.view, to_scale_mode(mode_a)});
+  const Operand right(ScaledTensor{b.view, scale_b.view, to_scale_mode(mode_b)});
+  if (!plan.is_none()) {
+    run_plan(plan, {left, right, Operand(out.view)}, out, awaited);
+    return false;
+  }
+  MatmulOptions options{.controls = controls_of(a, b)};
+  options.controls.fast_accumulation = truth(fast_accumulation, "fast_accumulation");
+  options.stream = stream_for(out, nb::none(), awaited);
+  HeldWorkspace workspace;
+  const auto take_workspace = [&](std::size_t bytes) {
+    const nb::gil_scoped_acquire locked;
+    workspace = provide_workspace(nb::none(), bytes, out, options.stream);
+    return workspace.native;
+  };
+  options.workspace = std::ref(take_workspace);
+  const nb::gil_scoped_release unlocked;
+  return estoc::matmul(left, right, Operand(out.view), options);
+}
+
 /// What a shape and a dtype are to Python.
 nb::tuple described_result(const std::vector<std::int64_t>& extents, Dtype dtype) {
   nb::list shape;
@@ -364,6 +399,10 @@ constexpr const char* kDocumentation =
 
 void bind_matmul(nb::module_& module) {
   module.def("_run_remembered", &run_remembered, nb::arg("args"), nb::arg("stream").none());
+  module.def("_scaled_mm", &scaled_mm, nb::arg("a").none(), nb::arg("b").none(),
+             nb::arg("scale_a").none(), nb::arg("scale_b").none(), nb::arg("mode_a").none(),
+             nb::arg("mode_b").none(), nb::arg("out").none(), nb::arg("fast_accumulation").none(),
+             nb::arg("plan").none());
   module.def("_result", [](const Tensor& a, const Tensor& b) {
     return described_result(result_shape(a.view, b.view),
                             result_dtype(a.view.dtype(), b.view.dtype()));

@@ -15,6 +15,7 @@
 #include "errors.h"
 #include "kernels.h"
 #include "numbers.h"
+#include "plans.h"
 #include "streams.h"
 #include "workspaces.h"
 
@@ -367,13 +368,21 @@ nb::object make_plan(nb::object arguments, nb::handle artifact, nb::object works
 
 }  // namespace
 
+void run_plan(nb::handle plan, const std::vector<Operand>& operands, const Tensor& out,
+              std::span<void* const> awaited) {
+  if (PyObject_TypeCheck(plan.ptr(), reinterpret_cast<PyTypeObject*>(plan_type)) == 0) {
+    fail_type("plan: expected an estoc.Plan, got " + class_name(plan));
+  }
+  launch_others(planned_of(plan.ptr()), operands, {out, nb::none(), awaited}, {});
+}
+
 void bind_plans(nb::module_& module) {
   const nb::object type = make_type();
   plan_type = type.ptr();
   module.attr("Plan") = type;
   module.def("_make_plan", &make_plan, nb::arg("args"), nb::arg("compiled_artifact").none(),
-             nb::arg("workspace").none(), nb::arg("threads").none(),
-             nb::arg("programmatic").none(), nb::arg("keep").none());
+             nb::arg("workspace").none(), nb::arg("threads").none(), nb::arg("programmatic").none(),
+             nb::arg("keep").none());
 }
 
 }  // namespace estoc::python

@@ -321,11 +321,7 @@ Enum parse_named(nb::handle value, const char* what, std::initializer_list<Enum>
 PyScaledTensor make_scaled(nb::handle base, nb::handle scale, nb::handle mode, nb::handle swizzle,
                            nb::handle tensor_scale, bool powers_of_two) {
   PyScaledTensor result{import_tensor(base, "base"), import_tensor(scale, "scale")};
-  result.mode = parse_named(
-      mode, "mode",
-      {ScaleMode::tensorwise, ScaleMode::rowwise, ScaleMode::blockwise_1x16,
-       ScaleMode::blockwise_1x32, ScaleMode::blockwise_1x128, ScaleMode::blockwise_128x128},
-      scale_mode_name);
+  result.mode = to_scale_mode(mode);
   if (!swizzle.is_none()) {
     result.swizzle = parse_named(
         swizzle, "swizzle", {ScaleSwizzle::none, ScaleSwizzle::swizzle_32x4x4}, scale_swizzle_name);
@@ -372,6 +368,14 @@ void bind_scaled(nb::module_& module) {
 }
 
 }  // namespace
+
+ScaleMode to_scale_mode(nb::handle mode) {
+  return parse_named(
+      mode, "mode",
+      {ScaleMode::tensorwise, ScaleMode::rowwise, ScaleMode::blockwise_1x16,
+       ScaleMode::blockwise_1x32, ScaleMode::blockwise_1x128, ScaleMode::blockwise_128x128},
+      scale_mode_name);
+}
 
 bool is_plain_torch(nb::handle object) {
   return info_of_plain(object) != nullptr;

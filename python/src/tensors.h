@@ -30,6 +30,9 @@ struct Tensor {
   std::optional<void*> stream{};
 };
 
+/// The mode that text or a ScaleMode names. Throws Error{value} for another.
+ScaleMode to_scale_mode(nb::handle mode);
+
 /// Adds __dlpack__ and __dlpack_device__ (tensor_export.cpp).
 void bind_tensor_export(nb::class_<Tensor>& type);
 

@@ -21,7 +21,9 @@ from .._estoc import (
     __version__,
 )
 from .._estoc import Tensor as _Described
+from .._estoc import _scaled_mm as _multiply_scaled
 from .._estoc import matmul as _matmul
+from .._problem_log import note
 from ..manifest import get_kernels
 from ._operators import dense
 
@@ -44,7 +46,7 @@ _VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
 
 # Launches of kernels that graphs name, by name and operands; a graph has few, of fixed extents.
 # None where no kernel of that name takes the operands.
-_chosen: dict[tuple[Any, ...], Callable[..., object] | None] = {}
+_chosen: dict[tuple[Any, ...], Any] = {}
 _CONTROLS = {fast: PerformanceControls(fast_accumulation=fast) for fast in (False, True)}
 
 
@@ -185,39 +187,43 @@ def _scaled_mm(
     """out = (a * scale_a) @ (b * scale_b) + bias, by scales of tensors, rows or blocks, likewise."""
     if out.numel() == 0:
         return out
-    left, right = _scaled(a, scale_a, "a"), _scaled(b, scale_b, "b")
-    epilogue = None if bias is None else _epilogue("D = accum + bias", bias)
-    args = GemmArguments(left, right, out, epilogue=epilogue, performance=_CONTROLS[bool(use_fast_accum)])
-    if kernel is None or not _run_compiled(args, kernel, left, right, out):
-        scaling._multiply(args, None)
+    controls = _CONTROLS[bool(use_fast_accum)]
+    if bias is not None:
+        scaling.scaled_mm(a, b, scale_a, scale_b, bias=bias, out=out, performance=controls)
+        return out
+    mode_a = scaling._mode_by_shape(a.shape, "f32", scale_a.shape, "a")
+    mode_b = scaling._mode_by_shape(b.shape, "f32", scale_b.shape, "b")
+    given = (a, b, scale_a, scale_b, mode_a, mode_b, out, use_fast_accum)
+    plan = _scaled_plan(*given, kernel) if kernel is not None else None
+    if plan is not None:
+        try:
+            _multiply_scaled(*given, plan)
+            return out
+        except Error:  # operands that begin elsewhere or have other strides, for example
+            pass
+    if _multiply_scaled(*given, None):
+        note(_scaled_arguments(*given))
     return out
 
 
-def _scaled(operand: Tensor, scale: Tensor, name: str) -> ScaledTensor:
-    mode = scaling._mode_by_shape(tuple(operand.shape), "f32", tuple(scale.shape), name)
-    return ScaledTensor(operand, scale, mode)
+def _scaled_arguments(
+    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, mode_a: Any, mode_b: Any, out: Tensor,
+    fast: bool,
+) -> GemmArguments:  # fmt: skip
+    left, right = ScaledTensor(a, scale_a, mode_a), ScaledTensor(b, scale_b, mode_b)
+    return GemmArguments(left, right, out, performance=_CONTROLS[bool(fast)])
 
 
-def _run_compiled(
-    args: GemmArguments, name: str, left: ScaledTensor, right: ScaledTensor, out: Tensor
-) -> bool:
-    """As _run_planned, of operands with scales, whose places no plan takes."""
-    key = (name, out.device, left.shape, right.shape, left.mode, right.mode)
+def _scaled_plan(
+    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, mode_a: Any, mode_b: Any, out: Tensor,
+    fast: bool, name: str,
+) -> planning.Plan | None:  # fmt: skip
+    """That of the kernel of that name; None where there is none that takes the operands."""
+    key = (name, out.device, a.shape, b.shape, mode_a, mode_b, fast)
     if key not in _chosen:
-        _chosen[key] = _compiled(args, name)
-    run = _chosen[key]
-    try:
-        return run is not None and (run(args) or True)
-    except Error:
-        return False
-
-
-def _compiled(args: GemmArguments, name: str) -> Callable[..., object] | None:
-    kernel = _named(args, name)
-    if kernel is None:
-        return None
-    artifact = kernel.compile(args)
-    return lambda args: kernel.run(args, artifact)
+        args = _scaled_arguments(a, b, scale_a, scale_b, mode_a, mode_b, out, fast)
+        _chosen[key] = _plan_of(args, name)
+    return _chosen[key]
 
 
 def _grouped_mm(a: Tensor, b: Tensor, offs: Tensor | None = None, *, out: Tensor) -> Tensor:
@@ -263,16 +269,24 @@ def _planned(
     a: Tensor, b: Tensor, out: Tensor, program: str | None, bias: Tensor | None, name: str
 ) -> Callable[..., object] | None:
     args = GemmArguments(a, b, out, epilogue=_epilogue(program, bias))
-    kernel = _named(args, name)
+    plan = _plan_of(args, name)
+    kernel = _named(args, name) if plan is None else None
     if kernel is None:
-        return None
-    artifact = kernel.compile(args)
+        return plan
+    artifact = kernel.compile(args)  # of a kernel written in Python
+    return lambda a, b, out, bias=None: kernel.run(
+        GemmArguments(a, b, out, epilogue=_epilogue(program, bias)), artifact
+    )
+
+
+def _plan_of(args: GemmArguments, name: str) -> planning.Plan | None:
+    """The plan of the library's kernel of that name; None where there is none."""
+    kernel = _named(args, name)
     try:
-        return planning.plan(args, keep=False, compiled_artifact=artifact)
+        artifact = kernel.compile(args) if kernel is not None else None
+        return planning.plan(args, keep=False, compiled_artifact=artifact) if artifact else None
     except InvalidValueError:  # of a kernel written in Python
-        return lambda a, b, out, bias=None: kernel.run(
-            GemmArguments(a, b, out, epilogue=_epilogue(program, bias)), artifact
-        )
+        return None
 
 
 def _named(args: GemmArguments, name: str) -> Kernel | None:
