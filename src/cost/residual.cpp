@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "cost/residuals.h"
 
@@ -30,6 +31,53 @@ float log_of(double value) {
 
 float flag(bool value) {
   return value ? 1.0F : 0.0F;
+}
+
+using Deviations = std::array<float, kFeatures>;
+
+/// Of each feature of the residual, within +-kMaxDeviations; the others stay as they are.
+void standardise(const Residual& residual, const Features& features, Deviations& z) {
+  const std::size_t count = residual.features.size();
+  for (std::size_t i = 0; i < count; ++i)
+    z[i] = (features[residual.features[i]] - residual.means[i]) * residual.scales[i];
+  // Each by itself is one instruction for several numbers.
+  for (std::size_t i = 0; i < count; ++i)
+    z[i] = std::max(z[i], -kMaxDeviations);
+  for (std::size_t i = 0; i < count; ++i)
+    z[i] = std::min(z[i], kMaxDeviations);
+}
+
+/// The part of a quadratic form that the last `count` features but one have with that one: its own
+/// coefficient and those of its products. The count is a constant, so that loops are unrolled.
+template <std::size_t count>
+inline float row_sum(float linear, const float* row, const float* z) {
+  // Four sums, so that they are added side by side.
+  constexpr std::size_t kWhole = count / 4 * 4;
+  std::array<float, 4> parts{linear, 0, 0, 0};
+  for (std::size_t j = 0; j < kWhole; j += 4) {
+    for (std::size_t lane = 0; lane < 4; ++lane)
+      parts[lane] += row[j + lane] * z[j + lane];
+  }
+  for (std::size_t rest = 0; rest < count - kWhole; ++rest)
+    parts[0] += row[kWhole + rest] * z[kWhole + rest];
+  return z[0] * ((parts[0] + parts[1]) + (parts[2] + parts[3]));
+}
+
+/// The quadratic form without its constant, added to `sum`; `skipped` are features that it lacks.
+template <std::size_t... skipped>
+float quadratic_sum(float sum, std::size_t count, const float* linear, const Deviations& z,
+                    std::index_sequence<skipped...> /*features*/) {
+  const float* row = linear + count;
+  const float* from = z.data();
+  const auto add_row = [&]<std::size_t length>() {
+    if (length > count) return;
+    sum += row_sum<length>(*linear, row, from);
+    ++linear;
+    ++from;
+    row += length;
+  };
+  (add_row.template operator()<kFeatures - skipped>(), ...);
+  return sum;
 }
 
 /// Null where none was measured.
@@ -125,31 +173,16 @@ const Trees& trees_of(const DeviceModel& device, Family family) {
 float evaluate(const Residual& residual, const Features& features) {
   const std::size_t count = residual.features.size();
   if (count == 0) return 0;
-  std::array<float, kFeatures> z;  // NOLINT: the first `count` are written below
-  for (std::size_t i = 0; i < count; ++i) {
-    z[i] = std::clamp((features[residual.features[i]] - residual.means[i]) * residual.scales[i],
-                      -kMaxDeviations, kMaxDeviations);
-  }
+  Deviations z;  // NOLINT: the first `count` are written next
+  standardise(residual, features, z);
   const float* const linear = residual.coefficients.data() + 1;
-  const float* row = linear + count;
   float sum = residual.coefficients[0];
   if (residual.coefficients.size() == 1 + count) {
     for (std::size_t i = 0; i < count; ++i)
       sum += linear[i] * z[i];
     return std::clamp(sum, -kMaxResidual, kMaxResidual);
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    // Four sums, so that they are added side by side.
-    std::array<float, 4> parts{linear[i], 0, 0, 0};
-    std::size_t j = i;
-    for (; j + 4 <= count; j += 4, row += 4) {
-      for (std::size_t lane = 0; lane < 4; ++lane)
-        parts[lane] += row[lane] * z[j + lane];
-    }
-    for (; j < count; ++j, ++row)
-      parts[0] += *row * z[j];
-    sum += z[i] * ((parts[0] + parts[1]) + (parts[2] + parts[3]));
-  }
+  sum = quadratic_sum(sum, count, linear, z, std::make_index_sequence<kFeatures>());
   return std::clamp(sum, -kMaxResidual, kMaxResidual);
 }
 
