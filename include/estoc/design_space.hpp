@@ -69,6 +69,8 @@ class DesignPoint {
 
   const DesignSpace& space() const { return *space_; }
   int index(int dimension) const { return indices_[static_cast<std::size_t>(dimension)]; }
+  /// Of all dimensions; 0 behind the last one.
+  const std::array<std::uint8_t, kMaxDimensions>& indices() const { return indices_; }
   void set_index(int dimension, int index) {
     indices_[static_cast<std::size_t>(dimension)] = static_cast<std::uint8_t>(index);
   }
@@ -131,9 +133,11 @@ class DesignSpace {
   class Builder;
 
   std::span<const Dimension> dimensions() const { return dimensions_; }
-  /// Position of the dimension with that role or key; -1 when there is none.
+  /// Position of the dimension with that role or key; -1 when there is none, and for Role::other.
   int find(Role role) const { return by_role_[static_cast<std::size_t>(role)]; }
   int find(std::string_view key) const;
+  /// Whether there are dimensions of Role::other.
+  bool has_others() const { return has_others_; }
 
   /// Number of kernels.
   std::uint64_t size() const;
@@ -160,6 +164,7 @@ class DesignSpace {
 
   std::vector<Dimension> dimensions_;
   std::array<std::int8_t, 16> by_role_{};
+  bool has_others_ = false;
   std::unique_ptr<const Contents> contents_;
 
  public:
@@ -170,12 +175,14 @@ class DesignSpace {
 
 // Inline, because a query reads a dozen of them of each kernel.
 inline const DesignValue& DesignPoint::value(Role role) const {
-  const auto dimension = static_cast<std::size_t>(space_->find(role));
-  if (dimension >= space_->dimensions().size()) fail_value_of(role);
+  const int position = space_->find(role);
+  if (position < 0) fail_value_of(role);
+  const auto dimension = static_cast<std::size_t>(position);
   const std::vector<DesignValue>& values = space_->dimensions()[dimension].values;
-  const std::size_t index = indices_[dimension];
-  if (index >= values.size()) fail_value_of(role);
-  return values[index];
+  // Compared as an address: the number of values takes a division.
+  const DesignValue* const value = values.data() + indices_[dimension];
+  if (value >= values.data() + values.size()) fail_value_of(role);
+  return *value;
 }
 inline Dtype DesignPoint::dtype(Role role) const {
   return static_cast<Dtype>(value(role).numbers[0]);

@@ -124,9 +124,10 @@ bool ClassInfo::has_target(Target target) const {
 // first part that differs decides.
 NameKey ClassInfo::name_key(const DesignPoint& point) const {
   NameKey key{};
-  for (std::size_t dimension = 0; dimension < space->dimensions().size(); ++dimension) {
-    const auto value = static_cast<std::size_t>(point.index(static_cast<int>(dimension)));
-    key[dimension / 8] |= std::uint64_t{name_order[dimension][value]} << (56 - dimension % 8 * 8);
+  // Behind the last dimension, indices and places are 0.
+  for (std::size_t dimension = 0; dimension < kMaxDimensions; ++dimension) {
+    std::uint64_t& word = key[dimension / 8];
+    word = word << 8 | name_order[dimension][point.indices()[dimension]];
   }
   return key;
 }

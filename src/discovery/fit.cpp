@@ -341,6 +341,28 @@ const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
   return nullptr;
 }
 
+AlignedKernels::AlignedKernels(const ClassInfo& info, const Signature& signature)
+    : layouts_(static_cast<std::size_t>(std::max(info.space->find(Role::layouts), 0))) {
+  if (info.space->find(Role::layouts) < 0) return;
+  const auto dimensions = info.space->dimensions();
+  for (const Requirement& requirement : info.requirements) {
+    const OperandSignature& operand = signature.operands()[requirement.operand];
+    if (requirement.aspect != Aspect::alignment || !operand.aligns_by_letter()) continue;
+    const auto dimension = static_cast<std::size_t>(requirement.dimension);
+    Bound bound{dimension, dimensions[dimension].values.data(), {}};
+    for (const DesignValue& letters : dimensions[layouts_].values)
+      bound.most.push_back(operand.alignment_as(letters.text[requirement.operand]));
+    bounds_.push_back(std::move(bound));
+  }
+}
+
+bool AlignedKernels::contains(const DesignPoint& point) const {
+  return std::ranges::all_of(bounds_, [&](const Bound& bound) {
+    return bound.values[point.indices()[bound.dimension]].numbers[0] <=
+           bound.most[point.indices()[layouts_]];
+  });
+}
+
 Status check_alignments(const ClassInfo& info, const DesignPoint& point,
                         const Signature& signature) {
   const Requirement* const requirement = misaligned(info, point, signature);

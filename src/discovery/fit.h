@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "discovery/class_info.h"
 
@@ -27,6 +28,22 @@ bool has_misaligned(const ClassInfo& info, const Signature& signature, const Sel
 /// alone.
 const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
                               const Signature& signature);
+
+/// Tells the misaligned() kernels of a class from the others, for many of them.
+class AlignedKernels {
+ public:
+  AlignedKernels(const ClassInfo& info, const Signature& signature);
+  bool contains(const DesignPoint& point) const;
+
+ private:
+  struct Bound {
+    std::size_t dimension;
+    const DesignValue* values;  ///< of the dimension
+    std::vector<int> most;      ///< bytes, by the number of the layouts
+  };
+  std::size_t layouts_;
+  std::vector<Bound> bounds_;
+};
 
 /// What misaligned() finds, in words.
 Status check_alignments(const ClassInfo& info, const DesignPoint& point,

@@ -30,9 +30,11 @@ Candidates select_kernels(const ClassEntry& entry, const ClassQuery& class_query
   auto selection = select(*info, class_query.signature);
   if (selection && drop_misaligned(*info, class_query.signature, *selection)) {
     const bool look = has_misaligned(*info, class_query.signature, *selection);
+    const AlignedKernels aligned(*info, class_query.signature);
+    points.reserve(256);
     info->space->visit(*selection, [&](const DesignPoint& point) {
-      const bool aligned = !look || misaligned(*info, point, class_query.signature) == nullptr;
-      if (aligned && takes_epilogue(entry, point, class_query)) points.push_back(point);
+      if ((!look || aligned.contains(point)) && takes_epilogue(entry, point, class_query))
+        points.push_back(point);
       return true;
     });
   }
@@ -60,6 +62,15 @@ void note(std::optional<Status>& rejection, Status status) {
   if (!rejection) rejection = std::move(status);
 }
 
+Status check_kernel(const KernelClass& kernel_class, const DesignPoint& point,
+                    const ClassQuery& class_query) {
+  if (needs_summation(class_query.arguments)) {
+    Status status = check_summation(kernel_class, point, class_query);
+    if (!status.ok()) return status;
+  }
+  return kernel_class.supports(point, class_query.arguments, class_query.target);
+}
+
 KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_query,
                                ClassCandidates& found) {
   KernelStates supported;
@@ -80,11 +91,7 @@ KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_
   }
   supported.reserve(fitting.size());
   for (const KernelAccess::State& state : fitting) {
-    Status status = check_summation(entry.kernel_class(), state.point, class_query);
-    if (status.ok()) {
-      status =
-          entry.kernel_class().supports(state.point, class_query.arguments, class_query.target);
-    }
+    Status status = check_kernel(entry.kernel_class(), state.point, class_query);
     if (status.ok()) {
       supported.push_back(&state);
     } else {
@@ -103,9 +110,14 @@ void predict(const KernelClass& kernel_class, const KernelStates& kernels,
   const auto predictions =
       kernel_class.predict_all(points, class_query.arguments, class_query.target);
   found.candidates.reserve(kernels.size());
+  const bool limited = class_query.arguments.controls().workspace_limit.has_value();
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const KernelAccess::State* const state = kernels[i];
     const auto& prediction = predictions.at(i);
+    if (!limited) {
+      found.candidates.push_back({state, prediction});
+      continue;
+    }
     const Knobs knobs = prediction ? prediction->knobs : Knobs{};
     Status status = check_workspace(*state, knobs, class_query.arguments);
     if (status.ok()) {

@@ -317,8 +317,11 @@ std::shared_ptr<const DesignSpace> DesignSpace::Builder::build_lazily() {
   space->dimensions_ = state_->dimensions;
   for (std::size_t position = 0; position < space->dimensions_.size(); ++position) {
     const Role role = space->dimensions_[position].role;
-    if (role == Role::other) continue;
-    space->by_role_[static_cast<std::size_t>(role)] = static_cast<std::int8_t>(position);
+    if (role == Role::other) {
+      space->has_others_ = true;
+    } else {
+      space->by_role_[static_cast<std::size_t>(role)] = static_cast<std::int8_t>(position);
+    }
   }
   std::vector<model::Rule> rules;
   for (const NamedConstraint& constraint : state_->constraints) {

@@ -69,6 +69,7 @@ TEST(DesignSpace, FindsDimensions) {
   EXPECT_EQ(space->find("raster"), 15);
   EXPECT_EQ(space->find(Role::op), -1);
   EXPECT_EQ(space->find(Role::other), -1);
+  EXPECT_TRUE(space->has_others());
   EXPECT_EQ(space->find("nothing"), -1);
   EXPECT_EQ(space->dimensions()[8].key, "tile");
   EXPECT_EQ(space->dimensions()[8].role, Role::tile);
