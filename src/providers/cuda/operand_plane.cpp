@@ -16,13 +16,6 @@ Majors majors_of(const DesignPoint& point, bool transposed) {
           transposed ? letters[0] == 'n' : letters[1] == 't'};
 }
 
-OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm) {
-  const auto& letters = point.value(Role::layouts).numbers;
-  return {{"A", gemm.a_matrix(), letters[0] == 'n'},
-          {"B", gemm.b_matrix(), letters[1] == 'n'},
-          {"out", gemm.out_matrix(), letters[2] == 'n'}};
-}
-
 abi::Matrix device_matrix(const MatrixView& view) {
   return {.address = reinterpret_cast<std::uintptr_t>(view.data),
           .row_stride = view.row_stride,
@@ -30,20 +23,13 @@ abi::Matrix device_matrix(const MatrixView& view) {
           .batch_stride = view.batch_stride};
 }
 
-Status check_row_alignment(const OperandPlane& plane, int alignment) {
-  const auto bits = static_cast<std::uint64_t>(dtype_bits(plane.view->dtype));
-  // Alignments are powers of two, so that products which overflow have the right remainder.
-  const auto below = static_cast<std::uint64_t>(alignment) * 8 - 1;
-  auto check = [&](std::string_view what, std::int64_t extent, std::int64_t stride) {
-    const bool aligned = (static_cast<std::uint64_t>(stride) * bits & below) == 0;
-    if (extent <= 1 || aligned) return Status::success();
-    return Status::fail(Reason::alignment,
-                        fmt::format("{}.strides: expected {} a multiple of {} bytes apart, got {} "
-                                    "elements",
-                                    plane.name, what, alignment, stride));
-  };
-  Status status = check("rows", plane.outer(), plane.outer_stride());
-  return status.ok() ? check("batches", plane.view->batches, plane.view->batch_stride) : status;
+Status misaligned_rows(const OperandPlane& plane, int alignment) {
+  const bool rows = !plane.steps_by(alignment, plane.outer(), plane.outer_stride());
+  return Status::fail(Reason::alignment,
+                      fmt::format("{}.strides: expected {} a multiple of {} bytes apart, got {} "
+                                  "elements",
+                                  plane.name, rows ? "rows" : "batches", alignment,
+                                  rows ? plane.outer_stride() : plane.view->batch_stride));
 }
 
 }  // namespace estoc::cuda

@@ -49,13 +49,31 @@ struct OperandPlane {
   std::int64_t inner() const { return rows_inner ? view->rows : view->columns; }
   std::int64_t outer() const { return rows_inner ? view->columns : view->rows; }
   std::int64_t outer_stride() const { return rows_inner ? view->column_stride : view->row_stride; }
+
+  /// Whether `extent` things that far apart begin at multiples of `alignment` bytes.
+  bool steps_by(int alignment, std::int64_t extent, std::int64_t stride) const {
+    // Alignments are powers of two, so that products which overflow have the right remainder.
+    const auto bits = static_cast<std::uint64_t>(dtype_bits(view->dtype));
+    const auto below = static_cast<std::uint64_t>(alignment) * 8 - 1;
+    return extent <= 1 || (static_cast<std::uint64_t>(stride) * bits & below) == 0;
+  }
+  /// Whether rows, of every batch, do.
+  bool is_aligned(int alignment) const {
+    return steps_by(alignment, outer(), outer_stride()) &&
+           steps_by(alignment, view->batches, view->batch_stride);
+  }
 };
 
 /// The operands of the arguments as the letters of a kernel's layout see them.
 struct OperandPlanes {
   OperandPlane a, b, out;
 };
-OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm);
+inline OperandPlanes operand_planes(const DesignPoint& point, const GemmArguments& gemm) {
+  const auto& letters = point.value(Role::layouts).numbers;
+  return {{"A", gemm.a_matrix(), letters[0] == 'n'},
+          {"B", gemm.b_matrix(), letters[1] == 'n'},
+          {"out", gemm.out_matrix(), letters[2] == 'n'}};
+}
 
 /// a / b, rounded up; both are not negative, b is not 0.
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
@@ -65,8 +83,13 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
 /// The operand as device code sees it.
 abi::Matrix device_matrix(const MatrixView& view);
 
+/// What check_row_alignment() says of rows or batches that are not aligned.
+Status misaligned_rows(const OperandPlane& plane, int alignment);
+
 /// Fails unless rows, of every batch, begin at multiples of `alignment` bytes. An operand with a
 /// mode of one element has several layouts, and only in one of them does its alignment hold.
-Status check_row_alignment(const OperandPlane& plane, int alignment);
+inline Status check_row_alignment(const OperandPlane& plane, int alignment) {
+  return plane.is_aligned(alignment) ? Status::success() : misaligned_rows(plane, alignment);
+}
 
 }  // namespace estoc::cuda

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 
 #include "estoc/design_space.hpp"
 #include "model/dtype_rules.h"
@@ -23,15 +24,21 @@ inline bool accumulates_in_tensor_cores(const DesignPoint& point) {
   return accumulates(point) && (a == b || (dtype_bits(a) == 8 && dtype_bits(b) == 8));
 }
 
+/// Whether the space has a dimension of that key, which is no role's. Most spaces have none such,
+/// and queries ask it of many kernels.
+inline bool has_dimension(const DesignPoint& point, std::string_view key) {
+  return point.space().has_others() && point.space().find(key) >= 0;
+}
+
 /// Whether kernels of the space multiply copies of quantised operands as bf16: the dimension "as".
 inline bool dequantises(const DesignPoint& point) {
-  return point.space().find("as") >= 0;
+  return has_dimension(point, "as");
 }
 
 /// Whether kernels of the space compute the transposed product of a row-major output: the dimension
 /// "orientation".
 inline bool is_swapped(const DesignPoint& point) {
-  return point.space().find("orientation") >= 0;
+  return has_dimension(point, "orientation");
 }
 
 /// What quantised operands may be of that are multiplied as bf16.

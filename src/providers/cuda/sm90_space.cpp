@@ -107,12 +107,12 @@ std::span<const MenuTile> menu_of(Sm90Kind kind) {
 }
 
 bool is_converted(const DesignPoint& point) {
-  return point.space().find("scales_b") >= 0;
+  return has_dimension(point, "scales_b");
 }
 
 /// D is kept in f32, in workspace.
 bool is_quantised(const DesignPoint& point) {
-  return point.space().find("result") >= 0;
+  return has_dimension(point, "result");
 }
 
 Shape3 in_code(const DesignPoint& point, Role role) {
@@ -160,7 +160,7 @@ Dtype multiplied(const DesignPoint& point, Role role) {
 bool is_promoted(const DesignPoint& point) {
   if (is_converted(point)) return false;
   return point.dtype(Role::a_dtype) == Dtype::f32 ||
-         (is_fp8(multiplied(point, Role::a_dtype)) && point.space().find("sums") < 0 &&
+         (is_fp8(multiplied(point, Role::a_dtype)) && !has_dimension(point, "sums") &&
           point.dtype(Role::accumulator_type) != Dtype::f16);
 }
 
@@ -233,7 +233,7 @@ Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
   // Of those that convert, rows and columns take different room.
   if (is_converted(point)) std::swap(config.tile_m, config.tile_n);
   if (is_grouped(point)) config.groups = abi::GroupedMode::rows;  // or any other
-  if (point.space().find("scales") >= 0) config.a_scale_rows = config.b_scale_columns = 1;
+  if (has_dimension(point, "scales")) config.a_scale_rows = config.b_scale_columns = 1;
   return config;
 }
 
@@ -285,11 +285,11 @@ int converted_scale_k(const DesignPoint& point) {
 }
 
 bool has_row_scales(const DesignPoint& point) {
-  return point.space().find("scales") >= 0 && point.value("scales").numbers[0] == kRowScales;
+  return has_dimension(point, "scales") && point.value("scales").numbers[0] == kRowScales;
 }
 
 int scale_block(const DesignPoint& point, std::size_t operand) {
-  if (point.space().find("scales") < 0 || has_row_scales(point)) return 0;
+  if (!has_dimension(point, "scales") || has_row_scales(point)) return 0;
   const int pair = point.value("scales").numbers[0];
   return (operand == 0 ? pair / 2 : pair % 2) == 0 ? 1 : 128;
 }

@@ -9,13 +9,14 @@
 #include "estoc/design_space.hpp"
 #include "estoc/status.hpp"
 #include "operations/gemm_problem.h"
+#include "providers/cuda/product_types.h"
 
 namespace estoc::cuda {
 
 /// Whether kernels of the space are for products in groups: the dimension "along" says of which
 /// mode.
 inline bool is_grouped(const DesignPoint& point) {
-  return point.space().find("along") >= 0;
+  return has_dimension(point, "along");
 }
 
 /// What groups divide, of a kernel of a grouped space: as in problem text, and as code sees it that
