@@ -45,13 +45,6 @@ Execution execution_of(const Plan& plan, const DeviceModel& device) {
   return plan.execution ? *plan.execution : execute(plan.work, plan.design, device);
 }
 
-Prediction with_residual(const Plan& plan, const Execution& execution, double factor) {
-  const double seconds = plan.seconds_before + execution.seconds * factor * caution(plan);
-  return {.seconds = seconds,
-          .knobs = plan.knobs,
-          .joules = predicted_joules(plan, execution, seconds)};
-}
-
 }  // namespace
 
 double caution(const Plan& plan) {
@@ -88,15 +81,31 @@ double predicted_joules(const Plan& plan, const Execution& execution, double sec
          kWattsAtRest * seconds;
 }
 
-Prediction predict(const Plan& plan, const DeviceModel& device) {
+Estimate estimate(const Plan& plan, const DeviceModel& device) {
   const Execution execution = execution_of(plan, device);
-  return with_residual(plan, execution, residual_factor(plan, execution, device));
+  return {execution, residual_factor(plan, execution, device)};
+}
+
+Estimate estimate_closely(const Plan& plan, const DeviceModel& device) {
+  const Execution execution = execution_of(plan, device);
+  const Factors factors = close_factors(plan, execution, device);
+  return {execution, factors.residual * factors.closer};
+}
+
+Prediction prediction_of(const Plan& plan, const Estimate& estimate) {
+  const Execution& execution = estimate.execution;
+  const double seconds = plan.seconds_before + execution.seconds * estimate.factor * caution(plan);
+  return {.seconds = seconds,
+          .knobs = plan.knobs,
+          .joules = predicted_joules(plan, execution, seconds)};
+}
+
+Prediction predict(const Plan& plan, const DeviceModel& device) {
+  return prediction_of(plan, estimate(plan, device));
 }
 
 Prediction predict_closely(const Plan& plan, const DeviceModel& device) {
-  const Execution execution = execution_of(plan, device);
-  const Factors factors = close_factors(plan, execution, device);
-  return with_residual(plan, execution, factors.residual * factors.closer);
+  return prediction_of(plan, estimate_closely(plan, device));
 }
 
 double predicted_seconds(const Plan& plan, const DeviceModel& device) {

@@ -33,13 +33,23 @@ void set_knobs(Plan& plan, const Knobs& knobs);
 /// have kernels that are outdone, and small tiles of long products, which take more power.
 double caution(const Plan& plan);
 
+/// What a prediction is made of beside its caution and its knobs.
+struct Estimate {
+  Execution execution;
+  double factor = 1;  ///< what the seconds of the execution are multiplied by
+};
+Estimate estimate(const Plan& plan, const DeviceModel& device);
+/// The same, closer and at more expense: by the trees too.
+Estimate estimate_closely(const Plan& plan, const DeviceModel& device);
+
+/// Seconds, joules and knobs.
+Prediction prediction_of(const Plan& plan, const Estimate& estimate);
+
 /// Seconds of one launch.
 double predicted_seconds(const Plan& plan, const DeviceModel& device);
 
-/// Seconds, joules and knobs.
+/// The prediction of estimate(), and of estimate_closely().
 Prediction predict(const Plan& plan, const DeviceModel& device);
-
-/// predict(), closer and at more expense: by the trees too.
 Prediction predict_closely(const Plan& plan, const DeviceModel& device);
 
 /// Joules of one launch that takes so many seconds: multiply-adds, bytes moved, and what the GPU

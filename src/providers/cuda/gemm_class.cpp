@@ -8,6 +8,7 @@
 
 #include "epilogue/emit.h"
 #include "estoc/arguments.hpp"
+#include "providers/cuda/prediction_memo.h"
 
 namespace estoc::cuda {
 namespace {
@@ -54,6 +55,14 @@ std::string GemmClass::summation(const DesignPoint& point, const EpilogueGraph* 
   return sums_of(point) + (transposed ? ", B^T A^T" : "");
 }
 
+cost::Plan GemmClass::cost_plan(const DesignPoint& point, const CostQuery& query) const {
+  const Alignments own = alignments_of(point);
+  const Alignments counted = widest(point, own, query.problem(is_transposed(point)));
+  cost::Plan plan = widest_plan(point, counted, query);
+  if (counted != own) plan.design.narrower = true;
+  return plan;
+}
+
 std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
                                              const RuntimeArguments& arguments,
                                              Target target) const {
@@ -63,24 +72,39 @@ std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
 
 std::vector<std::optional<Prediction>> GemmClass::predict_each(
     std::span<const DesignPoint* const> points, const CostQuery& query,
-    Prediction (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const {
+    cost::Estimate (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const {
   std::vector<std::optional<Prediction>> predictions;
   predictions.reserve(points.size());
-  for (const DesignPoint* const point : points)
-    predictions.emplace_back(by(cost_plan(*point, query), query.device()));
+  if (points.empty()) return predictions;
+  const AlignmentDimensions alignments(points.front()->space());
+  PredictionMemo memo(points.size());
+  for (const DesignPoint* const point : points) {
+    const Alignments own = alignments.of(*point);
+    const Alignments counted = widest(*point, own, query.problem(is_transposed(*point)));
+    const CostKey key(alignments.others(*point), counted);
+    const PredictionMemo::Entry* known = memo.find(key);
+    if (known == nullptr) {
+      cost::Plan plan = widest_plan(*point, counted, query);
+      const cost::Estimate estimate = by(plan, query.device());
+      const Prediction of_widest = cost::prediction_of(plan, estimate);
+      plan.design.narrower = true;
+      known = &memo.add({key, of_widest, cost::prediction_of(plan, estimate)});
+    }
+    predictions.emplace_back(counted == own ? known->widest : known->narrower);
+  }
   return predictions;
 }
 
 std::vector<std::optional<Prediction>> GemmClass::predict_all(
     std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
     Target target) const {
-  return predict_each(points, cost_query(arguments, target), cost::predict);
+  return predict_each(points, cost_query(arguments, target), cost::estimate);
 }
 
 std::vector<std::optional<Prediction>> GemmClass::predict_closely(
     std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
     Target target) const {
-  return predict_each(points, cost_query(arguments, target), cost::predict_closely);
+  return predict_each(points, cost_query(arguments, target), cost::estimate_closely);
 }
 
 std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
@@ -91,6 +115,11 @@ std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
 }
 
 Status GemmClass::check_limits(const GemmLimits& limits, const GemmExtents& e, const Shape3& tile) {
+  // Of one batch of common size without a division: each tile has an element.
+  constexpr std::int64_t kCommon = std::int64_t{1} << 31;
+  if (e.l <= 1 && std::max({e.m, e.n, e.k}) <= std::min(limits.extent, kCommon) &&
+      e.m * e.n <= limits.tiles && std::max(e.m, e.n) <= limits.tiles)
+    return Status::success();
   const std::int64_t tiles_m = ceil_div(e.m, tile.m);
   const std::int64_t tiles_n = ceil_div(e.n, tile.n);
   // Numbers first whose product cannot overflow.

@@ -14,6 +14,7 @@
 
 #include "cost/prediction.h"
 #include "operations/gemm/lowering.h"
+#include "providers/cuda/alignments.h"
 #include "providers/cuda/built_in_class.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/epilogue_launch.h"
@@ -107,7 +108,7 @@ class GemmClass : public BuiltInClass {
   Operation operation() const override { return Operation::gemm; }
 
   /// What a kernel does on the arguments, and the knobs it holds for.
-  virtual cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const = 0;
+  cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const;
 
   std::string summation(const DesignPoint& point, const EpilogueGraph* epilogue) const final;
 
@@ -135,6 +136,15 @@ class GemmClass : public BuiltInClass {
   virtual std::string sums_of(const DesignPoint& point) const = 0;
   /// Whether the code computes out^T = B^T A^T.
   virtual bool is_transposed(const DesignPoint& /*point*/) const { return false; }
+  /// The alignments that predictions take in the place of the kernel's: those of the kernel that is
+  /// the same, but moves as many bytes at once as the operands allow.
+  virtual Alignments widest(const DesignPoint& /*point*/, const Alignments& own,
+                            const GemmProblem& /*problem*/) const {
+    return own;
+  }
+  /// The plan of the kernel that has these alignments instead of its own.
+  virtual cost::Plan widest_plan(const DesignPoint& point, const Alignments& widest,
+                                 const CostQuery& query) const = 0;
   /// CTAs that are to fit on a multiprocessor, as an expression of the unit.
   virtual std::string_view least_ctas(bool /*fused*/) const { return "1"; }
   /// The entry of a unit with an epilogue.
@@ -150,7 +160,7 @@ class GemmClass : public BuiltInClass {
  private:
   std::vector<std::optional<Prediction>> predict_each(
       std::span<const DesignPoint* const> points, const CostQuery& query,
-      Prediction (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const;
+      cost::Estimate (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const;
 
   std::string type_name_;
 };
@@ -178,10 +188,14 @@ class ConfiguredGemm : public GemmClass {
                   Target target) const final {
     const GemmArguments& gemm = operations::product_of(arguments);
     if (Status status = check_controls(gemm.controls()); !status.ok()) return status;
-    Status status = check_limits(limits(), gemm.extents(), point.shape(Role::tile));
-    if (status.ok()) status = check_groups(point, arguments);
-    if (status.ok() && quantises()) status = check_quantised_layout(gemm);
-    return status.ok() ? check(point, gemm, target) : status;
+    if (Status status = check_limits(limits(), gemm.extents(), point.shape(Role::tile));
+        !status.ok())
+      return status;
+    if (Status status = check_groups(point, arguments); !status.ok()) return status;
+    if (quantises()) {
+      if (Status status = check_quantised_layout(gemm); !status.ok()) return status;
+    }
+    return check(point, gemm, target);
   }
 
   Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
@@ -199,20 +213,6 @@ class ConfiguredGemm : public GemmClass {
     const GemmProblem problem = lowered(kernel, arguments);
     return front_bytes(kernel, gemm, problem, knobs) + copies(point, problem).bytes() +
            (quantises() ? QuantisedResult(gemm, problem).bytes() : 0);
-  }
-
-  cost::Plan cost_plan(const DesignPoint& point, const CostQuery& query) const final {
-    // Epilogues count by what they move, whatever room they take of the kernel.
-    const Decoded kernel = kernel_of(point, nullptr);
-    cost::Plan plan;
-    plan.work = query.work(kernel.transposed);
-    if (copies_operands()) {
-      plan.seconds_before = copies(point, query.problem(kernel.transposed)).seconds(query.device());
-    }
-    if (quantises()) plan.seconds_before += quantise_seconds(plan.work, query.device());
-    add_cost(kernel.config, query.problem(kernel.transposed), query.controls(), query.device(),
-             plan);
-    return plan;
   }
 
   void plan(const DesignPoint& point, const Knobs& knobs, const RuntimeArguments& arguments,
@@ -253,6 +253,10 @@ class ConfiguredGemm : public GemmClass {
   using GemmClass::GemmClass;
 
   virtual Config config_of(const DesignPoint& point) const = 0;
+  /// The same, had it the alignments that widest() gives.
+  virtual Config widest_config(const DesignPoint& point, const Alignments& /*widest*/) const {
+    return config_of(point);
+  }
   /// The configuration with room for an epilogue.
   virtual Config fused(const Config& config, const EpilogueGraph& /*epilogue*/,
                        bool /*transposed*/) const {
@@ -277,7 +281,7 @@ class ConfiguredGemm : public GemmClass {
   /// Whether shared memory and registers suffice for the kernel's epilogue.
   virtual Status check_epilogue(const Decoded& kernel, Target target) const = 0;
 
-  /// Adds family, design and knobs to a plan that has the work.
+  /// Adds family, design and knobs to a plan that has the work, for widest_config().
   virtual void add_cost(const Config& config, const GemmProblem& problem,
                         const PerformanceControls& controls, const cost::DeviceModel& device,
                         cost::Plan& plan) const = 0;
@@ -322,6 +326,19 @@ class ConfiguredGemm : public GemmClass {
                             LaunchPlan& plan) const {
     if (!empty) cuda::add_epilogue(view, parts, workspace, nullptr, plan);
     add_reduction(view, parts, workspace, empty, false, plan);
+  }
+
+  cost::Plan widest_plan(const DesignPoint& point, const Alignments& widest,
+                         const CostQuery& query) const final {
+    // Epilogues count by what they move, whatever room they take of the kernel.
+    const bool transposed = this->is_transposed(point);
+    const GemmProblem& problem = query.problem(transposed);
+    cost::Plan plan;
+    plan.work = query.work(transposed);
+    if (copies_operands()) plan.seconds_before = copies(point, problem).seconds(query.device());
+    if (quantises()) plan.seconds_before += quantise_seconds(plan.work, query.device());
+    add_cost(widest_config(point, widest), problem, query.controls(), query.device(), plan);
+    return plan;
   }
 
   std::string source(const DesignPoint& point, const EpilogueGraph* epilogue) const final {

@@ -109,8 +109,7 @@ Knobs sm100_knobs(const Sm100GemmConfig& config, const GemmProblem& problem) {
 void split_sm100(const Sm100GemmConfig& config, const PerformanceControls& controls,
                  const cost::DeviceModel& device, cost::Plan& plan) {
   if (controls.batch_invariant) return;
-  const Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
-                               device);
+  Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design, device);
   const Sm90Split whole = search.in_clusters();
   const Sm90Split tail = search.through_workspace(whole.execution.seconds);
   const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});

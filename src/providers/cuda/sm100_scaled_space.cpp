@@ -45,7 +45,7 @@ int scaled_k_bytes(const DesignPoint& point) {
 }
 
 /// Rows of 128 bytes; of 64 where stages of e2m1 with their scales would be few.
-bool scaled_tile_fits(const DesignPoint& point) {
+bool sm100_scaled_tile_fits(const DesignPoint& point) {
   const Shape3 tile = scaled_in_code(point, Role::tile);
   const int bytes = scaled_k_bytes(point);
   const bool few = dtype_bits(point.dtype(Role::a_dtype)) == 4 && tile.n == 256;
@@ -130,7 +130,7 @@ std::shared_ptr<const DesignSpace> make_sm100_scaled_space() {
       .choices("blocks", {"1x32", "1x16"})
       .require({"a", "b"}, scaled_types_fit)
       .require({"a", "blocks"}, scaled_blocks_fit)
-      .require({"a", "layouts", "tile"}, scaled_tile_fits)
+      .require({"a", "layouts", "tile"}, sm100_scaled_tile_fits)
       .require({"a", "layouts", "tile", "cluster"}, scaled_cluster_fits)
       .require(
           {"a", "b", "acc", "out", "layouts", "align_out", "tile", "cluster", "stages", "blocks"},

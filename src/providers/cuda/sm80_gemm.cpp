@@ -47,16 +47,13 @@ double products_per_clock(const Sm80GemmConfig& config, const cost::DeviceModel&
   return rate * reached * copied;
 }
 
-/// Gives the configuration the copies and stores that the operands allow; whether it had others.
-bool use_widest_copies(Sm80GemmConfig& config, const GemmProblem& problem) {
-  const int a = std::max(config.a_copy, std::min(problem.a.view.alignment, 16));
-  const int b = std::max(config.b_copy, std::min(problem.b.view.alignment, 16));
-  const bool out = config.out_vectors || problem.out.view.alignment >= 16;
-  const bool had = config.a_copy == a && config.b_copy == b && config.out_vectors == out;
-  config.a_copy = a;
-  config.b_copy = b;
-  config.out_vectors = out;
-  return !had;
+/// Copies and stores as wide as the operands allow.
+Alignments widest_copies(const Alignments& own, const GemmProblem& problem) {
+  const bool transposed = problem.transposed;
+  const int a = (transposed ? problem.b : problem.a).view.alignment;
+  const int b = (transposed ? problem.a : problem.b).view.alignment;
+  return {std::max(own.a, std::min(a, 16)), std::max(own.b, std::min(b, 16)),
+          problem.out.view.alignment >= 16 ? 16 : own.out};
 }
 
 /// Whether sm90_gemm, sm100_gemm or sm120_gemm has kernels for such operands. Those of f64 are
@@ -138,14 +135,11 @@ Status check_registers(const GemmKernel<Sm80GemmConfig>& kernel, Target target, 
 }
 
 /// The design and the knobs that kernels have in common.
-void add_design(const Sm80GemmConfig& config, const GemmProblem& problem,
-                const cost::DeviceModel& device, cost::Plan& plan) {
-  Sm80GemmConfig widest = config;
-  const bool narrower = use_widest_copies(widest, problem);
+void add_design(const Sm80GemmConfig& config, const cost::DeviceModel& device, cost::Plan& plan) {
   plan.family = cost::Family::sm80;
-  plan.design = design_of(widest, plan.work, device);
-  plan.design.narrower = narrower || is_outdone(widest, device.target);
-  plan.design.older_instructions = has_newer_kernel(widest, device.target);
+  plan.design = design_of(config, plan.work, device);
+  plan.design.narrower = is_outdone(config, device.target);
+  plan.design.older_instructions = has_newer_kernel(config, device.target);
   Knobs knobs;
   knobs.swizzle = 8;
   cost::set_knobs(plan, knobs);
@@ -162,13 +156,51 @@ PartCounts counts_of(const Sm80GemmConfig& config, std::int64_t m, std::int64_t 
 /// Of A, B and out, for the alignments of the kernel.
 Status check_alignments(const DesignPoint& point, const GemmArguments& gemm, bool inputs) {
   const OperandPlanes planes = operand_planes(point, gemm);
-  Status status = Status::success();
-  if (inputs) status = check_row_alignment(planes.a, point.integer(Role::a_alignment));
-  if (inputs && status.ok())
-    status = check_row_alignment(planes.b, point.integer(Role::b_alignment));
-  if (!status.ok()) return status;
+  if (inputs) {
+    const int a = point.integer(Role::a_alignment);
+    const int b = point.integer(Role::b_alignment);
+    if (!planes.a.is_aligned(a)) return misaligned_rows(planes.a, a);
+    if (!planes.b.is_aligned(b)) return misaligned_rows(planes.b, b);
+  }
   return check_row_alignment(planes.out, point.integer(Role::out_alignment));
 }
+
+/// What all classes of such kernels have in common.
+template <typename Parameters>
+class Sm80Class : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
+ public:
+  using Decoded = GemmKernel<Sm80GemmConfig>;
+
+ protected:
+  using ConfiguredGemm<Sm80GemmConfig, Parameters>::ConfiguredGemm;
+
+  Sm80GemmConfig config_of(const DesignPoint& point) const override {
+    return sm80_config(point, alignments_of(point));
+  }
+  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
+                       bool /*transposed*/) const override {
+    return with_epilogue(config);
+  }
+
+  Alignments widest(const DesignPoint& /*point*/, const Alignments& own,
+                    const GemmProblem& problem) const override {
+    return widest_copies(own, problem);
+  }
+  Sm80GemmConfig widest_config(const DesignPoint& point, const Alignments& widest) const override {
+    return sm80_config(point, widest);
+  }
+
+  GemmLimits limits() const override {
+    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
+  }
+  Status check_epilogue(const Decoded& kernel, Target target) const override {
+    return check_registers(kernel, target);
+  }
+  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
+                         std::int64_t n) const override {
+    return counts_of(config, m, n);
+  }
+};
 
 /// What the code multiplies: operands as they are, or copies of quantised ones as bf16; and what
 /// becomes of D: it is stored, or kept and quantised.
@@ -179,10 +211,10 @@ std::shared_ptr<const DesignSpace> space_of(Sm80Kind kind) {
   return kind == Sm80Kind::dequantised ? make_sm80_dequantised_space() : make_sm80_space();
 }
 
-class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters> {
+class Sm80Gemm final : public Sm80Class<Sm80GemmParameters> {
  public:
   explicit Sm80Gemm(Sm80Kind kind)
-      : ConfiguredGemm("sm80_gemm", "Sm80Gemm"),
+      : Sm80Class("sm80_gemm", "Sm80Gemm"),
         dequantises_(kind == Sm80Kind::dequantised),
         quantises_(kind == Sm80Kind::quantised),
         space_(space_of(kind)) {}
@@ -214,20 +246,20 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
   Status check_any(const GemmArguments& gemm) const override {
     return dequantises_ ? operations::check_dequantised_as_bf16(gemm) : Status::success();
   }
-  Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
-  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
-                       bool /*transposed*/) const override {
-    return with_epilogue(config);
-  }
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
 
-  GemmLimits limits() const override {
-    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
+  Alignments widest(const DesignPoint& /*point*/, const Alignments& own,
+                    const GemmProblem& problem) const override {
+    Alignments widest = widest_copies(own, problem);
+    // Copies of operands, and D that is kept, are aligned whatever A, B and out are.
+    if (dequantises_) widest = {own.a, own.b, widest.out};
+    if (quantises_) widest.out = own.out;
+    return widest;
   }
 
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
-    Status status = check_any(gemm);
-    if (status.ok()) status = check_alignments(point, gemm, !dequantises_);
+    if (Status status = check_any(gemm); !status.ok()) return status;
+    Status status = check_alignments(point, gemm, !dequantises_);
     // The design space ends with the shared memory of an H100.
     const bool holds_all =
         core::architecture(target.cc()).shared_bytes >= core::architecture(90).shared_bytes;
@@ -235,25 +267,16 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
     return check_shared(kernel_of(point, graph_of(gemm)).config, target);
   }
 
-  Status check_epilogue(const Decoded& kernel, Target target) const override {
-    return check_registers(kernel, target);
-  }
-
-  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& /*problem*/,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     if (dequantises_) count_dequantised(plan.work);
-    add_design(config, problem, device, plan);
+    add_design(config, device, plan);
   }
 
   Sm80GemmParameters parameters(const Sm80GemmConfig& config,
                                 const GemmLaunch& launch) const override {
     return tile_parameters<Sm80GemmParameters>(config, launch);
-  }
-
-  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
-                         std::int64_t n) const override {
-    return counts_of(config, m, n);
   }
 
   std::string sums_of(const DesignPoint& point) const override {
@@ -276,26 +299,16 @@ class Sm80Gemm final : public ConfiguredGemm<Sm80GemmConfig, Sm80GemmParameters>
 // What scaling the sums of a stage takes beside its products.
 constexpr double kScalingClocks = 0.05;  // of each sum
 
-class Sm80ScaledGemm final
-    : public ConfiguredGemm<abi::Sm80ScaledGemmConfig, abi::Sm80ScaledGemmParameters> {
+class Sm80ScaledGemm final : public Sm80Class<abi::Sm80ScaledGemmParameters> {
  public:
-  Sm80ScaledGemm() : ConfiguredGemm("sm80_scaled_gemm", "Sm80ScaledGemm") {}
+  Sm80ScaledGemm() : Sm80Class("sm80_scaled_gemm", "Sm80ScaledGemm") {}
 
   std::string_view name() const override { return "sm80_scaled_gemm"; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   bool takes_block_scales() const override { return true; }
 
  protected:
-  Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
-  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
-                       bool /*transposed*/) const override {
-    return with_epilogue(config);
-  }
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
-  GemmLimits limits() const override {
-    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
-  }
-
   Status check_any(const GemmArguments& gemm) const override {
     return operations::check_blocks_of_128(gemm);
   }
@@ -304,14 +317,10 @@ class Sm80ScaledGemm final
     if (status.ok()) status = check_alignments(point, gemm, true);
     return status.ok() ? check_shared(kernel_of(point, graph_of(gemm)).config, target) : status;
   }
-  Status check_epilogue(const Decoded& kernel, Target target) const override {
-    return check_registers(kernel, target);
-  }
-
-  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& /*problem*/,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
-    add_design(config, problem, device, plan);
+    add_design(config, device, plan);
     plan.design.stage_clocks += kScalingClocks * config.tile_m * config.tile_n;
     // sm100_gemm takes no scales of blocks.
     if (device.target.cc() != 90) plan.design.older_instructions = false;
@@ -323,10 +332,6 @@ class Sm80ScaledGemm final
     p.a_scales = device_scales(launch.problem.a.scales);
     p.b_scales = device_scales(launch.problem.b.scales);
     return p;
-  }
-  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
-                         std::int64_t n) const override {
-    return counts_of(config, m, n);
   }
   std::string sums_of(const DesignPoint& point) const override {
     return fmt::format("mma.sync {} x {}, scaled every 128 of K",
@@ -345,10 +350,8 @@ std::string plain_sums_of(const DesignPoint& point) {
 
 /// What classes of products in groups have in common.
 template <typename Parameters>
-class Sm80Groups : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
+class Sm80Groups : public Sm80Class<Parameters> {
  public:
-  using Decoded = GemmKernel<Sm80GemmConfig>;
-
   std::string_view name() const override { return this->device_name(); }
   Operation operation() const override { return Operation::grouped_gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -356,19 +359,9 @@ class Sm80Groups : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
  protected:
   Sm80Groups(std::string_view device_name, std::string_view type_name,
              std::shared_ptr<const DesignSpace> space)
-      : ConfiguredGemm<Sm80GemmConfig, Parameters>(device_name, type_name),
-        space_(std::move(space)) {}
+      : Sm80Class<Parameters>(device_name, type_name), space_(std::move(space)) {}
 
   std::vector<std::string> shared_headers() const override { return {this->device_name()}; }
-  Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
-  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
-                       bool /*transposed*/) const override {
-    return with_epilogue(config);
-  }
-  GemmLimits limits() const override {
-    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
-  }
-
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
     return check_shared(this->kernel_of(point, this->graph_of(gemm)).config, target);
   }
@@ -385,14 +378,10 @@ class Sm80Groups : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
     if (!status.ok()) return status;
     return check_row_alignment({problem.out, false}, point.integer(Role::out_alignment));
   }
-  Status check_epilogue(const Decoded& kernel, Target target) const override {
-    return check_registers(kernel, target);
-  }
-
-  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& /*problem*/,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
-    add_design(config, problem, device, plan);
+    add_design(config, device, plan);
   }
 
   Parameters parameters(const Sm80GemmConfig& config, const GemmLaunch& launch) const override {
@@ -406,10 +395,6 @@ class Sm80Groups : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
       p.tiles_n = static_cast<unsigned>(most_group_tiles(problem.groups, config.tile_n));
     }
     return p;
-  }
-  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
-                         std::int64_t n) const override {
-    return counts_of(config, m, n);
   }
   std::string sums_of(const DesignPoint& point) const override { return plain_sums_of(point); }
 
@@ -465,10 +450,9 @@ class Sm80GatheredGemm final : public Sm80Groups<abi::Sm80GatheredGemmParameters
   }
 };
 
-class Sm80PointerGemm final
-    : public ConfiguredGemm<abi::Sm80PointerGemmConfig, abi::Sm80PointerGemmParameters> {
+class Sm80PointerGemm final : public Sm80Class<abi::Sm80PointerGemmParameters> {
  public:
-  Sm80PointerGemm() : ConfiguredGemm("sm80_pointer_gemm", "Sm80PointerGemm") {}
+  Sm80PointerGemm() : Sm80Class("sm80_pointer_gemm", "Sm80PointerGemm") {}
 
   std::string_view name() const override { return "sm80_pointer_gemm"; }
   Operation operation() const override { return Operation::grouped_gemm; }
@@ -477,12 +461,7 @@ class Sm80PointerGemm final
 
  protected:
   std::vector<std::string> shared_headers() const override { return {"sm80_pointer_gemm"}; }
-  Sm80GemmConfig config_of(const DesignPoint& point) const override { return sm80_config(point); }
   bool is_transposed(const DesignPoint& point) const override { return is_column_major(point); }
-  GemmLimits limits() const override {
-    return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
-  }
-
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
     const Status status = check_alignments(point, gemm, true);
     return status.ok() ? check_shared(kernel_of(point, graph_of(gemm)).config, target) : status;
@@ -495,10 +474,10 @@ class Sm80PointerGemm final
     return no_epilogue_by_pointers();
   }
 
-  void add_cost(const Sm80GemmConfig& config, const GemmProblem& problem,
+  void add_cost(const Sm80GemmConfig& config, const GemmProblem& /*problem*/,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
-    add_design(config, problem, device, plan);
+    add_design(config, device, plan);
     plan.design.older_instructions = false;  // nothing newer takes pointers
   }
 
@@ -507,10 +486,6 @@ class Sm80PointerGemm final
     auto p = tile_parameters<abi::Sm80PointerGemmParameters>(config, launch);
     p.table = device_table(launch.problem);
     return p;
-  }
-  PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
-                         std::int64_t n) const override {
-    return counts_of(config, m, n);
   }
   std::string sums_of(const DesignPoint& point) const override { return plain_sums_of(point); }
 

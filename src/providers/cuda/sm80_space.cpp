@@ -105,7 +105,7 @@ bool stages_fit(const DesignPoint& point) {
 
 }  // namespace
 
-Sm80GemmConfig sm80_config(const DesignPoint& point) {
+Sm80GemmConfig sm80_config(const DesignPoint& point, const Alignments& alignments) {
   const Majors majors = majors_of(point);
   const MenuTile& tile = *menu_tile(point);
   Sm80GemmConfig config{.a = abi_type(point.dtype(Role::a_dtype)),
@@ -120,10 +120,10 @@ Sm80GemmConfig sm80_config(const DesignPoint& point) {
                         .warps_m = tile.warps_m,
                         .warps_n = tile.warps_n,
                         .stages = point.integer(Role::stages),
-                        .a_copy = point.integer(Role::a_alignment),
-                        .b_copy = point.integer(Role::b_alignment),
-                        .out_vectors = point.integer(Role::out_alignment) == 16};
-  if (point.space().find("result") >= 0) {
+                        .a_copy = alignments.a,
+                        .b_copy = alignments.b,
+                        .out_vectors = alignments.out == 16};
+  if (has_dimension(point, "result")) {
     config.out = abi::Type::f32;
     config.out_vectors = true;
   }

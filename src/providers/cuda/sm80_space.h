@@ -5,6 +5,7 @@
 
 #include "estoc/abi/sm80_gemm.cuh"
 #include "estoc/design_space.hpp"
+#include "providers/cuda/alignments.h"
 
 namespace estoc::cuda {
 
@@ -28,7 +29,8 @@ std::shared_ptr<const DesignSpace> make_sm80_gathered_space();
 /// The same for products by pointers, with column-major outputs too.
 std::shared_ptr<const DesignSpace> make_sm80_pointer_space();
 
-/// The configuration of a kernel; of the transposed product where its output is column-major.
-abi::Sm80GemmConfig sm80_config(const DesignPoint& point);
+/// The configuration of a kernel, had it these alignments; of the transposed product where its
+/// output is column-major.
+abi::Sm80GemmConfig sm80_config(const DesignPoint& point, const Alignments& alignments);
 
 }  // namespace estoc::cuda

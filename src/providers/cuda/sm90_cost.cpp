@@ -148,14 +148,13 @@ Sm90SplitSearch::Sm90SplitSearch(const SplitLimits& limits, const cost::Work& wo
                  : device.multiprocessors),
       stages_(std::ceil(work.k / limits.tile_k)) {}
 
-Sm90Split Sm90SplitSearch::divided(int parts, int tiles) const {
-  cost::Design design = design_;
-  design.split = parts;
-  design.split_tiles = tiles;
-  return {parts, tiles, cost::execute(work_, design, device_, footprint_)};
+Sm90Split Sm90SplitSearch::divided(int parts, int tiles) {
+  design_.split = parts;
+  design_.split_tiles = tiles;
+  return {parts, tiles, cost::execute(work_, design_, device_, footprint_)};
 }
 
-Sm90Split Sm90SplitSearch::in_clusters() const {
+Sm90Split Sm90SplitSearch::in_clusters() {
   const double room = std::min(device_.multiprocessors / clusters_, stages_ / kMinPartStages);
   const int most = std::min(static_cast<int>(std::min(room, 100.0)), limits_.most_in_clusters);
   Sm90Split best = divided(1, 0);
@@ -166,7 +165,7 @@ Sm90Split Sm90SplitSearch::in_clusters() const {
   return best;
 }
 
-Sm90Split Sm90SplitSearch::through_workspace(double seconds) const {
+Sm90Split Sm90SplitSearch::through_workspace(double seconds) {
   const double least = device_.launch_seconds + design_.start_clocks / device_.clock_hz +
                        work_.compulsory / device_.memory_bytes_per_s + cost::kSecondKernel;
   const bool worth = kWorthTail * least < seconds && stages_ >= kMinTailStages &&

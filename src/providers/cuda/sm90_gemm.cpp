@@ -70,6 +70,18 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
 
  protected:
   Sm90GemmConfig config_of(const DesignPoint& point) const override { return sm90_config(point); }
+  Sm90GemmConfig widest_config(const DesignPoint& point, const Alignments& widest) const override {
+    Sm90GemmConfig config = sm90_config(point);
+    config.tma_store = config.tma_store || widest.out == 16;
+    return config;
+  }
+  Alignments widest(const DesignPoint& /*point*/, const Alignments& own,
+                    const GemmProblem& problem) const override {
+    Alignments widest = own;
+    // D that is kept is aligned whatever out is.
+    if (!quantises() && sm90_takes_tma_stores(problem)) widest.out = 16;
+    return widest;
+  }
   Sm90GemmConfig fused(const Sm90GemmConfig& config, const EpilogueGraph& epilogue,
                        bool transposed) const override {
     return fused_config(config, epilogue, transposed);
@@ -118,11 +130,10 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       return scales.ok() ? check_sm90_out(point, planes.out) : scales;
     }
     if (converts()) return sm90_check_converted(point, gemm);
-    Status status = is_copied(point, 0) ? check_copied(gemm, false) : check_tma_strides(planes.a);
-    if (status.ok()) {
-      status = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
-    }
-    return status.ok() ? check_sm90_out(point, planes.out) : status;
+    Status a = is_copied(point, 0) ? check_copied(gemm, false) : check_tma_strides(planes.a);
+    if (!a.ok()) return a;
+    Status b = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
+    return b.ok() ? check_sm90_out(point, planes.out) : b;
   }
 
   Status check_epilogue(const Decoded& kernel, Target /*target*/) const override {
@@ -132,23 +143,20 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   void add_cost(const Sm90GemmConfig& config, const GemmProblem& problem,
                 const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
-    Sm90GemmConfig widest = config;
-    widest.tma_store = config.tma_store || sm90_takes_tma_stores(problem);
     if (config.planes) count_planes(plan.work);
     if (kind_ == Sm90Kind::dequantised) count_dequantised(plan.work);
     if (converts()) count_converted(problem, plan.work);
     plan.family = cost::Family::sm90;
-    plan.design = sm90_design(widest, plan.work);
-    plan.design.narrower = widest.tma_store != config.tma_store;
+    plan.design = sm90_design(config, plan.work);
     plan.design.untried = (is_swapped() && plan.work.n > most_columns(plan.work)) ||
                           (converts() && plan.work.n > kMaxConverted) ||
                           (config.planes && config.cluster_size() == 1);
-    Knobs knobs = sm90_knobs(widest, plan.work, plan.design);
+    Knobs knobs = sm90_knobs(config, plan.work, plan.design);
     knobs.zigzag = !controls.keeps_order() && !config.planes;
     cost::set_knobs(plan, knobs);
     if (controls.batch_invariant || config.planes) return;
-    const Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
-                                 device);
+    Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
+                           device);
     const Sm90Split cluster = search.in_clusters();
     if (quantises()) return set_split(plan, cluster);
     const Sm90Split tail = search.through_workspace(cluster.execution.seconds);

@@ -58,6 +58,19 @@ class Sm90Groups : public ConfiguredGemm<Sm90GroupedGemmConfig, Parameters> {
   Sm90GroupedGemmConfig config_of(const DesignPoint& point) const override {
     return sm90_config(point);
   }
+  Sm90GroupedGemmConfig widest_config(const DesignPoint& point,
+                                      const Alignments& widest) const override {
+    Sm90GroupedGemmConfig config = this->config_of(point);
+    config.tma_store = config.tma_store || widest.out == 16;
+    return config;
+  }
+  Alignments widest(const DesignPoint& point, const Alignments& own,
+                    const GemmProblem& problem) const override {
+    Alignments widest = own;
+    const GroupedMode groups = groups_in_code(point, this->is_transposed(point));
+    if (groups != GroupedMode::columns && sm90_takes_tma_stores(problem)) widest.out = 16;
+    return widest;
+  }
   Sm90GroupedGemmConfig fused(const Sm90GroupedGemmConfig& config, const EpilogueGraph& epilogue,
                               bool transposed) const override {
     return fused_config(config, epilogue, transposed);
@@ -92,21 +105,17 @@ class Sm90Groups : public ConfiguredGemm<Sm90GroupedGemmConfig, Parameters> {
     return check_room(kernel.config, *kernel.epilogue, kernel.transposed);
   }
 
-  void add_cost(const Sm90GroupedGemmConfig& config, const GemmProblem& problem,
+  void add_cost(const Sm90GroupedGemmConfig& config, const GemmProblem& /*problem*/,
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& /*device*/,
                 cost::Plan& plan) const override {
-    Sm90GroupedGemmConfig widest = config;
-    widest.tma_store = config.tma_store ||
-                       (config.groups != GroupedMode::columns && sm90_takes_tma_stores(problem));
     plan.family = cost::Family::sm90;
-    plan.design = sm90_design(widest, plan.work);
+    plan.design = sm90_design(config, plan.work);
     if (config.groups == GroupedMode::rows)
       plan.work.l *= uneven_tiles(plan.work.m, config.tile_m * config.cluster_m);
     if (config.groups == GroupedMode::columns)
       plan.work.l *= uneven_tiles(plan.work.n, config.tile_n * config.cluster_n);
-    plan.design.narrower = widest.tma_store != config.tma_store;
     plan.design.untried = swapped_ && plan.work.n > kMaxSwappedRows;
-    cost::set_knobs(plan, sm90_knobs(widest, plan.work, plan.design));
+    cost::set_knobs(plan, sm90_knobs(config, plan.work, plan.design));
   }
 
   Parameters parameters(const Sm90GroupedGemmConfig& config,

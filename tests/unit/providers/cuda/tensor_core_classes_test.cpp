@@ -75,8 +75,10 @@ TEST(TensorCoreClasses, RefuseExtentsBeyondTheirCoordinates) {
 TEST(TensorCoreClasses, NoSm80KernelNeedsMoreSharedMemoryThanAnH100Has) {
   const auto space = cuda::make_sm80_space();
   const int most = core::architecture(90).shared_bytes;
-  for (std::uint64_t i = 0; i < space->size(); ++i)
-    ASSERT_LE(cuda::sm80_config(space->at(i)).shared_bytes(), most) << i;
+  for (std::uint64_t i = 0; i < space->size(); ++i) {
+    const DesignPoint point = space->at(i);
+    ASSERT_LE(cuda::sm80_config(point, cuda::alignments_of(point)).shared_bytes(), most) << i;
+  }
 }
 
 }  // namespace
