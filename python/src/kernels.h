@@ -42,8 +42,8 @@ nb::object kernel_of_python(const Kernel& kernel);
 /// The kernel of that name with the epilogue of that canonical text, which may be empty.
 Kernel kernel_again(const std::string& name, const std::string& epilogue);
 
-/// What an estoc.CompiledArtifact holds. Throws Error{type} for other objects, Error{value} for that
-/// of a kernel written in Python.
+/// What an estoc.CompiledArtifact holds. Throws Error{type} for other objects, Error{value} for
+/// that of a kernel written in Python.
 const Artifact& native_artifact(nb::handle artifact);
 
 /// What an estoc.Kernel holds. Throws Error{type} where its __init__ has not been called.
