@@ -135,6 +135,11 @@ def test_scaled_products_by_name():
         out = torch.full((48, 32), torch.nan, dtype=torch.bfloat16)
         inductor._scaled_mm(a, b.t(), scale_a, scale_b, out=out, kernel=name)
         torch.testing.assert_close(out.float(), wanted, rtol=1e-2, atol=1e-2)
+        # Scales that lie elsewhere.
+        inductor._scaled_mm(a, b.t(), 2 * scale_a, scale_b.clone(), out=out, kernel=name)
+        torch.testing.assert_close(out.float(), 2 * wanted, rtol=1e-2, atol=1e-2)
+        planned = [plan for key, plan in inductor._chosen.items() if key[0] == name]
+        assert planned and all((plan is None) == (name == "no_such_kernel") for plan in planned)
 
 
 @pytest.mark.parametrize("shapes", [((48, 32), (3, 32, 64)), ((16, 48), (48, 64))])

@@ -82,9 +82,9 @@ def enable_inductor(*, candidates: int = 4, devices: Sequence[str] = ("cuda",)) 
     Parameters
     ----------
     candidates : int
-        How many kernels are timed for a product of fixed extents: the first ones of get_kernels, at
-        most half of which are cuBLASLt's, which ATen calls too. Where extents are symbols one is,
-        which is chosen anew for each extent.
+        How many kernels are timed for a product of fixed extents: the first ones of get_kernels.
+        Half of them, rounded down, are Estoc's own where there are so many, as ATen calls
+        cuBLASLt's too. Where extents are symbols one is, which is chosen anew for each extent.
     devices : sequence of str
         Types of devices whose products are offered: "cuda", "cpu".
 
@@ -420,7 +420,7 @@ def _kernel_names(
 
 
 def _candidates(kernels: Sequence[Kernel], count: int) -> list[str]:
-    """Names of the kernels to time: the first ones, at most half of them cuBLASLt's."""
+    """Names of kernels to time, in their order: the first `count // 2` of Estoc's own, and others."""
     names = [one.name for one in kernels]
     own = [one for one in names if not one.startswith("cublaslt")]
     kept = set(own[: count // 2])
