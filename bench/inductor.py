@@ -2,7 +2,7 @@
 """Blocks of Llama-3-8B by torch.compile's max-autotune, with Estoc over without. Prints JSON lines.
 
     PYTHONPATH=build/release/python python bench/inductor.py [--blocks mlp,attention,layer]
-        [--rows 16,512,4096] [--passes forward,backward] [--dtypes bf16,fp8] [--candidates 3]
+        [--rows 16,512,4096] [--passes forward,backward] [--dtypes bf16,fp8] [--candidates 4]
         [--rounds 15] [--seconds 0] [--device cuda] [--small]
 
 Needs PyTorch, and Triton on a GPU. Both ways take turns in one process, as graphs of CUDA. In fp8,
@@ -292,7 +292,7 @@ def main():
     parser.add_argument("--passes", default="forward,backward")
     parser.add_argument("--dtypes", default="bf16,fp8")
     parser.add_argument("--seconds", type=float, default=0)
-    parser.add_argument("--candidates", type=int, default=3)
+    parser.add_argument("--candidates", type=int, default=4, help="the default of enable_inductor")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--mode", default="max-autotune")
