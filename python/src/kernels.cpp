@@ -438,7 +438,10 @@ const Artifact& native_artifact(nb::handle artifact) {
   if (!nb::try_cast(artifact, given, false) || given == nullptr) {
     fail_type("compiled_artifact: expected an estoc.CompiledArtifact, got " + class_name(artifact));
   }
-  if (!given->native) fail_value("compiled_artifact: expected one of this kernel, got another");
+  if (!given->native) {
+    fail_value(
+        "compiled_artifact: expected one of a kernel of the library, got one of a class in Python");
+  }
   return *given->native;
 }
 

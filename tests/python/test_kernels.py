@@ -90,7 +90,7 @@ def test_wrong_ways_to_run(gemm, described):
         kernel.run(args, double.compile(estoc.GemmArguments(*(x.astype("f8") for x in (a, b, out)))))
     with pytest.raises(TypeError, match="compiled_artifact: expected an estoc.CompiledArtifact"):
         kernel.run(args, "artifact")
-    with pytest.raises(ValueError, match="compiled_artifact: expected one of this kernel"):
+    with pytest.raises(ValueError, match="compiled_artifact: expected one of a kernel of the library"):
         kernel.run(args, estoc.CompiledArtifact(None, kernel))
     with pytest.raises(TypeError, match="stream: expected a stream of torch"):
         kernel.run(args, stream="stream")

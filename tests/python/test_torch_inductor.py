@@ -194,6 +194,26 @@ def test_a_kernel_that_is_gone_is_replaced(name):
     torch.testing.assert_close(out, a @ b)
 
 
+def test_a_launch_that_fails_is_not_hidden(monkeypatch):
+    a, out = torch.eye(16), torch.empty(16, 16)
+
+    def raise_(error):
+        def launch(*_, **__):
+            raise error("says why")
+
+        return launch
+
+    name = "of_a_plan"
+    for error in (estoc.DriverError, estoc.OutOfMemoryError):
+        monkeypatch.setattr(inductor, "_planned", lambda *_, kind=error: raise_(kind))
+        monkeypatch.setattr(inductor, "_chosen", {})
+        with pytest.raises(error, match="says why"):
+            inductor._mm(a, a, out=out, kernel=name)
+    monkeypatch.setattr(inductor, "_planned", lambda *_: raise_(estoc.UnsupportedError))
+    monkeypatch.setattr(inductor, "_chosen", {})
+    assert torch.equal(inductor._mm(a, a, out=out, kernel=name), a)
+
+
 def test_dtypes_that_no_kernel_takes_are_left_to_torch(always):
     a = torch.randint(-3, 4, (40, 48), dtype=torch.int64)
     found, (code, *_) = run_and_get_code(compiled(torch.mm), a, a.t())

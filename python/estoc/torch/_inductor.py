@@ -18,6 +18,7 @@ from .._estoc import (
     Kernel,
     PerformanceControls,
     ScaledTensor,
+    UnsupportedError,
     __version__,
 )
 from .._estoc import Tensor as _Described
@@ -47,6 +48,8 @@ _VERSION = __version__.replace(".", "_").replace("-", "_").replace("+", "_")
 # Launches of kernels that graphs name, by name and operands; a graph has few, of fixed extents.
 # None where no kernel of that name takes the operands.
 _chosen: dict[tuple[Any, ...], Any] = {}
+# Of plans whose operands begin elsewhere or have other strides than those that they were made for.
+_OTHER_OPERANDS = (InvalidValueError, UnsupportedError)
 _CONTROLS = {fast: PerformanceControls(fast_accumulation=fast) for fast in (False, True)}
 
 
@@ -199,7 +202,7 @@ def _scaled_mm(
         try:
             _multiply_scaled(*given, plan)
             return out
-        except Error:  # operands that begin elsewhere or have other strides, for example
+        except _OTHER_OPERANDS:
             pass
     if _multiply_scaled(*given, None):
         note(_scaled_arguments(*given))
@@ -260,7 +263,7 @@ def _run_planned(
             plan(a, b, out)
         else:
             plan(a, b, out, bias=bias)
-    except Error:  # operands that begin elsewhere or have other strides, for example
+    except _OTHER_OPERANDS:
         return False
     return True
 
