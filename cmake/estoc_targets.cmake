@@ -85,10 +85,11 @@ function(estoc_folder name)
   set_property(GLOBAL APPEND PROPERTY ESTOC_FOLDERS ${target})
 endfunction()
 
-# estoc_test(NAME SOURCES source... [LIBRARIES library...]) declares a GoogleTest executable whose
-# every case becomes a ctest. What was tuned on the machine must not decide what tests find.
+# estoc_test(NAME SOURCES source... [LIBRARIES library...] [PROPERTIES property value...]) declares a
+# GoogleTest executable whose every case becomes a ctest. What was tuned on the machine must not decide
+# what tests find.
 function(estoc_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS;PROPERTIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE estoc_build ${ARG_LIBRARIES} estoc_fmt
     GTest::gtest GTest::gmock GTest::gtest_main)
@@ -97,5 +98,5 @@ function(estoc_test name)
   target_compile_definitions(${name} PRIVATE
     ESTOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300
-    ENVIRONMENT ESTOC_TUNED=off)
+    ENVIRONMENT ESTOC_TUNED=off ${ARG_PROPERTIES})
 endfunction()

@@ -288,6 +288,6 @@ int main(int argc, char** argv) {
       .flag("--bad", settings.bad, "compile kernels with known defects, all of which must be found")
       .text("--tiles", settings.nvdisasm,
             "compare the tiles of kernels' names with their machine code, by this nvdisasm");
-  settings.turns.add_options(program);
+  settings.turns.add_option(program);
   return program.run(argc, argv, [&] { return run(settings); });
 }

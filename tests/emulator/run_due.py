@@ -1,8 +1,9 @@
 """Runs a program of the tests on the kernels that are due, which changed.py says.
 
 Usage: run_due.py FOLDER REST PROGRAM [OPTION]...
+       run_due.py FOLDER REST --write FILE
 A change in FOLDER, of the program's own sources, makes every kernel due; of those that no change reaches
-every REST-th is. The program takes --turns FILE, --rest REST and --day DAY.
+every REST-th is. The program takes --turns FILE; --write makes that file alone.
 """
 
 import subprocess
@@ -12,21 +13,26 @@ import tempfile
 from changed import changed_days, changed_names, today
 
 
-def options(names, folder, rest, path):
-    """The options that leave out what is not due; writes the file of turns."""
+def write_turns(names, folder, rest, path):
+    """Writes the file that says which kernels are due where files of those names changed."""
     if names is None or any(name.startswith(folder) for name in names):
-        return []
-    lines = [f"{header} {days}\n" for header, days in sorted(changed_days(names).items())]
+        lines = ["1 0\n"]
+    else:
+        lines = [f"{rest} {today()}\n"]
+        lines += [f"{header} {days}\n" for header, days in sorted(changed_days(names).items())]
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)
-    return ["--turns", path, "--rest", rest, "--day", str(today())]
 
 
 def main():
     folder, rest, *command = sys.argv[1:]
+    if command[0] == "--write":
+        write_turns(changed_names(), folder, rest, command[1])
+        return 0
     with tempfile.TemporaryDirectory() as scratch:
-        command += options(changed_names(), folder, rest, f"{scratch}/turns.txt")
-        return subprocess.run(command, check=False).returncode
+        path = f"{scratch}/turns.txt"
+        write_turns(changed_names(), folder, rest, path)
+        return subprocess.run([*command, "--turns", path], check=False).returncode
 
 
 if __name__ == "__main__":

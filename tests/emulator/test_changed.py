@@ -111,21 +111,22 @@ class Days(unittest.TestCase):
 
 
 class RunDue(unittest.TestCase):
-    def options(self, names):
+    def turns(self, names):
         with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/turns.txt"
-            found = run_due.options(names, "tests/compile/", "8", path)
-            return found, pathlib.Path(path).read_text() if found else None
+            path = pathlib.Path(f"{folder}/turns.txt")
+            run_due.write_turns(names, "tests/compile/", "8", path)
+            first, *others = path.read_text().splitlines()
+            return first, others
 
     def test_all_where_it_is_not_known_and_where_the_test_changed(self):
-        self.assertEqual(self.options(None), ([], None))
-        self.assertEqual(self.options(["README.md", "tests/compile/judge.cpp"]), ([], None))
+        self.assertEqual(self.turns(None), ("1 0", []))
+        self.assertEqual(self.turns(["README.md", "tests/compile/judge.cpp"]), ("1 0", []))
 
     def test_turns_by_header(self):
-        found, text = self.options(["device/estoc/sm90/load.cuh"])
-        self.assertIn(f"{Days.SM90} 1\n", text)
-        self.assertEqual((found[0], found[2:5]), ("--turns", ["--rest", "8", "--day"]))
-        self.assertEqual(self.options(["README.md"])[1], "")
+        first, others = self.turns(["device/estoc/sm90/load.cuh"])
+        self.assertEqual(first, f"8 {changed.today()}")
+        self.assertIn(f"{Days.SM90} 1", others)
+        self.assertEqual(self.turns(["README.md"]), (first, []))
 
 
 class Fits(unittest.TestCase):

@@ -40,6 +40,7 @@ struct Settings {
   std::size_t limit = 0;
   std::size_t most_kernels = 0;
   MetadataFilter filter;
+  testing_support::Turns turns;
   int seconds = 0;
   bool no_features = false;
   bool epilogues = false;
@@ -111,6 +112,7 @@ Summary run_all(const Settings& settings) {
   options.kernels_per_class = settings.kernels_per_class;
   options.most_kernels = settings.most_kernels;
   options.filter = settings.filter;
+  options.turns = settings.turns;
   options.seconds = settings.seconds;
   const std::vector<Problem> problems = problems_for(settings);
   Summary summary = run_problems(problems, options);
@@ -284,5 +286,6 @@ int main(int argc, char** argv) {
       .flag("--no-features", settings.no_features, "problems alone")
       .text("--feature", settings.feature, "this feature alone, no problems")
       .flag("--list-features", settings.list_features, "name the features");
+  settings.turns.add_option(program);
   return program.run(argc, argv, [&] { return run(settings, own_path()); });
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -242,6 +243,7 @@ class Worker {
       report(failure.kernel_class, problem, failure.message);
     }
     for (const Kernel& kernel : choose(found, seed)) {
+      if (!is_due(kernel, problem)) continue;
       run_kernel(kernel, problem, {*on_device, *on_host, placed, operands, out.view});
     }
     for (const auto& [what, tensor, host] :
@@ -277,6 +279,16 @@ class Worker {
       return ++taken[kernel.metadata().kernel_class] > options_.kernels_per_class;
     });
     return kernels;
+  }
+
+  /// Whether the kernel's turn is today, for this problem.
+  bool is_due(const Kernel& kernel, const Problem& problem) {
+    const Target target = cuda_devices()[static_cast<std::size_t>(options_.device.index)].target;
+    const std::size_t number = std::hash<std::string>()(problem.to_string() + kernel.name()) % 1000;
+    if (options_.turns.is_due(kernel, target, number)) return true;
+    const std::lock_guard lock(mutex_);
+    summary_.classes.try_emplace(kernel.metadata().kernel_class);
+    return false;
   }
 
   struct Placed {

@@ -10,6 +10,7 @@
 #include "estoc/device.hpp"
 #include "estoc/discovery.hpp"
 #include "estoc/problem.hpp"
+#include "support/turns.h"
 
 namespace estoc::gpu_test {
 
@@ -48,6 +49,8 @@ struct RunnerOptions {
   /// fits: many problems without compiling for each of them. 0: no bound.
   std::size_t most_kernels = 0;
   MetadataFilter filter;
+  /// Of the kernels of a problem those are run that are due; the others' classes count as reached.
+  testing_support::Turns turns;
   /// Nothing new is begun later than this; 0: no bound.
   double seconds = 0;
 };

@@ -2,37 +2,38 @@
 #include "support/turns.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 
 namespace estoc::testing_support {
-namespace {
 
-std::map<std::string, std::uint64_t> read_turns(const std::string& path) {
+Turns::Turns(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::invalid_argument(path + ": cannot be read");
-  std::map<std::string, std::uint64_t> days;
+  file >> rest_ >> day_;
   std::string header;
   for (std::uint64_t every = 1; file >> header >> every;)
-    days.emplace('<' + header + '>', std::max<std::uint64_t>(every, 1));
-  if (!file.eof()) throw std::invalid_argument(path + ": expected lines of a header and days");
-  return days;
+    days_.emplace('<' + header + '>', std::max<std::uint64_t>(every, 1));
+  if (!file.eof() || rest_ == 0)
+    throw std::invalid_argument(path +
+                                ": expected numbers of days, then lines of a header and days");
 }
 
-}  // namespace
+Turns Turns::of_environment() {
+  const char* path = std::getenv("ESTOC_TEST_TURNS");
+  return path != nullptr ? Turns(path) : Turns();
+}
 
-void Turns::add_options(Program& program) {
-  program
-      .each(
-          "--turns", [this](const std::string& path) { days_ = read_turns(path); },
-          "leave out kernels whose turn it is not: a file of headers, each with every how many "
-          "days "
-          "a kernel is due that includes it")
-      .number("--rest", rest_, "every how many days other kernels are (default: 1)")
-      .number("--day", day_, "the day", 0);
+void Turns::add_option(Program& program) {
+  program.each(
+      "--turns", [this](const std::string& path) { *this = Turns(path); },
+      "leave out kernels whose turn it is not: a file of how often kernels are due and the day, "
+      "then of headers, each with every how many days a kernel is due that includes it");
 }
 
 bool Turns::is_due(const Kernel& kernel, Target target, std::uint64_t number) const {
+  if (rest_ == 1) return true;
   std::uint64_t every = rest_;
   const std::string text = kernel.emit(Emission::source, target);
   for (const auto& [header, days] : days_) {

@@ -10,10 +10,16 @@
 
 namespace estoc::testing_support {
 
-/// What tests/emulator/run_due.py tells a program. Without its options every kernel is due.
+/// What tests/emulator/run_due.py writes into a file. Without that every kernel is due.
 class Turns {
  public:
-  void add_options(Program& program);
+  Turns() = default;
+  /// Throws std::invalid_argument where the file cannot be read.
+  explicit Turns(const std::string& path);
+
+  /// Those of the file that ESTOC_TEST_TURNS names.
+  static Turns of_environment();
+  void add_option(Program& program);
 
   /// Whether it is the kernel's turn: it has one in as many days as the file says of a header that
   /// its text for the target includes, otherwise in `--rest` days.

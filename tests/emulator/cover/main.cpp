@@ -287,6 +287,6 @@ int main(int argc, char** argv) {
               "start no further kernel after so many seconds, which is a failure", 0)
       .number("--seed", settings.seed, "of kernels, problems and schedules (default: 1)", 0)
       .threads(settings.threads);
-  settings.turns.add_options(program);
+  settings.turns.add_option(program);
   return program.run(argc, argv, [&] { return Cover(settings).run(); });
 }

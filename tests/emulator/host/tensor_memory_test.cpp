@@ -1,29 +1,18 @@
 // sm100_gemm on the emulator: dtypes, layouts, tiles and pairs of CTAs against float64, in several
 // orders of events.
-#include <gtest/gtest.h>
-
 #include <string>
 
-#include "emulator/run.h"
-#include "estoc/check.hpp"
-#include "estoc/discovery.hpp"
-#include "estoc/problem.hpp"
-#include "support/problem_data.h"
+#include "emulated.h"
 
 namespace estoc {
 namespace {
 
 constexpr Target kTarget = Target::sm(100, true);
 
-/// The first kernel of sm100_gemm that fits `filter`: clean and right in several orders of events.
-emulator::Statistics run_sm100(const std::string& problem, const std::string& filter = "",
-                               const std::string& kernel_class = "sm100_gemm") {
+/// Runs a kernel, which is clean and right in several orders of events.
+emulator::Statistics run(const Kernel& kernel, const std::string& problem) {
   testing_support::ProblemData data(Problem::parse(problem), 7, testing_support::Values::integers);
-  KernelQuery query;
-  query.target = kTarget;
-  query.filter = MetadataFilter::parse("class=" + kernel_class + " " + filter);
-  const KernelList kernels = get_kernels(data.arguments(), query);
-  const emulator::BuiltKernel built(kernels.front(), kTarget);
+  const emulator::BuiltKernel built(kernel, kTarget);
   emulator::Statistics statistics;
   for (const int order : {0, 1, 2, 3}) {
     using emulator::Schedule;
@@ -36,20 +25,38 @@ emulator::Statistics run_sm100(const std::string& problem, const std::string& fi
     options.multiprocessors = 2 + order % 3;
     data.poison();
     const emulator::Report report = built.run(data.arguments(), options);
-    EXPECT_TRUE(report.clean()) << kernels.front().name() << "\n" << report.text();
-    EXPECT_TRUE(check_output(data.arguments()).passed)
-        << problem << " by " << kernels.front().name();
+    EXPECT_TRUE(report.clean()) << kernel.name() << "\n" << report.text();
+    EXPECT_TRUE(check_output(data.arguments()).passed) << problem << " by " << kernel.name();
     statistics = report.statistics;
   }
   return statistics;
 }
 
+/// The first kernel that fits.
+Kernel sm100_kernel(const std::string& problem, const std::string& filter,
+                    const std::string& kernel_class = "sm100_gemm") {
+  return kernels_of(*Problem::parse(problem).arguments(), kTarget,
+                    "class=" + kernel_class + " " + filter)
+      .front();
+}
+
+/// Runs that kernel if it is due.
+void run_sm100(const std::string& problem, const std::string& filter = "",
+               const std::string& kernel_class = "sm100_gemm") {
+  const Kernel kernel = sm100_kernel(problem, filter, kernel_class);
+  if (is_due(kernel, kTarget)) run(kernel, problem);
+}
+
+emulator::Statistics count_sm100(const std::string& problem, const std::string& filter) {
+  return run(sm100_kernel(problem, filter), problem);
+}
+
 TEST(TensorMemoryGemm, CountsInstructions) {
   const auto one =
-      run_sm100("gemm m=256 n=256 k=256 a=bf16 b=bf16:n out=bf16", "tile=128x128x64 cluster=1x1");
+      count_sm100("gemm m=256 n=256 k=256 a=bf16 b=bf16:n out=bf16", "tile=128x128x64 cluster=1x1");
   EXPECT_EQ(one.tcgen05, 4U * 4 * 4) << "4 tiles, 4 steps of K, 4 of an instruction";
   const auto pair =
-      run_sm100("gemm m=256 n=256 k=256 a=bf16 b=bf16:n out=bf16", "tile=128x128x64 cluster=2x1");
+      count_sm100("gemm m=256 n=256 k=256 a=bf16 b=bf16:n out=bf16", "tile=128x128x64 cluster=2x1");
   EXPECT_EQ(pair.tcgen05, 2U * 4 * 4) << "a product for both CTAs";
   EXPECT_EQ(pair.tma_loads, one.tma_loads);
 }

@@ -18,6 +18,7 @@ class WholeSums : public EmulatedKernels {
     data.poison();
     const KernelList found = kernels_of(data.arguments(), target, filter);
     ASSERT_FALSE(found.empty()) << "no kernel";
+    if (!is_due(found.front(), target)) return;
     expect_right(found.front(), target, data.arguments());
   }
 };
