@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 import estoc.torch  # noqa: E402
+import estoc.torch._fusion as fusion  # noqa: E402
 import estoc.torch._inductor as inductor  # noqa: E402
 from torch._inductor import config, select_algorithm  # noqa: E402
 from torch._inductor.utils import fresh_inductor_cache, run_and_get_code  # noqa: E402
@@ -212,6 +213,133 @@ def test_a_launch_that_fails_is_not_hidden(monkeypatch):
     monkeypatch.setattr(inductor, "_planned", lambda *_: raise_(estoc.UnsupportedError))
     monkeypatch.setattr(inductor, "_chosen", {})
     assert torch.equal(inductor._mm(a, a, out=out, kernel=name), a)
+
+
+functional = torch.nn.functional
+X, W, U = (torch.randn(*shape).bfloat16() for shape in ((24, 48), (32, 48), (32, 48)))
+BIAS, RESIDUAL = torch.randn(32).bfloat16(), torch.randn(24, 32).bfloat16()
+BATCH, OTHERS = torch.randn(2, 12, 48).bfloat16(), torch.randn(2, 12, 32).bfloat16()
+
+
+@pytest.fixture
+def epilogues():
+    estoc.torch.enable_inductor(devices=("cpu",), epilogues=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "program"),
+    [
+        (lambda: (X @ W.t()).relu(), "t0 = relu(accum); D = t0"),
+        (
+            lambda: functional.silu(X @ W.t()) * (X @ U.t()),
+            "t3 = silu(accum); t4 = t3 * x0; D = t4",
+        ),
+        (
+            lambda: functional.gelu(functional.linear(X, W, BIAS)),
+            "t0 = accum + x0; t5 = gelu(t0); D = t5",
+        ),
+        (
+            lambda: functional.gelu(functional.linear(X, W, BIAS), approximate="tanh"),
+            "t0 = accum + x0; t9 = gelu_tanh(t0); D = t9",
+        ),
+        (
+            lambda: torch.addmm(BIAS, X, W.t(), alpha=0.5, beta=3) - RESIDUAL,
+            "t0 = accum * (0.5); t1 = x0 * (3.0); t2 = t0 + t1; t3 = t2 - x1; D = t3",
+        ),
+        (
+            lambda: torch.add(functional.linear(BATCH, W), OTHERS, alpha=1).abs(),
+            "t0 = accum + x0; t1 = abs(t0); D = t1",
+        ),
+        (lambda: (X @ W.t()) * RESIDUAL[:, :1] + BIAS, "t0 = accum * x0; t1 = t0 + x1; D = t1"),
+        (lambda: (X @ W.t()).float().clamp(min=-0.5), "t0 = maximum(accum, (-0.5)); D = t0"),
+    ],
+)
+def test_pointwise_operations_become_an_epilogue(epilogues, monkeypatch, function, program):
+    monkeypatch.setattr(fusion.Lowered, "at_least", lambda *_: float("inf"))
+    wanted = function()
+    found, (code, *_) = run_and_get_code(compiled(function))
+    assert f"program='{program}'" in code
+    assert "cpp_fused" not in code
+    # Inductor's way rounds the product to bf16 as well.
+    scale = wanted.float().abs().max().item()
+    torch.testing.assert_close(found.float(), wanted.float(), rtol=2**-6, atol=scale * 2**-6)
+    assert found.dtype == wanted.dtype
+
+
+def test_products_of_epilogues(epilogues, monkeypatch):
+    monkeypatch.setattr(fusion.Lowered, "at_least", lambda *_: float("inf"))
+    down = torch.randn(48, 32).bfloat16()
+
+    def block():
+        hidden = functional.silu(X @ W.t()) * (X @ U.t())
+        return (hidden @ down.t() + X).relu().sum(1)  # what is no epilogue follows
+
+    found, (code, *_) = run_and_get_code(compiled(block))
+    assert code.count("extern_kernels.estoc_fused") == 2
+    torch.testing.assert_close(found, block(), rtol=2**-5, atol=block().max().item() * 2**-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: (lambda h: (h, h.relu()))(X @ W.t()),  # the product is used elsewhere
+        lambda: (X @ W.t()).sum(1) + 1,
+        lambda: (X @ W.t()) * torch.arange(32),  # integers
+        lambda: (X.float() @ W.t().float()).relu(),  # torch's switches decide about f32
+        lambda: (X @ W.t()).t().relu(),
+        lambda: torch.erf(X @ W.t()),
+    ],
+)
+def test_what_is_no_epilogue_is_left_to_inductor(epilogues, monkeypatch, function):
+    monkeypatch.setattr(fusion.Lowered, "at_least", lambda *_: float("inf"))
+    found, (code, *_) = run_and_get_code(compiled(function))
+    assert "estoc_fused" not in code
+    torch.testing.assert_close(found, function(), rtol=2**-6, atol=0.5)
+
+
+def test_an_epilogue_that_is_slower_is_left_to_inductor(epilogues, monkeypatch):
+    monkeypatch.setattr(fusion.Lowered, "at_least", lambda *_: 0)
+    found, (code, *_) = run_and_get_code(compiled(lambda: (X @ W.t()).relu()))
+    assert "estoc_fused" not in code
+    torch.testing.assert_close(found, (X @ W.t()).relu(), rtol=2**-6, atol=0.5)
+
+
+def test_templates_have_what_follows_for_nothing():
+    class Caller(select_algorithm.ExternKernelCaller):
+        def __init__(self):
+            pass
+
+    lowered = fusion.Lowered.__new__(fusion.Lowered)
+    lowered.timings = {}
+    assert lowered.at_least(1) == 0
+    lowered.timings = {Caller(): 2.0}
+    assert lowered.at_least(0.001) == 3
+    lowered.timings = {Caller(): 2.0, "template": 2.5}
+    assert lowered.at_least(0.001) == 2.5
+
+
+def test_the_pass_that_was_there_stays(monkeypatch):
+    from torch._inductor.custom_graph_pass import CustomGraphPass
+
+    class Seen(CustomGraphPass):
+        graphs = 0
+
+        def __call__(self, graph):
+            Seen.graphs += 1
+
+        def uuid(self):
+            return "seen"
+
+    estoc.torch.disable_inductor()
+    mine = Seen()
+    with config.patch(post_grad_custom_post_pass=mine):
+        estoc.torch.enable_inductor(devices=("cpu",), epilogues=True)
+        both = config.post_grad_custom_post_pass
+        compiled(lambda: (X @ W.t()).relu())()
+        estoc.torch.disable_inductor()
+        assert config.post_grad_custom_post_pass is mine
+    assert Seen.graphs == 1
+    assert "seen" in both.uuid()
 
 
 def test_dtypes_that_no_kernel_takes_are_left_to_torch(always):

@@ -26,6 +26,7 @@ from .._estoc import _scaled_mm as _multiply_scaled
 from .._estoc import matmul as _matmul
 from .._problem_log import note
 from ..manifest import get_kernels
+from . import _fusion
 from ._operators import dense
 
 __all__ = ["disable_inductor", "enable_inductor", "inductor_enabled"]
@@ -56,11 +57,12 @@ _CONTROLS = {fast: PerformanceControls(fast_accumulation=fast) for fast in (Fals
 class _Offer:
     """What is added to the choices of Inductor, and how that is taken back."""
 
-    def __init__(self, devices: Sequence[str], candidates: int) -> None:
+    def __init__(self, devices: Sequence[str], candidates: int, epilogues: bool) -> None:
         self.devices = frozenset(devices)
         self.candidates = candidates
         on = "-".join(sorted(self.devices))
-        self.tag = f"[estoc {__version__} {on} {candidates}]"
+        fused = " epilogues" if epilogues else ""
+        self.tag = f"[estoc {__version__} {on} {candidates}{fused}]"
 
     def __call__(self, choices: list[Any]) -> list[Any]:
         """The choices for one product, with Estoc's behind the others."""
@@ -73,7 +75,9 @@ class _Offer:
 _offers: list[_Offer] = []  # one, or none
 
 
-def enable_inductor(*, candidates: int = 4, devices: Sequence[str] = ("cuda",)) -> None:
+def enable_inductor(
+    *, candidates: int = 4, devices: Sequence[str] = ("cuda",), epilogues: bool = False
+) -> None:
     """From now on, max-autotune of torch.compile times Estoc's kernels beside the others.
 
     Where one of them is the fastest for an mm, addmm, bmm, baddbmm, the sum of two mm, a
@@ -90,6 +94,9 @@ def enable_inductor(*, candidates: int = 4, devices: Sequence[str] = ("cuda",)) 
         cuBLASLt's too. Where extents are symbols one is, which is chosen anew for each extent.
     devices : sequence of str
         Types of devices whose products are offered: "cuda", "cpu".
+    epilogues : bool
+        Pointwise operations behind an mm or addmm of f16 or bf16 become an epilogue of Estoc's
+        kernel, where that is faster than what Inductor's way takes at least. No GPU has run this.
 
     Raises
     ------
@@ -105,8 +112,10 @@ def enable_inductor(*, candidates: int = 4, devices: Sequence[str] = ("cuda",)) 
 
     disable_inductor()
     _extern_choices()
-    offer = _Offer(devices, candidates)
+    offer = _Offer(devices, candidates, epilogues)
     select_algorithm.add_preprocessing_fn(offer)
+    if epilogues:
+        _add_pass(offer)
     torch.compiler.config.cache_key_tag += offer.tag
     _offers.append(offer)
 
@@ -121,6 +130,7 @@ def disable_inductor() -> None:
     functions = select_algorithm.get_algorithm_selector_cache().preprocessing_fns
     if offer in functions:
         functions.remove(offer)
+    _remove_pass()
     config = torch.compiler.config
     config.cache_key_tag = config.cache_key_tag.replace(offer.tag, "")
 
@@ -135,7 +145,7 @@ def inductor_enabled() -> bool:
 
 def _mm(a: Tensor, b: Tensor, *, out: Tensor, kernel: str | None = None) -> Tensor:
     """out = a @ b, by the kernel of that name if it is given and takes the operands."""
-    return _run(a, b, out, None, None, kernel)
+    return _run(a, b, out, None, {}, kernel)
 
 
 def _addmm(
@@ -153,7 +163,15 @@ def _addmm(
         while bias.dim() > 1 and bias.stride(0) == 0:
             bias = bias[0]
     program = _addition(alpha, beta)
-    return _run(a, b, out, program, bias if beta != 0 else None, kernel)
+    return _run(a, b, out, program, {"bias": bias} if beta != 0 else {}, kernel)
+
+
+def _fused(
+    a: Tensor, b: Tensor, *operands: Tensor, out: Tensor, program: str, kernel: str | None = None
+) -> Tensor:
+    """out = a @ b with a program of operands x0, x1 and so on as its epilogue, likewise."""
+    named = {f"x{i}": one for i, one in enumerate(operands)}
+    return _run(a, b, out, program, named, kernel)
 
 
 def _addition(alpha: float, beta: float) -> str:
@@ -164,16 +182,14 @@ def _addition(alpha: float, beta: float) -> str:
     return f"D = {product} + bias" if beta == 1 else f"D = {product} + {float(beta)!r} * bias"
 
 
-def _epilogue(program: str | None, bias: object) -> EpilogueArguments | None:
-    if program is None:
-        return None
-    return EpilogueArguments(program, **({} if bias is None else {"bias": bias}))
+def _epilogue(program: str | None, operands: dict[str, Any]) -> EpilogueArguments | None:
+    return None if program is None else EpilogueArguments(program, **operands)
 
 
 def _mm_plus_mm(a: Tensor, b: Tensor, c: Tensor, d: Tensor, *, out: Tensor) -> Tensor:
     """out = a @ b + c @ d; the first product is rounded, as that of ATen's function is."""
-    first = _run(a, b, torch.empty_like(out), None, None, None)
-    return _run(c, d, out, "D = accum + bias", first, None)
+    first = _run(a, b, torch.empty_like(out), None, {}, None)
+    return _run(c, d, out, "D = accum + bias", {"bias": first}, None)
 
 
 def _scaled_mm(
@@ -237,48 +253,46 @@ def _grouped_mm(a: Tensor, b: Tensor, offs: Tensor | None = None, *, out: Tensor
 
 
 def _run(
-    a: Tensor, b: Tensor, out: Tensor, program: str | None, bias: Tensor | None, name: str | None
-) -> Tensor:
+    a: Tensor, b: Tensor, out: Tensor, program: str | None, operands: dict[str, Tensor],
+    name: str | None,
+) -> Tensor:  # fmt: skip
     """The product with that program as its epilogue, by the kernel of that name if there is one."""
     if out.numel() == 0:
         return out
     a, b = dense(a), dense(b)
-    if name is None or not _run_planned(a, b, out, program, bias, name):
-        _matmul(a, b, out, epilogue=_epilogue(program, bias))
+    if name is None or not _run_planned(a, b, out, program, operands, name):
+        _matmul(a, b, out, epilogue=_epilogue(program, operands))
     return out
 
 
 def _run_planned(
-    a: Tensor, b: Tensor, out: Tensor, program: str | None, bias: Tensor | None, name: str
+    a: Tensor, b: Tensor, out: Tensor, program: str | None, operands: dict[str, Tensor], name: str
 ) -> bool:
     """Whether there is a kernel of that name that takes the operands; it has run then."""
-    key = (name, program, out.device, a.shape, b.shape)
+    key = (name, program, out.device, a.shape, b.shape, *[one.shape for one in operands.values()])
     if key not in _chosen:
-        _chosen[key] = _planned(a, b, out, program, bias, name)
+        _chosen[key] = _planned(a, b, out, program, operands, name)
     plan = _chosen[key]
     if plan is None:
         return False
     try:
-        if bias is None:
-            plan(a, b, out)
-        else:
-            plan(a, b, out, bias=bias)
+        plan(a, b, out, **operands)
     except _OTHER_OPERANDS:
         return False
     return True
 
 
 def _planned(
-    a: Tensor, b: Tensor, out: Tensor, program: str | None, bias: Tensor | None, name: str
+    a: Tensor, b: Tensor, out: Tensor, program: str | None, operands: dict[str, Tensor], name: str
 ) -> Callable[..., object] | None:
-    args = GemmArguments(a, b, out, epilogue=_epilogue(program, bias))
+    args = GemmArguments(a, b, out, epilogue=_epilogue(program, operands))
     plan = _plan_of(args, name)
     kernel = _named(args, name) if plan is None else None
     if kernel is None:
         return plan
     artifact = kernel.compile(args)  # of a kernel written in Python
-    return lambda a, b, out, bias=None: kernel.run(
-        GemmArguments(a, b, out, epilogue=_epilogue(program, bias)), artifact
+    return lambda a, b, out, **operands: kernel.run(
+        GemmArguments(a, b, out, epilogue=_epilogue(program, operands)), artifact
     )
 
 
@@ -304,7 +318,7 @@ def _extern_choices() -> dict[str, Any]:
     if not _registered:
         from torch._inductor.select_algorithm import ExternKernelChoice
 
-        for function in (_mm, _addmm, _mm_plus_mm, _scaled_mm, _grouped_mm):
+        for function in (_mm, _addmm, _fused, _mm_plus_mm, _scaled_mm, _grouped_mm):
             name = f"estoc{function.__name__}_{_VERSION}"
             _registered[function.__name__[1:]] = ExternKernelChoice(function, name=name)
     return _registered
@@ -410,7 +424,7 @@ def _described_addition(bias: Any, alpha: float, beta: float) -> EpilogueArgumen
     shape, strides = (_hints(one) for one in _extents_of(bias))
     while len(shape) > 1 and strides[0] == 0:
         shape, strides = shape[1:], strides[1:]
-    described = _described_as(bias, shape, strides) if beta != 0 else None
+    described = {"bias": _described_as(bias, shape, strides)} if beta != 0 else {}
     return _epilogue(_addition(alpha, beta), described)
 
 
@@ -475,3 +489,104 @@ def _hints(extents: Sequence[Any]) -> list[int]:
     if likely is None:
         likely = lambda values: sizes.size_hints(values, fallback=config.unbacked_symint_fallback)  # noqa: E731
     return [int(one) for one in likely(extents)]
+
+
+# Products with pointwise operations behind them.
+
+
+def _add_pass(offer: _Offer) -> None:
+    """Has the pass that is there be followed by one that looks for operations behind products."""
+    from torch._inductor import config
+    from torch._inductor.custom_graph_pass import CustomGraphPass
+
+    before = config.post_grad_custom_post_pass
+
+    class Fusion(CustomGraphPass):  # type: ignore[misc]
+        replaced = before
+
+        def __call__(self, graph: Any) -> None:
+            if before is not None:
+                before(graph)
+            if config.max_autotune or config.max_autotune_gemm:
+                _fusion.fuse(graph, offer.devices, _lower_region)
+
+        def uuid(self) -> Any:
+            if before is None:
+                return offer.tag
+            given = before.uuid() if isinstance(before, CustomGraphPass) else None
+            return None if given is None else (offer.tag, given)
+
+    # A list of passes, as newer versions of torch take, and a plain function are left alone.
+    if before is None or isinstance(before, CustomGraphPass):
+        config.post_grad_custom_post_pass = Fusion()
+
+
+def _remove_pass() -> None:
+    from torch._inductor import config
+
+    current = config.post_grad_custom_post_pass
+    if hasattr(current, "replaced"):
+        config.post_grad_custom_post_pass = current.replaced
+
+
+def _lower_region(region: _fusion.Region, *inputs: Any) -> Any:
+    """A product and what is behind it: by one kernel of Estoc, or as Inductor does it."""
+    from torch._inductor.lowering import lowerings
+
+    plain = _fusion.Lowered(region, inputs)
+    try:
+        fastest = _fastest_fused(region, inputs)
+    except Error:
+        fastest = None
+    if fastest is None or fastest[1] >= plain.at_least(_seconds_of_rest(region)):
+        return plain.result
+    shape = list(region.result.meta["val"].shape)
+    made = fastest[0].output_node()
+    return made if len(shape) == 2 else lowerings[torch.ops.aten.view.default](made, shape)
+
+
+def _fastest_fused(region: _fusion.Region, inputs: Sequence[Any]) -> tuple[Any, float] | None:
+    """The fastest of Estoc's kernels for the region, and its milliseconds; None without one."""
+    from torch._inductor import config, ir
+    from torch._inductor.lowering import lowerings
+    from torch._inductor.select_algorithm import AlgorithmSelectorCache
+    from torch._inductor.virtualized import V
+
+    elsewhere = getattr(config, "pipeline_max_autotune_gemm", False)
+    if elsewhere or V.graph.cpp_wrapper or V.graph.aot_mode or not _offers:
+        return None
+    shapes = [None, None, *region.extents]
+    nodes = [
+        ir.ExternKernel.realize_input(
+            one if shape is None or shape == list(one.get_size())
+            else lowerings[torch.ops.aten.view.default](one, shape)
+        )
+        for one, shape in zip(inputs, shapes, strict=True)
+    ]  # fmt: skip
+    value = region.result.meta["val"]
+    layout = ir.FixedLayout(value.device, value.dtype, [region.m, region.n], [region.n, 1])
+    described = {f"x{i}": _described(one) for i, one in enumerate(nodes[2:])}
+    epilogue = _epilogue(region.program, described)
+    operands = [_described(one) for one in (*nodes[:2], layout)]
+    choice = _extern_choices()["fused"]
+    choices = [
+        choice.bind(nodes, layout, program=region.program, kernel=name)
+        for name in _kernel_names(operands, epilogue, _offers[0].candidates)
+    ]
+    if not choices:
+        return None
+    timings = AlgorithmSelectorCache.benchmark_in_current_process(choices, nodes, layout, None)
+    best = min(timings, key=timings.__getitem__)
+    return best, timings[best]
+
+
+def _seconds_of_rest(region: _fusion.Region) -> float:
+    """What a kernel for the rest takes at least; the L2 cache may have the product."""
+    value = region.result.meta["val"]
+    if value.device.type != "cuda":
+        return 0.0
+    card = torch.cuda.get_device_properties(value.device)
+    bytes_per_second = 2 * 1e3 * card.memory_clock_rate * card.memory_bus_width / 8
+    product = region.nodes[0].meta["val"]
+    moved = product.numel() * (product.element_size() + value.element_size())
+    return max(1.5e-6, 0.5 * moved / bytes_per_second)
