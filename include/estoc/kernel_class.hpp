@@ -196,6 +196,11 @@ class KernelClass {
   virtual Status supports(const DesignPoint& point, const RuntimeArguments& arguments,
                           Target target) const;
 
+  /// Dimensions of the design space, a bit for each, the first one's the lowest: of kernels that
+  /// differ in others alone, supports() says the same of these arguments, and a search need not
+  /// call it for each of them. By default all. Must not throw.
+  virtual std::uint32_t support_depends_on(const RuntimeArguments& arguments, Target target) const;
+
   /// Whether the class compiles the kernel with that epilogue. The default refuses every one. Must
   /// not throw, and depends on nothing but what it is given; on failure the message names the node.
   virtual Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,

@@ -26,8 +26,8 @@ double ceil_div(double a, double b) {
 }
 
 /// CTAs of a cluster that sum up a tile together.
-int parts_of(const Design& design) {
-  return design.gather_clocks > 0 && design.split_tiles == 0 ? design.split : 1;
+int parts_of(const Design& design, const Division& division) {
+  return design.gather_clocks > 0 && division.split_tiles == 0 ? division.split : 1;
 }
 
 double live_clusters(int size, const Design& design, const DeviceModel& device) {
@@ -77,20 +77,28 @@ double distinct_bytes(const Grid& grid, const Work& work, const Design& design, 
          (taken * size);
 }
 
-/// The last tiles take as many waves as their parts need, each a part of a whole one; what their
-/// sums take on top.
-void add_tail(const Work& work, const Design& design, const DeviceModel& device, Execution& e) {
-  const double parts = design.split;
-  const double before = e.clusters - design.split_tiles;
-  const double tail_waves = ceil_div(design.split_tiles * parts, e.slots);
-  e.waves = ceil_div(before, e.slots) + tail_waves / parts;
-  e.exact_waves = std::min(e.exact_waves, e.waves);
+/// Seconds in which a second kernel adds up what the parts of the last tiles leave.
+double sums_seconds(const Work& work, const Design& design, const DeviceModel& device,
+                    const Division& division) {
   const double rows = design.tile_m * design.cluster_m;
   const double tile =
       (design.whole_parts ? rows : std::min(rows, work.m)) * design.tile_n * design.cluster_n;
-  const double bytes = design.split_tiles * parts * tile * sizeof(float);
-  e.sums = kSecondKernel +
-           bytes * kSumsTraffic / (device.l2_per_clock * device.multiprocessors * device.clock_hz);
+  const double parts = division.split;
+  const double bytes = division.split_tiles * parts * tile * sizeof(float);
+  return kSecondKernel +
+         bytes * kSumsTraffic / (device.l2_per_clock * device.multiprocessors * device.clock_hz);
+}
+
+/// The last tiles take as many waves as their parts need, each a part of a whole one; what their
+/// sums take on top.
+void add_tail(const Work& work, const Design& design, const DeviceModel& device,
+              const Division& division, Execution& e) {
+  const double parts = division.split;
+  const double before = e.clusters - division.split_tiles;
+  const double tail_waves = ceil_div(division.split_tiles * parts, e.slots);
+  e.waves = ceil_div(before, e.slots) + tail_waves / parts;
+  e.exact_waves = std::min(e.exact_waves, e.waves);
+  e.sums = sums_seconds(work, design, device, division);
 }
 
 }  // namespace
@@ -117,21 +125,23 @@ Footprint footprint_of(const Work& work, const Design& design, const DeviceModel
 }
 
 Execution execute(const Work& work, const Design& design, const DeviceModel& device,
-                  const Footprint& footprint) {
+                  const Footprint& footprint, const Division& division) {
   Execution e;
-  const int parts = parts_of(design);
+  const int parts = parts_of(design, division);
   const int size = design.cluster_m * design.cluster_n * parts;
   e.across_m = footprint.across_m;
   e.across_n = footprint.across_n;
-  const bool tail = design.split_tiles > 0;
-  e.clusters = std::max(e.across_m * e.across_n * work.l * (tail ? 1 : design.split / parts), 1.0);
+  const bool tail = division.split_tiles > 0;
+  e.clusters =
+      std::max(e.across_m * e.across_n * work.l * (tail ? 1 : division.split / parts), 1.0);
   e.slots = std::max(live_clusters(size, design, device), 1.0);
   e.exact_waves = e.clusters / e.slots;
   e.waves = ceil_div(e.clusters, e.slots);
-  e.k_tiles = std::max(ceil_div(work.k, design.tile_k * (tail ? 1 : design.split)), 1.0);
-  if (tail) add_tail(work, design, device, e);
+  e.k_tiles = std::max(ceil_div(work.k, design.tile_k * (tail ? 1 : division.split)), 1.0);
+  if (tail) add_tail(work, design, device, division, e);
   e.live_ctas =
-      std::min(e.clusters + (tail ? design.split_tiles * (design.split - 1) : 0), e.slots) * size;
+      std::min(e.clusters + (tail ? division.split_tiles * (division.split - 1) : 0), e.slots) *
+      size;
   const double own = footprint.own_bytes;
   e.bytes_in_flight = e.live_ctas * std::min<double>(design.stages, e.k_tiles) * own;
 

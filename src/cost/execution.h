@@ -109,14 +109,22 @@ Footprint footprint_of(const Work& work, const Design& design, const DeviceModel
 /// tiles follow each other.
 double distinct_bytes(const Work& work, const Design& design, double window);
 
+/// How K is divided, in the place of what a design says.
+struct Division {
+  int split = 1;
+  double split_tiles = 0;
+
+  static Division of(const Design& design) { return {design.split, design.split_tiles}; }
+};
+
 /// Resources that overlap are added in a 2-norm: arithmetic, L2 cache and latency in each tile of
 /// K, and the loop over these with the memory. What nothing overlaps is added. Terms and constants
 /// were fitted to the tables of an H200 and an H100 (docs/performance.md).
 Execution execute(const Work& work, const Design& design, const DeviceModel& device,
-                  const Footprint& footprint);
+                  const Footprint& footprint, const Division& division);
 
 inline Execution execute(const Work& work, const Design& design, const DeviceModel& device) {
-  return execute(work, design, device, footprint_of(work, design, device));
+  return execute(work, design, device, footprint_of(work, design, device), Division::of(design));
 }
 
 }  // namespace estoc::cost

@@ -41,11 +41,20 @@ constexpr double kJoulesOfLoadedByte = 10e-12;
 constexpr double kJoulesOfMemoryByte = 40e-12;
 constexpr double kWattsAtRest = 120;
 
-Execution execution_of(const Plan& plan, const DeviceModel& device) {
-  return plan.execution ? *plan.execution : execute(plan.work, plan.design, device);
+/// Of multiply-adds and bytes.
+double joules_of_work(const Plan& plan, const Execution& execution) {
+  const Design& design = plan.design;
+  const double ctas = execution.clusters * design.cluster_m * design.cluster_n;
+  const double products = ctas * execution.k_tiles * design.tile_m * design.tile_n * design.tile_k;
+  return kJoulesOfProduct * products * plan.work.element_bytes / 2 +
+         kJoulesOfLoadedByte * execution.loaded_bytes + kJoulesOfMemoryByte * plan.work.compulsory;
 }
 
 }  // namespace
+
+Execution execution_of(const Plan& plan, const DeviceModel& device) {
+  return plan.execution ? *plan.execution : execute(plan.work, plan.design, device);
+}
 
 double caution(const Plan& plan) {
   const Design& design = plan.design;
@@ -73,12 +82,7 @@ void set_knobs(Plan& plan, const Knobs& knobs) {
 }
 
 double predicted_joules(const Plan& plan, const Execution& execution, double seconds) {
-  const Design& design = plan.design;
-  const double ctas = execution.clusters * design.cluster_m * design.cluster_n;
-  const double products = ctas * execution.k_tiles * design.tile_m * design.tile_n * design.tile_k;
-  return kJoulesOfProduct * products * plan.work.element_bytes / 2 +
-         kJoulesOfLoadedByte * execution.loaded_bytes + kJoulesOfMemoryByte * plan.work.compulsory +
-         kWattsAtRest * seconds;
+  return joules_of_work(plan, execution) + kWattsAtRest * seconds;
 }
 
 Estimate estimate(const Plan& plan, const DeviceModel& device) {
@@ -92,12 +96,23 @@ Estimate estimate_closely(const Plan& plan, const DeviceModel& device) {
   return {execution, factors.residual * factors.closer};
 }
 
-Prediction prediction_of(const Plan& plan, const Estimate& estimate) {
-  const Execution& execution = estimate.execution;
-  const double seconds = plan.seconds_before + execution.seconds * estimate.factor * caution(plan);
+Outline outline_of(const Plan& plan, const Execution& execution) {
+  return {.before = plan.seconds_before,
+          .seconds = execution.seconds,
+          .caution = caution(plan),
+          .joules = joules_of_work(plan, execution),
+          .knobs = plan.knobs};
+}
+
+Prediction prediction_of(const Outline& outline, double factor) {
+  const double seconds = outline.before + outline.seconds * factor * outline.caution;
   return {.seconds = seconds,
-          .knobs = plan.knobs,
-          .joules = predicted_joules(plan, execution, seconds)};
+          .knobs = outline.knobs,
+          .joules = outline.joules + kWattsAtRest * seconds};
+}
+
+Prediction prediction_of(const Plan& plan, const Estimate& estimate) {
+  return prediction_of(outline_of(plan, estimate.execution), estimate.factor);
 }
 
 Prediction predict(const Plan& plan, const DeviceModel& device) {

@@ -45,6 +45,17 @@ Estimate estimate_closely(const Plan& plan, const DeviceModel& device);
 /// Seconds, joules and knobs.
 Prediction prediction_of(const Plan& plan, const Estimate& estimate);
 
+/// What a prediction is made of beside the factor: the same, bit for bit, for many plans whose
+/// factors come later.
+struct Outline {
+  double before = 0, seconds = 0;  ///< ahead of the kernel; of its execution
+  double caution = 1;
+  double joules = 0;  ///< beside those at rest
+  Knobs knobs;
+};
+Outline outline_of(const Plan& plan, const Execution& execution);
+Prediction prediction_of(const Outline& outline, double factor);
+
 /// Seconds of one launch.
 double predicted_seconds(const Plan& plan, const DeviceModel& device);
 
@@ -55,6 +66,9 @@ Prediction predict_closely(const Plan& plan, const DeviceModel& device);
 /// Joules of one launch that takes so many seconds: multiply-adds, bytes moved, and what the GPU
 /// takes at rest. Orders of magnitude, to tell kernels of equal time apart.
 double predicted_joules(const Plan& plan, const Execution& execution, double seconds);
+
+/// The plan's execution, or that of its design.
+Execution execution_of(const Plan& plan, const DeviceModel& device);
 
 /// What they are made of: the seconds of each resource, counts, and the factor of the residual.
 std::vector<PredictionPart> prediction_parts(const Plan& plan, const DeviceModel& device);

@@ -11,22 +11,26 @@
 namespace estoc::cost {
 namespace {
 
-// Beyond so many deviations a feature says no more: tables end there.
-constexpr float kMaxDeviations = 4;
 // Of a closer prediction, what the trees say: gave the least regret.
 constexpr float kTrust = 2.0F / 3;
 // Of the features below.
 constexpr std::size_t kWaves = 14;
+constexpr double kMostWaves = 8;
 constexpr std::array<float, kBands - 1> kBandEnds{1.5F, 2.5F, 4.5F};
 
-/// The logarithm to base 2 to four digits, of a positive normal number: that of the mantissa is a
-/// polynomial, least in error over [1, 2).
-float log_of(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+float log_of(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
   const auto exponent = static_cast<float>(static_cast<int>(bits >> 23) - 127);
   const float m = std::bit_cast<float>((bits & 0x007fffffU) | 0x3f800000U);
-  return exponent + (-2.5056959F +
-                     m * (4.0498119F + m * (-2.0995707F + m * (0.63557273F + m * -0.080018826F))));
+  const auto& c = kLogarithm;
+  return exponent + (c[0] + m * (c[1] + m * (c[2] + m * (c[3] + m * c[4]))));
+}
+
+int band_of_waves(float waves) {
+  int band = 0;
+  while (band < kBands - 1 && waves >= kBandEnds[static_cast<std::size_t>(band)])
+    ++band;
+  return band;
 }
 
 float flag(bool value) {
@@ -89,70 +93,99 @@ const DeviceResiduals* residuals_of(const DeviceModel& device) {
 
 }  // namespace
 
-Features features_of(const Plan& plan, const Execution& e, const DeviceModel& device) {
+const std::array<bool, kFeatures> kIsLogarithm{
+    true,  true,  true,  true,  true, true,  true,  true,  true,  true,  true,  true,  true,
+    false, false, false, false, true, true,  false, false, false, false, false, false, true,
+    false, false, false, false, true, false, true,  false, false, false, false, true,  true,
+    false, true,  false, false, true, false, false, true,  true,  true,  true};
+
+template <std::size_t step>
+void write_features(const Plan& plan, const Execution& e, const DeviceModel& device, float* to) {
   const Work& work = plan.work;
   const Design& design = plan.design;
   const double t = e.seconds;
-  auto share = [&](double seconds) { return log_of(seconds / t + 0.02); };
+  auto share = [&](double seconds) { return static_cast<float>(seconds / t + 0.02); };
   const double rows = e.across_m * design.tile_m * design.cluster_m;
   const double columns = e.across_n * design.tile_n * design.cluster_n;
-  return {log_of(t * 1e6),
-          share(e.arithmetic),
-          share(e.l2),
-          share(e.memory),
-          share(e.store),
-          share(e.fill + e.launch),
-          log_of(e.k_tiles),
-          log_of(e.live_ctas),
-          log_of(e.bytes_in_flight + 1),
-          log_of(work.m),
-          log_of(work.n),
-          log_of(work.compulsory + 1),
-          log_of(work.l),
-          static_cast<float>(1 - e.exact_waves / e.waves),
-          static_cast<float>(std::min(e.waves, 8.0)),
-          flag(design.overlap == Overlap::pingpong),
-          flag(design.overlap == Overlap::none),
-          log_of(design.tile_m),
-          log_of(design.tile_n),
-          flag(design.cluster_m > 1),
-          flag(design.cluster_n > 1),
-          static_cast<float>(design.stages),
-          static_cast<float>(1 - work.m / rows),
-          static_cast<float>(1 - work.n / columns),
-          static_cast<float>(e.live_ctas / device.multiprocessors),
-          log_of(work.element_bytes),
-          flag(design.promoted),
-          flag(design.a_m_major),
-          flag(design.b_n_major),
-          flag(design.plain_stores),
-          log_of(work.out_bytes),
-          static_cast<float>(work.extra_bytes / (work.compulsory + 1)),
-          log_of(1 + 100 * work.epilogue_clocks),
-          flag(design.integers),
-          flag(work.a_split),
-          flag(work.b_split),
-          flag(work.out_split),
-          log_of(e.neighbour_bytes + 1),
-          log_of(e.wave_bytes + 1),
-          flag(design.along_m),
-          log_of(design.split_tiles > 0 ? 1 : design.split),
-          static_cast<float>(design.choice),
-          flag(design.restated),
-          log_of(design.copy_bytes),
-          flag(design.older),
-          static_cast<float>(design.own_stages),
-          log_of(design.own_waves + 0.01),
-          log_of(design.workspace + 1024),
-          share(e.sums),
-          share(e.latency + e.sync)};
+  const std::array<float, kFeatures> values{
+      static_cast<float>(t * 1e6),
+      share(e.arithmetic),
+      share(e.l2),
+      share(e.memory),
+      share(e.store),
+      share(e.fill + e.launch),
+      static_cast<float>(e.k_tiles),
+      static_cast<float>(e.live_ctas),
+      static_cast<float>(e.bytes_in_flight + 1),
+      static_cast<float>(work.m),
+      static_cast<float>(work.n),
+      static_cast<float>(work.compulsory + 1),
+      static_cast<float>(work.l),
+      static_cast<float>(1 - e.exact_waves / e.waves),
+      static_cast<float>(std::min(e.waves, kMostWaves)),
+      flag(design.overlap == Overlap::pingpong),
+      flag(design.overlap == Overlap::none),
+      static_cast<float>(design.tile_m),
+      static_cast<float>(design.tile_n),
+      flag(design.cluster_m > 1),
+      flag(design.cluster_n > 1),
+      static_cast<float>(design.stages),
+      static_cast<float>(1 - work.m / rows),
+      static_cast<float>(1 - work.n / columns),
+      static_cast<float>(e.live_ctas / device.multiprocessors),
+      static_cast<float>(work.element_bytes),
+      flag(design.promoted),
+      flag(design.a_m_major),
+      flag(design.b_n_major),
+      flag(design.plain_stores),
+      static_cast<float>(work.out_bytes),
+      static_cast<float>(work.extra_bytes / (work.compulsory + 1)),
+      static_cast<float>(1 + 100 * work.epilogue_clocks),
+      flag(design.integers),
+      flag(work.a_split),
+      flag(work.b_split),
+      flag(work.out_split),
+      static_cast<float>(e.neighbour_bytes + 1),
+      static_cast<float>(e.wave_bytes + 1),
+      flag(design.along_m),
+      static_cast<float>(design.split_tiles > 0 ? 1 : design.split),
+      static_cast<float>(design.choice),
+      flag(design.restated),
+      static_cast<float>(design.copy_bytes),
+      flag(design.older),
+      static_cast<float>(design.own_stages),
+      static_cast<float>(design.own_waves + 0.01),
+      static_cast<float>(design.workspace + 1024),
+      share(e.sums),
+      share(e.latency + e.sync)};
+  [&]<std::size_t... number>(std::index_sequence<number...> /*features*/) {
+    ((to[number * step] = values[number]), ...);
+  }
+  (std::make_index_sequence<kFeatures>());
+}
+template void write_features<1>(const Plan&, const Execution&, const DeviceModel&, float*);
+template void write_features<kFeatureLanes>(const Plan&, const Execution&, const DeviceModel&,
+                                            float*);
+
+void take_logarithms(Features& features) {
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (kIsLogarithm[i]) features[i] = log_of(features[i]);
+  }
+}
+
+Features features_of(const Plan& plan, const Execution& execution, const DeviceModel& device) {
+  Features features;  // NOLINT: written next
+  write_features<1>(plan, execution, device, features.data());
+  take_logarithms(features);
+  return features;
 }
 
 int band_of(const Features& features) {
-  int band = 0;
-  while (band < kBands - 1 && features[kWaves] >= kBandEnds[static_cast<std::size_t>(band)])
-    ++band;
-  return band;
+  return band_of_waves(features[kWaves]);
+}
+
+int band_of(const Execution& execution) {
+  return band_of_waves(static_cast<float>(std::min(execution.waves, kMostWaves)));
 }
 
 const Residual& residual_of(const DeviceModel& device, Family family, int band) {
@@ -194,10 +227,12 @@ double residual_factor(const Plan& plan, const Execution& execution, const Devic
       static_cast<double>(evaluate(residual_of(device, plan.family, band_of(features)), features)));
 }
 
+float closer_by(float by_form, float by_trees) {
+  return kTrust * (std::clamp(by_trees, -kMaxResidual, kMaxResidual) - by_form);
+}
+
 float closer(float by_form, const Trees& trees, const Features& features) {
-  if (trees.empty()) return 0;
-  const float by_trees = std::clamp(evaluate(trees, features), -kMaxResidual, kMaxResidual);
-  return kTrust * (by_trees - by_form);
+  return trees.empty() ? 0 : closer_by(by_form, evaluate(trees, features));
 }
 
 Factors close_factors(const Plan& plan, const Execution& execution, const DeviceModel& device) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <string_view>
 
@@ -122,14 +123,18 @@ bool ClassInfo::has_target(Target target) const {
 
 // What separates the parts of a name sorts before every character that they may have, so that the
 // first part that differs decides.
-NameKey ClassInfo::name_key(const DesignPoint& point) const {
-  NameKey key{};
-  // Behind the last dimension, indices and places are 0.
-  for (std::size_t dimension = 0; dimension < kMaxDimensions; ++dimension) {
-    std::uint64_t& word = key[dimension / 8];
-    word = word << 8 | name_order[dimension][point.indices()[dimension]];
+const NameKey& NameKeys::of(const DesignPoint& point) {
+  const auto indices = std::bit_cast<decltype(indices_)>(point.indices());
+  for (std::size_t i = 0; i < key_.size(); ++i) {
+    if (any_ && indices[i] == indices_[i]) continue;
+    indices_[i] = indices[i];
+    key_[i] = 0;
+    // Behind the last dimension, indices and places are 0.
+    for (std::size_t dimension = 8 * i; dimension < 8 * i + 8; ++dimension)
+      key_[i] = key_[i] << 8 | order_[dimension][point.indices()[dimension]];
   }
-  return key;
+  any_ = true;
+  return key_;
 }
 
 std::shared_ptr<const ClassInfo> describe_class(std::shared_ptr<const KernelClass> kernel_class,

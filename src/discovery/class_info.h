@@ -52,7 +52,19 @@ struct ClassInfo {
   }
   const operations::OperationSchema& schema() const { return operations::schema_of(operation); }
   bool has_target(Target target) const;
-  NameKey name_key(const DesignPoint& point) const;
+};
+
+/// Gives kernels of a class their keys, quickly where a kernel is like the one before it.
+class NameKeys {
+ public:
+  explicit NameKeys(const ClassInfo& info) : order_(info.name_order) {}
+  const NameKey& of(const DesignPoint& point);
+
+ private:
+  const NameOrder& order_;
+  std::array<std::uint64_t, kMaxDimensions / 8> indices_{};  ///< of the point before
+  NameKey key_{};
+  bool any_ = false;
 };
 
 /// Reads the class; passes on what it throws. Throws Error{value} when its space is null, has no

@@ -353,10 +353,12 @@ AlignedKernels::AlignedKernels(const ClassInfo& info, const Signature& signature
     for (const DesignValue& letters : dimensions[layouts_].values)
       bound.most.push_back(operand.alignment_as(letters.text[requirement.operand]));
     bounds_.push_back(std::move(bound));
+    same_.add(dimension);
+    same_.add(layouts_);
   }
 }
 
-bool AlignedKernels::contains(const DesignPoint& point) const {
+bool AlignedKernels::looks_aligned(const DesignPoint& point) const {
   return std::ranges::all_of(bounds_, [&](const Bound& bound) {
     return bound.values[point.indices()[bound.dimension]].numbers[0] <=
            bound.most[point.indices()[layouts_]];

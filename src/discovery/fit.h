@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "discovery/class_info.h"
+#include "model/same_dimensions.h"
 
 namespace estoc::discovery {
 
@@ -29,13 +30,18 @@ bool has_misaligned(const ClassInfo& info, const Signature& signature, const Sel
 const Requirement* misaligned(const ClassInfo& info, const DesignPoint& point,
                               const Signature& signature);
 
-/// Tells the misaligned() kernels of a class from the others, for many of them.
+/// Tells the misaligned() kernels of a class from the others, for many of them, quickly where one
+/// is like the one before it.
 class AlignedKernels {
  public:
   AlignedKernels(const ClassInfo& info, const Signature& signature);
-  bool contains(const DesignPoint& point) const;
+  bool contains(const DesignPoint& point) {
+    if (!same_(point)) holds_ = looks_aligned(point);
+    return holds_;
+  }
 
  private:
+  bool looks_aligned(const DesignPoint& point) const;
   struct Bound {
     std::size_t dimension;
     const DesignValue* values;  ///< of the dimension
@@ -43,6 +49,8 @@ class AlignedKernels {
   };
   std::size_t layouts_;
   std::vector<Bound> bounds_;
+  model::SameInDimensions same_;
+  bool holds_ = true;
 };
 
 /// What misaligned() finds, in words.

@@ -194,8 +194,6 @@ Status check_workspace(const KernelAccess::State& state, const Knobs& knobs,
 
 }  // namespace discovery
 
-Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-
 Kernel::Kernel(std::shared_ptr<const KernelClass> kernel_class, std::string provider,
                const DesignPoint& point) {
   if (kernel_class == nullptr) {

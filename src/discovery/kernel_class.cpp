@@ -56,6 +56,11 @@ Status KernelClass::supports_any(const RuntimeArguments& /*arguments*/) const {
   return Status::success();
 }
 
+std::uint32_t KernelClass::support_depends_on(const RuntimeArguments& /*arguments*/,
+                                              Target /*target*/) const {
+  return ~std::uint32_t{0};
+}
+
 Status KernelClass::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
                                       Target /*target*/) const {
   return Status::fail(Reason::epilogue,

@@ -31,8 +31,9 @@ KernelGroup::KernelGroup(std::shared_ptr<const ClassInfo> class_info,
                          std::shared_ptr<const EpilogueGraph> graph)
     : info(std::move(class_info)), epilogue(std::move(graph)) {
   states.reserve(points.size());
+  NameKeys keys(*info);
   for (const DesignPoint& point : points)
-    states.emplace_back(*this, point, info->name_key(point));
+    states.emplace_back(*this, point, keys.of(point));
 }
 
 std::shared_ptr<const KernelAccess::State> single_state(

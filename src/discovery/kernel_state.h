@@ -59,6 +59,9 @@ struct Kernel::State {
   mutable std::atomic<OnDemand*> on_demand_ = nullptr;
 };
 
+// Inline, because a list has hundreds of handles.
+inline Kernel::Kernel(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+
 /// Makes and opens handles inside the library.
 struct KernelAccess {
   using State = Kernel::State;

@@ -30,7 +30,7 @@ Candidates select_kernels(const ClassEntry& entry, const ClassQuery& class_query
   auto selection = select(*info, class_query.signature);
   if (selection && drop_misaligned(*info, class_query.signature, *selection)) {
     const bool look = has_misaligned(*info, class_query.signature, *selection);
-    const AlignedKernels aligned(*info, class_query.signature);
+    AlignedKernels aligned(*info, class_query.signature);
     points.reserve(256);
     info->space->visit(*selection, [&](const DesignPoint& point) {
       if ((!look || aligned.contains(point)) && takes_epilogue(entry, point, class_query))
@@ -90,34 +90,43 @@ KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_
     }
   }
   supported.reserve(fitting.size());
+  const KernelClass& kernel_class = entry.kernel_class();
+  const bool each = needs_summation(class_query.arguments);
+  model::SameInDimensions same;
+  if (!each)
+    same.add_all(kernel_class.support_depends_on(class_query.arguments, class_query.target));
+  bool ok = false;
   for (const KernelAccess::State& state : fitting) {
-    Status status = check_kernel(entry.kernel_class(), state.point, class_query);
-    if (status.ok()) {
-      supported.push_back(&state);
-    } else {
-      note(found.rejection, std::move(status));
+    // What is like its neighbour in all that matters has its answer.
+    if (each || !same(state.point)) {
+      Status status = check_kernel(kernel_class, state.point, class_query);
+      ok = status.ok();
+      if (!ok) note(found.rejection, std::move(status));
     }
+    if (ok) supported.push_back(&state);
   }
   return supported;
 }
 
 void predict(const KernelClass& kernel_class, const KernelStates& kernels,
              const ClassQuery& class_query, ClassCandidates& found) {
-  std::vector<const DesignPoint*> points;
-  points.reserve(kernels.size());
-  for (const KernelAccess::State* const state : kernels)
-    points.push_back(&state->point);
+  std::vector<const DesignPoint*> points(kernels.size());
+  std::ranges::transform(kernels, points.begin(),
+                         [](const KernelAccess::State* state) { return &state->point; });
   const auto predictions =
       kernel_class.predict_all(points, class_query.arguments, class_query.target);
+  if (!class_query.arguments.controls().workspace_limit && predictions.size() >= kernels.size()) {
+    found.candidates.resize(kernels.size());
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      found.candidates[i].state = kernels[i];
+      found.candidates[i].prediction = predictions[i];
+    }
+    return;
+  }
   found.candidates.reserve(kernels.size());
-  const bool limited = class_query.arguments.controls().workspace_limit.has_value();
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const KernelAccess::State* const state = kernels[i];
     const auto& prediction = predictions.at(i);
-    if (!limited) {
-      found.candidates.push_back({state, prediction});
-      continue;
-    }
     const Knobs knobs = prediction ? prediction->knobs : Knobs{};
     Status status = check_workspace(*state, knobs, class_query.arguments);
     if (status.ok()) {

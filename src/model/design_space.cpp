@@ -48,12 +48,10 @@ class Walk {
   enum class Found : std::uint8_t { none, some, stop };
 
   Found enter(int level, Diagram::NodeId node) {
-    if (level == levels_) return visit_(point_) ? Found::some : Found::stop;
-    const bool all_allowed = level > last_restricted_;
+    if (level > last_restricted_) return enter_all(level, node) ? Found::some : Found::stop;
     Found found = Found::none;
     for (const Diagram::Edge& edge : diagram_.edges_of(node)) {
-      if (!all_allowed && (!selection_.allows(level, edge.value) || is_barren(edge.child)))
-        continue;
+      if (!selection_.allows(level, edge.value) || is_barren(edge.child)) continue;
       point_.set_index(level, edge.value);
       const Found below = enter(level + 1, edge.child);
       if (below == Found::stop) return below;
@@ -61,6 +59,17 @@ class Walk {
       if (below == Found::some) found = below;
     }
     return found;
+  }
+
+  /// Where the selection allows every value from this level on; false to stop.
+  bool enter_all(int level, Diagram::NodeId node) {
+    if (level == levels_) return visit_(point_);
+    for (const Diagram::Edge& edge : diagram_.edges_of(node)) {
+      point_.set_index(level, edge.value);
+      const bool more = level + 1 == levels_ ? visit_(point_) : enter_all(level + 1, edge.child);
+      if (!more) return false;
+    }
+    return true;
   }
 
   bool is_barren(Diagram::NodeId node) const { return !barren_.empty() && barren_.contains(node); }

@@ -24,7 +24,15 @@ class AlignmentDimensions {
   explicit AlignmentDimensions(const DesignSpace& space)
       : a_(space, Role::a_alignment),
         b_(space, Role::b_alignment),
-        out_(space, Role::out_alignment) {}
+        out_(space, Role::out_alignment) {
+    static_assert(kMaxDimensions == 16, "a byte for each dimension");
+    std::array<std::uint8_t, kMaxDimensions> bytes{};
+    bytes.fill(0xff);
+    for (const Place* const place : {&a_, &b_, &out_}) {
+      if (place->values != nullptr) bytes[place->dimension] = 0;
+    }
+    others_ = std::bit_cast<std::array<std::uint64_t, 2>>(bytes);
+  }
 
   Alignments of(const DesignPoint& point) const {
     return {a_.bytes(point), b_.bytes(point), out_.bytes(point)};
@@ -32,12 +40,8 @@ class AlignmentDimensions {
 
   /// The point's indices, with 0 for those of alignments.
   std::array<std::uint64_t, 2> others(const DesignPoint& point) const {
-    static_assert(kMaxDimensions == 16, "a byte for each dimension");
-    auto indices = point.indices();
-    for (const Place* const place : {&a_, &b_, &out_}) {
-      if (place->values != nullptr) indices[place->dimension] = 0;
-    }
-    return std::bit_cast<std::array<std::uint64_t, 2>>(indices);
+    const auto indices = std::bit_cast<std::array<std::uint64_t, 2>>(point.indices());
+    return {indices[0] & others_[0], indices[1] & others_[1]};
   }
 
  private:
@@ -56,6 +60,7 @@ class AlignmentDimensions {
   };
 
   Place a_, b_, out_;
+  std::array<std::uint64_t, 2> others_;  ///< set but for the bytes of alignments
 };
 
 inline Alignments alignments_of(const DesignPoint& point) {

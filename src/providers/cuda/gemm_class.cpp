@@ -6,8 +6,10 @@
 
 #include <algorithm>
 
+#include "cost/factor_batch.h"
 #include "epilogue/emit.h"
 #include "estoc/arguments.hpp"
+#include "model/same_dimensions.h"
 #include "providers/cuda/prediction_memo.h"
 
 namespace estoc::cuda {
@@ -29,6 +31,20 @@ GemmProblem balanced(GemmProblem problem) {
   if (problem.mapping == Mapping::reduction) part(problem.k);
   if (problem.mapping != Mapping::strided) problem.l = groups;
   return problem;
+}
+
+/// What widest() and is_transposed() look at: all but shapes, stages and schedules.
+model::SameInDimensions what_alignments_follow_from(const DesignSpace& space) {
+  model::SameInDimensions same;
+  std::size_t number = 0;
+  for (const Dimension& dimension : space.dimensions()) {
+    const Role role = dimension.role;
+    const bool design = role == Role::tile || role == Role::cluster || role == Role::stages ||
+                        role == Role::schedule || role == Role::instruction || role == Role::split;
+    if (!design) same.add(number);
+    ++number;
+  }
+  return same;
 }
 
 }  // namespace
@@ -71,26 +87,63 @@ std::optional<Prediction> GemmClass::predict(const DesignPoint& point,
 }
 
 std::vector<std::optional<Prediction>> GemmClass::predict_each(
-    std::span<const DesignPoint* const> points, const CostQuery& query,
-    cost::Estimate (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const {
+    std::span<const DesignPoint* const> points, const CostQuery& query, bool closely) const {
+  /// What is predicted for a kernel: the first that has it, and the alignments it is given.
+  struct First {
+    const DesignPoint* point;
+    Alignments widest;
+  };
+  struct Answer {
+    std::uint32_t number;  ///< of the first
+    bool narrower;         ///< than those alignments
+  };
+  std::vector<First> firsts;
+  std::vector<Answer> answers(points.size());
+  const AlignmentDimensions alignments(points.front()->space());
+  {
+    firsts.reserve(points.size());
+    PredictionMemo memo(points.size());
+    model::SameInDimensions same = what_alignments_follow_from(points.front()->space());
+    Alignments counted;
+    bool narrower = false;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const DesignPoint& point = *points[i];
+      if (!same(point)) {
+        const Alignments own = alignments.of(point);
+        counted = widest(point, own, query.problem(is_transposed(point)));
+        narrower = counted != own;
+      }
+      answers[i] = {memo.number_of({alignments.others(point), counted}), narrower};
+      if (answers[i].number == firsts.size()) firsts.push_back({&point, counted});
+    }
+  }
+  struct Design {
+    cost::Outline outline;
+    double narrower_caution = 0;
+    std::array<std::optional<Prediction>, 2> predictions{};  ///< of the widest, of others
+  };
+  std::vector<Design> designs(firsts.size());
+  cost::FactorBatch factors(query.device(), closely, firsts.size());
+  for (std::size_t i = 0; i < firsts.size(); ++i) {
+    cost::Plan plan = widest_plan(*firsts[i].point, firsts[i].widest, query);
+    if (!plan.execution) plan.execution = cost::execution_of(plan, query.device());
+    factors.add(plan, *plan.execution);
+    designs[i].outline = cost::outline_of(plan, *plan.execution);
+    plan.design.narrower = true;
+    designs[i].narrower_caution = cost::caution(plan);
+  }
+  const std::vector<double>& by_number = factors.finish();
   std::vector<std::optional<Prediction>> predictions;
   predictions.reserve(points.size());
-  if (points.empty()) return predictions;
-  const AlignmentDimensions alignments(points.front()->space());
-  PredictionMemo memo(points.size());
-  for (const DesignPoint* const point : points) {
-    const Alignments own = alignments.of(*point);
-    const Alignments counted = widest(*point, own, query.problem(is_transposed(*point)));
-    const CostKey key(alignments.others(*point), counted);
-    const PredictionMemo::Entry* known = memo.find(key);
-    if (known == nullptr) {
-      cost::Plan plan = widest_plan(*point, counted, query);
-      const cost::Estimate estimate = by(plan, query.device());
-      const Prediction of_widest = cost::prediction_of(plan, estimate);
-      plan.design.narrower = true;
-      known = &memo.add({key, of_widest, cost::prediction_of(plan, estimate)});
+  for (const Answer& answer : answers) {
+    Design& design = designs[answer.number];
+    std::optional<Prediction>& prediction = design.predictions[answer.narrower ? 1 : 0];
+    if (!prediction) {
+      cost::Outline outline = design.outline;
+      if (answer.narrower) outline.caution = design.narrower_caution;
+      prediction = cost::prediction_of(outline, by_number[answer.number]);
     }
-    predictions.emplace_back(counted == own ? known->widest : known->narrower);
+    predictions.push_back(prediction);
   }
   return predictions;
 }
@@ -98,13 +151,15 @@ std::vector<std::optional<Prediction>> GemmClass::predict_each(
 std::vector<std::optional<Prediction>> GemmClass::predict_all(
     std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
     Target target) const {
-  return predict_each(points, cost_query(arguments, target), cost::estimate);
+  if (points.empty()) return {};
+  return predict_each(points, cost_query(arguments, target), false);
 }
 
 std::vector<std::optional<Prediction>> GemmClass::predict_closely(
     std::span<const DesignPoint* const> points, const RuntimeArguments& arguments,
     Target target) const {
-  return predict_each(points, cost_query(arguments, target), cost::estimate_closely);
+  if (points.empty()) return {};
+  return predict_each(points, cost_query(arguments, target), true);
 }
 
 std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
@@ -114,12 +169,26 @@ std::vector<PredictionPart> GemmClass::predict_parts(const DesignPoint& point,
   return cost::prediction_parts(cost_plan(point, query), query.device());
 }
 
-Status GemmClass::check_limits(const GemmLimits& limits, const GemmExtents& e, const Shape3& tile) {
-  // Of one batch of common size without a division: each tile has an element.
+// One batch of common size, without a division: each tile has an element.
+bool GemmClass::is_common(const GemmLimits& limits, const GemmExtents& e) {
   constexpr std::int64_t kCommon = std::int64_t{1} << 31;
-  if (e.l <= 1 && std::max({e.m, e.n, e.k}) <= std::min(limits.extent, kCommon) &&
-      e.m * e.n <= limits.tiles && std::max(e.m, e.n) <= limits.tiles)
-    return Status::success();
+  return e.l <= 1 && std::max({e.m, e.n, e.k}) <= std::min(limits.extent, kCommon) &&
+         e.m * e.n <= limits.tiles && std::max(e.m, e.n) <= limits.tiles;
+}
+
+std::uint32_t GemmClass::operand_dimensions(const DesignSpace& space) {
+  std::uint32_t bits = 0;
+  for (const Role role :
+       {Role::a_dtype, Role::b_dtype, Role::accumulator_type, Role::out_dtype, Role::layouts,
+        Role::a_alignment, Role::b_alignment, Role::out_alignment}) {
+    if (const int dimension = space.find(role); dimension >= 0)
+      bits |= std::uint32_t{1} << static_cast<unsigned>(dimension);
+  }
+  return bits;
+}
+
+Status GemmClass::check_limits(const GemmLimits& limits, const GemmExtents& e, const Shape3& tile) {
+  if (is_common(limits, e)) return Status::success();
   const std::int64_t tiles_m = ceil_div(e.m, tile.m);
   const std::int64_t tiles_n = ceil_div(e.n, tile.n);
   // Numbers first whose product cannot overflow.

@@ -137,7 +137,8 @@ class GemmClass : public BuiltInClass {
   /// Whether the code computes out^T = B^T A^T.
   virtual bool is_transposed(const DesignPoint& /*point*/) const { return false; }
   /// The alignments that predictions take in the place of the kernel's: those of the kernel that is
-  /// the same, but moves as many bytes at once as the operands allow.
+  /// the same, but moves as many bytes at once as the operands allow. As is_transposed(), it looks
+  /// at no shape, stages or schedule of the point.
   virtual Alignments widest(const DesignPoint& /*point*/, const Alignments& own,
                             const GemmProblem& /*problem*/) const {
     return own;
@@ -154,13 +155,16 @@ class GemmClass : public BuiltInClass {
   std::string unit_text(std::string_view config, std::string_view asserts,
                         const EpilogueGraph* epilogue, bool transposed) const;
 
+  /// Whether check_limits() lets every tile pass.
+  static bool is_common(const GemmLimits& limits, const GemmExtents& extents);
+  /// A bit for each dimension that dtypes, layouts and alignments have.
+  static std::uint32_t operand_dimensions(const DesignSpace& space);
   static Status check_limits(const GemmLimits& limits, const GemmExtents& extents,
                              const Shape3& tile);
 
  private:
-  std::vector<std::optional<Prediction>> predict_each(
-      std::span<const DesignPoint* const> points, const CostQuery& query,
-      cost::Estimate (*by)(const cost::Plan& plan, const cost::DeviceModel& device)) const;
+  std::vector<std::optional<Prediction>> predict_each(std::span<const DesignPoint* const> points,
+                                                      const CostQuery& query, bool closely) const;
 
   std::string type_name_;
 };
@@ -196,6 +200,12 @@ class ConfiguredGemm : public GemmClass {
       if (Status status = check_quantised_layout(gemm); !status.ok()) return status;
     }
     return check(point, gemm, target);
+  }
+
+  std::uint32_t support_depends_on(const RuntimeArguments& arguments, Target target) const final {
+    const GemmArguments& gemm = operations::product_of(arguments);
+    const bool operands = looks_at_operands_alone(target) && is_common(limits(), gemm.extents());
+    return operands ? operand_dimensions(*space()) : ~std::uint32_t{0};
   }
 
   Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
@@ -273,6 +283,8 @@ class ConfiguredGemm : public GemmClass {
   /// decoded.
   virtual Status check(const DesignPoint& point, const GemmArguments& gemm,
                        Target target) const = 0;
+  /// Whether check() and check_groups() look at nothing of a point but dtypes, layouts, alignments.
+  virtual bool looks_at_operands_alone(Target /*target*/) const { return false; }
   /// Of a class whose kernels compute products in groups.
   virtual Status check_groups(const DesignPoint& /*point*/,
                               const RuntimeArguments& /*arguments*/) const {

@@ -1,4 +1,4 @@
-// What one query predicted, by what predictions depend on.
+// Numbers for what predictions of one query depend on.
 #include "providers/cuda/prediction_memo.h"
 
 #include <bit>
@@ -11,29 +11,28 @@ CostKey::CostKey(const std::array<std::uint64_t, 2>& others, const Alignments& w
   alignments = word(widest.a) << 40 | word(widest.b) << 20 | word(widest.out);
 }
 
-PredictionMemo::PredictionMemo(std::size_t most) : places_(std::bit_ceil(2 * most + 1)) {}
+PredictionMemo::PredictionMemo(std::size_t most) : places_(std::bit_ceil(2 * most + 1)) {
+  keys_.reserve(most);
+}
 
-std::size_t PredictionMemo::place_of(const CostKey& key) const {
+std::uint32_t PredictionMemo::number_of(const CostKey& key) {
+  // Designs come in the same order with each of the alignments.
+  if (next_ < keys_.size() && keys_[next_] == key) return next_++;
   // Odd numbers with bits set at random.
   std::uint64_t hash = key.first * 0x9e3779b97f4a7c15U;
   hash = (hash ^ hash >> 32 ^ key.second) * 0xc2b2ae3d27d4eb4fU;
   hash = (hash ^ hash >> 32 ^ key.alignments) * 0x9e3779b97f4a7c15U;
-  std::size_t place = hash >> 32;
   const std::size_t last = places_.size() - 1;
-  for (place &= last; places_[place] != 0; place = (place + 1) & last) {
-    if (entries_[places_[place] - 1].key == key) break;
+  std::size_t place = hash >> 32 & last;
+  for (; places_[place] != 0; place = (place + 1) & last) {
+    if (keys_[places_[place] - 1] != key) continue;
+    next_ = places_[place];
+    return next_ - 1;
   }
-  return place;
-}
-
-const PredictionMemo::Entry* PredictionMemo::find(const CostKey& key) const {
-  const std::uint32_t number = places_[place_of(key)];
-  return number != 0 ? &entries_[number - 1] : nullptr;
-}
-
-const PredictionMemo::Entry& PredictionMemo::add(const Entry& entry) {
-  places_[place_of(entry.key)] = static_cast<std::uint32_t>(entries_.size()) + 1;
-  return entries_.emplace_back(entry);
+  keys_.push_back(key);
+  next_ = static_cast<std::uint32_t>(keys_.size());
+  places_[place] = next_;
+  return next_ - 1;
 }
 
 }  // namespace estoc::cuda

@@ -1,5 +1,5 @@
-// What one query predicted, by what predictions depend on, so that kernels that differ in nothing
-// else are predicted once.
+// Numbers for what predictions of one query depend on, so that kernels that differ in nothing else
+// are predicted once.
 #pragma once
 
 #include <array>
@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "estoc/kernel_class.hpp"
 #include "providers/cuda/alignments.h"
 
 namespace estoc::cuda {
@@ -22,28 +21,20 @@ struct CostKey {
   bool operator==(const CostKey&) const = default;
 };
 
-/// Of one class and one query.
+/// Of one class and one query: keys are numbered from 0, in the order in which they come.
 class PredictionMemo {
  public:
-  struct Entry {
-    CostKey key;
-    Prediction widest;    ///< of the kernel that has the alignments of the key
-    Prediction narrower;  ///< of those with others
-  };
-
-  /// With room for so many entries.
+  /// With room for so many keys.
   explicit PredictionMemo(std::size_t most);
 
-  /// Null when it was not added.
-  const Entry* find(const CostKey& key) const;
-  /// Adds one that is not there; the reference holds until the next is added.
-  const Entry& add(const Entry& entry);
+  /// The number of the key, which is size() as it was where the key is new.
+  std::uint32_t number_of(const CostKey& key);
+  std::size_t size() const { return keys_.size(); }
 
  private:
-  std::size_t place_of(const CostKey& key) const;
-
-  std::vector<Entry> entries_;
-  std::vector<std::uint32_t> places_;  ///< one more than the number of an entry; 0: free
+  std::vector<CostKey> keys_;
+  std::vector<std::uint32_t> places_;  ///< one more than the number of a key; 0: free
+  std::uint32_t next_ = 0;             ///< likewise, of the key that came last
 };
 
 }  // namespace estoc::cuda

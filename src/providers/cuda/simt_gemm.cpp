@@ -236,6 +236,7 @@ class SimtGemm final : public SimtClass<abi::SimtGemmParameters> {
     if (!quantises()) return SimtClass::shared_headers();
     return {"simt_gemm", "quantise"};
   }
+  bool looks_at_operands_alone(Target /*target*/) const override { return true; }
   abi::SimtGemmParameters parameters(const abi::SimtGemmConfig& config,
                                      const GemmLaunch& launch) const override {
     return product_parameters(config, launch.problem);

@@ -69,6 +69,7 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
     if (kind_ == Sm100Kind::dequantised) return operations::check_dequantised_as_bf16(gemm);
     return kind_ == Sm100Kind::prepared ? check_any_copied(gemm) : Status::success();
   }
+  bool looks_at_operands_alone(Target /*target*/) const override { return true; }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     const OperandPlanes planes = operand_planes(point, gemm);

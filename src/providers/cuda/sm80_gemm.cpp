@@ -165,6 +165,12 @@ Status check_alignments(const DesignPoint& point, const GemmArguments& gemm, boo
   return check_row_alignment(planes.out, point.integer(Role::out_alignment));
 }
 
+/// Whether the target has room for every kernel: the design space ends with the shared memory of an
+/// H100.
+bool holds_all(Target target) {
+  return core::architecture(target.cc()).shared_bytes >= core::architecture(90).shared_bytes;
+}
+
 /// What all classes of such kernels have in common.
 template <typename Parameters>
 class Sm80Class : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
@@ -257,13 +263,11 @@ class Sm80Gemm final : public Sm80Class<Sm80GemmParameters> {
     return widest;
   }
 
+  bool looks_at_operands_alone(Target target) const override { return holds_all(target); }
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
     if (Status status = check_any(gemm); !status.ok()) return status;
     Status status = check_alignments(point, gemm, !dequantises_);
-    // The design space ends with the shared memory of an H100.
-    const bool holds_all =
-        core::architecture(target.cc()).shared_bytes >= core::architecture(90).shared_bytes;
-    if (!status.ok() || holds_all) return status;
+    if (!status.ok() || holds_all(target)) return status;
     return check_shared(kernel_of(point, graph_of(gemm)).config, target);
   }
 

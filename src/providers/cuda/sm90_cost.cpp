@@ -148,13 +148,12 @@ Sm90SplitSearch::Sm90SplitSearch(const SplitLimits& limits, const cost::Work& wo
                  : device.multiprocessors),
       stages_(std::ceil(work.k / limits.tile_k)) {}
 
-Sm90Split Sm90SplitSearch::divided(int parts, int tiles) {
-  design_.split = parts;
-  design_.split_tiles = tiles;
-  return {parts, tiles, cost::execute(work_, design_, device_, footprint_)};
+Sm90Split Sm90SplitSearch::divided(int parts, int tiles) const {
+  const cost::Division division{parts, static_cast<double>(tiles)};
+  return {parts, tiles, cost::execute(work_, design_, device_, footprint_, division)};
 }
 
-Sm90Split Sm90SplitSearch::in_clusters() {
+Sm90Split Sm90SplitSearch::in_clusters() const {
   const double room = std::min(device_.multiprocessors / clusters_, stages_ / kMinPartStages);
   const int most = std::min(static_cast<int>(std::min(room, 100.0)), limits_.most_in_clusters);
   Sm90Split best = divided(1, 0);
@@ -165,7 +164,7 @@ Sm90Split Sm90SplitSearch::in_clusters() {
   return best;
 }
 
-Sm90Split Sm90SplitSearch::through_workspace(double seconds) {
+Sm90Split Sm90SplitSearch::through_workspace(double seconds) const {
   const double least = device_.launch_seconds + design_.start_clocks / device_.clock_hz +
                        work_.compulsory / device_.memory_bytes_per_s + cost::kSecondKernel;
   const bool worth = kWorthTail * least < seconds && stages_ >= kMinTailStages &&
@@ -173,11 +172,14 @@ Sm90Split Sm90SplitSearch::through_workspace(double seconds) {
   if (work_.reduces || !worth || limits_.most_in_workspace == 1) return {};
   Sm90Split best;
   best.execution.seconds = seconds / kWorthTail;
+  int tried = 1;
   for (int waves = 1; waves <= kMaxTailWaves; ++waves) {
-    const double parts = std::min({std::floor(slots_ * waves / clusters_), stages_ / kMinPartStages,
-                                   static_cast<double>(limits_.most_in_workspace)});
-    if (parts < 2) continue;
-    const Sm90Split split = divided(static_cast<int>(parts), static_cast<int>(clusters_));
+    const auto parts =
+        static_cast<int>(std::min({std::floor(slots_ * waves / clusters_), stages_ / kMinPartStages,
+                                   static_cast<double>(limits_.most_in_workspace)}));
+    if (parts < 2 || parts == tried) continue;
+    tried = parts;
+    const Sm90Split split = divided(parts, static_cast<int>(clusters_));
     if (split.execution.seconds < best.execution.seconds) best = split;
   }
   return best;

@@ -46,17 +46,17 @@ class Sm90SplitSearch {
                   const cost::DeviceModel& device);
 
   /// The fastest one among the CTAs of a cluster.
-  Sm90Split in_clusters();
+  Sm90Split in_clusters() const;
   /// The fastest one in parts whose sums pass through the workspace; one part where none is clearly
   /// faster than `seconds`, or the epilogue has reductions.
-  Sm90Split through_workspace(double seconds);
+  Sm90Split through_workspace(double seconds) const;
 
  private:
-  Sm90Split divided(int parts, int tiles);
+  Sm90Split divided(int parts, int tiles) const;
 
   SplitLimits limits_;
   const cost::Work& work_;
-  cost::Design design_;  ///< with the division that was tried last
+  const cost::Design& design_;
   const cost::DeviceModel& device_;
   cost::Footprint footprint_;
   double clusters_, slots_, stages_;  ///< with a tile each; that live at once; of K

@@ -97,6 +97,7 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
             .all_tiles = kMaxF64Coordinate};
   }
 
+  bool looks_at_operands_alone(Target /*target*/) const override { return true; }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     const OperandPlanes planes = operand_planes(point, gemm);

@@ -117,6 +117,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (converts()) return sm90_check_converted(gemm);
     return kind_ == Sm90Kind::prepared ? check_any_copied(gemm) : Status::success();
   }
+  bool looks_at_operands_alone(Target /*target*/) const override {
+    return !scales_sums() && !converts();
+  }
   Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
     if (scales_sums()) {

@@ -147,21 +147,47 @@ std::vector<Shape3> tile_shapes(Sm90Kind kind) {
   return shapes;
 }
 
+/// The dimensions of no role that a configuration is read of, found once for all of it.
+struct OtherDimensions {
+  bool converted = false, dequantises = false, fast = false, swapped = false, scaled = false;
+  bool quantised = false, grouped = false;
+
+  explicit OtherDimensions(const DesignPoint& point) {
+    if (!point.space().has_others()) return;
+    for (const Dimension& dimension : point.space().dimensions()) {
+      if (dimension.role != Role::other) continue;
+      converted = converted || dimension.key == "scales_b";
+      dequantises = dequantises || dimension.key == "as";
+      fast = fast || dimension.key == "sums";
+      swapped = swapped || dimension.key == "orientation";
+      scaled = scaled || dimension.key == "scales";
+      quantised = quantised || dimension.key == "result";
+      grouped = grouped || dimension.key == "along";
+    }
+  }
+};
+
 /// What tensor cores multiply: planes of bf16 for f32, and dequantised copies as bf16.
-Dtype multiplied(const DesignPoint& point, Role role) {
+Dtype multiplied(const DesignPoint& point, Role role, const OtherDimensions& others) {
   const Dtype dtype = point.dtype(role);
-  if (is_converted(point) && role == Role::b_dtype) return dtype;
-  return dtype == Dtype::f32 || dequantises(point) ? Dtype::bf16 : dtype;
+  if (others.converted && role == Role::b_dtype) return dtype;
+  return dtype == Dtype::f32 || others.dequantises ? Dtype::bf16 : dtype;
+}
+Dtype multiplied(const DesignPoint& point, Role role) {
+  return multiplied(point, role, OtherDimensions(point));
 }
 
 /// Sums are added to f32 registers after every 128 of K: what tensor cores add up of 8-bit floats
 /// has few bits, and what they add up of planes is truncated. A space with a dimension "sums"
 /// leaves them as they are, and so do accumulators of f16.
-bool is_promoted(const DesignPoint& point) {
-  if (is_converted(point)) return false;
+bool is_promoted(const DesignPoint& point, const OtherDimensions& others) {
+  if (others.converted) return false;
   return point.dtype(Role::a_dtype) == Dtype::f32 ||
-         (is_fp8(multiplied(point, Role::a_dtype)) && !has_dimension(point, "sums") &&
+         (is_fp8(multiplied(point, Role::a_dtype, others)) && !others.fast &&
           point.dtype(Role::accumulator_type) != Dtype::f16);
+}
+bool is_promoted(const DesignPoint& point) {
+  return is_promoted(point, OtherDimensions(point));
 }
 
 bool layouts_fit(const DesignPoint& point) {
@@ -277,6 +303,22 @@ bool store_rows_fit(const DesignPoint& point) {
   return in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
 }
 
+/// What dimensions of no role say of a configuration.
+void add_others(const DesignPoint& point, const OtherDimensions& others, bool transposed,
+                Sm90GemmConfig& config) {
+  if (others.scaled) {
+    config.a_scale_rows = scale_block(point, 0);
+    config.b_scale_columns = scale_block(point, 1);
+    config.group_row_scales = has_row_scales(point);
+  }
+  if (others.quantised) {
+    config.out = abi::Type::f32;
+    config.tma_store = true;
+  }
+  if (others.converted) config.a_scale_k = converted_scale_k(point);
+  if (others.grouped) config.groups = groups_in_code(point, transposed);
+}
+
 }  // namespace
 
 int converted_scale_k(const DesignPoint& point) {
@@ -299,31 +341,27 @@ bool sm90_is_transposed(const DesignPoint& point) {
 }
 
 abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
-  const Majors majors = majors_in_code(point);
+  const OtherDimensions others(point);
+  const bool transposed = is_column_major(point) != others.swapped;
+  const Majors majors = majors_of(point, transposed);
   const Shape3 tile = point.shape(Role::tile);
   const Shape3 cluster = point.shape(Role::cluster);
-  Sm90GemmConfig config{
-      .a = abi_type(multiplied(point, Role::a_dtype)),
-      .b = abi_type(multiplied(point, Role::b_dtype)),
-      .accumulator = abi_type(point.dtype(Role::accumulator_type)),
-      .out = abi_type(point.dtype(Role::out_dtype)),
-      .a_m_major = majors.a_m_major,
-      .b_n_major = majors.b_n_major,
-      .tile_m = tile.m,
-      .tile_n = tile.n,
-      .stages = point.integer(Role::stages),
-      .cluster_m = cluster.m,
-      .cluster_n = cluster.n,
-      .schedule = schedule_of(point),
-      .promote = is_promoted(point),
-      .tma_store = is_quantised(point) || point.integer(Role::out_alignment) == 16,
-      .planes = point.dtype(Role::a_dtype) == Dtype::f32};
-  config.a_scale_rows = scale_block(point, 0);
-  config.b_scale_columns = scale_block(point, 1);
-  config.group_row_scales = has_row_scales(point);
-  if (is_quantised(point)) config.out = abi::Type::f32;
-  if (is_converted(point)) config.a_scale_k = converted_scale_k(point);
-  if (is_grouped(point)) config.groups = groups_in_code(point, sm90_is_transposed(point));
+  Sm90GemmConfig config{.a = abi_type(multiplied(point, Role::a_dtype, others)),
+                        .b = abi_type(multiplied(point, Role::b_dtype, others)),
+                        .accumulator = abi_type(point.dtype(Role::accumulator_type)),
+                        .out = abi_type(point.dtype(Role::out_dtype)),
+                        .a_m_major = majors.a_m_major,
+                        .b_n_major = majors.b_n_major,
+                        .tile_m = tile.m,
+                        .tile_n = tile.n,
+                        .stages = point.integer(Role::stages),
+                        .cluster_m = cluster.m,
+                        .cluster_n = cluster.n,
+                        .schedule = schedule_of(point),
+                        .promote = is_promoted(point, others),
+                        .tma_store = point.integer(Role::out_alignment) == 16,
+                        .planes = point.dtype(Role::a_dtype) == Dtype::f32};
+  add_others(point, others, transposed, config);
   if (majors.transposed) {
     std::swap(config.a, config.b);
     std::swap(config.a_scale_rows, config.b_scale_columns);

@@ -62,6 +62,11 @@ class FakeClass final : public KernelClass {
                        : KernelClass::supports(point, arguments, target);
   }
 
+  std::uint32_t support_depends_on(const RuntimeArguments& /*arguments*/,
+                                   Target /*target*/) const override {
+    return support_dimensions;
+  }
+
   std::string summation(const DesignPoint& point, const EpilogueGraph* epilogue) const override {
     return on_summation ? on_summation(point) : KernelClass::summation(point, epilogue);
   }
@@ -114,6 +119,7 @@ class FakeClass final : public KernelClass {
   Operation kind = Operation::gemm;
   bool only_with_device = false;
   std::size_t workspace_bytes = 0;
+  std::uint32_t support_dimensions = ~std::uint32_t{0};
   std::shared_ptr<Bound> bound = std::make_shared<Bound>();
   std::function<Space()> on_space;
   std::function<std::shared_ptr<const void>(const DesignPoint&)> on_decode;

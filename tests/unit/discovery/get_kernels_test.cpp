@@ -402,6 +402,23 @@ TEST(GetKernels, EverythingReturnedSupportsTheArguments) {
     EXPECT_TRUE(kernel.supports(gemm()).ok()) << kernel.name();
 }
 
+TEST(GetKernels, NeighboursShareWhatSupportsSaysOfThem) {
+  auto picky = make_class("picky", small_space());
+  int asked = 0;
+  picky->on_supports = [&](const DesignPoint& point, const RuntimeArguments&) {
+    ++asked;
+    return point.integer(Role::a_alignment) == 4 ? Status::success() : Status::fail("A: too wide");
+  };
+  const Registered there(picky);
+  const auto each = names_of(get_kernels(gemm()));
+  EXPECT_THAT(each, SizeIs(2));
+  EXPECT_EQ(asked, 4);
+  picky->support_dimensions = 1U << static_cast<unsigned>(picky->space()->find(Role::a_alignment));
+  asked = 0;
+  EXPECT_EQ(names_of(get_kernels(gemm())), each);
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(GetKernels, RepeatedQueriesShareKernels) {
   const Registered there(make_class("small", small_space()));
   const KernelList first = get_kernels(gemm());
