@@ -17,20 +17,20 @@ using Block = FactorBatch::Block;
 constexpr std::size_t kLanes = FactorBatch::kLanes;
 using Sums = std::array<float, kLanes>;
 
-/// What a form and trees say of the plans of a block; of trees, before their clamp.
-struct Said {
+/// Values of the form and of the trees for the plans of a block; those of trees before their clamp.
+struct Values {
   alignas(32) Sums form{};
   alignas(32) Sums trees{};
 };
 
-void say_one_by_one(const Block& block, Said& said) {
+void evaluate_one_by_one(const Block& block, Values& values_of_plans) {
   for (std::size_t lane = 0; lane < block.count; ++lane) {
     Features features;  // NOLINT: written next
     for (std::size_t i = 0; i < kFeatures; ++i)
       features[i] = block.values[i][lane];
     take_logarithms(features);
-    said.form[lane] = evaluate(*block.forms[lane], features);
-    if (block.trees != nullptr) said.trees[lane] = evaluate(*block.trees, features);
+    values_of_plans.form[lane] = evaluate(*block.forms[lane], features);
+    if (block.trees != nullptr) values_of_plans.trees[lane] = evaluate(*block.trees, features);
   }
 }
 
@@ -96,7 +96,7 @@ ESTOC_AVX2 inline void add_rows(std::size_t count, Progress& at,
 }
 
 /// evaluate() of a form.
-ESTOC_AVX2 void say_form(const Residual& form, const Block& block, Sums& said) {
+ESTOC_AVX2 void evaluate_form(const Residual& form, const Block& block, Sums& values_of_plans) {
   const std::size_t count = form.features.size();
   if (count == 0) return;
   const __m256 most = _mm256_set1_ps(kMaxDeviations);
@@ -118,12 +118,13 @@ ESTOC_AVX2 void say_form(const Residual& form, const Block& block, Sums& said) {
     add_rows(count, at, std::make_index_sequence<kFeatures>());
     sum = at.sum;
   }
-  _mm256_store_ps(said.data(), sum);
+  _mm256_store_ps(values_of_plans.data(), sum);
 }
 
 /// evaluate() of trees, from the last level, which has the highest bit, to the first.
 template <std::size_t known_depth>
-ESTOC_AVX2 inline void say_trees(const Trees& trees, const Block& block, Sums& said) {
+ESTOC_AVX2 inline void evaluate_trees(const Trees& trees, const Block& block,
+                                      Sums& values_of_plans) {
   // A constant, where it is known, has the loop over levels unrolled.
   const std::size_t depth = known_depth > 0 ? known_depth : static_cast<std::size_t>(trees.depth);
   const std::uint8_t* features = trees.features.data();
@@ -147,44 +148,44 @@ ESTOC_AVX2 inline void say_trees(const Trees& trees, const Block& block, Sums& s
       leaves[lane] = static_cast<float>(own[numbers[lane]]);
     sum = _mm256_add_ps(sum, product(trees.units[tree], leaves));
   }
-  _mm256_store_ps(said.data(), sum);
+  _mm256_store_ps(values_of_plans.data(), sum);
 }
 
-ESTOC_AVX2 void say_together(Block& block, Said& said) {
+ESTOC_AVX2 void evaluate_together(Block& block, Values& values_of_plans) {
   for (std::size_t i = 0; i < kFeatures; ++i) {
     if (!kIsLogarithm[i]) continue;
     float* const values = block.values[i].data();
     _mm256_store_ps(values, log_of(_mm256_load_ps(values)));
   }
   const Residual* evaluated = nullptr;
-  Said own;
+  Values own;
   for (std::size_t lane = 0; lane < block.count; ++lane) {
     if (block.forms[lane] != evaluated) {
       evaluated = block.forms[lane];
       own.form.fill(0);
-      say_form(*evaluated, block, own.form);
+      evaluate_form(*evaluated, block, own.form);
     }
-    said.form[lane] = std::clamp(own.form[lane], -kMaxResidual, kMaxResidual);
+    values_of_plans.form[lane] = std::clamp(own.form[lane], -kMaxResidual, kMaxResidual);
   }
   constexpr int kDepth = 7;  // of those that the library has
   if (block.trees == nullptr) return;
   if (block.trees->depth == kDepth) {
-    say_trees<kDepth>(*block.trees, block, said.trees);
+    evaluate_trees<kDepth>(*block.trees, block, values_of_plans.trees);
   } else {
-    say_trees<0>(*block.trees, block, said.trees);
+    evaluate_trees<0>(*block.trees, block, values_of_plans.trees);
   }
 }
 #undef ESTOC_AVX2
 
-bool says_together() {
+bool has_avx2() {
   static const bool known = __builtin_cpu_supports("avx2") != 0;
   return known;
 }
 #else
-void say_together(Block& block, Said& said) {
-  say_one_by_one(block, said);
+void evaluate_together(Block& block, Values& values_of_plans) {
+  evaluate_one_by_one(block, values_of_plans);
 }
-bool says_together() {
+bool has_avx2() {
   return false;
 }
 #endif
@@ -202,13 +203,13 @@ void FactorBatch::add(const Plan& plan, const Execution& execution) {
   const int band = band_of(execution);
   const Residual& form = residual_of(device_, plan.family, band);
   if ((band == 0 ? form : residual_of(device_, plan.family, 0)).features.empty()) return;
-  const Trees* asked = closely_ ? &trees_of(device_, plan.family) : nullptr;
-  if (asked != nullptr && asked->empty()) asked = nullptr;
-  const bool asks_trees = asked != nullptr;
-  Block& block = blocks_[asks_trees ? 0 : static_cast<std::size_t>(band)];
-  if (block.count > 0 && (block.trees != asked || (!asks_trees && block.forms[0] != &form)))
+  const Trees* used = closely_ ? &trees_of(device_, plan.family) : nullptr;
+  if (used != nullptr && used->empty()) used = nullptr;
+  const bool with_trees = used != nullptr;
+  Block& block = blocks_[with_trees ? 0 : static_cast<std::size_t>(band)];
+  if (block.count > 0 && (block.trees != used || (!with_trees && block.forms[0] != &form)))
     flush(block);
-  block.trees = asked;
+  block.trees = used;
   block.forms[block.count] = &form;
   write_features<kLanes>(plan, execution, device_, block.values.front().data() + block.count);
   block.numbers[block.count++] = factors_.size() - 1;
@@ -224,17 +225,17 @@ const std::vector<double>& FactorBatch::finish() {
 void FactorBatch::flush(Block& block) {
   if (block.count == 0) return;
   constexpr std::size_t kWorthLanes = 3;
-  Said said;
-  if (block.count >= kWorthLanes && says_together()) {
-    say_together(block, said);
+  Values values_of_plans;
+  if (block.count >= kWorthLanes && has_avx2()) {
+    evaluate_together(block, values_of_plans);
   } else {
-    say_one_by_one(block, said);
+    evaluate_one_by_one(block, values_of_plans);
   }
   for (std::size_t lane = 0; lane < block.count; ++lane) {
-    const float form = said.form[lane];
+    const float form = values_of_plans.form[lane];
     double factor = std::exp(static_cast<double>(form));
     if (closely_) {
-      const float more = block.trees != nullptr ? closer_by(form, said.trees[lane]) : 0;
+      const float more = block.trees != nullptr ? closer_by(form, values_of_plans.trees[lane]) : 0;
       factor *= std::exp(static_cast<double>(more));
     }
     factors_[block.numbers[lane]] = factor;

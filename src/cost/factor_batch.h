@@ -10,7 +10,7 @@
 
 namespace estoc::cost {
 
-/// Works out residual_factor() of plans of one device, bit for bit.
+/// Computes residual_factor() of plans of one device, equal to it in every bit.
 class FactorBatch {
  public:
   /// With room for so many plans. `closely`: with what a closer prediction multiplies it by.
@@ -31,7 +31,7 @@ class FactorBatch {
     std::array<std::size_t, kLanes> numbers;
     std::array<const Residual*, kLanes> forms;
     std::size_t count = 0;
-    const Trees* trees = nullptr;  ///< null where they are not asked for
+    const Trees* trees = nullptr;  ///< null where they are not evaluated
   };
 
  private:

@@ -97,7 +97,7 @@ KernelStates supported_kernels(const ClassEntry& entry, const ClassQuery& class_
     same.add_all(kernel_class.support_depends_on(class_query.arguments, class_query.target));
   bool ok = false;
   for (const KernelAccess::State& state : fitting) {
-    // What is like its neighbour in all that matters has its answer.
+    // A kernel that equals the one before it in these dimensions has the same status.
     if (each || !same(state.point)) {
       Status status = check_kernel(kernel_class, state.point, class_query);
       ok = status.ok();

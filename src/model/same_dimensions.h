@@ -1,4 +1,4 @@
-// Points of a design space that have the same values where somebody looks.
+// Compares points of a design space in chosen dimensions.
 #pragma once
 
 #include <array>

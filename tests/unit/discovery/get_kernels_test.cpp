@@ -402,21 +402,21 @@ TEST(GetKernels, EverythingReturnedSupportsTheArguments) {
     EXPECT_TRUE(kernel.supports(gemm()).ok()) << kernel.name();
 }
 
-TEST(GetKernels, NeighboursShareWhatSupportsSaysOfThem) {
+TEST(GetKernels, NeighboursShareTheStatusOfSupports) {
   auto picky = make_class("picky", small_space());
-  int asked = 0;
+  int calls = 0;
   picky->on_supports = [&](const DesignPoint& point, const RuntimeArguments&) {
-    ++asked;
+    ++calls;
     return point.integer(Role::a_alignment) == 4 ? Status::success() : Status::fail("A: too wide");
   };
   const Registered there(picky);
   const auto each = names_of(get_kernels(gemm()));
   EXPECT_THAT(each, SizeIs(2));
-  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(calls, 4);
   picky->support_dimensions = 1U << static_cast<unsigned>(picky->space()->find(Role::a_alignment));
-  asked = 0;
+  calls = 0;
   EXPECT_EQ(names_of(get_kernels(gemm())), each);
-  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(calls, 2);
 }
 
 TEST(GetKernels, RepeatedQueriesShareKernels) {

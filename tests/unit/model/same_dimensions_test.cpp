@@ -15,7 +15,7 @@ DesignPoint point_with(std::initializer_list<std::pair<int, int>> values) {
   return point;
 }
 
-TEST(SameInDimensions, SaysNoToTheFirstPoint) {
+TEST(SameInDimensions, TheFirstPointEqualsNone) {
   SameInDimensions same;
   EXPECT_FALSE(same(point_with({})));
   EXPECT_TRUE(same(point_with({{0, 1}, {15, 2}})));  // no dimension is compared
