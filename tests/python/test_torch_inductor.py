@@ -304,7 +304,7 @@ def test_an_epilogue_that_is_slower_is_left_to_inductor(epilogues, monkeypatch):
     torch.testing.assert_close(found, (X @ W.t()).relu(), rtol=2**-6, atol=0.5)
 
 
-def test_templates_have_what_follows_for_nothing():
+def test_templates_fuse_operations_at_no_cost():
     class Caller(select_algorithm.ExternKernelCaller):
         def __init__(self):
             pass

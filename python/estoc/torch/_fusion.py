@@ -14,7 +14,7 @@ __all__ = ["Lowered", "Region", "fuse"]
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 _INPUTS = (torch.float16, torch.bfloat16)
-# A region has no more operations, operands.
+# Limits of a region, for epilogues have limits too.
 _MAX_OPERATIONS = 48
 _MAX_OPERANDS = 8
 _SQRT_HALF = math.sqrt(0.5)
@@ -51,7 +51,7 @@ _CASTS = (torch.ops.prims.convert_element_type.default,)
 
 
 class Region:
-    """A product and pointwise operations behind it, none of whose other results is used elsewhere.
+    """A product and the pointwise operations behind it. Only the last result is used elsewhere.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Region:
         return self.nodes[-1]
 
     def grow(self) -> bool:
-        """Takes in what follows, as far as it goes; False if that is nothing."""
+        """Adds the operations that an epilogue can have; False if there is none."""
         found = None
         node = self.nodes[0].next
         while node.op != "root" and len(self.nodes) < _MAX_OPERATIONS:
@@ -127,7 +127,7 @@ class Region:
         return self._define("+", scaled, self._define("*", bias, beta) if beta != 1 else bias)
 
     def _value_of(self, node: fx.Node) -> Value | None:
-        """What a node computes; None where an epilogue does not have that."""
+        """The value of a node; None where an epilogue cannot compute it."""
         if node.op != "call_function" or not self._has_extents(node):
             return None
         self._leading = list(node.meta["val"].shape[:-1])
@@ -382,7 +382,7 @@ class Lowered:
             buffer.choice_timings()
 
     def at_least(self, seconds_of_rest: float) -> float:
-        """Milliseconds that the region takes at least: templates may have the rest for nothing."""
+        """A lower bound of the region's milliseconds: a template may fuse the operations at no cost."""
         from torch._inductor.select_algorithm import ExternKernelCaller
 
         rest = 1e3 * seconds_of_rest
