@@ -2,6 +2,7 @@
 #include "cost/execution.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace estoc::cost {
@@ -13,16 +14,20 @@ constexpr double kNeighbours = 8;
 constexpr double kSeenStore = 0.43;
 // Fitted: how often parts' sums move between the L2 cache and multiprocessors.
 constexpr double kSumsTraffic = 9;
-// Fitted: clocks in which the CTAs of a cluster, and of one that sums up parts, wait for each other
-// in each tile of K.
+// Fitted: clocks in which the CTAs of a cluster wait for each other in each tile of K.
 constexpr double kClusterClocks = 60;
-constexpr double kPartsClocks = 125;
 
 /// Of a positive quotient below 2^63. Without SSE 4.1, std::ceil is a call.
 double ceil_div(double a, double b) {
   const double quotient = a / b;
   const auto whole = static_cast<double>(static_cast<std::int64_t>(quotient));
   return whole < quotient ? whole + 1 : whole;
+}
+
+/// How often CTAs of a cluster wait for each other to add up so many parts.
+double gathers_of(const Design& design, int parts) {
+  if (!design.gathers_in_rounds) return parts - 1;
+  return static_cast<double>(std::bit_width(static_cast<unsigned>(parts - 1)));
 }
 
 /// CTAs of a cluster that sum up a tile together.
@@ -145,8 +150,8 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
   const double own = footprint.own_bytes;
   e.bytes_in_flight = e.live_ctas * std::min<double>(design.stages, e.k_tiles) * own;
 
-  // CTAs that share a multiprocessor share its arithmetic.
-  const double together = std::max(design.ctas_per_multiprocessor, 1);
+  // CTAs that share a multiprocessor share its arithmetic. Those of clusters have one each.
+  const double together = parts > 1 ? 1 : std::max(design.ctas_per_multiprocessor, 1);
   const double rounds = together > 1 ? ceil_div(e.clusters, device.multiprocessors) : e.waves;
   const double clock = 1 / device.clock_hz;
   const double steps = rounds * e.k_tiles;
@@ -164,14 +169,16 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
            ((design.cluster_m * design.cluster_n == 1 ? 0
              : design.cluster_clocks >= 0             ? design.cluster_clocks
                                                       : kClusterClocks) +
-            (parts > 1 ? kPartsClocks : 0));
+            (parts > 1 ? design.parts_clocks : 0));
   const double reached =
       std::min(device.memory_bytes_per_s, e.bytes_in_flight / device.memory_seconds);
   e.memory = work.compulsory / std::max(reached, 1.0);
   const double stores = design.overlap == Overlap::pingpong ? 1 + kSeenStore * (rounds - 1)
                         : design.overlap == Overlap::beside ? 1
                                                             : rounds;
-  e.store = (stores * design.store_clocks + rounds * (parts - 1) * design.gather_clocks) * clock;
+  e.store =
+      (stores * design.store_clocks + rounds * gathers_of(design, parts) * design.gather_clocks) *
+      clock;
   e.fill = design.start_clocks * clock * (together > 1 ? ceil_div(rounds, together) : 1.0);
   e.launch = device.launch_seconds;
   const double loop =

@@ -43,6 +43,8 @@ struct Design {
   double change_clocks = 0;  ///< between the products of two tiles, where the store is beside them
   /// In a stage: that CTAs of a cluster wait for each other, where that is known.
   double cluster_clocks = -1;
+  /// Likewise those that sum up parts of a tile; fitted.
+  double parts_clocks = 125;
   double refill_clocks = 0;  ///< from a stage's last product to the load that fills it again
   double extra_bytes = 0;    ///< of a stage, that a CTA loads itself beside A and B
   bool whole_parts = false;  ///< sums of parts have all rows of a tile, beyond the problem's too
@@ -58,9 +60,10 @@ struct Design {
   bool narrower = false, older_instructions = false;
   bool untried = false;  ///< no table has such kernels, and they were predicted too fast
   bool copies_by_threads =
-      false;                  ///< products of f32 whose threads copy operands through registers
-  int split = 1;              ///< parts of K that are computed at once
-  double gather_clocks = 0;   ///< of adding one more part to the first
+      false;                 ///< products of f32 whose threads copy operands through registers
+  int split = 1;             ///< parts of K that are computed at once
+  double gather_clocks = 0;  ///< of adding one more part to the first, or of a round
+  bool gathers_in_rounds = false;  ///< each of which adds every second part to the one before it
   double split_tiles = 0;     ///< the last tiles, whose parts' sums pass through memory; 0: all
   bool of_library = false;    ///< a library's kernel, not one of ours
   int choice = 0;             ///< likewise: its place in the library's own order

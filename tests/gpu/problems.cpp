@@ -234,6 +234,9 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
   // Aligned, as others of f64 seldom are.
   problems.push_back(Problem::parse(
       fmt::format("gemm m={} n={} k={} a=f64:t b=f64:n", extent(8), extent(8), extent(16))));
+  // K of this length is divided.
+  problems.push_back(Problem::parse(
+      fmt::format("gemm m={} n={} k={} a=f64:n b=f64:t", extent(2), extent(2), extent(16) + 4000)));
   return problems;
 }
 

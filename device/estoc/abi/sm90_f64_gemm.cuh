@@ -12,6 +12,8 @@ namespace estoc::abi {
 struct Sm90F64GemmConfig {
   /// Of a multiprocessor, and what each CTA of two has of them: one KiB of a CTA is the system's.
   static constexpr int kSharedBytes = 228 * 1024;
+  /// CTAs of a cluster that sum up parts of K.
+  static constexpr int kMaxParts = 8;
 
   Type out;
   bool a_m_major;  ///< M is the contiguous mode of A, else K
@@ -83,9 +85,10 @@ struct Sm90F64GemmParameters {
   unsigned tiles_m;
   unsigned tiles_n;
   unsigned group;  ///< rows of tiles that are taken together, for the L2 cache
-  unsigned items;  ///< tiles of all batches, which CTAs take in turn
+  unsigned items;  ///< tiles of all batches, which clusters take in turn
   bool a_batched;  ///< A has a batch mode of its own
   bool b_batched;
+  unsigned char parts;  ///< of K: CTAs of a cluster that sum up one tile; 0 is 1
 };
 static_assert(sizeof(Sm90F64GemmParameters) == 3 * 128);
 

@@ -3,6 +3,7 @@
 // Persistent and warp-specialised as sm90_gemm: one thread of the first warpgroup fills a ring of
 // stages. The warps of the others each multiply their part of the tile from fragments in registers,
 // and store it through shared memory of their own while the stages of the next tile are filled.
+// Where tiles are few, the CTAs of a cluster each sum up a part of K of one tile.
 #pragma once
 
 #include <estoc/abi/sm90_f64_gemm.cuh>
@@ -15,6 +16,7 @@
 #include <estoc/ptx/tma.cuh>
 #include <estoc/ptx/warp.cuh>
 #include <estoc/sm90/f64.cuh>
+#include <estoc/sm90/f64_gather.cuh>
 #include <estoc/tile/pipeline.cuh>
 #include <estoc/tile/raster.cuh>
 #include <estoc/tile/staged_store.cuh>
@@ -42,15 +44,23 @@ struct F64Shared {
   }
 };
 
-/// Deals the tiles of all batches to CTAs in turn.
+/// Deals the tiles of all batches to CTAs in turn, or to clusters, whose CTAs take parts of K.
 template <Sm90F64GemmConfig config>
 class F64Tiles {
  public:
   __device__ __forceinline__ explicit F64Tiles(const Sm90F64GemmParameters& p)
-      : p_(p), next_(ptx::ctaid_x()) {}
+      : p_(p), next_(ptx::ctaid_x() / parts_of(p)) {}
+
+  /// CTAs that sum up a tile together, and which of them this one is.
+  __device__ __forceinline__ static u32 parts_of(const Sm90F64GemmParameters& p) {
+    return p.parts > 1 ? p.parts : 1;
+  }
+  __device__ __forceinline__ static u32 part_of(const Sm90F64GemmParameters& p) {
+    return ptx::ctaid_x() % parts_of(p);
+  }
 
   __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
-  __device__ __forceinline__ void advance() { next_ += ptx::nctaid_x(); }
+  __device__ __forceinline__ void advance() { next_ += ptx::nctaid_x() / parts_of(p_); }
   __device__ __forceinline__ Tile tile() const {
     const u32 plane = p_.tiles_m * p_.tiles_n;
     const u32 l = next_ / plane;
@@ -58,11 +68,19 @@ class F64Tiles {
     return {static_cast<i32>(l), static_cast<i32>(at.m) * config.tile_m,
             static_cast<i32>(at.n) * config.tile_n};
   }
+  /// The part of K that this CTA sums up.
+  __device__ __forceinline__ i32 first_k() const { return begin(part_of(p_)); }
+  __device__ __forceinline__ i32 end_of_k() const { return begin(part_of(p_) + 1); }
   __device__ __forceinline__ i32 k_tiles() const {
-    return (p_.k + config.tile_k() - 1) / config.tile_k();
+    return (end_of_k() - first_k()) / config.tile_k();
   }
 
  private:
+  __device__ __forceinline__ i32 begin(u32 part) const {
+    const auto all = static_cast<u32>((p_.k + config.tile_k() - 1) / config.tile_k());
+    return static_cast<i32>(part * all / parts_of(p_)) * config.tile_k();
+  }
+
   const Sm90F64GemmParameters& p_;
   u32 next_;
 };
@@ -89,7 +107,9 @@ __device__ __forceinline__ void produce_f64(const Sm90F64GemmParameters& p,
   RingPosition<config.stages> at;
   for (F64Tiles<config> tiles(p); !tiles.done(); tiles.advance()) {
     const Tile tile = tiles.tile();
-    for (i32 k = 0; k < p.k; k += config.tile_k(), at.advance()) {
+    const i32 end = tiles.end_of_k();
+#pragma unroll 1
+    for (i32 k = tiles.first_k(); k < end; k += config.tile_k(), at.advance()) {
       ring.wait_empty(at);
       const u32 stage = shared.stage(at.stage);
       const u32 barrier = ring.full(at.stage);
@@ -184,6 +204,11 @@ __device__ __forceinline__ void consume_f64(const Sm90F64GemmParameters& p,
   for (F64Tiles<config> tiles(p); !tiles.done(); tiles.advance()) {
     F64Sums<config> sums;
     sum_f64(sums, tiles.k_tiles(), at, shared, place);
+    if (p.parts > 1) {
+      const u32 part = tiles.part_of(p);
+      F64Gather<config>::add(sums, shared.base, part, p.parts, place.warp * 32 + place.lane);
+      if (part > 0) break;
+    }
     place.store(sums, tiles.tile(), p, shared.staging(place.warp), transform);
     ptx::bar_warp_sync();
   }
@@ -213,6 +238,7 @@ __device__ __forceinline__ void sm90_f64_gemm(const Sm90F64GemmParameters& p,
   if (ptx::shfl_sync_idx(ptx::tid() / 128, 0) == 0) {
     ptx::reg_dec<config.producer_registers(), config.ctas()>();
     if (ptx::tid() / 32 == 0 && ptx::elect_one()) sm90::produce_f64(p, shared);
+    if (p.parts > 1) sm90::F64Gather<config>::join(p.parts);
   } else {
     ptx::reg_inc<config.consumer_registers(), config.ctas()>();
     sm90::consume_f64(p, shared, transform);

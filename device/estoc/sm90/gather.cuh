@@ -5,19 +5,11 @@
 #pragma once
 
 #include <estoc/numeric.cuh>
-#include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/memory.cuh>
-#include <estoc/ptx/warp.cuh>
 #include <estoc/sm90/math.cuh>
+#include <estoc/sm90/meet.cuh>
 
 namespace estoc::sm90 {
-
-/// All threads of the cluster wait for each other; what they wrote is seen. Whole warps call it.
-__device__ __forceinline__ void meet() {
-  ptx::bar_warp_sync();
-  ptx::barrier_cluster_arrive_release();
-  ptx::barrier_cluster_wait();
-}
 
 /// A register of sums and one of another CTA's.
 template <typename Value>

@@ -9,6 +9,8 @@
 #include "estoc/abi/sm90_f64_gemm.cuh"
 #include "estoc/arguments.hpp"
 #include "providers/cuda/gemm_class.h"
+#include "providers/cuda/sm90_cost.h"
+#include "providers/cuda/tails.h"
 #include "providers/cuda/tma_operand.h"
 
 namespace estoc::cuda {
@@ -22,19 +24,23 @@ constexpr std::array kF64Targets{Target::sm(90, true)};
 constexpr std::int64_t kMaxF64Coordinate = (std::int64_t{1} << 28) - 1;
 // What the loop over a tile's rows takes beside sums, inputs and outputs.
 constexpr int kF64CodeRegisters = 56;
+// Read off an H100: what a round in which CTAs send their sums costs, and bytes sent in a clock.
+constexpr double kF64MeetClocks = 2900;
+constexpr double kF64SentPerClock = 21;
 
 Sm90F64GemmConfig f64_config(const DesignPoint& point) {
   const Majors majors = majors_of(point);
   const Shape3 tile = shape_in_code(point, Role::tile);
-  const bool large = tile.m * tile.n == 128 * 128;
-  // Warps have 64 x 32 elements, or 32 x 32.
+  // Warps have 64 x 32 elements, or less.
+  const int warps = tile.m * tile.n == 128 * 128 ? 8 : 4;
+  const int warps_n = std::max(tile.n / 32, 1);
   return {.out = abi_type(point.dtype(Role::out_dtype)),
           .a_m_major = majors.a_m_major,
           .b_n_major = majors.b_n_major,
           .tile_m = tile.m,
           .tile_n = tile.n,
-          .warps_m = tile.n == 128 && !large ? 1 : 2,
-          .warps_n = tile.n / 32,
+          .warps_m = warps / warps_n,
+          .warps_n = warps_n,
           .stages = point.integer(Role::stages),
           .mma_k = point.shape(Role::instruction).k,
           .out_vectors = point.integer(Role::out_alignment) == 16};
@@ -50,14 +56,20 @@ std::shared_ptr<const DesignSpace> make_f64_space() {
       .alignments(Role::a_alignment, {16})
       .alignments(Role::b_alignment, {16})
       .alignments(Role::out_alignment, {16, 1})
-      .shapes(Role::tile, {{128, 128, 16}, {128, 64, 16}, {64, 128, 16}, {64, 64, 16}})
+      .shapes(Role::tile, {{128, 128, 16},
+                           {128, 64, 16},
+                           {64, 128, 16},
+                           {64, 64, 16},
+                           {128, 16, 16},
+                           {16, 128, 16}})
       .shapes(Role::instruction, {{16, 8, 8}, {16, 8, 4}})
       .integers(Role::stages, {4, 5, 6})
       // Stages that leave room for as many CTAs as share a multiprocessor.
       .require({"tile", "stages"},
                [](const DesignPoint& point) {
                  const Shape3 tile = point.shape(Role::tile);
-                 const int most = tile.m * tile.n == 128 * 128 ? 6 : tile.m == tile.n ? 5 : 4;
+                 const int area = tile.m * tile.n;
+                 const int most = area == 128 * 128 ? 6 : area <= 64 * 64 ? 5 : 4;
                  return point.integer(Role::stages) <= most;
                })
       .build();
@@ -67,7 +79,10 @@ std::shared_ptr<const DesignSpace> make_f64_space() {
 /// fastest of most tiles.
 double f64_products_per_clock(const Sm90F64GemmConfig& config, const cost::DeviceModel& device) {
   const int area = config.tile_m * config.tile_n;
-  const double by_tile = area == 128 * 128 ? 0.95 : area > 64 * 64 ? 0.83 : 0.93;
+  const double by_tile = area == 128 * 128 ? 0.95
+                         : area > 64 * 64  ? 0.83
+                         : area == 64 * 64 ? 0.93
+                                           : 0.7;
   const double by_stages = 1 - 0.005 * (config.stages - 4);
   return device.f64_products * by_tile * by_stages * (config.mma_k == 8 ? 1 : 0.95);
 }
@@ -115,7 +130,7 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
   }
 
   void add_cost(const Sm90F64GemmConfig& config, const GemmProblem& problem,
-                const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
+                const PerformanceControls& controls, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     const double area = static_cast<double>(config.tile_m) * config.tile_n;
     plan.family = cost::Family::f64;
@@ -131,9 +146,15 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
     plan.design.b_n_major = config.b_n_major;
     plan.design.plain_stores = !config.out_vectors;
     plan.design.narrower = !config.out_vectors && problem.out.view.alignment >= 16;
+    plan.design.gather_clocks = kF64MeetClocks + area * sizeof(double) / kF64SentPerClock;
+    plan.design.gathers_in_rounds = true;
+    plan.design.parts_clocks = 0;
     Knobs knobs;
     knobs.swizzle = 8;
     cost::set_knobs(plan, knobs);
+    if (controls.batch_invariant) return;
+    const SplitLimits splits{1, config.tile_k(), Sm90F64GemmConfig::kMaxParts, 1};
+    set_split(plan, Sm90SplitSearch(splits, plan.work, plan.design, device).in_clusters());
   }
 
   Sm90F64GemmParameters parameters(const Sm90F64GemmConfig& config,
@@ -160,15 +181,22 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
     p.items = p.tiles_m * p.tiles_n * static_cast<unsigned>(p.l);
     p.a_batched = is_batched(problem.a.view);
     p.b_batched = is_batched(problem.b.view);
+    p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
     return p;
   }
 
   CudaGeometry geometry(const Sm90F64GemmConfig& config, const Sm90F64GemmParameters& p,
                         const PlanDevice& device) const override {
+    // A CTA of a cluster that sums up a tile has one part of one tile. More than half of the shared
+    // memory keeps a multiprocessor from taking two of them while others have none.
+    const bool divided = p.parts > 1;
     const auto room = static_cast<unsigned>(config.ctas() * device.clusters_at_once(1));
-    return {.grid = {std::min(p.items, room), 1, 1},
+    const int shared =
+        std::max(config.shared_bytes(), divided ? Sm90F64GemmConfig::kSharedBytes / 2 : 0);
+    return {.grid = {divided ? p.items * p.parts : std::min(p.items, room), 1, 1},
             .block = {static_cast<unsigned>(config.threads()), 1, 1},
-            .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
+            .shared_bytes = static_cast<unsigned>(shared),
+            .cluster = {p.parts, 1, 1}};
   }
 
   PartCounts part_counts(const Sm90F64GemmConfig& config, std::int64_t m,
@@ -188,6 +216,16 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
   std::string_view least_ctas(bool /*fused*/) const override { return "kConfig.ctas()"; }
 
  private:
+  /// CTAs that sum up a tile: as many as the knob says and K and the grid allow.
+  static int parts_of_k(const Sm90F64GemmConfig& config, const GemmLaunch& launch,
+                        const Sm90F64GemmParameters& p) {
+    constexpr unsigned kMaxTiles = 1 << 24;
+    if (launch.gemm.controls().batch_invariant || p.items > kMaxTiles) return 1;
+    const std::int64_t k_tiles = ceil_div(launch.problem.k, config.tile_k());
+    return static_cast<int>(std::clamp<std::int64_t>(
+        std::min<std::int64_t>(launch.knobs.split, k_tiles), 1, Sm90F64GemmConfig::kMaxParts));
+  }
+
   std::shared_ptr<const DesignSpace> space_ = make_f64_space();
 };
 

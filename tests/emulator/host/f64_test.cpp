@@ -16,8 +16,9 @@ class F64 : public EmulatedKernels {
     return kernels_of(arguments, kTarget, "class=sm90_f64_gemm " + terms);
   }
 
-  /// Runs the first kernel that fits on integers, whose sums are exact in any order.
-  static void run(const std::string& terms, const std::string& text) {
+  /// Runs the first kernel that fits on integers, whose sums are exact in any order; with `parts`,
+  /// K in as many.
+  static void run(const std::string& terms, const std::string& text, int parts = 0) {
     SCOPED_TRACE(terms + " " + text);
     testing_support::ProblemData data(Problem::parse("gemm " + text), 3,
                                       testing_support::Values::integers);
@@ -25,13 +26,17 @@ class F64 : public EmulatedKernels {
     const KernelList found = kernels(data.arguments(), terms);
     ASSERT_FALSE(found.empty());
     if (!is_due(found.front(), kTarget)) return;
-    const CheckResult result = expect_right(found.front(), kTarget, data.arguments());
+    Knobs knobs = found.front().knobs();
+    if (parts > 0) knobs.split = static_cast<std::int16_t>(parts);
+    const CheckResult result =
+        expect_right(found.front().with_knobs(knobs), kTarget, data.arguments());
     EXPECT_EQ(result.error, 0) << "sums were not exact";
   }
 };
 
 TEST_F(F64, TilesAndLayouts) {
-  const char* const tiles[] = {"128x128x16", "128x64x16", "64x128x16", "64x64x16"};
+  const char* const tiles[] = {"128x128x16", "128x64x16", "64x128x16",
+                               "64x64x16",   "128x16x16", "16x128x16"};
   const char* const layouts[] = {"a=f64:t b=f64:n out=f64:t", "a=f64:t b=f64:t out=f64:n",
                                  "a=f64:n b=f64:t out=f64:t", "a=f64:n b=f64:n out=f64:n"};
   for (const char* const tile : tiles) {
@@ -56,6 +61,34 @@ TEST_F(F64, BatchesAndOtherOutputs) {
   run("tile=128x64x16", "l=2 m=70 n=68 k=96 a=f64:t b=f64:t out=f64:[4760,1,70]");
   run("tile=64x128x16", "l=2 m=70 n=68 k=96 a=f64:[0,96,1] b=f64:t out=f64:t");
   run("tile=128x128x16 align_out=1", "m=130 n=71 k=40 a=f64:t b=f64:n out=f64:t");
+}
+
+TEST_F(F64, PartsOfK) {
+  const std::string sides = "a=f64:t b=f64:n out=f64:t ";
+  for (const int parts : {2, 3, 5, 8})
+    run("tile=64x64x16", "m=70 n=130 k=358 " + sides, parts);
+  run("tile=128x128x16", "m=130 n=136 k=150 a=f64:n b=f64:t out=f64:t", 4);
+  run("tile=64x128x16", "l=2 m=66 n=68 k=200 a=f64:t b=f64:t out=f32:t", 3);
+  run("tile=16x128x16", "m=5 n=132 k=500 " + sides, 7);
+  run("tile=128x16x16", "m=132 n=6 k=500 a=f64:t b=f64:n out=f64:n", 2);
+  run("tile=64x64x16", "m=64 n=64 k=34 " + sides, 8);  // has three tiles of K
+  run("tile=64x64x16", "m=64 n=64 k=0 " + sides, 8);
+  run("tile=64x64x16",
+      "m=100 n=72 k=264 " + sides +
+          "r=f64:column t=f64:scalar C=f64 epi=\"D = accum + C; r = max(D); t = sum(D)\"",
+      4);
+}
+
+TEST_F(F64, LongProductsAreDivided) {
+  const auto parts = [](const std::string& text) {
+    const auto arguments = Problem::parse("gemm a=f64:t b=f64:n out=f64:t " + text).arguments();
+    return kernels(*arguments, "").front().knobs().split;
+  };
+  EXPECT_EQ(parts("m=512 n=512 k=16384"), 2);
+  EXPECT_GE(parts("m=256 n=256 k=32768"), 6);
+  EXPECT_EQ(parts("m=1000 n=1000 k=1000"), 1);
+  EXPECT_EQ(parts("m=4096 n=4096 k=4096"), 1);
+  EXPECT_EQ(parts("m=512 n=512 k=16384 batch_invariant=1"), 1);
 }
 
 TEST_F(F64, EpiloguesAndReductions) {

@@ -6,6 +6,7 @@ from sm90_faults import ARRIVALS, COUNT, DEADLOCK, OUT, RACE, UNSET, WRONG
 
 F64 = "kernels/sm90_f64_gemm.cuh"
 F64_PARTS = "sm90/f64.cuh"
+F64_GATHER = "sm90/f64_gather.cuh"
 F64_ABI = "abi/sm90_f64_gemm.cuh"
 INIT = "missing fence.mbarrier_init"
 
@@ -82,4 +83,28 @@ FAULTS = (
     Planted("B is read where A lies", F64_PARTS, "f64", (WRONG, RACE, OUT),
             "read_b_.read(stage + config.a_bytes(), j / 2,",
             "read_b_.read(stage, j / 2,"),
+    Planted("f64 parts overlap", F64, "f64_parts", (WRONG,),
+            "end_of_k() const { return begin(part_of(p_) + 1); }",
+            "end_of_k() const { return begin(part_of(p_) + 1) + config.tile_k(); }"),
+    Planted("all f64 parts are the first", F64, "f64_parts", (WRONG,),
+            "i32 k = tiles.first_k(); k",
+            "i32 k = 0; k"),
+    Planted("every f64 part is stored", F64, "f64_parts", (RACE, WRONG),
+            "      if (part > 0) break;\n",
+            ""),
+    Planted("the f64 producer leaves early", F64, "f64_parts", (DEADLOCK,),
+            "    if (p.parts > 1) sm90::F64Gather<config>::join(p.parts);\n",
+            ""),
+    Planted("f64 sums are sent into a ring in use", F64_GATHER, "f64_parts", (RACE, WRONG),
+            "      meet();\n      if (place == distance)",
+            "      if (place == distance)"),
+    Planted("f64 sums are read before they are sent", F64_GATHER, "f64_parts", (RACE, WRONG),
+            "      meet();\n      if (place == 0",
+            "      if (place == 0"),
+    Planted("the last f64 part is left out", F64_GATHER, "f64_parts", (WRONG,),
+            "part + distance < parts)",
+            "part + distance + 1 < parts)"),
+    Planted("pairs of f64 sums lie on each other", F64_GATHER, "f64_parts", (RACE, WRONG),
+            "* 2 + pair);",
+            "* 2);"),
 )

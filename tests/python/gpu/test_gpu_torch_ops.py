@@ -1,5 +1,7 @@
 """Operators of estoc.torch on a GPU: gradients, graphs of CUDA, streams, and Inductor's max-autotune."""
 
+import re
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -167,7 +169,7 @@ def test_inductor(mode):
     experts = integers(3, 64, 32)
     offs = torch.tensor([10, 50, 96], dtype=torch.int32, device="cuda")
     given = [one.detach() for one in operands()]
-    estoc.torch.enable_inductor()
+    estoc.torch.enable_inductor(epilogues=False)  # which relu behind addmm would be
     select_algorithm.add_preprocessing_fn(
         lambda choices: [one for one in choices if one.name.startswith("estoc")] or choices
     )
@@ -185,3 +187,53 @@ def test_inductor(mode):
     finally:
         estoc.torch.disable_inductor()
         select_algorithm.clear_preprocessing_fns()
+
+
+@pytest.mark.parametrize("mode", ["max-autotune", "max-autotune-no-cudagraphs"])
+@pytest.mark.parametrize("rows", [7, 96, 600])
+def test_inductor_epilogues(monkeypatch, mode, rows):
+    """Pointwise operations of a gated block, in kernels of Estoc alone and as Inductor decides."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    from torch._inductor import config
+    from torch._inductor.utils import fresh_inductor_cache, run_and_get_code
+
+    from estoc.torch import _fusion
+
+    functional = torch.nn.functional
+    x = torch.randn(rows, 256, device="cuda", dtype=BF16)
+    gate, up = (torch.randn(512, 256, device="cuda", dtype=BF16) / 16 for _ in range(2))
+    down, bias = torch.randn(256, 512, device="cuda", dtype=BF16) / 16, torch.randn_like(x[0])
+
+    def block(x):
+        hidden = functional.silu(x @ gate.t()) * (x @ up.t())
+        return functional.gelu(functional.linear(hidden, down, bias)) + x
+
+    def exact(x):
+        gated, upped, downed, added = (one.double() for one in (gate, up, down, bias))
+        x = x.double()
+        hidden = functional.silu(x @ gated.t()) * (x @ upped.t())
+        return functional.gelu(functional.linear(hidden, downed, added)) + x
+
+    for always in (True, False):
+        torch.compiler.reset()
+        estoc.torch.enable_inductor(epilogues=True)
+        try:
+            few = config.patch({"test_configs.max_mm_configs": 3})
+            with monkeypatch.context() as patch, fresh_inductor_cache(), few, torch.no_grad():
+                if always:
+                    patch.setattr(_fusion.Lowered, "at_least", lambda *_: float("inf"))
+                compiled = torch.compile(block, fullgraph=True, mode=mode)
+                found, (code, *_) = run_and_get_code(compiled, x)
+                if always:
+                    assert code.count("extern_kernels.estoc_fused") == 2
+                    # The third product is plain.
+                    assert len(re.findall(r"extern_kernels\.\w+\(|\.run\(", code)) == 3
+                for _ in range(4):  # the later ones replay a graph
+                    torch.compiler.cudagraph_mark_step_begin()
+                    x.normal_()
+                    found = compiled(x)
+                    wanted = exact(x)
+                    error = (found.double() - wanted).abs().max() / wanted.abs().max()
+                    assert error < 2**-7
+        finally:
+            estoc.torch.disable_inductor()
