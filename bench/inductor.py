@@ -3,19 +3,24 @@
 
     PYTHONPATH=build/release/python python bench/inductor.py [--blocks mlp,attention,layer]
         [--rows 16,512,4096] [--passes forward,backward] [--dtypes bf16,fp8] [--candidates 4]
-        [--rounds 15] [--seconds 0] [--device cuda] [--small]
+        [--rounds 15] [--seconds 0] [--device cuda] [--no-epilogues] [--small]
 
 Needs PyTorch, and Triton on a GPU. Both ways take turns in one process, as graphs of CUDA. In fp8,
 products take e4m3 operands with one scale each and gradients of e5m2; weights are quantised
-beforehand where there is no backward pass. With --seconds, no block begins after that time.
+beforehand where there is no backward pass. With --seconds, no block begins after that time. The
+block `gelu`, of GPT-2 medium, is there on request, in bf16.
 A line for each product says who won it and by how much: `over_best` is the time of the best kernel
-of others over that of Estoc's best one. A line for each block has `speedup`: time without over
-with. Ends with 1 when the means of them or the share of the products won are below their floors.
+of others over that of Estoc's best one. A line for each product with pointwise operations behind it
+says what Estoc's kernel for both takes, and what other ways take at least. A line for each block has
+`speedup`, the time without over the time with, and `error`, the largest difference between the
+results of both ways over the largest value. Ends with 1 when the means of the speedups or the share
+of the products won are below their floors.
 """
 
 import argparse
 import copy
 import json
+import logging
 import math
 import statistics
 import sys
@@ -85,6 +90,22 @@ def quantise_weights(torch, module):
         for name, matrix in list(one.named_parameters(recurse=False)):
             delattr(one, name)
             setattr(one, name, Weight(matrix))
+
+
+def gelu_mlp(torch, small):
+    """A block with biases and GELU: GPT-2 medium's and BERT-large's is of 1024 and 4096."""
+    hidden, inner = (64, 160) if small else (1024, 4096)
+    functional = torch.nn.functional
+
+    class GeluMlp(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up, self.down = torch.nn.Linear(hidden, inner), torch.nn.Linear(inner, hidden)
+
+        def forward(self, x):
+            return x + self.down(functional.gelu(self.up(x), approximate="tanh"))
+
+    return hidden, GeluMlp
 
 
 def blocks(torch, small, dtype):
@@ -171,8 +192,21 @@ class Wins:
         )
 
 
+class Fusions(logging.Handler):
+    """What was found of products with pointwise operations behind them."""
+
+    def __init__(self):
+        super().__init__(logging.DEBUG)
+        self.lines = []
+
+    def emit(self, record):
+        found = dict(record.args)
+        times = {f"{one}_us": round(found.pop(one), 2) for one in ("fused", "apart")}
+        self.lines.append(found | times)
+
+
 def step(torch, module, x, backward):
-    """A function that carries out the block once."""
+    """A function that carries out the block once, and returns the result or the gradient of x."""
     if not backward:
 
         def forward():
@@ -181,6 +215,7 @@ def step(torch, module, x, backward):
                 return module(x)
 
         return forward
+    torch.manual_seed(2027)  # both ways have the same
     gradient = torch.randn_like(x)
 
     def both():
@@ -188,7 +223,8 @@ def step(torch, module, x, backward):
         module(x).backward(gradient)
         for one in module.parameters():
             one.grad = None
-        x.grad = None
+        found, x.grad = x.grad, None
+        return found
 
     return both
 
@@ -223,7 +259,9 @@ def with_own_code(module, name):
 def compiled(torch, estoc, module, x, backward, with_estoc, options):
     """The block's step as max-autotune compiles it."""
     if with_estoc:
-        estoc.torch.enable_inductor(candidates=options.candidates, devices=(options.device,))
+        estoc.torch.enable_inductor(
+            candidates=options.candidates, devices=(options.device,), epilogues=not options.no_epilogues
+        )
     try:
         module = with_own_code(module, "with_estoc" if with_estoc else "without")
         function = step(torch, torch.compile(module, mode=options.mode, dynamic=False), x, backward)
@@ -234,9 +272,17 @@ def compiled(torch, estoc, module, x, backward, with_estoc, options):
         estoc.torch.disable_inductor()
 
 
-def compare(torch, estoc, case, options, wins):
+def difference(ways):
+    """Of both ways' results, over the largest value."""
+    found, wanted = (ways[way]().detach().clone().float() for way in (True, False))
+    return ((found - wanted).abs().max() / wanted.abs().max()).item()
+
+
+def compare(torch, estoc, case, options, wins, fusions):
     dtype, rows, name, backward = case
     hidden, modules = blocks(torch, options.small, dtype)
+    if name == "gelu":
+        hidden, modules[name] = gelu_mlp(torch, options.small)
     like = {"dtype": torch.bfloat16, "device": options.device}
     torch.compiler.reset()
     torch.manual_seed(2026)
@@ -245,14 +291,14 @@ def compare(torch, estoc, case, options, wins):
         quantise_weights(torch, module)
     x = torch.randn(rows, hidden, **like).requires_grad_(backward)
     begin = time.perf_counter()
-    wins.lines = []
+    wins.lines, fusions.lines = [], []
     ways = {}
     # With Estoc first: the other way then finds torch's own timings and kernels in the caches.
     for with_estoc in (True, False):
         ways[with_estoc] = compiled(torch, estoc, module, x, backward, with_estoc, options)
     tuning = time.perf_counter() - begin
     case = {"block": name, "dtype": dtype, "rows": rows, "backward": backward}
-    for line in wins.lines:
+    for line in (*wins.lines, *fusions.lines):
         print(json.dumps(case | line), flush=True)
     times = {way: [] for way in ways}
     for _ in range(options.rounds):
@@ -262,6 +308,7 @@ def compare(torch, estoc, case, options, wins):
     line = case | {
         "with_us": round(ours, 2), "without_us": round(theirs, 2), "speedup": round(theirs / ours, 4),
         "won": sum(one["won"] for one in wins.lines), "products": len(wins.lines),
+        "fused": sum(one["chosen"] for one in fusions.lines), "error": round(difference(ways), 5),
         "tuning_seconds": round(tuning, 1),
     }  # fmt: skip
     print(json.dumps(line), flush=True)
@@ -296,6 +343,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     parser.add_argument("--mode", default="max-autotune")
+    parser.add_argument("--no-epilogues", action="store_true", help="epilogues=False")
     parser.add_argument("--small", action="store_true", help="extents for a trial")
     options = parser.parse_args()
     import torch
@@ -312,6 +360,10 @@ def main():
     print(json.dumps({"device": name, "torch": torch.__version__, "estoc": estoc.__version__}))
     wins = Wins()
     select_algorithm.add_feedback_saver(wins)
+    fusions = Fusions()
+    log = logging.getLogger("estoc.torch")
+    log.setLevel(logging.DEBUG)
+    log.addHandler(fusions)
     cases = [
         (dtype, rows, block, one == "backward")
         for dtype in options.dtypes.split(",")
@@ -325,7 +377,7 @@ def main():
         for case in cases:
             if options.seconds and time.perf_counter() - begin > options.seconds:
                 break
-            lines.append(compare(torch, estoc, case, options, wins))
+            lines.append(compare(torch, estoc, case, options, wins, fusions))
     return 0 if verdict(lines) else 1
 
 

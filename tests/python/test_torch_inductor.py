@@ -223,7 +223,7 @@ BATCH, OTHERS = torch.randn(2, 12, 48).bfloat16(), torch.randn(2, 12, 32).bfloat
 
 @pytest.fixture
 def epilogues():
-    estoc.torch.enable_inductor(devices=("cpu",), epilogues=True)
+    estoc.torch.enable_inductor(devices=("cpu",))
 
 
 @pytest.mark.parametrize(
@@ -302,6 +302,22 @@ def test_an_epilogue_that_is_slower_is_left_to_inductor(epilogues, monkeypatch):
     found, (code, *_) = run_and_get_code(compiled(lambda: (X @ W.t()).relu()))
     assert "estoc_fused" not in code
     torch.testing.assert_close(found, (X @ W.t()).relu(), rtol=2**-6, atol=0.5)
+
+
+def test_what_was_compared_is_logged(epilogues, monkeypatch, caplog):
+    monkeypatch.setattr(fusion.Lowered, "at_least", lambda *_: float("inf"))
+    caplog.set_level("DEBUG", logger="estoc.torch")
+    compiled(lambda: (X @ W.t()).relu())()
+    (line,) = (one for one in caplog.records if one.name == "estoc.torch")
+    assert "'t0 = relu(accum); D = t0' behind 24 x 32" in line.getMessage()
+    assert line.args["chosen"] is True
+
+
+def test_epilogues_may_be_left_out(monkeypatch):
+    monkeypatch.setattr(fusion.Lowered, "at_least", lambda *_: float("inf"))
+    estoc.torch.enable_inductor(devices=("cpu",), epilogues=False)
+    _, (code, *_) = run_and_get_code(compiled(lambda: (X @ W.t()).relu()))
+    assert "estoc_fused" not in code
 
 
 def test_templates_fuse_operations_at_no_cost():

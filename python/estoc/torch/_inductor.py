@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +32,8 @@ from . import _fusion
 from ._operators import dense
 
 __all__ = ["disable_inductor", "enable_inductor", "inductor_enabled"]
+
+_log = logging.getLogger("estoc.torch")
 
 # ATen's functions, and which one of ours does the same.
 _KINDS = {
@@ -76,7 +80,7 @@ _offers: list[_Offer] = []  # one, or none
 
 
 def enable_inductor(
-    *, candidates: int = 4, devices: Sequence[str] = ("cuda",), epilogues: bool = False
+    *, candidates: int = 4, devices: Sequence[str] = ("cuda",), epilogues: bool = True
 ) -> None:
     """From now on, max-autotune of torch.compile times Estoc's kernels beside the others.
 
@@ -96,7 +100,7 @@ def enable_inductor(
         Types of devices whose products are offered: "cuda", "cpu".
     epilogues : bool
         Pointwise operations behind an mm or addmm of f16 or bf16 become an epilogue of Estoc's
-        kernel, where that is faster than what Inductor's way takes at least. No GPU has run this.
+        kernel, where that is faster than what Inductor's way takes at least.
 
     Raises
     ------
@@ -316,12 +320,49 @@ def _named(args: GemmArguments, name: str) -> Kernel | None:
 def _extern_choices() -> dict[str, Any]:
     """The functions above as Inductor's choices; each is there once."""
     if not _registered:
-        from torch._inductor.select_algorithm import ExternKernelChoice
+        from torch._inductor.select_algorithm import ExternKernelCaller, ExternKernelChoice
+
+        class Caller(ExternKernelCaller):  # type: ignore[misc]
+            def benchmark(self, *args: Tensor, out: Tensor) -> float:
+                taken: float = super().benchmark(*args, out=out)
+                return min(taken, _replayed(self.to_callable(), args, out)) if taken else taken
+
+        class Choice(ExternKernelChoice):  # type: ignore[misc]
+            def bind(self, *args: Any, **kwargs: Any) -> Any:
+                made = super().bind(*args, **kwargs)
+                made.__class__ = Caller
+                return made
 
         for function in (_mm, _addmm, _fused, _mm_plus_mm, _scaled_mm, _grouped_mm):
             name = f"estoc{function.__name__}_{_VERSION}"
-            _registered[function.__name__[1:]] = ExternKernelChoice(function, name=name)
+            _registered[function.__name__[1:]] = Choice(function, name=name)
     return _registered
+
+
+def _replayed(call: Callable[..., Any], args: Sequence[Tensor], out: Tensor) -> float:
+    """Milliseconds of a call in a graph of CUDA; infinite where Inductor makes none.
+
+    A call of its own takes the host longer than Inductor waits before it, by which short kernels
+    seem slower than they are in a graph.
+    """
+    from torch._inductor import config
+    from torch._inductor.runtime.benchmarking import benchmarker
+
+    if not out.is_cuda or not config.triton.cudagraphs:
+        return math.inf
+    with torch.cuda.device(out.device):
+        stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            graph.capture_begin(capture_error_mode="thread_local")
+            try:
+                call(*args, out=out)
+            finally:
+                graph.capture_end()
+        torch.cuda.current_stream().wait_stream(stream)
+        taken: float = benchmarker.benchmark_gpu(graph.replay)
+        torch.cuda.synchronize()
+        return taken
 
 
 _registered: dict[str, Any] = {}
@@ -538,7 +579,16 @@ def _lower_region(region: _fusion.Region, *inputs: Any) -> Any:
         fastest = _fastest_fused(region, inputs)
     except Error:
         fastest = None
-    if fastest is None or fastest[1] >= plain.at_least(_seconds_of_rest(region)):
+    least = plain.at_least(_seconds_of_rest(region))
+    chosen = fastest is not None and _NOISE * fastest[1] < least
+    _log.debug(
+        "%(program)r behind %(m)d x %(n)d: %(fused).2f us, apart at least %(apart).2f us",
+        {
+            "program": region.program, "m": region.m, "n": region.n, "chosen": chosen,
+            "fused": 1e3 * fastest[1] if fastest is not None else math.inf, "apart": 1e3 * least,
+        },
+    )  # fmt: skip
+    if fastest is None or not chosen:
         return plain.result
     shape = list(region.result.meta["val"].shape)
     made = fastest[0].output_node()
@@ -580,13 +630,23 @@ def _fastest_fused(region: _fusion.Region, inputs: Sequence[Any]) -> tuple[Any, 
     return best, timings[best]
 
 
+# Two timings of one kernel differ by so much.
+_NOISE = 1.01
+# Seconds from one kernel of a graph to the next, which blocks on an H100 were seen to take.
+_NEXT_KERNEL = 1e-6
+
+
 def _seconds_of_rest(region: _fusion.Region) -> float:
-    """What a kernel for the rest takes at least; the L2 cache may have the product."""
+    """What a kernel takes that reads the product and the operands, and writes the result."""
     value = region.result.meta["val"]
     if value.device.type != "cuda":
         return 0.0
     card = torch.cuda.get_device_properties(value.device)
     bytes_per_second = 2 * 1e3 * card.memory_clock_rate * card.memory_bus_width / 8
-    product = region.nodes[0].meta["val"]
-    moved = product.numel() * (product.element_size() + value.element_size())
-    return max(1.5e-6, 0.5 * moved / bytes_per_second)
+    moved = sum(
+        one.numel() * one.element_size()
+        for one in (node.meta["val"] for node in (region.nodes[0], region.result, *region.operands))
+    )
+    # What the L2 cache has room for comes from there, twice as fast.
+    from_cache = 2 if 2 * moved < card.L2_cache_size else 1
+    return _NEXT_KERNEL + moved / (from_cache * bytes_per_second)
