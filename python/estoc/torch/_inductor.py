@@ -649,4 +649,5 @@ def _seconds_of_rest(region: _fusion.Region) -> float:
     )
     # What the L2 cache has room for comes from there, twice as fast.
     from_cache = 2 if 2 * moved < card.L2_cache_size else 1
-    return _NEXT_KERNEL + moved / (from_cache * bytes_per_second)
+    seconds: float = _NEXT_KERNEL + moved / (from_cache * bytes_per_second)
+    return seconds
