@@ -14,12 +14,13 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Changes there may reach every kernel.
 FOLDERS = ("emulator/", "src/epilogue/", "src/jit/", "src/providers/cuda/", "tests/emulator/")
+# But for these, which reach the tests that stand there.
+TESTS = re.compile(r"tests/emulator/(host/\w+_test\.cpp|mutations/\w+\.py|test_\w+\.py)")
 KERNELS = "estoc/kernels/"
 HOST = "src/providers/cuda/"
-# Every so many days it is the turn of a kernel: one that is of the changed kernels' family, one that the
-# change reaches by way of what families share, and another. Where more families changed, those of each
-# take turns as well, as with OWN that would be all kernels there are.
-OWN, SHARED, REST = 1, 3, 8
+# Every so many days it is the turn of a kernel: one that changed itself, one that is of the changed kernels'
+# family, one that the change reaches by way of what families share, and another.
+ITSELF, OWN, SHARED, REST = 1, 2, 3, 8
 
 
 def includes(text):
@@ -72,7 +73,7 @@ def reached_by(name, texts, kernels, hosts):
     header = name.removeprefix("device/")
     if header in texts:
         return grown({header}, texts)
-    if name.startswith(FOLDERS):
+    if name.startswith(FOLDERS) and not TESTS.fullmatch(name):
         return name.startswith(HOST) and hosts.get(name_of(name)) or kernels
     return None
 
@@ -97,7 +98,7 @@ def days_by_header(names, texts, host_texts):
     for name, reached, own in changes:
         for user in reached:
             is_itself = user in kernels and name.endswith(user)
-            every = OWN if is_itself else own_days if family(user) in own else SHARED
+            every = ITSELF if is_itself else own_days if family(user) in own else SHARED
             days[user] = min(days.get(user, REST), every)
     return days
 

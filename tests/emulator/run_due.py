@@ -2,8 +2,9 @@
 
 Usage: run_due.py FOLDER REST PROGRAM [OPTION]...
        run_due.py FOLDER REST --write FILE
-A change in FOLDER, of the program's own sources, makes every kernel due; of those that no change reaches
-every REST-th is. The program takes --turns FILE; --write makes that file alone.
+A change in FOLDER, of the program's own sources, makes every kernel due, but a change of NAME_test.cpp those of
+its tests; of kernels that no change reaches every REST-th is. The program takes --turns FILE; --write makes that
+file alone.
 """
 
 import subprocess
@@ -15,10 +16,12 @@ from changed import changed_days, changed_names, today
 
 def write_turns(names, folder, rest, path):
     """Writes the file that says which kernels are due where files of those names changed."""
-    if names is None or any(name.startswith(folder) for name in names):
+    own = [name for name in names or () if name.startswith(folder)]
+    if names is None or not all(name.endswith("_test.cpp") for name in own):
         lines = ["1 0\n"]
     else:
         lines = [f"{rest} {today()}\n"]
+        lines += [f"{name} 1\n" for name in own]
         lines += [f"{header} {days}\n" for header, days in sorted(changed_days(names).items())]
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(lines)

@@ -49,24 +49,23 @@ class Days(unittest.TestCase):
     def test_what_is_no_device_code_reaches_none(self):
         self.assertEqual(changed.changed_days(["", "docs/ci.md", "src/io/npy.cpp", "LICENSE"]), {})
 
-    def test_a_familys_own_kernels_are_due_every_day(self):
-        for name in (
-            "device/estoc/kernels/sm90_gemm.cuh",
-            "device/estoc/sm90/load.cuh",
-            "device/estoc/ptx/wgmma.cuh",
-        ):
-            self.assertEqual(self.days(name), [None, 1, None])
-        self.assertEqual(self.days("src/providers/cuda/sm80_space.cpp"), [1, None, None])
+    def test_a_kernel_that_changed_is_due_every_day(self):
+        self.assertEqual(self.days("device/estoc/kernels/sm90_gemm.cuh"), [None, 1, None])
+
+    def test_a_familys_own_kernels_are_due_every_second_day(self):
+        for name in ("device/estoc/sm90/load.cuh", "device/estoc/ptx/wgmma.cuh"):
+            self.assertEqual(self.days(name), [None, 2, None])
+        self.assertEqual(self.days("src/providers/cuda/sm80_space.cpp"), [2, None, None])
 
     def test_a_file_of_classes_reaches_the_kernels_of_those(self):
         grouped = "estoc/kernels/sm90_grouped_gemm.cuh"
         gathered = "estoc/kernels/sm90_gathered_gemm.cuh"
         for name in ("src/providers/cuda/sm90_grouped_gemm.cpp", "src/providers/cuda/sm90_grouped_gemm.h"):
-            self.assertEqual(changed.changed_days([name]), {grouped: 1, gathered: 1})
+            self.assertEqual(changed.changed_days([name]), {grouped: 2, gathered: 2})
         days = changed.changed_days(["src/providers/cuda/sm90_epilogue.cpp"])
-        self.assertEqual([days[name] for name in (self.SM90, grouped)], [1, 1])
+        self.assertEqual([days[name] for name in (self.SM90, grouped)], [2, 2])
         self.assertEqual(days["estoc/kernels/sm100_gemm.cuh"], 3)
-        self.assertEqual(self.days("src/providers/cuda/simt_gemm.h"), [None, None, 1])
+        self.assertEqual(self.days("src/providers/cuda/simt_gemm.h"), [None, None, 2])
 
     def test_files_of_classes_are_known_by_what_they_include(self):
         hosts = {
@@ -98,13 +97,18 @@ class Days(unittest.TestCase):
         for name in ("emulator/src/machine.cpp", "src/providers/cuda/cuda_provider.cpp", "emulator/CMakeLists.txt"):
             self.assertEqual(self.days(name), [3, 3, 3])
 
+    def test_files_of_tests_reach_no_kernel(self):
+        for name in ("host/f64_test.cpp", "mutations/f64_faults.py", "mutations/planted.py", "test_changed.py"):
+            self.assertEqual(changed.changed_days([f"tests/emulator/{name}"]), {})
+        self.assertEqual(self.days("tests/emulator/host/emulated.h"), [3, 3, 3])
+
     def test_the_nearest_change_counts(self):
         own, shared = "device/estoc/sm90/load.cuh", "device/estoc/ptx/types.cuh"
-        self.assertEqual(self.days(own, shared), [3, 1, 3])
-        self.assertEqual(self.days(shared, own), [3, 1, 3])
+        self.assertEqual(self.days(own, shared), [3, 2, 3])
+        self.assertEqual(self.days(shared, own), [3, 2, 3])
 
     def test_each_has_its_turn(self):
-        for days in (1, 3, 8):
+        for days in (1, 2, 3, 8):
             for number in range(30):
                 turns = [changed.is_due(number, days, day) for day in range(738000, 738000 + days)]
                 self.assertEqual(sum(turns), 1)
@@ -122,10 +126,15 @@ class RunDue(unittest.TestCase):
         self.assertEqual(self.turns(None), ("1 0", []))
         self.assertEqual(self.turns(["README.md", "tests/compile/judge.cpp"]), ("1 0", []))
 
+    def test_a_file_of_tests_that_changed_is_named(self):
+        name = "tests/compile/some_test.cpp"
+        self.assertEqual(self.turns([name]), (f"8 {changed.today()}", [f"{name} 1"]))
+        self.assertEqual(self.turns([name, "tests/compile/judge.cpp"]), ("1 0", []))
+
     def test_turns_by_header(self):
         first, others = self.turns(["device/estoc/sm90/load.cuh"])
         self.assertEqual(first, f"8 {changed.today()}")
-        self.assertIn(f"{Days.SM90} 1", others)
+        self.assertIn(f"{Days.SM90} 2", others)
         self.assertEqual(self.turns(["README.md"]), (first, []))
 
 

@@ -14,7 +14,7 @@ Turns::Turns(const std::string& path) {
   file >> rest_ >> day_;
   std::string header;
   for (std::uint64_t every = 1; file >> header >> every;)
-    days_.emplace('<' + header + '>', std::max<std::uint64_t>(every, 1));
+    days_.emplace(header, std::max<std::uint64_t>(every, 1));
   if (!file.eof() || rest_ == 0)
     throw std::invalid_argument(path +
                                 ": expected numbers of days, then lines of a header and days");
@@ -37,10 +37,15 @@ bool Turns::is_due(const Kernel& kernel, Target target, std::uint64_t number) co
   std::uint64_t every = rest_;
   const std::string text = kernel.emit(Emission::source, target);
   for (const auto& [header, days] : days_) {
-    if (days < every && text.find(header) != std::string::npos) every = days;
+    if (days < every && text.find('<' + header + '>') != std::string::npos) every = days;
   }
   // Neighbours have the same turn, as numbers also choose what is tried; changed.py has this too.
   return (number / 3 + day_) % every == 0;
+}
+
+bool Turns::has_changed(std::string_view file) const {
+  return std::any_of(days_.begin(), days_.end(),
+                     [&](const auto& entry) { return file.ends_with('/' + entry.first); });
 }
 
 }  // namespace estoc::testing_support

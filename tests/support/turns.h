@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "estoc/kernel.hpp"
 #include "support/program.h"
@@ -24,6 +25,8 @@ class Turns {
   /// Whether it is the kernel's turn: it has one in as many days as the file says of a header that
   /// its text for the target includes, otherwise in `--rest` days.
   bool is_due(const Kernel& kernel, Target target, std::uint64_t number) const;
+  /// Whether a file of tests, by its path, is one of those that changed.
+  bool has_changed(std::string_view file) const;
 
  private:
   std::uint64_t rest_ = 1;

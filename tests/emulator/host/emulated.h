@@ -35,11 +35,12 @@ class EmulatedKernels : public testing::Test {
 };
 
 /// Whether it is the kernel's turn, as the file says that ESTOC_TEST_TURNS names; without that it
-/// is. What a test runs in a loop has turns of its own.
+/// is, and in tests that changed. What a test runs in a loop has turns of its own.
 inline bool is_due(const Kernel& kernel, Target target) {
   static const testing_support::Turns turns = testing_support::Turns::of_environment();
   static std::uint64_t number = 0;
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
+  if (turns.has_changed(test.file())) return true;
   const std::string name = std::string(test.test_suite_name()) + "." + test.name();
   return turns.is_due(kernel, target, std::hash<std::string>()(name) % 1000 + number++);
 }

@@ -52,6 +52,14 @@ TEST(Turns, AHeaderOfTheKernelHasItsOwnDays) {
   EXPECT_EQ(due_of(turns_of("8 5\nestoc/kernels/simt_gemm.cuh 1\n"), 216), 27);
 }
 
+TEST(Turns, FilesOfTestsThatChangedAreKnown) {
+  const auto turns =
+      turns_of("8 5\nestoc/kernels/sm90_gemm.cuh 3\ntests/emulator/host/f64_test.cpp 1\n");
+  EXPECT_TRUE(turns.has_changed("/somewhere/tests/emulator/host/f64_test.cpp"));
+  EXPECT_FALSE(turns.has_changed("/somewhere/tests/emulator/host/f32_test.cpp"));
+  EXPECT_EQ(due_of(turns, 216), 72);
+}
+
 TEST(Turns, AFileThatIsNoneIsRefused) {
   EXPECT_THROW(testing_support::Turns("/no/such/file"), std::invalid_argument);
   EXPECT_THROW(turns_of("8 5\nheader days\n"), std::invalid_argument);

@@ -58,6 +58,8 @@ from planted import ALWAYS, FeatureCase, LibraryCase, TestCase  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
 CASES = {**planted.CASES, **converted_cases.CASES}
+# What faults share.
+OWN_FILES = {f"tests/emulator/mutations/{name}.py" for name in ("mutate", "planted", "converted_cases")}
 LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
     grouped_tensor_faults, scaled_faults, sm100_faults, sm100_scaled_faults, moe_faults,
@@ -207,7 +209,12 @@ def check_table(path):
 def days_of(fault, names, days):
     """Every how many days a fault is due."""
     if f"tests/emulator/mutations/{ORIGINS[fault]}.py" in names:
-        return changed.OWN
+        return changed.ITSELF
+    return min(days_of_code(fault, days), changed.SHARED if OWN_FILES & set(names) else changed.REST)
+
+
+def days_of_code(fault, days):
+    """The same by the code that it is planted into, and the kernel that meets it."""
     case = CASES[fault.case]
     files = [fault.file]
     if isinstance(case, TestCase) and days:
