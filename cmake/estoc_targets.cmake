@@ -97,16 +97,21 @@ function(estoc_quick_to_sanitize)
   endforeach()
 endfunction()
 
-# estoc_test(NAME SOURCES source... [LIBRARIES library...] [PROPERTIES property value...]) declares a
-# GoogleTest executable whose every case becomes a ctest. What was tuned on the machine must not decide
-# what tests find.
+# estoc_test(NAME SOURCES source... [LIBRARIES library...] [PROPERTIES property value...] [OPTIMISED])
+# declares a GoogleTest executable whose every case becomes a ctest. What was tuned on the machine must
+# not decide what tests find. Compilers take a third less for tests that are not OPTIMISED; those are
+# that spend much time in code of their own.
 function(estoc_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;DEFINITIONS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "" "SOURCES;LIBRARIES;DEFINITIONS;PROPERTIES" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE estoc_build ${ARG_LIBRARIES} estoc_fmt
     GTest::gtest GTest::gmock GTest::gtest_main)
-  estoc_seldom_run(${name})
-  estoc_precompile(${name} REUSE_FROM estoc_test_headers)
+  if(ARG_OPTIMISED)
+    estoc_seldom_run(${name})
+  else()
+    target_compile_options(${name} PRIVATE -O0)
+    estoc_precompile(${name} REUSE_FROM estoc_test_headers)
+  endif()
   target_compile_definitions(${name} PRIVATE
     ESTOC_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ${ARG_DEFINITIONS})
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300
