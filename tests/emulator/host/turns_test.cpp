@@ -20,7 +20,7 @@ Kernel sm90_kernel() {
 testing_support::Turns turns_of(const std::string& text) {
   const std::string path = testing::TempDir() + "turns_" + std::to_string(::getpid()) + ".txt";
   std::ofstream(path) << text;
-  const testing_support::Turns turns(path);
+  testing_support::Turns turns(path);
   std::filesystem::remove(path);
   return turns;
 }
