@@ -632,7 +632,7 @@ def _fastest_fused(region: _fusion.Region, inputs: Sequence[Any]) -> tuple[Any, 
 
 # Two timings of one kernel differ by so much.
 _NOISE = 1.01
-# Seconds from one kernel of a graph to the next, which blocks on an H100 were seen to take.
+# Seconds from one kernel of a graph to the next: an estimate by blocks on an H100.
 _NEXT_KERNEL = 1e-6
 
 
@@ -647,7 +647,7 @@ def _seconds_of_rest(region: _fusion.Region) -> float:
         one.numel() * one.element_size()
         for one in (node.meta["val"] for node in (region.nodes[0], region.result, *region.operands))
     )
-    # What the L2 cache has room for comes from there, twice as fast.
+    # What fills less than half of the L2 cache comes from there, twice as fast.
     from_cache = 2 if 2 * moved < card.L2_cache_size else 1
     seconds: float = _NEXT_KERNEL + moved / (from_cache * bytes_per_second)
     return seconds
