@@ -179,7 +179,7 @@ def test_named_kernels(always, monkeypatch):
 )
 def test_candidates_are_not_cublaslt_alone(count, kept):
     names = {"c": "cublaslt_gemm-", "e": "sm90_gemm-"}
-    kernels = [types.SimpleNamespace(name=names[one[0]] + one[1]) for one in ALL.split()]
+    kernels = [types.types.SimpleNamespace(name=names[one[0]] + one[1]) for one in ALL.split()]
     found = inductor._candidates(kernels, count)
     assert found == [names[one[0]] + one[1] for one in kept.split()]
 
@@ -318,6 +318,26 @@ def test_epilogues_may_be_left_out(monkeypatch):
     estoc.torch.enable_inductor(devices=("cpu",), epilogues=False)
     _, (code, *_) = run_and_get_code(compiled(lambda: (X @ W.t()).relu()))
     assert "estoc_fused" not in code
+
+
+def test_an_epilogue_that_is_no_faster_but_for_noise_is_left_to_inductor(epilogues, monkeypatch):
+    monkeypatch.setattr(fusion.Lowered, "at_least", lambda *_: 1.005)
+    monkeypatch.setattr(inductor, "_fastest_fused", lambda *_: ("unused", 1.0))
+    found = compiled(lambda: (X @ W.t()).relu())()
+    torch.testing.assert_close(found, (X @ W.t()).relu(), rtol=2**-6, atol=0.5)
+
+
+@pytest.mark.parametrize(("megabytes", "microseconds"), [(4, 1 + 12 / 2), (40, 1 + 120)])
+def test_what_a_kernel_behind_the_product_takes(monkeypatch, megabytes, microseconds):
+    # 1e12 bytes a second, and a cache of 50 MB.
+    card = types.SimpleNamespace(memory_clock_rate=1e6, memory_bus_width=4000, L2_cache_size=50e6)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: card)
+    value = types.SimpleNamespace(
+        device=types.SimpleNamespace(type="cuda"), numel=lambda: megabytes * 500_000, element_size=lambda: 2
+    )
+    node = types.SimpleNamespace(meta={"val": value})
+    region = types.SimpleNamespace(nodes=[node], result=node, operands=[node])
+    assert inductor._seconds_of_rest(region) == pytest.approx(1e-6 * microseconds)
 
 
 def test_templates_fuse_operations_at_no_cost():

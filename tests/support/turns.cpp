@@ -29,7 +29,9 @@ void Turns::add_option(Program& program) {
   program.each(
       "--turns", [this](const std::string& path) { *this = Turns(path); },
       "leave out kernels whose turn it is not: a file of how often kernels are due and the day, "
-      "then of headers, each with every how many days a kernel is due that includes it");
+      "then of headers, each with every how many days a kernel is due that includes it, and of "
+      "files "
+      "of tests that changed");
 }
 
 bool Turns::is_due(const Kernel& kernel, Target target, std::uint64_t number) const {
