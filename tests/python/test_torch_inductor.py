@@ -179,7 +179,7 @@ def test_named_kernels(always, monkeypatch):
 )
 def test_candidates_are_not_cublaslt_alone(count, kept):
     names = {"c": "cublaslt_gemm-", "e": "sm90_gemm-"}
-    kernels = [types.types.SimpleNamespace(name=names[one[0]] + one[1]) for one in ALL.split()]
+    kernels = [types.SimpleNamespace(name=names[one[0]] + one[1]) for one in ALL.split()]
     found = inductor._candidates(kernels, count)
     assert found == [names[one[0]] + one[1] for one in kept.split()]
 
