@@ -15,6 +15,7 @@ SCOPE = re.compile(
 ACCESS = re.compile(r"(public|protected|private):")
 # What a declaration says to compilers alone.
 NOISE = re.compile(r"\b(?:inline|ESTOC_API)\s+|\[\[nodiscard(?:\([^)]*\))?\]\]\s*")
+ALIGNMENT = re.compile(r"(?<=\bstruct )alignas\(\w+\) ")
 LONG_INITIALISER = 60
 
 
@@ -44,7 +45,7 @@ def read_header(path, include):
 
 def read_text(text, table_of=None):
     """The contents of a header's text; `table_of` gives the text of a file of rows, "estoc/dtypes.def"."""
-    return _Reader(text, table_of).header()
+    return _Reader(ALIGNMENT.sub("", text), table_of).header()
 
 
 class _Reader:

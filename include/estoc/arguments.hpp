@@ -420,8 +420,8 @@ struct GroupRange {
 };
 
 /// A group of GroupLayout::pointers, as the device reads it: out (m, n) = A (m, k) @ B (k, n), each
-/// with its own address and leading dimension.
-struct GroupEntry {
+/// with its own address and leading dimension. Aligned as a table must be.
+struct alignas(16) GroupEntry {
   /// Addresses; bytes from the first element where the operand of the arguments has data.
   std::uint64_t a = 0;
   std::uint64_t b = 0;

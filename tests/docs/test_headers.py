@@ -26,7 +26,7 @@ class Later;
 
 /// A point, in
 /// `two` lines.
-struct Point final : Base<int, 3> {
+struct alignas(16) Point final : Base<int, 3> {
   enum class Kind : int { one, two = f(1, 2) };  // not documentation
   int m = 1, n{2};                               ///< the extents
   std::map<int, std::pair<int, int>> table{};
