@@ -58,10 +58,6 @@ Case shared_by_two(Map map, std::array<i32, 6> at, Segment in) {
   return test;
 }
 
-Segment words(unsigned count) {
-  return {Kind::bits, Type::i32, count};
-}
-
 Segment integers(Type type, unsigned count) {
   return {Kind::integers, type, count};
 }

@@ -30,6 +30,10 @@ struct Segment {
   unsigned elements;
 };
 
+inline Segment words(unsigned count) {
+  return {Kind::bits, Type::i32, count};
+}
+
 /// How the GPU's output is compared with the emulator's.
 enum class Judge {
   bits,      ///< equal

@@ -22,10 +22,6 @@ Case kernel(const char* header, const char* expression, estoc::emulator::Entry e
   return test;
 }
 
-Segment words(unsigned count) {
-  return {Kind::bits, Type::i32, count};
-}
-
 void basic(std::vector<Case>& all) {
   const auto add = [&](const char* expression, estoc::emulator::Entry entry) -> Case& {
     return all.emplace_back(kernel("basic", expression, entry));

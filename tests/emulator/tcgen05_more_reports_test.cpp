@@ -6,7 +6,7 @@
 
 #include "tcgen05_frame.h"
 
-namespace estoc::tcgen05_reports {
+namespace estoc::tcgen05_reports::more {
 namespace {
 
 // All lanes of the first 8 columns are written.
@@ -346,4 +346,4 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Tcgen05MoreMistakes, testing::ValuesIn(kMistakes
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace estoc::tcgen05_reports
+}  // namespace estoc::tcgen05_reports::more

@@ -11,7 +11,7 @@
 #include "emulated.h"
 #include "estoc/numeric.hpp"
 
-namespace estoc {
+namespace estoc::batch_invariance_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(90, true);
@@ -181,4 +181,4 @@ TEST_F(BatchInvariance, DeterministicRunsDoNotDependOnMultiprocessors) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::batch_invariance_test

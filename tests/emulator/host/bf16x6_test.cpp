@@ -13,7 +13,7 @@
 #include "estoc/discovery.hpp"
 #include "estoc/problem.hpp"
 
-namespace estoc {
+namespace estoc::bf16x6_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(90, true);
@@ -173,4 +173,4 @@ TEST_F(Bf16x6, IsFoundWhereItIsAllowed) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::bf16x6_test

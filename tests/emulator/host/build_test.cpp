@@ -10,7 +10,7 @@
 #include "emulated.h"
 #include "estoc/cuda_kernel_class.hpp"
 
-namespace estoc {
+namespace estoc::build_test {
 namespace {
 
 using testing::HasSubstr;
@@ -157,4 +157,4 @@ TEST_F(EmulatorBuild, SmallProblemsAreNotWorthOptimisedCode) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::build_test

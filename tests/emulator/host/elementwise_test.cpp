@@ -10,7 +10,7 @@
 #include "emulated.h"
 #include "estoc/numeric.hpp"
 
-namespace estoc {
+namespace estoc::elementwise_test {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -242,4 +242,4 @@ TEST_F(EmulatedElementwise, RowsThatShareAByteAreRefused) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::elementwise_test

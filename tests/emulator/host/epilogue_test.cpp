@@ -11,7 +11,7 @@
 #include "estoc/discovery.hpp"
 #include "support/problem_data.h"
 
-namespace estoc {
+namespace estoc::epilogue_test {
 namespace {
 
 using testing_support::ProblemData;
@@ -143,4 +143,4 @@ TEST(EmulatedEpilogue, EveryOperation) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::epilogue_test

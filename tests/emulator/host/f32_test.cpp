@@ -4,7 +4,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::f32_test {
 namespace {
 
 class F32 : public EmulatedKernels {
@@ -76,4 +76,4 @@ TEST_F(F32, OtherTargets) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::f32_test

@@ -5,7 +5,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::f64_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(90, true);
@@ -121,4 +121,4 @@ TEST_F(F64, OutranksOlderInstructions) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::f64_test

@@ -9,7 +9,7 @@
 #include "emulated.h"
 #include "estoc/cuda_kernel_class.hpp"
 
-namespace estoc {
+namespace estoc::findings_test {
 namespace {
 
 using emulator::Fault;
@@ -154,4 +154,4 @@ TEST_F(EmulatorFindings, ALoopWithoutAnEnd) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::findings_test

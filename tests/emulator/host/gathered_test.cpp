@@ -13,7 +13,7 @@
 #include "emulated.h"
 #include "estoc/numeric.hpp"
 
-namespace estoc {
+namespace estoc::gathered_test {
 namespace {
 
 using Numbers = std::vector<std::int32_t>;
@@ -190,4 +190,4 @@ TEST_F(GatheredRows, OtherClassesDoNotTakeThem) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::gathered_test

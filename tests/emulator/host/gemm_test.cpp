@@ -10,7 +10,7 @@
 #include "estoc/check.hpp"
 #include "estoc/discovery.hpp"
 
-namespace estoc {
+namespace estoc::gemm_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(90, true);
@@ -65,4 +65,4 @@ TEST(EmulatedGemm, OperandsOfTf32AreRounded) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::gemm_test

@@ -16,7 +16,7 @@
 #include "emulated.h"
 #include "estoc/numeric.hpp"
 
-namespace estoc {
+namespace estoc::grouped_test {
 namespace {
 
 using Ends = std::vector<std::int32_t>;
@@ -548,4 +548,4 @@ TEST_F(Grouped, RefusesWhatItCannotDo) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::grouped_test

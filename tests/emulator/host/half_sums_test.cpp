@@ -3,7 +3,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::half_sums_test {
 namespace {
 
 class HalfSums : public EmulatedKernels {
@@ -92,4 +92,4 @@ TEST_F(HalfSums, Epilogues) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::half_sums_test

@@ -14,7 +14,7 @@
 #include "emulator/run.h"
 #include "estoc/cuda_kernel_class.hpp"
 
-namespace estoc {
+namespace estoc::own_launch_test {
 namespace {
 
 using abi::Type;
@@ -199,4 +199,4 @@ extern "C" __global__ void kernel(const abi::EpilogueResults<1> p) { epilogue::f
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::own_launch_test

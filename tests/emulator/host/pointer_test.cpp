@@ -9,7 +9,7 @@
 #include "emulated.h"
 #include "estoc/numeric.hpp"
 
-namespace estoc {
+namespace estoc::pointer_test {
 namespace {
 
 using Entries = std::vector<GroupEntry>;
@@ -199,4 +199,4 @@ TEST_F(Pointers, AddressesAreNotFollowed) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::pointer_test

@@ -5,7 +5,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::prepared_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(90, true);
@@ -124,4 +124,4 @@ TEST_F(Prepared, OnlyWhatNeedsACopyIsCopied) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::prepared_test

@@ -3,7 +3,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::quantised_test {
 namespace {
 
 class Quantised : public EmulatedKernels {
@@ -73,4 +73,4 @@ TEST_F(Quantised, HalvesOfABytesAreNotWrittenByTwoThreads) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::quantised_test

@@ -10,7 +10,7 @@
 #include "emulated.h"
 #include "estoc/cuda_kernel_class.hpp"
 
-namespace estoc {
+namespace estoc::run_test {
 namespace {
 
 using testing::HasSubstr;
@@ -215,4 +215,4 @@ TEST_F(EmulatorRun, OneKernelServesSeveralThreads) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::run_test

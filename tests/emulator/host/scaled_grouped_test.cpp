@@ -3,7 +3,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::scaled_grouped_test {
 namespace {
 
 class ScaledGrouped : public EmulatedKernels {
@@ -107,4 +107,4 @@ TEST_F(ScaledGrouped, WithAnEpilogue) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::scaled_grouped_test

@@ -4,7 +4,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::scaled_test {
 namespace {
 
 class Scaled : public EmulatedKernels {
@@ -93,4 +93,4 @@ TEST_F(Scaled, AsBf16OnTensorCores) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::scaled_test

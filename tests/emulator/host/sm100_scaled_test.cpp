@@ -5,7 +5,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::sm100_scaled_test {
 namespace {
 
 const std::string kScaledClass = "class=sm100_scaled_gemm ";
@@ -140,4 +140,4 @@ TEST(ScaledTensorMemory, RefusesOthers) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::sm100_scaled_test

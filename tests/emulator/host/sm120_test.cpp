@@ -6,7 +6,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::sm120_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(120, true);
@@ -143,4 +143,4 @@ TEST_F(Sm120, HasManyTilesAndStages) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::sm120_test

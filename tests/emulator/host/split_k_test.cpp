@@ -7,7 +7,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::split_k_test {
 namespace {
 
 /// What kernels that a filter names are for.
@@ -257,4 +257,4 @@ TEST_F(SplitK, BatchInvarianceHasNoWorkspace) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::split_k_test

@@ -8,7 +8,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::swapped_dequantised_test {
 namespace {
 
 class SwappedDequantised : public EmulatedKernels {
@@ -166,4 +166,4 @@ TEST_F(SwappedDequantised, WhatItDoesNotTake) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::swapped_dequantised_test

@@ -4,7 +4,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::tensor_memory_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(100, true);
@@ -148,4 +148,4 @@ TEST(TensorMemoryGemm, IsTheFirstForItsTargets) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::tensor_memory_test

@@ -7,7 +7,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::turns_test {
 namespace {
 
 constexpr Target kTarget = Target::sm(90, true);
@@ -67,4 +67,4 @@ TEST(Turns, AFileThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::turns_test

@@ -3,7 +3,7 @@
 
 #include "emulated.h"
 
-namespace estoc {
+namespace estoc::whole_sums_test {
 namespace {
 
 class WholeSums : public EmulatedKernels {
@@ -48,4 +48,4 @@ TEST_F(WholeSums, OfPlainMultiplyAdds) {
 }
 
 }  // namespace
-}  // namespace estoc
+}  // namespace estoc::whole_sums_test
