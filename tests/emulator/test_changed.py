@@ -52,20 +52,20 @@ class Days(unittest.TestCase):
     def test_a_kernel_that_changed_is_due_every_day(self):
         self.assertEqual(self.days("device/estoc/kernels/sm90_gemm.cuh"), [None, 1, None])
 
-    def test_a_familys_own_kernels_are_due_every_second_day(self):
+    def test_a_familys_own_kernels_are_due_every_third_day(self):
         for name in ("device/estoc/sm90/load.cuh", "device/estoc/ptx/wgmma.cuh"):
-            self.assertEqual(self.days(name), [None, 2, None])
-        self.assertEqual(self.days("src/providers/cuda/sm80_space.cpp"), [2, None, None])
+            self.assertEqual(self.days(name), [None, 3, None])
+        self.assertEqual(self.days("src/providers/cuda/sm80_space.cpp"), [3, None, None])
 
     def test_a_file_of_classes_reaches_the_kernels_of_those(self):
         grouped = "estoc/kernels/sm90_grouped_gemm.cuh"
         gathered = "estoc/kernels/sm90_gathered_gemm.cuh"
         for name in ("src/providers/cuda/sm90_grouped_gemm.cpp", "src/providers/cuda/sm90_grouped_gemm.h"):
-            self.assertEqual(changed.changed_days([name]), {grouped: 2, gathered: 2})
+            self.assertEqual(changed.changed_days([name]), {grouped: 3, gathered: 3})
         days = changed.changed_days(["src/providers/cuda/sm90_epilogue.cpp"])
-        self.assertEqual([days[name] for name in (self.SM90, grouped)], [2, 2])
-        self.assertEqual(days["estoc/kernels/sm100_gemm.cuh"], 3)
-        self.assertEqual(self.days("src/providers/cuda/simt_gemm.h"), [None, None, 2])
+        self.assertEqual([days[name] for name in (self.SM90, grouped)], [3, 3])
+        self.assertEqual(days["estoc/kernels/sm100_gemm.cuh"], 6)
+        self.assertEqual(self.days("src/providers/cuda/simt_gemm.h"), [None, None, 3])
 
     def test_files_of_classes_are_known_by_what_they_include(self):
         hosts = {
@@ -81,34 +81,35 @@ class Days(unittest.TestCase):
         self.assertEqual(found["provider"], set())
 
     def test_costs_change_knobs_alone(self):
-        self.assertEqual(self.days("src/providers/cuda/sm90_cost.cpp"), [None, 3, None])
+        self.assertEqual(self.days("src/providers/cuda/sm90_cost.cpp"), [None, 6, None])
 
     def test_where_many_families_changed_each_takes_turns(self):
         own = ["src/providers/cuda/sm80_space.cpp", "device/estoc/sm90/load.cuh"]
-        self.assertEqual(self.days(*own), [2, 2, None])
-        self.assertEqual(self.days(*own, "src/providers/cuda/simt_gemm.cpp"), [3, 3, 3])
+        self.assertEqual(self.days(*own), [3, 3, None])
+        more = ["src/providers/cuda/simt_gemm.cpp", "src/providers/cuda/sm100_space.cpp"]
+        self.assertEqual(self.days(*own, *more), [4, 4, 4])
         kernel = "device/estoc/kernels/sm90_gemm.cuh"
-        self.assertEqual(self.days(*own, kernel), [2, 1, None])
+        self.assertEqual(self.days(*own, kernel), [3, 1, None])
 
     def test_kernels_that_a_shared_header_reaches_take_turns(self):
-        self.assertEqual(self.days("device/estoc/ptx/types.cuh"), [3, 3, 3])
-        self.assertEqual(self.days("device/estoc/epilogue/tile.cuh"), [None, 3, None])
-        self.assertEqual(self.days("src/providers/cuda/tensor_map.cpp"), [3, 3, None])
+        self.assertEqual(self.days("device/estoc/ptx/types.cuh"), [6, 6, 6])
+        self.assertEqual(self.days("device/estoc/epilogue/tile.cuh"), [None, 6, None])
+        self.assertEqual(self.days("src/providers/cuda/tensor_map.cpp"), [6, 6, None])
         for name in ("emulator/src/machine.cpp", "src/providers/cuda/cuda_provider.cpp", "emulator/CMakeLists.txt"):
-            self.assertEqual(self.days(name), [3, 3, 3])
+            self.assertEqual(self.days(name), [6, 6, 6])
 
     def test_files_of_tests_reach_no_kernel(self):
         for name in ("host/f64_test.cpp", "mutations/f64_faults.py", "mutations/planted.py", "test_changed.py"):
             self.assertEqual(changed.changed_days([f"tests/emulator/{name}"]), {})
-        self.assertEqual(self.days("tests/emulator/host/emulated.h"), [3, 3, 3])
+        self.assertEqual(self.days("tests/emulator/host/emulated.h"), [6, 6, 6])
 
     def test_the_nearest_change_counts(self):
         own, shared = "device/estoc/sm90/load.cuh", "device/estoc/ptx/types.cuh"
-        self.assertEqual(self.days(own, shared), [3, 2, 3])
-        self.assertEqual(self.days(shared, own), [3, 2, 3])
+        self.assertEqual(self.days(own, shared), [6, 3, 6])
+        self.assertEqual(self.days(shared, own), [6, 3, 6])
 
     def test_each_has_its_turn(self):
-        for days in (1, 2, 3, 8):
+        for days in (1, 3, 6, 12):
             for number in range(30):
                 turns = [changed.is_due(number, days, day) for day in range(738000, 738000 + days)]
                 self.assertEqual(sum(turns), 1)
@@ -118,23 +119,26 @@ class RunDue(unittest.TestCase):
     def turns(self, names):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(f"{folder}/turns.txt")
-            run_due.write_turns(names, "tests/compile/", "8", path)
+            run_due.write_turns(names, "tests/compile/", path)
             first, *others = path.read_text().splitlines()
             return first, others
 
-    def test_all_where_it_is_not_known_and_where_the_test_changed(self):
+    def test_all_where_it_is_not_known(self):
         self.assertEqual(self.turns(None), ("1 0", []))
-        self.assertEqual(self.turns(["README.md", "tests/compile/judge.cpp"]), ("1 0", []))
+
+    def test_a_change_of_the_program_is_as_one_of_shared_code(self):
+        self.assertEqual(self.turns(["README.md", "tests/compile/judge.cpp"]), (f"6 {changed.today()}", []))
 
     def test_a_file_of_tests_that_changed_is_named(self):
         name = "tests/compile/some_test.cpp"
-        self.assertEqual(self.turns([name]), (f"8 {changed.today()}", [f"{name} 1"]))
-        self.assertEqual(self.turns([name, "tests/compile/judge.cpp"]), ("1 0", []))
+        self.assertEqual(self.turns([name]), (f"12 {changed.today()}", [f"{name} 1"]))
+        both = [name, "tests/compile/judge.cpp"]
+        self.assertEqual(self.turns(both), (f"6 {changed.today()}", [f"{name} 1"]))
 
     def test_turns_by_header(self):
         first, others = self.turns(["device/estoc/sm90/load.cuh"])
-        self.assertEqual(first, f"8 {changed.today()}")
-        self.assertIn(f"{Days.SM90} 2", others)
+        self.assertEqual(first, f"12 {changed.today()}")
+        self.assertIn(f"{Days.SM90} 3", others)
         self.assertEqual(self.turns(["README.md"]), (first, []))
 
 
