@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -14,6 +15,9 @@ namespace {
 
 // Thresholds of a feature at most, so that a bin is a byte and a scan short.
 constexpr std::size_t kMaxThresholds = 63;
+constexpr std::size_t kBins = kMaxThresholds + 1;
+// Features whose sums are made together: additions to one bin wait for each other.
+constexpr std::size_t kTogether = 6;
 
 /// The number that its text in a source has.
 float rounded(double value) {
@@ -97,6 +101,9 @@ class Booster {
         chosen_bins_(cost::kFeatures) {
     for (const BoostSample& sample : samples)
       left_.push_back(sample.wanted);
+    for (std::size_t feature = 0; feature < binned_.size(); ++feature) {
+      if (!binned_[feature].thresholds.empty()) varying_.push_back(feature);
+    }
     fitted_.depth = options.depth;
   }
 
@@ -132,8 +139,8 @@ class Booster {
     chosen_leaf_.assign(chosen_.size(), 0);
     for (int level = 0; level < options_.depth; ++level) {
       Split best;
-      for (std::size_t feature = 0; feature < binned_.size(); ++feature)
-        consider(feature, std::size_t{1} << level, best);
+      for (std::size_t first = 0; first < varying_.size(); first += kTogether)
+        consider(first, std::size_t{1} << level, best);
       const Binned& binned = binned_[best.feature];
       fitted_.features.push_back(static_cast<std::uint8_t>(best.feature));
       // Where all samples are alike, they are all below.
@@ -152,18 +159,42 @@ class Booster {
           static_cast<std::uint8_t>(leaf[i] | static_cast<unsigned>(bins[i] > threshold) << level);
   }
 
-  /// Takes the feature's best threshold where it is better than `best`.
-  void consider(std::size_t feature, std::size_t leaves, Split& best) {
-    const Binned& binned = binned_[feature];
-    const std::size_t bins = binned.thresholds.size() + 1;
-    if (bins < 2) return;
-    sums_.assign(leaves * bins, {});
-    const std::vector<std::uint8_t>& chosen_bins = chosen_bins_[feature];
-    for (std::size_t i = 0; i < chosen_.size(); ++i)
-      sums_[chosen_leaf_[i] * bins + chosen_bins[i]] += chosen_sums_[i];
+  /// Takes the best threshold of some features, from `first` on, where it is better than `best`.
+  void consider(std::size_t first, std::size_t leaves, Split& best) {
+    const std::size_t count = std::min(kTogether, varying_.size() - first);
+    for (std::size_t i = 0; i < count; ++i)
+      sums_[i].assign(leaves * kBins, {});
+    if (count == kTogether) {
+      sum_up<kTogether>(first);
+    } else {
+      for (std::size_t i = 0; i < count; ++i)
+        sum_up<1>(first + i, i);
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      choose(varying_[first + i], sums_[i], leaves, best);
+  }
+
+  /// Adds the chosen samples to the sums of their leaves and bins, of `count` features at once.
+  template <std::size_t count>
+  void sum_up(std::size_t first, std::size_t place = 0) {
+    std::array<const std::uint8_t*, count> bins;
+    std::array<Sums*, count> sums;
+    for (std::size_t i = 0; i < count; ++i) {
+      bins[i] = chosen_bins_[varying_[first + i]].data();
+      sums[i] = sums_[place + i].data();
+    }
+    for (std::size_t sample = 0; sample < chosen_.size(); ++sample) {
+      const std::size_t leaf = chosen_leaf_[sample] * kBins;
+      for (std::size_t i = 0; i < count; ++i)
+        sums[i][leaf + bins[i][sample]] += chosen_sums_[sample];
+    }
+  }
+
+  void choose(std::size_t feature, std::span<const Sums> sums, std::size_t leaves, Split& best) {
+    const std::size_t bins = binned_[feature].thresholds.size() + 1;
     gains_.assign(bins - 1, 0);
     for (std::size_t leaf = 0; leaf < leaves; ++leaf)
-      add_gains(std::span(sums_).subspan(leaf * bins, bins));
+      add_gains(sums.subspan(leaf * kBins, bins));
     const auto most = std::max_element(gains_.begin(), gains_.end());
     if (*most <= best.gain) return;
     best = {feature, static_cast<std::size_t>(most - gains_.begin()), *most};
@@ -204,14 +235,15 @@ class Booster {
   std::span<const BoostSample> samples_;
   BoostOptions options_;
   std::vector<Binned> binned_;
-  std::vector<double> left_;        ///< of each sample's wanted value
-  std::vector<std::uint8_t> leaf_;  ///< of the tree that grows, of each sample
+  std::vector<std::size_t> varying_;  ///< features with a threshold
+  std::vector<double> left_;          ///< of each sample's wanted value
+  std::vector<std::uint8_t> leaf_;    ///< of the tree that grows, of each sample
   std::vector<std::size_t> chosen_;
   // Of these samples, side by side:
   std::vector<Sums> chosen_sums_;                       ///< of each alone
   std::vector<std::vector<std::uint8_t>> chosen_bins_;  ///< by feature
   std::vector<std::uint8_t> chosen_leaf_;
-  std::vector<Sums> sums_;
+  std::array<std::vector<Sums>, kTogether> sums_;  ///< by leaf and bin
   std::vector<double> gains_;
   std::mt19937 random_{1};
   FittedTrees fitted_;

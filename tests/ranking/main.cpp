@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <future>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -144,12 +145,17 @@ Request parse(std::span<char* const> arguments) {
 int run(const Request& request) {
   bool passed = true;
   const std::vector<SampledTable> tables = load_all(request.tables);
-  for (const SampledTable& table : tables) {
-    if (request.command == "shipped") {
+  if (request.command == "shipped") {
+    for (const SampledTable& table : tables)
       passed = report(table, shipped(table)) && passed;
-      continue;
-    }
-    const DeviceFit fit = fit_device(table, tables);
+    return passed ? 0 : 1;
+  }
+  std::vector<std::future<DeviceFit>> fits;
+  for (const SampledTable& table : tables)
+    fits.push_back(std::async(std::launch::async, [&] { return fit_device(table, tables); }));
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const SampledTable& table = tables[i];
+    const DeviceFit fit = fits[i].get();
     passed = report(table, left_out(table, fit)) && passed;
     if (!request.rows.empty()) write_rows(table, left_out(table, fit), request.rows);
     if (!request.out.empty()) write_residuals(fit, request.out);
