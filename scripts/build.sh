@@ -13,7 +13,7 @@ shift
 
 tags=(build)
 case $preset in
-  asan | fuzz) tags+=(sanitize) ;;
+  asan | tsan | fuzz) tags+=(sanitize) ;;
 esac
 "$root/scripts/install_packages.sh" "${tags[@]}"
 cd "$root"
