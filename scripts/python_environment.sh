@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 python=$root/build/python/bin/python
-needed='auditwheel, hypothesis, ml_dtypes, mypy, nanobind, numpy, pytest, scikit_build_core, tqdm'
+needed='auditwheel, hypothesis, ml_dtypes, mypy, nanobind, numpy, pytest, scikit_build_core, tqdm, xdist'
 
 "$root/scripts/install_packages.sh" python
 if ! "$python" -c "import $needed" 2>/dev/null; then

@@ -48,10 +48,12 @@ if [[ -x $frameworks/bin/python ]]; then
     exit 1
   }
   tested=$frameworks/bin/python
+  "$tested" -c 'import xdist' 2>/dev/null ||
+    "$tested" -m pip install --quiet --disable-pip-version-check -r "$root/scripts/python_packages.txt"
 else
   echo "NOT TESTED: torch, JAX, Triton and CuTe DSL; scripts/test_python.sh --frameworks installs them (6 GB)"
 fi
-"$tested" "${pytest[@]}" --ignore virtual_gpu "$@" .
+"$tested" "${pytest[@]}" --numprocesses auto --ignore virtual_gpu "$@" .
 if [[ $# == 0 ]]; then
   "$root/scripts/virtual_gpu.sh" "$python" "${pytest[@]}" virtual_gpu
 fi
