@@ -1,5 +1,6 @@
 // Epilogues behind the kernels of every class on the emulator: layouts of their operands, outputs
 // in place, orders of events, and every operation.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -57,7 +58,7 @@ const std::string kGemm = "gemm a=bf16 b=bf16:n out=bf16 ";
 
 TEST(EmulatedEpilogue, ReadsMatricesInEveryLayout) {
   for (const char* c : {"bf16", "bf16:[144,1]", "bf16:n", "bf16:[137,1]"}) {
-    const std::string text = kGemm + "m=200 n=136 k=72 " + kLinear + "C=" + c;
+    const std::string text = fmt::format("{}m=200 n=136 k=72 {}C={}", kGemm, kLinear, c);
     run(text, kCooperative);
     run(text, kPingpong);
     for (const char* filter : kDirect)
@@ -67,7 +68,7 @@ TEST(EmulatedEpilogue, ReadsMatricesInEveryLayout) {
 
 TEST(EmulatedEpilogue, StoresSeveralOutputs) {
   for (const char* aux : {"bf16", "bf16:n", "bf16:[420,3]"}) {
-    const std::string text = kGemm + "m=200 n=136 k=72 " + kAux + "aux=" + aux;
+    const std::string text = fmt::format("{}m=200 n=136 k=72 {}aux={}", kGemm, kAux, aux);
     run(text, kCooperative);
     run(text, kPingpong);
     for (const char* filter : kDirect)
@@ -121,8 +122,8 @@ TEST(EmulatedEpilogue, EveryOrderOfEventsIsClean) {
     emulator::Options order;
     order.schedule = seed == 0 ? emulator::Schedule::eager : emulator::Schedule::random;
     order.seed = seed;
-    run(kGemm + "m=136 n=72 k=136 " + kLinear + "C=bf16", kCooperative, order);
-    run(kGemm + "m=136 n=72 k=72 " + kAux + "aux=bf16", kPingpong, order);
+    run(fmt::format("{}m=136 n=72 k=136 {}C=bf16", kGemm, kLinear), kCooperative, order);
+    run(fmt::format("{}m=136 n=72 k=72 {}aux=bf16", kGemm, kAux), kPingpong, order);
   }
 }
 
