@@ -96,6 +96,7 @@ class Work {
 
  private:
   struct Step {
+    std::unique_ptr<tuning::OperandPool> pool;
     std::unique_ptr<tuning::OperandSets> sets;
     DeviceMemory workspace;
     std::vector<BoundKernel> bound;
@@ -105,7 +106,8 @@ class Work {
     Problem problem = Problem::parse(text);
     problem.complete();
     Step step;
-    step.sets = std::make_unique<tuning::OperandSets>(problem, Device::cuda(0), 7);
+    step.pool = std::make_unique<tuning::OperandPool>(Device::cuda(0), 7);
+    step.sets = std::make_unique<tuning::OperandSets>(problem, *step.pool, kLaunches, 0);
     KernelQuery query;
     query.providers = {provider};
     const KernelList kernels = get_kernels(step.sets->arguments(0), query);
