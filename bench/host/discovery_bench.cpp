@@ -186,9 +186,17 @@ struct OwnProblem {
 };
 constexpr OwnProblem kOwnProblems[] = {
     {"bf16 1024", "gemm n=1024 k=1024 a=bf16:t b=bf16:n out=bf16:t m=", 1024},
+    {"bf16 4096", "gemm n=4096 k=4096 a=bf16:t b=bf16:n out=bf16:t m=", 4096},
     {"e4m3 4096", "gemm n=4096 k=4096 a=e4m3:t b=e4m3:n out=bf16:t m=", 4096},
     {"bf16 one row", "gemm m=1 k=4096 a=bf16:t b=bf16:n out=bf16:t n=", 4096},
+    {"bf16 one row, bias and gelu",
+     "gemm m=1 k=4096 a=bf16:t b=bf16:n out=bf16:t bias=bf16:row epi=\"D = gelu(accum + bias)\" n=",
+     4096},
     {"f32 1024", "gemm n=1024 k=1024 a=f32:t b=f32:n out=f32:t m=", 1024},
+    {"bf16 8 groups",
+     "grouped_gemm n=4096 k=4096 sizes=2048,2048,2048,2048,2048,2048,2048,2048 a=bf16:t b=bf16:n "
+     "out=bf16 m=",
+     16384},
 };
 
 /// The problem whose changing extent is the first one's times `factor`.

@@ -206,6 +206,9 @@ class KernelClass {
   virtual Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
                                    Target target) const;
 
+  /// As support_depends_on(), of supports_epilogue().
+  virtual std::uint32_t epilogue_support_depends_on() const;
+
   /// Predicted time; nullopt when the class cannot tell: such kernels rank last, in order.
   virtual std::optional<Prediction> predict(const DesignPoint& point,
                                             const RuntimeArguments& arguments, Target target) const;

@@ -61,6 +61,10 @@ std::uint32_t KernelClass::support_depends_on(const RuntimeArguments& /*argument
   return ~std::uint32_t{0};
 }
 
+std::uint32_t KernelClass::epilogue_support_depends_on() const {
+  return ~std::uint32_t{0};
+}
+
 Status KernelClass::supports_epilogue(const DesignPoint& /*point*/, const EpilogueGraph& epilogue,
                                       Target /*target*/) const {
   return Status::fail(Reason::epilogue,

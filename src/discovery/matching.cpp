@@ -9,20 +9,42 @@
 #include "discovery/fit.h"
 #include "discovery/guard.h"
 #include "discovery/summation.h"
+#include "model/key_numbers.h"
+#include "model/same_dimensions.h"
 
 namespace estoc::discovery {
 namespace {
 
 using KernelStates = std::vector<const KernelAccess::State*>;
 
-/// Whether the class can have the epilogue, if there is one.
-bool takes_epilogue(const ClassEntry& entry, const DesignPoint& point,
-                    const ClassQuery& class_query) {
-  return class_query.epilogue == nullptr ||
-         entry.kernel_class()
-             .supports_epilogue(point, *class_query.epilogue, class_query.target)
-             .ok();
-}
+/// Whether kernels of a class can have the epilogue of a query, if it has one. The class says so
+/// once of kernels that are alike in what that depends on.
+class EpilogueChecks {
+ public:
+  EpilogueChecks(const KernelClass& kernel_class, const ClassQuery& class_query)
+      : kernel_class_(kernel_class), class_query_(class_query) {
+    if (class_query.epilogue != nullptr)
+      dimensions_.add_all(kernel_class.epilogue_support_depends_on());
+  }
+
+  bool operator()(const DesignPoint& point) {
+    if (class_query_.epilogue == nullptr) return true;
+    const auto values = dimensions_.of(point);
+    const std::uint32_t number = numbers_.number_of({values[0], values[1], 0});
+    if (number == answers_.size()) {
+      answers_.push_back(
+          kernel_class_.supports_epilogue(point, *class_query_.epilogue, class_query_.target).ok());
+    }
+    return answers_[number];
+  }
+
+ private:
+  const KernelClass& kernel_class_;
+  const ClassQuery& class_query_;
+  model::ChosenDimensions dimensions_;
+  model::KeyNumbers numbers_{64};
+  std::vector<bool> answers_;
+};
 
 Candidates select_kernels(const ClassEntry& entry, const ClassQuery& class_query) {
   const auto info = entry.info();
@@ -31,10 +53,10 @@ Candidates select_kernels(const ClassEntry& entry, const ClassQuery& class_query
   if (selection && drop_misaligned(*info, class_query.signature, *selection)) {
     const bool look = has_misaligned(*info, class_query.signature, *selection);
     AlignedKernels aligned(*info, class_query.signature);
+    EpilogueChecks takes_epilogue(entry.kernel_class(), class_query);
     points.reserve(256);
     info->space->visit(*selection, [&](const DesignPoint& point) {
-      if ((!look || aligned.contains(point)) && takes_epilogue(entry, point, class_query))
-        points.push_back(point);
+      if ((!look || aligned.contains(point)) && takes_epilogue(point)) points.push_back(point);
       return true;
     });
   }

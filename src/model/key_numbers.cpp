@@ -1,38 +1,47 @@
-// Numbers for what predictions of one query depend on.
-#include "providers/cuda/prediction_memo.h"
+// Numbers for keys of points.
+#include "model/key_numbers.h"
 
 #include <bit>
 
-namespace estoc::cuda {
+namespace estoc::model {
 
-CostKey::CostKey(const std::array<std::uint64_t, 2>& others, const Alignments& widest)
-    : first(others[0]), second(others[1]) {
-  const auto word = [](int bytes) { return static_cast<std::uint64_t>(bytes); };
-  alignments = word(widest.a) << 40 | word(widest.b) << 20 | word(widest.out);
+KeyNumbers::KeyNumbers(std::size_t room) : places_(std::bit_ceil(2 * room + 2)) {
+  keys_.reserve(room);
 }
 
-PredictionMemo::PredictionMemo(std::size_t most) : places_(std::bit_ceil(2 * most + 1)) {
-  keys_.reserve(most);
-}
-
-std::uint32_t PredictionMemo::number_of(const CostKey& key) {
-  // Designs come in the same order with each of the alignments.
-  if (next_ < keys_.size() && keys_[next_] == key) return next_++;
+/// Of the key, or the free one where it belongs.
+std::size_t KeyNumbers::place_of(const Key& key) const {
   // Odd numbers with bits set at random.
-  std::uint64_t hash = key.first * 0x9e3779b97f4a7c15U;
-  hash = (hash ^ hash >> 32 ^ key.second) * 0xc2b2ae3d27d4eb4fU;
-  hash = (hash ^ hash >> 32 ^ key.alignments) * 0x9e3779b97f4a7c15U;
+  std::uint64_t hash = key[0] * 0x9e3779b97f4a7c15U;
+  hash = (hash ^ hash >> 32 ^ key[1]) * 0xc2b2ae3d27d4eb4fU;
+  hash = (hash ^ hash >> 32 ^ key[2]) * 0x9e3779b97f4a7c15U;
   const std::size_t last = places_.size() - 1;
   std::size_t place = hash >> 32 & last;
-  for (; places_[place] != 0; place = (place + 1) & last) {
-    if (keys_[places_[place] - 1] != key) continue;
-    next_ = places_[place];
-    return next_ - 1;
+  while (places_[place] != 0 && keys_[places_[place] - 1] != key)
+    place = (place + 1) & last;
+  return place;
+}
+
+void KeyNumbers::grow() {
+  places_.assign(2 * places_.size(), 0);
+  for (std::uint32_t number = 0; number < keys_.size(); ++number)
+    places_[place_of(keys_[number])] = number + 1;
+}
+
+std::uint32_t KeyNumbers::number_of(const Key& key) {
+  // As a rule keys come in the order in which they came before.
+  if (next_ < keys_.size() && keys_[next_] == key) return next_++;
+  std::size_t place = place_of(key);
+  if (places_[place] == 0) {
+    if (2 * (keys_.size() + 1) > places_.size()) {
+      grow();
+      place = place_of(key);
+    }
+    keys_.push_back(key);
+    places_[place] = static_cast<std::uint32_t>(keys_.size());
   }
-  keys_.push_back(key);
-  next_ = static_cast<std::uint32_t>(keys_.size());
-  places_[place] = next_;
+  next_ = places_[place];
   return next_ - 1;
 }
 
-}  // namespace estoc::cuda
+}  // namespace estoc::model

@@ -1,5 +1,4 @@
-// Numbers for what predictions of one query depend on, so that kernels that differ in nothing else
-// are predicted once.
+// Numbers for keys of points, so that what depends on a key alone is found out once.
 #pragma once
 
 #include <array>
@@ -7,34 +6,27 @@
 #include <cstdint>
 #include <vector>
 
-#include "providers/cuda/alignments.h"
+namespace estoc::model {
 
-namespace estoc::cuda {
-
-/// A design but for its alignments, and the alignments that predictions take.
-struct CostKey {
-  /// `others` is the design, without its alignments.
-  CostKey(const std::array<std::uint64_t, 2>& others, const Alignments& widest);
-
-  std::uint64_t first, second;  ///< the design
-  std::uint64_t alignments;
-  bool operator==(const CostKey&) const = default;
-};
-
-/// Of one class and one query: keys are numbered from 0, in the order in which they come.
-class PredictionMemo {
+/// Keys are numbered from 0, in the order in which they come.
+class KeyNumbers {
  public:
-  /// With room for so many keys.
-  explicit PredictionMemo(std::size_t most);
+  using Key = std::array<std::uint64_t, 3>;
+
+  /// With room for so many keys; more take time.
+  explicit KeyNumbers(std::size_t room);
 
   /// The number of the key, which is size() as it was where the key is new.
-  std::uint32_t number_of(const CostKey& key);
+  std::uint32_t number_of(const Key& key);
   std::size_t size() const { return keys_.size(); }
 
  private:
-  std::vector<CostKey> keys_;
+  std::size_t place_of(const Key& key) const;
+  void grow();
+
+  std::vector<Key> keys_;
   std::vector<std::uint32_t> places_;  ///< one more than the number of a key; 0: free
   std::uint32_t next_ = 0;             ///< likewise, of the key that came last
 };
 
-}  // namespace estoc::cuda
+}  // namespace estoc::model

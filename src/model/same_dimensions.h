@@ -10,10 +10,9 @@
 
 namespace estoc::model {
 
-/// Whether points, one after the other, have the values of the one before in some dimensions.
-class SameInDimensions {
+/// Some dimensions of a design space.
+class ChosenDimensions {
  public:
-  /// Adds a dimension to those that are compared.
   void add(std::size_t dimension) {
     static_assert(kMaxDimensions == 16, "a byte for each dimension");
     mask_[dimension / 8] |= std::uint64_t{0xff} << 8 * (dimension % 8);
@@ -24,11 +23,23 @@ class SameInDimensions {
       if ((dimensions >> i & 1) != 0) add(i);
     }
   }
-  /// False for the first point.
-  bool operator()(const DesignPoint& point) {
+  /// The point's indices, with 0 in other dimensions.
+  std::array<std::uint64_t, 2> of(const DesignPoint& point) const {
     static_assert(std::endian::native == std::endian::little, "the first dimension is the lowest");
     const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(point.indices());
-    const std::array<std::uint64_t, 2> values{words[0] & mask_[0], words[1] & mask_[1]};
+    return {words[0] & mask_[0], words[1] & mask_[1]};
+  }
+
+ private:
+  std::array<std::uint64_t, 2> mask_{};
+};
+
+/// Whether points, one after the other, have the values of the one before in chosen dimensions.
+class SameInDimensions : public ChosenDimensions {
+ public:
+  /// False for the first point.
+  bool operator()(const DesignPoint& point) {
+    const std::array<std::uint64_t, 2> values = of(point);
     const bool same = any_ && values == values_;
     values_ = values;
     any_ = true;
@@ -36,7 +47,7 @@ class SameInDimensions {
   }
 
  private:
-  std::array<std::uint64_t, 2> mask_{}, values_{};
+  std::array<std::uint64_t, 2> values_{};
   bool any_ = false;
 };
 

@@ -5,12 +5,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "cost/factor_batch.h"
 #include "epilogue/emit.h"
 #include "estoc/arguments.hpp"
+#include "model/key_numbers.h"
 #include "model/same_dimensions.h"
-#include "providers/cuda/prediction_memo.h"
 
 namespace estoc::cuda {
 namespace {
@@ -45,6 +46,23 @@ model::SameInDimensions what_alignments_follow_from(const DesignSpace& space) {
     ++number;
   }
   return same;
+}
+
+/// A bit for each dimension of these roles that the space has.
+std::uint32_t dimension_bits(const DesignSpace& space, std::initializer_list<Role> roles) {
+  std::uint32_t bits = 0;
+  for (const Role role : roles) {
+    if (const int dimension = space.find(role); dimension >= 0)
+      bits |= std::uint32_t{1} << static_cast<unsigned>(dimension);
+  }
+  return bits;
+}
+
+/// What predictions of one query depend on: a design but for its alignments, and those they take.
+model::KeyNumbers::Key key_of(const std::array<std::uint64_t, 2>& others,
+                              const Alignments& widest) {
+  const auto word = [](int bytes) { return static_cast<std::uint64_t>(bytes); };
+  return {others[0], others[1], word(widest.a) << 40 | word(widest.b) << 20 | word(widest.out)};
 }
 
 }  // namespace
@@ -102,7 +120,7 @@ std::vector<std::optional<Prediction>> GemmClass::predict_each(
   const AlignmentDimensions alignments(points.front()->space());
   {
     firsts.reserve(points.size());
-    PredictionMemo memo(points.size());
+    model::KeyNumbers numbers(points.size());
     model::SameInDimensions same = what_alignments_follow_from(points.front()->space());
     Alignments counted;
     bool narrower = false;
@@ -113,7 +131,7 @@ std::vector<std::optional<Prediction>> GemmClass::predict_each(
         counted = widest(point, own, query.problem(is_transposed(point)));
         narrower = counted != own;
       }
-      answers[i] = {memo.number_of({alignments.others(point), counted}), narrower};
+      answers[i] = {numbers.number_of(key_of(alignments.others(point), counted)), narrower};
       if (answers[i].number == firsts.size()) firsts.push_back({&point, counted});
     }
   }
@@ -177,14 +195,13 @@ bool GemmClass::is_common(const GemmLimits& limits, const GemmExtents& e) {
 }
 
 std::uint32_t GemmClass::operand_dimensions(const DesignSpace& space) {
-  std::uint32_t bits = 0;
-  for (const Role role :
-       {Role::a_dtype, Role::b_dtype, Role::accumulator_type, Role::out_dtype, Role::layouts,
-        Role::a_alignment, Role::b_alignment, Role::out_alignment}) {
-    if (const int dimension = space.find(role); dimension >= 0)
-      bits |= std::uint32_t{1} << static_cast<unsigned>(dimension);
-  }
-  return bits;
+  return dimension_bits(
+      space, {Role::a_dtype, Role::b_dtype, Role::accumulator_type, Role::out_dtype, Role::layouts,
+              Role::a_alignment, Role::b_alignment, Role::out_alignment});
+}
+
+std::uint32_t GemmClass::input_alignments(const DesignSpace& space) {
+  return dimension_bits(space, {Role::a_alignment, Role::b_alignment});
 }
 
 Status GemmClass::check_limits(const GemmLimits& limits, const GemmExtents& e, const Shape3& tile) {

@@ -159,6 +159,8 @@ class GemmClass : public BuiltInClass {
   static bool is_common(const GemmLimits& limits, const GemmExtents& extents);
   /// A bit for each dimension that dtypes, layouts and alignments have.
   static std::uint32_t operand_dimensions(const DesignSpace& space);
+  /// The same for those of alignments of A and B.
+  static std::uint32_t input_alignments(const DesignSpace& space);
   static Status check_limits(const GemmLimits& limits, const GemmExtents& extents,
                              const Shape3& tile);
 
@@ -213,6 +215,8 @@ class ConfiguredGemm : public GemmClass {
     if (Status status = check_epilogue_forms(epilogue); !status.ok()) return status;
     return check_epilogue(kernel_of(point, &epilogue), target);
   }
+
+  std::uint32_t epilogue_support_depends_on() const final { return ~input_alignments(*space()); }
 
   std::size_t workspace_size(const DesignPoint& point, const Knobs& knobs,
                              const RuntimeArguments& arguments) const final {
@@ -290,7 +294,8 @@ class ConfiguredGemm : public GemmClass {
                               const RuntimeArguments& /*arguments*/) const {
     return Status::success();
   }
-  /// Whether shared memory and registers suffice for the kernel's epilogue.
+  /// Whether shared memory and registers suffice for the kernel's epilogue. Looks at no alignment
+  /// of A or B.
   virtual Status check_epilogue(const Decoded& kernel, Target target) const = 0;
 
   /// Adds family, design and knobs to a plan that has the work, for widest_config().
