@@ -87,6 +87,7 @@ class Workshop:
         self.folder = folder
         self.build = build
         self.seeds = seeds
+        self.device = shutil.copytree(ROOT / "device", folder / "device")
 
     def run(self, name, case, overlay, expected, always=False):
         """(passed, what was printed) of one case, on the headers of `overlay` before the others."""
@@ -102,9 +103,11 @@ class Workshop:
     def environment(self, name, overlay):
         """What makes the library take the headers of `overlay`, and keep what it builds apart."""
         device = self.folder / f"device_{name}"
-        shutil.copytree(ROOT / "device", device)
-        if overlay is not None:
-            shutil.copytree(overlay, device, dirs_exist_ok=True)
+        # Links take a tenth of the time of copies.
+        shutil.copytree(self.device, device, copy_function=os.link)
+        for path in overlay.rglob("*.cuh") if overlay is not None else ():
+            (device / path.relative_to(overlay)).unlink()
+            shutil.copy(path, device / path.relative_to(overlay))
         cache = str(self.folder / f"cache_{name}")
         return {**os.environ, "ESTOC_DEVICE_DIR": str(device), "ESTOC_CACHE_DIR": cache}
 
