@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -79,9 +80,28 @@ void write_file(const fs::path& path, std::string_view text) {
   if (!file) core::throw_file_error("write", path, last_problem());
 }
 
-void write_headers(const fs::path& root, std::span<const jit::HeaderText> headers) {
-  for (const jit::HeaderText& header : headers)
-    write_file(root / header.name, header.text);
+using Names = std::set<std::string_view>;
+
+void write_headers(const fs::path& root, std::span<const jit::HeaderText> headers,
+                   const Names& included) {
+  for (const jit::HeaderText& header : headers) {
+    if (included.contains(header.name)) write_file(root / header.name, header.text);
+  }
+}
+
+/// In the compiler's order: the emulator's headers take the place of those of device/.
+const jit::IncludeGraph& include_graph() {
+  static const auto& graph =
+      *new const jit::IncludeGraph(std::array{embedded_headers(), jit::device_sources().headers});
+  return graph;
+}
+
+/// What the jobs' unit includes. Files that are written and removed for every kernel take time.
+Names included_by(Jobs jobs) {
+  Names names = include_graph().names(unit_text(jobs));
+  for (const BuildJob& job : jobs)
+    names.merge(include_graph().names(job.source));
+  return names;
 }
 
 std::vector<std::string> compiler_options(const BuildJob& job) {
@@ -108,12 +128,9 @@ core::Hash128 content_key(Jobs jobs) {
   core::Hasher hasher;
   const std::string unit = unit_text(jobs);
   hasher.field(kKeySchema).field(unit);
-  // In the compiler's order: the emulator's headers take the place of those of device/.
-  static const auto& includes =
-      *new const jit::IncludeGraph(std::array{embedded_headers(), jit::device_sources().headers});
-  hasher.field(includes.hash(unit).hex());
+  hasher.field(include_graph().hash(unit).hex());
   for (const BuildJob& job : jobs)
-    hasher.field(job.source).field(includes.hash(job.source).hex());
+    hasher.field(job.source).field(include_graph().hash(job.source).hex());
   for (const std::string& option : compiler_options(jobs.front()))
     hasher.field(option);
   return hasher.digest();
@@ -139,8 +156,9 @@ std::string missing_entry(const BuildJob& job, std::string_view error) {
 
 /// Compiles in `folder`; what the compiler said goes to a file there, too.
 fs::path compile_in(const fs::path& folder, Jobs jobs, const HostCompiler& compiler) {
-  write_headers(folder / kTwins, embedded_headers());
-  write_headers(folder / kDevice, jit::device_sources().headers);
+  const Names included = included_by(jobs);
+  write_headers(folder / kTwins, embedded_headers(), included);
+  write_headers(folder / kDevice, jit::device_sources().headers, included);
   for (std::size_t i = 0; i < jobs.size(); ++i)
     write_file(folder / source_name(jobs, i), jobs[i].source);
   write_file(folder / "unit.cpp", unit_text(jobs));

@@ -87,7 +87,7 @@ void IncludeGraph::mark_named(std::string_view text, std::string_view folder, Ma
   });
 }
 
-core::Hash128 IncludeGraph::hash(std::string_view text) const {
+IncludeGraph::Marks IncludeGraph::included(std::string_view text) const {
   Marks direct(hashes_.size());
   mark_named(text, "", direct);
   Marks included(hashes_.size());
@@ -96,11 +96,25 @@ core::Hash128 IncludeGraph::hash(std::string_view text) const {
     for (std::size_t j = 0; j < included.size(); ++j)
       included[j] = included[j] || closures_[i][j];
   }
+  return included;
+}
+
+core::Hash128 IncludeGraph::hash(std::string_view text) const {
+  const Marks marks = included(text);
   core::Hasher hasher;
-  for (std::size_t i = 0; i < included.size(); ++i) {
-    if (included[i]) hasher.update(std::as_bytes(std::span(&hashes_[i], 1)));
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i]) hasher.update(std::as_bytes(std::span(&hashes_[i], 1)));
   }
   return hasher.digest();
+}
+
+std::set<std::string_view> IncludeGraph::names(std::string_view text) const {
+  const Marks marks = included(text);
+  std::set<std::string_view> names;
+  for (const auto& [name, number] : index_) {
+    if (marks[number]) names.insert(name);
+  }
+  return names;
 }
 
 }  // namespace estoc::jit

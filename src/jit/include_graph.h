@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,15 +25,20 @@ class IncludeGraph {
   /// instance, all headers count.
   core::Hash128 hash(std::string_view text) const;
 
+  /// The names of those headers.
+  std::set<std::string_view> names(std::string_view text) const;
+
  private:
   using Marks = std::vector<bool>;  // one for each header
+
+  Marks included(std::string_view text) const;
 
   /// Marks the headers that a text in `folder`, which ends with '/' or is empty, names.
   void mark_named(std::string_view text, std::string_view folder, Marks& marks) const;
 
-  std::map<std::string_view, std::size_t, std::less<>> index_;
-  std::vector<core::Hash128> hashes_;  // of name and text of each header
-  std::vector<Marks> closures_;        // of each header, itself included
+  std::map<std::string_view, std::size_t, std::less<>> index_;  // by name
+  std::vector<core::Hash128> hashes_;                           // of name and text of each header
+  std::vector<Marks> closures_;                                 // of each header, itself included
 };
 
 }  // namespace estoc::jit

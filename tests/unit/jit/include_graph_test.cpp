@@ -1,9 +1,10 @@
-// Hashes of the headers that a text includes.
+// Hashes and names of the headers that a text includes.
 #include "jit/include_graph.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,17 @@ TEST(IncludeGraph, HashesIncludedHeadersAndNoOthers) {
   other[3].text = "int e;";
   EXPECT_EQ(hash_of(other, kUnit), before);
   EXPECT_NE(hash_of(other, "#include \"e.h\""), hash_of(chain(), "#include \"e.h\""));
+}
+
+TEST(IncludeGraph, NamesIncludedHeaders) {
+  const Headers headers = chain();
+  const std::span<const HeaderText> folder = headers;
+  const IncludeGraph graph(std::span(&folder, 1));
+  using Names = std::set<std::string_view>;
+  EXPECT_EQ(graph.names("#include <d/a.h>\n"), (Names{"d/a.h", "d/b.h", "d/c.h"}));
+  EXPECT_EQ(graph.names("#include <cmath>\n#include \"e.h\"\n"), Names{"e.h"});
+  EXPECT_EQ(graph.names("#include HEADER\n").size(), headers.size());
+  EXPECT_EQ(graph.names("int x;"), Names{});
 }
 
 TEST(IncludeGraph, LeavesTheTextItselfOut) {
