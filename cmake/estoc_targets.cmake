@@ -32,7 +32,8 @@ target_compile_options(estoc_build INTERFACE
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>)
 
 # Device code has a compiler of its own to warn about it, which knows `#pragma unroll`; tensor maps
-# are passed by value. To be linked after estoc_build, whose options these take back.
+# are passed by value, and its short names of types, such as i32, are those of enumerators. To be
+# linked after estoc_build, whose options these take back.
 add_library(estoc_device_code INTERFACE)
 target_compile_options(estoc_device_code INTERFACE
   -Wno-unknown-pragmas -Wno-conversion -Wno-sign-conversion -Wno-psabi -Wno-shadow

@@ -24,7 +24,7 @@ fi
 rm -rf "$root/build/site"
 export PYTHONDONTWRITEBYTECODE=1 ESTOC_PACKAGE=$build/python
 "$environment/bin/python" "$root/site/prepare.py" "$root" "$root/build/site_pages" "$root/build/site" "$build/estoc"
-"$environment/bin/python" -m sphinx -q --jobs auto --fail-on-warning --keep-going --builder html \
+"$environment/bin/python" -m sphinx -q --fail-on-warning --keep-going --builder html \
   --conf-dir "$root/site" --doctree-dir "$root/build/site_trees" "$root/build/site_pages" "$root/build/site"
 rm -rf "$root/build/site/_sources"
 echo "build/site: $(find "$root/build/site" -name '*.html' | wc -l) pages"

@@ -206,7 +206,8 @@ class KernelClass {
   virtual Status supports_epilogue(const DesignPoint& point, const EpilogueGraph& epilogue,
                                    Target target) const;
 
-  /// As support_depends_on(), of supports_epilogue().
+  /// Dimensions as in support_depends_on(): of kernels that differ in others alone,
+  /// supports_epilogue() says the same of any epilogue and target. By default all. Must not throw.
   virtual std::uint32_t epilogue_support_depends_on() const;
 
   /// Predicted time; nullopt when the class cannot tell: such kernels rank last, in order.

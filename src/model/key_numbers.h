@@ -13,7 +13,7 @@ class KeyNumbers {
  public:
   using Key = std::array<std::uint64_t, 3>;
 
-  /// With room for so many keys; more take time.
+  /// With room for that many keys; it grows where more come.
   explicit KeyNumbers(std::size_t room);
 
   /// The number of the key, which is size() as it was where the key is new.
