@@ -42,6 +42,7 @@ struct Launch {
   std::array<unsigned, 3> block{};
   std::array<unsigned, 3> cluster{1, 1, 1};
   unsigned shared_bytes = 0;
+  bool programmatic = false;
 };
 
 std::vector<emulator::Allocation> device_memory(int device) {
@@ -79,6 +80,7 @@ CUresult execute(const Launch& launch, void** parameters) {
   emulator::Options options;
   options.kernel_name = launch.kernel->library->name;
   options.cluster = launch.cluster;
+  options.programmatic = launch.programmatic;
   options.memory = device_memory(launch.context->device);
   const unsigned threads = launch.block[0] * launch.block[1] * launch.block[2];
   const std::lock_guard lock(launch.kernel->library->mutex);
@@ -124,7 +126,9 @@ CUresult read_attributes(const jit::CUlaunchConfig& config, Launch& launch) {
     if (attribute.id == jit::kLaunchAttributeClusterDimension) {
       const auto& cluster = attribute.value.cluster;
       launch.cluster = {cluster.x, cluster.y, cluster.z};
-    } else if (attribute.id != jit::kLaunchAttributeProgrammaticStreamSerialization) {
+    } else if (attribute.id == jit::kLaunchAttributeProgrammaticStreamSerialization) {
+      launch.programmatic = attribute.value.programmatic_serialization != 0;
+    } else {
       return refuse(kCudaErrorInvalidValue, "a launch attribute that is not known");
     }
   }

@@ -22,9 +22,11 @@ struct RunOptions {
   Workspace workspace{};               ///< of workspace_size() bytes; a cpu kernel can do without
   int threads = 0;                     ///< host threads of a cpu kernel; 0: one for each core
   bool assume_supported_args = false;  ///< skip supports()
-  /// On a GPU: the launch may begin before the kernel ahead of it on the stream has ended, and
-  /// waits for its results itself (programmatic dependent launch). Of use between short kernels.
-  bool programmatic = false;
+  /// On a GPU of compute capability 9.0 or more: the launch may begin before the kernel ahead of it
+  /// on the stream has ended, and waits for its results itself (programmatic dependent launch), so
+  /// that the start of one hides behind the end of the other. The order of results is that of the
+  /// stream either way.
+  bool programmatic = true;
 };
 
 /// One kernel: compiled-or-compilable, with metadata. A cheap handle; copies share everything.

@@ -123,7 +123,7 @@ struct BindOptions {
   int threads = 0;         ///< host threads of a cpu kernel; 0: as many as there are cores
   /// The launch may begin before the kernel ahead of it on the stream has ended (programmatic
   /// dependent launch); classes whose device code does not wait for it ignore the option.
-  bool programmatic = false;
+  bool programmatic = true;
 };
 
 /// Generates kernels of one kind and knows how to compile and run them.

@@ -19,7 +19,7 @@ namespace estoc {
 struct PlanOptions {
   KernelQuery query{};
   int threads = 0;            ///< as of RunOptions
-  bool programmatic = false;  ///< as of RunOptions
+  bool programmatic = true;  ///< as of RunOptions
 };
 
 /// A kernel that is found, compiled and bound for one operation, to be launched any number of
@@ -95,7 +95,7 @@ struct MatmulOptions {
   std::span<const EpilogueOperand> operands{};
   void* stream = nullptr;     ///< as of RunOptions
   int threads = 0;            ///< as of RunOptions
-  bool programmatic = false;  ///< as of RunOptions
+  bool programmatic = true;  ///< as of RunOptions
   /// Gives workspace of at least so many bytes, for a kernel that needs some; where there is no
   /// function, the library's own is used. A call that is captured without a function takes a kernel
   /// that needs no workspace, where there is one: a graph keeps the library's for good.

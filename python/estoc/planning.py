@@ -41,7 +41,7 @@ def plan(
     performance: PerformanceControls | None = None,
     workspace: object = None,
     threads: int = 0,
-    programmatic: bool = False,
+    programmatic: bool = True,
     keep: bool = True,
     compiled_artifact: CompiledArtifact | None = None,
 ) -> Plan:

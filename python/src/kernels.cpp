@@ -83,7 +83,7 @@ struct RunRequest {
   nb::handle workspace;
   bool assume_supported = false;
   int threads = 0;
-  bool programmatic = false;
+  bool programmatic = true;
 };
 
 struct HeldOptions {
@@ -335,7 +335,7 @@ void bind_kernel(nb::module_& module) {
           nb::arg("args").none(), nb::arg("compiled_artifact") = nb::none(),
           nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
           nb::arg("assume_supported_args").none() = false, nb::arg("threads").none() = 0,
-          nb::arg("programmatic").none() = false,
+          nb::arg("programmatic").none() = true,
           "Compiles where that has not been done, and launches.\n\n"
           "Parameters\n----------\n"
           "args : RuntimeArguments\n"
@@ -362,7 +362,7 @@ void bind_kernel(nb::module_& module) {
           nb::arg("args").none(), nb::arg("compiled_artifact") = nb::none(),
           nb::arg("stream") = nb::none(), nb::arg("workspace") = nb::none(),
           nb::arg("assume_supported_args").none() = false, nb::arg("threads").none() = 0,
-          nb::arg("programmatic").none() = false,
+          nb::arg("programmatic").none() = true,
           "Does once what every run repeats; the result launches any number of times.\n\n"
           "Parameters are those of run. A kernel that needs workspace on a GPU is launched on the\n"
           "stream it is bound to alone, since launches share that memory: bind once for each\n"

@@ -19,7 +19,7 @@ PlanOptions plan_options(const estoc_plan_options* given) {
     throw Error(ErrorKind::value,
                 "options.threads: expected 0 or more, got " + std::to_string(o.threads));
   }
-  return {.query = query_of(o.query), .threads = o.threads, .programmatic = o.programmatic != 0};
+  return {.query = query_of(o.query), .threads = o.threads, .programmatic = o.programmatic >= 0};
 }
 
 bool matmul(const estoc_gemm* given, const estoc_run_options* options) {

@@ -18,7 +18,7 @@ RunOptions run_options(const estoc_run_options* options) {
   run.workspace = {given.workspace, given.workspace_bytes};
   run.threads = given.threads;
   run.assume_supported_args = given.assume_supported != 0;
-  run.programmatic = given.programmatic != 0;
+  run.programmatic = given.programmatic >= 0;
   return run;
 }
 

@@ -82,10 +82,10 @@ void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUn
   for (std::size_t i = 0; i < plan.size(); ++i) {
     const Step& step = plan.step(i);
     if (step.address == nullptr) {
-      const bool overlaps = step.programmatic && table.version >= kMinProgrammaticVersion;
-      table.check(
-          start_kernel(table, plan, step, unit.entry(step.entry), stream, programmatic || overlaps),
-          "cuLaunchKernelEx");
+      const bool overlaps =
+          (programmatic || step.programmatic) && table.version >= kMinProgrammaticVersion;
+      table.check(start_kernel(table, plan, step, unit.entry(step.entry), stream, overlaps),
+                  "cuLaunchKernelEx");
     } else {
       table.check(start_fill(table, step, stream), "cuMemsetD8Async");
     }

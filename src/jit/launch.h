@@ -18,6 +18,7 @@ namespace estoc::jit {
 bool prepare_plan(const LaunchPlan& plan, LoadedUnit& unit, int device, CUcontext context);
 
 /// Starts the steps in order; the stream's context must be current and the plan prepared for it.
+/// `programmatic`: each step may begin before what is ahead of it has ended.
 void start_plan(const DriverTable& table, const LaunchPlan& plan, const LoadedUnit& unit,
                 CUstream stream, bool programmatic);
 

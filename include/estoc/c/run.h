@@ -20,7 +20,7 @@ typedef struct estoc_run_options {
   size_t workspace_bytes;
   int threads;          /* host threads of a cpu kernel; 0: one for each core */
   int assume_supported; /* not 0: the caller knows that the kernel supports the arguments */
-  int programmatic;     /* not 0: programmatic dependent launch; of use between short kernels */
+  int programmatic;     /* less than 0: no launch begins before the kernel ahead of it has ended */
   int reserved;         /* 0 */
   estoc_tuner* tuner;   /* of estoc_matmul: tunes the problem of a call that finds a kernel */
 } estoc_run_options;

@@ -91,6 +91,15 @@ jit::WorkspaceLease make_plan(const CudaKernelClass& kernel_class, const DesignP
   return lease;
 }
 
+/// Whether a launch may begin before the kernel ahead of it has ended: code for older architectures
+/// does not wait for that kernel.
+bool overlaps(const CudaKernelClass& kernel_class, const BindOptions& options,
+              const CudaObject& object) {
+  constexpr int kFirstToWait = 90;
+  return options.programmatic && kernel_class.waits_for_dependencies() &&
+         object.target().cc() >= kFirstToWait;
+}
+
 /// A bound plan, and what it takes to plan the same launch on other operands.
 class CudaLaunch final : public Launch {
  public:
@@ -202,7 +211,7 @@ std::unique_ptr<Launch> CudaKernelClass::bind(const DesignPoint& point, const Kn
       *this, point, knobs,
       jit::BoundPlan(plan, compiled.loaded(), scope.context(),
                      jit::BoundStream(scope.context(), device, options.stream, has_workspace),
-                     std::move(workspace), options.programmatic && waits_for_dependencies()));
+                     std::move(workspace), overlaps(*this, options, compiled)));
 }
 
 void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
@@ -218,7 +227,7 @@ void CudaKernelClass::run(const DesignPoint& point, const Knobs& knobs,
   auto* const stream = static_cast<jit::CUstream>(options.stream);
   const jit::WorkspaceUse use(workspace, stream);
   jit::start_plan(jit::driver(), plan, compiled.loaded(), stream,
-                  options.programmatic && waits_for_dependencies());
+                  overlaps(*this, options, compiled));
 }
 
 }  // namespace estoc

@@ -1,5 +1,9 @@
 """On which stream a launch goes, what it awaits there, and whose workspace it uses."""
 
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from device_arrays import DeviceArray
@@ -109,18 +113,31 @@ def test_classes_of_ones_own_are_asked_each_time(product, monkeypatch, own_class
     assert estoc.get_kernels(args)[0].name != "with_workspace-f32-ttt"
 
 
+@pytest.mark.parametrize("waits", [0, 1])
+@pytest.mark.parametrize("option", ["default", "True", "False"])
+def test_launches_begin_early_where_the_class_waits(waits, option):
+    # A process of its own: the context of a launch that fails stays broken.
+    program = pathlib.Path(__file__).with_name("early_program.py")
+    run = subprocess.run(
+        [sys.executable, program, str(waits), option], capture_output=True, text=True, check=True
+    )
+    expected = "griddepcontrol.wait" if waits and option != "False" else "right"
+    assert expected in run.stdout
+
+
 def test_early_launches(product, driver):
     a, b, out, wanted = product()
     args = estoc.GemmArguments(a, b, out)
     stream = driver.stream()
     for kernel in estoc.get_kernels(args, providers="cuda")[:3]:
-        plan = estoc.plan(a, b, out, programmatic=True)
-        bound = kernel.bind(args, stream=stream, programmatic=True)
-        calls = [lambda: bound(stream=stream), lambda: plan(stream=stream), lambda: plan(a, b, out)]
-        for call in calls * 2:
-            empty(out)
-            call()
-            np.testing.assert_array_equal(out.get(), wanted)
+        for options in ({}, {"programmatic": False}):
+            plan = estoc.plan(a, b, out, **options)
+            bound = kernel.bind(args, stream=stream, **options)
+            calls = [lambda: bound(stream=stream), lambda: plan(stream=stream), lambda: plan(a, b, out)]
+            for call in calls * 2:
+                empty(out)
+                call()
+                np.testing.assert_array_equal(out.get(), wanted)
 
 
 def on_stream(array, stream):
