@@ -89,19 +89,23 @@ double sums_seconds(const Work& work, const Design& design, const DeviceModel& d
   const double tile =
       (design.whole_parts ? rows : std::min(rows, work.m)) * design.tile_n * design.cluster_n;
   const double parts = division.split;
-  const double bytes = division.split_tiles * parts * tile * sizeof(float);
+  const double bytes = division.split_tiles * parts * tile * design.sum_bytes;
   return kSecondKernel +
          bytes * kSumsTraffic / (device.l2_per_clock * device.multiprocessors * device.clock_hz);
 }
 
-/// The last tiles take as many waves as their parts need, each a part of a whole one; what their
-/// sums take on top.
+/// Waves of so many clusters at once. The parts of the last tiles take as many as they need, each a
+/// part of a whole one.
+double waves_of(double clusters, double at_once, const Division& division) {
+  const double before = clusters - division.split_tiles;
+  if (division.split_tiles == 0) return ceil_div(before, at_once);
+  return ceil_div(before, at_once) +
+         ceil_div(division.split_tiles * division.split, at_once) / division.split;
+}
+
+/// What the parts of the last tiles change, and what their sums take on top.
 void add_tail(const Work& work, const Design& design, const DeviceModel& device,
               const Division& division, Execution& e) {
-  const double parts = division.split;
-  const double before = e.clusters - division.split_tiles;
-  const double tail_waves = ceil_div(division.split_tiles * parts, e.slots);
-  e.waves = ceil_div(before, e.slots) + tail_waves / parts;
   e.exact_waves = std::min(e.exact_waves, e.waves);
   e.sums = sums_seconds(work, design, device, division);
 }
@@ -141,7 +145,7 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
       std::max(e.across_m * e.across_n * work.l * (tail ? 1 : division.split / parts), 1.0);
   e.slots = std::max(live_clusters(size, design, device), 1.0);
   e.exact_waves = e.clusters / e.slots;
-  e.waves = ceil_div(e.clusters, e.slots);
+  e.waves = waves_of(e.clusters, e.slots, division);
   e.k_tiles = std::max(ceil_div(work.k, design.tile_k * (tail ? 1 : division.split)), 1.0);
   if (tail) add_tail(work, design, device, division, e);
   e.live_ctas =
@@ -152,7 +156,8 @@ Execution execute(const Work& work, const Design& design, const DeviceModel& dev
 
   // CTAs that share a multiprocessor share its arithmetic. Those of clusters have one each.
   const double together = parts > 1 ? 1 : std::max(design.ctas_per_multiprocessor, 1);
-  const double rounds = together > 1 ? ceil_div(e.clusters, device.multiprocessors) : e.waves;
+  const double rounds =
+      together > 1 ? waves_of(e.clusters, device.multiprocessors, division) : e.waves;
   const double clock = 1 / device.clock_hz;
   const double steps = rounds * e.k_tiles;
   e.arithmetic = (steps * design.stage_clocks + (rounds - 1) * design.change_clocks) * clock;

@@ -64,14 +64,15 @@ struct Design {
   int split = 1;             ///< parts of K that are computed at once
   double gather_clocks = 0;  ///< of adding one more part to the first, or of a round
   bool gathers_in_rounds = false;  ///< each of which adds every second part to the one before it
-  double split_tiles = 0;     ///< the last tiles, whose parts' sums pass through memory; 0: all
-  bool of_library = false;    ///< a library's kernel, not one of ours
-  int choice = 0;             ///< likewise: its place in the library's own order
-  bool restated = false;      ///< likewise: the product is stated with out row-major
-  bool older = false;         ///< likewise: not of its code for Hopper and later
-  int own_stages = 0;         ///< likewise: its number for stages and their size
-  double own_waves = 1;       ///< likewise: the waves that it says it takes
-  double workspace = 0;       ///< bytes
+  double split_tiles = 0;  ///< the last tiles, whose parts' sums pass through memory; 0: all
+  double sum_bytes = sizeof(float);  ///< of such a sum
+  bool of_library = false;           ///< a library's kernel, not one of ours
+  int choice = 0;                    ///< likewise: its place in the library's own order
+  bool restated = false;             ///< likewise: the product is stated with out row-major
+  bool older = false;                ///< likewise: not of its code for Hopper and later
+  int own_stages = 0;                ///< likewise: its number for stages and their size
+  double own_waves = 1;              ///< likewise: the waves that it says it takes
+  double workspace = 0;              ///< bytes
   bool plain_stores = false;  ///< threads store their elements, for rows that are not aligned
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <estoc/abi/matrix.cuh>
+#include <estoc/abi/sum_parts.cuh>
 #include <estoc/abi/tensor_map.cuh>
 #include <estoc/abi/types.cuh>
 
@@ -14,6 +15,8 @@ struct Sm90F64GemmConfig {
   static constexpr int kSharedBytes = 228 * 1024;
   /// CTAs of a cluster that sum up parts of K.
   static constexpr int kMaxParts = 8;
+  /// Parts of K whose sums pass through the workspace.
+  static constexpr long long kMaxTailParts = 128;
 
   Type out;
   bool a_m_major;  ///< M is the contiguous mode of A, else K
@@ -58,6 +61,14 @@ struct Sm90F64GemmConfig {
   ESTOC_CONSTEXPR int producer_registers() const { return ctas() == 2 ? 24 : 40; }
   ESTOC_CONSTEXPR int consumer_registers() const { return 232; }
 
+  ESTOC_CONSTEXPR int cluster_size() const { return 1; }
+  ESTOC_CONSTEXPR int cluster_rows() const { return tile_m; }
+  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n; }
+  /// Whether parts of K may pass through the workspace.
+  ESTOC_CONSTEXPR bool has_tails() const { return true; }
+  /// Of a tile in the workspace.
+  ESTOC_CONSTEXPR int sums_bytes() const { return tile_m * tile_n * 8; }
+
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * 128; }
   ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
@@ -85,8 +96,13 @@ struct Sm90F64GemmParameters {
   unsigned tiles_m;
   unsigned tiles_n;
   unsigned group;  ///< rows of tiles that are taken together, for the L2 cache
-  unsigned items;  ///< tiles of all batches, which clusters take in turn
-  bool a_batched;  ///< A has a batch mode of its own
+  unsigned items;  ///< that clusters take in turn: tiles of all batches, and parts of the last ones
+  unsigned undivided;       ///< of those, the tiles ahead of the first part
+  unsigned tail_tiles;      ///< after them, K of which is divided
+  unsigned tail_parts;      ///< of K of each of these
+  unsigned chunks;          ///< of kSumElements that a CTA of the second kernel adds up
+  unsigned long long sums;  ///< address of the parts' sums, part after part
+  bool a_batched;           ///< A has a batch mode of its own
   bool b_batched;
   unsigned char parts;  ///< of K: CTAs of a cluster that sum up one tile; 0 is 1
 };

@@ -4,6 +4,7 @@
 #include <estoc/abi/epilogue.cuh>
 #include <estoc/abi/groups.cuh>
 #include <estoc/abi/matrix.cuh>
+#include <estoc/abi/sum_parts.cuh>
 #include <estoc/abi/tensor_map.cuh>
 #include <estoc/abi/types.cuh>
 
@@ -275,10 +276,5 @@ struct Sm90GemmParameters {
   Sm90Scales b_scales;
 };
 static_assert(sizeof(Sm90GemmParameters) == 4 * 128);
-
-/// The kernel that adds up the sums of parts: warps of a CTA, and elements of a chunk, which are
-/// eight columns of 16 rows.
-inline constexpr int kSumWarps = 8;
-inline constexpr int kSumElements = 16 * 8;
 
 }  // namespace estoc::abi

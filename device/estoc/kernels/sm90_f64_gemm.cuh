@@ -3,7 +3,8 @@
 // Persistent and warp-specialised as sm90_gemm: one thread of the first warpgroup fills a ring of
 // stages. The warps of the others each multiply their part of the tile from fragments in registers,
 // and store it through shared memory of their own while the stages of the next tile are filled.
-// Where tiles are few, the CTAs of a cluster each sum up a part of K of one tile.
+// Where tiles are few, the CTAs of a cluster each sum up a part of K of one tile, or the sums of
+// parts pass through the workspace, and a second kernel adds them up.
 #pragma once
 
 #include <estoc/abi/sm90_f64_gemm.cuh>
@@ -17,6 +18,7 @@
 #include <estoc/ptx/warp.cuh>
 #include <estoc/sm90/f64.cuh>
 #include <estoc/sm90/f64_gather.cuh>
+#include <estoc/sm90/f64_parts.cuh>
 #include <estoc/tile/pipeline.cuh>
 #include <estoc/tile/raster.cuh>
 #include <estoc/tile/staged_store.cuh>
@@ -44,7 +46,8 @@ struct F64Shared {
   }
 };
 
-/// Deals the tiles of all batches to CTAs in turn, or to clusters, whose CTAs take parts of K.
+/// Deals items to CTAs in turn: the tiles of all batches, the last of them in parts of K whose sums
+/// pass through the workspace. Or deals tiles to clusters, whose CTAs take parts of K.
 template <Sm90F64GemmConfig config>
 class F64Tiles {
  public:
@@ -58,27 +61,39 @@ class F64Tiles {
   __device__ __forceinline__ static u32 part_of(const Sm90F64GemmParameters& p) {
     return ptx::ctaid_x() % parts_of(p);
   }
+  /// Tile `number` of those of all batches.
+  __device__ __forceinline__ static Tile tile_at(const Sm90F64GemmParameters& p, u32 number) {
+    const u32 plane = p.tiles_m * p.tiles_n;
+    const u32 l = number / plane;
+    const TileIndex at = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(number - l * plane);
+    return {static_cast<i32>(l), static_cast<i32>(at.m) * config.tile_m,
+            static_cast<i32>(at.n) * config.tile_n};
+  }
 
   __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
   __device__ __forceinline__ void advance() { next_ += ptx::nctaid_x() / parts_of(p_); }
   __device__ __forceinline__ Tile tile() const {
-    const u32 plane = p_.tiles_m * p_.tiles_n;
-    const u32 l = next_ / plane;
-    const TileIndex at = TileRaster{p_.tiles_m, p_.tiles_n, p_.group}.at(next_ - l * plane);
-    return {static_cast<i32>(l), static_cast<i32>(at.m) * config.tile_m,
-            static_cast<i32>(at.n) * config.tile_n};
+    return tile_at(p_, is_whole() ? next_ : p_.undivided + past() % p_.tail_tiles);
   }
+  /// Which place of the workspace takes the item's sums; -1 where out does.
+  __device__ __forceinline__ i32 slot() const { return is_whole() ? -1 : static_cast<i32>(past()); }
   /// The part of K that this CTA sums up.
-  __device__ __forceinline__ i32 first_k() const { return begin(part_of(p_)); }
-  __device__ __forceinline__ i32 end_of_k() const { return begin(part_of(p_) + 1); }
+  __device__ __forceinline__ i32 first_k() const { return begin(0); }
+  __device__ __forceinline__ i32 end_of_k() const { return begin(1); }
   __device__ __forceinline__ i32 k_tiles() const {
     return (end_of_k() - first_k()) / config.tile_k();
   }
 
  private:
-  __device__ __forceinline__ i32 begin(u32 part) const {
+  __device__ __forceinline__ bool is_whole() const { return next_ < p_.undivided; }
+  __device__ __forceinline__ u32 past() const { return next_ - p_.undivided; }
+  /// Where the item's part of K begins, or the one after it.
+  __device__ __forceinline__ i32 begin(u32 after) const {
     const auto all = static_cast<u32>((p_.k + config.tile_k() - 1) / config.tile_k());
-    return static_cast<i32>(part * all / parts_of(p_)) * config.tile_k();
+    // CTAs beside each other have the same part of other tiles, and so share what they load.
+    const u32 part = is_whole() ? part_of(p_) : past() / p_.tail_tiles;
+    const u32 parts = is_whole() ? parts_of(p_) : p_.tail_parts;
+    return static_cast<i32>((part + after) * all / parts) * config.tile_k();
   }
 
   const Sm90F64GemmParameters& p_;
@@ -209,9 +224,36 @@ __device__ __forceinline__ void consume_f64(const Sm90F64GemmParameters& p,
       F64Gather<config>::add(sums, shared.base, part, p.parts, place.warp * 32 + place.lane);
       if (part > 0) break;
     }
+    if (leave_f64_part(sums, p, tiles.slot(), place.part, place.lane)) continue;
     place.store(sums, tiles.tile(), p, shared.staging(place.warp), transform);
     ptx::bar_warp_sync();
   }
+}
+
+/// The second kernel, which adds up the sums of parts. A CTA has p.chunks chunks of the divided
+/// tiles.
+template <Sm90F64GemmConfig config, typename Epilogue>
+__device__ __forceinline__ void sum_parts(const Sm90F64GemmParameters& p,
+                                          const Epilogue& transform) {
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  const u32 lane = ptx::tid() % 32;
+  const u32 warp = ptx::tid() / 32;
+  const u32 warps = abi::kSumWarps / p.chunks;
+  const u32 own = warp % warps;
+  const F64SumChunk<config> chunk(ptx::ctaid_x() * p.chunks + warp / warps, lane);
+  double sums[4] = {};
+  chunk.add(p, own, warps, sums);
+  if (warps > 1) epilogue::add_warps(warp, own, warps, lane, sums);
+  const Tile at = F64Tiles<config>::tile_at(p, p.undivided + chunk.tile);
+  const epilogue::QuadPlace to{p.out,
+                               p.m,
+                               p.n,
+                               at.l,
+                               at.m + static_cast<i64>(chunk.row),
+                               at.n + static_cast<i64>(chunk.column)};
+  if (own == 0 && to.is_inside())
+    epilogue::finish_quad<config.out, config.out_vectors>(to, transform, sums);
 }
 
 }  // namespace sm90

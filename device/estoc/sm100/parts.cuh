@@ -95,7 +95,9 @@ __device__ __forceinline__ void sum_parts(const Sm100GemmParameters& p, const Ep
   if (warps > 1) epilogue::add_warps(warp, own, warps, lane, sums);
   const i64 m = at.m + static_cast<i64>(chunk.rank % config.group * config.kRows + chunk.row);
   const i64 n = at.n + static_cast<i64>(chunk.column);
-  if (own == 0 && m < p.m && n < p.n) epilogue::finish_quad<config>(p, transform, at.l, m, n, sums);
+  const epilogue::QuadPlace to{p.out_raw, p.m, p.n, at.l, m, n};
+  if (own == 0 && to.is_inside())
+    epilogue::finish_quad<config.out, config.tma_store>(to, transform, sums);
 }
 
 }  // namespace estoc::sm100

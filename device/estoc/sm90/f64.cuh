@@ -66,6 +66,13 @@ struct F64Fragment {
   }
 };
 
+/// Two sums as they are stored.
+__device__ __forceinline__ Words<4> pair_words(double first, double second) {
+  const Words<2> a = bit_cast<Words<2>>(first);
+  const Words<2> b = bit_cast<Words<2>>(second);
+  return {a.word[0], a.word[1], b.word[0], b.word[1]};
+}
+
 /// Reads one operand of one warp.
 template <bool mn_major>
 class F64Reader {

@@ -57,7 +57,7 @@ struct F64Gather {
 #pragma unroll
         for (int pair = 0; pair < 2; ++pair) {
           const double* const two = &sums.block[i][j][2 * pair];
-          ptx::st_shared_cluster<4>(slot(ring, i, j, pair, thread), words_of(two[0], two[1]));
+          ptx::st_shared_cluster<4>(slot(ring, i, j, pair, thread), pair_words(two[0], two[1]));
         }
       }
     }
@@ -77,12 +77,6 @@ struct F64Gather {
         }
       }
     }
-  }
-
-  __device__ __forceinline__ static Words<4> words_of(double first, double second) {
-    const Words<2> a = bit_cast<Words<2>>(first);
-    const Words<2> b = bit_cast<Words<2>>(second);
-    return {a.word[0], a.word[1], b.word[0], b.word[1]};
   }
 };
 

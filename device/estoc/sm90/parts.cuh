@@ -125,7 +125,9 @@ __device__ __forceinline__ void sum_parts(const Sm90GemmParameters& p, const Epi
   gather_row(lane, sums);
   const i64 m = at.m + static_cast<i64>(chunk.row + lane / 4 + lane % 2 * 8);
   const i64 n = at.n + static_cast<i64>(chunk.column + lane % 4 / 2 * 4);
-  if (own == 0 && m < p.m && n < p.n) epilogue::finish_quad<config>(p, transform, at.l, m, n, sums);
+  const epilogue::QuadPlace to{p.out_raw, p.m, p.n, at.l, m, n};
+  if (own == 0 && to.is_inside())
+    epilogue::finish_quad<config.out, config.tma_store>(to, transform, sums);
 }
 
 }  // namespace estoc::sm90

@@ -148,13 +148,36 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
     plan.design.narrower = !config.out_vectors && problem.out.view.alignment >= 16;
     plan.design.gather_clocks = kF64MeetClocks + area * sizeof(double) / kF64SentPerClock;
     plan.design.gathers_in_rounds = true;
+    plan.design.sum_bytes = sizeof(double);
     plan.design.parts_clocks = 0;
     Knobs knobs;
     knobs.swizzle = 8;
     cost::set_knobs(plan, knobs);
     if (controls.batch_invariant) return;
-    const SplitLimits splits{1, config.tile_k(), Sm90F64GemmConfig::kMaxParts, 1};
-    set_split(plan, Sm90SplitSearch(splits, plan.work, plan.design, device).in_clusters());
+    const SplitLimits splits{1, config.tile_k(), Sm90F64GemmConfig::kMaxParts,
+                             Sm90F64GemmConfig::kMaxTailParts};
+    const Sm90SplitSearch search(splits, plan.work, plan.design, device);
+    const Sm90Split cluster = search.in_clusters();
+    const Sm90Split tail = search.through_workspace(cluster.execution.seconds);
+    const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
+    const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
+    set_split(plan, tail.parts > 1 && allowed ? tail : cluster);
+  }
+
+  void add_entries(const DesignPoint& /*point*/, const EpilogueGraph* epilogue,
+                   CudaCode& code) const override {
+    if (epilogue != nullptr && !epilogue->reduced.empty()) return;
+    code.source += sums_source("sm90", type_name(), epilogue);
+    code.entries.emplace_back("estoc_sum_parts");
+  }
+
+  std::size_t sums_workspace(const Sm90F64GemmConfig& config, const GemmArguments& gemm,
+                             const GemmProblem& problem, const Knobs& knobs) const override {
+    return static_cast<std::size_t>(tail_bytes(config, tail_of(config, gemm, problem, knobs)));
+  }
+  bool add_sums(const Sm90F64GemmConfig& config, const Sm90F64GemmParameters& p,
+                LaunchPlan& plan) const override {
+    return add_sums_kernel(config, p, plan);
   }
 
   Sm90F64GemmParameters parameters(const Sm90F64GemmConfig& config,
@@ -178,7 +201,8 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
     p.tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n));
     p.group = std::clamp<unsigned>(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1,
                                    p.tiles_m);
-    p.items = p.tiles_m * p.tiles_n * static_cast<unsigned>(p.l);
+    add_tail(tail_of(config, launch.gemm, problem, launch.knobs), cluster_tiles(config, problem),
+             launch.workspace, p);
     p.a_batched = is_batched(problem.a.view);
     p.b_batched = is_batched(problem.b.view);
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
@@ -221,6 +245,7 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
                         const Sm90F64GemmParameters& p) {
     constexpr unsigned kMaxTiles = 1 << 24;
     if (launch.gemm.controls().batch_invariant || p.items > kMaxTiles) return 1;
+    if (launch.knobs.split_tiles > 0) return 1;
     const std::int64_t k_tiles = ceil_div(launch.problem.k, config.tile_k());
     return static_cast<int>(std::clamp<std::int64_t>(
         std::min<std::int64_t>(launch.knobs.split, k_tiles), 1, Sm90F64GemmConfig::kMaxParts));

@@ -1,5 +1,5 @@
 // Parts of K whose sums pass through the workspace, and the second kernel that adds them up. Config
-// is that of sm90_gemm or sm100_gemm.
+// is that of sm90_gemm, sm90_f64_gemm or sm100_gemm.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "estoc/abi/sm90_gemm.cuh"
+#include "estoc/abi/sum_parts.cuh"
 #include "providers/cuda/gemm_class.h"
 #include "providers/cuda/sm90_cost.h"
 
@@ -66,12 +66,13 @@ void add_tail(const Tail& tail, std::int64_t tiles, const Workspace& workspace, 
 template <typename Config, typename Parameters>
 bool add_sums_kernel(const Config& config, const Parameters& p, LaunchPlan& plan) {
   if (p.tail_parts == 1) return false;
-  const auto chunks =
-      static_cast<unsigned>(config.sums_bytes() / 4 * config.cluster_size() / abi::kSumElements);
+  const int elements = config.cluster_rows() * config.cluster_columns();
+  const auto chunks = static_cast<unsigned>(elements / abi::kSumElements);
+  const int sum_bytes = config.sums_bytes() * config.cluster_size() / elements;
   plan.kernel(1,
               {.grid = {p.tail_tiles * chunks / p.chunks, 1, 1},
                .block = {32 * abi::kSumWarps, 1, 1},
-               .shared_bytes = 16 * 32 * abi::kSumWarps},
+               .shared_bytes = static_cast<unsigned>(4 * sum_bytes * 32 * abi::kSumWarps)},
               p);
   plan.launch_programmatically();
   return true;
