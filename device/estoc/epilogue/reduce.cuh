@@ -172,7 +172,6 @@ __device__ __forceinline__ void finish_one(const abi::EpilogueResult& r) {
 /// The second kernel: CTAs (x, i) put the parts of reduction i together.
 template <typename E>
 __device__ __forceinline__ void finish(const abi::EpilogueResults<E::kReductions>& p) {
-  ptx::griddepcontrol_launch_dependents();
   repeat<E::kReductions>([&](auto i) __attribute__((always_inline)) {
     if (ptx::ctaid_y() == i.value) detail::finish_one<E::kReduced[i.value]>(p.result[i.value]);
   });

@@ -213,7 +213,6 @@ __device__ __forceinline__ Words<4> converted_unit(const abi::DequantisedOperand
 template <Type type, Type codes>
 __device__ __forceinline__ void dequantise_converted(const abi::DequantisedOperand& operand,
                                                      i64 batches) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   constexpr i64 kCtaElements = abi::kDequantiseThreads * abi::kDequantiseUnit;
   const i64 own = ptx::ctaid_x() * kCtaElements + ptx::tid() * abi::kDequantiseUnit;
@@ -231,7 +230,6 @@ __device__ __forceinline__ void dequantise_converted(const abi::DequantisedOpera
 /// The entry: copies both operands, one after the other.
 template <Type a, Type b>
 __device__ __forceinline__ void dequantise_operands(const abi::DequantiseParameters& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   detail::dequantise<a>(p.a, p.shift);
   detail::dequantise<b>(p.b, p.shift);

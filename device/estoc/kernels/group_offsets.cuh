@@ -36,7 +36,6 @@ __device__ __forceinline__ void store(u64 base, i64 index, i64 value) {
 }  // namespace detail
 
 __device__ __forceinline__ void check_offsets(const abi::OffsetCheck& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const i64 i = detail::own();
   if (i >= p.count) return;
@@ -47,7 +46,6 @@ __device__ __forceinline__ void check_offsets(const abi::OffsetCheck& p) {
 
 /// The first row of a group says where it begins, the last one where it ends.
 __device__ __forceinline__ void find_ranges(const abi::RowIndex& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const i64 row = detail::own();
   const i64 group = detail::group_of(p, row);
@@ -58,7 +56,6 @@ __device__ __forceinline__ void find_ranges(const abi::RowIndex& p) {
 
 /// Rows of no group are passed over by the first row behind them.
 __device__ __forceinline__ void check_index(const abi::RowIndex& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const i64 row = detail::own();
   if (row >= p.rows) return;

@@ -233,7 +233,6 @@ struct PreparedTile {
 /// The entry: CTAs take tiles of both operands in turn.
 template <int bytes, bool planes>
 __device__ __forceinline__ void prepare_operands(const abi::PrepareParameters& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const u32 shared = ptx::smem_base();
   const i64 first = p.operand[0].tiles;

@@ -152,7 +152,6 @@ __device__ __forceinline__ void quantise_unit(const abi::QuantiseParameters& p, 
 /// The entry: warps take units of rows in turn.
 template <Type type>
 __device__ __forceinline__ void quantise(const abi::QuantiseParameters& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   constexpr i64 kWarps = abi::kQuantiseThreads / 32;
   const i64 across = (p.n + abi::kQuantiseUnit - 1) / abi::kQuantiseUnit;

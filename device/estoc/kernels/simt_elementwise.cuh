@@ -333,7 +333,6 @@ template <SimtElementwiseConfig config, typename E>
 __device__ __forceinline__ void simt_elementwise(const SimtElementwiseParameters& p,
                                                  const ElementwiseInputs<E>& inputs) {
   static_assert(E::kTensors == config.tensors && E::kStores == 1 && E::kReductions == 0);
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const detail::Given<E> given{p, inputs, epilogue::load_scalars<E>(inputs)};
   constexpr i64 kBlock = config.threads() * config.unroll();

@@ -55,7 +55,6 @@ __device__ __forceinline__ void simt_gathered_gemm(const SimtGatheredGemmParamet
   using ATile = GatheredTile<config.a, config.accumulator, config.a_vectors != Vectors::none,
                              config.tile_m, config.tile_k, config.a_pitch(), config.threads()>;
   static_assert(config.a_vectors != Vectors::next_to_last);
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   Compute<config.accumulator> acc[config.thread_m][config.thread_n] = {};
   {

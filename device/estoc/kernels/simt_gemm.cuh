@@ -331,6 +331,7 @@ template <SimtGemmConfig config, typename Value, typename Epilogue>
 __device__ __forceinline__ void finish_tile(const Value (&acc)[config.thread_m][config.thread_n],
                                             const SimtGemmParameters& p, const Epilogue& epilogue,
                                             i64 l, const TileRange& at) {
+  ptx::griddepcontrol_launch_dependents();
   if constexpr (epilogue::kIsIdentity<Epilogue>) {
     store_tile<config>(acc, p, epilogue, l, at);
   } else {
@@ -341,7 +342,6 @@ __device__ __forceinline__ void finish_tile(const Value (&acc)[config.thread_m][
 /// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
 template <SimtGemmConfig config, typename Epilogue>
 __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epilogue& epilogue) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   const TileRange at{static_cast<i64>(tile.m) * config.tile_m,

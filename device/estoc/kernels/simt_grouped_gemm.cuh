@@ -68,7 +68,6 @@ __device__ __forceinline__ GroupedOperands operands_of(const SimtGroupedGemmPara
 template <SimtGemmConfig config, typename Epilogue>
 __device__ __forceinline__ void simt_grouped_gemm(const SimtGroupedGemmParameters& p,
                                                   const Epilogue& epilogue) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
     Compute<config.accumulator> acc[config.thread_m][config.thread_n] = {};

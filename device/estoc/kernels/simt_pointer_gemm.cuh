@@ -14,7 +14,6 @@ using abi::SimtPointerGemmParameters;
 template <SimtGemmConfig config, typename Epilogue>
 __device__ __forceinline__ void simt_pointer_gemm(const SimtPointerGemmParameters& p,
                                                   const Epilogue& epilogue) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {

@@ -148,7 +148,6 @@ __device__ __forceinline__ void sum_scaled_tile(float (&acc)[config.thread_m][co
 template <SimtGemmConfig config, typename Epilogue>
 __device__ __forceinline__ void simt_scaled_gemm(const SimtScaledGemmParameters& p,
                                                  const Epilogue& epilogue) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const SimtGemmParameters plain{p.a, p.b, p.out,     p.m,       p.n,
                                  p.k, p.l, p.tiles_m, p.tiles_n, p.group};

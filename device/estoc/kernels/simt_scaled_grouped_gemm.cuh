@@ -34,7 +34,6 @@ __device__ __forceinline__ ScaledPart part_of(const SimtScaledGroupedGemmParamet
 template <SimtGemmConfig config, typename Epilogue>
 __device__ __forceinline__ void simt_scaled_grouped_gemm(const SimtScaledGroupedGemmParameters& p,
                                                          const Epilogue& epilogue) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const SimtGroupedGemmParameters plain{
       {p.a, p.b, p.out, p.m, p.n, p.k, p.l, p.tiles_m, p.tiles_n, p.group}, p.groups};

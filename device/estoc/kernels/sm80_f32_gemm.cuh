@@ -394,7 +394,6 @@ __device__ __forceinline__ void store(const Sm80F32GemmParameters& p, const Tile
 template <Sm80F32GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm80_f32_gemm(const Sm80F32GemmParameters& p,
                                               const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {
@@ -406,6 +405,7 @@ __device__ __forceinline__ void sm80_f32_gemm(const Sm80F32GemmParameters& p,
       f32::put_sums<config>(acc);
     }
     ptx::barrier_sync();
+    ptx::griddepcontrol_launch_dependents();
     f32::store<config>(p, at, transform);
     ptx::barrier_sync();
   }

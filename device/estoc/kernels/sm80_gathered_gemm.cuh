@@ -17,7 +17,6 @@ __device__ __forceinline__ void sm80_gathered_gemm(const Sm80GatheredGemmParamet
                                                    const Epilogue& transform) {
   using CopyA = GatheredCopy<config.a, config.tile_m, config.tile_k, config.threads()>;
   static_assert(!config.a_m_major && config.a_copy == 16);
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const sm80::GroupedTile tile = sm80::find_tile<config>(p, 0);
   if (!tile.is_there) return;

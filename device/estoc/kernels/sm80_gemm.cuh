@@ -289,6 +289,7 @@ __device__ __forceinline__ void compute_tile_of(const Sm80GemmParameters& p,
   }
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
+  ptx::griddepcontrol_launch_dependents();
   store<config>(sums, p, place, tile, ends, transform);
 }
 
@@ -311,7 +312,6 @@ __device__ __forceinline__ void compute_tile(const Sm80GemmParameters& p, const 
 /// The kernel's body: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
 template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm80_gemm(const Sm80GemmParameters& p, const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {

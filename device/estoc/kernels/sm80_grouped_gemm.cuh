@@ -74,7 +74,6 @@ __device__ __forceinline__ TileSource source_of(const Sm80GroupedGemmParameters&
 template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm80_grouped_gemm(const Sm80GroupedGemmParameters& p,
                                                   const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {
     const sm80::GroupedTile tile = sm80::find_tile<config>(p, l);

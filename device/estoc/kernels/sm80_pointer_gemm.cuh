@@ -15,7 +15,6 @@ using abi::Sm80PointerGemmParameters;
 template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm80_pointer_gemm(const Sm80PointerGemmParameters& p,
                                                   const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {

@@ -120,6 +120,7 @@ __device__ __forceinline__ void compute_scaled_tile(const Sm80ScaledGemmParamete
   ptx::barrier_sync();
   const Sm80GemmParameters plain{p.a, p.b,       p.out,     p.m,     p.n,  p.k,
                                  p.l, p.tiles_m, p.tiles_n, p.group, p.pad};
+  ptx::griddepcontrol_launch_dependents();
   store<config>(sums, plain, place, {l, m, n}, {p.m, p.n}, transform);
 }
 
@@ -129,7 +130,6 @@ __device__ __forceinline__ void compute_scaled_tile(const Sm80ScaledGemmParamete
 template <Sm80GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sm80_scaled_gemm(const Sm80ScaledGemmParameters& p,
                                                  const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {

@@ -71,7 +71,9 @@ class F64Tiles {
   }
 
   __device__ __forceinline__ bool done() const { return next_ >= p_.items; }
-  __device__ __forceinline__ void advance() { next_ += ptx::nctaid_x() / parts_of(p_); }
+  /// Whether the CTA has an item after this one.
+  __device__ __forceinline__ bool more() const { return next_ + step() < p_.items; }
+  __device__ __forceinline__ void advance() { next_ += step(); }
   __device__ __forceinline__ Tile tile() const {
     return tile_at(p_, is_whole() ? next_ : p_.undivided + past() % p_.tail_tiles);
   }
@@ -85,6 +87,7 @@ class F64Tiles {
   }
 
  private:
+  __device__ __forceinline__ u32 step() const { return ptx::nctaid_x() / parts_of(p_); }
   __device__ __forceinline__ bool is_whole() const { return next_ < p_.undivided; }
   __device__ __forceinline__ u32 past() const { return next_ - p_.undivided; }
   /// Where the item's part of K begins, or the one after it.
@@ -224,6 +227,7 @@ __device__ __forceinline__ void consume_f64(const Sm90F64GemmParameters& p,
       F64Gather<config>::add(sums, shared.base, part, p.parts, place.warp * 32 + place.lane);
       if (part > 0) break;
     }
+    if (!tiles.more()) ptx::griddepcontrol_launch_dependents();
     if (leave_f64_part(sums, p, tiles.slot(), place.part, place.lane)) continue;
     place.store(sums, tiles.tile(), p, shared.staging(place.warp), transform);
     ptx::bar_warp_sync();
@@ -235,7 +239,6 @@ __device__ __forceinline__ void consume_f64(const Sm90F64GemmParameters& p,
 template <Sm90F64GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sum_parts(const Sm90F64GemmParameters& p,
                                           const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const u32 lane = ptx::tid() % 32;
   const u32 warp = ptx::tid() / 32;
@@ -252,6 +255,7 @@ __device__ __forceinline__ void sum_parts(const Sm90F64GemmParameters& p,
                                at.l,
                                at.m + static_cast<i64>(chunk.row),
                                at.n + static_cast<i64>(chunk.column)};
+  ptx::griddepcontrol_launch_dependents();
   if (own == 0 && to.is_inside())
     epilogue::finish_quad<config.out, config.out_vectors>(to, transform, sums);
 }
@@ -273,7 +277,6 @@ __device__ __forceinline__ void sm90_f64_gemm(const Sm90F64GemmParameters& p,
     ptx::fence_mbarrier_init();
   }
   ptx::barrier_sync();
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   // What the launch before has written by st, this one reads by TMA.
   ptx::fence_proxy_async_global();

@@ -50,7 +50,6 @@ __device__ __forceinline__ void swizzle(const abi::SwizzledScales& copy) {
 
 /// The entry.
 __device__ __forceinline__ void swizzle_scales(const abi::SwizzleParameters& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   detail::swizzle(p.a);
   detail::swizzle(p.b);

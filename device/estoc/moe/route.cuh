@@ -128,7 +128,6 @@ __device__ __forceinline__ void count_slots(const abi::MoeRoute& p, const RouteC
 
 /// Of several CTAs: writes how many slots of each expert this one has.
 __device__ inline void count(const abi::MoeRoute& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const RouteCounters counters = RouteCounters::of(p);
   count_slots(p, counters);
@@ -212,7 +211,6 @@ __device__ __forceinline__ void place_experts(const abi::MoeRoute& p,
 
 /// Writes the row of each slot and the end of each expert. One CTA, or as many as counted.
 __device__ inline void place(const abi::MoeRoute& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const RouteCounters counters = RouteCounters::of(p);
   count_slots(p, counters);

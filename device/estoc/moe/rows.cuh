@@ -95,7 +95,6 @@ __device__ __forceinline__ i32 row_of(u64 rows, i64 slot) {
 /// Of each token (CTA): its row, to the rows of its slots.
 template <Type type>
 __device__ inline void gather(const abi::MoeGather& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const Span at = Span::of<type>(p.columns);
   if (at.count <= 0) return;
@@ -123,7 +122,6 @@ __device__ __forceinline__ float gated(float x, float up) {
 /// columns 2 i and 2 i + 1 are gate and up.
 template <Type type, Gate gate, bool interleaved>
 __device__ inline void activate(const abi::MoeGate& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const Span at = Span::of<type>(p.columns);
   if (at.count <= 0 || at.row >= row_of(p.last_end, 0)) return;
@@ -157,7 +155,6 @@ __device__ inline void activate(const abi::MoeGate& p) {
 /// Of each token (CTA): the sum of its slots' rows, each times its weight, slot by slot.
 template <Type type>
 __device__ inline void combine(const abi::MoeCombine& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const Span at = Span::of<type>(p.columns);
   if (at.count <= 0) return;

@@ -80,7 +80,6 @@ struct SumChunk {
 /// The second kernel. A CTA has p.chunks chunks of the divided tiles.
 template <Sm100GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sum_parts(const Sm100GemmParameters& p, const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   using Chunk = SumChunk<config>;
   const u32 lane = ptx::tid() % 32;
@@ -96,6 +95,7 @@ __device__ __forceinline__ void sum_parts(const Sm100GemmParameters& p, const Ep
   const i64 m = at.m + static_cast<i64>(chunk.rank % config.group * config.kRows + chunk.row);
   const i64 n = at.n + static_cast<i64>(chunk.column);
   const epilogue::QuadPlace to{p.out_raw, p.m, p.n, at.l, m, n};
+  ptx::griddepcontrol_launch_dependents();
   if (own == 0 && to.is_inside())
     epilogue::finish_quad<config.out, config.tma_store>(to, transform, sums);
 }

@@ -68,7 +68,6 @@ __device__ __forceinline__ u32 begin(const typename Kernel::Parameters& p, const
     ptx::tcgen05_relinquish_alloc_permit<config.group>();
   }
   meet<config>();
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   // What the launch before has written by st, this one reads by TMA.
   ptx::fence_proxy_async_global();

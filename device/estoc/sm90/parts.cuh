@@ -109,7 +109,6 @@ __device__ __forceinline__ void gather_row(u32 lane, Value (&sums)[4]) {
 /// The second kernel. A CTA has p.chunks chunks of the divided tiles.
 template <Sm90GemmConfig config, typename Epilogue>
 __device__ __forceinline__ void sum_parts(const Sm90GemmParameters& p, const Epilogue& transform) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   using Chunk = SumChunk<config>;
   const u32 lane = ptx::tid() % 32;
@@ -126,6 +125,7 @@ __device__ __forceinline__ void sum_parts(const Sm90GemmParameters& p, const Epi
   const i64 m = at.m + static_cast<i64>(chunk.row + lane / 4 + lane % 2 * 8);
   const i64 n = at.n + static_cast<i64>(chunk.column + lane % 4 / 2 * 4);
   const epilogue::QuadPlace to{p.out_raw, p.m, p.n, at.l, m, n};
+  ptx::griddepcontrol_launch_dependents();
   if (own == 0 && to.is_inside())
     epilogue::finish_quad<config.out, config.tma_store>(to, transform, sums);
 }

@@ -43,7 +43,6 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
     ptx::barrier_cluster_wait();
   }
   ptx::barrier_sync();
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   // What the launch before has written by st, this one reads by TMA.
   ptx::fence_proxy_async_global();
@@ -139,6 +138,7 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
         if (parts.own > 0) break;
       }
     }
+    if (!items.more()) ptx::griddepcontrol_launch_dependents();
     if constexpr (Kernel::Work::kBounded) store.end_at(item.end);
     if (!leave_part(acc, p, cta.place, item, consumer, thread)) store.store(acc.block, item.tile);
     const u32 passed = items.advance();
