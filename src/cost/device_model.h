@@ -26,9 +26,10 @@ struct DeviceModel {
   /// request at once counts as often, so this is more than the cache reads.
   double l2_per_clock = 88;
   double launch_seconds = 2e-6;
-  double f16_products = 1024;  ///< multiply-adds of a multiprocessor in a clock
-  double f32_sums = 1;         ///< of that rate and its multiples, where floats are added up in f32
-  double f64_products = 128;   ///< by mma.sync; half as many without
+  double second_kernel_seconds = 1.5e-6;  ///< behind the first, which adds up the sums of parts
+  double f16_products = 1024;             ///< multiply-adds of a multiprocessor in a clock
+  double f32_sums = 1;        ///< of that rate and its multiples, where floats are added up in f32
+  double f64_products = 128;  ///< by mma.sync; half as many without
   double f32_products = 128;
 };
 

@@ -90,7 +90,7 @@ double sums_seconds(const Work& work, const Design& design, const DeviceModel& d
       (design.whole_parts ? rows : std::min(rows, work.m)) * design.tile_n * design.cluster_n;
   const double parts = division.split;
   const double bytes = division.split_tiles * parts * tile * design.sum_bytes;
-  return kSecondKernel +
+  return device.second_kernel_seconds +
          bytes * kSumsTraffic / (device.l2_per_clock * device.multiprocessors * device.clock_hz);
 }
 

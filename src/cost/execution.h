@@ -76,9 +76,6 @@ struct Design {
   bool plain_stores = false;  ///< threads store their elements, for rows that are not aligned
 };
 
-/// Measured: seconds that a second kernel takes behind the first, which adds up the sums of parts.
-inline constexpr double kSecondKernel = 3.5e-6;
-
 /// Seconds of each resource and what they were worked out from.
 struct Execution {
   double across_m = 1, across_n = 1;  ///< clusters along M and N

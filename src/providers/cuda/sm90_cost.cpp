@@ -166,7 +166,8 @@ Sm90Split Sm90SplitSearch::in_clusters() const {
 
 Sm90Split Sm90SplitSearch::through_workspace(double seconds) const {
   const double least = device_.launch_seconds + design_.start_clocks / device_.clock_hz +
-                       work_.compulsory / device_.memory_bytes_per_s + cost::kSecondKernel;
+                       work_.compulsory / device_.memory_bytes_per_s +
+                       device_.second_kernel_seconds;
   const bool worth = kWorthTail * least < seconds && stages_ >= kMinTailStages &&
                      slots_ >= kMinTailGain * clusters_;
   if (work_.reduces || !worth || limits_.most_in_workspace == 1) return {};
