@@ -172,8 +172,10 @@ struct alignas(64) Thread {
   std::unordered_map<u32, VectorClock> foreign;  ///< of other clusters
   std::vector<Mbarrier*> initialised;            ///< by this thread, and not fenced yet
   u32 cluster_phase = 0;
-  bool memory_fence = false;       ///< it has executed one, so relaxed atomics release
-  std::vector<u64> relaxed_words;  ///< that it accessed since its last fence
+  bool memory_fence = false;                   ///< it has executed one, so relaxed atomics release
+  std::vector<u64> relaxed_words;              ///< that it accessed since its last fence
+  std::vector<u64> changed_maps;               ///< by this thread, and not released yet
+  std::unordered_map<u64, u64> acquired_maps;  ///< by address, the change that it has acquired
   CopyState bulk;
   CopyState copies;
   u64 burst = 0;         ///< the trace's event that another access of its kind prolongs

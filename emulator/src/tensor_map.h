@@ -39,7 +39,10 @@ struct EncodedMap {
   u64 strides[4];  ///< bytes, of the modes after the first
   u16 box[5];
   u8 element_strides[5];
-  u8 unused[41];
+  u8 unused;
+  u64 change;    ///< a number of its own for each change by a kernel; 0: there was none
+  u64 released;  ///< the change that a fence has released
+  u8 reserved_for_more[24];
 };
 static_assert(sizeof(EncodedMap) == 128);
 

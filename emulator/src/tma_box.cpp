@@ -39,6 +39,7 @@ bool check_first(Thread& thread, Box& box, i32 at, Site site) {
 bool decode_box(Thread& thread, const TensorMap& map, const i32* at, int rank, Site site,
                 Box& box) {
   Machine& m = Machine::current();
+  check_map(thread, map, site);
   std::memcpy(&box.map, &map, sizeof(box.map));
   const bool gathers = rank == kFourRows;
   if (box.map.magic != kMapMagic || box.map.rank != (gathers ? 2 : rank)) {

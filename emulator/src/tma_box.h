@@ -53,6 +53,10 @@ struct Box {
   }
 };
 
+/// Reports that a map in global memory is not read as it was changed: TMA reads it by a proxy of
+/// its own, which fences order.
+void check_map(Thread& thread, const TensorMap& map, Site site);
+
 /// The box at `at`; reports why there is none.
 bool decode_box(Thread& thread, const TensorMap& map, const i32* at, int rank, Site site, Box& box);
 

@@ -5,6 +5,7 @@
 #include <estoc/ptx/cluster.cuh>
 #include <estoc/ptx/cp_async.cuh>
 #include <estoc/ptx/mbarrier.cuh>
+#include <estoc/ptx/tensormap.cuh>
 #include <estoc/ptx/tma.cuh>
 
 namespace conformance {
@@ -150,6 +151,38 @@ __device__ inline void box(const Parameters& p) {
     ptx::cp_async_bulk_commit_group();
     ptx::cp_async_bulk_wait_group<0>();
   }
+}
+
+/// Loads a box by a copy of the map that stands in the output meanwhile, and is changed: it begins
+/// `p.at[3]` bytes later, rows have p.at[4] elements, p.at[5] bytes apart.
+__device__ inline void changed_box(const Parameters& p) {
+  const u32 base = ptx::smem_base();
+  const u32 barrier = base + 8192;
+  const u64 copy = p.out + 8192;
+  const i32 at[2] = {p.at[0], p.at[1]};
+  if (ptx::tid() == 0) {
+    for (u32 i = 0; i < 16; i += 2) {
+      ptx::st_global<2>(copy + 8 * i, bit_cast<Words<2>>(p.from.opaque[i]));
+      ptx::st_global<2>(copy + 8 * i + 8, bit_cast<Words<2>>(p.from.opaque[i + 1]));
+    }
+    ptx::tensormap_replace_address(copy, p.in + static_cast<u64>(p.at[3]));
+    ptx::tensormap_replace_extent<0>(copy, static_cast<u32>(p.at[4]));
+    ptx::tensormap_replace_stride<0>(copy, static_cast<u64>(p.at[5]));
+    ptx::fence_proxy_tensormap_release_gpu();
+    ptx::mbarrier_init(barrier, 1);
+    ptx::fence_mbarrier_init();
+  }
+  ptx::barrier_sync();
+  if (ptx::tid() == 32) {
+    ptx::fence_proxy_tensormap_acquire_gpu(copy);
+    ptx::mbarrier_arrive_expect_tx(barrier, p.box_bytes);
+    ptx::cp_async_bulk_tensor_load<2>(base, *reinterpret_cast<const estoc::TensorMap*>(copy),
+                                      barrier, at);
+  }
+  ptx::mbarrier_wait(barrier, 0);
+  dump(p, base, p.box_bytes);
+  ptx::barrier_sync();
+  if (ptx::tid() < 32) ptx::st_global<1>(copy + 4 * ptx::tid(), Words<1>{});
 }
 
 /// Each CTA of a cluster of two loads a box for both, the second one `p.at[5]` elements further on.

@@ -49,6 +49,18 @@ Case boxed(std::string name, Map map, std::array<i32, 6> at, Segment in) {
   return test;
 }
 
+void changed_entry(void** arguments) {
+  changed_box(*static_cast<const Parameters*>(arguments[0]));
+}
+
+/// The map begins `bytes` later, and its rows have so many elements, so many bytes apart.
+Case changed(Map map, i32 bytes, i32 columns, i32 row_bytes) {
+  Case test = box_case(fmt::format("{} {}", columns, row_bytes), "changed_box", changed_entry,
+                       std::move(map), {8, 3, 0, bytes, columns, row_bytes}, words(560));
+  test.out_bytes = 8192 + 128;
+  return test;
+}
+
 template <int rank, bool hint>
 Case shared_by_two(Map map, std::array<i32, 6> at, Segment in) {
   Case test = box_case("", fmt::format("multicast<{}, {}>", rank, hint),
@@ -138,6 +150,8 @@ std::vector<Case> box_cases() {
       {8, 4, 3, 2}, words(960)));
   all.push_back(
       boxed<5, false, Store::add>("f16", kFive, {8, 1, 2, 1, 0}, integers(Type::f16, 1296)));
+  all.push_back(changed(plane(kBf16, 2, 64, 3), 96, 50, 96));
+  all.push_back(changed(plane(kF32, 4, 16, 2), 16, 19, 80));
   all.push_back(shared_by_two<1, false>(kLine, {36}, words(64)));
   all.push_back(shared_by_two<1, true>(kLine, {0}, words(64)));
   all.push_back(shared_by_two<2, false>(plane(kBf16, 2, 64, 3), {8, 3}, words(560)));

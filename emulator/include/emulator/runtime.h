@@ -38,6 +38,8 @@ struct Place {
 enum class Order { relaxed, acquire, release, both };
 enum class Shuffle { idx, bfly, down, up };
 enum class Reduce { add, min, max };
+/// What tensormap.replace changes.
+enum class MapField { address, extent, stride };
 
 /// What a thread gives of the scales of blocks, in a product of a warp that takes some.
 struct MmaScales {

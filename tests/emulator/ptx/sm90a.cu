@@ -10,6 +10,7 @@
 #include <estoc/ptx/mma.cuh>
 #include <estoc/ptx/setmaxnreg.cuh>
 #include <estoc/ptx/special.cuh>
+#include <estoc/ptx/tensormap.cuh>
 #include <estoc/ptx/tma.cuh>
 #include <estoc/ptx/warp.cuh>
 
@@ -60,6 +61,16 @@ __device__ u32 cluster(u32 shared) {
          ptx::clusterid_x() + ptx::nclusterid_x();
 }
 
+__device__ void changes(u64 map) {
+  ptx::tensormap_replace_address(map, map + 256);
+  ptx::tensormap_replace_extent<0>(map, 64);
+  ptx::tensormap_replace_extent<4>(map, 64);
+  ptx::tensormap_replace_stride<0>(map, 128);
+  ptx::tensormap_replace_stride<3>(map, 128);
+  ptx::fence_proxy_tensormap_release_gpu();
+  ptx::fence_proxy_tensormap_acquire_gpu(map);
+}
+
 __device__ double products() {
   const double x = ptx::laneid();
   double acc[4] = {};
@@ -86,6 +97,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
       tma<3>(map, shared, barrier, {1, 2, 3});
       tma<4>(map, shared, barrier, {1, 2, 3, 4});
       tma<5>(map, shared, barrier, {1, 2, 3, 4, 5});
+      changes(global);
       ptx::cp_async_bulk_load(shared, global, 64, barrier);
       ptx::cp_async_bulk_store(global, shared, 64);
       ptx::cp_async_bulk_commit_group();
