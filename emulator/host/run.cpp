@@ -324,11 +324,20 @@ unsigned resident_clusters(const CudaGeometry& g, int multiprocessors) {
                     1u, 8u);
 }
 
-/// Runs the first clusters of a step.
+// Of a kernel that is run for what later ones read.
+constexpr std::uint64_t kFewCtas = 256;
+
+/// Runs the first clusters of a step. One of few CTAs that is not the last runs whole ahead of
+/// that: what there is to do may stand in what it writes.
 Report record_step(Code code, const LaunchPlan& plan, const LaunchPlan::Step& step, Options options,
                    const RunOptions& run_options) {
+  const CudaGeometry& g = step.geometry;
+  const std::uint64_t ctas = std::uint64_t{g.grid[0]} * g.grid[1] * g.grid[2];
+  const unsigned clusters = resident_clusters(g, run_options.multiprocessors);
+  const bool is_last = &step == &plan.step(plan.size() - 1);
+  if (!is_last && clusters < ctas && ctas <= kFewCtas) launch_step(code, plan, step, options);
   Recording& recording = run_options.recordings->emplace_back();
-  recording.clusters = resident_clusters(step.geometry, run_options.multiprocessors);
+  recording.clusters = clusters;
   options.recording = &recording;
   options.products = false;
   return launch_step(code, plan, step, std::move(options));
