@@ -26,7 +26,7 @@ CLASSES = ("cpu_gemm", "cpu_scaled_gemm", "cpu_quantised_gemm", "cpu_grouped_gem
            "sm100_grouped_gemm", "sm100_swapped_grouped_gemm", "sm100_dynamic_gemm",
            "sm80_f32_gemm", "sm90_swapped_dequantised_gemm", "sm120_gemm", "sm120_scaled_gemm",
            "simt_pointer_gemm", "sm80_pointer_gemm", "sm90_f64_gemm", "simt_gathered_gemm",
-           "sm80_gathered_gemm", "sm90_gathered_gemm")
+           "sm80_gathered_gemm", "sm90_gathered_gemm", "sm90_pointer_gemm")
 
 
 def output_of(command):

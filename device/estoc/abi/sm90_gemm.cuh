@@ -92,6 +92,8 @@ struct Sm90GemmConfig {
   bool group_row_scales = false;
   /// An index chooses the rows of A, which are loaded one by one.
   bool gathered = false;
+  /// A table tells the matrices of each group. Threads store out, in rows where it is aligned.
+  bool pointed = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -120,6 +122,7 @@ struct Sm90GemmConfig {
     if (groups != GroupedMode::none) field("groups", groups);
     if (group_row_scales) field("group_row_scales", group_row_scales);
     if (gathered) field("gathered", gathered);
+    if (pointed) field("pointed", pointed);
   }
 
   ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
@@ -152,15 +155,16 @@ struct Sm90GemmConfig {
   /// Whether K can have parts, up to kMaxParts, that the CTAs of a cluster sum up. With more sums a
   /// thread, long epilogues spill.
   ESTOC_CONSTEXPR bool splits_k() const {
-    return groups == GroupedMode::none && cluster_size() == 1 && schedule != Schedule::pingpong &&
-           ring_tiles() > 0 && sums() <= 128 && !planes;
+    return groups == GroupedMode::none && !pointed && cluster_size() == 1 &&
+           schedule != Schedule::pingpong && ring_tiles() > 0 && sums() <= 128 && !planes;
   }
   /// Whether parts of K may pass through the workspace. With more sums a thread, kernels with an
   /// epilogue spill, and those that store e5m2, which code converts to; and all with sums of f16,
   /// which are widened on their way.
   ESTOC_CONSTEXPR bool has_tails(bool fused) const {
     const int most = fused ? (promote ? 128 : 96) : out == Type::e5m2 ? 120 : 192;
-    return groups == GroupedMode::none && !planes && accumulator != Type::f16 && sums() <= most;
+    return groups == GroupedMode::none && !pointed && !planes && accumulator != Type::f16 &&
+           sums() <= most;
   }
   ESTOC_CONSTEXPR bool has_tails() const { return has_tails(epilogue.columns > 0); }
   /// Sums that a thread of a consumer holds, the second set of a promoted product included. Two of

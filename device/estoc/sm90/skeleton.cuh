@@ -140,6 +140,7 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
     }
     if (!items.more()) ptx::griddepcontrol_launch_dependents();
     if constexpr (Kernel::Work::kBounded) store.end_at(item.end);
+    if constexpr (requires { item.out; }) store.move_to(item.out);
     if (!leave_part(acc, p, cta.place, item, consumer, thread)) store.store(acc.block, item.tile);
     const u32 passed = items.advance();
     if constexpr (Items::kPingpong) at.skip(passed);

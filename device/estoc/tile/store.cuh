@@ -103,6 +103,11 @@ class TmaTileStore {
   __device__ __forceinline__ void end_at(i32 end) {
     sender_.end = end;
   }
+  /// Where tiles go from now on, for a sender that says so.
+  template <typename To>
+  __device__ __forceinline__ void move_to(const To& to) {
+    sender_.move_to(to);
+  }
   /// Waits until the stores have read shared memory.
   __device__ __forceinline__ void finish() const {
     if (thread_ == 0) ptx::cp_async_bulk_wait_group<0>();

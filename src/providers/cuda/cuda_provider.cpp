@@ -13,6 +13,7 @@
 #include "providers/cuda/sm90_f64_gemm.h"
 #include "providers/cuda/sm90_gemm.h"
 #include "providers/cuda/sm90_grouped_gemm.h"
+#include "providers/cuda/sm90_pointer_gemm.h"
 
 namespace estoc::cuda {
 namespace {
@@ -50,6 +51,7 @@ class CudaProvider final : public Provider {
                                                            make_sm90_grouped_gemm(),
                                                            make_sm90_swapped_grouped_gemm(),
                                                            make_sm90_gathered_gemm(),
+                                                           make_sm90_pointer_gemm(),
                                                            make_sm90_scaled_grouped_gemm(),
                                                            make_sm90_swapped_scaled_grouped_gemm(),
                                                            make_sm100_grouped_gemm(),

@@ -222,7 +222,8 @@ class ConfiguredGemm : public GemmClass {
                              const RuntimeArguments& arguments) const final {
     const GemmArguments& gemm = operations::product_of(arguments);
     const Decoded kernel = kernel_of(point, graph_of(gemm));
-    const bool none = knobs.split_tiles == 0 && !copies_operands() && !quantises();
+    const bool none =
+        knobs.split_tiles == 0 && !copies_operands() && !quantises() && !has_kernel_ahead();
     if (kernel.epilogue == nullptr && none) return 0;
     const GemmProblem problem = lowered(kernel, arguments);
     return front_bytes(kernel, gemm, problem, knobs) + copies(point, problem).bytes() +
@@ -249,8 +250,9 @@ class ConfiguredGemm : public GemmClass {
       GemmLaunch launch{gemm, problem, knobs, workspace, plan.device()};
       if (quantised) launch.result = quantised->address(result);
       p = parameters(kernel.config, launch);
+      if (has_kernel_ahead()) add_kernel_ahead(*p, plan);
       plan.kernel(geometry(kernel.config, *p, plan.device()), *p);
-      if (follows) plan.launch_programmatically();
+      if (follows || has_kernel_ahead()) plan.launch_programmatically();
     }
     if (kernel.epilogue != nullptr) {
       EpilogueView view(gemm, kernel.transposed);
@@ -323,6 +325,11 @@ class ConfiguredGemm : public GemmClass {
             .block = {static_cast<unsigned>(config.threads()), 1, 1},
             .shared_bytes = static_cast<unsigned>(config.shared_bytes())};
   }
+
+  /// Whether a kernel that is given the same parameters writes to workspace what the product reads;
+  /// add_entries() adds its entry, sums_workspace() says how much it writes.
+  virtual bool has_kernel_ahead() const { return false; }
+  virtual void add_kernel_ahead(const Parameters& /*parameters*/, LaunchPlan& /*plan*/) const {}
 
   /// Bytes of workspace for sums of parts of K; such a launch has no reductions.
   virtual std::size_t sums_workspace(const Config& /*config*/, const GemmArguments& /*gemm*/,

@@ -482,7 +482,8 @@ class Sm80PointerGemm final : public Sm80Class<abi::Sm80PointerGemmParameters> {
                 const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     add_design(config, device, plan);
-    plan.design.older_instructions = false;  // nothing newer takes pointers
+    // Of tcgen05 there are none that take pointers.
+    if (device.target.cc() != 90) plan.design.older_instructions = false;
   }
 
   abi::Sm80PointerGemmParameters parameters(const Sm80GemmConfig& config,

@@ -100,7 +100,8 @@ std::span<const MenuTile> menu_of(Sm90Kind kind) {
   if (swaps_operands(kind)) return kSwappedMenu;
   if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
-  if (kind == Sm90Kind::grouped || kind == Sm90Kind::gathered) return kGroupedMenu;
+  if (kind == Sm90Kind::grouped || kind == Sm90Kind::gathered || kind == Sm90Kind::pointed)
+    return kGroupedMenu;
   const bool few =
       kind == Sm90Kind::prepared || kind == Sm90Kind::dequantised || kind == Sm90Kind::quantised;
   return few ? std::span<const MenuTile>(kPreparedMenu) : kMenu;
@@ -386,6 +387,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
                                                                      : std::span<const Dtype>(kAll);
   const bool grouped = has_groups(kind);
+  const bool pointed = kind == Sm90Kind::pointed;
   const bool swapped = swaps_operands(kind);
   const std::vector<Shape3> tiles = tile_shapes(kind);
   std::vector<Shape3> clusters{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 2, 1}};
@@ -395,6 +397,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
                                   : kMaxStages - kMinStages + 1);
   std::iota(stages.begin(), stages.end(), kMinStages);
   std::vector<int> out_alignments{16, 1};
+  if (pointed) clusters.resize(1);
   if (swapped) {
     clusters.resize(1);
     layouts.resize(4);
@@ -430,9 +433,10 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
     outs = {Dtype::e4m3, Dtype::e5m2, Dtype::e2m1};
     out_alignments = {1};
   }
-  if (grouped && !scaled) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
+  if ((grouped && !scaled) || pointed) outs = {Dtype::f32, Dtype::f16, Dtype::bf16, Dtype::i32};
   std::vector<Dtype> accumulators{Dtype::f32, Dtype::i32};
-  if (!grouped && !narrow && !dequantised && !is_quantised(kind) && kind != Sm90Kind::planes)
+  if (!grouped && !pointed && !narrow && !dequantised && !is_quantised(kind) &&
+      kind != Sm90Kind::planes)
     accumulators.push_back(Dtype::f16);
   DesignSpace::Builder builder;
   builder.dtypes(Role::a_dtype, converted ? std::span<const Dtype>(kActivations) : operands)

@@ -26,7 +26,8 @@ enum class Sm90Kind : std::uint8_t {
   swapped_grouped,  ///< both
   scaled_grouped,
   swapped_scaled_grouped,
-  gathered  ///< grouped, of rows of A that an index chooses
+  gathered,  ///< grouped, of rows of A that an index chooses
+  pointed    ///< grouped, of matrices that a table tells
 };
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has

@@ -62,7 +62,7 @@ class Pointers : public EmulatedKernels {
     const Problem problem = Problem::parse("grouped_gemm layout=pointers " + text);
     const Pointed emulated(problem, change);
     const Pointed computed(problem, change);
-    const Target target = Target::sm(80);
+    const Target target = kernel_class.starts_with("sm90") ? Target::sm(90, true) : Target::sm(80);
     KernelQuery query;
     query.target = target;
     query.filter = MetadataFilter::parse("class=" + kernel_class + " " + filter);
@@ -115,6 +115,28 @@ TEST_F(Pointers, MmaEveryLayout) {
   expect("sm80_pointer_gemm", "m=64 n=35 k=64 sizes=64x35x64,3x5x33 a=tf32 b=tf32:n", "");
 }
 
+TEST_F(Pointers, WgmmaEveryLayout) {
+  for (const char* letters : kPointerLayouts) {
+    const std::string text =
+        "m=200 n=136 k=144 sizes=90x40x24,0x8x8,33x0x8,1x1x1,64x33x0,200x136x144 ";
+    expect("sm90_pointer_gemm", text + layouts_text(letters, "bf16", "f32"),
+           std::string("tile=64x64x64 layouts=") + letters);
+    expect("sm90_pointer_gemm", text + layouts_text(letters, "f16", "bf16"),
+           std::string("tile=128x128x64 align_out=1 layouts=") + letters);
+  }
+}
+
+TEST_F(Pointers, WgmmaSchedulesAndDtypes) {
+  const std::string text = "m=264 n=200 k=208 sizes=264x200x208,130x9x65,1x200x1 ";
+  for (const char* schedule : {"cooperative", "pingpong", "single"}) {
+    const std::string filter = std::string("schedule=") + schedule;
+    expect("sm90_pointer_gemm", text + "a=f16 b=f16:n out=f16", filter);
+    expect("sm90_pointer_gemm", text + "a=e4m3 b=e5m2:n out=bf16", filter);
+  }
+  expect("sm90_pointer_gemm", text + "a=i8 b=u8:n", "");
+  expect("sm90_pointer_gemm", text + "a=tf32 b=tf32:n", "");
+}
+
 TEST_F(Pointers, TablesOfAnyValues) {
   struct Wild {
     std::uint64_t element_bytes;
@@ -145,12 +167,17 @@ TEST_F(Pointers, TablesOfAnyValues) {
            Wild{4, letters[0] == 't'});
     expect("sm80_pointer_gemm", text + layouts_text(letters, "bf16", "f32"), "tile=64x64x32",
            Wild{2, letters[0] == 't'});
+    for (const char* alignment : {"1", "16"}) {
+      expect("sm90_pointer_gemm", text + layouts_text(letters, "bf16", "f32"),
+             std::string("tile=64x64x64 align_out=") + alignment, Wild{2, letters[0] == 't'});
+    }
   }
 }
 
 TEST_F(Pointers, ManyGroupsAndNone) {
-  for (const char* kernel_class : {"simt_pointer_gemm", "sm80_pointer_gemm"}) {
+  for (const char* kernel_class : {"simt_pointer_gemm", "sm80_pointer_gemm", "sm90_pointer_gemm"}) {
     expect(kernel_class, "g=40 m=9 n=8 k=16 a=bf16 b=bf16:n", "");
+    expect(kernel_class, "g=300 m=9 n=8 k=8 a=bf16 b=bf16:n", "");
     expect(kernel_class, "g=0 m=9 n=8 k=16 a=bf16 b=bf16:n", "");
     expect(kernel_class, "g=2 m=0 n=8 k=8 a=bf16 b=bf16:n", "");
   }
@@ -159,8 +186,9 @@ TEST_F(Pointers, ManyGroupsAndNone) {
 
 TEST_F(Pointers, KernelsThatDoNotFitSayWhy) {
   const auto why = [](const std::string& text, const std::string& kernel) {
+    const Target target = kernel.starts_with("sm90") ? Target::sm(90, true) : Target::sm(80);
     return kernel_by_name(kernel)
-        .supports(*Problem::parse("grouped_gemm " + text).arguments(Device::cuda()), Target::sm(80))
+        .supports(*Problem::parse("grouped_gemm " + text).arguments(Device::cuda()), target)
         .error();
   };
   const std::string simt =
@@ -173,9 +201,29 @@ TEST_F(Pointers, KernelsThatDoNotFitSayWhy) {
             "offsets.layout: expected pointers, got others");
   EXPECT_EQ(why("layout=pointers g=2 m=8 n=8 k=8 a=bf16 b=bf16:n", mma),
             "offsets.layout: expected any but pointers, got pointers");
+  const std::string wgmma =
+      "sm90_pointer_gemm-bf16-bf16-f32-bf16-tnt-alignA16-alignB16-alignOut16-pingpong-tile64x64x64-"
+      "cluster1x1-stages8";
+  EXPECT_EQ(why("layout=pointers g=2 m=8 n=8 k=12 a=bf16 b=bf16:n out=bf16", wgmma),
+            "A.alignment: expected a multiple of 16 bytes, got 8");
+  EXPECT_EQ(why("layout=pointers g=65537 m=8 n=8 k=8 a=bf16 b=bf16:n out=bf16", wgmma),
+            "offsets.shape: expected at most 65536 groups, got 65537");
   // A single column fits both letters, but where the next row would be the table says.
   EXPECT_EQ(why("layout=pointers g=2 m=8 n=1 k=8 a=f32 b=f32:t", turned),
             "B.layout: expected n in all groups, got t");
+}
+
+TEST_F(Pointers, WgmmaComesFirstOnHopper) {
+  for (const char* sizes : {"g=8 m=2048 n=4096 k=4096", "g=64 m=64 n=512 k=512"}) {
+    const Problem problem = Problem::parse(std::string("grouped_gemm layout=pointers ") + sizes +
+                                           " a=bf16 b=bf16:n out=bf16");
+    KernelQuery query;
+    query.target = Target::sm(90, true);
+    const auto arguments = problem.arguments(Device::cuda());
+    const KernelList found = get_kernels(*arguments, query);
+    ASSERT_FALSE(found.empty()) << found.why_empty();
+    EXPECT_EQ(found.front().metadata().kernel_class, "sm90_pointer_gemm") << sizes;
+  }
 }
 
 TEST_F(Pointers, AddressesAreNotFollowed) {

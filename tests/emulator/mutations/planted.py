@@ -410,6 +410,14 @@ CASES = {
         "grouped_gemm layout=pointers m=72 n=72 k=40 sizes=72x65x40,0x8x8,1x72x5,66x9x0 a=bf16 b=bf16:n out=bf16",
         "grouped_gemm layout=pointers m=72 n=64 k=40 sizes=9x64x40,72x8x8 a=bf16:n b=bf16 out=bf16:n",
     ), "class=sm80_pointer_gemm tile=64x64x32"),
+    "pointers_wgmma": LibraryCase((
+        "grouped_gemm layout=pointers sizes=90x40x24,0x8x8,33x16x0,66x136x144,200x9x80 a=bf16:[32000,160,1] b=bf16:n out=bf16",
+        "grouped_gemm layout=pointers sizes=66x136x144,136x70x200 a=bf16:n b=bf16 out=bf16:n",
+        "grouped_gemm layout=pointers g=300 m=9 n=8 k=8 a=bf16 b=bf16:n out=bf16",
+    ), "class=sm90_pointer_gemm tile=64x64x64 schedule=pingpong", ("--multiprocessors", "2"), "sm_90a"),
+    "pointers_wgmma_elements": LibraryCase(
+        ("grouped_gemm layout=pointers sizes=90x39x24,66x136x144 a=bf16 b=bf16:n out=bf16",),
+        "class=sm90_pointer_gemm tile=64x64x64 align_out=1 schedule=single", ("--multiprocessors", "2"), "sm_90a"),
     "gathered": library((
         "grouped_gemm m=150 n=40 k=24 rows=9 sizes=33,0,1,40 zero_rest=1 a=f32 b=f32:n",
         "grouped_gemm m=150 n=40 k=20 rows=200 sizes=99,50 a=f32:n b=f32",

@@ -124,19 +124,22 @@ def test_a_captured_product_by_pointers_replays_with_other_tables(driver):
         pointed.check(sizes)
 
 
-def test_mma_takes_what_is_aligned(driver):
+@pytest.mark.parametrize("name", ["sm80_pointer_gemm", "sm90_pointer_gemm"])
+def test_tensor_cores_take_what_is_aligned(driver, name):
     pointed = Pointed(driver)
     args = estoc.GroupedGemmArguments(
         described("f16", 40, 24, 16), described("f16", 24, 24, 16), described("f32", 40, 24, 16),
         "f32", pointed.table, layout="pointers",
     )  # fmt: skip
     by_name = {kernel.metadata.kernel_name: kernel for kernel in estoc.get_kernels(args)}
-    name = next(one for one in by_name if one.startswith("sm80_pointer_gemm"))
-    sizes = (pointed.SIZES[0], (0, 0, 0))  # the second's rows are 33 elements apart
-    pointed.table.put(pointed.entries(sizes))
-    pointed.clear()
-    by_name[name].run(args)
-    pointed.check(sizes)
+    kernel = next(by_name[one] for one in by_name if one.startswith(name))
+    # The second's rows are 33 elements apart. Each run finds the workspace of the one before.
+    for first in (pointed.SIZES[0], (7, 24, 5), (40, 1, 0)):
+        sizes = (first, (0, 0, 0))
+        pointed.table.put(pointed.entries(sizes))
+        pointed.clear()
+        kernel.run(args)
+        pointed.check(sizes)
     with pytest.raises(estoc.UnsupportedError, match="A: expected data that matrices of groups"):
         estoc.check_output(args)
 
