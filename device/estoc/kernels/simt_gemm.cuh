@@ -331,7 +331,6 @@ template <SimtGemmConfig config, typename Value, typename Epilogue>
 __device__ __forceinline__ void finish_tile(const Value (&acc)[config.thread_m][config.thread_n],
                                             const SimtGemmParameters& p, const Epilogue& epilogue,
                                             i64 l, const TileRange& at) {
-  ptx::griddepcontrol_launch_dependents();
   if constexpr (epilogue::kIsIdentity<Epilogue>) {
     store_tile<config>(acc, p, epilogue, l, at);
   } else {

@@ -190,7 +190,6 @@ __device__ __forceinline__ void compute_tile(const Sm120GemmParameters& p, i32 l
   ptx::barrier_sync();
   const Sm80GemmParameters plain{p.a, p.b,       p.out,     p.m,     p.n,  p.k,
                                  p.l, p.tiles_m, p.tiles_n, p.group, p.pad};
-  ptx::griddepcontrol_launch_dependents();
   sm80::store<kMoved>(sums, plain, place, {l, m, n}, {p.m, p.n}, transform);
 }
 

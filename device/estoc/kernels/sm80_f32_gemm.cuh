@@ -405,7 +405,6 @@ __device__ __forceinline__ void sm80_f32_gemm(const Sm80F32GemmParameters& p,
       f32::put_sums<config>(acc);
     }
     ptx::barrier_sync();
-    ptx::griddepcontrol_launch_dependents();
     f32::store<config>(p, at, transform);
     ptx::barrier_sync();
   }

@@ -289,7 +289,6 @@ __device__ __forceinline__ void compute_tile_of(const Sm80GemmParameters& p,
   }
   ptx::cp_async_wait_all();
   ptx::barrier_sync();
-  ptx::griddepcontrol_launch_dependents();
   store<config>(sums, p, place, tile, ends, transform);
 }
 

@@ -120,7 +120,6 @@ __device__ __forceinline__ void compute_scaled_tile(const Sm80ScaledGemmParamete
   ptx::barrier_sync();
   const Sm80GemmParameters plain{p.a, p.b,       p.out,     p.m,     p.n,  p.k,
                                  p.l, p.tiles_m, p.tiles_n, p.group, p.pad};
-  ptx::griddepcontrol_launch_dependents();
   store<config>(sums, plain, place, {l, m, n}, {p.m, p.n}, transform);
 }
 

@@ -227,7 +227,8 @@ __device__ __forceinline__ void consume_f64(const Sm90F64GemmParameters& p,
       F64Gather<config>::add(sums, shared.base, part, p.parts, place.warp * 32 + place.lane);
       if (part > 0) break;
     }
-    if (!tiles.more()) ptx::griddepcontrol_launch_dependents();
+    // Where a multiprocessor has room for two CTAs, it would get two of the next kernel.
+    if (config.ctas() == 1 && !tiles.more()) ptx::griddepcontrol_launch_dependents();
     if (leave_f64_part(sums, p, tiles.slot(), place.part, place.lane)) continue;
     place.store(sums, tiles.tile(), p, shared.staging(place.warp), transform);
     ptx::bar_warp_sync();

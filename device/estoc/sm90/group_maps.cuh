@@ -103,7 +103,6 @@ __device__ __forceinline__ void number_tiles(const Sm90PointerGemmParameters& p,
 /// the others of B. Groups without products get none.
 template <abi::Sm90GemmConfig config>
 __device__ __forceinline__ void group_maps(const abi::Sm90PointerGemmParameters& p) {
-  ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();
   const u32 lane = ptx::tid() % 32;
   const u32 thread = ptx::tid() % abi::kMapGroups;

@@ -138,7 +138,7 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
         if (parts.own > 0) break;
       }
     }
-    if (!items.more()) ptx::griddepcontrol_launch_dependents();
+    if (config.lets_next_begin() && !items.more()) ptx::griddepcontrol_launch_dependents();
     if constexpr (Kernel::Work::kBounded) store.end_at(item.end);
     if constexpr (requires { item.out; }) store.move_to(item.out);
     if (!leave_part(acc, p, cta.place, item, consumer, thread)) store.store(acc.block, item.tile);

@@ -17,8 +17,8 @@ class F64 : public EmulatedKernels {
   }
 
   /// Runs the first kernel that fits on integers, whose sums are exact in any order; with `parts`,
-  /// K in as many.
-  static void run(const std::string& terms, const std::string& text, int parts = 0) {
+  /// K in as many, those of the last `tiles` through the workspace.
+  static void run(const std::string& terms, const std::string& text, int parts = 0, int tiles = 0) {
     SCOPED_TRACE(terms + " " + text);
     testing_support::ProblemData data(Problem::parse("gemm " + text), 3,
                                       testing_support::Values::integers);
@@ -27,7 +27,10 @@ class F64 : public EmulatedKernels {
     ASSERT_FALSE(found.empty());
     if (!is_due(found.front(), kTarget)) return;
     Knobs knobs = found.front().knobs();
-    if (parts > 0) knobs.split = static_cast<std::int16_t>(parts);
+    if (parts > 0) {
+      knobs.split = static_cast<std::int16_t>(parts);
+      knobs.split_tiles = tiles;
+    }
     const CheckResult result =
         expect_right(found.front().with_knobs(knobs), kTarget, data.arguments());
     EXPECT_EQ(result.error, 0) << "sums were not exact";
@@ -77,6 +80,26 @@ TEST_F(F64, PartsOfK) {
       "m=100 n=72 k=264 " + sides +
           "r=f64:column t=f64:scalar C=f64 epi=\"D = accum + C; r = max(D); t = sum(D)\"",
       4);
+}
+
+TEST_F(F64, PartsThroughTheWorkspace) {
+  const std::string sides = "a=f64:t b=f64:n out=f64:t ";
+  for (const int tiles : {2, 100})
+    run("tile=64x64x16", "m=70 n=130 k=358 " + sides, 3, tiles);
+  for (const int parts : {9, 17, 128})
+    run("tile=64x64x16", "m=33 n=50 k=2100 " + sides, parts, 1);
+  run("tile=128x128x16", "m=130 n=136 k=150 a=f64:n b=f64:t out=f64:t", 4, 4);
+  run("tile=64x128x16", "l=2 m=66 n=68 k=200 a=f64:t b=f64:t out=f32:t", 3, 3);
+  run("tile=16x128x16", "m=5 n=132 k=500 " + sides, 7, 2);
+  run("tile=128x16x16", "m=132 n=6 k=500 a=f64:t b=f64:n out=f64:n", 2, 2);
+  run("tile=64x64x16 align_out=1", "m=70 n=71 k=200 " + sides, 5, 4);
+  run("tile=64x64x16", "m=64 n=64 k=34 " + sides, 8, 1);  // has three tiles of K
+  run("tile=64x64x16", "m=64 n=64 k=0 " + sides, 8, 1);
+  run("tile=64x64x16",
+      "m=100 n=72 k=264 " + sides + "C=f64 bias=f64:row epi=\"D = relu(accum + bias) + C\"", 4, 4);
+  // Reductions are computed by whole sums.
+  run("tile=64x64x16", "m=100 n=72 k=264 " + sides + "r=f64:column epi=\"D = accum; r = max(D)\"",
+      4, 4);
 }
 
 TEST_F(F64, LongProductsAreDivided) {

@@ -7,6 +7,7 @@ from sm90_faults import ARRIVALS, COUNT, DEADLOCK, OUT, RACE, UNSET, WRONG
 F64 = "kernels/sm90_f64_gemm.cuh"
 F64_PARTS = "sm90/f64.cuh"
 F64_GATHER = "sm90/f64_gather.cuh"
+F64_TAILS = "sm90/f64_parts.cuh"
 F64_ABI = "abi/sm90_f64_gemm.cuh"
 INIT = "missing fence.mbarrier_init"
 
@@ -48,8 +49,8 @@ FAULTS = (
             "    ptx::fence_mbarrier_init();\n",
             ""),
     Planted("a row is overwritten while it is stored", F64, "f64_empty", (RACE,),
-            "    ptx::bar_warp_sync();\n  }\n}\n\n}  // namespace sm90",
-            "  }\n}\n\n}  // namespace sm90"),
+            "    ptx::bar_warp_sync();\n  }\n}\n",
+            "  }\n}\n"),
     Planted("all warps stage rows in one place", F64, "f64", (RACE, WRONG),
             "config.staging_offset() + warp * config.store_bytes()",
             "config.staging_offset()"),
@@ -84,8 +85,8 @@ FAULTS = (
             "read_b_.read(stage + config.a_bytes(), j / 2,",
             "read_b_.read(stage, j / 2,"),
     Planted("f64 parts overlap", F64, "f64_parts", (WRONG,),
-            "end_of_k() const { return begin(part_of(p_) + 1); }",
-            "end_of_k() const { return begin(part_of(p_) + 1) + config.tile_k(); }"),
+            "end_of_k() const { return begin(1); }",
+            "end_of_k() const { return begin(1) + config.tile_k(); }"),
     Planted("all f64 parts are the first", F64, "f64_parts", (WRONG,),
             "i32 k = tiles.first_k(); k",
             "i32 k = 0; k"),
@@ -107,4 +108,25 @@ FAULTS = (
     Planted("pairs of f64 sums lie on each other", F64_GATHER, "f64_parts", (RACE, WRONG),
             "* 2 + pair);",
             "* 2);"),
+    Planted("f64 parts in the workspace are all the first", F64, "f64_tails", (WRONG,),
+            "part_of(p_) : past() / p_.tail_tiles;",
+            "part_of(p_) : 0;"),
+    Planted("f64 parts are left in the slot of the first", F64, "f64_tails", (RACE, WRONG, UNSET),
+            "-1 : static_cast<i32>(past());",
+            "-1 : 0;"),
+    Planted("f64 parts are added up for the first tiles", F64, "f64_tails", (RACE, WRONG, "unwritten output"),
+            "tile_at(p, p.undivided + chunk.tile);",
+            "tile_at(p, chunk.tile);"),
+    Planted("rows of f64 parts lie on each other", F64_TAILS, "f64_tails", (RACE, WRONG, UNSET),
+            "const int row = i * 16 + Fragment::row_offset(pair % 2);",
+            "const int row = i * 16;"),
+    Planted("lanes leave f64 parts in one row", F64_TAILS, "f64_tails", (RACE, WRONG, UNSET),
+            "((part.m + own.row) * config.tile_n",
+            "(part.m * config.tile_n"),
+    Planted("the first f64 part is not added", F64_TAILS, "f64_tails", (WRONG,),
+            "for (u32 part = own; part < p.tail_parts;",
+            "for (u32 part = own + 1; part < p.tail_parts;"),
+    Planted("f64 parts of the next tile are added", F64_TAILS, "f64_tails", (WRONG, OUT, UNSET),
+            "const u64 first = p.sums + u64{tile} * config.sums_bytes()",
+            "const u64 first = p.sums + (u64{tile} + 1) * config.sums_bytes()"),
 )

@@ -342,6 +342,7 @@ CASES = {
         "tests/emulator/test_emulator_run", "HalfSums.Sm90Schedules:HalfSums.Sm80", "wrong output",
     ),
     "f64_parts": TestCase("tests/emulator/test_emulator_run", "F64.PartsOfK", "wrong output"),
+    "f64_tails": TestCase("tests/emulator/test_emulator_run", "F64.PartsThroughTheWorkspace", "wrong output"),
     "half_parts": TestCase("tests/emulator/test_emulator_run", "HalfSums.*PartsOfK", "wrong output"),
     "far_index": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Numbers*", "wrong output"),
     "results_loop": TestCase("tests/emulator/test_emulator_run", "OwnLaunch.Finishes*", "race"),
