@@ -27,6 +27,9 @@ constexpr int kF64CodeRegisters = 56;
 // Read off an H100: what a round in which CTAs send their sums costs, and bytes sent in a clock.
 constexpr double kF64MeetClocks = 2900;
 constexpr double kF64SentPerClock = 21;
+// Read off tables of an H100 and an H200: with more rows and columns, arithmetic hides what is
+// loaded.
+constexpr double kF64FewRows = 128;
 
 Sm90F64GemmConfig f64_config(const DesignPoint& point) {
   const Majors majors = majors_of(point);
@@ -148,6 +151,7 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
     plan.design.narrower = !config.out_vectors && problem.out.view.alignment >= 16;
     plan.design.gather_clocks = kF64MeetClocks + area * sizeof(double) / kF64SentPerClock;
     plan.design.gathers_in_rounds = true;
+    plan.design.sharp = std::min(plan.work.m, plan.work.n) > kF64FewRows;
     plan.design.sum_bytes = sizeof(double);
     plan.design.parts_clocks = 0;
     Knobs knobs;

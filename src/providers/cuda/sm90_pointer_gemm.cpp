@@ -91,11 +91,11 @@ class Sm90PointerGemm final
   }
 
   void add_cost(const Sm90PointerGemmConfig& config, const GemmProblem& /*problem*/,
-                const PerformanceControls& /*controls*/, const cost::DeviceModel& /*device*/,
+                const PerformanceControls& /*controls*/, const cost::DeviceModel& device,
                 cost::Plan& plan) const override {
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(config, plan.work);
-    plan.seconds_before += cost::kSecondKernel;
+    plan.seconds_before += device.second_kernel_seconds;
     cost::set_knobs(plan, sm90_knobs(config, plan.work, plan.design));
   }
 
