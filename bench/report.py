@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 
+import hopper_report
 import models_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -19,6 +20,7 @@ PICTURE = "docs/speed_h200.svg"
 MODELS_PICTURE = "docs/models_h200.svg"
 BEGIN, END = "<!-- bench:begin -->\n", "<!-- bench:end -->\n"
 MODELS = "<!-- models:begin -->\n", "<!-- models:end -->\n"
+HOPPER = "<!-- hopper:begin -->\n", "<!-- hopper:end -->\n"
 
 # The problems of the README, and their names in the picture.
 SHOWN = {
@@ -105,15 +107,22 @@ def order(path):
 
 
 def replaced(page, marks, table):
-    """The page's text with what is between the marks replaced."""
+    """The page with what is between the marks replaced."""
     begin, end = marks
     before, rest = page.split(begin)
     return before + begin + table + end + rest.split(end)[1]
 
 
 def with_table(name, table):
-    """The page with its table replaced."""
+    """A page with its first table replaced."""
     return replaced((ROOT / name).read_text(), (BEGIN, END), table)
+
+
+def performance_page(report):
+    """docs/performance.md with its tables replaced."""
+    page = with_table("docs/performance.md", report)
+    page = replaced(page, MODELS, models_report.table())
+    return replaced(page, HOPPER, hopper_report.table())
 
 
 def main():
@@ -124,9 +133,7 @@ def main():
     rows = shown_rows(report)
     made = {
         "README.md": with_table("README.md", short_table(rows)),
-        "docs/performance.md": replaced(
-            with_table("docs/performance.md", report), MODELS, models_report.table()
-        ),
+        "docs/performance.md": performance_page(report),
         "docs/epilogues.md": with_table("docs/epilogues.md", epilogue_table()),
         PICTURE: picture(rows),
         MODELS_PICTURE: models_report.picture(),
