@@ -18,7 +18,7 @@ namespace estoc {
 /// How a plan finds its kernel and launches it.
 struct PlanOptions {
   KernelQuery query{};
-  int threads = 0;            ///< as of RunOptions
+  int threads = 0;           ///< as of RunOptions
   bool programmatic = true;  ///< as of RunOptions
 };
 
@@ -93,8 +93,8 @@ struct MatmulOptions {
   std::string_view epilogue{};
   /// The operands of the epilogue.
   std::span<const EpilogueOperand> operands{};
-  void* stream = nullptr;     ///< as of RunOptions
-  int threads = 0;            ///< as of RunOptions
+  void* stream = nullptr;    ///< as of RunOptions
+  int threads = 0;           ///< as of RunOptions
   bool programmatic = true;  ///< as of RunOptions
   /// Gives workspace of at least so many bytes, for a kernel that needs some; where there is no
   /// function, the library's own is used. A call that is captured without a function takes a kernel

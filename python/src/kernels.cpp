@@ -347,7 +347,8 @@ void bind_kernel(nb::module_& module) {
           "workspace : tensor, optional\n    Of get_workspace_size(args) bytes or more.\n"
           "assume_supported_args : bool\n    Skip supports().\n"
           "threads : int\n    Host threads of a cpu kernel; 0: one for each core.\n"
-          "programmatic : bool\n    On a GPU from Hopper on, begin before the kernel ahead on the stream ends, and wait for it there.")
+          "programmatic : bool\n    On a GPU from Hopper on, begin before the kernel ahead on the "
+          "stream ends, and wait for it there.")
       .def("_run",
            [](nb::handle_t<PyKernel> self, const nb::args&, const nb::kwargs&) {
              fail_not_written(self, "_run(self, args, artifact, stream, workspace=None)");
