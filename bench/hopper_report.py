@@ -46,7 +46,7 @@ def kinds():
 
 
 def read_results():
-    """Results by device. A later file's count."""
+    """Results by device. Of a problem in several files, the one whose name comes last counts."""
     found = {}
     for path in sorted(RESULTS.glob("*.jsonl")):
         for line in path.read_text().splitlines():

@@ -173,8 +173,9 @@ struct Sm90GemmConfig {
     return consumer_rows() / 64 * (tile_n / 2) * (promote ? 2 : 1);
   }
   /// Whether the next kernel may begin beside a CTA's last stores. Where a multiprocessor has room
-  /// for two CTAs, it would get two of the next kernel while others have none.
-  ESTOC_CONSTEXPR bool lets_next_begin() const { return 2 * shared_bytes() > 227 * 1024; }
+  /// for two CTAs, it would get two of the next kernel while others have none. One KiB of each CTA
+  /// is the system's.
+  ESTOC_CONSTEXPR bool lets_next_begin() const { return 2 * (shared_bytes() + 1024) > 228 * 1024; }
   /// Consumers that store a tile together.
   ESTOC_CONSTEXPR int storers() const {
     return schedule == Schedule::cooperative ? consumers() : 1;

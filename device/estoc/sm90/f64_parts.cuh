@@ -1,5 +1,4 @@
-// Sums of parts of K of f64 that pass through the workspace, where a tile has its rows one after
-// the other.
+// Sums of parts of K of sm90_f64_gemm that pass through the workspace. A tile is row-major there.
 #pragma once
 
 #include <estoc/epilogue/quads.cuh>
@@ -11,17 +10,17 @@ namespace estoc::sm90 {
 
 using abi::Sm90F64GemmParameters;
 
-/// Leaves the sums of one warp, whose part of the tile begins at `part`, in the item's slot; false
-/// where they are those of all K.
+/// Leaves the sums of one warp, whose rows and columns of the tile begin at `offset`, in the item's
+/// slot; false where they are those of all K.
 template <Sm90F64GemmConfig config>
 __device__ __forceinline__ bool leave_f64_part(const F64Sums<config>& sums,
                                                const Sm90F64GemmParameters& p, i32 slot,
-                                               const TileOffset& part, u32 lane) {
+                                               const TileOffset& offset, u32 lane) {
   if (slot < 0) return false;
   using Fragment = F64Fragment<config.a_m_major, config.b_n_major>;
   const Fragment own = Fragment::of(lane);
   const u64 first = p.sums + static_cast<u64>(slot) * config.sums_bytes() +
-                    ((part.m + own.row) * config.tile_n + part.n + own.column) * 8;
+                    ((offset.m + own.row) * config.tile_n + offset.n + own.column) * 8;
 #pragma unroll
   for (int i = 0; i < F64Sums<config>::kBlocksM; ++i) {
 #pragma unroll
@@ -37,7 +36,7 @@ __device__ __forceinline__ bool leave_f64_part(const F64Sums<config>& sums,
   return true;
 }
 
-/// The part of the divided tiles that one warp adds up: of four neighbours of a row each lane.
+/// The elements of the divided tiles that one warp adds up; a lane has four neighbours of a row.
 template <Sm90F64GemmConfig config>
 struct F64SumChunk {
   static constexpr u32 kChunks = config.tile_m * config.tile_n / abi::kSumElements;  ///< of a tile

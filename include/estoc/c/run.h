@@ -20,9 +20,9 @@ typedef struct estoc_run_options {
   size_t workspace_bytes;
   int threads;          /* host threads of a cpu kernel; 0: one for each core */
   int assume_supported; /* not 0: the caller knows that the kernel supports the arguments */
-  int programmatic;     /* less than 0: no launch begins before the kernel ahead of it has ended */
-  int reserved;         /* 0 */
-  estoc_tuner* tuner;   /* of estoc_matmul: tunes the problem of a call that finds a kernel */
+  int programmatic;   /* less than 0: no programmatic dependent launch; 0 or more: from sm_90 on */
+  int reserved;       /* 0 */
+  estoc_tuner* tuner; /* of estoc_matmul: tunes the problem of a call that finds a kernel */
 } estoc_run_options;
 
 /* Compiles where that has not been done, and launches once. On the host the output is complete

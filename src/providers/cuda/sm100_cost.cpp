@@ -109,12 +109,9 @@ Knobs sm100_knobs(const Sm100GemmConfig& config, const GemmProblem& problem) {
 void split_sm100(const Sm100GemmConfig& config, const PerformanceControls& controls,
                  const cost::DeviceModel& device, cost::Plan& plan) {
   if (controls.batch_invariant) return;
-  Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design, device);
-  const Sm90Split whole = search.in_clusters();
-  const Sm90Split tail = search.through_workspace(whole.execution.seconds);
-  const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
-  const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
-  set_split(plan, tail.parts > 1 && allowed ? tail : whole);
+  const Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
+                               device);
+  set_fastest_split(config, search, controls, plan);
 }
 
 }  // namespace estoc::cuda

@@ -160,12 +160,8 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
     if (controls.batch_invariant) return;
     const SplitLimits splits{1, config.tile_k(), Sm90F64GemmConfig::kMaxParts,
                              Sm90F64GemmConfig::kMaxTailParts};
-    const Sm90SplitSearch search(splits, plan.work, plan.design, device);
-    const Sm90Split cluster = search.in_clusters();
-    const Sm90Split tail = search.through_workspace(cluster.execution.seconds);
-    const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
-    const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
-    set_split(plan, tail.parts > 1 && allowed ? tail : cluster);
+    set_fastest_split(config, Sm90SplitSearch(splits, plan.work, plan.design, device), controls,
+                      plan);
   }
 
   void add_entries(const DesignPoint& /*point*/, const EpilogueGraph* epilogue,

@@ -158,14 +158,10 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     knobs.zigzag = !controls.keeps_order() && !config.planes;
     cost::set_knobs(plan, knobs);
     if (controls.batch_invariant || config.planes) return;
-    Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
-                           device);
-    const Sm90Split cluster = search.in_clusters();
-    if (quantises()) return set_split(plan, cluster);
-    const Sm90Split tail = search.through_workspace(cluster.execution.seconds);
-    const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
-    const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
-    set_split(plan, tail.parts > 1 && allowed ? tail : cluster);
+    const Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
+                                 device);
+    if (quantises()) return set_split(plan, search.in_clusters());
+    set_fastest_split(config, search, controls, plan);
   }
 
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {

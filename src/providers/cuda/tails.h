@@ -85,4 +85,15 @@ std::string sums_source(std::string_view folder, std::string_view type_name,
 /// Gives the plan the knobs of a division.
 void set_split(cost::Plan& plan, const Sm90Split& split);
 
+/// Gives it those of the fastest division whose workspace the controls allow.
+template <typename Config>
+void set_fastest_split(const Config& config, const Sm90SplitSearch& search,
+                       const PerformanceControls& controls, cost::Plan& plan) {
+  const Sm90Split cluster = search.in_clusters();
+  const Sm90Split tail = search.through_workspace(cluster.execution.seconds);
+  const std::int64_t bytes = tail_bytes(config, {tail.tiles, tail.parts});
+  const bool allowed = bytes <= controls.workspace_limit.value_or(bytes);
+  set_split(plan, tail.parts > 1 && allowed ? tail : cluster);
+}
+
 }  // namespace estoc::cuda

@@ -112,6 +112,9 @@ TEST_F(F64, LongProductsAreDivided) {
   EXPECT_EQ(parts("m=1000 n=1000 k=1000"), 1);
   EXPECT_EQ(parts("m=4096 n=4096 k=4096"), 1);
   EXPECT_EQ(parts("m=512 n=512 k=16384 batch_invariant=1"), 1);
+  // One tile: more parts than a cluster has CTAs.
+  EXPECT_GE(parts("m=64 n=64 k=65536"), 100);
+  EXPECT_LE(parts("m=64 n=64 k=65536 workspace=1KiB"), 8);
 }
 
 TEST_F(F64, EpiloguesAndReductions) {

@@ -172,6 +172,28 @@ TEST(Execution, WholePartsHaveRowsBeyondTheProblem) {
   EXPECT_NEAR(execute(work, design, kDevice).sums - kDevice.second_kernel_seconds, 8 * few, 1e-12);
 }
 
+TEST(Execution, SumsOfPartsHaveTheirOwnBytes) {
+  const Work work = work_of(128, 128, 65536);
+  Design design = design_of(128, 128);
+  design.split = 8;
+  design.split_tiles = 1;
+  const double narrow = execute(work, design, kDevice).sums - kDevice.second_kernel_seconds;
+  design.sum_bytes = sizeof(double);
+  EXPECT_NEAR(execute(work, design, kDevice).sums - kDevice.second_kernel_seconds, 2 * narrow,
+              1e-12);
+}
+
+TEST(Execution, PartsShareTheArithmeticOfAMultiprocessor) {
+  const Work work = work_of(128, 128, 65536);
+  Design design = design_of(128, 128);
+  design.ctas_per_multiprocessor = 2;
+  const double whole = execute(work, design, kDevice).arithmetic;
+  design.split = kDevice.multiprocessors;
+  design.split_tiles = 1;
+  EXPECT_NEAR(execute(work, design, kDevice).arithmetic, whole / kDevice.multiprocessors,
+              1e-3 * whole);
+}
+
 TEST(Execution, PartsOfKAreComputedAtOnce) {
   const Work work = work_of(64, 64 * 20, 8192);
   Design design = design_of(64, 64);
