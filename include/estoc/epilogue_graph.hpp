@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -74,6 +75,14 @@ struct EpilogueReducedStore {
   bool operator==(const EpilogueReducedStore&) const = default;
 };
 
+/// What one element of an epilogue takes of a thread.
+struct EpilogueCost {
+  double instructions = 0;  ///< of the ordinary units
+  double special = 0;       ///< of the unit for powers, logarithms and reciprocals
+  int live_registers = 0;   ///< the most that values take at a time
+  std::size_t busiest_node = 0;  ///< the node at which they are most
+};
+
 /// A whole epilogue with every type known. Equal graphs have equal canonical texts and hashes, and
 /// share compiled kernels: names, values of scalars, addresses and strides are no part of it. Nodes
 /// that nothing needs, and nodes that occur twice, have been taken out.
@@ -89,6 +98,7 @@ struct EpilogueGraph {
 
   std::string canonical;   ///< readable text that says all of the above
   std::uint64_t hash = 0;  ///< of `canonical`
+  EpilogueCost cost;
 };
 
 /// Bounds that construction enforces.

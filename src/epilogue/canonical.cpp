@@ -10,6 +10,7 @@
 
 #include "core/hash.h"
 #include "core/text.h"
+#include "epilogue/emit.h"
 #include "epilogue/graph_builder.h"
 #include "epilogue/literals.h"
 #include "epilogue/node_text.h"
@@ -266,6 +267,7 @@ std::shared_ptr<const EpilogueGraph> intern(EpilogueGraph graph) {
     all.prune_at = 2 * all.graphs.size() + 64;
   }
   graph.hash = core::hash(graph.canonical).low;
+  graph.cost = epilogue_cost(graph);
   auto shared = std::make_shared<const EpilogueGraph>(std::move(graph));
   all.graphs.emplace(shared->canonical, shared);
   return shared;

@@ -1,7 +1,6 @@
 // Writes the graph of an epilogue as device code.
 #pragma once
 
-#include <cstddef>
 #include <string>
 
 #include "estoc/epilogue_graph.hpp"
@@ -17,13 +16,7 @@ std::string emit_epilogue(const EpilogueGraph& graph, bool transposed);
 /// reciprocal of.
 bool shares_reciprocals(const EpilogueGraph& graph);
 
-/// The cost of one element, and the most registers that its values take at a time.
-struct EpilogueCost {
-  double instructions = 0;  ///< of the ordinary units
-  double special = 0;       ///< of the unit for powers, logarithms and reciprocals
-  int live_registers = 0;
-  std::size_t busiest_node = 0;  ///< the node at which they are most
-};
+/// Of a graph's nodes; that of an interned graph is in the graph.
 EpilogueCost epilogue_cost(const EpilogueGraph& graph);
 
 /// How many neighbours a thread that has four of them evaluates at once: two where the inputs and

@@ -168,7 +168,7 @@ cost::EpilogueTraffic epilogue_traffic(const GemmArguments& gemm) {
     traffic.bytes +=
         elements({true, true, true}) * static_cast<double>(bytes_of(graph.stores[i].dtype));
   }
-  const EpilogueCost cost = epilogue_cost(graph);
+  const EpilogueCost& cost = graph.cost;
   traffic.clocks_per_element = std::max(cost.instructions / kLanes, cost.special / kSpecialLanes);
   return traffic;
 }
@@ -276,7 +276,7 @@ int epilogue_registers(const EpilogueGraph& graph, bool transposed) {
   const int width = epilogue_width(graph);
   // Two at a time are loaded and stored one by one.
   const int address = width == 2 ? 3 : 0;
-  int registers = epilogue_cost(graph).live_registers;
+  int registers = graph.cost.live_registers;
   if (graph.accumulator != EpilogueType::f64 && computes_in_f64(graph)) registers += 8;
   for (const EpilogueNode& node : graph.nodes) {
     if (node.op == EpilogueOp::scalar) registers += wide(node.type);
@@ -301,7 +301,7 @@ Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int avai
       fmt::format("epilogue: expected at most {} registers beside the sums and the code, got {}, "
                   "with most values at {}",
                   available, needed,
-                  epilogue::node_text(graph, epilogue_cost(graph).busiest_node)));
+                  epilogue::node_text(graph, graph.cost.busiest_node)));
 }
 
 Status check_epilogue_forms(const EpilogueGraph& graph) {

@@ -9,7 +9,6 @@
 #include <cstring>
 
 #include "core/architectures.h"
-#include "epilogue/emit.h"
 #include "epilogue/node_text.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
@@ -168,7 +167,7 @@ Config choose(Config config, const ElementBytes& bytes, int values, bool rolled,
 
 /// Registers of a thread for 16 columns of two rows.
 int registers_of(const EpilogueGraph& graph, bool transposed) {
-  int registers = epilogue_cost(graph).live_registers + static_cast<int>(graph.scalars.size());
+  int registers = graph.cost.live_registers + static_cast<int>(graph.scalars.size());
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const Varies varies = transpose_modes(graph.tensors[i].varies, transposed);
     const int held = held_bytes(graph, EpilogueOp::tensor, i) / 4;
@@ -187,7 +186,7 @@ int registers_of(const EpilogueGraph& graph, bool transposed) {
 
 /// The same for 16 columns of one row.
 int row_registers(const EpilogueGraph& graph, bool transposed) {
-  int registers = epilogue_cost(graph).live_registers + static_cast<int>(graph.scalars.size());
+  int registers = graph.cost.live_registers + static_cast<int>(graph.scalars.size());
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const Varies varies = transpose_modes(graph.tensors[i].varies, transposed);
     const int held = held_bytes(graph, EpilogueOp::tensor, i) / 4;
@@ -210,7 +209,7 @@ bool is_long(const EpilogueGraph& graph) {
       std::any_of(graph.reduced.begin(), graph.reduced.end(),
                   [](const EpilogueReducedStore& store) { return store.keeps.m || store.keeps.n; });
   constexpr double kShortInstructions = 40;
-  return epilogue_cost(graph).instructions > kShortInstructions ||
+  return graph.cost.instructions > kShortInstructions ||
          (by_columns && graph.reduced.size() > 1) || graph.stores.size() + graph.tensors.size() > 6;
 }
 
