@@ -3,7 +3,7 @@
 
 Usage: ranking_report.py ESTOC_RANKING [--check [--due]]
 
-Reads the newest table of each device in bench/results/ranking, and in few_rows, parts and thin beside it,
+Reads the newest table of each device in bench/results/ranking, and in few_rows, parts, thin and widths beside it,
 which estoc_ranking joins. Each problem is judged by a fit that has not seen its shape.
 --check changes nothing and fails when page or picture are out of date, or where the ranking is below
 its floor, by those fits or by what the library ships. With --due only by the latter where nothing that
@@ -27,6 +27,7 @@ TABLES = ROOT / "bench" / "results" / "ranking"
 FEW_ROWS = ROOT / "bench" / "results" / "few_rows"
 PARTS = ROOT / "bench" / "results" / "parts"
 THIN = ROOT / "bench" / "results" / "thin"
+WIDTHS = ROOT / "bench" / "results" / "widths"
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "ranking_h200.svg"
 BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
@@ -35,7 +36,7 @@ BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
 # What fits and their figures are made of, and what may reach them by way of arguments and spaces.
 OWN = (
     "src/cost/", "src/providers/", "tests/ranking/", "bench/ranking_report.py", "bench/results/ranking/",
-    "bench/results/few_rows/", "bench/results/parts/", "bench/results/thin/", "docs/performance.md", "docs/ranking_",
+    "bench/results/few_rows/", "bench/results/parts/", "bench/results/thin/", "bench/results/widths/", "docs/performance.md", "docs/ranking_",
 )  # fmt: skip
 SHARED = ("src/", "include/", "device/estoc/abi/")
 
@@ -59,7 +60,7 @@ class Row:
 def newest_tables():
     """The newest tables of each device: {"h200": [path, path]}."""
     newest = {}
-    for folder in (TABLES, FEW_ROWS, PARTS, THIN):
+    for folder in (TABLES, FEW_ROWS, PARTS, THIN, WIDTHS):
         for path in sorted(folder.glob("*.jsonl.gz")):
             device = path.name.removesuffix(".jsonl.gz").split("_", 1)[1]
             newest.setdefault(device, {})[folder] = path

@@ -77,9 +77,9 @@ struct EpilogueReducedStore {
 
 /// What one element of an epilogue takes of a thread.
 struct EpilogueCost {
-  double instructions = 0;  ///< of the ordinary units
-  double special = 0;       ///< of the unit for powers, logarithms and reciprocals
-  int live_registers = 0;   ///< the most that values take at a time
+  double instructions = 0;       ///< of the ordinary units
+  double special = 0;            ///< of the unit for powers, logarithms and reciprocals
+  int live_registers = 0;        ///< the most that values take at a time
   std::size_t busiest_node = 0;  ///< the node at which they are most
 };
 

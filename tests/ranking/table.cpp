@@ -1,11 +1,12 @@
 // Tables of `estoc bench --table`, read for replaying and fitting the ranking.
 #include "table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <istream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <tuple>
@@ -79,19 +80,24 @@ double slowdown(const TableRow& row, const TableRow& earlier) {
   return count > 0 ? std::exp(sum / count) : 1;
 }
 
-void keep_missing(TableRow& row, const TableRow& earlier) {
+/// Adds to `row` what an earlier run says, as if it had taken place in this one.
+void add_earlier(TableRow& row, const TableRow& earlier) {
   const double factor = slowdown(row, earlier);
-  std::set<Timed> known;
-  for (const TableEntry& entry : row.entries)
-    known.insert(timed(entry));
+  std::map<Timed, TableEntry*> known;
   std::vector<TableEntry> missing;
+  for (TableEntry& entry : row.entries)
+    known.emplace(timed(entry), &entry);
   for (const TableEntry& entry : earlier.entries) {
-    if (!is_library(entry) && !known.contains(timed(entry))) missing.push_back(entry);
+    const auto same = known.find(timed(entry));
+    if (same != known.end()) {
+      // The mean has less noise than either, and so has the least of many.
+      same->second->seconds = std::sqrt(same->second->seconds * factor * entry.seconds);
+    } else if (!is_library(entry)) {
+      missing.push_back(entry);
+      missing.back().seconds *= factor;
+    }
   }
-  for (TableEntry& entry : missing) {
-    entry.seconds *= factor;
-    row.entries.push_back(std::move(entry));
-  }
+  std::move(missing.begin(), missing.end(), std::back_inserter(row.entries));
 }
 
 }  // namespace
@@ -121,7 +127,7 @@ void join(Table& table, Table later) {
   table.rows.clear();
   for (TableRow& row : later.rows) {
     const auto same = earlier.find(row.problem);
-    if (same != earlier.end()) keep_missing(row, same->second);
+    if (same != earlier.end()) add_earlier(row, same->second);
     earlier.erase(row.problem);
     table.rows.push_back(std::move(row));
   }

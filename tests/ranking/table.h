@@ -34,9 +34,10 @@ struct Table {
 /// Reads lines of JSON. Throws std::exception with the line where one is none of a table.
 Table read_table(std::istream& lines);
 
-/// Adds the rows of another table of the same device. Of a problem that both have, times are those
-/// of `later`; kernels that it lacks, or has with another division of K, are kept, their times
-/// multiplied by what the library's kernels took longer in the later run.
+/// Adds the rows of another table of the same device. Of a problem that both have, earlier times
+/// are multiplied by what the library's kernels took longer in the later run. A kernel that both
+/// have, with the same division of K, gets the geometric mean; the library's that `later` lacks are
+/// left out.
 void join(Table& table, Table later);
 
 }  // namespace estoc::ranking

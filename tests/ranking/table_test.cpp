@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -41,9 +42,13 @@ TEST(Table, JoinsRowsOfOneProblem) {
   join(table, table_of(line_of(8, kLater)));
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.rows[1].entries[0].kernel, "kept");
-  // Of the earlier row, what the later one lacks; the library took 1.5 times as long there.
+  // The library took 1.5 times as long in the later row.
   const auto& entries = table.rows[0].entries;
   ASSERT_EQ(entries.size(), 5U);
+  EXPECT_EQ(entries[0].kernel, "one");
+  EXPECT_DOUBLE_EQ(entries[0].seconds, std::sqrt(3.0) * 1e-6);
+  EXPECT_DOUBLE_EQ(entries[1].seconds, 1e-6);
+  EXPECT_DOUBLE_EQ(entries[2].seconds, 12e-6);
   EXPECT_EQ(entries[3].kernel, "two");
   EXPECT_DOUBLE_EQ(entries[3].seconds, 6e-6);
   EXPECT_EQ(entries[4].kernel, "three");

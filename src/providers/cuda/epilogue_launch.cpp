@@ -300,8 +300,7 @@ Status check_epilogue_registers(const EpilogueGraph& graph, int needed, int avai
       Reason::resource,
       fmt::format("epilogue: expected at most {} registers beside the sums and the code, got {}, "
                   "with most values at {}",
-                  available, needed,
-                  epilogue::node_text(graph, graph.cost.busiest_node)));
+                  available, needed, epilogue::node_text(graph, graph.cost.busiest_node)));
 }
 
 Status check_epilogue_forms(const EpilogueGraph& graph) {

@@ -209,8 +209,8 @@ bool is_long(const EpilogueGraph& graph) {
       std::any_of(graph.reduced.begin(), graph.reduced.end(),
                   [](const EpilogueReducedStore& store) { return store.keeps.m || store.keeps.n; });
   constexpr double kShortInstructions = 40;
-  return graph.cost.instructions > kShortInstructions ||
-         (by_columns && graph.reduced.size() > 1) || graph.stores.size() + graph.tensors.size() > 6;
+  return graph.cost.instructions > kShortInstructions || (by_columns && graph.reduced.size() > 1) ||
+         graph.stores.size() + graph.tensors.size() > 6;
 }
 
 bool reduces_columns(const EpilogueGraph& graph, bool transposed) {
@@ -230,6 +230,12 @@ bool needs_loop(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool t
   const bool alone = graph.tensors.empty() && graph.scalars.empty() && graph.stores.size() == 1 &&
                      abi::type_bytes(config.out) <= 2;
   return config.sums() > most || !alone;
+}
+
+/// Widths between multiples of 32 have boxes of 16 columns. Where one consumer has them all, the
+/// code of all elements would spill.
+bool has_narrow_boxes(const Sm90GemmConfig& config) {
+  return config.consumers() > 1 && config.tile_n > 64 && config.tile_n % 32 != 0;
 }
 
 /// What the code takes beside sums, inputs and outputs. Where many sums leave less, ptxas makes do
@@ -284,6 +290,16 @@ abi::TensorMap encode(const PlanDevice& device, const Config& config, const abi:
                .swizzle_bytes = row_bytes >= 32 ? row_bytes : 0});
 }
 
+/// Beside narrow boxes long epilogues spill in a loop too.
+Status too_long(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
+  return Status::fail(
+      Reason::resource,
+      fmt::format("epilogue: expected a short one for tiles of {} columns, got {} instructions, "
+                  "{} inputs that are tensors, {} outputs and {} reductions",
+                  config.tile_n, graph.cost.instructions, graph.tensors.size(), graph.stores.size(),
+                  graph.reduced.size()));
+}
+
 /// The configuration with room for an epilogue.
 template <typename Config>
 Config with_room(const Config& plain, const EpilogueGraph& graph, bool transposed, bool rolled) {
@@ -308,8 +324,9 @@ Status no_room(const Config& config, const EpilogueGraph& graph) {
 
 abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& plain, const EpilogueGraph& graph,
                                  bool transposed) {
+  const bool narrow = has_narrow_boxes(plain) && plain.schedule == abi::Schedule::pingpong;
   return with_room(plain, graph, transposed,
-                   is_long(graph) || needs_loop(plain, graph, transposed));
+                   is_long(graph) || narrow || needs_loop(plain, graph, transposed));
 }
 
 // In a loop: where a thread's sums are in tensor memory is known at run time.
@@ -330,8 +347,11 @@ Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph,
                                           : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
   if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
-  return check_epilogue_registers(graph, registers_of(graph, transposed),
-                                  available - code_registers(config, graph) - config.sums());
+  Status registers =
+      check_epilogue_registers(graph, registers_of(graph, transposed),
+                               available - code_registers(config, graph) - config.sums());
+  return registers.ok() && has_narrow_boxes(config) && is_long(graph) ? too_long(config, graph)
+                                                                      : registers;
 }
 
 Status check_room(const abi::Sm100GemmConfig& config, const EpilogueGraph& graph, bool transposed) {

@@ -34,9 +34,9 @@ struct MenuTile {
 };
 // Rows and columns of the tiles that at least one schedule can compute.
 constexpr MenuTile kMenu[] = {
-    {64, 16},   {64, 32},   {64, 64},  {64, 96},   {64, 128},  {64, 192},  {64, 256},
-    {128, 32},  {128, 64},  {128, 96}, {128, 128}, {128, 160}, {128, 176}, {128, 192},
-    {128, 224}, {128, 256}, {256, 64}, {256, 96},  {256, 128}, {256, 160}, {256, 192},
+    {64, 16},   {64, 32},   {64, 64},   {64, 96},   {64, 128},  {64, 192},  {64, 256},  {128, 32},
+    {128, 64},  {128, 80},  {128, 96},  {128, 112}, {128, 128}, {128, 144}, {128, 160}, {128, 176},
+    {128, 192}, {128, 224}, {128, 256}, {256, 64},  {256, 96},  {256, 128}, {256, 160}, {256, 192},
 };
 
 // Those of swapped kernels: few columns, which are rows of the problem. Tiles of 256 rows were
@@ -231,16 +231,19 @@ bool tile_fits_types(const DesignPoint& point) {
   const Shape3 tile = in_code(point, Role::tile);
   // B is N-major in blocks of 64 columns.
   if (majors_in_code(point).b_n_major && tile.n % 64 != 0) return false;
-  return !is_byte(a) || tile.n % 32 == 0;
+  return !is_byte(a) || tile.n % 16 == 0;
 }
 
 bool cluster_fits(const DesignPoint& point) {
   const Shape3 cluster = in_code(point, Role::cluster);
   const Shape3 tile = in_code(point, Role::tile);
-  // Each sharer loads whole blocks of 64, or at least 32 rows.
-  const int k_major_unit = is_swapped(point) ? 8 : 32;
+  // Each sharer loads whole blocks of 64, or at least 32 rows in whole patterns of 8. Widths of
+  // which 32 is a factor are cut into parts of which it is one: beside other parts ptxas spills.
+  const int least = is_swapped(point) ? 8 : 32;
+  const int k_major_unit = tile.n % 32 == 0 ? least : 8;
   const int b_unit = majors_in_code(point).b_n_major ? 64 : k_major_unit;
-  return tile.n % (b_unit * cluster.m) == 0 && tile.m % (64 * cluster.n) == 0;
+  return tile.n % (b_unit * cluster.m) == 0 && tile.n >= least * cluster.m &&
+         tile.m % (64 * cluster.n) == 0;
 }
 
 /// A configuration of that shape, of any types: what its shared memory takes depends on no more.
@@ -301,7 +304,10 @@ bool stores_any(const DesignPoint& /*point*/) {
 
 bool store_rows_fit(const DesignPoint& point) {
   if (is_swapped(point) || is_quantised(point)) return true;
-  return in_code(point, Role::tile).n * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
+  const int columns = in_code(point, Role::tile).n;
+  // Widths between multiples of 32 fill a last wave. Where threads store, that is little of a time.
+  if (columns % 32 != 0 && point.integer(Role::out_alignment) != 16) return false;
+  return columns * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
 }
 
 /// What dimensions of no role say of a configuration.
@@ -462,7 +468,7 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
       .require({converted ? "b" : "a", "acc", "layouts", "tile", "schedule"}, tile_fits_schedule)
       .require({"a", "layouts", "tile"}, tile_fits_types)
       .require({"layouts", "tile", "cluster"}, cluster_fits)
-      .require({"layouts", "out", "tile"}, store_rows_fit);
+      .require({"layouts", "out", "align_out", "tile"}, store_rows_fit);
   if (converted) {
     builder.choices("scales_b", {"1x16", "1x32", "none"})
         .require({"b", "scales_b"}, scale_fits_codes)

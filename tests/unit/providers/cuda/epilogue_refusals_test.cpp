@@ -56,6 +56,20 @@ TEST(EpilogueRefusals, NameTheNodeInEveryClass) {
   }
 }
 
+TEST(EpilogueRefusals, LongOnesAreNotForTilesBetweenMultiplesOf32Columns) {
+  const auto graph = parse_epilogue_graph(
+      "acc f32; v1 = gelu accum; v2 = gelu v1; v3 = gelu v2; v4 = gelu v3; store bf16 v4");
+  const auto status_of = [&](int columns, int stages) {
+    const Kernel kernel = kernel_by_name(
+        fmt::format("sm90_gemm-bf16-bf16-f32-bf16-tnt-alignA16-alignB16-alignOut16-pingpong-"
+                    "tile128x{}x64-cluster1x1-stages{}",
+                    columns, stages));
+    return kernel.kernel_class().supports_epilogue(kernel.point(), *graph, Target::sm(90, true));
+  };
+  EXPECT_TRUE(status_of(96, 6).ok());
+  EXPECT_THAT(status_of(80, 7).error(), HasSubstr("expected a short one for tiles of 80 columns"));
+}
+
 TEST(EpilogueRefusals, NameAReductionOfBatchesAlone) {
   const auto graph = parse_epilogue_graph("acc f32; store f32 accum; reduce sum mn f32 accum");
   for (const auto& kernels : classes()) {
