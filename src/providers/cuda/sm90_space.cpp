@@ -305,7 +305,7 @@ bool stores_any(const DesignPoint& /*point*/) {
 bool store_rows_fit(const DesignPoint& point) {
   if (is_swapped(point) || is_quantised(point)) return true;
   const int columns = in_code(point, Role::tile).n;
-  // Widths between multiples of 32 fill a last wave. Where threads store, that is little of a time.
+  // Each kernel makes a query longer, and none of these widths whose threads store was timed.
   if (columns % 32 != 0 && point.integer(Role::out_alignment) != 16) return false;
   return columns * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
 }
