@@ -177,11 +177,23 @@ void settle_extents(std::string_view operand, const FileOperand& file, Extent& r
   }
 }
 
+/// Columns of B for each of out.
+std::int64_t columns_of_b(const Problem& problem) {
+  if (problem.epilogue.empty()) return 1;
+  return EpilogueProgram::parse(problem.epilogue).pairs() == AccumulatorPairs::none ? 1 : 2;
+}
+
 void settle_gemm_extents(FilledProblem& filled) {
   Problem& problem = filled.problem;
-  Extent m{"m", &problem.m}, n{"n", &problem.n}, k{"k", &problem.k}, l{"l", &problem.l};
+  Extent m{"m", &problem.m}, k{"k", &problem.k}, l{"l", &problem.l};
   if (filled.a) settle_extents("A", *filled.a, m, k, l);
-  if (filled.b) settle_extents("B", *filled.b, k, n, l);
+  if (!filled.b) return;
+  const std::int64_t each = columns_of_b(problem);
+  std::optional<std::int64_t> columns = problem.n;
+  if (columns) *columns *= each;
+  Extent n{each == 1 ? "n" : "2 n", &columns};
+  settle_extents("B", *filled.b, k, n, l);
+  problem.n = *columns / each;
 }
 
 Shape shape_of(const TensorView& view) {
@@ -202,8 +214,9 @@ void settle_gemm_shapes(FilledProblem& filled) {
   const bool batched = l != 1 || is_batched(filled.a) || is_batched(filled.b);
   filled.a_shape =
       filled.a ? shape_of(filled.a->view) : matrix_shape(batched, l, *problem.m, *problem.k);
-  filled.b_shape =
-      filled.b ? shape_of(filled.b->view) : matrix_shape(batched, l, *problem.k, *problem.n);
+  filled.b_shape = filled.b
+                       ? shape_of(filled.b->view)
+                       : matrix_shape(batched, l, *problem.k, *problem.n * columns_of_b(problem));
   filled.out_shape = matrix_shape(batched, l, *problem.m, *problem.n);
 }
 

@@ -254,7 +254,7 @@ class GemmArguments final : public RuntimeArguments {
   GemmArguments moved(void* a, void* b, void* out, CheckDevice check = CheckDevice::yes) const;
 
   OperandList operands() const override;
-  /// flops: 2 L M N K.
+  /// flops: 2 L M N K, and twice that with accumulators in pairs.
   OperationWork work() const override;
   std::unique_ptr<RuntimeArguments> clone() const override;
 
@@ -269,7 +269,14 @@ class GemmArguments final : public RuntimeArguments {
   Dtype accumulator_type() const { return accumulator_type_; }
   const GemmExtents& extents() const { return extents_; }
 
-  /// A as (l, m, k), B as (l, k, n), out as (l, m, n); an absent batch mode has stride 0.
+  /// With accumulators in pairs B has 2 N columns, and no scales but that of the tensor.
+  AccumulatorPairs pairs() const;
+  /// From the column of B that an element's first accumulator is of to the second's, in elements
+  /// of B; 0 without pairs, and where columns of B repeat.
+  std::int64_t pair_distance() const;
+
+  /// A as (l, m, k), B as (l, k, n), out as (l, m, n); an absent batch mode has stride 0. Of B in
+  /// pairs the columns of the first accumulators.
   const MatrixView& a_matrix() const { return a_matrix_; }
   const MatrixView& b_matrix() const { return b_matrix_; }
   const MatrixView& out_matrix() const { return out_matrix_; }

@@ -43,6 +43,10 @@ class EpilogueProgram {
   /// In the order in which they are written; D is among them.
   std::span<const EpilogueAssignment> assignments() const;
 
+  /// halves for a program of left(accum) and right(accum), interleaved for one of even(accum) and
+  /// odd(accum).
+  AccumulatorPairs pairs() const;
+
   bool operator==(const EpilogueProgram& other) const;
 
   /// For the library's own use.
@@ -91,6 +95,10 @@ class EpilogueBuilder {
   EpilogueBuilder& operator=(const EpilogueBuilder&) = delete;
 
   EpilogueValue accum();
+  /// The first or the second accumulator of an element that has two: left and right, or even and
+  /// odd. Throws Error{value} in a program of other accumulators, and for none.
+  EpilogueValue first_accum(AccumulatorPairs pairs);
+  EpilogueValue second_accum(AccumulatorPairs pairs);
   /// Throws Error{value} for a name that is no identifier, is reserved, or has been assigned.
   EpilogueValue input(std::string_view name);
   EpilogueValue literal(double value);

@@ -30,6 +30,11 @@ struct Varies {
   bool operator==(const Varies&) const = default;
 };
 
+/// Which columns of the product an element is computed from, where it has two accumulators: those
+/// of column n of out are columns n and N + n of B, or 2 n and 2 n + 1. B has twice as many columns
+/// as out then.
+enum class AccumulatorPairs : std::uint8_t { none, halves, interleaved };
+
 /// How a reduction puts elements together.
 enum class EpilogueReduction : std::uint8_t { sum, max, min, absmax, sum_of_squares };
 
@@ -40,7 +45,7 @@ struct EpilogueNode {
   Varies varies;
   Dtype dtype = Dtype::f32;  ///< of a tensor, a scalar, and the goal of a cast
   std::uint8_t input_count = 0;
-  std::uint16_t slot = 0;                 ///< of a tensor or scalar
+  std::uint16_t slot = 0;  ///< of a tensor or scalar; of accumulators in pairs 1 is the second
   std::array<std::uint16_t, 4> inputs{};  ///< indices of nodes
   double value = 0;                       ///< of a literal
   bool operator==(const EpilogueNode&) const = default;
@@ -88,6 +93,7 @@ struct EpilogueCost {
 /// that nothing needs, and nodes that occur twice, have been taken out.
 struct EpilogueGraph {
   EpilogueType accumulator = EpilogueType::f32;
+  AccumulatorPairs pairs = AccumulatorPairs::none;
   std::vector<EpilogueNode> nodes;
   std::vector<EpilogueTensor> tensors;
   std::vector<EpilogueScalar> scalars;

@@ -161,6 +161,11 @@ class KernelClass {
   /// as an epilogue. False by default.
   virtual bool takes_block_scales() const;
 
+  /// Whether kernels of the class compute the two accumulators of an epilogue that has them in
+  /// pairs, from twice as many columns of B as out has. Other classes are not given such
+  /// arguments. False by default.
+  virtual bool takes_pairs() const;
+
   /// Whether a class of grouped_gemm takes matrices by pointers, GroupLayout::pointers: never, as
   /// by default, as well as other groups, or nothing else. It is not given what it does not take.
   enum class TakesPointers : std::uint8_t { never, also, only };

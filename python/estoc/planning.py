@@ -20,6 +20,7 @@ from ._estoc import (
     _ranges_of_index,
     _make_plan,
     _result,
+    _with_columns_of_out,
     matmul,
     to_cuda_stream,
 )
@@ -156,7 +157,8 @@ def grouped_mm(
             )
         return _grouped_lists(mat_a, mat_b, out, out_dtype, stream)
     if out is None:
-        out = _empty_grouped(mat_a, mat_b, offs, layout, out_dtype, stream, rows)
+        columns = _with_columns_of_out(_as_tensor(mat_b), epilogue)
+        out = _empty_grouped(mat_a, columns, offs, layout, out_dtype, stream, rows)
     elif out_dtype is not None:
         raise InvalidTypeError("out_dtype: expected None beside out, whose dtype holds")
     if bias is not None:
@@ -346,7 +348,7 @@ def _matmul_of_modes(
         tuner=tuner,
         out_dtype=out_dtype,
     )
-    return made.reshape(batch + rows + columns)
+    return made.reshape(batch + rows + (made.shape[-1:] if columns else ()))
 
 
 def _as_matrices(operand: Any, matrix: tuple[int, ...], batch: tuple[int, ...], name: str) -> Any:

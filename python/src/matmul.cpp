@@ -1,5 +1,7 @@
 // estoc.matmul and the work of estoc.grouped_mm: the library's functions on tensors of any
 // framework, and their results as tensors of theirs.
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -115,6 +117,26 @@ struct Epilogue {
   }
 };
 
+/// Whether the epilogue has accumulators in pairs, so that B has two columns for each of out.
+bool has_pairs(std::string_view epilogue) {
+  constexpr std::array<std::string_view, 4> kFunctions{"left", "right", "even", "odd"};
+  const bool may_have = std::ranges::any_of(kFunctions, [&](std::string_view function) {
+    return epilogue.find(function) != std::string_view::npos;
+  });
+  return may_have && EpilogueProgram::parse(epilogue).pairs() != AccumulatorPairs::none;
+}
+
+/// A description of B with the columns of out, for a result that is made.
+Tensor with_columns_of_out(const Tensor& b, const Epilogue& epilogue) {
+  Tensor described = b;
+  if (!has_pairs(epilogue.text) || b.view.rank() < 2) return described;
+  const TensorView& view = b.view;
+  std::vector<std::int64_t> shape(view.shape().begin(), view.shape().end());
+  shape.back() /= 2;
+  described.view = TensorView::describe(view.dtype(), shape, view.strides(), view.device());
+  return described;
+}
+
 /// torch's switches that a kernel for these operands may depend on.
 PerformanceControls controls_of(const Tensor& a, const Tensor& b) {
   if (a.framework != Framework::torch || !a.view.device().is_cuda()) return {};
@@ -138,10 +160,9 @@ struct Operands {
 };
 
 /// Whether a kernel had to be found.
-bool multiply(const Call& call, const Operands& operands) {
+bool multiply(const Call& call, const Operands& operands, Epilogue& epilogue) {
   const auto& [a, b, out, offsets, groups, rows] = operands;
   if (out.read_only) fail_value("out: expected a tensor that can be written, got a read-only one");
-  Epilogue epilogue(call.epilogue);
   for (const Tensor* tensor : {&a, &b, &out})
     add_awaited(epilogue.awaited, *tensor);
   for (const Tensor* index : {offsets, rows})
@@ -190,6 +211,7 @@ nb::object product_of_modes(const Call& call) {
                                               call.out_dtype);
 }
 
+/// `b` has the columns of out.
 nb::object result_for(const Call& call, const Tensor& a, const Tensor& b) {
   if (!call.out.is_none() && !call.out_dtype.is_none()) {
     fail_type("out_dtype: expected None beside out, whose dtype holds");
@@ -204,9 +226,10 @@ nb::object matmul(const Call& call) {
   const Tensor a = import_tensor(call.a, "a");
   const Tensor b = import_tensor(call.b, "b");
   if (!has_matrix_modes(a) || !has_matrix_modes(b)) return product_of_modes(call);
-  nb::object made = result_for(call, a, b);
+  Epilogue epilogue(call.epilogue);
+  nb::object made = result_for(call, a, with_columns_of_out(b, epilogue));
   const Tensor out = import_tensor(made, "out");
-  if (multiply(call, {a, b, out})) {
+  if (multiply(call, {a, b, out}, epilogue)) {
     warn_of_gradients(a, b);
     if (const nb::object log = problem_log(); !log.is_none()) {
       log(call.a, call.b, made, call.accumulator_type, call.epilogue);
@@ -233,8 +256,9 @@ bool grouped_mm(nb::handle mat_a, nb::handle mat_b, nb::handle given_out, nb::ha
   Call call{.a = mat_a, .b = mat_b, .out = given_out};
   call.epilogue = epilogue;
   call.stream = stream;
-  const bool found =
-      multiply(call, {a, b, out, offsets ? &*offsets : nullptr, &groups, rows ? &*rows : nullptr});
+  Epilogue applied(epilogue);
+  const bool found = multiply(
+      call, {a, b, out, offsets ? &*offsets : nullptr, &groups, rows ? &*rows : nullptr}, applied);
   if (found) warn_of_gradients(a, b);
   return found;
 }
@@ -415,6 +439,12 @@ void bind_matmul(nb::module_& module) {
                                                 : to_dtype(dtype, "out_dtype"));
       },
       nb::arg("a"), nb::arg("b"), nb::arg("groups"), nb::arg("dtype").none());
+  module.def(
+      "_with_columns_of_out",
+      [](const Tensor& b, nb::handle epilogue) {
+        return with_columns_of_out(b, Epilogue(epilogue));
+      },
+      nb::arg("b"), nb::arg("epilogue").none());
   module.def("_grouped_mm", &grouped_mm, nb::arg("mat_a").none(), nb::arg("mat_b").none(),
              nb::arg("out").none(), nb::arg("offs").none(), nb::arg("epilogue").none(),
              nb::arg("zero_rest").none(), nb::arg("layout").none(), nb::arg("stream").none(),

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "check/blocks.h"
 #include "check/epilogue_oracle.h"
@@ -76,11 +77,14 @@ class FusedChecker {
         offsets_(binding_.tensors.size()),
         seen_(empty) {
     if (arguments.out_scaled() != nullptr) quantised_.emplace(arguments);
+    if (arguments.pairs() != AccumulatorPairs::none)
+      seconds_.emplace(arguments, rounding, nullptr, groups);
   }
 
   void check(std::span<const std::int64_t> rows, std::int64_t first_column, int columns) {
     for (const Part& part : parts_of(arguments_, groups_, rows, first_column, columns)) {
       accumulators_.load(part);
+      load_seconds(part);
       for (std::size_t i = 0; i < part.rows.size(); ++i)
         judge_row(part.rows[i], static_cast<int>(i), part.first_column, part.columns);
     }
@@ -89,12 +93,20 @@ class FusedChecker {
   const Seen& seen() const { return seen_; }
 
  private:
+  /// The second accumulators are of other columns of B.
+  void load_seconds(Part part) {
+    if (!seconds_) return;
+    part.b_offset += arguments_.pair_distance();
+    seconds_->load(part);
+  }
+
   void judge_row(std::int64_t row, int row_in_block, std::int64_t first_column, int columns) {
     const std::int64_t l = row / arguments_.extents().m;
     const std::int64_t m = row % arguments_.extents().m;
     for (int j = 0; j < columns; ++j) {
       column_ = static_cast<std::size_t>(j);
-      judge_element(row, l, m, first_column + j, accumulators_.at(row_in_block, j));
+      const Expectation second = seconds_ ? seconds_->at(row_in_block, j) : Expectation{};
+      judge_element(row, l, m, first_column + j, {accumulators_.at(row_in_block, j), second});
     }
     if (!quantised_) return;
     const auto count = static_cast<std::size_t>(columns);
@@ -103,10 +115,10 @@ class FusedChecker {
   }
 
   void judge_element(std::int64_t row, std::int64_t l, std::int64_t m, std::int64_t n,
-                     const Expectation& accumulator) {
+                     const EpilogueOracle::Accumulators& accumulators) {
     for (std::size_t i = 0; i < offsets_.size(); ++i)
       offsets_[i] = offset_of(binding_.tensors[i], l, m, n);
-    oracle_.evaluate(offsets_, row * arguments_.extents().n + n, accumulator);
+    oracle_.evaluate(offsets_, row * arguments_.extents().n + n, accumulators);
     for (std::size_t i = 0; i < graph_.stores.size(); ++i) {
       const EpilogueStore& store = graph_.stores[i];
       const Estimate estimate = oracle_.stored(store.node);
@@ -133,6 +145,7 @@ class FusedChecker {
   const EpilogueBinding& binding_;
   const EpilogueGraph& graph_;
   Accumulators accumulators_;
+  std::optional<Accumulators> seconds_;  ///< where accumulators are in pairs
   EpilogueOracle oracle_;
   std::vector<std::int64_t> offsets_;  ///< of the element at hand, in each tensor
   Seen seen_;

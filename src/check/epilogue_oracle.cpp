@@ -80,19 +80,21 @@ EpilogueOracle::EpilogueOracle(const EpilogueBinding& binding)
 }
 
 void EpilogueOracle::evaluate(std::span<const std::int64_t> offsets, std::int64_t index,
-                              const Expectation& accumulator) {
+                              const Accumulators& accumulators) {
   offsets_ = offsets;
   index_ = index;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const EpilogueNode& node = graph_.nodes[i];
-    values_[i] = finished(node.input_count == 0 ? leaf(node, accumulator) : operation(node));
+    values_[i] = finished(node.input_count == 0 ? leaf(node, accumulators) : operation(node));
   }
 }
 
-Estimate EpilogueOracle::leaf(const EpilogueNode& node, const Expectation& accumulator) const {
+Estimate EpilogueOracle::leaf(const EpilogueNode& node, const Accumulators& accumulators) const {
   switch (node.op) {
-    case EpilogueOp::accumulator:
+    case EpilogueOp::accumulator: {
+      const Expectation& accumulator = accumulators[node.slot];
       return {accumulator.value, accumulator.slack, accumulator.may_overflow};
+    }
     case EpilogueOp::tensor:
       return {operand_value(node.dtype, binding_.tensors[node.slot].data, offsets_[node.slot])};
     case EpilogueOp::scalar:

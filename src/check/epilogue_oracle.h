@@ -29,17 +29,20 @@ class EpilogueOracle {
   /// The operands must have data on the host.
   explicit EpilogueOracle(const EpilogueBinding& binding);
 
-  /// All nodes at element number `index` of the output, counted in rows, whose accumulator is as
+  /// The accumulator of an element, or its pair.
+  using Accumulators = std::array<Expectation, 2>;
+
+  /// All nodes at element number `index` of the output, counted in rows, whose accumulators are as
   /// expected; `offsets` says which element of each tensor is read there.
   void evaluate(std::span<const std::int64_t> offsets, std::int64_t index,
-                const Expectation& accumulator);
+                const Accumulators& accumulators);
 
   const Estimate& node(std::uint16_t index) const { return values_[index]; }
   /// The value of a node that is stored without conversion.
   Estimate stored(std::uint16_t index) const;
 
  private:
-  Estimate leaf(const EpilogueNode& node, const Expectation& accumulator) const;
+  Estimate leaf(const EpilogueNode& node, const Accumulators& accumulators) const;
   Estimate operation(const EpilogueNode& node) const;
   Estimate whole_operation(const EpilogueNode& node) const;
   Estimate comparison(const EpilogueNode& node) const;

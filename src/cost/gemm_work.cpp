@@ -25,6 +25,15 @@ bool splits_lines(const MatrixView& view, bool transposed) {
   return step * dtype_bits(view.dtype) / 8 % 128 != 0;
 }
 
+/// Of accumulators in pairs: a product of twice as many columns, half of whose elements are stored.
+void count_pairs(const operations::GemmProblem& problem, Work& work) {
+  const bool of_columns = !problem.transposed;
+  (of_columns ? work.n : work.m) *= 2;
+  work.compulsory += matrix_bytes((of_columns ? problem.b : problem.a).view);
+  work.out_bytes /= 2;
+  work.epilogue_clocks /= 2;
+}
+
 }  // namespace
 
 Work work_of(const operations::GemmProblem& problem, const EpilogueTraffic& traffic) {
@@ -45,6 +54,7 @@ Work work_of(const operations::GemmProblem& problem, const EpilogueTraffic& traf
   work.a_split = splits_lines(a, problem.transposed);
   work.b_split = splits_lines(b, problem.transposed);
   work.out_split = splits_lines(out, problem.transposed);
+  if (problem.paired()) count_pairs(problem, work);
   return work;
 }
 

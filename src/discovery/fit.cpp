@@ -408,6 +408,10 @@ Status check_rows(const ClassInfo& info, const Signature& signature) {
 Status check_extras(const ClassInfo& info, const Signature& signature) {
   if (Status pointers = check_pointers(info, signature); !pointers.ok()) return pointers;
   if (Status rows = check_rows(info, signature); !rows.ok()) return rows;
+  if (signature.paired() && !info.kernel_class->takes_pairs()) {
+    return Status::fail(Reason::epilogue,
+                        "epilogue: expected accum alone, got accumulators in pairs");
+  }
   if (signature.quantised() != info.kernel_class->quantises()) {
     return Status::fail(Reason::dtype, signature.quantised()
                                            ? "out.scale: expected none, got scales to write"

@@ -25,6 +25,10 @@ bool KernelClass::takes_block_scales() const {
   return false;
 }
 
+bool KernelClass::takes_pairs() const {
+  return false;
+}
+
 KernelClass::TakesPointers KernelClass::takes_pointers() const {
   return TakesPointers::never;
 }

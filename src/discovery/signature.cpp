@@ -50,6 +50,11 @@ std::uint32_t word_of(const OperandSignature& operand) {
          static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint16_t>(operand.alignment)));
 }
 
+bool has_pairs(const RuntimeArguments& arguments) {
+  const EpilogueBinding* const binding = arguments.epilogue_binding();
+  return binding != nullptr && binding->graph->pairs != AccumulatorPairs::none;
+}
+
 }  // namespace
 
 std::size_t SignatureKey::hash() const {
@@ -63,6 +68,7 @@ Signature::Signature(const RuntimeArguments& arguments)
     : schema_(&operations::schema_of(arguments)),
       size_(schema_->operands.size()),
       attributes_(schema_->attributes(arguments)),
+      paired_(has_pairs(arguments)),
       by_pointers_(operations::has_pointers(arguments)),
       chooses_rows_(operations::has_rows(arguments)),
       allow_tf32_(arguments.controls().allow_tf32),
@@ -86,6 +92,7 @@ std::uint64_t Signature::head() const {
   std::uint64_t first = static_cast<std::uint64_t>(schema_->operation);
   first = first << 8 | static_cast<std::uint64_t>(attributes_.op);
   first = first << 8 | static_cast<std::uint64_t>(attributes_.accumulator_type);
+  first = first << 1 | (paired_ ? 1 : 0);
   first = first << 1 | (by_pointers_ ? 1 : 0);
   first = first << 1 | (chooses_rows_ ? 1 : 0);
   first = first << 1 | (allow_tf32_ ? 1 : 0);

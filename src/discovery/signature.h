@@ -73,6 +73,8 @@ class Signature {
   bool aligns_by_letter() const { return aligns_by_letter_; }
   /// Whether out is quantised.
   bool quantised() const { return quantised_; }
+  /// Whether the epilogue has accumulators in pairs.
+  bool paired() const { return paired_; }
   /// Whether groups are given by pointers.
   bool by_pointers() const { return by_pointers_; }
   /// Whether an index chooses the rows of A.
@@ -92,6 +94,7 @@ class Signature {
   bool aligns_by_letter_ = false;
   bool block_scaled_ = false;
   bool quantised_ = false;
+  bool paired_;
   bool by_pointers_;
   bool chooses_rows_;
   bool allow_tf32_;

@@ -40,6 +40,7 @@ void check_limits(const EpilogueGraph& graph) {
 /// True for out = accumulator.
 bool is_plain(const EpilogueGraph& graph) {
   return graph.stores.size() == 1 && graph.reduced.empty() &&
+         graph.pairs == AccumulatorPairs::none &&
          graph.nodes[graph.stores[0].node].op == EpilogueOp::accumulator;
 }
 
@@ -180,7 +181,7 @@ TypedProgram Binder::make_graph() const {
     }
   }
   const EpilogueType floating = floating_type(accumulator, dtypes);
-  GraphBuilder builder(accumulator, floating);
+  GraphBuilder builder(accumulator, floating, program_.pairs);
   const std::vector<int> nodes = add_nodes(builder, floating);
   TypedProgram typed;
   add_outputs(builder, nodes, typed);
@@ -226,7 +227,7 @@ int Binder::add_node(GraphBuilder& builder, EpilogueType floating, const Epilogu
     inputs[i] = nodes[node.inputs[i]];
   switch (node.op) {
     case EpilogueOp::accumulator:
-      return scaled_accumulator(builder);
+      return scaled_accumulator(builder, node.slot != 0);
     case EpilogueOp::tensor: {
       const Part& part = input_parts_[node.slot];
       const Dtype dtype = part_dtype(part, floating);
@@ -242,8 +243,8 @@ int Binder::add_node(GraphBuilder& builder, EpilogueType floating, const Epilogu
   }
 }
 
-int Binder::scaled_accumulator(GraphBuilder& builder) const {
-  int value = builder.accumulator();
+int Binder::scaled_accumulator(GraphBuilder& builder, bool second) const {
+  int value = builder.accumulator(second);
   for (std::size_t i = 0; i < factor_count_; ++i) {
     const Part& part = factors_[i].part;
     const auto slot = static_cast<std::uint16_t>(kInputs + i);

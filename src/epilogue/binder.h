@@ -102,7 +102,7 @@ class Binder {
   const TensorView& tensor_of(std::uint16_t slot) const;
   Varies slot_varies(std::uint16_t slot) const;
   EpilogueScalarValue scalar_of(std::uint16_t slot, Dtype dtype) const;
-  int scaled_accumulator(GraphBuilder& builder) const;
+  int scaled_accumulator(GraphBuilder& builder, bool second) const;
 
   std::array<Part, kInputs> input_parts_{};
   std::array<ScaleFactor, kMaxScaleFactors> factors_{};

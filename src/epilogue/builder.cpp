@@ -27,6 +27,10 @@ std::span<const EpilogueAssignment> EpilogueProgram::assignments() const {
   return program_->assignments;
 }
 
+AccumulatorPairs EpilogueProgram::pairs() const {
+  return program_->pairs;
+}
+
 bool EpilogueProgram::operator==(const EpilogueProgram& other) const {
   return program_ == other.program_ || *program_ == *other.program_;
 }
@@ -36,6 +40,18 @@ EpilogueBuilder::~EpilogueBuilder() = default;
 
 EpilogueValue EpilogueBuilder::accum() {
   return {*builder_, builder_->accumulator()};
+}
+
+EpilogueValue EpilogueBuilder::first_accum(AccumulatorPairs pairs) {
+  if (pairs == AccumulatorPairs::none)
+    fail("first_accum: expected halves or interleaved, got none");
+  return {*builder_, builder_->accumulator(pairs, false)};
+}
+
+EpilogueValue EpilogueBuilder::second_accum(AccumulatorPairs pairs) {
+  if (pairs == AccumulatorPairs::none)
+    fail("second_accum: expected halves or interleaved, got none");
+  return {*builder_, builder_->accumulator(pairs, true)};
 }
 
 EpilogueValue EpilogueBuilder::input(std::string_view name) {

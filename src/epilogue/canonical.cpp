@@ -30,6 +30,10 @@ std::string modes_text(Varies varies) {
   return text.empty() ? "-" : text;
 }
 
+std::string_view pairs_text(AccumulatorPairs pairs) {
+  return pairs == AccumulatorPairs::halves ? "halves" : "interleaved";
+}
+
 using Out = std::back_insert_iterator<std::string>;
 
 void print_operation(const EpilogueGraph& graph, std::size_t index, Out out) {
@@ -55,9 +59,10 @@ class GraphParser {
 
   EpilogueGraph parse() {
     read_declarations();
-    GraphBuilder builder(accumulator_, floating_type(accumulator_, dtypes_));
+    GraphBuilder builder(accumulator_, floating_type(accumulator_, dtypes_), pairs_);
     // Leaves first, in their order: which of two equal ones comes first then stays as it is.
     builder.accumulator();
+    if (pairs_ != AccumulatorPairs::none) builder.accumulator(true);
     for (std::size_t i = 0; i < tensors_.size(); ++i)
       builder.tensor(static_cast<std::uint16_t>(i), tensors_[i].dtype, tensors_[i].varies);
     for (std::size_t i = 0; i < scalars_.size(); ++i)
@@ -109,6 +114,12 @@ class GraphParser {
     fail("modes out of l, m, n");
   }
 
+  static AccumulatorPairs pairs_of(std::string_view text) {
+    for (const auto pairs : {AccumulatorPairs::halves, AccumulatorPairs::interleaved})
+      if (pairs_text(pairs) == text) return pairs;
+    fail("halves or interleaved accumulators");
+  }
+
   struct Declared {
     Dtype dtype;
     Varies varies;
@@ -116,7 +127,11 @@ class GraphParser {
 
   void read_declarations() {
     next_statement();
-    expect_words(2);
+    if (words_.size() == 3) {
+      pairs_ = pairs_of(word(2));
+    } else {
+      expect_words(2);
+    }
     if (word(0) != "acc") fail("acc and a type first");
     const auto type = std::ranges::find(kTypes, word(1));
     if (type == kTypes.end()) fail("an accumulator of i32, f32 or f64");
@@ -185,6 +200,9 @@ class GraphParser {
 
   int node(GraphBuilder& builder, std::string_view name) const {
     if (name == "accum") return builder.accumulator();
+    if (name == kSecondAccumulator && pairs_ != AccumulatorPairs::none) {
+      return builder.accumulator(true);
+    }
     if (const auto value = values_.find(name); value != values_.end()) return value->second;
     if (name.size() > 1 && (name[0] == 't' || name[0] == 's')) {
       const auto& list = name[0] == 't' ? tensors_ : scalars_;
@@ -207,6 +225,7 @@ class GraphParser {
   std::string_view rest_;
   std::vector<std::string_view> words_;
   EpilogueType accumulator_ = EpilogueType::f32;
+  AccumulatorPairs pairs_ = AccumulatorPairs::none;
   std::vector<Declared> tensors_;
   std::vector<Declared> scalars_;
   std::vector<Dtype> dtypes_;
@@ -233,6 +252,7 @@ Interned& interned() {
 
 std::string print_graph(const EpilogueGraph& graph) {
   std::string text = fmt::format("acc {}", epilogue_type_name(graph.accumulator));
+  if (graph.pairs != AccumulatorPairs::none) text += fmt::format(" {}", pairs_text(graph.pairs));
   const Out out(text);
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     fmt::format_to(out, "; t{} {} {}", i, dtype_name(graph.tensors[i].dtype),

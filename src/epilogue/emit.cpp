@@ -100,7 +100,11 @@ class Writer {
     const bool indexed =
         std::any_of(graph_.nodes.begin(), graph_.nodes.end(),
                     [](const EpilogueNode& node) { return node.op == Op::dropout; });
-    line("  using Accumulator = {};", c_type(graph_.accumulator));
+    if (graph_.pairs == AccumulatorPairs::none) {
+      line("  using Accumulator = {};", c_type(graph_.accumulator));
+    } else {
+      line("  using Accumulator = ep::AccumulatorPair<{}>;", c_type(graph_.accumulator));
+    }
     line("  static constexpr bool kTransposed = {};", transposed_);
     line("  static constexpr bool kIndexed = {};", indexed);
     line("  static constexpr bool kPairs = {};", pairs_);
@@ -168,11 +172,17 @@ class Writer {
   std::string operand(std::size_t index, EpilogueType type) const {
     const EpilogueNode& node = graph_.nodes[index];
     const std::string text = node.op == Op::literal       ? literal_text(node)
-                             : node.op == Op::accumulator ? "accum"
+                             : node.op == Op::accumulator ? accumulator_text(node)
                                                           : fmt::format("x{}", index);
     // The accumulator comes in its own type, also where its node counts as f64.
     const EpilogueType held = node.op == Op::accumulator ? graph_.accumulator : node.type;
     return held == type ? text : fmt::format("ep::to<{}>({})", c_type(type), text);
+  }
+
+  /// Of a pair, a member of it.
+  std::string accumulator_text(const EpilogueNode& node) const {
+    if (graph_.pairs == AccumulatorPairs::none) return "accum";
+    return node.slot != 0 ? "accum.second" : "accum.first";
   }
 
   std::string call(std::string_view name, const EpilogueNode& node,

@@ -44,8 +44,8 @@ EpilogueType loaded_type(Dtype dtype, EpilogueType floating) {
   return is_integer(dtype) ? EpilogueType::i32 : floating;
 }
 
-GraphBuilder::GraphBuilder(EpilogueType accumulator, EpilogueType floating)
-    : accumulator_(accumulator), floating_(floating) {}
+GraphBuilder::GraphBuilder(EpilogueType accumulator, EpilogueType floating, AccumulatorPairs pairs)
+    : accumulator_(accumulator), floating_(floating), pairs_(pairs) {}
 
 int GraphBuilder::add(EpilogueNode node) {
   // Text has one word for all that are not numbers, so the graph has one value.
@@ -73,6 +73,7 @@ int GraphBuilder::add(EpilogueNode node) {
                                                      static_cast<std::uint64_t>(node.type) << 8 |
                                                      bits_of(node.varies) << 16);
   hash = mixed(hash, std::bit_cast<std::uint64_t>(node.value));
+  if (node.op == EpilogueOp::accumulator && node.slot != 0) hash = mixed(hash, node.slot);
   std::array<std::uint64_t, 4> inputs{};
   for (std::size_t i = 0; i < node.input_count; ++i)
     inputs[i] = hashes_[node.inputs[i]];
@@ -84,8 +85,9 @@ int GraphBuilder::add(EpilogueNode node) {
   return static_cast<int>(nodes_.size()) - 1;
 }
 
-int GraphBuilder::accumulator() {
+int GraphBuilder::accumulator(bool second) {
   EpilogueNode node;
+  node.slot = second ? 1 : 0;
   node.type = accumulator_ == EpilogueType::i32 ? accumulator_ : floating_;
   node.varies = {true, true, true};
   return add(node);
@@ -323,8 +325,12 @@ class Canonical {
     return static_cast<std::uint16_t>(numbers_[static_cast<std::size_t>(node)]);
   }
 
-  /// The accumulator, tensors, scalars, literals.
-  int rank(int leaf) const { return static_cast<int>(builder_.at(leaf).op); }
+  /// The accumulator, or the first and the second of a pair; tensors, scalars, literals.
+  int rank(int leaf) const {
+    const EpilogueNode& node = builder_.at(leaf);
+    const bool second = node.op == EpilogueOp::accumulator && node.slot != 0;
+    return 2 * static_cast<int>(node.op) + (second ? 1 : 0);
+  }
 
   /// Where an input of an operation that commutes stands: literals last, then scalars, as people
   /// write them.
@@ -402,6 +408,7 @@ class Canonical {
 BuiltGraph GraphBuilder::finish(bool atomic) {
   BuiltGraph built;
   built.graph.accumulator = accumulator_;
+  built.graph.pairs = pairs_;
   built.graph.atomic = atomic && !reduced_.empty();
   Canonical(*this, built).run();
   built.graph.canonical = print_graph(built.graph);

@@ -29,9 +29,11 @@ struct BuiltGraph {
 /// of their own, so that all inputs of a node have one type (select: of those after the first).
 class GraphBuilder {
  public:
-  GraphBuilder(EpilogueType accumulator, EpilogueType floating);
+  GraphBuilder(EpilogueType accumulator, EpilogueType floating,
+               AccumulatorPairs pairs = AccumulatorPairs::none);
 
-  int accumulator();
+  /// `second`: of a pair.
+  int accumulator(bool second = false);
   int tensor(std::uint16_t slot, Dtype dtype, Varies varies);
   int scalar(std::uint16_t slot, Dtype dtype);
   int literal(double value, bool is_integer);
@@ -58,6 +60,7 @@ class GraphBuilder {
 
   EpilogueType accumulator_;
   EpilogueType floating_;
+  AccumulatorPairs pairs_;
   std::vector<EpilogueNode> nodes_;
   std::vector<std::uint64_t> hashes_;  ///< of each node's structure: no numbers of nodes or slots
   std::vector<EpilogueStore> stores_;

@@ -24,7 +24,7 @@ std::string node_reference(const EpilogueGraph& graph, std::size_t index) {
   const EpilogueNode& node = graph.nodes[index];
   switch (node.op) {
     case EpilogueOp::accumulator:
-      return "accum";
+      return std::string(node.slot != 0 ? kSecondAccumulator : "accum");
     case EpilogueOp::tensor:
       return fmt::format("t{}", node.slot);
     case EpilogueOp::scalar:

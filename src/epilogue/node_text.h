@@ -3,10 +3,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "estoc/epilogue_graph.hpp"
 
 namespace estoc::epilogue {
+
+/// The second accumulator of a pair in canonical text; the first is accum.
+inline constexpr std::string_view kSecondAccumulator = "second";
 
 /// "accum", "t0", "s1", "v4", or the number: the reference to it in canonical text.
 std::string node_reference(const EpilogueGraph& graph, std::size_t index);

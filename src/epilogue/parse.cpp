@@ -354,6 +354,7 @@ class Parser {
   Item read_call(const Token& name) {
     take();
     if (name.text == "quantize") return read_quantize(name);
+    if (const auto which = find_accumulator(name.text)) return read_accumulator(name, *which);
     std::array<Item, 4> items;
     std::size_t count = 0;
     if (!token_.is(")")) {
@@ -396,6 +397,28 @@ class Parser {
       });
     }
     return operation(name.position, *op, {inputs.data(), most});
+  }
+
+  struct WhichAccumulator {
+    AccumulatorPairs pairs;
+    bool second;
+  };
+
+  static std::optional<WhichAccumulator> find_accumulator(std::string_view name) {
+    for (const auto pairs : {AccumulatorPairs::halves, AccumulatorPairs::interleaved}) {
+      for (const bool second : {false, true})
+        if (accumulator_function(pairs, second) == name) return WhichAccumulator{pairs, second};
+    }
+    return std::nullopt;
+  }
+
+  Item read_accumulator(const Token& name, WhichAccumulator which) {
+    if (token_.kind != TokenKind::name || token_.text != "accum") fail_expected("accum");
+    take();
+    expect(")", ")", ") after accum");
+    return at(name.position, [&] {
+      return Item{builder_.accumulator(which.pairs, which.second), {}, name.position};
+    });
   }
 
   Item read_quantize(const Token& name) {

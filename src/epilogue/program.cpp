@@ -38,7 +38,7 @@ bool Program::operator==(const Program& other) const {
   };
   return std::ranges::equal(nodes, other.nodes, same_node) && inputs == other.inputs &&
          std::ranges::equal(assignments, other.assignments, same_assignments) &&
-         assigned_nodes == other.assigned_nodes && atomic == other.atomic;
+         assigned_nodes == other.assigned_nodes && pairs == other.pairs && atomic == other.atomic;
 }
 
 std::uint64_t hash_node(const EpilogueNode& node) {
@@ -87,8 +87,22 @@ int ProgramBuilder::add(const EpilogueNode& node) {
   return index;
 }
 
-int ProgramBuilder::accumulator() {
-  return add({});
+std::string_view accumulator_function(AccumulatorPairs pairs, bool second) {
+  if (pairs == AccumulatorPairs::halves) return second ? "right" : "left";
+  return second ? "odd" : "even";
+}
+
+int ProgramBuilder::accumulator(AccumulatorPairs pairs, bool second) {
+  if (has_accumulator_ && program_.pairs != pairs) {
+    fail(
+        "accum: expected it alone, or left(accum) and right(accum), or even(accum) and odd(accum), "
+        "got two of these");
+  }
+  has_accumulator_ = true;
+  program_.pairs = pairs;
+  EpilogueNode node;
+  node.slot = second ? 1 : 0;
+  return add(node);
 }
 
 int ProgramBuilder::input(std::string_view name) {
@@ -245,7 +259,7 @@ class Printer {
     const EpilogueNode& node = program_.nodes[index];
     switch (node.op) {
       case EpilogueOp::accumulator:
-        return "accum";
+        return accumulator_text(node.slot != 0);
       case EpilogueOp::tensor:
         return program_.inputs[node.slot];
       case EpilogueOp::literal:
@@ -253,6 +267,11 @@ class Printer {
       default:
         return call(node);
     }
+  }
+
+  std::string accumulator_text(bool second) const {
+    if (program_.pairs == AccumulatorPairs::none) return "accum";
+    return fmt::format("{}(accum)", accumulator_function(program_.pairs, second));
   }
 
   std::string call(const EpilogueNode& node) {

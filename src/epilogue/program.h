@@ -24,6 +24,7 @@ struct Program {
   std::vector<std::string> inputs;
   std::vector<EpilogueAssignment> assignments;
   std::vector<std::uint16_t> assigned_nodes;  ///< of each assignment
+  AccumulatorPairs pairs = AccumulatorPairs::none;
   bool atomic = false;
   std::string text;
   mutable GraphCache graphs;
@@ -36,7 +37,9 @@ class ProgramBuilder {
  public:
   ProgramBuilder();
 
-  int accumulator();
+  /// Throws Error{value} in a program that has accumulators of another kind. Accumulators in pairs
+  /// are the first or the second of an element.
+  int accumulator(AccumulatorPairs pairs = AccumulatorPairs::none, bool second = false);
   /// Throws as EpilogueBuilder::input does.
   int input(std::string_view name);
   int literal(double value, bool is_integer);
@@ -60,6 +63,7 @@ class ProgramBuilder {
   int add(const EpilogueNode& node);
 
   Program program_;
+  bool has_accumulator_ = false;
   std::array<std::int16_t, kBuckets> buckets_;  ///< nodes by hash; -1: none
 };
 
@@ -70,5 +74,8 @@ std::string_view check_name(std::string_view name);
 std::string print_program(const Program& program);
 
 std::uint64_t hash_node(const EpilogueNode& node);
+
+/// The function of accum that gives the first or second accumulator of a pair: "left".
+std::string_view accumulator_function(AccumulatorPairs pairs, bool second);
 
 }  // namespace estoc::epilogue

@@ -9,7 +9,8 @@ namespace estoc::operations {
 namespace {
 
 GemmOperand transposed_operand(const GemmOperand& operand) {
-  return {operand.name, transposed(operand.view), operand.scaled, operand.scales, operand.rows};
+  return {operand.name, transposed(operand.view), operand.scaled, operand.scales,
+          operand.rows, operand.pair_distance};
 }
 
 Mapping transposed_mapping(Mapping mapping) {

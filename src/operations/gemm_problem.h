@@ -76,6 +76,9 @@ struct GemmOperand {
   const ScaledTensor* scaled = nullptr;  ///< null for a plain tensor
   BlockScales scales{};                  ///< other ones are factors in the epilogue
   RowIndex rows{};                       ///< of the arguments' A; of a transpose, its columns
+  /// Of the arguments' B with accumulators in pairs: from a column of `view`, which the first
+  /// accumulator is of, to the second's, in elements.
+  std::int64_t pair_distance = 0;
 };
 
 /// The scales of blocks of an operand. Its mode that is summed over is counted from the last, which
@@ -95,6 +98,10 @@ struct GemmProblem {
   Groups groups{};
 
   bool empty() const { return m == 0 || n == 0 || l == 0; }
+  /// Whether out has an element for each pair of accumulators.
+  bool paired() const {
+    return epilogue != nullptr && epilogue->graph->pairs != AccumulatorPairs::none;
+  }
 };
 
 /// The same elements with rows and columns exchanged.

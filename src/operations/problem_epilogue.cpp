@@ -36,6 +36,12 @@ bool is_batched(const Problem& problem) {
          has_batch_stride(problem.out);
 }
 
+std::int64_t columns_of_b(const Problem& problem) {
+  const bool paired = !problem.epilogue.empty() &&
+                      EpilogueProgram::parse(problem.epilogue).pairs() != AccumulatorPairs::none;
+  return paired ? 2 * *problem.n : *problem.n;
+}
+
 void complete_operand(EpilogueOperandSpec& operand, const Problem& problem) {
   if (operand.value) return;
   const bool matrix = operand.form == EpilogueForm::matrix;

@@ -8,6 +8,10 @@ namespace estoc::operations {
 /// Whether the operands of a completed product have a batch mode.
 bool is_batched(const Problem& problem);
 
+/// N, or twice that where the epilogue has accumulators in pairs. Throws as EpilogueProgram::parse
+/// does.
+std::int64_t columns_of_b(const Problem& problem);
+
 /// Fills what an operand of the epilogue leaves out, in a problem that is complete but for those.
 void complete_operand(EpilogueOperandSpec& operand, const Problem& problem);
 

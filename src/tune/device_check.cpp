@@ -94,6 +94,7 @@ std::string reason_for_host(const RuntimeArguments& arguments, const DeviceCheck
   }
   if (gemm.out_scaled() != nullptr) return "out is quantised";
   if (has_block_scales(gemm)) return "operands have scales of blocks";
+  if (gemm.pairs() != AccumulatorPairs::none) return "accumulators are in pairs";
   if (host_sees_more(gemm, sample_for(gemm, options), options)) {
     return "a reduction needs all rows";
   }

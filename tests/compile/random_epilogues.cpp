@@ -15,6 +15,12 @@ namespace {
 constexpr std::array kProducts{"a=bf16 out=bf16", "a=f16 out=f32", "a=tf32 out=f32", "a=i8 out=i8",
                                "a=f64 out=f64"};
 
+/// Every class pairs columns of what is two bytes wide or more.
+std::vector<AccumulatorPairs> pairs_of(const std::string& product) {
+  if (product.find("a=i8") != std::string::npos) return {AccumulatorPairs::none};
+  return {AccumulatorPairs::none, AccumulatorPairs::none, AccumulatorPairs::halves};
+}
+
 }  // namespace
 
 RandomEpilogues random_epilogues(const std::vector<Target>& targets, std::size_t count,
@@ -30,7 +36,8 @@ RandomEpilogues random_epilogues(const std::vector<Target>& targets, std::size_t
     const Problem problem =
         i < 2 * kProducts.size()
             ? Problem::parse(product + testing_support::widest_epilogue("t", i >= kProducts.size()))
-            : testing_support::with_random_epilogue(Problem::parse(product), seed + i);
+            : testing_support::with_random_epilogue(Problem::parse(product), seed + i,
+                                                    {.pairs = pairs_of(product)});
     const auto arguments = problem.arguments(Device::cuda(0));
     for (const Target target : targets) {
       query.target = target;

@@ -1,5 +1,5 @@
-// What epilogues promise beside right numbers: NaN and infinity in every class, and products of
-// nothing.
+// What epilogues promise: NaN and infinity in every class, products of nothing, and accumulators in
+// pairs.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -9,8 +9,11 @@
 #include <vector>
 
 #include "estoc/arguments.hpp"
+#include "estoc/check.hpp"
+#include "estoc/problem.hpp"
 #include "features.h"
 #include "gemm.h"
+#include "support/problem_data.h"
 
 namespace estoc::gpu_test {
 namespace {
@@ -124,11 +127,39 @@ void epilogues_of_nothing(Device device) {
   }
 }
 
+// Every class that has them, with ragged extents and groups.
+void accumulators_in_pairs(Device device) {
+  constexpr const char* kHalves = " epi=\"D = silu(left(accum)) * right(accum)\"";
+  constexpr const char* kNeighbours = " epi=\"D = silu(even(accum)) * odd(accum)\"";
+  const std::string product = "gemm m=150 n=136 k=200 a=bf16:t out=bf16 b=bf16";
+  const std::string groups =
+      "grouped_gemm m=300 n=136 k=72 g=4 sizes=100,0,7,150 a=bf16:t b=bf16:n out=bf16";
+  const std::string batches =
+      "gemm m=70 n=33 k=50 l=2 a=f32:t b=f32:n s=f32:column "
+      "epi=\"D = even(accum) * odd(accum); s = sum(D)\"";
+  const std::vector<std::string> texts{product + ":n" + kHalves, product + ":n" + kNeighbours,
+                                       product + ":t" + kHalves, batches,
+                                       groups + kHalves,         groups + " rows=90" + kNeighbours};
+  for (const std::string& text : texts) {
+    testing_support::ProblemData data(Problem::parse(text), 7, testing_support::Values::reals);
+    data.poison();
+    const testing_support::OnDevice placed(data, device);
+    for (const Kernel& kernel : one_of_each_class(placed.arguments())) {
+      kernel.run(placed.arguments());
+      placed.read_back(data);
+      const CheckResult result = check_output(data.arguments());
+      require(result.passed, fmt::format("{}: {}: {}", kernel.name(), text, result.worst));
+      data.poison();
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Feature> epilogue_features() {
   return {{"nan_and_infinity_go_through_epilogues", nan_and_infinity_go_through_epilogues},
-          {"epilogues_of_nothing", epilogues_of_nothing}};
+          {"epilogues_of_nothing", epilogues_of_nothing},
+          {"accumulators_in_pairs", accumulators_in_pairs}};
 }
 
 }  // namespace estoc::gpu_test

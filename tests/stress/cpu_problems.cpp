@@ -26,7 +26,8 @@ Problem variant(Problem problem, std::uint64_t seed) {
     case 0:
       return problem;
     case 1:
-      return testing_support::with_random_epilogue(std::move(problem), seed);
+      return testing_support::with_random_epilogue(
+          std::move(problem), seed, {.pairs = {AccumulatorPairs::none, AccumulatorPairs::halves}});
     case 2:
       return gpu_test::with_common_epilogue(std::move(problem), seed);
     default:

@@ -25,7 +25,7 @@ class Drawer {
     const int inputs = below(options_.inputs + 1);
     for (int i = 0; i < inputs; ++i)
       add_input(fmt::format("x{}", i));
-    pool_ = {{"accum", 0}};
+    pool_ = accumulators();
     const int temporaries = below(6);
     for (int i = 0; i < temporaries; ++i)
       add_temporary(fmt::format("v{}", i));
@@ -49,6 +49,18 @@ class Drawer {
     std::string text;
     int depth = 0;
   };
+
+  std::vector<Value> accumulators() {
+    const auto count = static_cast<int>(options_.pairs.size());
+    switch (options_.pairs[static_cast<std::size_t>(count > 1 ? below(count) : 0)]) {
+      case AccumulatorPairs::halves:
+        return {{"left(accum)", 0}, {"right(accum)", 0}};
+      case AccumulatorPairs::interleaved:
+        return {{"odd(accum)", 0}, {"even(accum)", 0}};
+      default:
+        return {{"accum", 0}};
+    }
+  }
 
   int below(int bound) { return static_cast<int>(random_() % static_cast<unsigned>(bound)); }
   template <std::size_t count>

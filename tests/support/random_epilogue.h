@@ -19,6 +19,8 @@ struct RandomEpilogueOptions {
   int depth = 12;   ///< operations on the way from an input to an output, at most
   bool reductions = true;
   bool dropout = true;
+  /// One of these is drawn: the accumulators that the epilogue has.
+  std::vector<AccumulatorPairs> pairs{AccumulatorPairs::none};
 };
 
 /// Adds an epilogue and its operands to a problem that has extents, dtypes and layouts. The same

@@ -25,6 +25,7 @@ struct SimtGemmConfig {
   int tile_k;
   int thread_m;  ///< rows that one thread accumulates: 4 or 8
   int thread_n;
+  bool paired = false;  ///< the epilogue computes an element of two sums
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -41,6 +42,7 @@ struct SimtGemmConfig {
     field("tile_k", tile_k);
     field("thread_m", thread_m);
     field("thread_n", thread_n);
+    if (paired) field("paired", paired);
   }
 
   ESTOC_CONSTEXPR int threads() const { return tile_m / thread_m * (tile_n / thread_n); }
@@ -69,7 +71,9 @@ struct SimtGemmParameters {
   unsigned tiles_m;
   unsigned tiles_n;
   unsigned group;  ///< rows of tiles that neighbouring CTAs share, for the L2 cache
+  /// Where sums are paired: elements from B's column of the first to that of the second.
+  long long pair_distance;
 };
-static_assert(sizeof(SimtGemmParameters) == 144);
+static_assert(sizeof(SimtGemmParameters) == 152);
 
 }  // namespace estoc::abi

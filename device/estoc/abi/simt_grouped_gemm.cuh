@@ -13,6 +13,6 @@ using SimtGroupedGemmConfig = SimtGemmConfig;
 struct SimtGroupedGemmParameters : SimtGemmParameters {
   Groups groups;
 };
-static_assert(sizeof(SimtGroupedGemmParameters) == 192);
+static_assert(sizeof(SimtGroupedGemmParameters) == 200);
 
 }  // namespace estoc::abi

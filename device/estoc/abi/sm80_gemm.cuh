@@ -26,6 +26,9 @@ struct Sm80GemmConfig {
   int b_copy;
   bool out_vectors;    ///< rows of out are aligned to 16 bytes
   bool fused = false;  ///< an epilogue reads the accumulators from shared memory
+  /// It computes an element of two sums: columns of a tile are eight of B's for first sums, eight
+  /// for second ones, and so on; out has half of them.
+  bool paired = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -46,11 +49,14 @@ struct Sm80GemmConfig {
     field("b_copy", b_copy);
     field("out_vectors", out_vectors);
     if (fused) field("fused", fused);
+    if (paired) field("paired", paired);
   }
 
   ESTOC_CONSTEXPR int threads() const { return 32 * warps_m * warps_n; }
   ESTOC_CONSTEXPR int warp_rows() const { return tile_m / warps_m; }
   ESTOC_CONSTEXPR int warp_columns() const { return tile_n / warps_n; }
+  /// Of out, that a CTA computes.
+  ESTOC_CONSTEXPR int place_columns() const { return paired ? tile_n / 2 : tile_n; }
   /// Registers of a thread's sums; two of f16 share one.
   ESTOC_CONSTEXPR int sum_registers() const {
     return warp_rows() * warp_columns() / 32 * type_bytes(accumulator) / 4;
@@ -81,7 +87,9 @@ struct Sm80GemmParameters {
   unsigned tiles_n;
   unsigned group;  ///< rows of tiles that neighbouring CTAs share, for the L2 cache
   unsigned pad;
+  /// Where sums are paired: elements from B's column of the first to that of the second.
+  long long pair_distance;
 };
-static_assert(sizeof(Sm80GemmParameters) == 3 * 32 + 32);
+static_assert(sizeof(Sm80GemmParameters) == 3 * 32 + 40);
 
 }  // namespace estoc::abi

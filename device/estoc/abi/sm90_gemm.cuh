@@ -94,6 +94,9 @@ struct Sm90GemmConfig {
   bool gathered = false;
   /// A table tells the matrices of each group. Threads store out, in rows where it is aligned.
   bool pointed = false;
+  /// The epilogue computes an element of two sums. Columns of a tile are pair_columns() of B's for
+  /// first sums, as many for second ones, and so on; out has half of them.
+  bool paired = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -123,6 +126,7 @@ struct Sm90GemmConfig {
     if (group_row_scales) field("group_row_scales", group_row_scales);
     if (gathered) field("gathered", gathered);
     if (pointed) field("pointed", pointed);
+    if (paired) field("paired", paired);
   }
 
   ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
@@ -143,11 +147,13 @@ struct Sm90GemmConfig {
   /// Of each instruction.
   ESTOC_CONSTEXPR int wgmma_columns() const { return tile_n; }
   ESTOC_CONSTEXPR int cluster_size() const { return cluster_m * cluster_n; }
-  /// Of each place in a cluster, and of all.
+  /// Neighbours in a tile: the columns of one core matrix, or of one box.
+  ESTOC_CONSTEXPR int pair_columns() const { return !paired ? 0 : b_n_major ? 64 : 8; }
+  /// Of each place in a cluster, and of all, in rows and columns of out.
   ESTOC_CONSTEXPR int place_rows() const { return tile_m; }
-  ESTOC_CONSTEXPR int place_columns() const { return tile_n; }
+  ESTOC_CONSTEXPR int place_columns() const { return paired ? tile_n / 2 : tile_n; }
   ESTOC_CONSTEXPR int cluster_rows() const { return tile_m * cluster_m; }
-  ESTOC_CONSTEXPR int cluster_columns() const { return tile_n * cluster_n; }
+  ESTOC_CONSTEXPR int cluster_columns() const { return place_columns() * cluster_n; }
   /// Tiles of sums that the ring has room for, when nothing else needs it.
   ESTOC_CONSTEXPR int ring_tiles() const {
     return staging_offset() / (tile_m * tile_n * type_bytes(accumulator));
@@ -163,8 +169,8 @@ struct Sm90GemmConfig {
   /// which are widened on their way.
   ESTOC_CONSTEXPR bool has_tails(bool fused) const {
     const int most = fused ? (promote ? 128 : 96) : out == Type::e5m2 ? 120 : 192;
-    return groups == GroupedMode::none && !pointed && !planes && accumulator != Type::f16 &&
-           sums() <= most;
+    return groups == GroupedMode::none && !pointed && !planes && !paired &&
+           accumulator != Type::f16 && sums() <= most;
   }
   ESTOC_CONSTEXPR bool has_tails() const { return has_tails(epilogue.columns > 0); }
   /// Sums that a thread of a consumer holds, the second set of a promoted product included. Two of
@@ -201,7 +207,7 @@ struct Sm90GemmConfig {
 
   /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
   ESTOC_CONSTEXPR int store_row_bytes() const {
-    const int row = tile_n * type_bytes(out);
+    const int row = place_columns() * type_bytes(out);
     return row % 128 == 0 ? 128 : row % 64 == 0 ? 64 : 32;
   }
   ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }

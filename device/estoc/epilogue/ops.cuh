@@ -13,6 +13,13 @@
 
 namespace estoc::epilogue {
 
+/// The two accumulators of an element.
+template <typename Value>
+struct AccumulatorPair {
+  Value first;
+  Value second;
+};
+
 /// `value` in a type that holds at least as much; of a narrower float the nearest.
 template <typename To, typename From>
 __device__ __forceinline__ To to(From value) {

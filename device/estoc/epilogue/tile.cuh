@@ -37,8 +37,10 @@ struct RowSums<E, rows, 0> {};
 
 /// Passes the tiles of one consumer warpgroup through an epilogue, 16 columns of a block at a time:
 /// the pairs of neighbours that a thread's fragment has there. Where `groups` divide out, a tile
-/// ends with its group.
-template <typename Layout, typename E, abi::GroupedMode groups = abi::GroupedMode::none>
+/// ends with its group. Where elements have two accumulators, a block has those of `pair_columns`
+/// columns of first ones, then those of second ones, and so on.
+template <typename Layout, typename E, abi::GroupedMode groups = abi::GroupedMode::none,
+          int pair_columns = 0>
 class TileEpilogue {
  public:
   using Fused = MappedFused<E>;
@@ -221,12 +223,25 @@ class TileEpilogue {
         if (block != kBlock || column != 16 * kStep) return;
 #pragma unroll
         for (int x = 0; x < 2 * kPairs; ++x)
-          picked[x] = Fragment::value(acc[kBlock], kStep * 2 * kPairs + x);
+          picked[x] = element(acc[kBlock], kStep, x);
       });
     } else {
 #pragma unroll
       for (int x = 0; x < 2 * kPairs; ++x)
-        picked[x] = Fragment::value(acc[block], column / 16 * 2 * kPairs + x);
+        picked[x] = element(acc[block], column / 16, x);
+    }
+  }
+
+  /// Element x of step `step`, which are 16 columns of out.
+  template <typename Block>
+  __device__ __forceinline__ static Accumulator element(const Block& block, int step, int x) {
+    const int number = step * 2 * kPairs + x;
+    if constexpr (pair_columns == 0) {
+      return Fragment::value(block, number);
+    } else {
+      constexpr int kTogether = pair_columns / 8 * kPairs;  // registers of first or of second ones
+      const int first = number / kTogether * 2 * kTogether + number % kTogether;
+      return {Fragment::value(block, first), Fragment::value(block, first + kTogether)};
     }
   }
 

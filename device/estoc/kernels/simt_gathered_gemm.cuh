@@ -56,18 +56,21 @@ __device__ __forceinline__ void simt_gathered_gemm(const SimtGatheredGemmParamet
                              config.tile_m, config.tile_k, config.a_pitch(), config.threads()>;
   static_assert(config.a_vectors != Vectors::next_to_last);
   ptx::griddepcontrol_wait();
-  Compute<config.accumulator> acc[config.thread_m][config.thread_n] = {};
-  {
-    const detail::GroupedTile tile = detail::find_tile<config>(p);
-    if (!tile.is_there) return;
-    const detail::GroupedOperands from = detail::operands_of(p, tile.group, 0);
-    const u64 b = p.b.address + static_cast<u64>(from.b * abi::type_bytes(config.b));
-    ATile a(p.a.address, p.a.row_stride, p.a.column_stride, p.rows, tile.at.m_end, tile.at.m_begin);
-    TileOfB<config> of_b(b, p.b.column_stride, p.b.row_stride, tile.at.n_end, tile.at.n_begin);
-    sum_tiles<config>(acc, a, of_b, from.k);
-  }
-  // Found again: kept beside the sums it would take registers from them.
-  finish_tile<config>(acc, p, epilogue, 0, detail::find_tile<config>(p).at);
+  compute_tile<config>(
+      p, epilogue, 0,
+      [&](auto& acc, u64 offset) __attribute__((always_inline)) {
+        const detail::GroupedTile tile = detail::find_tile<config>(p);
+        if (!tile.is_there) return false;
+        const detail::GroupedOperands from = detail::operands_of(p, tile.group, 0);
+        const u64 b = p.b.address + static_cast<u64>(from.b * abi::type_bytes(config.b)) + offset;
+        ATile a(p.a.address, p.a.row_stride, p.a.column_stride, p.rows, tile.at.m_end,
+                tile.at.m_begin);
+        TileOfB<config> of_b(b, p.b.column_stride, p.b.row_stride, tile.at.n_end, tile.at.n_begin);
+        sum_tiles<config>(acc, a, of_b, from.k);
+        return true;
+      },
+      // Found again: kept beside the sums it would take registers from them.
+      [&]() __attribute__((always_inline)) { return detail::find_tile<config>(p).at; });
 }
 
 }  // namespace estoc

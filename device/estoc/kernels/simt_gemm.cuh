@@ -247,9 +247,22 @@ __device__ __forceinline__ void store_tile(const Value (&acc)[config.thread_m][c
   }
 }
 
-/// The same with an epilogue that is more than the accumulators.
+namespace detail {
+
+/// What the epilogue computes an element of.
+template <typename Accumulator, typename Value>
+__device__ __forceinline__ Accumulator accumulator_of(Value first, Value second) {
+  if constexpr (sizeof(Accumulator) == sizeof(Value)) return first;
+  if constexpr (sizeof(Accumulator) != sizeof(Value)) return {first, second};
+}
+
+}  // namespace detail
+
+/// The same with an epilogue that is more than the accumulators. Where sums are not paired,
+/// `second` are any.
 template <SimtGemmConfig config, typename Value, typename E>
 __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][config.thread_n],
+                                          const Value (&second)[config.thread_m][config.thread_n],
                                           const SimtGemmParameters& p,
                                           const epilogue::Fused<E>& fused, i64 l,
                                           const TileRange& at) {
@@ -272,8 +285,11 @@ __device__ __forceinline__ void fuse_tile(const Value (&acc)[config.thread_m][co
     const i64 m = at.m_begin + Tile::row(i);
 #pragma unroll
     for (int g = 0; g < Tile::kGroupsN; ++g) {
-      const Value four[4] = {acc[i][4 * g], acc[i][4 * g + 1], acc[i][4 * g + 2],
-                             acc[i][4 * g + 3]};
+      using Accumulator = typename E::Accumulator;
+      Accumulator four[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+        four[j] = detail::accumulator_of<Accumulator>(acc[i][4 * g + j], second[i][4 * g + j]);
       tile.group(g, four, m, column(g));
     }
     tile.end_row(m, parts);
@@ -334,8 +350,28 @@ __device__ __forceinline__ void finish_tile(const Value (&acc)[config.thread_m][
   if constexpr (epilogue::kIsIdentity<Epilogue>) {
     store_tile<config>(acc, p, epilogue, l, at);
   } else {
-    fuse_tile<config>(acc, p, epilogue, l, at);
+    fuse_tile<config>(acc, acc, p, epilogue, l, at);
   }
+}
+
+/// Computes a tile of batch `l`: sum(acc, offset) adds up its products, B lying `offset` bytes
+/// further, and says whether there is a tile; at() is its range. All threads of the CTA call it,
+/// and synchronise before they do so again.
+template <SimtGemmConfig config, typename Epilogue, typename Sum, typename At>
+__device__ __forceinline__ bool compute_tile(const SimtGemmParameters& p, const Epilogue& epilogue,
+                                             i64 l, const Sum& sum, const At& at) {
+  using Value = Compute<config.accumulator>;
+  Value acc[config.thread_m][config.thread_n] = {};
+  if (!sum(acc, 0)) return false;
+  if constexpr (config.paired) {
+    Value second[config.thread_m][config.thread_n] = {};
+    ptx::barrier_sync();
+    sum(second, static_cast<u64>(p.pair_distance * abi::type_bytes(config.b)));
+    fuse_tile<config>(acc, second, p, epilogue, l, at());
+  } else {
+    finish_tile<config>(acc, p, epilogue, l, at());
+  }
+  return true;
 }
 
 /// The entry: CTA (x, 0, z) computes tile x of batches z, z + gridDim.z, ...
@@ -348,9 +384,13 @@ __device__ __forceinline__ void simt_gemm(const SimtGemmParameters& p, const Epi
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
     const u64 a_batch = static_cast<u64>(l * p.a.batch_stride * abi::type_bytes(config.a));
     const u64 b_batch = static_cast<u64>(l * p.b.batch_stride * abi::type_bytes(config.b));
-    Compute<config.accumulator> acc[config.thread_m][config.thread_n] = {};
-    sum_tile<config>(acc, p, p.a.address + a_batch, p.b.address + b_batch, at, p.k);
-    finish_tile<config>(acc, p, epilogue, l, at);
+    compute_tile<config>(
+        p, epilogue, l,
+        [&](auto& acc, u64 offset) __attribute__((always_inline)) {
+          sum_tile<config>(acc, p, p.a.address + a_batch, p.b.address + b_batch + offset, at, p.k);
+          return true;
+        },
+        [&]() __attribute__((always_inline)) { return at; });
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();
   }

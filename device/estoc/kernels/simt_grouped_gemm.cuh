@@ -70,17 +70,20 @@ __device__ __forceinline__ void simt_grouped_gemm(const SimtGroupedGemmParameter
                                                   const Epilogue& epilogue) {
   ptx::griddepcontrol_wait();
   for (i64 l = ptx::ctaid_z(); l < p.l; l += ptx::nctaid_z()) {
-    Compute<config.accumulator> acc[config.thread_m][config.thread_n] = {};
-    {
-      const detail::GroupedTile tile = detail::find_tile<config>(p);
-      if (!tile.is_there) return;
-      const detail::GroupedOperands from = detail::operands_of(p, tile.group, l);
-      const u64 a = p.a.address + static_cast<u64>(from.a * abi::type_bytes(config.a));
-      const u64 b = p.b.address + static_cast<u64>(from.b * abi::type_bytes(config.b));
-      sum_tile<config>(acc, p, a, b, tile.at, from.k);
-    }
-    // Found again: kept beside the sums it would take registers from them.
-    finish_tile<config>(acc, p, epilogue, l, detail::find_tile<config>(p).at);
+    const bool is_there = compute_tile<config>(
+        p, epilogue, l,
+        [&](auto& acc, u64 offset) __attribute__((always_inline)) {
+          const detail::GroupedTile tile = detail::find_tile<config>(p);
+          if (!tile.is_there) return false;
+          const detail::GroupedOperands from = detail::operands_of(p, tile.group, l);
+          const u64 a = p.a.address + static_cast<u64>(from.a * abi::type_bytes(config.a));
+          const u64 b = p.b.address + static_cast<u64>(from.b * abi::type_bytes(config.b));
+          sum_tile<config>(acc, p, a, b + offset, tile.at, from.k);
+          return true;
+        },
+        // Found again: kept beside the sums it would take registers from them.
+        [&]() __attribute__((always_inline)) { return detail::find_tile<config>(p).at; });
+    if (!is_there) return;
     // The next batch starts with stage 0, which slower threads may still be reading.
     ptx::barrier_sync();
   }

@@ -207,14 +207,14 @@ __device__ __forceinline__ void store(const Sums<config>& sums, const Sm80GemmPa
                                       const TileEnds& ends, const epilogue::Fused<E>& fused) {
   const u32 buffer = ptx::smem_base() + place.warp * 16 * config.store_pitch();
   const i64 tile_m = tile.m / config.tile_m;
-  const i64 tile_n = tile.n / config.tile_n;
+  const i64 tile_n = tile.n / config.place_columns();
   const epilogue::Parts parts{
       tile_n * config.warps_n + static_cast<i64>(place.warp % config.warps_n),
       tile_m * config.warps_m + static_cast<i64>(place.warp / config.warps_n),
       (tile_m * p.tiles_n + tile_n) * (config.threads() / 32) + static_cast<i64>(place.warp)};
   epilogue::StagedEpilogue<MmaFragment, kTileShape<config>, abi::computed_as(config.accumulator),
-                           config.store_pitch(), E>(fused.parameters, buffer, ends.m, ends.n, p.n,
-                                                    place.lane)
+                           config.store_pitch(), E, config.paired>(fused.parameters, buffer, ends.m,
+                                                                   ends.n, p.n, place.lane)
       .store(sums.block, tile, place.part, parts);
 }
 
@@ -241,12 +241,12 @@ __device__ __forceinline__ void compute_tile_of(const Sm80GemmParameters& p,
                                                 const Tile& tile, const TileEnds& ends,
                                                 const Epilogue& transform) {
   using CopyB = OperandCopy<config.b, config.b_n_major, config.tile_n, config.tile_k, config.b_copy,
-                            config.threads()>;
+                            config.threads(), config.paired>;
   const u32 shared = ptx::smem_base();
   const WarpPlace<config> place = WarpPlace<config>::here();
   auto copy_a = copy_of_a();
   CopyB copy_b(source.b, config.b_n_major ? p.b.row_stride : p.b.column_stride, tile.n, p.n,
-               source.k, ptx::tid());
+               source.k, ptx::tid(), config.paired ? p.pair_distance : 0);
   const i32 k_tiles = (source.k + config.tile_k - 1) / config.tile_k;
   // A group for each K tile, empty beyond the last, so that their number tells what has arrived.
   auto copy = [&](i32 k_tile) {
@@ -315,7 +315,7 @@ __device__ __forceinline__ void sm80_gemm(const Sm80GemmParameters& p, const Epi
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
   for (i32 l = static_cast<i32>(ptx::ctaid_z()); l < p.l; l += static_cast<i32>(ptx::nctaid_z())) {
     const Tile at{l, static_cast<i32>(tile.m) * config.tile_m,
-                  static_cast<i32>(tile.n) * config.tile_n};
+                  static_cast<i32>(tile.n) * config.place_columns()};
     sm80::compute_tile<config>(p, sm80::TileSource::batch<config>(p, l), at, {p.m, p.n}, transform);
     ptx::barrier_sync();
   }

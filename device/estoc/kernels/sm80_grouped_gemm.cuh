@@ -25,11 +25,11 @@ template <Sm80GemmConfig config>
 __device__ __forceinline__ GroupedTile find_tile(const Sm80GroupedGemmParameters& p, i32 l) {
   const GroupedMode mode = p.groups.mode;
   const TileIndex tile = TileRaster{p.tiles_m, p.tiles_n, p.group}.at(ptx::ctaid_x());
-  GroupedTile found{
-      {l, static_cast<i32>(tile.m) * config.tile_m, static_cast<i32>(tile.n) * config.tile_n},
-      {p.m, p.n},
-      0,
-      true};
+  GroupedTile found{{l, static_cast<i32>(tile.m) * config.tile_m,
+                     static_cast<i32>(tile.n) * config.place_columns()},
+                    {p.m, p.n},
+                    0,
+                    true};
   if (mode != GroupedMode::rows && mode != GroupedMode::columns) return found;
   const bool by_rows = mode == GroupedMode::rows;
   const GroupTile own = find_group_tile(p.groups, by_rows ? tile.m : tile.n,

@@ -135,7 +135,7 @@ struct BoundedFusedStore : FusedStore<config, E> {
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p,
                                             const typename Fused::Epilogue& fused, u32 staging,
                                             u32 barrier, u32 thread) {
-    return epilogue::TileEpilogue<typename Fused::Layout, E, config.groups>(
+    return epilogue::TileEpilogue<typename Fused::Layout, E, config.groups, config.pair_columns()>(
         p.out, fused, staging, barrier, thread, p.m, p.n);
   }
 };

@@ -34,6 +34,46 @@ struct OperandLoad {
   }
 };
 
+/// The same for B with a column for each of two sums: its map has a mode of its own for which of
+/// them. K-major, boxes hold eight columns for first sums, eight for second ones, and so on;
+/// MN-major, a block of 64 and another.
+template <int tile, bool n_major, int tile_k, int sharers>
+struct PairedLoad {
+  static constexpr int kBoxes = n_major ? tile / 128 : sharers;
+  static constexpr int kOwn = kBoxes / sharers;
+  static constexpr int kExtent = tile / kBoxes;
+  static_assert(kBoxes % sharers == 0 && kExtent % 16 == 0);
+
+  /// `first` is a column of out.
+  __device__ __forceinline__ static void issue(const abi::TensorMap& map, u32 shared, u32 barrier,
+                                               i32 first, i32 k, i32 l, u32 rank, u32 mask) {
+#pragma unroll
+    for (int i = 0; i < kOwn; ++i) {
+      const u32 own = rank * kOwn + static_cast<u32>(i);
+      const u32 to = shared + own * kExtent * kSwizzleRow * (n_major ? tile_k / 64 : 1);
+      const i32 n = first + static_cast<i32>(own) * (kExtent / 2);
+      if constexpr (n_major) {
+        const i32 at[4] = {n, k, 0, l};
+        load(to, map, barrier, mask, at);
+      } else {
+        const i32 at[5] = {k, 0, 0, n / 8, l};
+        load(to, map, barrier, mask, at);
+      }
+    }
+  }
+
+ private:
+  template <int rank>
+  __device__ __forceinline__ static void load(u32 to, const abi::TensorMap& map, u32 barrier,
+                                              u32 mask, const i32 (&at)[rank]) {
+    if constexpr (sharers == 1) {
+      ptx::cp_async_bulk_tensor_load<rank>(to, map, barrier, at);
+    } else {
+      ptx::cp_async_bulk_tensor_load_multicast<rank>(to, map, barrier, mask, at);
+    }
+  }
+};
+
 /// Where a K tile begins in A and in B, in elements.
 struct KOffsets {
   i32 a;
@@ -70,7 +110,11 @@ struct Batches {
 template <Sm90GemmConfig config>
 struct TmaTiles {
   using LoadA = OperandLoad<config.tile_m, config.a_m_major, config.tile_k(), config.cluster_n>;
-  using LoadB = OperandLoad<config.tile_n, config.b_n_major, config.tile_k(), config.cluster_m>;
+  template <bool paired>
+  using LoadOf =
+      Either<paired, PairedLoad<config.tile_n, config.b_n_major, config.tile_k(), config.cluster_m>,
+             OperandLoad<config.tile_n, config.b_n_major, config.tile_k(), config.cluster_m>>;
+  using LoadB = LoadOf<config.paired>;
 
   __device__ __forceinline__ static void prefetch(const Sm90GemmParameters& p) {
     // Without K no maps were encoded.

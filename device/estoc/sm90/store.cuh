@@ -23,7 +23,7 @@ struct WgmmaFragment : Quad<4> {
 
 /// What one consumer stores.
 template <Sm90GemmConfig config>
-inline constexpr TileShape kTileShape{config.consumer_rows(), config.tile_n,
+inline constexpr TileShape kTileShape{config.consumer_rows(), config.place_columns(),
                                       config.store_columns()};
 
 /// Without an epilogue, through shared memory by TMA.
@@ -61,7 +61,8 @@ struct FusedStore {
 
   __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& fused,
                                             u32 staging, u32 barrier, u32 thread) {
-    return epilogue::TileEpilogue<Layout, E>(p.out, fused, staging, barrier, thread, p.m, p.n);
+    return epilogue::TileEpilogue<Layout, E, abi::GroupedMode::none, config.pair_columns()>(
+        p.out, fused, staging, barrier, thread, p.m, p.n);
   }
   __device__ __forceinline__ static auto loader(const Sm90GemmParameters& p, const Epilogue& fused,
                                                 u32 staging) {

@@ -31,12 +31,27 @@ struct OperandTileLayout {
   }
 };
 
+/// Where element `at` of M or N of a tile lies. Of a paired one, eight elements for first sums are
+/// followed by eight for second ones, and so on.
+struct PairedPlace {
+  i32 element;  ///< of those for first or for second sums
+  i32 is_second;
+
+  template <bool paired>
+  __device__ __forceinline__ static constexpr PairedPlace of(i32 at) {
+    if constexpr (!paired) return {at, 0};
+    return {at / 16 * 8 + at % 8, at / 8 % 2};
+  }
+};
+
 /// Copies tiles of one operand, stage after stage, each thread its share of the 16-byte chunks.
 /// What lies outside the operand becomes zero.
-template <Type type, bool mn_major, int outer, int tile_k, int copy_bytes, int threads>
+template <Type type, bool mn_major, int outer, int tile_k, int copy_bytes, int threads,
+          bool paired = false>
 class OperandCopy {
  public:
   using Layout = OperandTileLayout<type, mn_major, outer, tile_k>;
+  static_assert(!paired || !mn_major || Layout::kBytes >= 2);
   static constexpr int kOwn = Layout::kRows * Layout::kChunks / threads;
   /// A thread has the same chunk of every so many rows.
   static constexpr int kRowsBetween = threads / Layout::kChunks;
@@ -44,20 +59,25 @@ class OperandCopy {
                 kRowsBetween * Layout::kChunks == threads);
 
   /// `first` is the tile's first element of M or N, `extent` their number; `stride` counts elements
-  /// from one row of the operand to the next.
+  /// from one row of the operand to the next, `distance` from an element for a first sum to that
+  /// for the second.
   __device__ __forceinline__ OperandCopy(u64 address, i64 stride, i32 first, i32 extent, i32 k,
-                                         u32 thread)
+                                         u32 thread, i64 distance = 0)
       : operand_(address),
-        between_(static_cast<u64>(kRowsBetween * stride * Layout::kBytes)),
+        between_(static_cast<u64>((paired ? 1 : kRowsBetween) * stride * Layout::kBytes)),
         step_(static_cast<u64>(mn_major ? tile_k * stride : tile_k) * Layout::kBytes),
+        distance_(static_cast<u64>(distance * Layout::kBytes)),
         k_(k),
         row_(thread / Layout::kChunks),
         byte_(thread % Layout::kChunks * 16) {
-    const i64 row = i64{row_} + (mn_major ? 0 : first);
-    const i64 byte = i64{byte_} + (mn_major ? i64{first} * Layout::kBytes : 0);
+    const PairedPlace own =
+        PairedPlace::of<paired>(static_cast<i32>(mn_major ? byte_ / Layout::kBytes : row_));
+    const i64 row = mn_major ? i64{row_} : i64{own.element} + first;
+    const i64 byte = mn_major ? (i64{own.element} + first) * Layout::kBytes : i64{byte_};
     address_ = address + static_cast<u64>(row * stride * Layout::kBytes + byte);
-    left_ = mn_major ? clamp16((extent - first) * Layout::kBytes - static_cast<i32>(byte_))
-                     : extent - first - static_cast<i32>(row_);
+    if (paired && own.is_second != 0) address_ += distance_;
+    left_ = mn_major ? clamp16((extent - first - own.element) * Layout::kBytes)
+                     : extent - first - own.element;
   }
 
   /// Starts the copies of the next K tile, whose first element is `k`, to `shared`.
@@ -67,17 +87,24 @@ class OperandCopy {
     const i32 row_bytes = clamp16(k_left * Layout::kBytes - static_cast<i32>(byte_));
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
-      const i32 outer_left = mn_major ? left_ : left_ - i * kRowsBetween;
+      const PairedPlace further = PairedPlace::of < paired && !mn_major > (i * kRowsBetween);
+      const i32 outer_left = mn_major ? left_ : left_ - further.element;
       const i32 bytes =
           mn_major ? (k_left > i * kRowsBetween ? left_ : 0) : (outer_left > 0 ? row_bytes : 0);
       const u32 row = row_ + static_cast<u32>(i * kRowsBetween);
-      copy_chunk(shared + Layout::offset(row, byte_), address_ + static_cast<u64>(i) * between_,
-                 bytes);
+      copy_chunk(shared + Layout::offset(row, byte_), address_ + offset_of(i, further), bytes);
     }
     address_ += step_;
   }
 
  private:
+  /// From this thread's first chunk to its chunk number `i`.
+  __device__ __forceinline__ u64 offset_of(int i, PairedPlace further) const {
+    if constexpr (!paired) return static_cast<u64>(i) * between_;
+    if constexpr (mn_major) return static_cast<u64>(i * kRowsBetween) * between_;
+    const u64 offset = static_cast<u64>(further.element) * between_;
+    return further.is_second != 0 ? offset + distance_ : offset;
+  }
   __device__ __forceinline__ static i32 clamp16(i32 bytes) {
     return bytes < 0 ? 0 : bytes > 16 ? 16 : bytes;
   }
@@ -99,8 +126,9 @@ class OperandCopy {
 
   u64 operand_;
   u64 address_;  // of this thread's first chunk
-  u64 between_;  // from one of its chunks to the next
+  u64 between_;  // from one of its chunks to the next, or, of a paired tile, from row to row
   u64 step_;
+  u64 distance_;
   i32 k_;
   u32 row_;
   u32 byte_;

@@ -86,6 +86,13 @@ void check_operands(NamedView out, std::span<const NamedView> inputs) {
   }
 }
 
+/// There is one A.
+void check_alone(const EpilogueArguments& epilogue) {
+  if (epilogue.program().pairs() == AccumulatorPairs::none) return;
+  fail_value(
+      "epilogue: expected accum alone in an elementwise operation, got accumulators in pairs");
+}
+
 void check_arity(ElementwiseOp op, bool binary) {
   if (is_binary(op) == binary) return;
   fail_value("op: expected an operation of {}, got {}", binary ? "two operands" : "one operand",
@@ -139,6 +146,7 @@ ElementwiseArguments::ElementwiseArguments(const TensorView& a, const TensorView
   check_operands({&out_, "out"}, inputs);
   device_ = out_.device();
   if (epilogue_.empty()) return;
+  check_alone(epilogue_);
   const Dtype accumulator = operations::accumulator_type(dtypes_of(a, epilogue_), out.dtype());
   std::vector<const TensorView*> slots;
   epilogue_binding_ = epilogue::bind(epilogue_, accumulator, out_, controls_, slots);

@@ -54,8 +54,18 @@ void check_work(const GemmExtents& extents) {
   }
 }
 
-GemmExtents find_extents(NamedView a, NamedView b, NamedView out) {
-  const GemmExtents extents{extent_from_end(*a.view, 2), extent_from_end(*b.view, 1),
+/// N of out: with accumulators in pairs, half the columns of B.
+std::int64_t out_columns(NamedView b, AccumulatorPairs pairs) {
+  const std::int64_t columns = extent_from_end(*b.view, 1);
+  if (pairs == AccumulatorPairs::none) return columns;
+  if (columns % 2 != 0) {
+    fail_value("{}.shape: expected an even N with accumulators in pairs, got {}", b.name, columns);
+  }
+  return columns / 2;
+}
+
+GemmExtents find_extents(NamedView a, NamedView b, NamedView out, AccumulatorPairs pairs) {
+  const GemmExtents extents{extent_from_end(*a.view, 2), out_columns(b, pairs),
                             extent_from_end(*a.view, 1),
                             out.view->rank() == 3 ? out.view->shape(0) : 1};
   check_extent(b.name, 'K', extents.k, extent_from_end(*b.view, 2));
@@ -80,6 +90,28 @@ MatrixView as_matrix(const TensorView& view, std::int64_t batches) {
   matrix.batch_stride = rank == 3 && view.shape(0) != 1 ? view.stride(0) : 0;
   matrix.alignment = view.alignment();
   return matrix;
+}
+
+/// Of the matrix of twice as many columns, those that the first accumulators are of.
+MatrixView first_columns(MatrixView matrix, AccumulatorPairs pairs) {
+  if (pairs == AccumulatorPairs::none) return matrix;
+  matrix.columns /= 2;
+  if (pairs == AccumulatorPairs::interleaved) matrix.column_stride *= 2;
+  return matrix;
+}
+
+/// What a matrix that has two columns for each of out cannot have.
+void check_paired(const Operand& b, AccumulatorPairs pairs) {
+  if (pairs == AccumulatorPairs::none) return;
+  if (is_packed(b.tensor().dtype())) {
+    fail(ErrorKind::type,
+         "B.dtype: expected elements of whole bytes with accumulators in pairs, got {}",
+         dtype_name(b.tensor().dtype()));
+  }
+  if (b.is_scaled() && b.scaled()->mode != ScaleMode::tensorwise) {
+    fail_value("B.scale: expected one of the tensor with accumulators in pairs, got {}",
+               scale_mode_name(b.scaled()->mode));
+  }
 }
 
 void check_accumulator(Dtype dtype) {
@@ -191,7 +223,7 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const Operand& 
   check_rank(named_out, named_out);
   check_rank(named_a, named_out);
   check_rank(named_b, named_out);
-  extents_ = find_extents(named_a, named_b, named_out);
+  extents_ = find_extents(named_a, named_b, named_out, pairs());
   for (const NamedView operand : {named_a, named_b, named_out})
     check_packed(operand);
   check_accumulator(accumulator_type);
@@ -199,6 +231,7 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const Operand& 
   check_scale(b_, "B", 2);
   check_no_powers_of_two(a_, "A");
   check_no_powers_of_two(b_, "B");
+  check_paired(b_, pairs());
   check_quantised(out_);
   check_block_accumulator(a_, b_, accumulator_type);
   check_device(named_b, named_a);
@@ -216,7 +249,7 @@ GemmArguments::GemmArguments(const Operand& a, const Operand& b, const Operand& 
 
 void GemmArguments::set_matrices() {
   a_matrix_ = as_matrix(a_.tensor(), extents_.l);
-  b_matrix_ = as_matrix(b_.tensor(), extents_.l);
+  b_matrix_ = first_columns(as_matrix(b_.tensor(), extents_.l), pairs());
   out_matrix_ = as_matrix(out(), extents_.l);
 }
 
@@ -254,6 +287,21 @@ void GemmArguments::check_out_scale_memory() const {
   }
 }
 
+AccumulatorPairs GemmArguments::pairs() const {
+  return epilogue_.empty() ? AccumulatorPairs::none : epilogue_.program().pairs();
+}
+
+std::int64_t GemmArguments::pair_distance() const {
+  switch (pairs()) {
+    case AccumulatorPairs::halves:
+      return extents_.n * b_matrix_.column_stride;
+    case AccumulatorPairs::interleaved:
+      return b_matrix_.column_stride / 2;
+    default:
+      return 0;
+  }
+}
+
 GemmArguments GemmArguments::moved(void* a, void* b, void* out, CheckDevice check) const {
   GemmArguments result(*this);
   result.move(std::array{a, b, out}, check);
@@ -287,7 +335,8 @@ OperationWork GemmArguments::work() const {
   const auto& [m, n, k, l] = extents_;
   const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
                           static_cast<double>(l);
-  return {2 * products, operations::element_bytes(operands())};
+  const double columns = pairs() == AccumulatorPairs::none ? 1 : 2;
+  return {2 * columns * products, operations::element_bytes(operands())};
 }
 
 std::unique_ptr<RuntimeArguments> GemmArguments::clone() const {

@@ -85,6 +85,7 @@ Extents shape_of(const OperandSchema& operand, const Problem& problem) {
   Extents shape;
   for (const char mode : operand.modes)
     if (mode != 'l' || batched) shape.push_back(extent_of(mode, problem));
+  if (operand.spec == &Problem::b) shape.back() = columns_of_b(problem);
   return shape;
 }
 
@@ -117,6 +118,15 @@ OperandSpec input_spec(const Operand& operand, const MatrixView& matrix) {
   return spec;
 }
 
+/// B with the columns of both accumulators.
+MatrixView whole_b(const GemmArguments& gemm) {
+  MatrixView b = gemm.b_matrix();
+  if (gemm.pairs() == AccumulatorPairs::none) return b;
+  b.columns *= 2;
+  if (gemm.pairs() == AccumulatorPairs::interleaved) b.column_stride /= 2;
+  return b;
+}
+
 Problem gemm_problem(const RuntimeArguments& arguments) {
   const GemmArguments& gemm = as_gemm(arguments);
   Problem problem;
@@ -126,7 +136,7 @@ Problem gemm_problem(const RuntimeArguments& arguments) {
   problem.k = k;
   problem.l = l;
   problem.a = input_spec(gemm.a(), gemm.a_matrix());
-  problem.b = input_spec(gemm.b(), gemm.b_matrix());
+  problem.b = input_spec(gemm.b(), whole_b(gemm));
   problem.out = spec_of(gemm.out_matrix());
   if (gemm.out_scaled() != nullptr) problem.out.scale = scale_spec_of(Operand(*gemm.out_scaled()));
   problem.accumulator_type = gemm.accumulator_type();

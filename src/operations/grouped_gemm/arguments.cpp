@@ -335,6 +335,9 @@ GroupedGemmArguments::GroupedGemmArguments(const Operand& a, const Operand& b,
       zero_rest_(groups.zero_rest),
       product_(
           product_of(mode_, layout_, a_, b_, out, rows_, accumulator_type, controls, epilogue_)) {
+  if (mode_ == GroupMode::columns && product_.pairs() != AccumulatorPairs::none) {
+    fail_value("epilogue: expected accum alone with groups along n, got accumulators in pairs");
+  }
   if (mode_ == GroupMode::columns) check_row_scales(a_, accumulator_type);
   if (mode_ == GroupMode::rows) check_row_scales(b_, accumulator_type);
   device_ = product_.device();
@@ -431,7 +434,8 @@ OperationWork GroupedGemmArguments::work() const {
   const auto& [m, n, k, l] = product_.extents();
   const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
                           static_cast<double>(mode_ == GroupMode::batches ? l : 1);
-  return {2 * products, operations::element_bytes(operands())};
+  const double columns = product_.pairs() == AccumulatorPairs::none ? 1 : 2;
+  return {2 * columns * products, operations::element_bytes(operands())};
 }
 
 std::unique_ptr<RuntimeArguments> GroupedGemmArguments::clone() const {

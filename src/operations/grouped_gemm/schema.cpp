@@ -203,8 +203,8 @@ std::unique_ptr<RuntimeArguments> grouped_arguments(const Problem& problem, Devi
   const std::int64_t rows = problem.rows.value_or(*problem.m);
   const TensorView a =
       describe(problem.a, matrices(many_a, problem, rows, *problem.k), device, "A");
-  const TensorView b =
-      describe(problem.b, matrices(many_b, problem, *problem.k, *problem.n), device, "B");
+  const TensorView b = describe(
+      problem.b, matrices(many_b, problem, *problem.k, columns_of_b(problem)), device, "B");
   const TensorView out =
       describe(problem.out,
                matrices(is_batched(problem) || is_masked(problem), problem, *problem.m, *problem.n),

@@ -56,11 +56,12 @@ bool can_be_direct(const MatrixView& matrix, Dtype dtype) {
 }
 
 /// Element (l, row, column) of the matrix; null for one that has no memory, such as an output that
-/// the epilogue does not store.
-void* address(const MatrixView& matrix, std::int64_t l, std::int64_t row, std::int64_t column) {
+/// the epilogue does not store. Of the matrix `distance` elements further where that is given.
+void* address(const MatrixView& matrix, std::int64_t l, std::int64_t row, std::int64_t column,
+              std::int64_t distance = 0) {
   if (matrix.data == nullptr) return nullptr;
   const std::int64_t offset =
-      l * matrix.batch_stride + row * matrix.row_stride + column * matrix.column_stride;
+      l * matrix.batch_stride + row * matrix.row_stride + column * matrix.column_stride + distance;
   return static_cast<std::byte*>(matrix.data) + offset * (dtype_bits(matrix.dtype) / 8);
 }
 
@@ -119,6 +120,7 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
   a_ = problem.a.view;
   b_ = problem.b.view;
   c_ = problem.out.view;
+  paired_ = problem.paired();
   scaled_a_ = scaled_panel(problem.a, false);
   scaled_b_ = scaled_panel(problem.b, true);
   m_ = problem.m;
@@ -135,6 +137,9 @@ BlockedGemm::BlockedGemm(const RuntimeArguments& arguments, bool round_to_tf32,
     ranges_.resize(static_cast<std::size_t>(groups_.count));
   }
   if (round_to_tf32) a_.dtype = b_.dtype = Dtype::tf32;
+  second_ = transposed_ ? a_ : b_;
+  const std::int64_t distance = (transposed_ ? problem.a : problem.b).pair_distance;
+  second_.data = paired_ ? address(second_, 0, 0, 0, distance) : nullptr;
   if (problem.accumulator_type == Dtype::f64) sum_ = Sum::f64;
   if (problem.accumulator_type == Dtype::i32) sum_ = Sum::i32;
   // Sums of whole numbers are exact in any order.
@@ -254,6 +259,7 @@ void BlockedGemm::allocate_scratch() {
   tile_bytes_ = direct_c_ ? 0 : bytes(block_m_ * block_n_);
   slot_bytes_ = packing_bytes_ + a_bytes_ + b_bytes_ + tile_bytes_;
   if (sum_ == Sum::i32) slot_bytes_ += tile_bytes_;
+  if (paired_) slot_bytes_ += sum_ == Sum::i32 ? 2 * tile_bytes_ : tile_bytes_;
   const std::size_t total = slot_bytes_ * static_cast<std::size_t>(slots_);
   if (total > 0) {
     scratch_.reset(static_cast<std::byte*>(::operator new (total, std::align_val_t{kAlignment})));
@@ -269,7 +275,10 @@ BlockedGemm::Scratch<T> BlockedGemm::scratch(int slot) const {
   parts.a = reinterpret_cast<T*>(take(a_bytes_));
   parts.b = reinterpret_cast<T*>(take(b_bytes_));
   parts.tile = reinterpret_cast<T*>(take(tile_bytes_));
-  parts.whole_tile = reinterpret_cast<std::int32_t*>(memory);
+  if (paired_) parts.second_tile = reinterpret_cast<T*>(take(tile_bytes_));
+  if (sum_ != Sum::i32) return parts;
+  parts.whole_tile = reinterpret_cast<std::int32_t*>(take(tile_bytes_));
+  parts.second_whole_tile = reinterpret_cast<std::int32_t*>(memory);
   return parts;
 }
 
@@ -384,6 +393,7 @@ void BlockedGemm::run_part(const Task& task, const Part& part, const Scratch<T>&
       const Tile tile{part.l, i, j, std::min(block_m_, part.m1 - i),
                       std::min(block_n_, part.n1 - j)};
       sum_tile(part, tile, scratch);
+      if (paired_) sum_seconds(part, tile, scratch);
       if (epilogue_ != nullptr) {
         apply_epilogue(task, tile, scratch);
       } else if (!direct_c_) {
@@ -391,6 +401,12 @@ void BlockedGemm::run_part(const Task& task, const Part& part, const Scratch<T>&
       }
     }
   }
+}
+
+template <class T>
+void BlockedGemm::sum_seconds(Part part, const Tile& tile, const Scratch<T>& scratch) const {
+  part.second = true;
+  sum_tile(part, tile, scratch.seconds());
 }
 
 template <class T>
@@ -405,10 +421,10 @@ void BlockedGemm::sum_tile(const Part& part, const Tile& tile, const Scratch<T>&
   product.in_order = in_order_;
   const bool is_integer = sum_ == Sum::i32;
   if (is_integer) std::fill_n(scratch.whole_tile, block_m_ * tile.n, 0);
+  const MatrixView& a_matrix = part.second && transposed_ ? second_ : a_of(part.a_batch);
+  const MatrixView& b_matrix = part.second && !transposed_ ? second_ : b_of(part.b_batch);
   // A panel of B as deep as K serves every tile of its columns.
-  const MatrixView& a_matrix = a_of(part.a_batch);
-  const MatrixView& b_matrix = b_of(part.b_batch);
-  const bool one_panel = part.k1 - part.k0 <= block_k_ && tile.i != part.m0;
+  const bool one_panel = !paired_ && part.k1 - part.k0 <= block_k_ && tile.i != part.m0;
   std::int64_t p = part.k0;
   do {
     product.k = std::min(block_k_, part.k1 - p);
@@ -452,7 +468,9 @@ template <class T>
 void BlockedGemm::load(const MatrixView& matrix, const Region& region, bool row_major,
                        T* panel) const {
   if constexpr (std::is_same_v<T, float>) {
-    const ScaledPanel* const scaled = (&matrix == &a_ ? scaled_a_ : scaled_b_).get();
+    const ScaledPanel* const scaled = &matrix == &a_   ? scaled_a_.get()
+                                      : &matrix == &b_ ? scaled_b_.get()
+                                                       : nullptr;
     if (scaled != nullptr) return scaled->load(products_, region, row_major, panel);
   }
   if (is_chosen(matrix)) return load_chosen(matrix, region, panel);
@@ -518,8 +536,8 @@ void BlockedGemm::add_whole_numbers(const Tile& tile, const Scratch<float>& scra
 template <class T>
 void BlockedGemm::apply_epilogue(const Task& task, const Tile& tile,
                                  const Scratch<T>& scratch) const {
-  const void* sums = scratch.tile;
-  if (sum_ == Sum::i32) sums = scratch.whole_tile;
+  TileEpilogue::Sums sums{scratch.tile, scratch.second_tile};
+  if (sum_ == Sum::i32) sums = {scratch.whole_tile, scratch.second_whole_tile};
   epilogue_->apply(task.slot, task.index, {tile.l, tile.i, tile.j, tile.m, tile.n}, sums, block_m_);
 }
 

@@ -27,7 +27,8 @@ namespace estoc::cpu {
 /// Groups are read from their offsets by each launch. Tasks are those of the product as a whole, so
 /// that threads are busy whatever the sizes of groups; a task computes the part of each group in
 /// it. Of matrices by pointers each batch has its own, of which it computes what there is. Rows
-/// that an index chooses are widened one after the other, or copied where they are numbers.
+/// that an index chooses are widened one after the other, or copied where they are numbers. Where
+/// accumulators are in pairs, a tile is summed twice, with two views of B.
 class BlockedGemm {
  public:
   /// `arguments`, of gemm or grouped_gemm, must have data, and a combination of dtypes that
@@ -54,9 +55,10 @@ class BlockedGemm {
   };
 
   /// What of a batch of a task multiplies the same matrices: a rectangle of out, products k0 to k1,
-  /// and the batches of A and B.
+  /// and the batches of A and B. `second`: for the second accumulators of pairs.
   struct Part {
     std::int64_t l, m0, m1, n0, n1, k0, k1, a_batch, b_batch;
+    bool second = false;
   };
 
   /// The part of out that is summed at a time: m rows from i, n columns from j.
@@ -82,6 +84,15 @@ class BlockedGemm {
     T* b;
     T* tile;
     std::int32_t* whole_tile;
+    T* second_tile;
+    std::int32_t* second_whole_tile;
+
+    Scratch seconds() const {
+      Scratch other = *this;
+      other.tile = second_tile;
+      other.whole_tile = second_whole_tile;
+      return other;
+    }
   };
 
   struct FreeScratch {
@@ -117,6 +128,8 @@ class BlockedGemm {
   template <class T>
   void sum_tile(const Part& part, const Tile& tile, const Scratch<T>& scratch) const;
   template <class T>
+  void sum_seconds(Part part, const Tile& tile, const Scratch<T>& scratch) const;
+  template <class T>
   Reading<T> read(const MatrixView& matrix, bool direct, const Region& region, bool refresh,
                   T* panel) const;
   template <class T>
@@ -138,6 +151,8 @@ class BlockedGemm {
   MatrixView a_;
   MatrixView b_;
   MatrixView c_;
+  MatrixView second_;    ///< of the arguments' B, for the second accumulators
+  bool paired_ = false;  ///< accumulators are in pairs
   /// Null for operands that the product's own functions read.
   std::unique_ptr<const ScaledPanel> scaled_a_, scaled_b_;
   std::int64_t m_ = 0, n_ = 0, k_ = 0, l_ = 0;

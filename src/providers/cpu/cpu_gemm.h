@@ -17,6 +17,7 @@ class CpuGemm : public KernelClass {
   std::string_view name() const override {
     return operation_ == Operation::gemm ? "cpu_gemm" : "cpu_grouped_gemm";
   }
+  bool takes_pairs() const override { return true; }
   TakesPointers takes_pointers() const override {
     return operation_ == Operation::gemm ? TakesPointers::never : TakesPointers::also;
   }

@@ -52,7 +52,7 @@ StripProgram::StripProgram(std::shared_ptr<const EpilogueGraph> graph,
 void StripProgram::collect_steps() {
   for (std::size_t i = 0; i < graph_->nodes.size(); ++i) {
     const EpilogueNode& node = graph_->nodes[i];
-    if (node.op == EpilogueOp::accumulator) accumulator_node_ = static_cast<int>(i);
+    if (node.op == EpilogueOp::accumulator) accumulator_nodes_[node.slot] = static_cast<int>(i);
     if (node.input_count == 0) continue;
     EpilogueStep step;
     step.op = node.op;

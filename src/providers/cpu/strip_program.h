@@ -42,8 +42,8 @@ class StripProgram {
   void make_registers(int slots, std::int64_t strip);
 
   const EpilogueGraph& graph() const { return *graph_; }
-  /// The accumulator's node; -1 when nothing needs it.
-  int accumulator_node() const { return accumulator_node_; }
+  /// The node of the accumulator, or of the first or second of a pair; -1 when nothing needs it.
+  int accumulator_node(std::size_t which = 0) const { return accumulator_nodes_[which]; }
   std::int64_t strip() const { return strip_; }
 
   /// Reads scalars, before the strips of a run.
@@ -74,7 +74,7 @@ class StripProgram {
   std::vector<EpilogueScalarValue> scalars_;
   std::vector<EpilogueStep> constant_steps_;  ///< of nodes that are the same for all elements
   std::vector<EpilogueStep> steps_;
-  int accumulator_node_ = -1;
+  std::array<int, 2> accumulator_nodes_{-1, -1};
   std::int64_t strip_ = 0;
   std::size_t register_bytes_ = 0;
   std::size_t slot_bytes_ = 0;

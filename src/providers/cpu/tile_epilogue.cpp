@@ -145,7 +145,7 @@ StripProgram::Place TileEpilogue::place_of(const TileRegion& strip) const {
   return {static_cast<std::uint64_t>(strip.l) * area + m * width + n, transposed_ ? 1 : width};
 }
 
-void TileEpilogue::apply(int slot, std::int64_t task, const TileRegion& tile, const void* sums,
+void TileEpilogue::apply(int slot, std::int64_t task, const TileRegion& tile, const Sums& sums,
                          std::int64_t stride) const {
   StripProgram::Registers registers = program_.registers(slot);
   const std::size_t width = graph_->accumulator == EpilogueType::f64 ? 8 : 4;
@@ -153,14 +153,16 @@ void TileEpilogue::apply(int slot, std::int64_t task, const TileRegion& tile, co
   for (std::int64_t j = 0; j < tile.outer; ++j) {
     for (std::int64_t i = 0; i < tile.inner; i += most) {
       const TileRegion strip{tile.l, tile.i + i, tile.j + j, std::min(most, tile.inner - i), 1};
-      const auto* const first =
-          static_cast<const std::byte*>(sums) + static_cast<std::size_t>(i + j * stride) * width;
-      apply_strip(task, strip, first, registers);
+      const std::size_t offset = static_cast<std::size_t>(i + j * stride) * width;
+      const auto first = [&](const void* of) -> const void* {
+        return of == nullptr ? nullptr : static_cast<const std::byte*>(of) + offset;
+      };
+      apply_strip(task, strip, {first(sums[0]), first(sums[1])}, registers);
     }
   }
 }
 
-void TileEpilogue::apply_strip(std::int64_t task, const TileRegion& strip, const void* sums,
+void TileEpilogue::apply_strip(std::int64_t task, const TileRegion& strip, const Sums& sums,
                                StripProgram::Registers& registers) const {
   load_sums(strip, sums, registers);
   for (const Operand& tensor : tensors_)
@@ -172,15 +174,18 @@ void TileEpilogue::apply_strip(std::int64_t task, const TileRegion& strip, const
     fold(task, strip, reduced, registers);
 }
 
-void TileEpilogue::load_sums(const TileRegion& strip, const void* sums,
+void TileEpilogue::load_sums(const TileRegion& strip, const Sums& sums,
                              StripProgram::Registers& registers) const {
-  if (program_.accumulator_node() < 0) return;
-  const auto node = static_cast<std::uint16_t>(program_.accumulator_node());
-  void* const source = const_cast<void*>(sums);  // registers of inputs are only read
-  if (sums_direct_) {
-    registers.node[node] = source;
-  } else {
-    program_.load(strip_block(source, Dtype::f32, strip.inner, 1), node, registers);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const int found = program_.accumulator_node(i);
+    if (found < 0) continue;
+    const auto node = static_cast<std::uint16_t>(found);
+    void* const source = const_cast<void*>(sums[i]);  // registers of inputs are only read
+    if (sums_direct_) {
+      registers.node[node] = source;
+    } else {
+      program_.load(strip_block(source, Dtype::f32, strip.inner, 1), node, registers);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // The epilogue of a GEMM on the host, carried out on each finished tile while it is in the cache.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -35,8 +36,11 @@ class TileEpilogue {
 
   /// Reads scalars, before the tasks of a run.
   void begin() const;
+  /// Those of the accumulator, or of the first and the second of pairs.
+  using Sums = std::array<const void*, 2>;
+
   /// Takes in the tile of a task, whose sums lie at sums + i + j * stride, and stores outputs.
-  void apply(int slot, std::int64_t task, const TileRegion& tile, const void* sums,
+  void apply(int slot, std::int64_t task, const TileRegion& tile, const Sums& sums,
              std::int64_t stride) const;
   /// Writes reductions, after the tasks of a run.
   void finish() const;
@@ -64,11 +68,11 @@ class TileEpilogue {
   void collect_outputs(const EpilogueBinding& binding);
 
   StripProgram::Place place_of(const TileRegion& strip) const;
-  void apply_strip(std::int64_t task, const TileRegion& strip, const void* sums,
+  void apply_strip(std::int64_t task, const TileRegion& strip, const Sums& sums,
                    StripProgram::Registers& registers) const;
   void load(const TileRegion& strip, const Operand& source,
             StripProgram::Registers& registers) const;
-  void load_sums(const TileRegion& strip, const void* sums,
+  void load_sums(const TileRegion& strip, const Sums& sums,
                  StripProgram::Registers& registers) const;
   void fold(std::int64_t task, const TileRegion& strip, const Reduced& reduced,
             const StripProgram::Registers& registers) const;

@@ -53,6 +53,16 @@ struct GemmLaunch {
   std::optional<EpilogueAddress> result{};
 };
 
+/// Columns of out that a tile computes.
+template <typename Config>
+int columns_of_out(const Config& config) {
+  if constexpr (requires { config.place_columns(); }) {
+    return config.place_columns();
+  } else {
+    return config.tile_n;
+  }
+}
+
 /// The parameters that kernels have in common whose CTAs compute a tile each: operands, extents,
 /// and tiles in groups of so many rows.
 template <typename Parameters, typename Config>
@@ -66,8 +76,9 @@ Parameters tile_parameters(const Config& config, const GemmProblem& problem, uns
   p.k = static_cast<decltype(p.k)>(problem.k);
   p.l = static_cast<decltype(p.l)>(problem.l);
   p.tiles_m = static_cast<unsigned>(ceil_div(problem.m, config.tile_m));
-  p.tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n));
+  p.tiles_n = static_cast<unsigned>(ceil_div(problem.n, columns_of_out(config)));
   p.group = group;
+  if constexpr (requires { p.pair_distance; }) p.pair_distance = problem.b.pair_distance;
   return p;
 }
 

@@ -140,7 +140,8 @@ Status check_simt_epilogue(const abi::SimtGemmConfig& c, const EpilogueGraph& ep
                            Target target) {
   // The smallest tile takes every epilogue, if need be through local memory.
   if (c.tile_m == 32) return Status::success();
-  const int sums = c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4);
+  const int sums =
+      c.thread_m * c.thread_n * (abi::type_bytes(c.accumulator) / 4) * (c.paired ? 2 : 1);
   return check_epilogue_registers(
       epilogue, epilogue_registers(epilogue, false),
       core::architecture(target.cc()).registers_per_thread - kCodeRegisters - sums);
@@ -168,6 +169,7 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
         space_(make_space(kind)) {}
 
   bool quantises() const override { return kind_ == SimtKind::quantised; }
+  bool takes_pairs() const override { return !quantises(); }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
 
  protected:
@@ -175,6 +177,12 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
     abi::SimtGemmConfig config = simt_config(point);
     if (quantises()) config.out = abi::Type::f32;
     return config;
+  }
+  abi::SimtGemmConfig fused(const abi::SimtGemmConfig& config, const EpilogueGraph& epilogue,
+                            bool /*transposed*/) const override {
+    abi::SimtGemmConfig own = config;
+    own.paired = epilogue.pairs != AccumulatorPairs::none;
+    return own;
   }
   void add_entries(const DesignPoint& point, const EpilogueGraph* epilogue,
                    CudaCode& code) const override {
@@ -184,9 +192,9 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
   }
   GemmLimits limits() const override { return {}; }
 
-  Status check(const DesignPoint& /*point*/, const GemmArguments& /*gemm*/,
+  Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
-    return Status::success();
+    return gemm.pairs() != AccumulatorPairs::none ? check_pairs(point, gemm) : Status::success();
   }
 
   Status check_epilogue(const Decoded& kernel, Target target) const override {
@@ -219,6 +227,19 @@ class SimtClass : public ConfiguredGemm<abi::SimtGemmConfig, Parameters> {
   std::string_view least_ctas(bool fused) const override { return fused ? "1" : "kConfig.ctas()"; }
 
  private:
+  /// Columns of both accumulators must lie as vectors do.
+  static Status check_pairs(const DesignPoint& point, const GemmArguments& gemm) {
+    const std::int64_t bytes = gemm.pair_distance() * dtype_bits(gemm.b().tensor().dtype()) / 8;
+    const bool vectors = point.value(Role::layouts).numbers[1] == 't';
+    if (!vectors || (gemm.pairs() == AccumulatorPairs::halves && bytes % 16 == 0)) {
+      return Status::success();
+    }
+    return Status::fail(
+        Reason::layout,
+        "B.layout: expected a kernel of any strides (x) where a row's columns for first or for "
+        "second accumulators are no vectors of 16 bytes, got one of t");
+  }
+
   SimtKind kind_;
   std::shared_ptr<const DesignSpace> space_;
 };

@@ -124,6 +124,38 @@ Sm80GemmConfig with_epilogue(Sm80GemmConfig config) {
   return config;
 }
 
+/// Whether chunks of B hold columns of one accumulator of pairs, and a warp 16 of B.
+Status check_pairs(const GemmKernel<Sm80GemmConfig>& kernel) {
+  const Sm80GemmConfig& c = kernel.config;
+  if (!c.paired) return Status::success();
+  if (kernel.transposed) {
+    return Status::fail(
+        Reason::epilogue,
+        "epilogue: expected accum alone in a kernel for the transposed product, got "
+        "accumulators in pairs");
+  }
+  const bool fits = !c.b_n_major || abi::type_bytes(c.b) >= 2;
+  if (fits && c.warp_columns() % 16 == 0) return Status::success();
+  return Status::fail(
+      Reason::epilogue,
+      fmt::format("epilogue: expected accum alone with 16 bytes of {} columns of B, "
+                  "{} of them a warp, got accumulators in pairs",
+                  16 / abi::type_bytes(c.b), c.warp_columns()));
+}
+
+/// Whether vectors of B hold columns of one accumulator of pairs.
+Status check_paired_columns(const DesignPoint& point, const GemmArguments& gemm) {
+  if (gemm.pairs() == AccumulatorPairs::none) return Status::success();
+  const std::int64_t bytes = gemm.pair_distance() * dtype_bits(gemm.b().tensor().dtype()) / 8;
+  const bool n_major = point.value(Role::layouts).numbers[1] == 't';
+  const bool contiguous = !n_major || gemm.pairs() == AccumulatorPairs::halves;
+  if (contiguous && bytes % point.integer(Role::b_alignment) == 0) return Status::success();
+  return Status::fail(Reason::layout,
+                      fmt::format("B.layout: expected columns of first and of second accumulators "
+                                  "in vectors of {} bytes, got others",
+                                  point.integer(Role::b_alignment)));
+}
+
 /// `more` registers than others take.
 Status check_registers(const GemmKernel<Sm80GemmConfig>& kernel, Target target, int more = 0) {
   const Sm80GemmConfig& c = kernel.config;
@@ -147,7 +179,7 @@ void add_design(const Sm80GemmConfig& config, const cost::DeviceModel& device, c
 
 PartCounts counts_of(const Sm80GemmConfig& config, std::int64_t m, std::int64_t n) {
   const std::int64_t tiles_m = ceil_div(m, config.tile_m);
-  const std::int64_t tiles_n = ceil_div(n, config.tile_n);
+  const std::int64_t tiles_n = ceil_div(n, config.place_columns());
   return {.row = tiles_n * config.warps_n,
           .column = tiles_m * config.warps_m,
           .all = tiles_m * tiles_n * config.warps_m * config.warps_n};
@@ -183,9 +215,11 @@ class Sm80Class : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
   Sm80GemmConfig config_of(const DesignPoint& point) const override {
     return sm80_config(point, alignments_of(point));
   }
-  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& /*epilogue*/,
+  Sm80GemmConfig fused(const Sm80GemmConfig& config, const EpilogueGraph& epilogue,
                        bool /*transposed*/) const override {
-    return with_epilogue(config);
+    Sm80GemmConfig own = with_epilogue(config);
+    own.paired = epilogue.pairs != AccumulatorPairs::none;
+    return own;
   }
 
   Alignments widest(const DesignPoint& /*point*/, const Alignments& own,
@@ -200,7 +234,8 @@ class Sm80Class : public ConfiguredGemm<Sm80GemmConfig, Parameters> {
     return {.extent = kMaxExtent, .batches = GemmLimits{}.tiles};
   }
   Status check_epilogue(const Decoded& kernel, Target target) const override {
-    return check_registers(kernel, target);
+    Status pairs = check_pairs(kernel);
+    return pairs.ok() ? check_registers(kernel, target) : pairs;
   }
   PartCounts part_counts(const Sm80GemmConfig& config, std::int64_t m,
                          std::int64_t n) const override {
@@ -232,6 +267,7 @@ class Sm80Gemm final : public Sm80Class<Sm80GemmParameters> {
   bool quantises() const override { return quantises_; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   bool takes_block_scales() const override { return dequantises_; }
+  bool takes_pairs() const override { return !dequantises_ && !quantises_; }
 
  protected:
   std::vector<std::string> shared_headers() const override {
@@ -267,6 +303,7 @@ class Sm80Gemm final : public Sm80Class<Sm80GemmParameters> {
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
     if (Status status = check_any(gemm); !status.ok()) return status;
     Status status = check_alignments(point, gemm, !dequantises_);
+    if (status.ok()) status = check_paired_columns(point, gemm);
     if (!status.ok() || holds_all(target)) return status;
     return check_shared(kernel_of(point, graph_of(gemm)).config, target);
   }
@@ -358,6 +395,7 @@ class Sm80Groups : public Sm80Class<Parameters> {
  public:
   std::string_view name() const override { return this->device_name(); }
   Operation operation() const override { return Operation::grouped_gemm; }
+  bool takes_pairs() const override { return true; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
 
  protected:
@@ -367,6 +405,8 @@ class Sm80Groups : public Sm80Class<Parameters> {
 
   std::vector<std::string> shared_headers() const override { return {this->device_name()}; }
   Status check(const DesignPoint& point, const GemmArguments& gemm, Target target) const override {
+    Status status = check_paired_columns(point, gemm);
+    if (!status.ok()) return status;
     return check_shared(this->kernel_of(point, this->graph_of(gemm)).config, target);
   }
   Status check_groups(const DesignPoint& point, const RuntimeArguments& arguments) const override {

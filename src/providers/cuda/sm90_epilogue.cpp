@@ -40,6 +40,13 @@ int stored_rows(const Sm90GemmConfig& config) {
 int stored_rows(const Sm100GemmConfig& /*config*/) {
   return Sm100GemmConfig::kRows;
 }
+// Columns of out that a tile computes.
+int stored_columns(const Sm90GemmConfig& config) {
+  return config.place_columns();
+}
+int stored_columns(const Sm100GemmConfig& config) {
+  return config.tile_n;
+}
 // Whether a tile is stored while the next one is multiplied.
 bool stores_meanwhile(const Sm90GemmConfig& config) {
   return config.schedule == Schedule::pingpong;
@@ -111,7 +118,7 @@ int value_bytes(const Config& config, const EpilogueGraph& graph, bool transpose
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
     const Varies varies = transpose_modes(graph.tensors[i].varies, transposed);
     if (is_matrix(varies)) continue;
-    const int extent = varies.n ? config.tile_n : varies.m ? stored_rows(config) : 1;
+    const int extent = varies.n ? stored_columns(config) : varies.m ? stored_rows(config) : 1;
     bytes += (extent * held_bytes(graph, EpilogueOp::tensor, i) + 15) / 16 * 16;
   }
   return (bytes + 8 * static_cast<int>(graph.scalars.size()) + 15) / 16 * 16;
@@ -120,7 +127,7 @@ int value_bytes(const Config& config, const EpilogueGraph& graph, bool transpose
 /// Boxes of one input that cover what a consumer stores of a tile.
 template <typename Config>
 int boxes_of_tile(const Config& config, int columns) {
-  return stored_rows(config) / box_rows(config) * (config.tile_n / columns);
+  return stored_rows(config) / box_rows(config) * (stored_columns(config) / columns);
 }
 
 /// Inputs under way that hide the way to memory: half a tile of them, or, where the other consumer
@@ -150,7 +157,7 @@ template <typename Config>
 Config choose(Config config, const ElementBytes& bytes, int values, bool rolled, bool deep_enough) {
   for (; config.stages >= kMinStages; --config.stages) {
     for (const int columns : {64, 32, 16}) {
-      if (config.tile_n % columns != 0 || columns * bytes.widest > 128) continue;
+      if (stored_columns(config) % columns != 0 || columns * bytes.widest > 128) continue;
       for (const int store_depth : {2, 1}) {
         const int elements = box_rows(config) * columns;
         const Sm90EpilogueShape shape{
@@ -300,6 +307,32 @@ Status too_long(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
                   graph.reduced.size()));
 }
 
+/// Whether a tile's boxes of B hold the columns of both accumulators of pairs, 16 of out at least.
+Status check_pairs(const Sm90GemmConfig& config, bool transposed) {
+  if (!config.paired) return Status::success();
+  if (transposed) {
+    return Status::fail(
+        Reason::epilogue,
+        "epilogue: expected accum alone in a kernel for the transposed product, got "
+        "accumulators in pairs");
+  }
+  const int unit = (config.b_n_major ? 128 : 32) * config.cluster_m;
+  if (config.tile_n % unit != 0) {
+    return Status::fail(
+        Reason::epilogue,
+        fmt::format("epilogue: expected accum alone with tiles of {} columns, which "
+                    "are no multiple of {}, got accumulators in pairs",
+                    config.tile_n, unit));
+  }
+  // Beside more sums the code of boxes of 16 columns spills.
+  constexpr int kMostSums = 160;
+  if (config.place_columns() % 32 == 0 || config.sums() <= kMostSums) return Status::success();
+  return Status::fail(Reason::resource,
+                      fmt::format("epilogue: expected accum alone with {} sums a thread and {} "
+                                  "columns of out, got accumulators in pairs",
+                                  config.sums(), config.place_columns()));
+}
+
 /// The configuration with room for an epilogue.
 template <typename Config>
 Config with_room(const Config& plain, const EpilogueGraph& graph, bool transposed, bool rolled) {
@@ -322,8 +355,10 @@ Status no_room(const Config& config, const EpilogueGraph& graph) {
 
 }  // namespace
 
-abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& plain, const EpilogueGraph& graph,
+abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& given, const EpilogueGraph& graph,
                                  bool transposed) {
+  abi::Sm90GemmConfig plain = given;
+  plain.paired = graph.pairs != AccumulatorPairs::none;
   const bool narrow = has_narrow_boxes(plain) && plain.schedule == abi::Schedule::pingpong;
   return with_room(plain, graph, transposed,
                    is_long(graph) || narrow || needs_loop(plain, graph, transposed));
@@ -336,6 +371,7 @@ abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const Epilo
 }
 
 Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
+  if (Status pairs = check_pairs(config, transposed); !pairs.ok()) return pairs;
   if (config.epilogue.columns == 0) return no_room(config, graph);
   // A warp of the producer's brings the inputs of each consumer.
   if (config.consumers() > 2 && config.epilogue.loads()) {
@@ -365,7 +401,7 @@ Status check_room(const abi::Sm100GemmConfig& config, const EpilogueGraph& graph
 template <typename Config>
 PartCounts tile_part_counts(const Config& config, std::int64_t m, std::int64_t n) {
   const std::int64_t blocks = ceil_div(m, box_rows(config));
-  const std::int64_t tiles = ceil_div(n, config.tile_n);
+  const std::int64_t tiles = ceil_div(n, stored_columns(config));
   return {.row = tiles, .column = 4 * blocks, .all = 4 * blocks * tiles};
 }
 template PartCounts tile_part_counts(const Sm90GemmConfig&, std::int64_t, std::int64_t);

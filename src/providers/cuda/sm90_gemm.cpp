@@ -64,6 +64,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   bool takes_block_scales() const override {
     return scales_sums() || kind_ == Sm90Kind::dequantised || converts();
   }
+  bool takes_pairs() const override { return kind_ == Sm90Kind::plain || kind_ == Sm90Kind::fast; }
   bool quantises() const override {
     return kind_ == Sm90Kind::quantised || kind_ == Sm90Kind::scaled_quantised;
   }
@@ -136,6 +137,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     Status a = is_copied(point, 0) ? check_copied(gemm, false) : check_tma_strides(planes.a);
     if (!a.ok()) return a;
     Status b = is_copied(point, 1) ? check_copied(gemm, true) : check_tma_strides(planes.b);
+    if (b.ok() && gemm.pairs() != AccumulatorPairs::none) b = check_tma_pairs(point, gemm);
     return b.ok() ? check_sm90_out(point, planes.out) : b;
   }
 
@@ -160,7 +162,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (controls.batch_invariant || config.planes) return;
     const Sm90SplitSearch search(SplitLimits::of(config, plan.work.fused), plan.work, plan.design,
                                  device);
-    if (quantises()) return set_split(plan, search.in_clusters());
+    if (quantises() || problem.paired()) return set_split(plan, search.in_clusters());
     set_fastest_split(config, search, controls, plan);
   }
 
@@ -204,8 +206,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                                 const GemmLaunch& launch) const override {
     const GemmProblem& problem = launch.problem;
     Sm90GemmParameters p = sm90_operands(config, launch);
-    p.tiles_m = static_cast<int>(ceil_div(p.m, config.tile_m * config.cluster_m));
-    p.tiles_n = static_cast<int>(ceil_div(p.n, config.tile_n * config.cluster_n));
+    p.tiles_m = static_cast<int>(ceil_div(p.m, config.cluster_rows()));
+    p.tiles_n = static_cast<int>(ceil_div(p.n, config.cluster_columns()));
     p.along_n = launch.knobs.raster == Knobs::Raster::along_n;
     p.group = std::clamp<int>(launch.knobs.swizzle, 1, p.along_n ? p.tiles_n : p.tiles_m);
     p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order() && !config.planes;

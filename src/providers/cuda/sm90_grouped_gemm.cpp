@@ -47,6 +47,7 @@ class Sm90Groups : public ConfiguredGemm<Sm90GroupedGemmConfig, Parameters> {
         space_(make_sm90_space(kind)) {}
 
   bool takes_block_scales() const override { return scaled_; }
+  bool takes_pairs() const override { return !swapped_ && !scaled_; }
   Operation operation() const override { return Operation::grouped_gemm; }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
   std::span<const Target> targets() const override { return kGroupedTargets; }
@@ -84,9 +85,10 @@ class Sm90Groups : public ConfiguredGemm<Sm90GroupedGemmConfig, Parameters> {
             .all_tiles = kMaxGrouped};
   }
 
-  Status check(const DesignPoint& /*point*/, const GemmArguments& /*gemm*/,
+  Status check(const DesignPoint& point, const GemmArguments& gemm,
                Target /*target*/) const override {
-    return Status::success();
+    return gemm.pairs() != AccumulatorPairs::none ? check_tma_pairs(point, gemm)
+                                                  : Status::success();
   }
 
   /// Of the operands too: those of the product alone lack the groups' matrices.

@@ -31,6 +31,39 @@ TensorMapSpec codes_spec(const operations::GemmOperand& a, int tile_m) {
           .swizzle_bytes = 128};
 }
 
+/// B with a mode for which of two accumulators a column is of. K-major, eight columns for first and
+/// eight for second ones are neighbours in a box; N-major, 64.
+TensorMapSpec paired_spec(const Sm90GemmConfig& config, const operations::GemmOperand& b) {
+  const MatrixView& view = b.view;
+  const std::int64_t bytes = dtype_bits(view.dtype) / 8;
+  const std::int64_t batches = is_batched(view) ? view.batches : 1;
+  const auto extent = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  const auto stride = [&](std::int64_t elements, std::int64_t of) {
+    return static_cast<std::uint64_t>(of > 1 ? elements * bytes : 16);
+  };
+  const std::uint64_t pair = stride(b.pair_distance, 2);
+  const std::uint64_t batch = stride(view.batch_stride, batches);
+  TensorMapSpec spec{.operand = b.name,
+                     .type = config.b,
+                     .address = reinterpret_cast<std::uintptr_t>(view.data),
+                     .swizzle_bytes = 128};
+  const auto row = static_cast<std::uint32_t>(128 / bytes);
+  if (config.b_n_major) {
+    spec.rank = 4;
+    spec.extents = {extent(view.columns), extent(view.rows), 2, extent(batches)};
+    spec.stride_bytes = {stride(view.row_stride, view.rows), pair, batch};
+    spec.box = {row, static_cast<std::uint32_t>(config.tile_k()), 2, 1};
+    return spec;
+  }
+  const auto columns = static_cast<std::uint32_t>(config.tile_n / config.cluster_m);
+  spec.rank = 5;
+  spec.extents = {extent(view.rows), 8, 2, extent(view.columns / 8), extent(batches)};
+  spec.stride_bytes = {stride(view.column_stride, 8), pair, stride(8 * view.column_stride, 2),
+                       batch};
+  spec.box = {row, 8, 2, columns / 16, 1};
+  return spec;
+}
+
 void encode_operands(const Sm90GemmConfig& config, const GemmLaunch& launch,
                      Sm90GemmParameters& p) {
   const GemmProblem& problem = launch.problem;
@@ -43,8 +76,10 @@ void encode_operands(const Sm90GemmConfig& config, const GemmLaunch& launch,
                                     config.gathered ? 1 : config.tile_m, config.cluster_n,
                                     config.tile_k()));
     p.b = encode_tensor_map(
-        device, tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
-                              config.tile_n, config.cluster_m, config.tile_k()));
+        device, config.paired
+                    ? paired_spec(config, problem.b)
+                    : tma_load_spec({problem.b, !config.b_n_major}, config.b, config.b_n_major,
+                                    config.tile_n, config.cluster_m, config.tile_k()));
   }
   if (config.epilogue.columns > 0) {
     EpilogueView view(launch.gemm, problem.transposed);
@@ -65,6 +100,27 @@ Status check_sm90_out(const DesignPoint& point, const OperandPlane& out) {
   if (point.integer(Role::out_alignment) != 16) return Status::success();
   Status status = check_tma_strides(out);
   return status.ok() ? check_tma_rows(out) : status;
+}
+
+Status check_tma_pairs(const DesignPoint& point, const GemmArguments& gemm) {
+  const std::int64_t bytes = dtype_bits(gemm.b().tensor().dtype()) / 8;
+  const bool n_major = point.value(Role::layouts).numbers[1] == 't';
+  if (!n_major && gemm.extents().n % 8 != 0) {
+    return Status::fail(Reason::shape,
+                        fmt::format("out.shape: expected N a multiple of 8 with accumulators in "
+                                    "pairs, got {}",
+                                    gemm.extents().n));
+  }
+  if (n_major && gemm.pairs() == AccumulatorPairs::interleaved) {
+    return Status::fail(Reason::layout,
+                        "B.layout: expected next-to-last mode contiguous (n) with interleaved "
+                        "accumulators, got t");
+  }
+  if (gemm.pair_distance() * bytes % 16 == 0) return Status::success();
+  return Status::fail(Reason::alignment,
+                      fmt::format("B.shape: expected second accumulators a multiple of 16 bytes "
+                                  "behind the first, got {} bytes",
+                                  gemm.pair_distance() * bytes));
 }
 
 bool sm90_takes_tma_stores(const GemmProblem& problem) {

@@ -12,6 +12,9 @@ namespace estoc::cuda {
 /// Fails where a kernel that stores by TMA cannot store an output.
 Status check_sm90_out(const DesignPoint& point, const OperandPlane& out);
 
+/// Fails where boxes of B cannot hold the columns of both accumulators of pairs.
+Status check_tma_pairs(const DesignPoint& point, const GemmArguments& gemm);
+
 /// Whether a kernel that stores by TMA, and else is the same, carries out the problem too.
 bool sm90_takes_tma_stores(const GemmProblem& problem);
 

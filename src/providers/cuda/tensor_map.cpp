@@ -1,11 +1,12 @@
 // Encodes tensor maps by the CUDA driver, or what stands in for it.
 #include "providers/cuda/tensor_map.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <span>
 
 #include "jit/driver.h"
 
@@ -46,19 +47,20 @@ constexpr int kFillZeros = 0;
 abi::TensorMap encode_tensor_map(const PlanDevice& device, const TensorMapSpec& spec) {
   // The driver wants 64 bytes' alignment, which a value that is returned need not have.
   alignas(64) std::array<std::byte, sizeof(abi::TensorMap)> encoded;
-  constexpr std::array<std::uint32_t, 3> kEveryElement{1, 1, 1};
+  constexpr std::array<std::uint32_t, TensorMapSpec::kMaxRank> kEveryElement{1, 1, 1, 1, 1};
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are as device code takes them
+  void* const address = reinterpret_cast<void*>(static_cast<std::uintptr_t>(spec.address));
   const int result = device.encode_tiled(
-      encoded.data(), driver_type(spec.type), 3,
-      reinterpret_cast<void*>(static_cast<std::uintptr_t>(spec.address)), spec.extents.data(),
+      encoded.data(), driver_type(spec.type), spec.rank, address, spec.extents.data(),
       spec.stride_bytes.data(), spec.box.data(), kEveryElement.data(), kInterleaveNone,
       driver_swizzle(spec.swizzle_bytes), kPromote256, kFillZeros);
   abi::TensorMap map;
   std::memcpy(&map, encoded.data(), sizeof(map));
   if (result == jit::kCudaSuccess) return map;
-  jit::driver().check(
-      static_cast<jit::CUresult>(result),
-      fmt::format("cuTensorMapEncodeTiled({}: {} x {} x {}, box {} x {})", spec.operand,
-                  spec.extents[2], spec.extents[1], spec.extents[0], spec.box[1], spec.box[0]));
+  jit::driver().check(static_cast<jit::CUresult>(result),
+                      fmt::format("cuTensorMapEncodeTiled({}: ({}), box ({}))", spec.operand,
+                                  fmt::join(std::span(spec.extents).first(spec.rank), ", "),
+                                  fmt::join(std::span(spec.box).first(spec.rank), ", ")));
   return map;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -11,15 +12,19 @@
 
 namespace estoc::cuda {
 
-/// A tensor of three modes, innermost first, and the box that one TMA instruction moves.
+/// A tensor of three modes or more, innermost first, and the box that one TMA instruction moves.
 struct TensorMapSpec {
+  static constexpr std::size_t kMaxRank = 5;
+
   std::string_view operand;  ///< "A", for messages
   abi::Type type = abi::Type::f32;
-  std::uint64_t address = 0;                    ///< a multiple of 16
-  std::array<std::uint64_t, 3> extents{};       ///< in elements, 1 to 2^32
-  std::array<std::uint64_t, 2> stride_bytes{};  ///< of the outer modes, multiples of 16 below 2^40
-  std::array<std::uint32_t, 3> box{};           ///< in elements, at most 256 each
-  int swizzle_bytes = 128;                      ///< 128, 64 or 32: the box's inner mode in bytes
+  std::uint64_t address = 0;                      ///< a multiple of 16
+  std::array<std::uint64_t, kMaxRank> extents{};  ///< in elements, 1 to 2^32
+  /// Of the outer modes, multiples of 16 below 2^40.
+  std::array<std::uint64_t, kMaxRank - 1> stride_bytes{};
+  std::array<std::uint32_t, kMaxRank> box{};  ///< in elements, at most 256 each
+  int swizzle_bytes = 128;                    ///< 128, 64 or 32: the box's inner mode in bytes
+  std::uint32_t rank = 3;
 };
 
 /// The map as the device encodes it (CUDA driver API, cuTensorMapEncodeTiled). Elements outside

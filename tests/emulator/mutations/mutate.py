@@ -44,6 +44,7 @@ import library_faults  # noqa: E402
 import moe_faults  # noqa: E402
 import more_faults  # noqa: E402
 import other_faults  # noqa: E402
+import paired_faults  # noqa: E402
 import planted  # noqa: E402
 import pointer_faults  # noqa: E402
 import quantise_faults  # noqa: E402
@@ -57,14 +58,14 @@ from planted import ALWAYS, FeatureCase, LibraryCase, TestCase  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
-CASES = {**planted.CASES, **converted_cases.CASES}
+CASES = {**planted.CASES, **converted_cases.CASES, **paired_faults.CASES}
 # What faults share.
 OWN_FILES = {f"tests/emulator/mutations/{name}.py" for name in ("mutate", "planted", "converted_cases")}
 LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
     grouped_tensor_faults, scaled_faults, sm100_faults, sm100_scaled_faults, moe_faults,
     quantise_faults, f32_faults, converted_faults, scaled_group_faults, sm120_faults,
-    pointer_faults, f64_faults, gathered_faults,
+    pointer_faults, f64_faults, gathered_faults, paired_faults,
 )  # fmt: skip
 FAULTS = tuple(fault for faults in LISTS for fault in faults.FAULTS)
 ORIGINS = {fault: faults.__name__ for faults in LISTS for fault in faults.FAULTS}
