@@ -14,12 +14,12 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t unit) {
 
 }  // namespace
 
-Layout Layout::of(const MoeExtents& extents, Dtype dtype, bool is_gated) {
+Layout Layout::of(const MoeExtents& extents, Dtype dtype, bool has_gate) {
   Layout layout;
   const std::int64_t element = dtype_bits(dtype) / 8;
   const std::int64_t unit = abi::kMoeVectorBytes / element;
   layout.hidden_stride = rounded_up(extents.hidden, unit);
-  layout.product_stride = rounded_up(is_gated ? 2 * extents.inner : 0, unit);
+  layout.product_stride = rounded_up(has_gate ? 2 * extents.inner : 0, unit);
   layout.inner_stride = rounded_up(extents.inner, unit);
   const std::int64_t slots = extents.slots();
   const RouteCut cut = RouteCut::of(slots);

@@ -8,6 +8,7 @@
 #include <new>
 #include <utility>
 
+#include "estoc/discovery.hpp"
 #include "estoc/plan.hpp"
 #include "jit/driver.h"
 #include "jit/stream.h"
@@ -43,10 +44,22 @@ bool has_wide_rows(const TensorView& view) {
   return view.alignment() >= abi::kMoeVectorBytes;
 }
 
-/// Of the product of the first weights, where no gate follows it.
-std::string epilogue_text(MoeActivation activation) {
-  if (is_gated(activation)) return "";
-  return fmt::format("D = {}(accum)", moe_activation_name(activation));
+/// The activation as the epilogue of the product with the first weights.
+std::string activation_text(const MoeOptions& options) {
+  if (!is_gated(options.activation)) {
+    return fmt::format("D = {}(accum)", moe_activation_name(options.activation));
+  }
+  const std::string_view function = options.activation == MoeActivation::swiglu ? "silu" : "gelu";
+  return options.interleaved ? fmt::format("D = {}(even(accum)) * odd(accum)", function)
+                             : fmt::format("D = {}(left(accum)) * right(accum)", function);
+}
+
+/// What the kernel that is found first for the arguments takes; none where there is no kernel.
+std::optional<double> seconds_of_first(const RuntimeArguments& arguments) {
+  const KernelList kernels = get_kernels(arguments);
+  if (kernels.empty()) return std::nullopt;
+  const Kernel& first = kernels.front();
+  return first.tuned_seconds() ? first.tuned_seconds() : first.predicted_seconds();
 }
 
 void check_workspace(const Workspace& workspace, std::size_t bytes) {
@@ -103,17 +116,40 @@ struct Moe::State {
         layout(experts::Layout::of(extents, operands.x.dtype(), is_gated(requested.activation))),
         steps(make_steps()) {
     if (!has_products()) return;
-    first.emplace(product(layout.hidden_stride, planned.w_gate_up, first_stride(),
-                          epilogue_text(options.activation)));
-    second.emplace(product(layout.inner_stride, planned.w_down, layout.hidden_stride, ""));
+    has_gate = !activates_in_product();
+    if (!has_gate) layout = experts::Layout::of(extents, operands.x.dtype(), false);
+    first.emplace(planned_product(has_gate ? plain_first() : activated_first()));
+    second.emplace(planned_product(
+        product(layout.inner_stride, planned.w_down, layout.hidden_stride, extents.hidden, "")));
     layout.add_kernels(std::max(first->workspace_size(), second->workspace_size()));
   }
 
   bool has_output() const { return extents.tokens > 0 && extents.hidden > 0; }
   bool has_products() const { return has_output() && extents.inner > 0 && extents.experts > 0; }
-  bool has_gate() const { return is_gated(options.activation); }
-  std::int64_t first_stride() const {
-    return has_gate() ? layout.product_stride : layout.inner_stride;
+
+  /// The first product alone, of gate and up, and with its activation.
+  GroupedGemmArguments plain_first() const {
+    return product(layout.hidden_stride, planned.w_gate_up, layout.product_stride,
+                   planned.w_gate_up.shape(2), "");
+  }
+  GroupedGemmArguments activated_first() const {
+    return product(layout.hidden_stride, planned.w_gate_up, layout.inner_stride, extents.inner,
+                   activation_text(options));
+  }
+
+  /// Whether the first product applies the activation. A gate is a step of its own where no kernel
+  /// has it, or where those that do are slower by more than predictions err and such a step takes:
+  /// about as long as an elementwise product, which moves as much.
+  bool activates_in_product() const {
+    if (!is_gated(options.activation)) return true;
+    const std::optional<double> together = seconds_of_first(activated_first());
+    if (!together) return false;
+    const TensorView inner = rows_of(extents.inner, layout.inner_stride);
+    const std::optional<double> alone = seconds_of_first(plain_first());
+    const std::optional<double> step =
+        seconds_of_first(ElementwiseArguments(ElementwiseOp::mul, inner, inner, inner));
+    constexpr double kPredicted = 1.05;
+    return !alone || !step || *together <= kPredicted * *alone + *step;
   }
 
   std::unique_ptr<const experts::Steps> make_steps() const {
@@ -121,21 +157,30 @@ struct Moe::State {
     return device.is_cuda() ? experts::device_steps(code, device) : experts::host_steps(code);
   }
 
-  /// The plan of the rows in workspace times the weights of their experts.
-  Plan product(std::int64_t stride, const TensorView& weights, std::int64_t out_stride,
-               const std::string& epilogue) const {
-    const Dtype dtype = planned.x.dtype();
-    const auto rows = [&](std::int64_t columns, std::int64_t row_stride) {
-      return TensorView::describe(dtype, std::array{extents.slots(), columns},
-                                  std::array{row_stride, std::int64_t{1}}, device);
-    };
+  /// A row of workspace for each slot.
+  TensorView rows_of(std::int64_t columns, std::int64_t stride) const {
+    return TensorView::describe(planned.x.dtype(), std::array{extents.slots(), columns},
+                                std::array{stride, std::int64_t{1}}, device);
+  }
+
+  /// The rows in workspace times the weights of their experts.
+  GroupedGemmArguments product(std::int64_t stride, const TensorView& weights,
+                               std::int64_t out_stride, std::int64_t out_columns,
+                               const std::string& epilogue) const {
     const TensorView ends = TensorView::describe(Dtype::i32, std::array{extents.experts},
                                                  std::array{std::int64_t{1}}, device);
     EpilogueArguments applied;
     if (!epilogue.empty()) applied = EpilogueArguments(epilogue, {});
-    const GroupedGemmArguments arguments(rows(weights.shape(1), stride), weights,
-                                         rows(weights.shape(2), out_stride), Dtype::f32,
-                                         {.offsets = ends}, options.controls, std::move(applied));
+    return {rows_of(weights.shape(1), stride),
+            weights,
+            rows_of(out_columns, out_stride),
+            Dtype::f32,
+            {.offsets = ends},
+            options.controls,
+            std::move(applied)};
+  }
+
+  Plan planned_product(const GroupedGemmArguments& arguments) const {
     return plan(arguments, {.query = {}, .threads = options.threads, .programmatic = true});
   }
 
@@ -165,9 +210,8 @@ struct Moe::State {
       product.run(stream, rest.bytes > 0 ? rest : Workspace{});
     };
     steps->gather(parameters, stream);
-    multiply(*first, layout.gathered, operands.w_gate_up,
-             has_gate() ? layout.product : layout.inner);
-    if (has_gate()) steps->activate(parameters, stream);
+    multiply(*first, layout.gathered, operands.w_gate_up, has_gate ? layout.product : layout.inner);
+    if (has_gate) steps->activate(parameters, stream);
     multiply(*second, layout.inner, operands.w_down, layout.gathered);
     steps->combine(parameters, stream);
   }
@@ -194,6 +238,7 @@ struct Moe::State {
   Device device;
   experts::Layout layout;
   std::unique_ptr<const experts::Steps> steps;
+  bool has_gate = false;  ///< a step of its own applies the gate
   std::optional<Plan> first{};
   std::optional<Plan> second{};
   std::unique_ptr<void, FreeAligned> own{};
