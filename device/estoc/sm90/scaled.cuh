@@ -32,7 +32,7 @@ struct ScaleTile {
   __device__ __forceinline__ u32 column(i32 j) const { return row(config.tile_m + j); }
 };
 
-/// The scales of an item's stages as a warp reads them, those of some stages at once: each lane has
+/// The scales of an item's stages as a warp reads them, one stage after the other: each lane has
 /// those of some rows, and of some columns or blocks of columns.
 template <Sm90GemmConfig config>
 class ItemScales {
@@ -41,11 +41,14 @@ class ItemScales {
   static constexpr int kColumns = (To::kColumns + 31) / 32;
 
  public:
-  /// Stages at once: what a producer has registers for.
-  static constexpr int kStages = kRows + kColumns <= 5 ? 4 : kRows + kColumns <= 9 ? 2 : 1;
+  /// Stages whose scales are on their way at once: what a producer has registers for.
+  static constexpr int kStages = kRows + kColumns <= 3   ? 8
+                                 : kRows + kColumns <= 5 ? 4
+                                 : kRows + kColumns <= 9 ? 2
+                                                         : 1;
   struct Lane {
-    Words<kStages> rows[kRows];
-    Words<kStages> columns[kColumns];
+    Words<1> rows[kRows];
+    Words<1> columns[kColumns];
   };
 
   template <typename Item>
@@ -58,50 +61,58 @@ class ItemScales {
     b_step_ = step * p.b_scales.k_stride();
     a_ = l.a * p.a_scales.batch_stride + k * p.a_scales.k_stride();
     b_ = l.b * p.b_scales.batch_stride + k * p.b_scales.k_stride();
-    // Scales that are contiguous along K cost a cycle of the data path for each row and read.
     const i32 offset = a_ | p.a_scales.other_stride() | static_cast<i32>(p.a_scales.address / 4);
-    together_ = a_step_ == 1 && offset % kStages == 0;
+    together_ = kWide && a_step_ == 1 && offset % kStages == 0;
   }
 
-  /// Those of the next stages, of which there are `left`.
-  __device__ __forceinline__ void read(Lane& scales, i32 left) {
-    if (together_ && left >= kStages) {
+  /// Whether a row's scales of kStages stages are read at once: they are contiguous along K. Each
+  /// read of a row by itself takes a cycle of the data path.
+  __device__ __forceinline__ bool together() const { return together_; }
+  __device__ __forceinline__ void read(Lane (&stages)[kStages]) {
+    if constexpr (kWide) {
 #pragma unroll
-      for (int i = 0; i < kRows; ++i)
-        scales.rows[i] = ptx::ld_global<kStages>(of_row(i));
-      a_ += kStages;
-    } else {
+      for (int i = 0; i < kRows; ++i) {
+        const Words<kStages> row = ptx::ld_global<kStages>(of_row(i));
 #pragma unroll
-      for (int stage = 0; stage < kStages; ++stage) {
-        if (stage >= left) break;
-#pragma unroll
-        for (int i = 0; i < kRows; ++i)
-          scales.rows[i].word[stage] = ptx::ld_global<1>(of_row(i)).word[0];
-        a_ += a_step_;
+        for (int stage = 0; stage < kStages; ++stage)
+          stages[stage].rows[i].word[0] = row.word[stage];
       }
-    }
+      a_ += kStages;
 #pragma unroll
-    for (int stage = 0; stage < kStages; ++stage) {
-      if (stage >= left) break;
-#pragma unroll
-      for (int i = 0; i < kColumns; ++i)
-        scales.columns[i].word[stage] = ptx::ld_global<1>(of_column(i)).word[0];
-      b_ += b_step_;
+      for (int stage = 0; stage < kStages; ++stage)
+        read_columns(stages[stage]);
     }
   }
 
-  __device__ __forceinline__ void store(const To& to, const Lane& scales, int stage) const {
+  /// Those of the next stage.
+  __device__ __forceinline__ void read(Lane& scales) {
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
-      ptx::st_shared(to.row(row(i)), Words<1>{scales.rows[i].word[stage]});
+      scales.rows[i] = ptx::ld_global<1>(of_row(i));
+    a_ += a_step_;
+    read_columns(scales);
+  }
+
+  __device__ __forceinline__ void store(const To& to, const Lane& scales) const {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i)
+      ptx::st_shared(to.row(row(i)), scales.rows[i]);
 #pragma unroll
     for (int i = 0; i < kColumns; ++i) {
-      if (column(i) < To::kColumns)
-        ptx::st_shared(to.column(column(i)), Words<1>{scales.columns[i].word[stage]});
+      if (column(i) < To::kColumns) ptx::st_shared(to.column(column(i)), scales.columns[i]);
     }
   }
 
  private:
+  /// Stages of smaller tiles are over so soon that reads of all of them are always on their way.
+  static constexpr bool kWide = config.tile_m > 64 && kStages == 4;
+
+  __device__ __forceinline__ void read_columns(Lane& scales) {
+#pragma unroll
+    for (int i = 0; i < kColumns; ++i)
+      scales.columns[i] = ptx::ld_global<1>(of_column(i));
+    b_ += b_step_;
+  }
   __device__ __forceinline__ i32 row(int i) const {
     return i * 32 + lane_;
   }
@@ -133,7 +144,7 @@ class ItemScales {
   i32 b_step_;
   i32 a_;  ///< where the next stage's begin
   i32 b_;
-  bool together_;  ///< a row's scales of kStages stages can be read at once
+  bool together_;
 };
 
 /// Brings the scales of stage after stage into shared memory, through registers: copies by cp.async
@@ -141,38 +152,50 @@ class ItemScales {
 template <Sm90GemmConfig config>
 class ScaleLoader {
   using Scales = ItemScales<config>;
-  /// Whether stages are read while others are stored. Those of larger tiles take so long that the
-  /// stages ahead hide a read, and a producer has no registers for two.
-  static constexpr bool kAhead = config.tile_m <= 64;
+  static constexpr int kStages = Scales::kStages;
+  using Stages = typename Scales::Lane[kStages];
 
  public:
   __device__ __forceinline__ explicit ScaleLoader(const Shared<config>& shared)
       : shared_(shared), lane_(static_cast<i32>(ptx::laneid())) {}
 
-  /// By one warp.
+  /// By one warp. The registers of a stage are read again as soon as they are stored, so that reads
+  /// of kStages stages are always on their way; those that are read together, when all are stored.
   template <typename Item>
   __device__ __forceinline__ void fill(const Sm90GemmParameters& p, const Item& item,
                                        const Batches& l) {
     Scales scales(p, item, l, lane_);
-    typename Scales::Lane read, next;
-    if (kAhead) scales.read(next, item.k_tiles);
+    Stages stages;
+    read(scales, stages, item.k_tiles);
 #pragma unroll 1
-    for (i32 left = item.k_tiles; left > 0; left -= Scales::kStages) {
-      if (kAhead) read = next;
-      scales.read(kAhead ? next : read, kAhead ? left - Scales::kStages : left);
+    for (i32 left = item.k_tiles; left > 0; left -= kStages) {
 #pragma unroll
-      for (int stage = 0; stage < Scales::kStages; ++stage) {
-        if (stage < left) fill(scales, read, stage);
+      for (int i = 0; i < kStages; ++i) {
+        if (i >= left) break;
+        store(scales, stages[i]);
+        if (!scales.together() && left - i > kStages) scales.read(stages[i]);
       }
+      if (scales.together()) read(scales, stages, left - kStages);
     }
   }
 
  private:
-  __device__ __forceinline__ void fill(const Scales& scales, const typename Scales::Lane& read,
-                                       int stage) {
+  /// Those of the next stages, of which there are `left`.
+  __device__ __forceinline__ static void read(Scales& scales, Stages& stages, i32 left) {
+    if (scales.together() && left >= kStages) {
+      scales.read(stages);
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < kStages; ++i) {
+      if (i < left) scales.read(stages[i]);
+    }
+  }
+
+  __device__ __forceinline__ void store(const Scales& scales, const typename Scales::Lane& stage) {
     const Ring<config.stages> ring = shared_.ring();
     ring.wait_empty(at_);
-    scales.store({shared_.scales(at_.stage)}, read, stage);
+    scales.store({shared_.scales(at_.stage)}, stage);
     ptx::bar_warp_sync();
     if (lane_ == 0) ptx::mbarrier_arrive(ring.full(at_.stage));
     at_.advance();
