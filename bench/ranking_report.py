@@ -3,8 +3,8 @@
 
 Usage: ranking_report.py ESTOC_RANKING [--check [--due]]
 
-Reads the newest table of each device in bench/results/ranking, and in few_rows, parts, thin and widths beside it,
-which estoc_ranking joins. Each problem is judged by a fit that has not seen its shape.
+Reads the newest table of each device in bench/results/ranking, and in few_rows, parts, thin, widths, narrow and layers
+beside it, which estoc_ranking joins. Each problem is judged by a fit that has not seen its shape.
 --check changes nothing and fails when page or picture are out of date, or where the ranking is below
 its floor, by those fits or by what the library ships. With --due only by the latter where nothing that
 fits are made of has changed, except every few days (tests/emulator/changed.py).
@@ -25,9 +25,7 @@ import changed  # noqa: E402
 
 TABLES = ROOT / "bench" / "results" / "ranking"
 FEW_ROWS = ROOT / "bench" / "results" / "few_rows"
-PARTS = ROOT / "bench" / "results" / "parts"
-THIN = ROOT / "bench" / "results" / "thin"
-WIDTHS = ROOT / "bench" / "results" / "widths"
+JOINED = [TABLES, *(TABLES.parent / name for name in ("few_rows", "parts", "thin", "widths", "narrow", "layers"))]
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "ranking_h200.svg"
 BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
@@ -35,8 +33,8 @@ BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"
 
 # What fits and their figures are made of, and what may reach them by way of arguments and spaces.
 OWN = (
-    "src/cost/", "src/providers/", "tests/ranking/", "bench/ranking_report.py", "bench/results/ranking/",
-    "bench/results/few_rows/", "bench/results/parts/", "bench/results/thin/", "bench/results/widths/", "docs/performance.md", "docs/ranking_",
+    "src/cost/", "src/providers/", "tests/ranking/", "bench/ranking_report.py", "docs/performance.md", "docs/ranking_",
+    *(f"bench/results/{folder.name}/" for folder in JOINED),
 )  # fmt: skip
 SHARED = ("src/", "include/", "device/estoc/abi/")
 
@@ -60,7 +58,7 @@ class Row:
 def newest_tables():
     """The newest tables of each device: {"h200": [path, path]}."""
     newest = {}
-    for folder in (TABLES, FEW_ROWS, PARTS, THIN, WIDTHS):
+    for folder in JOINED:
         for path in sorted(folder.glob("*.jsonl.gz")):
             device = path.name.removesuffix(".jsonl.gz").split("_", 1)[1]
             newest.setdefault(device, {})[folder] = path

@@ -167,7 +167,7 @@ ESTOC_AVX2 void evaluate_together(Block& block, Values& values_of_plans) {
     }
     values_of_plans.form[lane] = std::clamp(own.form[lane], -kMaxResidual, kMaxResidual);
   }
-  constexpr int kDepth = 7;  // of those that the library has
+  constexpr int kDepth = 8;  // of those that the library has
   if (block.trees == nullptr) return;
   if (block.trees->depth == kDepth) {
     evaluate_trees<kDepth>(*block.trees, block, values_of_plans.trees);

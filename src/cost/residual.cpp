@@ -12,7 +12,7 @@ namespace estoc::cost {
 namespace {
 
 // Of a closer prediction, what the trees say: gave the least regret.
-constexpr float kTrust = 2.0F / 3;
+constexpr float kTrust = 0.85F;
 // Of the features below.
 constexpr std::size_t kWaves = 14;
 constexpr double kMostWaves = 8;

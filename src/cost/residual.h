@@ -64,7 +64,7 @@ float evaluate(const Residual& residual, const Features& features);
 double residual_factor(const Plan& plan, const Execution& execution, const DeviceModel& device);
 
 /// What a closer prediction adds to the logarithm that the form says: the sum is their weighted
-/// mean with what the trees say, which have two thirds of the weight. 0 without trees.
+/// mean with what the trees say, which have 0.85 of the weight. 0 without trees.
 float closer(float by_form, const Trees& trees, const Features& features);
 /// The same of what they say.
 float closer_by(float by_form, float by_trees);

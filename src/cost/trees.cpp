@@ -28,7 +28,7 @@ inline float sum_of(const Trees& trees, std::size_t depth, const Features& value
 }  // namespace
 
 float evaluate(const Trees& trees, const Features& features) {
-  constexpr std::size_t kDepth = 7;  // of those that the library has
+  constexpr std::size_t kDepth = 8;  // of those that the library has
   return trees.depth == kDepth ? sum_of(trees, kDepth, features)
                                : sum_of(trees, static_cast<std::size_t>(trees.depth), features);
 }

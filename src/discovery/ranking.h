@@ -10,7 +10,7 @@ namespace estoc::discovery {
 
 /// So many kernels of a list are predicted closely. On the tables of two devices, to predict all
 /// closely finds no better first kernel.
-inline constexpr std::size_t kCloselyPredicted = 12;
+inline constexpr std::size_t kCloselyPredicted = 16;
 
 /// Puts candidates with a usable prediction (finite, not negative) first: by seconds, then by
 /// joules (not known is behind known), then by name. Those without one keep their order behind

@@ -104,12 +104,16 @@ class Booster {
     for (std::size_t feature = 0; feature < binned_.size(); ++feature) {
       if (!binned_[feature].thresholds.empty()) varying_.push_back(feature);
     }
+    compared_ = std::max<std::size_t>(
+        static_cast<std::size_t>(options.features * static_cast<double>(varying_.size())),
+        std::min<std::size_t>(varying_.size(), 1));
     fitted_.depth = options.depth;
   }
 
   FittedTrees run() {
     for (int tree = 0; tree < options_.trees; ++tree) {
       choose_samples();
+      choose_features();
       grow();
       put_leaves();
     }
@@ -134,12 +138,18 @@ class Booster {
     }
   }
 
+  /// Moves some features, chosen at random, to the front of those that vary.
+  void choose_features() {
+    for (std::size_t i = 0; i < compared_; ++i)
+      std::swap(varying_[i], varying_[i + random_() % (varying_.size() - i)]);
+  }
+
   void grow() {
     std::fill(leaf_.begin(), leaf_.end(), 0);
     chosen_leaf_.assign(chosen_.size(), 0);
     for (int level = 0; level < options_.depth; ++level) {
       Split best;
-      for (std::size_t first = 0; first < varying_.size(); first += kTogether)
+      for (std::size_t first = 0; first < compared_; first += kTogether)
         consider(first, std::size_t{1} << level, best);
       const Binned& binned = binned_[best.feature];
       fitted_.features.push_back(static_cast<std::uint8_t>(best.feature));
@@ -161,7 +171,7 @@ class Booster {
 
   /// Takes the best threshold of some features, from `first` on, where it is better than `best`.
   void consider(std::size_t first, std::size_t leaves, Split& best) {
-    const std::size_t count = std::min(kTogether, varying_.size() - first);
+    const std::size_t count = std::min(kTogether, compared_ - first);
     for (std::size_t i = 0; i < count; ++i)
       sums_[i].assign(leaves * kBins, {});
     if (count == kTogether) {
@@ -236,6 +246,7 @@ class Booster {
   BoostOptions options_;
   std::vector<Binned> binned_;
   std::vector<std::size_t> varying_;  ///< features with a threshold
+  std::size_t compared_ = 0;          ///< of those, the first, by the tree that grows
   std::vector<double> left_;          ///< of each sample's wanted value
   std::vector<std::uint8_t> leaf_;    ///< of the tree that grows, of each sample
   std::vector<std::size_t> chosen_;

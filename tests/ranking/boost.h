@@ -27,11 +27,12 @@ struct BoostSample {
 };
 
 struct BoostOptions {
-  int trees = 150;
-  int depth = 7;  ///< 8 at most
-  double rate = 0.2;
-  double ridge = 1;    ///< added to the weight of a leaf
-  double share = 0.5;  ///< of the samples, by which a tree is chosen
+  int trees = 400;
+  int depth = 8;  ///< 8 at most
+  double rate = 0.1;
+  double ridge = 1;       ///< added to the weight of a leaf
+  double share = 0.2;     ///< of the samples, by which a tree is chosen
+  double features = 0.5;  ///< of those that vary: a tree compares no others
 };
 
 /// Least squares by gradient boosting: each tree is fitted to what those before it leave (Friedman,

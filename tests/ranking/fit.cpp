@@ -27,9 +27,6 @@ constexpr double kForgivenOfLibrary = 0.5;
 constexpr std::size_t kFewestForTrees = 5000;
 // What gave the least regret, for samples of another device.
 constexpr double kWeightOfOtherDevices = 0.3;
-// Of more samples a part is enough for each tree.
-constexpr std::size_t kManySamples = 30000;
-constexpr double kShareOfMany = 0.2;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;
 
@@ -255,9 +252,7 @@ FittedTrees grow_trees(const std::vector<Grown>& samples, std::optional<int> lef
   for (const Grown& each : samples) {
     if (each.part != left_out) chosen.push_back(each.sample);
   }
-  BoostOptions options;
-  if (chosen.size() > kManySamples) options.share = kShareOfMany;
-  return boost(chosen, options);
+  return boost(chosen, {});
 }
 
 void fit_trees(const std::vector<Grown>& samples, FamilyFit& fit) {

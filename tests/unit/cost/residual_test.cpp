@@ -174,7 +174,7 @@ TEST(Residual, ACloserFactorTrustsTreesMoreThanTheForm) {
   const Trees trees{1, features, thresholds, units, leaves};
   const Features values{1};
   const float by_form = evaluate(form.view(), values);
-  EXPECT_FLOAT_EQ(by_form + closer(by_form, trees, values), by_form / 3 + 2 * 0.3F / 3);
+  EXPECT_FLOAT_EQ(by_form + closer(by_form, trees, values), 0.15F * by_form + 0.85F * 0.3F);
   EXPECT_EQ(closer(by_form, Trees{}, values), 0);
 }
 
