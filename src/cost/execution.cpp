@@ -17,6 +17,17 @@ constexpr double kSumsTraffic = 9;
 // Fitted: clocks in which the CTAs of a cluster wait for each other in each tile of K.
 constexpr double kClusterClocks = 60;
 
+// What is loaded of a row that begins or ends within lines is in two of them. Boxes of rows that
+// begin or end within sectors count for more: fitted to the times of kernels that differ in their
+// clusters alone.
+constexpr double kSplitLines = 2;
+constexpr double kSplitSectors = 4;
+
+double lines_of(RowUnit rows, const Design& design) {
+  if (rows == RowUnit::line) return 1;
+  return rows == RowUnit::less && design.boxes ? kSplitSectors : kSplitLines;
+}
+
 /// Of a positive quotient below 2^63. Without SSE 4.1, std::ceil is a call.
 double ceil_div(double a, double b) {
   const double quotient = a / b;
@@ -127,8 +138,8 @@ Footprint footprint_of(const Work& work, const Design& design, const DeviceModel
   return {.across_m = grid.across_m,
           .across_n = grid.across_n,
           .own_bytes = a_bytes + b_bytes + design.extra_bytes,
-          .line_bytes = a_bytes * (work.a_split ? 2 : 1) + b_bytes * (work.b_split ? 2 : 1) +
-                        design.extra_bytes,
+          .line_bytes = a_bytes * lines_of(work.a_rows, design) +
+                        b_bytes * lines_of(work.b_rows, design) + design.extra_bytes,
           .neighbour_bytes = distinct_bytes(grid, work, design, kNeighbours),
           .wave_bytes = distinct_bytes(grid, work, design, device.multiprocessors)};
 }

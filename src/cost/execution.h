@@ -7,6 +7,9 @@
 
 namespace estoc::cost {
 
+/// Of what rows in memory are whole numbers: lines of 128 bytes, sectors of 32, or neither.
+enum class RowUnit : std::uint8_t { line, sector, less };
+
 /// A GEMM in the orientation of a kernel's code (rows and columns exchanged where it computes the
 /// transposed product), and what moves.
 struct Work {
@@ -16,10 +19,10 @@ struct Work {
   double compulsory = 0;       ///< bytes that must move between memory and device
   double extra_bytes = 0;      ///< of those, what the epilogue adds
   double epilogue_clocks = 0;  ///< of a multiprocessor for an element
-  /// Rows in memory that are no whole number of 128-byte lines: what is loaded of one is in two.
-  bool a_split = false, b_split = false, out_split = false;
-  bool fused = false;    ///< there is an epilogue
-  bool reduces = false;  ///< it has reductions
+  RowUnit a_rows = RowUnit::line, b_rows = RowUnit::line;
+  bool out_split = false;  ///< rows of out are no whole number of lines
+  bool fused = false;      ///< there is an epilogue
+  bool reduces = false;    ///< it has reductions
 };
 
 enum class Overlap : std::uint8_t {
@@ -55,6 +58,7 @@ struct Design {
   bool a_m_major = false;
   bool b_n_major = false;
   int copy_bytes = 16;  ///< that one instruction moves from global memory
+  bool boxes = false;   ///< TMA loads operands of a kernel of ours
   /// A kernel that is the same but moves more bytes at once carries out the problem too; or one
   /// with the device's own matrix instructions.
   bool narrower = false, older_instructions = false;

@@ -17,12 +17,18 @@ double matrix_bytes(const MatrixView& view) {
          static_cast<double>(batches) * dtype_bits(view.dtype) / 8;
 }
 
-/// Whether rows in memory begin or end within lines of 128 bytes. A single row or column counts as
-/// the arguments state it, since residuals were fitted to that.
-bool splits_lines(const MatrixView& view, bool transposed) {
+/// Bytes from one row or column in memory to the next. A single one counts as the arguments state
+/// it, since residuals were fitted to that.
+std::int64_t step_of(const MatrixView& view, bool transposed) {
   const bool row_major = transposed ? !view.is_column_major() : view.is_row_major();
   const std::int64_t step = row_major ? view.row_stride : view.column_stride;
-  return step * dtype_bits(view.dtype) / 8 % 128 != 0;
+  return step * dtype_bits(view.dtype) / 8;
+}
+
+/// Rows shorter than a line are taken for whole sectors, as tables have them.
+RowUnit unit_of(std::int64_t step) {
+  if (step % 128 == 0) return RowUnit::line;
+  return step % 32 == 0 || step < 128 ? RowUnit::sector : RowUnit::less;
 }
 
 /// Of accumulators in pairs: a product of twice as many columns, half of whose elements are stored.
@@ -51,9 +57,9 @@ Work work_of(const operations::GemmProblem& problem, const EpilogueTraffic& traf
   work.epilogue_clocks = traffic.clocks_per_element;
   work.fused = traffic.fused;
   work.reduces = traffic.reduces;
-  work.a_split = splits_lines(a, problem.transposed);
-  work.b_split = splits_lines(b, problem.transposed);
-  work.out_split = splits_lines(out, problem.transposed);
+  work.a_rows = unit_of(step_of(a, problem.transposed));
+  work.b_rows = unit_of(step_of(b, problem.transposed));
+  work.out_split = unit_of(step_of(out, problem.transposed)) != RowUnit::line;
   if (problem.paired()) count_pairs(problem, work);
   return work;
 }

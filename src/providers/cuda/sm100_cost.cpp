@@ -60,6 +60,7 @@ cost::Design sm100_design(const Sm100GemmConfig& config, const cost::Work& work)
   const double area = static_cast<double>(Sm100GemmConfig::kRows) * config.tile_n;
   const double far = config.cluster_size() > 1 ? kFarClocks : 0;
   cost::Design design;
+  design.boxes = true;
   design.tile_m = Sm100GemmConfig::kRows;
   design.tile_n = config.tile_n;
   design.tile_k = config.tile_k();

@@ -110,6 +110,7 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   design.start_clocks = kStartClocks;
   design.store_clocks = store_clocks(config, work);
   design.overlap = overlap_of(config.schedule);
+  design.boxes = true;
   design.promoted = config.promote;
   design.integers = config.accumulator == abi::Type::i32;
   design.a_m_major = config.a_m_major;

@@ -224,12 +224,24 @@ TEST(Execution, RowsThatSplitLinesAreLoadedTwice) {
   Work work = work_of(64 * 132, 64, 1024);
   const Design design = design_of(64, 192);
   const Execution whole = execute(work, design, kDevice);
-  work.a_split = true;
+  work.a_rows = RowUnit::sector;
   EXPECT_DOUBLE_EQ(execute(work, design, kDevice).l2 / whole.l2, 3.0 / 2);
-  work.b_split = true;
+  work.b_rows = RowUnit::sector;
   const Execution split = execute(work, design, kDevice);
   EXPECT_DOUBLE_EQ(split.l2 / whole.l2, 2);
   EXPECT_EQ(split.bytes_in_flight, whole.bytes_in_flight);
+}
+
+TEST(Execution, BoxesOfRowsThatSplitSectorsCountForMore) {
+  Work work = work_of(64 * 132, 64, 1024);
+  Design design = design_of(64, 192);
+  const Execution whole = execute(work, design, kDevice);
+  work.a_rows = work.b_rows = RowUnit::less;
+  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).l2 / whole.l2, 2);
+  design.boxes = true;
+  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).l2 / whole.l2, 4);
+  work.a_rows = work.b_rows = RowUnit::sector;
+  EXPECT_DOUBLE_EQ(execute(work, design, kDevice).l2 / whole.l2, 2);
 }
 
 TEST(Execution, StagesHideLatency) {

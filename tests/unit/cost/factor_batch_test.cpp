@@ -24,7 +24,7 @@ Plan random_plan(Random& random) {
   work.n = std::ceil(between(1, 8192, random));
   work.k = std::ceil(between(1, 8192, random));
   work.compulsory = 2 * (work.m * work.k + work.k * work.n + work.m * work.n);
-  work.a_split = random() % 2 == 0;
+  work.a_rows = static_cast<RowUnit>(random() % 3);
   Design& design = plan.design;
   design.tile_m = static_cast<double>(64U << random() % 2);
   design.tile_n = static_cast<double>(32U << random() % 4);

@@ -26,7 +26,8 @@ TEST(GemmWork, CountsEachMatrixOnce) {
   EXPECT_EQ(work.out_bytes, 4);
   EXPECT_EQ(work.compulsory, 2.0 * 256 * 512 + 2.0 * 512 * 128 + 4.0 * 256 * 128);
   EXPECT_EQ(work.extra_bytes, 0);
-  EXPECT_FALSE(work.a_split || work.b_split || work.out_split || work.fused || work.reduces);
+  EXPECT_TRUE(work.a_rows == RowUnit::line && work.b_rows == RowUnit::line);
+  EXPECT_FALSE(work.out_split || work.fused || work.reduces);
 }
 
 TEST(GemmWork, TheTransposeExchangesRowsColumnsAndOperands) {
@@ -38,9 +39,9 @@ TEST(GemmWork, TheTransposeExchangesRowsColumnsAndOperands) {
   EXPECT_EQ(work.m, 128);
   EXPECT_EQ(work.n, 256);
   EXPECT_EQ(work.compulsory, given.compulsory);
-  // Rows of A are 200 bytes, no whole number of lines; those of B and out are two lines.
-  EXPECT_TRUE(given.a_split && !given.b_split && !given.out_split);
-  EXPECT_TRUE(!work.a_split && work.b_split && !work.out_split);
+  // Rows of A are 200 bytes, no whole number of sectors; those of B and out are two lines.
+  EXPECT_TRUE(given.a_rows == RowUnit::less && given.b_rows == RowUnit::line && !given.out_split);
+  EXPECT_TRUE(work.a_rows == RowUnit::line && work.b_rows == RowUnit::less && !work.out_split);
 }
 
 TEST(GemmWork, PaddingDoesNotMoveButAlignsLines) {
@@ -49,7 +50,7 @@ TEST(GemmWork, PaddingDoesNotMoveButAlignsLines) {
                            described(Dtype::bf16, {256, 128}, {136, 1}), Dtype::f32);
   const Work work = cost::work_of(gemm, false, {});
   EXPECT_EQ(work.compulsory, 2.0 * (256 * 100 + 100 * 128 + 256 * 128));
-  EXPECT_FALSE(work.a_split);
+  EXPECT_EQ(work.a_rows, RowUnit::line);
   EXPECT_TRUE(work.out_split);
 }
 
