@@ -27,7 +27,7 @@ struct BoostSample {
 };
 
 struct BoostOptions {
-  int trees = 400;
+  int trees = 220;
   int depth = 8;  ///< 8 at most
   double rate = 0.1;
   double ridge = 1;       ///< added to the weight of a leaf

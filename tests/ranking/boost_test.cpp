@@ -44,12 +44,11 @@ double mean_error(const FittedTrees& trees, const std::vector<cost::Features>& a
 
 TEST(Boost, FindsStepsOfTwoFeaturesTogether) {
   const auto all = random_features();
-  const FittedTrees trees = boost(stepped(all), {});
+  const FittedTrees trees = boost(stepped(all), {.features = 1});
   const std::size_t count = BoostOptions{}.trees;
   ASSERT_EQ(trees.units.size(), count);
   EXPECT_EQ(trees.leaves.size(), count << trees.depth);
-  // A quarter of the trees compare both, and what 0.9^100 leaves is nothing; thresholds are 1/64 of
-  // the samples apart at most.
+  // What 0.9^220 leaves is nothing; thresholds are 1/64 of the samples apart at most.
   EXPECT_LT(mean_error(trees, all), 0.02);
 }
 
