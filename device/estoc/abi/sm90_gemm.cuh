@@ -200,6 +200,15 @@ struct Sm90GemmConfig {
   ESTOC_CONSTEXPR int a_bytes() const { return tile_m * 128; }
   ESTOC_CONSTEXPR int b_bytes() const { return tile_n * tile_k() * type_bytes(b); }
   ESTOC_CONSTEXPR int stage_bytes() const { return a_bytes() + b_bytes(); }
+  /// Whether boxes of an operand with fewer rows than a tile have no rows beyond it: TMA fills
+  /// those slowly. One CTA loads all rows of a tile then.
+  ESTOC_CONSTEXPR bool has_short_a() const { return shortens() && !a_m_major && cluster_n == 1; }
+  ESTOC_CONSTEXPR bool has_short_b() const {
+    return shortens() && !b_n_major && !paired && cluster_m == 1;
+  }
+  ESTOC_CONSTEXPR bool shortens() const {
+    return groups == GroupedMode::none && !pointed && !gathered && !converts();
+  }
 
   /// Of K, where a stage may begin: a box with 16 bytes, scaled operands with a block that shares a
   /// scale.
@@ -285,6 +294,8 @@ struct Sm90GemmParameters {
   unsigned tail_tiles;  ///< after them, K of which is divided
   unsigned tail_parts;  ///< of K of each of these
   unsigned chunks;      ///< of kSumElements that a CTA of the second kernel adds up
+  unsigned short a_rows;    ///< of a box of A: tile_m, or all that A has where has_short_a()
+  unsigned short b_rows;    ///< likewise, columns of B
   unsigned long long sums;  ///< address of the parts' sums, part after part
   Sm90Scales a_scales;  ///< where the configuration is scaled(), or has a_scale_k, group_row_scales
   Sm90Scales b_scales;

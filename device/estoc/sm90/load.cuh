@@ -1,7 +1,10 @@
 // How the producer of an sm_90 kernel fills a stage.
 #pragma once
 
+#include <estoc/ptx/fence.cuh>
 #include <estoc/ptx/mbarrier.cuh>
+#include <estoc/ptx/memory.cuh>
+#include <estoc/ptx/special.cuh>
 #include <estoc/ptx/tma.cuh>
 #include <estoc/sm90/work.cuh>
 #include <estoc/tile/swizzle.cuh>
@@ -106,6 +109,33 @@ struct Batches {
   i32 b;
 };
 
+/// Of a stage: rows that no box brings.
+template <Sm90GemmConfig config>
+__device__ __forceinline__ u32 missing_bytes(const Sm90GemmParameters& p) {
+  u32 rows = 0;
+  if constexpr (config.has_short_a()) rows += config.tile_m - p.a_rows;
+  if constexpr (config.has_short_b()) rows += config.tile_n - p.b_rows;
+  return rows * kSwizzleRow;
+}
+
+/// Zeros in the rows of all stages that no box brings. All threads call it, ahead of a barrier.
+template <Sm90GemmConfig config>
+__device__ __forceinline__ void clear_missing_rows(const Sm90GemmParameters& p,
+                                                   const Shared<config>& shared) {
+  if (missing_bytes<config>(p) == 0) return;
+  const auto clear = [](u32 from, u32 end) __attribute__((always_inline)) {
+    for (u32 at = from + ptx::tid() * 16; at < end; at += config.threads() * 16)
+      ptx::st_shared<4>(at, Words<4>{});
+  };
+  for (u32 stage = 0; stage < config.stages; ++stage) {
+    if constexpr (config.has_short_a())
+      clear(shared.a(stage) + p.a_rows * kSwizzleRow, shared.a(stage) + config.a_bytes());
+    if constexpr (config.has_short_b())
+      clear(shared.b(stage) + p.b_rows * kSwizzleRow, shared.b(stage) + config.b_bytes());
+  }
+  ptx::fence_proxy_async();
+}
+
 /// Tiles of A and B by TMA, multicast to the CTAs of the cluster that share them.
 template <Sm90GemmConfig config>
 struct TmaTiles {
@@ -133,7 +163,7 @@ struct TmaTiles {
     const u32 barrier = cta.shared.ring().full(stage);
     const Tile& tile = item.tile;
     const KOffsets k = KOffsets::of<config>(p, item.k_tile(step));
-    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());
+    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes() - missing_bytes<config>(p));
     LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k.a, p.a_batched ? tile.l : 0,
                  cta.place.n, cta.place.sharers_of_a());
     LoadB::issue(p.b, cta.shared.b(stage), barrier, tile.n, k.b, p.b_batched ? tile.l : 0,

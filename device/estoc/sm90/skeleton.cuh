@@ -16,6 +16,7 @@
 #include <estoc/ptx/special.cuh>
 #include <estoc/ptx/warp.cuh>
 #include <estoc/sm90/gather.cuh>
+#include <estoc/sm90/load.cuh>
 #include <estoc/sm90/math.cuh>
 #include <estoc/sm90/parts.cuh>
 #include <estoc/sm90/work.cuh>
@@ -38,6 +39,7 @@ __device__ __forceinline__ void begin(const typename Kernel::Parameters& p,
     }
     ptx::fence_mbarrier_init();
   }
+  if constexpr (config.shortens()) clear_missing_rows(p, shared);
   if constexpr (config.cluster_size() > 1) {
     ptx::barrier_cluster_arrive_relaxed();
     ptx::barrier_cluster_wait();

@@ -223,7 +223,7 @@ class DirectTileStore {
           out_.address + static_cast<u64>((at.l * out_.batch_stride + m * out_.row_stride) *
                                           abi::type_bytes(type));
 #pragma unroll
-      for (int c = 0; c < shape.columns / 16 * kColumns; ++c) {
+      for (int c = 0; c < shape.columns * kColumns / 16; ++c) {
         const int first = c / kColumns * 16;
         const int x = c / 2 * 2 * kRows + h % kRows * 2 + c % 2;
         const i32 n =

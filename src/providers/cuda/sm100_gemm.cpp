@@ -125,7 +125,7 @@ class Sm100Gemm final : public ConfiguredGemm<Sm100GemmConfig, Sm100GemmParamete
                                  const GemmLaunch& launch) const override {
     Sm100GemmParameters p = sm100_operands(config, launch);
     const Tail tail = tail_of(config, launch.gemm, launch.problem, launch.knobs);
-    add_tail(tail, cluster_tiles(config, launch.problem), launch.workspace, p);
+    add_tail(config, tail, cluster_tiles(config, launch.problem), launch.workspace, p);
     return p;
   }
 

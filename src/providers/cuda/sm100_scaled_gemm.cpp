@@ -150,7 +150,7 @@ class Sm100ScaledGemm final
     const GemmProblem& problem = launch.problem;
     Sm100ScaledGemmParameters p{sm100_operands(config, launch), {}, {}};
     const Tail tail = tail_of(config, launch.gemm, problem, launch.knobs);
-    add_tail(tail, cluster_tiles(config, problem), launch.workspace, p);
+    add_tail(config, tail, cluster_tiles(config, problem), launch.workspace, p);
     if (problem.k == 0) return p;
     const int words = config.scale_words();
     p.a_scales = scales_of(launch.device, problem.a.scales, problem.m, problem.l, words);

@@ -201,8 +201,8 @@ class Sm90F64Gemm final : public ConfiguredGemm<Sm90F64GemmConfig, Sm90F64GemmPa
     p.tiles_n = static_cast<unsigned>(ceil_div(problem.n, config.tile_n));
     p.group = std::clamp<unsigned>(static_cast<unsigned>(std::max<int>(launch.knobs.swizzle, 1)), 1,
                                    p.tiles_m);
-    add_tail(tail_of(config, launch.gemm, problem, launch.knobs), cluster_tiles(config, problem),
-             launch.workspace, p);
+    add_tail(config, tail_of(config, launch.gemm, problem, launch.knobs),
+             cluster_tiles(config, problem), launch.workspace, p);
     p.a_batched = is_batched(problem.a.view);
     p.b_batched = is_batched(problem.b.view);
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));

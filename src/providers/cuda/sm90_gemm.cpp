@@ -213,7 +213,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     p.zigzag = launch.knobs.zigzag && !launch.gemm.controls().keeps_order() && !config.planes;
     p.parts = static_cast<unsigned char>(parts_of_k(config, launch, p));
     const Tail tail = tail_of(config, launch.gemm, problem, launch.knobs);
-    add_tail(tail, cluster_tiles(config, problem), launch.workspace, p);
+    add_tail(config, tail, cluster_tiles(config, problem), launch.workspace, p);
     if (config.scaled()) {
       p.a_scales = sm90_scales(problem.a.scales);
       p.b_scales = sm90_scales(problem.b.scales);

@@ -42,6 +42,12 @@ constexpr MenuTile kMenu[] = {
 // Those of swapped kernels: few columns, which are rows of the problem. Tiles of 256 rows were
 // seldom the best on an H200 and an H100.
 constexpr MenuTile kSwappedMenu[] = {
+    {64, 8},  {64, 16},  {64, 32},  {64, 48},  {64, 64},
+    {128, 8}, {128, 16}, {128, 32}, {128, 48}, {128, 64},
+};
+
+// Those of swapped kernels with groups or scales.
+constexpr MenuTile kSwappedPowersMenu[] = {
     {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64},
 };
 
@@ -97,7 +103,8 @@ bool swaps_operands(Sm90Kind kind) {
 
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
   if (kind == Sm90Kind::converted) return kConvertedMenu;
-  if (swaps_operands(kind)) return kSwappedMenu;
+  if (kind == Sm90Kind::swapped) return kSwappedMenu;
+  if (swaps_operands(kind)) return kSwappedPowersMenu;
   if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
   if (kind == Sm90Kind::grouped || kind == Sm90Kind::gathered || kind == Sm90Kind::pointed)
@@ -215,6 +222,8 @@ bool tile_fits_schedule(const DesignPoint& point) {
   if (!listed) return false;
   // Four consumers have too few registers for more sums beside 4-bit codes.
   if (tile.m == 256 && tile.n > 16 && swapped && dtype_bits(point.dtype(narrow)) == 4) return false;
+  // Sums of f16 share registers.
+  if (point.dtype(Role::accumulator_type) == Dtype::f16 && tile.n % 16 != 0) return false;
   const bool promote = is_promoted(point);
   const int rows = schedule_of(point) == Schedule::cooperative ? std::max(tile.m / 2, 1) : tile.m;
   if (rows % 64 != 0) return false;

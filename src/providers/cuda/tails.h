@@ -48,15 +48,23 @@ std::int64_t tail_bytes(const Config& config, const Tail& tail) {
   return tail.parts > 1 ? tail.tiles * tail.parts * config.cluster_size() * config.sums_bytes() : 0;
 }
 
+/// Of kSumElements each, in the tile of a cluster.
+template <typename Config>
+unsigned tile_chunks(const Config& config) {
+  return static_cast<unsigned>(config.cluster_rows() * config.cluster_columns() /
+                               abi::kSumElements);
+}
+
 /// Fills in of parameters what says which items are parts.
-template <typename Parameters>
-void add_tail(const Tail& tail, std::int64_t tiles, const Workspace& workspace, Parameters& p) {
+template <typename Config, typename Parameters>
+void add_tail(const Config& config, const Tail& tail, std::int64_t tiles,
+              const Workspace& workspace, Parameters& p) {
   p.undivided = static_cast<unsigned>(tiles - tail.tiles);
   p.tail_tiles = static_cast<unsigned>(tail.tiles);
   p.tail_parts = static_cast<unsigned>(tail.parts);
   p.items = p.undivided + static_cast<unsigned>(tail.tiles * tail.parts);
   // More warps share a chunk where there are many parts.
-  p.chunks = abi::kSumWarps;
+  p.chunks = std::min<unsigned>(abi::kSumWarps, tile_chunks(config));
   for (unsigned each = 8; p.chunks > 1 && each < p.tail_parts; each *= 2)
     p.chunks /= 2;
   p.sums = reinterpret_cast<std::uintptr_t>(workspace.data);
@@ -67,10 +75,9 @@ template <typename Config, typename Parameters>
 bool add_sums_kernel(const Config& config, const Parameters& p, LaunchPlan& plan) {
   if (p.tail_parts == 1) return false;
   const int elements = config.cluster_rows() * config.cluster_columns();
-  const auto chunks = static_cast<unsigned>(elements / abi::kSumElements);
   const int sum_bytes = config.sums_bytes() * config.cluster_size() / elements;
   plan.kernel(1,
-              {.grid = {p.tail_tiles * chunks / p.chunks, 1, 1},
+              {.grid = {p.tail_tiles * tile_chunks(config) / p.chunks, 1, 1},
                .block = {32 * abi::kSumWarps, 1, 1},
                .shared_bytes = static_cast<unsigned>(4 * sum_bytes * 32 * abi::kSumWarps)},
               p);

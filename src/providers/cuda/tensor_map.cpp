@@ -38,8 +38,12 @@ int driver_swizzle(int bytes) {
   return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
 }
 
+// CUtensorMapL2promotion
+int driver_promotion(int bytes) {
+  return bytes == 256 ? 3 : 2;
+}
+
 constexpr int kInterleaveNone = 0;
-constexpr int kPromote256 = 3;
 constexpr int kFillZeros = 0;
 
 }  // namespace
@@ -53,7 +57,7 @@ abi::TensorMap encode_tensor_map(const PlanDevice& device, const TensorMapSpec& 
   const int result = device.encode_tiled(
       encoded.data(), driver_type(spec.type), spec.rank, address, spec.extents.data(),
       spec.stride_bytes.data(), spec.box.data(), kEveryElement.data(), kInterleaveNone,
-      driver_swizzle(spec.swizzle_bytes), kPromote256, kFillZeros);
+      driver_swizzle(spec.swizzle_bytes), driver_promotion(spec.promotion_bytes), kFillZeros);
   abi::TensorMap map;
   std::memcpy(&map, encoded.data(), sizeof(map));
   if (result == jit::kCudaSuccess) return map;

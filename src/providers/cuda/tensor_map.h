@@ -25,6 +25,7 @@ struct TensorMapSpec {
   std::array<std::uint32_t, kMaxRank> box{};  ///< in elements, at most 256 each
   int swizzle_bytes = 128;                    ///< 128, 64 or 32: the box's inner mode in bytes
   std::uint32_t rank = 3;
+  int promotion_bytes = 256;  ///< 128 or 256: what the L2 cache reads of memory at once
 };
 
 /// The map as the device encodes it (CUDA driver API, cuTensorMapEncodeTiled). Elements outside

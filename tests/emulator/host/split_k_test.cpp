@@ -155,6 +155,34 @@ TEST_F(SplitK, SwappedProducts) {
       "class=sm90_swapped_gemm tile=32x64x64", 2);
 }
 
+TEST_F(SplitK, SwappedTilesOfEightAndFortyEightRows) {
+  for (const int parts : {1, 4}) {
+    check("gemm m=5 n=200 k=520 a=bf16:t b=bf16:n out=bf16:t",
+          "class=sm90_swapped_gemm tile=8x64x64", parts);
+    check("gemm m=21 n=136 k=1040 l=2 a=e4m3:t b=e4m3:n out=f16:t",
+          "class=sm90_swapped_gemm tile=8x128x128 schedule=cooperative", parts);
+    check("gemm m=48 n=257 k=776 a=f16:t b=f16:n out=f32:t",
+          "class=sm90_swapped_gemm tile=48x128x64", parts);
+  }
+  // Fewer chunks a tile than warps that add them up.
+  check("gemm m=20 n=72 k=1040 a=tf32:t b=tf32:n out=f32:t", "class=sm90_swapped_gemm tile=8x64x32",
+        3, 5);
+}
+
+TEST_F(SplitK, BoxesHaveNoRowsFarBeyondAnOperand) {
+  // One and two operands with far fewer rows than a tile; more items than one follow.
+  check("gemm m=3 n=700 k=264 a=bf16:t b=bf16:n out=bf16:t", "tile=64x64x64 schedule=pingpong", 1);
+  check("gemm m=40 n=33 k=1032 l=3 a=tf32:t b=tf32:n out=f32:t", "tile=128x128x32", 1);
+  check("gemm m=1 n=520 k=776 a=f16:t b=f16:n out=f16:t C=f16:t epi=\"D = relu(accum) + C\"",
+        "tile=64x128x64 schedule=single", 2);
+  check("gemm m=7 n=300 k=256 a=e4m3:t b=e4m3:n out=bf16:t",
+        "class=sm90_gemm tile=128x64x128 cluster=1x2x1 schedule=cooperative", 1);
+  check("gemm m=7 n=300 k=256 a=e4m3:t b=e4m3:n out=bf16:t",
+        "class=sm90_gemm tile=64x64x128 cluster=2x1x1 schedule=pingpong", 1);
+  check("gemm m=2 n=200 k=520 a=bf16:t b=bf16:n out=bf16:t",
+        "class=sm90_swapped_gemm tile=64x64x64", 3, 2);
+}
+
 TEST_F(SplitK, BatchInvarianceTakesPrecedence) {
   const std::string text = "gemm m=64 n=64 k=320 a=tf32:t b=tf32:n out=f32:t";
   const std::string filter = "tile=64x64x32 schedule=single";

@@ -98,8 +98,8 @@ FAULTS = (
             "      ring.wait_empty(at);\n      Kernel::Load::fill(",
             "      if (step == 0) ring.wait_empty(at);\n      Kernel::Load::fill("),
     Planted("bytes of rows beyond M are not expected", SM90_LOAD, "cooperative", (COUNT, DEADLOCK),
-            "ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());",
-            "ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes() - (tile.m + "
+            "config.stage_bytes() - missing_bytes<config>(p));",
+            "config.stage_bytes() - (tile.m + "
             "config.tile_m > p.m ? (tile.m + config.tile_m - p.m) * 128 : 0));"),
     Planted("a stage is released to the diagonal CTA, too", SM90_MATH, "lib_square",
             (ARRIVALS, RACE),
@@ -326,12 +326,12 @@ HARMLESS = (
             "return k_first + (backwards ? k_tiles - 1 - step : step);",
             "return k_first + step;"),
     Planted("bytes are announced after their loads", SM90_LOAD, "lib_square", (),
-            "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"
+            "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes() - missing_bytes<config>(p));\n"
             "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k.a, p.a_batched ? "
             "tile.l : 0,\n                 cta.place.n, cta.place.sharers_of_a());\n",
             "    LoadA::issue(p.a, cta.shared.a(stage), barrier, tile.m, k.a, p.a_batched ? "
             "tile.l : 0,\n                 cta.place.n, cta.place.sharers_of_a());\n"
-            "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes());\n"),
+            "    ptx::mbarrier_arrive_expect_tx(barrier, config.stage_bytes() - missing_bytes<config>(p));\n"),
     Planted("stores have read, and may still write, at the end", TILE_STORE, "cooperative", (),
             "ptx::cp_async_bulk_wait_group<0>();", "ptx::cp_async_bulk_wait_group_read<0>();"),
     Planted("no wait for empty groups of copies", SM80, "sm80", (),

@@ -353,6 +353,7 @@ CASES = {
     "cooperative": sm90(
         "gemm m=200 n=136 k=600 a=bf16 b=bf16:n out=bf16", "schedule=cooperative tile=128x64x64 cluster=1x1",
     ),
+    "few rows": sm90("gemm m=70 n=40 k=600 a=bf16 b=bf16:n out=bf16", "schedule=cooperative tile=128x64x64"),
     "pingpong": sm90(
         "gemm m=264 n=200 k=600 a=bf16 b=bf16 out=bf16", "schedule=pingpong tile=128x64x64 cluster=1x1",
     ),
