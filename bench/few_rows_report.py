@@ -95,7 +95,7 @@ def main():
         sys.exit(__doc__)
     for device in DEVICES:
         (old,) = TABLES.glob(f"*_{device}.jsonl.gz")
-        (new,) = FEW_ROWS.glob(f"*_{device}.jsonl.gz")
+        new = FEW_ROWS / f"2026-11-23_{device}.jsonl.gz"
         rows = read_rows(sys.argv[1], {"old": [old], "new": [old, new]})
         by_problem = {which: {row.problem: row for row in found} for which, found in rows.items()}
         times = times_of(new)

@@ -143,9 +143,9 @@ ESTOC_AVX2 inline void evaluate_trees(const Trees& trees, const Block& block,
     alignas(32) std::array<std::uint32_t, kLanes> numbers;  // NOLINT: written next
     _mm256_store_si256(reinterpret_cast<__m256i*>(numbers.data()), leaf);
     alignas(32) Sums leaves{};
-    const std::int8_t* const own = trees.leaves.data() + (tree << depth);
+    const std::size_t first = tree << depth;
     for (std::size_t lane = 0; lane < block.count; ++lane)
-      leaves[lane] = static_cast<float>(own[numbers[lane]]);
+      leaves[lane] = static_cast<float>(leaf_steps(trees.leaves.data(), first + numbers[lane]));
     sum = _mm256_add_ps(sum, product(trees.units[tree], leaves));
   }
   _mm256_store_ps(values_of_plans.data(), sum);

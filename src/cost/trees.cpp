@@ -20,7 +20,8 @@ inline float sum_of(const Trees& trees, std::size_t depth, const Features& value
   for (std::size_t tree = 0; tree < trees.units.size(); ++tree) {
     const unsigned leaf = leaf_of(trees.features.data() + tree * depth,
                                   trees.thresholds.data() + tree * depth, depth, values);
-    sum += trees.units[tree] * static_cast<float>(trees.leaves[(tree << depth) + leaf]);
+    sum += trees.units[tree] *
+           static_cast<float>(leaf_steps(trees.leaves.data(), (tree << depth) + leaf));
   }
   return sum;
 }

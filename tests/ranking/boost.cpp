@@ -228,18 +228,26 @@ class Booster {
     for (std::size_t i = 0; i < chosen_.size(); ++i)
       sums[chosen_leaf_[i]] += chosen_sums_[i];
     std::vector<double> values;
-    double most = 0;
-    for (const Sums& each : sums) {
+    for (const Sums& each : sums)
       values.push_back(options_.rate * each.errors / (each.weights + options_.ridge));
-      most = std::max(most, std::abs(values.back()));
-    }
-    const float unit = rounded(most / 127);
-    fitted_.units.push_back(unit);
-    const std::size_t first = fitted_.leaves.size();
+    double most = 0;
     for (const double value : values)
-      fitted_.leaves.push_back(static_cast<std::int8_t>(unit > 0 ? std::lround(value / unit) : 0));
-    for (std::size_t i = 0; i < left_.size(); ++i)
-      left_[i] -= static_cast<double>(unit) * fitted_.leaves[first + leaf_[i]];
+      most = std::max(most, std::abs(value));
+    const float unit = rounded(most / cost::kLeafSteps);
+    const std::size_t first = fitted_.units.size() << options_.depth;
+    fitted_.units.push_back(unit);
+    fitted_.leaves.resize((first + values.size() + 1) / 2);
+    for (std::size_t leaf = 0; leaf < values.size(); ++leaf)
+      put_leaf(first + leaf, unit > 0 ? std::lround(values[leaf] / unit) : 0);
+    for (std::size_t i = 0; i < left_.size(); ++i) {
+      left_[i] -=
+          static_cast<double>(unit) * cost::leaf_steps(fitted_.leaves.data(), first + leaf_[i]);
+    }
+  }
+
+  void put_leaf(std::size_t leaf, long steps) {
+    std::uint8_t& pair = fitted_.leaves[leaf / 2];
+    pair = static_cast<std::uint8_t>(pair | (steps + cost::kLeafSteps + 1) << leaf % 2 * 4);
   }
 
   std::span<const BoostSample> samples_;

@@ -14,7 +14,7 @@ struct FittedTrees {
   int depth = 0;
   std::vector<std::uint8_t> features;
   std::vector<float> thresholds, units;
-  std::vector<std::int8_t> leaves;
+  std::vector<std::uint8_t> leaves;
 
   cost::Trees view() const { return {depth, features, thresholds, units, leaves}; }
 };
@@ -27,7 +27,7 @@ struct BoostSample {
 };
 
 struct BoostOptions {
-  int trees = 220;
+  int trees = 400;
   int depth = 8;  ///< 8 at most
   double rate = 0.1;
   double ridge = 1;       ///< added to the weight of a leaf

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace estoc::ranking {
@@ -47,9 +48,29 @@ TEST(Boost, FindsStepsOfTwoFeaturesTogether) {
   const FittedTrees trees = boost(stepped(all), {.features = 1});
   const std::size_t count = BoostOptions{}.trees;
   ASSERT_EQ(trees.units.size(), count);
-  EXPECT_EQ(trees.leaves.size(), count << trees.depth);
-  // What 0.9^220 leaves is nothing; thresholds are 1/64 of the samples apart at most.
+  EXPECT_EQ(trees.leaves.size(), (count << trees.depth) / 2);
+  // What 0.9^400 leaves is nothing; thresholds are 1/64 of the samples apart at most.
   EXPECT_LT(mean_error(trees, all), 0.02);
+}
+
+TEST(Boost, ATreeComparesItsShareOfTheFeatures) {
+  // Features that differ but by noise are all compared alike. Of 50, a tree of a tenth has 5.
+  const auto all = random_features();
+  std::vector<BoostSample> samples;
+  std::mt19937 random(5);
+  for (const cost::Features& features : all)
+    samples.push_back({&features, static_cast<double>(random() % 1000)});
+  const FittedTrees trees = boost(samples, {.trees = 40, .features = 0.1});
+  const auto depth = static_cast<std::size_t>(trees.depth);
+  std::set<std::uint8_t> of_all;
+  for (std::size_t first = 0; first < trees.features.size(); first += depth) {
+    const auto at = trees.features.begin() + static_cast<std::ptrdiff_t>(first);
+    const std::set<std::uint8_t> of_tree(at, at + trees.depth);
+    EXPECT_LE(of_tree.size(), cost::kFeatures / 10);
+    of_all.insert(of_tree.begin(), of_tree.end());
+  }
+  // Trees draw features of their own.
+  EXPECT_GT(of_all.size(), cost::kFeatures / 2);
 }
 
 TEST(Boost, SamplesWithoutWeightAreNotSeen) {

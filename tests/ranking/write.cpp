@@ -24,9 +24,6 @@ std::string number(float value, int digits = 4) {
 std::string number(std::uint8_t value, int /*digits*/) {
   return std::to_string(value);
 }
-std::string number(std::int8_t value, int /*digits*/) {
-  return std::to_string(value);
-}
 
 template <typename Number>
 void write_array(std::ostream& out, const std::string& type, const std::string& name,
@@ -66,7 +63,7 @@ void write_trees(std::ostream& out, const FittedTrees& trees, const std::string&
   write_array<std::uint8_t>(out, "std::uint8_t", name + "TreeFeatures", trees.features);
   write_array<float>(out, "float", name + "Thresholds", trees.thresholds, kDigitsOfTrees);
   write_array<float>(out, "float", name + "Units", trees.units, kDigitsOfTrees);
-  write_array<std::int8_t>(out, "std::int8_t", name + "Leaves", trees.leaves);
+  write_array<std::uint8_t>(out, "std::uint8_t", name + "Leaves", trees.leaves);
 }
 
 std::string trees_of(const FittedTrees& trees, const std::string& name) {

@@ -169,8 +169,8 @@ TEST(Residual, ACloserFactorTrustsTreesMoreThanTheForm) {
   const OwnResidual form = random_residual(3, 0.05F, random);
   const std::vector<std::uint8_t> features{0};
   const std::vector<float> thresholds{0};
-  const std::vector<float> units{0.01F};
-  const std::vector<std::int8_t> leaves{-20, 30};
+  const std::vector<float> units{0.1F};
+  const std::vector<std::uint8_t> leaves{0xB5};  // -3 and 3 steps
   const Trees trees{1, features, thresholds, units, leaves};
   const Features values{1};
   const float by_form = evaluate(form.view(), values);

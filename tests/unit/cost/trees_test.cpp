@@ -9,13 +9,23 @@
 namespace estoc::cost {
 namespace {
 
+/// Two leaves in each byte.
+std::vector<std::uint8_t> packed(const std::vector<int>& steps) {
+  std::vector<std::uint8_t> bytes((steps.size() + 1) / 2);
+  for (std::size_t leaf = 0; leaf < steps.size(); ++leaf) {
+    const auto bits = static_cast<unsigned>(steps[leaf] + kLeafSteps + 1);
+    bytes[leaf / 2] = static_cast<std::uint8_t>(bytes[leaf / 2] | bits << leaf % 2 * 4);
+  }
+  return bytes;
+}
+
 /// Trees that own their numbers.
 struct Forest {
   int depth;
   std::vector<std::uint8_t> features;
   std::vector<float> thresholds;
   std::vector<float> units;
-  std::vector<std::int8_t> leaves;
+  std::vector<std::uint8_t> leaves;
 
   Trees view() const { return {depth, features, thresholds, units, leaves}; }
 };
@@ -29,25 +39,26 @@ TEST(Trees, EachAddsTheLeafThatItsComparisonsName) {
   const std::vector<std::uint8_t> features{3, 5, 5, 3};
   const std::vector<float> thresholds{1, 2, 3, 4};
   const std::vector<float> units{0.5F, 0.25F};
-  const std::vector<std::int8_t> leaves{1, 2, 3, 4, 10, 20, 30, -40};
+  const std::vector<std::uint8_t> leaves = packed({1, 2, 3, 4, 5, 6, 7, -7});
   const Trees trees{2, features, thresholds, units, leaves};
   Features values{};
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 1 + 0.25F * 10);
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 1 + 0.25F * 5);
   values[3] = 1;  // not less than the first threshold
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 2 + 0.25F * 10);
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 2 + 0.25F * 5);
   values[5] = 3;
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * 20);
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * 6);
   values[3] = 4;
-  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * -40);
+  EXPECT_EQ(evaluate(trees, values), 0.5F * 4 + 0.25F * -7);
 }
 
 TEST(Trees, AddUpTheLeafOfEachTreeInItsUnit) {
-  // Depth 7 has code of its own; both are compared with a walk from leaf to leaf.
+  // Depth 8 has code of its own; both are compared with a walk from leaf to leaf.
   EXPECT_TRUE(rc::check("random forests", [] {
     const int depth = *rc::gen::element(1, 3, 6, 7, 8);
     const auto trees = *rc::gen::inRange<std::size_t>(1, 5);
     const auto small = [] { return static_cast<float>(*rc::gen::inRange(-4, 5)); };
     Forest forest{depth, {}, {}, {}, {}};
+    std::vector<int> steps;
     Features values{};
     for (float& value : values)
       value = small();
@@ -61,9 +72,10 @@ TEST(Trees, AddUpTheLeafOfEachTreeInItsUnit) {
       }
       forest.units.push_back(static_cast<float>(*rc::gen::inRange(1, 9)) / 8);
       for (unsigned i = 0; i < 1U << depth; ++i)
-        forest.leaves.push_back(static_cast<std::int8_t>(*rc::gen::inRange(-128, 128)));
-      expected += forest.units.back() * static_cast<float>(forest.leaves[(tree << depth) + leaf]);
+        steps.push_back(*rc::gen::inRange(-kLeafSteps, kLeafSteps + 1));
+      expected += forest.units.back() * static_cast<float>(steps[(tree << depth) + leaf]);
     }
+    forest.leaves = packed(steps);
     RC_ASSERT(evaluate(forest.view(), values) == expected);
   }));
 }
