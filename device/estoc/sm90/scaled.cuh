@@ -68,6 +68,7 @@ class ItemScales {
   /// Whether a row's scales of kStages stages are read at once: they are contiguous along K. Each
   /// read of a row by itself takes a cycle of the data path.
   __device__ __forceinline__ bool together() const { return together_; }
+  /// Those of the next kStages stages.
   __device__ __forceinline__ void read(Lane (&stages)[kStages]) {
     if constexpr (kWide) {
 #pragma unroll
@@ -104,7 +105,8 @@ class ItemScales {
   }
 
  private:
-  /// Stages of smaller tiles are over so soon that reads of all of them are always on their way.
+  /// Whether the scales of several stages are read at once. Tiles of up to 64 rows are done with a
+  /// stage so soon that reads of single stages are always on their way.
   static constexpr bool kWide = config.tile_m > 64 && kStages == 4;
 
   __device__ __forceinline__ void read_columns(Lane& scales) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
 
 namespace estoc::cost {
 namespace {
@@ -42,6 +43,24 @@ TEST(GemmWork, TheTransposeExchangesRowsColumnsAndOperands) {
   // Rows of A are 200 bytes, no whole number of sectors; those of B and out are two lines.
   EXPECT_TRUE(given.a_rows == RowUnit::less && given.b_rows == RowUnit::line && !given.out_split);
   EXPECT_TRUE(work.a_rows == RowUnit::line && work.b_rows == RowUnit::less && !work.out_split);
+}
+
+TEST(GemmWork, RowsAreWholeLinesWholeSectorsOrNeither) {
+  // Elements of bf16 from row to row of A; rows shorter than a line count as whole sectors.
+  for (const auto& [step, unit] : {std::pair{64, RowUnit::line},
+                                   {1024, RowUnit::line},
+                                   {48, RowUnit::sector},
+                                   {80, RowUnit::sector},
+                                   {1008, RowUnit::sector},
+                                   {8, RowUnit::sector},
+                                   {24, RowUnit::sector},
+                                   {72, RowUnit::less},
+                                   {1000, RowUnit::less}}) {
+    const GemmArguments gemm(described(Dtype::bf16, {256, 8}, {step, 1}),
+                             described(Dtype::bf16, {8, 64}, {64, 1}),
+                             described(Dtype::bf16, {256, 64}, {64, 1}), Dtype::f32);
+    EXPECT_EQ(cost::work_of(gemm, false, {}).a_rows, unit) << step;
+  }
 }
 
 TEST(GemmWork, PaddingDoesNotMoveButAlignsLines) {
