@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -217,6 +218,77 @@ void slots_are_sorted_stably(Device device) {
     require_sorted(each, device);
 }
 
+/// Words of memory: how many rows are computed, rows of gate and up, and rows for what a gate lets
+/// through, which are poisoned.
+struct GateMemory {
+  static constexpr std::size_t kRows = 7;
+  static constexpr std::uint32_t kComputed = 5;
+  static constexpr std::size_t kFrom = 4;
+
+  GateMemory(std::size_t from_stride, std::size_t to_stride)
+      : to(kFrom + kRows * from_stride),
+        words(to + kRows * to_stride, std::bit_cast<std::uint32_t>(-7.0F)) {
+    words[0] = kComputed;
+    for (std::size_t i = kFrom; i < to; ++i) {
+      const auto number = static_cast<int>(i * 37 % 129) - 64;
+      words[i] = std::bit_cast<std::uint32_t>(static_cast<float>(number) / 16);
+    }
+  }
+  float at(std::size_t word) const { return std::bit_cast<float>(words[word]); }
+
+  std::size_t to;
+  std::vector<std::uint32_t> words;
+};
+
+/// The step that applies a gate, which layers take where no product does, against the host's.
+void require_gated(const experts::StepOptions& options, std::int64_t columns, Device device) {
+  const std::int64_t from_stride = (2 * columns + 3) / 4 * 4;
+  const std::int64_t to_stride = (columns + 3) / 4 * 4;
+  GateMemory host(static_cast<std::size_t>(from_stride), static_cast<std::size_t>(to_stride));
+  const std::size_t bytes = 4 * host.words.size();
+  DeviceMemory memory(bytes, device);
+  memory.upload(host.words.data(), bytes);
+  const auto parameters = [&](const void* base) {
+    const auto at = [&](std::size_t word) {
+      return reinterpret_cast<std::uintptr_t>(base) + 4 * word;
+    };
+    experts::StepParameters p{};
+    p.route.slots = GateMemory::kRows;
+    p.gate = {.from = at(GateMemory::kFrom),
+              .to = at(host.to),
+              .last_end = at(0),
+              .from_stride = from_stride,
+              .to_stride = to_stride,
+              .columns = columns,
+              .wide = columns % 4 == 0};
+    return p;
+  };
+  {
+    const jit::ContextScope scope(device.index);
+    experts::device_steps(options, device)->activate(parameters(memory.data()), nullptr);
+  }
+  synchronize(device);
+  experts::host_steps(options)->activate(parameters(host.words.data()), nullptr);
+  GateMemory found = host;
+  memory.download(found.words.data(), bytes);
+  for (std::size_t i = GateMemory::kFrom; i < host.words.size(); ++i) {
+    const float expected = host.at(i);
+    const float error = std::abs(found.at(i) - expected);
+    require(error <= 1e-5F * std::abs(expected) + 1e-6F,
+            "a gate of " + std::to_string(columns) + " columns gives " +
+                std::to_string(found.at(i)) + " where " + std::to_string(expected) + " is right");
+  }
+}
+
+void gates_of_experts_are_right(Device device) {
+  for (const MoeActivation activation : {MoeActivation::swiglu, MoeActivation::geglu}) {
+    for (const bool interleaved : {false, true}) {
+      for (const std::int64_t columns : {13, 40, 516})
+        require_gated({Dtype::f32, activation, interleaved}, columns, device);
+    }
+  }
+}
+
 /// One captured launch, replayed with other ids, weights and tokens.
 void expert_layers_are_captured(Device device) {
   const MoeShape shape{
@@ -321,6 +393,7 @@ void expert_layers_refuse_the_host(Device device) {
 std::vector<Feature> moe_features() {
   return {{"expert_layers_are_right", expert_layers_are_right},
           {"slots_are_sorted_stably", slots_are_sorted_stably},
+          {"gates_of_experts_are_right", gates_of_experts_are_right},
           {"expert_layers_are_captured", expert_layers_are_captured},
           {"expert_layers_repeat_their_bits", expert_layers_repeat_their_bits},
           {"expert_layers_take_turns", expert_layers_take_turns},

@@ -321,6 +321,7 @@ CASES = {
     ),
     # Programs on the virtual GPU.
     "moe_sort": FeatureCase("slots_are_sorted_stably"),
+    "moe_gate": FeatureCase("gates_of_experts_are_right"),
     "moe_layer": FeatureCase("expert_layers_are_right"),
     "offsets": FeatureCase("wrong_offsets_are_counted"),
     "row_index": FeatureCase("indices_give_ranges"),
