@@ -209,7 +209,7 @@ int main(int argc, char** argv) try {
   const jit::ContextScope scope(device.index);
   const DeviceStream stream(device);
   const Operands operands(argv[1], device);
-  const auto& gemm = static_cast<const GemmArguments&>(operands.arguments());
+  const auto& gemm = dynamic_cast<const GemmArguments&>(operands.arguments());
   KernelQuery query;
   query.providers = {"cuda"};
   const Kernel kernel = get_kernels(operands.arguments(), query).front();

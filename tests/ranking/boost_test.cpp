@@ -54,7 +54,7 @@ TEST(Boost, FindsStepsOfTwoFeaturesTogether) {
 }
 
 TEST(Boost, ATreeComparesItsShareOfTheFeatures) {
-  // Features that differ but by noise are all compared alike. Of 50, a tree of a tenth has 5.
+  // What is wanted is random, so that no feature is better than another.
   const auto all = random_features();
   std::vector<BoostSample> samples;
   std::mt19937 random(5);

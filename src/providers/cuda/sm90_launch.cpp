@@ -71,7 +71,8 @@ TensorMapSpec a_spec(const Sm90GemmConfig& config, const GemmProblem& problem,
   TensorMapSpec spec =
       tma_load_spec({problem.a, config.a_m_major}, config.a, config.a_m_major,
                     config.gathered ? 1 : p.a_rows, config.cluster_n, config.tile_k());
-  // Rows that are read once, beside few columns: 3 to 4 % faster on an H200 (docs/notes).
+  // Rows that are read once, beside few columns: 3 to 4 % faster on an H200
+  // (docs/notes/2026-11-28_streams.md).
   constexpr int kFewColumns = 32;
   if (config.tile_n <= kFewColumns) spec.promotion_bytes = 128;
   return spec;
