@@ -3,8 +3,8 @@
 
 Usage: ranking_report.py ESTOC_RANKING [--check [--due]]
 
-Reads the newest table of each device in bench/results/ranking, and in few_rows, parts, thin, widths, narrow and layers
-beside it, which estoc_ranking joins. Each problem is judged by a fit that has not seen its shape.
+Reads the newest table of each device in bench/results/ranking, and in few_rows, parts, thin, widths, narrow, layers,
+rows and wide beside it, which estoc_ranking joins. Each problem is judged by a fit that has not seen its shape.
 --check changes nothing and fails when page or picture are out of date, or where the ranking is below
 its floor, by those fits or by what the library ships. With --due only by the latter where nothing that
 fits are made of has changed, except every few days (tests/emulator/changed.py).
@@ -25,7 +25,13 @@ import changed  # noqa: E402
 
 TABLES = ROOT / "bench" / "results" / "ranking"
 FEW_ROWS = ROOT / "bench" / "results" / "few_rows"
-JOINED = [TABLES, *(TABLES.parent / name for name in ("few_rows", "parts", "thin", "widths", "narrow", "layers"))]
+JOINED = [
+    TABLES,
+    *(
+        TABLES.parent / name
+        for name in ("few_rows", "parts", "thin", "widths", "narrow", "layers", "rows", "wide")
+    ),
+]
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "ranking_h200.svg"
 BEGIN, END = "<!-- ranking:begin -->\n", "<!-- ranking:end -->\n"

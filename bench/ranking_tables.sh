@@ -25,4 +25,5 @@ measure classes --filter 'align_a=16,2,1 align_b=16,2,1'
 measure unaligned
 measure thin --filter 'class=sm90_gemm,sm90_fast_gemm,sm90_swapped_gemm align_out=16,1'
 measure layers --filter 'class=sm90_gemm,sm90_fast_gemm,sm90_swapped_gemm align_out=16,1'
+measure rows --filter 'class=sm90_gemm,sm90_fast_gemm,sm90_swapped_gemm,sm90_swapped_fast_gemm align_out=16,1'
 gzip --keep --force --best "$table"

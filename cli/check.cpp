@@ -193,16 +193,27 @@ std::unique_ptr<RuntimeArguments> described(const FilledProblem& filled, Target 
   }
 }
 
-/// A problem that the kernel supports; nullopt when luck does not find one.
+/// Whether the kernel supports a problem; null where the problem makes no sense.
+std::optional<Status> support(const FilledProblem& filled, const Kernel& kernel, Target target) {
+  const auto arguments = described(filled, target);
+  if (arguments == nullptr) return std::nullopt;
+  return kernel.with_epilogue(arguments->epilogue_graph()).supports(*arguments, target);
+}
+
+/// A problem that the kernel supports, with the controls that it asks for; nullopt when luck does
+/// not find one.
 std::optional<FilledProblem> draw(ProblemSource& source, const Kernel& kernel, Target target) {
   constexpr int kTries = 400;
   for (int i = 0; i < kTries; ++i) {
-    FilledProblem filled = fill_problem(source.next(), "", "");
-    const auto arguments = described(filled, target);
-    if (arguments == nullptr) continue;
-    if (kernel.with_epilogue(arguments->epilogue_graph()).supports(*arguments, target)) {
-      return filled;
+    Problem problem = source.next();
+    FilledProblem filled = fill_problem(problem, "", "");
+    std::optional<Status> status = support(filled, kernel, target);
+    if (status && status->reason() == Reason::controls) {
+      problem.controls.fast_accumulation = problem.controls.allow_bf16x6 = true;
+      filled = fill_problem(problem, "", "");
+      status = support(filled, kernel, target);
     }
+    if (status && status->ok()) return filled;
   }
   return std::nullopt;
 }

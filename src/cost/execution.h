@@ -72,7 +72,9 @@ struct Design {
   double sum_bytes = sizeof(float);  ///< of such a sum
   bool of_library = false;           ///< a library's kernel, not one of ours
   int choice = 0;                    ///< likewise: its place in the library's own order
-  bool restated = false;             ///< likewise: the product is stated with out row-major
+  /// The product is transposed: a library's, stated with out row-major, or that of a kernel of ours
+  /// whose out has its contiguous mode in columns of a tile and is stored by TMA.
+  bool restated = false;
   bool older = false;                ///< likewise: not of its code for Hopper and later
   int own_stages = 0;                ///< likewise: its number for stages and their size
   double own_waves = 1;              ///< likewise: the waves that it says it takes

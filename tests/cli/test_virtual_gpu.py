@@ -164,6 +164,15 @@ class VirtualGpu(CliTest):
         self.assertEqual((result.returncode, result.stdout), (EXECUTION, ""), result.stderr)
         return result.stderr
 
+    def test_check_permits_what_a_kernel_asks_for(self):
+        name = (
+            "sm90_swapped_fast_gemm-e4m3-e4m3-f32-bf16-tnt-alignA16-alignB16-alignOut16-single-"
+            "tile80x64x128-cluster1x1-stages12-sums.fast-orientation.swapped"
+        )
+        report = self.json("check", name, "--problems", "2", "--largest", "130")
+        self.assertEqual((len(report["problems"]), report["wrong"]), (2, 0))
+        self.assertTrue(all("fast_accumulation=1" in each["problem"] for each in report["problems"]))
+
     def test_a_kernel_that_fails_leaves_its_report_with_the_driver(self):
         self.assertRegex(
             self.broken("race"),

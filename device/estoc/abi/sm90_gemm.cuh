@@ -13,7 +13,8 @@ namespace estoc::abi {
 /// How the consumer warpgroups of sm90_gemm share the work of a CTA.
 enum class Schedule : unsigned char {
   single,       ///< there is one
-  cooperative,  ///< two, each computing half the rows of a tile; four where they convert 256
+  cooperative,  ///< two, each computing half the rows of a tile; three of 192, four that convert
+                ///< 256
   pingpong,     ///< two, each with a tile of its own; one stores while the other multiplies
 };
 
@@ -51,7 +52,7 @@ struct Sm90EpilogueShape {
 };
 
 /// Configuration of sm90_gemm. The output is row-major; for a column-major one the host states the
-/// transposed problem.
+/// transposed problem, but for swapped kernels.
 struct Sm90GemmConfig {
   /// CTAs of the largest cluster that every device has.
   static constexpr int kMaxParts = 8;
@@ -97,6 +98,8 @@ struct Sm90GemmConfig {
   /// The epilogue computes an element of two sums. Columns of a tile are pair_columns() of B's for
   /// first sums, as many for second ones, and so on; out has half of them.
   bool paired = false;
+  /// M is the contiguous mode of out, which has 16-bit elements and is stored by TMA.
+  bool out_m_major = false;
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -127,6 +130,7 @@ struct Sm90GemmConfig {
     if (gathered) field("gathered", gathered);
     if (pointed) field("pointed", pointed);
     if (paired) field("paired", paired);
+    if (out_m_major) field("out_m_major", out_m_major);
   }
 
   ESTOC_CONSTEXPR bool scaled() const { return a_scale_rows > 0; }
@@ -137,6 +141,7 @@ struct Sm90GemmConfig {
   /// Conversions wait for loads and for products, so that more warps are needed to fill that time.
   ESTOC_CONSTEXPR int consumers() const {
     if (schedule == Schedule::single) return 1;
+    if (schedule == Schedule::cooperative && tile_m == 192) return 3;
     return converts() && tile_m == 256 ? 4 : 2;
   }
   ESTOC_CONSTEXPR int threads() const { return 128 * (1 + consumers()); }
@@ -194,6 +199,7 @@ struct Sm90GemmConfig {
   }
   ESTOC_CONSTEXPR int consumer_registers() const {
     if (consumers() == 4) return 104;
+    if (consumers() == 3) return 152;
     return producer_registers() == 56 ? 224 : 232;
   }
 
@@ -216,14 +222,20 @@ struct Sm90GemmConfig {
 
   /// Bytes of a row that one TMA store takes: 128, or less where the tile is not a multiple.
   ESTOC_CONSTEXPR int store_row_bytes() const {
+    if (out_m_major) return 128;
     const int row = place_columns() * type_bytes(out);
     return row % 128 == 0 ? 128 : row % 64 == 0 ? 64 : 32;
   }
   ESTOC_CONSTEXPR int store_columns() const { return store_row_bytes() / type_bytes(out); }
+  /// Where M is the contiguous mode of out: its columns in a box, and in one of two buffers of each
+  /// consumer, where they have 128 bytes.
+  static constexpr int kBoxColumns = 16;
+  static constexpr int kBufferColumns = 32;
   /// 64 rows, twice for each consumer, so that one is filled while the other is stored.
   ESTOC_CONSTEXPR int store_bytes() const { return 64 * store_row_bytes(); }
   ESTOC_CONSTEXPR int staging_bytes() const {
     if (epilogue.columns > 0) return consumers() * epilogue.bytes();
+    if (out_m_major) return consumers() * 2 * kBufferColumns * 128;
     return tma_store ? consumers() * 2 * 64 * 128 : 0;
   }
 

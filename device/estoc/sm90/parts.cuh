@@ -127,7 +127,7 @@ __device__ __forceinline__ void sum_parts(const Sm90GemmParameters& p, const Epi
   const epilogue::QuadPlace to{p.out_raw, p.m, p.n, at.l, m, n};
   ptx::griddepcontrol_launch_dependents();
   if (own == 0 && to.is_inside())
-    epilogue::finish_quad<config.out, config.tma_store>(to, transform, sums);
+    epilogue::finish_quad<config.out, config.tma_store && !config.out_m_major>(to, transform, sums);
 }
 
 }  // namespace estoc::sm90

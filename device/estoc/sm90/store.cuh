@@ -5,6 +5,7 @@
 #include <estoc/ptx/wgmma.cuh>
 #include <estoc/sm90/cta.cuh>
 #include <estoc/tile/store.cuh>
+#include <estoc/tile/transposed_store.cuh>
 
 namespace estoc::sm90 {
 
@@ -36,6 +37,19 @@ struct TmaStore {
                                             u32 staging, u32 barrier, u32 thread) {
     return TmaTileStore<WgmmaFragment, kTileShape<config>, config.out>(p.out, staging, barrier,
                                                                        thread);
+  }
+};
+
+/// The same to an output whose contiguous mode is M.
+template <Sm90GemmConfig config>
+struct TransposedTmaStore {
+  using Epilogue = epilogue::Identity;
+  static constexpr bool kLoads = false;
+
+  __device__ __forceinline__ static auto of(const Sm90GemmParameters& p, const Epilogue& /*none*/,
+                                            u32 staging, u32 barrier, u32 thread) {
+    return TransposedTileStore<WgmmaFragment, config.place_columns(), config.kBufferColumns,
+                               config.kBoxColumns, config.out>(p.out, staging, barrier, thread);
   }
 };
 
@@ -76,7 +90,8 @@ struct FusedStore {
 /// The store of a configuration and an epilogue.
 template <Sm90GemmConfig config, typename Epilogue>
 struct StoreOf {
-  using type = Either<config.tma_store, TmaStore<config>, DirectStore<config>>;
+  using type = Either<config.out_m_major, TransposedTmaStore<config>,
+                      Either<config.tma_store, TmaStore<config>, DirectStore<config>>>;
 };
 template <Sm90GemmConfig config, typename E>
 struct StoreOf<config, epilogue::MappedFused<E>> {

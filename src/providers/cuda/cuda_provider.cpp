@@ -27,6 +27,7 @@ class CudaProvider final : public Provider {
   std::vector<std::shared_ptr<const KernelClass>> classes_{make_sm90_gemm(),
                                                            make_sm90_fast_gemm(),
                                                            make_sm90_swapped_gemm(),
+                                                           make_sm90_swapped_fast_gemm(),
                                                            make_sm90_prepared_gemm(),
                                                            make_sm90_bf16x6_gemm(),
                                                            make_sm90_scaled_gemm(),

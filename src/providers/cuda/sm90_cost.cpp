@@ -116,6 +116,7 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   design.a_m_major = config.a_m_major;
   design.b_n_major = config.b_n_major;
   design.plain_stores = !config.tma_store;
+  design.restated = config.out_m_major;
   design.gather_clocks = kMeetClocks + config.tile_m * config.tile_n *
                                            abi::type_bytes(config.accumulator) / kSentPerClock;
   return design;

@@ -372,6 +372,12 @@ abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const Epilo
 
 Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
   if (Status pairs = check_pairs(config, transposed); !pairs.ok()) return pairs;
+  if (config.out_m_major) {
+    return Status::fail(Reason::epilogue,
+                        fmt::format("epilogue: expected accum alone in a swapped kernel with tiles "
+                                    "of {} rows",
+                                    config.tile_n));
+  }
   if (config.epilogue.columns == 0) return no_room(config, graph);
   // A warp of the producer's brings the inputs of each consumer.
   if (config.consumers() > 2 && config.epilogue.loads()) {

@@ -30,11 +30,14 @@ constexpr std::array kTargets{Target::sm(90, true)};
 constexpr std::int64_t kMaxCoordinate = (std::int64_t{1} << 28) - 1;
 
 /// Tables have swapped kernels for outputs of so many rows; with reductions, those of more are
-/// outdone.
-double most_columns(const cost::Work& work) {
+/// outdone. Wide tiles are outdone by others where one of these has all rows.
+bool is_untried(const Sm90GemmConfig& config, const cost::Work& work) {
   constexpr double kTried = 1024;
+  constexpr double kTriedWide = 1280;
+  constexpr double kOutdone = 64;
   constexpr double kReduced = 32;
-  return work.reduces ? kReduced : kTried;
+  if (config.out_m_major) return work.n <= kOutdone || work.n > kTriedWide;
+  return work.n > (work.reduces ? kReduced : kTried);
 }
 
 /// Rows of out beyond which kernels that convert B for every tile were not timed.
@@ -46,7 +49,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
       : ConfiguredGemm("sm90_gemm", "Sm90Gemm"), kind_(kind), space_(make_sm90_space(kind)) {}
 
   std::string_view name() const override {
-    constexpr std::array<std::string_view, 11> kNames{"sm90_gemm",
+    constexpr std::array<std::string_view, 12> kNames{"sm90_gemm",
                                                       "sm90_fast_gemm",
                                                       "sm90_swapped_gemm",
                                                       "sm90_prepared_gemm",
@@ -56,7 +59,8 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                                                       "sm90_swapped_dequantised_gemm",
                                                       "sm90_quantised_gemm",
                                                       "sm90_scaled_quantised_gemm",
-                                                      "sm90_swapped_scaled_gemm"};
+                                                      "sm90_swapped_scaled_gemm",
+                                                      "sm90_swapped_fast_gemm"};
     return kNames[static_cast<std::size_t>(kind_)];
   }
   std::shared_ptr<const DesignSpace> space() const override { return space_; }
@@ -106,7 +110,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                           "controls.allow_bf16x6: expected true, for products of bf16 parts, got "
                           "false");
     }
-    if (kind_ != Sm90Kind::fast || controls.fast_accumulation) return Status::success();
+    if (!sums_fast() || controls.fast_accumulation) return Status::success();
     return Status::fail(Reason::controls,
                         "controls.fast_accumulation: expected true, for sums of few bits, got "
                         "false");
@@ -153,7 +157,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (converts()) count_converted(problem, plan.work);
     plan.family = cost::Family::sm90;
     plan.design = sm90_design(config, plan.work);
-    plan.design.untried = (is_swapped() && plan.work.n > most_columns(plan.work)) ||
+    plan.design.untried = (is_swapped() && is_untried(config, plan.work)) ||
                           (converts() && plan.work.n > kMaxConverted) ||
                           (config.planes && config.cluster_size() == 1);
     Knobs knobs = sm90_knobs(config, plan.work, plan.design);
@@ -262,9 +266,9 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     // Which elements are neighbours in an instruction depends on their bits alone.
     if (converts()) return "wgmma bf16 x bf16, four runs of 32 bytes of B side by side";
     const Sm90GemmConfig config = sm90_config(point);
-    const std::string_view sums = kind_ == Sm90Kind::fast ? ", sums of few bits"
-                                  : config.scaled()       ? ", scaled every 128 of K"
-                                  : config.promote        ? ", added to f32 every 128 of K"
+    const std::string_view sums = sums_fast()       ? ", sums of few bits"
+                                  : config.scaled() ? ", scaled every 128 of K"
+                                  : config.promote  ? ", added to f32 every 128 of K"
                                   : config.accumulator == abi::Type::f16 ? " in f16"
                                                                          : "";
     return fmt::format("wgmma {} x {}{}", dtype_name(point.dtype(Role::a_dtype)),
@@ -278,8 +282,10 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
            kind_ == Sm90Kind::dequantised || converts();
   }
   bool converts() const { return kind_ == Sm90Kind::converted; }
+  bool sums_fast() const { return kind_ == Sm90Kind::fast || kind_ == Sm90Kind::swapped_fast; }
   bool is_swapped() const {
-    return kind_ == Sm90Kind::swapped || kind_ == Sm90Kind::swapped_scaled;
+    return kind_ == Sm90Kind::swapped || kind_ == Sm90Kind::swapped_scaled ||
+           kind_ == Sm90Kind::swapped_fast;
   }
   bool scales_sums() const {
     return kind_ == Sm90Kind::scaled || kind_ == Sm90Kind::scaled_quantised ||
@@ -322,6 +328,10 @@ std::shared_ptr<const KernelClass> make_sm90_fast_gemm() {
 
 std::shared_ptr<const KernelClass> make_sm90_swapped_gemm() {
   return std::make_shared<Sm90Gemm>(Sm90Kind::swapped);
+}
+
+std::shared_ptr<const KernelClass> make_sm90_swapped_fast_gemm() {
+  return std::make_shared<Sm90Gemm>(Sm90Kind::swapped_fast);
 }
 
 std::shared_ptr<const KernelClass> make_sm90_prepared_gemm() {

@@ -15,9 +15,13 @@ std::shared_ptr<const KernelClass> make_sm90_gemm();
 /// bits (PerformanceControls::fast_accumulation).
 std::shared_ptr<const KernelClass> make_sm90_fast_gemm();
 
-/// Class "sm90_swapped_gemm": the same for row-major outputs of few rows, which are columns of the
-/// code's tiles: those may be narrow, and their stages many.
+/// Class "sm90_swapped_gemm": the same for row-major outputs whose rows are columns of the code's
+/// tiles: of few rows, whose tiles are narrow and stages many, and of 16-bit types with numbers of
+/// rows between multiples of 64.
 std::shared_ptr<const KernelClass> make_sm90_swapped_gemm();
+
+/// Class "sm90_swapped_fast_gemm": those of the latter as in "sm90_fast_gemm".
+std::shared_ptr<const KernelClass> make_sm90_swapped_fast_gemm();
 
 /// Class "sm90_prepared_gemm": the same kernels on copies, in workspace, of operands whose strides
 /// or alignment TMA does not support.

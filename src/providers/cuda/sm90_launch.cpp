@@ -108,6 +108,11 @@ void encode_operands(const Sm90GemmConfig& config, const GemmLaunch& launch,
     view.whole_fours = problem.mapping != operations::Mapping::columns;
     view.result = launch.result;
     p.out = fused_out_map(device, config, view);
+  } else if (config.out_m_major) {
+    p.out = encode_tensor_map(device,
+                              tma_map_spec({problem.out, true}, config.out,
+                                           static_cast<std::uint32_t>(config.store_columns()),
+                                           Sm90GemmConfig::kBoxColumns, config.store_row_bytes()));
   } else if (config.tma_store) {
     p.out =
         encode_tensor_map(device, tma_map_spec({problem.out, false}, config.out,

@@ -45,6 +45,15 @@ constexpr MenuTile kSwappedMenu[] = {
     {64, 8},  {64, 16},  {64, 32},  {64, 48},  {64, 64},
     {128, 8}, {128, 16}, {128, 32}, {128, 48}, {128, 64},
 };
+// Those of swapped kernels that store by TMA, for rows of the problem between multiples of 64.
+// Tiles of 64 x 192 and 64 x 224 were seldom the best
+// (docs/notes/2026-11-28_wide_swapped_tiles.md).
+constexpr MenuTile kWideSwappedMenu[] = {
+    {64, 80},   {64, 96},   {64, 112},  {64, 144},  {64, 160},  {128, 80},  {128, 96},
+    {128, 112}, {128, 144}, {128, 160}, {128, 192}, {128, 224}, {192, 80},  {192, 96},
+    {192, 112}, {192, 128}, {192, 144}, {192, 160}, {192, 176}, {192, 192},
+};
+constexpr int kWideSwapped = 80;
 
 // Those of swapped kernels with groups or scales.
 constexpr MenuTile kSwappedPowersMenu[] = {
@@ -96,14 +105,15 @@ bool has_groups(Sm90Kind kind) {
 }
 
 bool swaps_operands(Sm90Kind kind) {
-  return kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_scaled ||
-         kind == Sm90Kind::swapped_grouped || kind == Sm90Kind::swapped_scaled_grouped ||
-         kind == Sm90Kind::converted;
+  return kind == Sm90Kind::swapped || kind == Sm90Kind::swapped_fast ||
+         kind == Sm90Kind::swapped_scaled || kind == Sm90Kind::swapped_grouped ||
+         kind == Sm90Kind::swapped_scaled_grouped || kind == Sm90Kind::converted;
 }
 
 std::span<const MenuTile> menu_of(Sm90Kind kind) {
   if (kind == Sm90Kind::converted) return kConvertedMenu;
   if (kind == Sm90Kind::swapped) return kSwappedMenu;
+  if (kind == Sm90Kind::swapped_fast) return kWideSwappedMenu;
   if (swaps_operands(kind)) return kSwappedPowersMenu;
   if (is_scaled(kind)) return kScaledMenu;
   if (kind == Sm90Kind::planes) return kPlanesMenu;
@@ -141,6 +151,9 @@ std::vector<Shape3> tile_shapes(Sm90Kind kind) {
     const bool converted = kind == Sm90Kind::converted;
     for (const int k : converted ? std::vector{256, 128} : std::vector{64, 128, 32}) {
       for (const MenuTile& tile : menu_of(kind))
+        shapes.push_back({tile.n, tile.m, k});
+      if (kind != Sm90Kind::swapped) continue;
+      for (const MenuTile& tile : kWideSwappedMenu)
         shapes.push_back({tile.n, tile.m, k});
     }
     return shapes;
@@ -208,30 +221,39 @@ Schedule schedule_of(const DesignPoint& point) {
   return kSchedules[static_cast<std::size_t>(point.integer(Role::schedule))];
 }
 
+/// Whether a tile, as the code sees it, is in the menu of its kernels.
+bool is_listed(const DesignPoint& point, const Shape3& tile) {
+  const bool swapped = is_swapped(point);
+  const bool wide = swapped && tile.n >= kWideSwapped;
+  const auto menu = is_converted(point) ? std::span<const MenuTile>(kConvertedMenu)
+                    : wide              ? std::span<const MenuTile>(kWideSwappedMenu)
+                    : swapped           ? std::span<const MenuTile>(kSwappedMenu)
+                                        : std::span(kMenu);
+  return std::any_of(menu.begin(), menu.end(),
+                     [&](const MenuTile& each) { return each.m == tile.m && each.n == tile.n; });
+}
+
 bool tile_fits_schedule(const DesignPoint& point) {
   const Role narrow = is_converted(point) ? Role::b_dtype : Role::a_dtype;
   if (point.shape(Role::tile).k != tile_k_of(multiplied(point, narrow))) return false;
   const Shape3 tile = in_code(point, Role::tile);
+  if (!is_listed(point, tile)) return false;
   const bool swapped = is_swapped(point);
-  const auto menu = is_converted(point) ? std::span<const MenuTile>(kConvertedMenu)
-                    : swapped           ? std::span<const MenuTile>(kSwappedMenu)
-                                        : std::span(kMenu);
-  const bool listed = std::any_of(menu.begin(), menu.end(), [&](const MenuTile& each) {
-    return each.m == tile.m && each.n == tile.n;
-  });
-  if (!listed) return false;
   // Four consumers have too few registers for more sums beside 4-bit codes.
   if (tile.m == 256 && tile.n > 16 && swapped && dtype_bits(point.dtype(narrow)) == 4) return false;
   // Sums of f16 share registers.
   if (point.dtype(Role::accumulator_type) == Dtype::f16 && tile.n % 16 != 0) return false;
   const bool promote = is_promoted(point);
-  const int rows = schedule_of(point) == Schedule::cooperative ? std::max(tile.m / 2, 1) : tile.m;
+  const bool cooperative = schedule_of(point) == Schedule::cooperative;
+  // Three consumers have too few registers for two sets of sums.
+  if (tile.m == 192 && (!cooperative || promote)) return false;
+  const int rows = !cooperative ? tile.m : tile.m == 192 ? 64 : std::max(tile.m / 2, 1);
   if (rows % 64 != 0) return false;
   // Beyond these the sums and what else a thread needs do not fit its registers.
   const int sums = rows / 64 * tile.n / 2;
   if (promote) return sums <= 96;
   if (schedule_of(point) == Schedule::single) return tile.m == 64;
-  if (swapped) return schedule_of(point) == Schedule::cooperative;
+  if (swapped) return cooperative;
   return sums <= 192 && tile.n >= 64;
 }
 
@@ -248,7 +270,11 @@ bool cluster_fits(const DesignPoint& point) {
   const Shape3 tile = in_code(point, Role::tile);
   // Each sharer loads whole blocks of 64, or at least 32 rows in whole patterns of 8. Widths of
   // which 32 is a factor are cut into parts of which it is one: beside other parts ptxas spills.
-  const int least = is_swapped(point) ? 8 : 32;
+  const bool swapped = is_swapped(point);
+  // Swapped kernels gained by clusters where tiles were large (docs/notes).
+  const bool large = tile.m == 192 && tile.n >= 128;
+  if (swapped && !large && cluster.m * cluster.n > 1) return false;
+  const int least = swapped ? 8 : 32;
   const int k_major_unit = tile.n % 32 == 0 ? least : 8;
   const int b_unit = majors_in_code(point).b_n_major ? 64 : k_major_unit;
   return tile.n % (b_unit * cluster.m) == 0 && tile.n >= least * cluster.m &&
@@ -257,7 +283,7 @@ bool cluster_fits(const DesignPoint& point) {
 
 /// A configuration of that shape, of any types: what its shared memory takes depends on no more.
 Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
-  const Shape3 tile = point.shape(Role::tile);
+  const Shape3 tile = in_code(point, Role::tile);
   Sm90GemmConfig config{};
   if (is_converted(point)) {
     config.a = abi_type(point.dtype(Role::b_dtype));
@@ -269,8 +295,7 @@ Sm90GemmConfig shape_of(const DesignPoint& point, int stages) {
   config.stages = stages;
   config.schedule = schedule_of(point);
   config.tma_store = is_quantised(point) || point.integer(Role::out_alignment) == 16;
-  // Of those that convert, rows and columns take different room.
-  if (is_converted(point)) std::swap(config.tile_m, config.tile_n);
+  config.out_m_major = is_swapped(point) && config.tma_store;
   if (is_grouped(point)) config.groups = abi::GroupedMode::rows;  // or any other
   if (has_dimension(point, "scales")) config.a_scale_rows = config.b_scale_columns = 1;
   return config;
@@ -312,8 +337,13 @@ bool stores_any(const DesignPoint& /*point*/) {
 }
 
 bool store_rows_fit(const DesignPoint& point) {
-  if (is_swapped(point) || is_quantised(point)) return true;
+  if (is_quantised(point)) return true;
   const int columns = in_code(point, Role::tile).n;
+  if (is_swapped(point)) {
+    const bool wide = columns >= kWideSwapped;
+    return wide == (point.integer(Role::out_alignment) == 16) &&
+           (!wide || dtype_bits(point.dtype(Role::out_dtype)) == 16);
+  }
   // Each kernel makes a query longer, and none of these widths whose threads store was timed.
   if (columns % 32 != 0 && point.integer(Role::out_alignment) != 16) return false;
   return columns * dtype_bits(point.dtype(Role::out_dtype)) / 8 % 32 == 0;
@@ -376,7 +406,8 @@ abi::Sm90GemmConfig sm90_config(const DesignPoint& point) {
                         .schedule = schedule_of(point),
                         .promote = is_promoted(point, others),
                         .tma_store = point.integer(Role::out_alignment) == 16,
-                        .planes = point.dtype(Role::a_dtype) == Dtype::f32};
+                        .planes = point.dtype(Role::a_dtype) == Dtype::f32,
+                        .out_m_major = others.swapped && point.integer(Role::out_alignment) == 16};
   add_others(point, others, transposed, config);
   if (majors.transposed) {
     std::swap(config.a, config.b);
@@ -396,7 +427,8 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   static constexpr std::array kActivations{Dtype::e4m3, Dtype::e5m2, Dtype::e2m1, Dtype::bf16};
   const bool converted = kind == Sm90Kind::converted;
   const bool dequantised = kind == Sm90Kind::dequantised || converted;
-  const bool narrow = kind == Sm90Kind::fast || scaled;
+  const bool fast = kind == Sm90Kind::fast || kind == Sm90Kind::swapped_fast;
+  const bool narrow = fast || scaled;
   const std::span<const Dtype> operands = dequantised ? std::span<const Dtype>(kDequantised)
                                           : narrow    ? std::span<const Dtype>(kNarrow)
                                           : kind == Sm90Kind::planes ? std::span<const Dtype>(kF32)
@@ -414,9 +446,12 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   std::vector<int> out_alignments{16, 1};
   if (pointed) clusters.resize(1);
   if (swapped) {
-    clusters.resize(1);
+    clusters = {{1, 1, 1}, {1, 2, 1}};
     layouts.resize(4);
-    out_alignments = {1};
+    if (kind == Sm90Kind::swapped_fast)
+      out_alignments = {16};
+    else if (kind != Sm90Kind::swapped)
+      out_alignments = {1};
   }
   if (kind == Sm90Kind::grouped) clusters.resize(3);
   if (kind == Sm90Kind::gathered) {
@@ -481,12 +516,13 @@ std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind) {
   if (converted) {
     builder.choices("scales_b", {"1x16", "1x32", "none"})
         .require({"b", "scales_b"}, scale_fits_codes)
-        .require({"b", "align_out", "tile", "stages", "schedule", "scales_b"},
+        .require({"b", "layouts", "align_out", "tile", "stages", "schedule", "scales_b"},
                  has_the_stages_that_fit);
   } else {
-    builder.require({"align_out", "tile", "stages", "schedule"}, has_the_stages_that_fit);
+    builder.require({"layouts", "align_out", "tile", "stages", "schedule"},
+                    has_the_stages_that_fit);
   }
-  if (kind == Sm90Kind::fast) builder.choices("sums", {"fast"});
+  if (fast) builder.choices("sums", {"fast"});
   if (swapped) builder.choices("orientation", {"swapped"});
   if (grouped) {
     if (kind == Sm90Kind::gathered) {

@@ -169,6 +169,28 @@ TEST_F(SplitK, SwappedTilesOfEightAndFortyEightRows) {
         3, 5);
 }
 
+TEST_F(SplitK, WideSwappedTiles) {
+  for (const int parts : {1, 3}) {
+    check("gemm m=150 n=328 k=520 a=bf16:t b=bf16:n out=bf16:t",
+          "class=sm90_swapped_gemm tile=80x64x64", parts);
+    check("gemm m=131 n=264 k=776 l=2 a=f16:t b=f16:t out=f16:t",
+          "class=sm90_swapped_gemm tile=144x128x64", parts);
+    check("gemm m=100 n=200 k=1040 a=e4m3:t b=e4m3:n out=bf16:t",
+          "class=sm90_swapped_gemm tile=112x64x128", parts);
+    check("gemm m=110 n=400 k=520 a=bf16:t b=bf16:t out=bf16:t",
+          "class=sm90_swapped_gemm tile=112x192x64", parts);
+  }
+  check("gemm m=200 n=584 k=264 l=2 a=bf16:n b=bf16:n out=bf16:t",
+        "class=sm90_swapped_gemm tile=128x192x64 cluster=1x2x1", 1);
+  check("gemm m=90 n=200 k=528 a=e4m3:t b=e5m2:n out=f16:t fast_accumulation=1",
+        "class=sm90_swapped_fast_gemm tile=96x192x128", 1);
+  // Parts through the workspace.
+  check("gemm m=150 n=328 k=1040 a=bf16:t b=bf16:n out=bf16:t",
+        "class=sm90_swapped_gemm tile=160x192x64 cluster=1x1x1", 3, 2);
+  check("gemm m=77 n=392 k=1040 a=f16:t b=f16:n out=f16:t",
+        "class=sm90_swapped_gemm tile=80x128x64", 3, 4);
+}
+
 TEST_F(SplitK, BoxesHaveNoRowsFarBeyondAnOperand) {
   // One and two operands with far fewer rows than a tile; more items than one follow.
   check("gemm m=3 n=700 k=264 a=bf16:t b=bf16:n out=bf16:t", "tile=64x64x64 schedule=pingpong", 1);

@@ -54,18 +54,19 @@ import sm100_faults  # noqa: E402
 import sm100_scaled_faults  # noqa: E402
 import sm120_faults  # noqa: E402
 import sm90_faults  # noqa: E402
+import swapped_faults  # noqa: E402
 from planted import ALWAYS, FeatureCase, LibraryCase, TestCase  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DEVICE = ROOT / "device/estoc"
-CASES = {**planted.CASES, **converted_cases.CASES, **paired_faults.CASES}
+CASES = {**planted.CASES, **converted_cases.CASES, **paired_faults.CASES, **swapped_faults.CASES}
 # What faults share.
 OWN_FILES = {f"tests/emulator/mutations/{name}.py" for name in ("mutate", "planted", "converted_cases")}
 LISTS = (
     sm90_faults, other_faults, epilogue_faults, more_faults, library_faults, grouped_faults,
     grouped_tensor_faults, scaled_faults, sm100_faults, sm100_scaled_faults, moe_faults,
     quantise_faults, f32_faults, converted_faults, scaled_group_faults, sm120_faults,
-    pointer_faults, f64_faults, gathered_faults, paired_faults,
+    pointer_faults, f64_faults, gathered_faults, paired_faults, swapped_faults,
 )  # fmt: skip
 FAULTS = tuple(fault for faults in LISTS for fault in faults.FAULTS)
 ORIGINS = {fault: faults.__name__ for faults in LISTS for fault in faults.FAULTS}
