@@ -375,8 +375,8 @@ Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph,
   if (config.out_m_major) {
     return Status::fail(Reason::epilogue,
                         fmt::format("epilogue: expected accum alone in a swapped kernel with tiles "
-                                    "of {} rows",
-                                    config.tile_n));
+                                    "of {} rows, got {} instructions and {} reductions",
+                                    config.tile_n, graph.cost.instructions, graph.reduced.size()));
   }
   if (config.epilogue.columns == 0) return no_room(config, graph);
   // A warp of the producer's brings the inputs of each consumer.

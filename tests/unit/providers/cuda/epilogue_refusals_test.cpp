@@ -70,6 +70,21 @@ TEST(EpilogueRefusals, LongOnesAreNotForTilesBetweenMultiplesOf32Columns) {
   EXPECT_THAT(status_of(80, 7).error(), HasSubstr("expected a short one for tiles of 80 columns"));
 }
 
+TEST(EpilogueRefusals, SwappedKernelsThatStoreByTmaHaveNone) {
+  const auto graph = parse_epilogue_graph("acc f32; v1 = relu accum; store bf16 v1");
+  const auto status_of = [&](std::string_view rest) {
+    const Kernel kernel = kernel_by_name(
+        fmt::format("sm90_swapped_gemm-bf16-bf16-f32-bf16-tnt-alignA16-alignB16-{}-cluster1x1-"
+                    "stages{}-orientation.swapped",
+                    rest, rest.starts_with("alignOut16") ? 8 : 14));
+    return kernel.kernel_class().supports_epilogue(kernel.point(), *graph, Target::sm(90, true));
+  };
+  EXPECT_TRUE(status_of("alignOut1-single-tile64x64x64").ok());
+  const Status refused = status_of("alignOut16-single-tile144x64x64");
+  EXPECT_EQ(refused.reason(), Reason::epilogue);
+  EXPECT_THAT(refused.error(), HasSubstr("tiles of 144 rows, got 2 instructions"));
+}
+
 TEST(EpilogueRefusals, NameAReductionOfBatchesAlone) {
   const auto graph = parse_epilogue_graph("acc f32; store f32 accum; reduce sum mn f32 accum");
   for (const auto& kernels : classes()) {
