@@ -237,6 +237,10 @@ std::vector<Problem> special_products(std::uint64_t seed, int largest) {
   // K of this length is divided.
   problems.push_back(Problem::parse(
       fmt::format("gemm m={} n={} k={} a=f64:n b=f64:t", extent(2), extent(2), extent(16) + 4000)));
+  // Aligned, as others that may have sums of few bits seldom are.
+  problems.push_back(Problem::parse(
+      fmt::format("gemm m={} n={} k={} a=e4m3:t b=e5m2:n out=bf16 fast_accumulation=1", extent(1),
+                  extent(8), extent(16))));
   return problems;
 }
 
