@@ -75,10 +75,10 @@ struct Design {
   /// The product is transposed: a library's, stated with out row-major, or that of a kernel of ours
   /// whose out has its contiguous mode in columns of a tile and is stored by TMA.
   bool restated = false;
-  bool older = false;                ///< likewise: not of its code for Hopper and later
-  int own_stages = 0;                ///< likewise: its number for stages and their size
-  double own_waves = 1;              ///< likewise: the waves that it says it takes
-  double workspace = 0;              ///< bytes
+  bool older = false;         ///< likewise: not of its code for Hopper and later
+  int own_stages = 0;         ///< likewise: its number for stages and their size
+  double own_waves = 1;       ///< likewise: the waves that it says it takes
+  double workspace = 0;       ///< bytes
   bool plain_stores = false;  ///< threads store their elements, for rows that are not aligned
 };
 
