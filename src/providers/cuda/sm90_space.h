@@ -22,7 +22,7 @@ enum class Sm90Kind : std::uint8_t {
   quantised,    ///< D is kept in f32, and quantised behind the product
   scaled_quantised,
   swapped_scaled,
-  swapped_fast,     ///< both
+  swapped_fast,     ///< swapped and fast
   grouped,          ///< products in groups; a dimension "along" says which mode they divide
   swapped_grouped,  ///< both
   scaled_grouped,
