@@ -27,6 +27,7 @@ struct Sm90EpilogueShape {
   int store_depth;  ///< 1 or 2
   int value_bytes;  ///< vectors and scalars of one tile
   bool rolled;      ///< a long epilogue stands once in the code, in a loop
+  bool m_major;     ///< M is the contiguous mode of boxes, whose elements have 16 bits
 
   /// Calls field(name, value) for each field, in order; one with its default value may be left out.
   template <typename Field>
@@ -38,6 +39,7 @@ struct Sm90EpilogueShape {
     field("store_depth", store_depth);
     field("value_bytes", value_bytes);
     field("rolled", rolled);
+    if (m_major) field("m_major", m_major);
   }
 
   /// A warp of the producer's brings inputs.
@@ -258,6 +260,8 @@ struct Sm90GemmConfig {
   /// Arrivals that fill a stage: of the thread that loads tiles, and of a warp that loads scales or
   /// rows.
   ESTOC_CONSTEXPR int fills() const { return scales_bytes() > 0 || gathered ? 2 : 1; }
+  /// Warps of the producer's that bring inputs of an epilogue, for one consumer each.
+  ESTOC_CONSTEXPR int input_warps() const { return 4 - fills(); }
   /// Arrivals of each consumer that release a stage: warps read scales, and what they convert, by
   /// themselves.
   ESTOC_CONSTEXPR int releases() const { return converts() || scaled() ? 4 : 1; }

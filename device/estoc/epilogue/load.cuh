@@ -38,7 +38,8 @@ struct MappedFused {
   const Maps& maps;
 };
 
-/// The offsets of an epilogue's inputs and outputs in shared memory.
+/// The offsets of an epilogue's inputs and outputs in shared memory. Where M is the contiguous mode
+/// of boxes, their columns are what rows are elsewhere.
 template <typename Fragment_, TileShape shape, abi::Sm90EpilogueShape room, typename E>
 struct EpilogueLayout {
   using Fragment = Fragment_;
@@ -47,6 +48,29 @@ struct EpilogueLayout {
   static constexpr int kColumns = room.columns;
   using Fused = MappedFused<E>;
   static constexpr int kBoxElements = Fragment::kBlockRows * kColumns;
+  static constexpr bool kMMajor = room.m_major;
+
+  /// Of an element in a box.
+  template <int bytes>
+  __device__ __forceinline__ static u32 offset(u32 row, u32 column) {
+    if constexpr (kMMajor) return swizzled<Fragment::kBlockRows * bytes>(column, row * bytes);
+    if constexpr (!kMMajor) return swizzled<kColumns * bytes>(row, column * bytes);
+  }
+  /// `at` in matrices as TMA sees them, where n is the contiguous mode.
+  __device__ __forceinline__ static Tile in_map(const Tile& at) {
+    return kMMajor ? Tile{at.l, at.n, at.m} : at;
+  }
+  /// each(row, column) for the elements of a box, neighbours in memory by neighbouring threads.
+  template <int threads, typename Each>
+  __device__ __forceinline__ static void over_box(u32 thread, const Each& each) {
+    constexpr u32 kTogether = kMMajor ? Fragment::kBlockRows : kColumns;
+#pragma unroll 2
+    for (u32 i = thread; i < kBoxElements; i += threads) {
+      const u32 line = i / kTogether;
+      const u32 at = i % kTogether;
+      each(kMMajor ? at : line, kMMajor ? line : at);
+    }
+  }
 
   __device__ static constexpr int load_offset(int i) {
     int bytes = 0;
@@ -61,7 +85,9 @@ struct EpilogueLayout {
     return bytes;
   }
   /// Bytes of a held value in shared memory.
-  __device__ static constexpr int held_bytes(Type type) { return type == Type::f64 ? 8 : 4; }
+  __device__ static constexpr int held_bytes(Type type) {
+    return type == Type::f64 ? 8 : 4;
+  }
   /// Elements of input `i` that a tile needs when it is no matrix.
   __device__ static constexpr int extent(int i) {
     return E::kTensor[i].n ? shape.columns : E::kTensor[i].m ? shape.rows : 1;
@@ -73,7 +99,9 @@ struct EpilogueLayout {
     }
     return bytes;
   }
-  __device__ static constexpr int scalar_offset(int i) { return value_offset(E::kTensors) + 8 * i; }
+  __device__ static constexpr int scalar_offset(int i) {
+    return value_offset(E::kTensors) + 8 * i;
+  }
   __device__ static constexpr int value_bytes() {
     return (scalar_offset(E::kScalars) + 15) / 16 * 16;
   }
@@ -104,7 +132,9 @@ struct EpilogueLayout {
     return {area + kRoom.barriers_offset() + 16};
   }
   /// Vectors and scalars of a tile.
-  __device__ __forceinline__ Ring<1> values() const { return {area + kRoom.barriers_offset()}; }
+  __device__ __forceinline__ Ring<1> values() const {
+    return {area + kRoom.barriers_offset()};
+  }
 
   /// By one thread, before fence_mbarrier_init and a barrier.
   __device__ __forceinline__ void init_barriers() const {
@@ -112,14 +142,6 @@ struct EpilogueLayout {
     if constexpr (Fused::kMatrices > 0) boxes().init(1, 32);
   }
 };
-
-/// The elements of a box, `count` at a time by `threads` threads: each(row, column).
-template <int rows, int columns, int count, int threads, typename Each>
-__device__ __forceinline__ void over_box(u32 thread, const Each& each) {
-#pragma unroll 2
-  for (u32 i = thread; i < rows * columns / count; i += threads)
-    each(i / (columns / count), i % (columns / count) * count);
-}
 
 /// One warp that loads the inputs of one consumer's tiles.
 template <typename Layout, typename E>
@@ -211,16 +233,17 @@ class TileLoader {
     if constexpr (kMap < abi::kEpilogueMaps) {
       if (from.tma != abi::TmaMode::none) {
         if (lane() != 0) return;
+        const Tile to = Layout::in_map(at);
         ptx::mbarrier_expect_tx(barrier, Layout::kBoxElements * kBytes);
         ptx::cp_async_bulk_tensor_load<3>(
             box, maps_.map[kMap], barrier,
-            {at.n, at.m, from.tma == abi::TmaMode::batched ? at.l : 0});
+            {to.n, to.m, from.tma == abi::TmaMode::batched ? to.l : 0});
         return;
       }
     }
-    over_box<Layout::Fragment::kBlockRows, Layout::kColumns, 1, 32>(
+    Layout::template over_box<32>(
         lane(), [&](u32 row, u32 column) __attribute__((always_inline)) {
-          const u32 to = box + swizzled<Layout::kColumns * kBytes>(row, column * kBytes);
+          const u32 to = box + Layout::template offset<kBytes>(row, column);
           const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};
           const bool inside = place.m < rows_ && place.n < columns_;
           const u64 element = address_of<kType>(from.at, place);

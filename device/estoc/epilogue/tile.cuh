@@ -322,8 +322,8 @@ class TileEpilogue {
         store_row(layout_.store(store_turn_, i.value), packed[i.value], j);
       } else if constexpr (abi::type_bytes(kType) == 2) {
         const auto& words = packed[i.value];
-        ptx::stmatrix<4>(layout_.store(store_turn_, i.value) + matrix_offset<2>(j),
-                         Words<4>{words[0], words[1], words[2], words[3]});
+        ptx::stmatrix<4, Layout::kMMajor>(layout_.store(store_turn_, i.value) + matrix_offset<2>(j),
+                                          Words<4>{words[0], words[1], words[2], words[3]});
       }
     });
     leave_columns(column_sums, column, at);
@@ -338,16 +338,20 @@ class TileEpilogue {
   /// Offset in a box of the row that this thread names in ldmatrix and stmatrix of 16 columns.
   template <int bytes>
   __device__ __forceinline__ u32 matrix_offset(int j) const {
-    return swizzled<kColumns * bytes>(
-        Fragment::matrix_row(thread_),
-        (static_cast<u32>(j) + Fragment::matrix_column(thread_)) * bytes);
+    const u32 column = static_cast<u32>(j) + Fragment::matrix_column(thread_);
+    if constexpr (Layout::kMMajor) {
+      return Layout::template offset<bytes>(Fragment::matrix_row(thread_) / 8 * 8,
+                                            column + thread_ % 8);
+    } else {
+      return Layout::template offset<bytes>(Fragment::matrix_row(thread_), column);
+    }
   }
   /// Offset in a box of pair q of columns j and on.
   template <int bytes>
   __device__ __forceinline__ u32 pair_offset(int j, int q) const {
     const u32 column = static_cast<u32>(j + Fragment::column_offset(q / kRows * 2));
-    return swizzled<kColumns * bytes>(place().row + Fragment::row_offset(q % kRows),
-                                      (column + place().column) * bytes);
+    return Layout::template offset<bytes>(place().row + Fragment::row_offset(q % kRows),
+                                          column + place().column);
   }
 
   /// Moves 16 elements of two bytes of this thread's row of a box, from column j on: 16 bytes at a
@@ -378,7 +382,7 @@ class TileEpilogue {
         if constexpr (kBytes == 2 && !Fragment::kMatrices) {
           load_row(box, pair, j);
         } else if constexpr (kBytes == 2) {
-          const Words<4> words = ptx::ldmatrix<4>(box + matrix_offset<2>(j));
+          const Words<4> words = ptx::ldmatrix<4, Layout::kMMajor>(box + matrix_offset<2>(j));
 #pragma unroll
           for (int q = 0; q < kPairs; ++q)
             pair[q].word[0] = words.word[q];
@@ -454,7 +458,8 @@ class TileEpilogue {
             i.value == 0 ? out_ : maps_.map[Fused::kMappedInputs + i.value - 1];
         if (p_.store[i.value].tma != abi::TmaMode::none && is_whole(at)) {
           if (thread_ == 0) {
-            ptx::cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});
+            const Tile to = Layout::in_map(at);
+            ptx::cp_async_bulk_tensor_store<3>(map, box, {to.n, to.m, to.l});
           }
           return;
         }
@@ -482,11 +487,11 @@ class TileEpilogue {
     constexpr Type kType = E::kStore[i].type;
     constexpr u32 kBytes = abi::type_bytes(kType);
     const abi::Matrix& to = p_.store[i].at;
-    over_box<kBlockRows, kColumns, 1, Fragment::kThreads>(
+    Layout::template over_box<Fragment::kThreads>(
         thread_, [&](u32 row, u32 column) __attribute__((always_inline)) {
           const Position place{at.l, at.m + static_cast<i32>(row), at.n + static_cast<i32>(column)};
           if (place.m >= rows_end() || place.n >= columns_end()) return;
-          const u32 from = box + swizzled<kColumns * kBytes>(row, column * kBytes);
+          const u32 from = box + Layout::template offset<kBytes>(row, column);
           const u64 element = address_of<kType>(to, place);
           store_global<kBytes>(element, load_shared<kBytes>(from));
         });

@@ -173,7 +173,7 @@ __device__ __forceinline__ void run(const typename Kernel::Parameters& p,
       }
     }
     if constexpr (Kernel::Store::kLoads) {
-      static_assert(config.consumers() <= 2);
+      static_assert(config.consumers() <= config.input_warps());
       const u32 consumer = ptx::shfl_sync_idx(ptx::tid() / 32, 0) - 1;
       if (consumer < config.consumers()) load_inputs<Kernel>(p, cta, transform, consumer);
     }

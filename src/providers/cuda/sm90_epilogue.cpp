@@ -47,6 +47,13 @@ int stored_columns(const Sm90GemmConfig& config) {
 int stored_columns(const Sm100GemmConfig& config) {
   return config.tile_n;
 }
+// Whether M is the contiguous mode of matrices in boxes.
+bool stores_m_major(const Sm90GemmConfig& config) {
+  return config.epilogue.m_major;
+}
+bool stores_m_major(const Sm100GemmConfig& /*config*/) {
+  return false;
+}
 // Whether a tile is stored while the next one is multiplied.
 bool stores_meanwhile(const Sm90GemmConfig& config) {
   return config.schedule == Schedule::pingpong;
@@ -92,6 +99,11 @@ ElementBytes element_bytes(const EpilogueGraph& graph) {
   return bytes;
 }
 
+std::string stored_text(const EpilogueGraph& graph, const EpilogueStore& store) {
+  return fmt::format("{} stored as {}", epilogue::node_text(graph, store.node),
+                     dtype_name(store.dtype));
+}
+
 /// The matrix whose elements are widest, for messages.
 std::string widest_text(const EpilogueGraph& graph) {
   std::string text;
@@ -105,8 +117,7 @@ std::string widest_text(const EpilogueGraph& graph) {
   for (const EpilogueStore& store : graph.stores) {
     if (bytes_of(store.dtype) <= widest) continue;
     widest = bytes_of(store.dtype);
-    text = fmt::format("{} stored as {}", epilogue::node_text(graph, store.node),
-                       dtype_name(store.dtype));
+    text = stored_text(graph, store);
   }
   return text;
 }
@@ -155,14 +166,16 @@ Sm90EpilogueShape fill(Config config, Sm90EpilogueShape shape, int least) {
 /// Tries boxes of all widths with all numbers of stages; the widest with the most stages wins.
 template <typename Config>
 Config choose(Config config, const ElementBytes& bytes, int values, bool rolled, bool deep_enough) {
+  const bool m_major = config.epilogue.m_major;
   for (; config.stages >= kMinStages; --config.stages) {
     for (const int columns : {64, 32, 16}) {
       if (stored_columns(config) % columns != 0 || columns * bytes.widest > 128) continue;
       for (const int store_depth : {2, 1}) {
         const int elements = box_rows(config) * columns;
-        const Sm90EpilogueShape shape{
-            columns, elements * bytes.loads, 0, elements * bytes.stores, store_depth, values,
-            rolled};
+        const Sm90EpilogueShape shape{columns,     elements * bytes.loads,
+                                      0,           elements * bytes.stores,
+                                      store_depth, values,
+                                      rolled,      m_major};
         config.epilogue = fill(config, shape, deep_enough ? depth_wanted(config, columns) : 1);
         if (config.epilogue.columns > 0) return config;
       }
@@ -230,8 +243,8 @@ bool reduces_columns(const EpilogueGraph& graph, bool transposed) {
 /// Whether the code of all elements would spill: with reductions of columns, ptxas keeps the parts
 /// of several steps beside the sums. There is room for them beside 128 sums and nothing else.
 bool needs_loop(const Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
-  // Products of 8-bit floats leave ptxas fewer registers.
-  const int most = abi::type_bytes(config.a) == 1 ? 96 : 128;
+  // Products of 8-bit floats leave ptxas fewer registers, and so do three consumers.
+  const int most = config.consumers() == 3 ? 64 : abi::type_bytes(config.a) == 1 ? 96 : 128;
   if (config.consumers() == 1 || config.sums() < most) return false;
   if (!reduces_columns(graph, transposed)) return false;
   const bool alone = graph.tensors.empty() && graph.scalars.empty() && graph.stores.size() == 1 &&
@@ -250,6 +263,8 @@ bool has_narrow_boxes(const Sm90GemmConfig& config) {
 int code_registers(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
   const bool simple = config.tma_store && abi::type_bytes(config.out) == 2 &&
                       graph.reduced.empty() && !config.epilogue.rolled;
+  // Three consumers have fewer for everything.
+  if (config.consumers() == 3) return 60;
   return config.sums() > 160 && simple ? 16 : 40;
 }
 
@@ -257,44 +272,66 @@ std::uint64_t stride_bytes(std::int64_t stride, std::int64_t extent, std::int64_
   return static_cast<std::uint64_t>(extent > 1 && stride > 0 ? stride * bytes : 16);
 }
 
+/// A matrix as TMA sees it, whose columns are neighbours.
+struct MappedMatrix : abi::Matrix {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+template <typename Config>
+MappedMatrix mapped(const Config& config, const abi::Matrix& at, const EpilogueView& view) {
+  const bool turned = view.transposed != stores_m_major(config);
+  MappedMatrix matrix{at, turned ? view.extents.n : view.extents.m,
+                      turned ? view.extents.m : view.extents.n};
+  if (stores_m_major(config)) std::swap(matrix.row_stride, matrix.column_stride);
+  return matrix;
+}
+
+struct BoxShape {
+  int rows;
+  int columns;
+};
+template <typename Config>
+BoxShape box_shape(const Config& config) {
+  if (stores_m_major(config)) return {config.epilogue.columns, box_rows(config)};
+  return {box_rows(config), config.epilogue.columns};
+}
+
 /// How TMA can move the boxes of a tensor: abi::EpilogueOperand::tma. Stores end with a whole
 /// chunk of 16 bytes; loads do not. Both begin with one.
-abi::TmaMode tma_mode(const abi::Matrix& at, Dtype dtype, const EpilogueView& view, bool stored) {
+abi::TmaMode tma_mode(const MappedMatrix& at, Dtype dtype, const EpilogueView& view, bool stored) {
   const std::int64_t size = bytes_of(dtype);
-  const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
-  const std::int64_t columns = view.transposed ? view.extents.m : view.extents.n;
   constexpr std::int64_t kMaxStride = std::int64_t{1} << 40;
   const bool batched = view.extents.l > 1 && at.batch_stride != 0;
   auto steps = [&](std::int64_t stride) {
     return stride > 0 && stride < kMaxStride / size && stride * size % 16 == 0;
   };
-  const bool row = rows == 1 || (at.row_stride >= columns && steps(at.row_stride));
-  const bool whole = view.whole_fours && (!stored || columns * size % 16 == 0);
-  const bool fits = whole && (at.column_stride == 1 || columns == 1) && at.address % 16 == 0 &&
+  const bool row = at.rows == 1 || (at.row_stride >= at.columns && steps(at.row_stride));
+  const bool whole = view.whole_fours && (!stored || at.columns * size % 16 == 0);
+  const bool fits = whole && (at.column_stride == 1 || at.columns == 1) && at.address % 16 == 0 &&
                     row && (!batched || steps(at.batch_stride));
   if (!fits) return abi::TmaMode::none;
   return batched ? abi::TmaMode::batched : abi::TmaMode::plain;
 }
 
 template <typename Config>
-abi::TensorMap encode(const PlanDevice& device, const Config& config, const abi::Matrix& at,
+abi::TensorMap encode(const PlanDevice& device, const Config& config, const MappedMatrix& at,
                       Dtype dtype, bool batched, const EpilogueView& view, std::string_view name) {
   const std::int64_t size = bytes_of(dtype);
-  const std::int64_t rows = view.transposed ? view.extents.n : view.extents.m;
-  const std::int64_t columns = view.transposed ? view.extents.m : view.extents.n;
   const std::int64_t batches = batched ? view.extents.l : 1;
-  const int row_bytes = config.epilogue.columns * static_cast<int>(size);
+  const BoxShape box = box_shape(config);
+  const int row_bytes = box.columns * static_cast<int>(size);
   return encode_tensor_map(
-      device, {.operand = name,
-               .type = abi_type(dtype),
-               .address = at.address,
-               .extents = {static_cast<std::uint64_t>(columns), static_cast<std::uint64_t>(rows),
-                           static_cast<std::uint64_t>(batches)},
-               .stride_bytes = {stride_bytes(at.row_stride, rows, size),
-                                stride_bytes(at.batch_stride, batches, size)},
-               .box = {static_cast<std::uint32_t>(config.epilogue.columns),
-                       static_cast<std::uint32_t>(box_rows(config)), 1},
-               .swizzle_bytes = row_bytes >= 32 ? row_bytes : 0});
+      device,
+      {.operand = name,
+       .type = abi_type(dtype),
+       .address = at.address,
+       .extents = {static_cast<std::uint64_t>(at.columns), static_cast<std::uint64_t>(at.rows),
+                   static_cast<std::uint64_t>(batches)},
+       .stride_bytes = {stride_bytes(at.row_stride, at.rows, size),
+                        stride_bytes(at.batch_stride, batches, size)},
+       .box = {static_cast<std::uint32_t>(box.columns), static_cast<std::uint32_t>(box.rows), 1},
+       .swizzle_bytes = row_bytes >= 32 ? row_bytes : 0});
 }
 
 /// Beside narrow boxes long epilogues spill in a loop too.
@@ -333,6 +370,32 @@ Status check_pairs(const Sm90GemmConfig& config, bool transposed) {
                                   config.sums(), config.place_columns()));
 }
 
+/// The first matrix whose elements have no 16 bits, for messages; empty where there is none.
+std::string other_than_16_bits(const EpilogueGraph& graph) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const EpilogueNode& node = graph.nodes[i];
+    if (node.op != EpilogueOp::tensor) continue;
+    const EpilogueTensor& tensor = graph.tensors[node.slot];
+    if (is_matrix(tensor.varies) && dtype_bits(tensor.dtype) != 16)
+      return epilogue::node_text(graph, i);
+  }
+  for (const EpilogueStore& store : graph.stores) {
+    if (dtype_bits(store.dtype) != 16) return stored_text(graph, store);
+  }
+  return {};
+}
+
+/// Whether matrices can be moved in boxes whose columns are 64 elements of 128 bytes.
+Status check_m_major(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
+  if (!config.out_m_major) return Status::success();
+  const std::string other = other_than_16_bits(graph);
+  if (other.empty()) return Status::success();
+  return Status::fail(Reason::epilogue,
+                      fmt::format("epilogue: expected matrices of 16-bit elements in a swapped "
+                                  "kernel with tiles of {} rows, got {}",
+                                  config.tile_n, other));
+}
+
 /// The configuration with room for an epilogue.
 template <typename Config>
 Config with_room(const Config& plain, const EpilogueGraph& graph, bool transposed, bool rolled) {
@@ -356,8 +419,9 @@ Status no_room(const Config& config, const EpilogueGraph& graph) {
 }  // namespace
 
 abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& given, const EpilogueGraph& graph,
-                                 bool transposed) {
+                                 bool transposed, bool swapped) {
   abi::Sm90GemmConfig plain = given;
+  plain.epilogue.m_major = swapped && other_than_16_bits(graph).empty();
   plain.paired = graph.pairs != AccumulatorPairs::none;
   const bool narrow = has_narrow_boxes(plain) && plain.schedule == abi::Schedule::pingpong;
   return with_room(plain, graph, transposed,
@@ -372,15 +436,9 @@ abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const Epilo
 
 Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed) {
   if (Status pairs = check_pairs(config, transposed); !pairs.ok()) return pairs;
-  if (config.out_m_major) {
-    return Status::fail(Reason::epilogue,
-                        fmt::format("epilogue: expected accum alone in a swapped kernel with tiles "
-                                    "of {} rows, got {} instructions and {} reductions",
-                                    config.tile_n, graph.cost.instructions, graph.reduced.size()));
-  }
+  if (Status boxes = check_m_major(config, graph); !boxes.ok()) return boxes;
   if (config.epilogue.columns == 0) return no_room(config, graph);
-  // A warp of the producer's brings the inputs of each consumer.
-  if (config.consumers() > 2 && config.epilogue.loads()) {
+  if (config.consumers() > config.input_warps() && config.epilogue.loads()) {
     return Status::fail(
         Reason::resource,
         fmt::format("epilogue: expected no inputs for a tile of {} consumers", config.consumers()));
@@ -416,7 +474,7 @@ template PartCounts tile_part_counts(const Sm100GemmConfig&, std::int64_t, std::
 template <typename Config>
 abi::TensorMap fused_out_map(const PlanDevice& device, const Config& config,
                              const EpilogueView& view) {
-  const abi::Matrix at = view.matrix(view.store(0));
+  const MappedMatrix at = mapped(config, view.matrix(view.store(0)), view);
   const Dtype dtype = view.graph().stores[0].dtype;
   const abi::TmaMode tma = tma_mode(at, dtype, view, true);
   return tma != abi::TmaMode::none
@@ -441,7 +499,7 @@ void add_mapped_epilogue(const Config& config, const EpilogueView& view, const P
     int inputs = 0;
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
       if (!is_matrix(graph.tensors[i].varies) || inputs++ >= abi::kEpilogueMaps) continue;
-      const abi::Matrix at = view.matrix(view.binding->tensors[i]);
+      const MappedMatrix at = mapped(config, view.matrix(view.binding->tensors[i]), view);
       const Dtype dtype = graph.tensors[i].dtype;
       tma[i] = tma_mode(at, dtype, view, false);
       maps[used++] = tma[i] == abi::TmaMode::none
@@ -450,7 +508,7 @@ void add_mapped_epilogue(const Config& config, const EpilogueView& view, const P
                                   view, "an input");
     }
     for (std::size_t i = 0; i < graph.stores.size() && i <= abi::kEpilogueMaps; ++i) {
-      const abi::Matrix at = view.matrix(view.store(i));
+      const MappedMatrix at = mapped(config, view.matrix(view.store(i)), view);
       const Dtype dtype = graph.stores[i].dtype;
       const abi::TmaMode how = tma[graph.tensors.size() + i] = tma_mode(at, dtype, view, true);
       if (i == 0) continue;

@@ -10,9 +10,10 @@
 namespace estoc::cuda {
 
 /// The configuration with room for the epilogue, whose boxes take the place of some stages. Its
-/// epilogue.columns are 0 when there is none for it.
+/// epilogue.columns are 0 when there is none for it. `swapped`: M is the contiguous mode of out, as
+/// the code sees it.
 abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& plain, const EpilogueGraph& graph,
-                                 bool transposed);
+                                 bool transposed, bool swapped);
 abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const EpilogueGraph& graph,
                                   bool transposed);
 

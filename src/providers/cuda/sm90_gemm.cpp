@@ -89,7 +89,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
   }
   Sm90GemmConfig fused(const Sm90GemmConfig& config, const EpilogueGraph& epilogue,
                        bool transposed) const override {
-    return fused_config(config, epilogue, transposed);
+    return fused_config(config, epilogue, transposed, is_swapped());
   }
   bool is_transposed(const DesignPoint& point) const override {
     return is_column_major(point) != (is_swapped() || converts());

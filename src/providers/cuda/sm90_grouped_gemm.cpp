@@ -74,7 +74,7 @@ class Sm90Groups : public ConfiguredGemm<Sm90GroupedGemmConfig, Parameters> {
   }
   Sm90GroupedGemmConfig fused(const Sm90GroupedGemmConfig& config, const EpilogueGraph& epilogue,
                               bool transposed) const override {
-    return fused_config(config, epilogue, transposed);
+    return fused_config(config, epilogue, transposed, false);
   }
   bool is_transposed(const DesignPoint& point) const override { return sm90_is_transposed(point); }
 

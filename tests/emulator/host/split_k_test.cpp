@@ -191,6 +191,61 @@ TEST_F(SplitK, WideSwappedTiles) {
         "class=sm90_swapped_gemm tile=80x128x64", 3, 4);
 }
 
+TEST_F(SplitK, WideSwappedTilesWithEpilogues) {
+  const std::string bias = " bias=f32:row epi=\"D = gelu(accum + bias)\"";
+  const std::string scales = " x=f32:column y=f32:row epi=\"D = accum * x * y\"";
+  const std::string residual =
+      " C=bf16:t bias=bf16:row alpha=0.5 epi=\"D = relu(alpha * accum + bias) + C\"";
+  for (const int parts : {1, 3}) {
+    check("gemm m=150 n=328 k=520 a=bf16:t b=bf16:n out=bf16:t" + bias,
+          "class=sm90_swapped_gemm tile=80x64x64", parts);
+    check("gemm m=131 n=264 k=784 l=2 a=e4m3:t b=e4m3:n out=bf16:t" + scales,
+          "class=sm90_swapped_gemm tile=144x128x128", parts);
+    check("gemm m=110 n=400 k=520 a=bf16:t b=bf16:t out=bf16:t" + residual,
+          "class=sm90_swapped_gemm tile=112x192x64", parts);
+  }
+  check("gemm m=200 n=584 k=264 l=2 a=bf16:n b=bf16:n out=bf16:t" + residual,
+        "class=sm90_swapped_gemm tile=128x192x64 cluster=1x2x1", 1);
+  check("gemm m=90 n=200 k=528 a=e4m3:t b=e5m2:n out=f16:t fast_accumulation=1" + scales,
+        "class=sm90_swapped_fast_gemm tile=96x192x128", 1);
+  // Matrices without a map: one of columns, and one of batches that are the same.
+  check(
+      "gemm m=100 n=136 k=200 l=2 a=f16:t b=f16:n out=f16:t C=f16:n aux=bf16:n "
+      "epi=\"aux = accum - C; D = relu(aux)\"",
+      "class=sm90_swapped_gemm tile=112x64x64", 1);
+  // Reductions along both modes.
+  check(
+      "gemm m=100 n=328 k=200 a=bf16:t b=bf16:n out=bf16:t s=f32:column t=f32:row "
+      "epi=\"D = accum; s = sum(accum); t = absmax(accum)\"",
+      "class=sm90_swapped_gemm tile=112x64x64", 1);
+  // Parts through the workspace.
+  check("gemm m=150 n=328 k=1040 a=bf16:t b=bf16:n out=bf16:t" + residual,
+        "class=sm90_swapped_gemm tile=160x128x64", 3, 2);
+}
+
+TEST_F(SplitK, SwappedTilesOfFewRowsWithEpilogues) {
+  for (const int parts : {1, 3}) {
+    check(
+        "gemm m=5 n=328 k=520 a=bf16:t b=bf16:n out=bf16:t bias=f32:row "
+        "epi=\"D = gelu(accum + bias)\"",
+        "class=sm90_swapped_gemm tile=16x64x64", parts);
+    check(
+        "gemm m=40 n=264 k=784 l=2 a=e4m3:t b=e4m3:n out=bf16:t x=f32:column y=f32:row "
+        "epi=\"D = accum * x * y\"",
+        "class=sm90_swapped_gemm tile=48x128x128", parts);
+    // Rows of out and C are aligned to two bytes.
+    check("gemm m=20 n=203 k=520 a=bf16:t b=bf16:n out=bf16:t C=bf16:t epi=\"D = accum + C\"",
+          "class=sm90_swapped_gemm tile=32x64x64", parts);
+    // C is f32: boxes have rows of columns.
+    check("gemm m=70 n=200 k=520 a=bf16:t b=bf16:n out=bf16:t C=f32:t epi=\"D = accum + C\"",
+          "class=sm90_swapped_gemm tile=64x64x64", parts);
+  }
+  check(
+      "gemm m=9 n=200 k=1040 a=f16:t b=f16:n out=f16:t aux=bf16:t bias=f16:row "
+      "epi=\"aux = accum + bias; D = relu(aux)\"",
+      "class=sm90_swapped_gemm tile=16x64x64", 3, 2);
+}
+
 TEST_F(SplitK, BoxesHaveNoRowsFarBeyondAnOperand) {
   // One and two operands with far fewer rows than a tile; more items than one follow.
   check("gemm m=3 n=700 k=264 a=bf16:t b=bf16:n out=bf16:t", "tile=64x64x64 schedule=pingpong", 1);

@@ -240,7 +240,7 @@ FAULTS = (
             "cta.shared.staging(consumer), 3 + consumer, thread",
             "cta.shared.staging(consumer), 2, thread"),
     Planted("an input of all batches has one for each", LOAD, "lib_one_c", (WRONG,),
-            "from.tma == abi::TmaMode::batched ? at.l : 0", "at.l"),
+            "from.tma == abi::TmaMode::batched ? to.l : 0", "to.l"),
     Planted("dropout of a transposed output by rows", TILE, "lib_dropout", (WRONG,),
             "return E::kTransposed ? ", "return false ? "),
     Planted("index of an element of 32 bits", DIRECT, "far_index", (WRONG,),

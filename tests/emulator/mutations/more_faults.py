@@ -243,15 +243,15 @@ FAULTS = (
             "values().init(1, 32);",
             "values().init(2, 32);"),
     Planted("boxes come from the batch before", LOAD, "tile_mixed", (WRONG, OUT),
-            "from.tma == abi::TmaMode::batched ? at.l : 0}",
+            "from.tma == abi::TmaMode::batched ? to.l : 0}",
             "0}"),
     Planted("outputs of the first batch", TILE, "tile_mixed", (WRONG, RACE),
-            "cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, at.l});",
-            "cp_async_bulk_tensor_store<3>(map, box, {at.n, at.m, 0});"),
+            "cp_async_bulk_tensor_store<3>(map, box, {to.n, to.m, to.l});",
+            "cp_async_bulk_tensor_store<3>(map, box, {to.n, to.m, 0});"),
     Planted("half of the threads copy all elements", TILE, "tile_unmapped", (WRONG, UNSET, RACE),
-            "over_box<kBlockRows, kColumns, 1, Fragment::kThreads>(\n"
+            "over_box<Fragment::kThreads>(\n"
             "        thread_,",
-            "over_box<kBlockRows, kColumns, 1, Fragment::kThreads / 2>(\n"
+            "over_box<Fragment::kThreads / 2>(\n"
             "        thread_,"),
     Planted("one thread sends, another waits", TILE, "tile", (RACE, LEFT),
             "if (thread_ == 0) ptx::cp_async_bulk_commit_group();",

@@ -1,10 +1,11 @@
 """Faults planted into what kernels do for outputs whose contiguous mode is M, and their cases."""
 
-from planted import ABI, Planted, library
+from planted import ABI, LOAD, SM90_SKELETON, TILE, Planted, library
 from sm90_faults import DEADLOCK, LEFT, RACE, WRONG
 
 STORE = "tile/transposed_store.cuh"
 SWAPPED = "class=sm90_swapped_gemm"
+FUSED = 'bias=f32:row epi="D = relu(accum + bias) + C"'
 
 CASES = {
     "wide_single": library(
@@ -12,6 +13,16 @@ CASES = {
     ),
     "wide_three": library(
         "gemm m=150 n=392 k=200 a=f16 b=f16:n out=f16", f"{SWAPPED} tile=144x192x64 cluster=1x2x1", 2,
+    ),
+    "wide_epilogue": library(
+        f"gemm m=77 n=136 k=136 l=2 a=bf16 b=bf16:n out=bf16 C=bf16 {FUSED}", f"{SWAPPED} tile=80x64x64", 1,
+    ),
+    # C has no map: its rows are contiguous along M.
+    "wide_unmapped": library(
+        f"gemm m=77 n=136 k=136 l=2 a=bf16 b=bf16:n out=bf16 C=bf16:n {FUSED}", f"{SWAPPED} tile=80x64x64", 1,
+    ),
+    "wide_loaders": library(
+        f"gemm m=90 n=392 k=72 a=bf16 b=bf16:n out=bf16 C=bf16 {FUSED}", f"{SWAPPED} tile=96x192x64", 1,
     ),
 }  # fmt: skip
 
@@ -52,4 +63,31 @@ FAULTS = (
     Planted("three consumers take more registers than there are", ABI, "wide_three", (DEADLOCK,),
             "if (consumers() == 3) return 152;",
             "if (consumers() == 3) return 168;"),
+    Planted("epilogue: matrices of columns are not transposed", TILE, "wide_epilogue", (WRONG,),
+            "ptx::stmatrix<4, Layout::kMMajor>",
+            "ptx::stmatrix<4>"),
+    Planted("epilogue: inputs of columns are not transposed", TILE, "wide_epilogue", (WRONG,),
+            "ptx::ldmatrix<4, Layout::kMMajor>",
+            "ptx::ldmatrix<4>"),
+    Planted("epilogue: threads name rows in place of columns", TILE, "wide_epilogue", (WRONG,),
+            "Fragment::matrix_row(thread_) / 8 * 8,",
+            "Fragment::matrix_row(thread_),"),
+    Planted("epilogue: threads name one column of eight", TILE, "wide_epilogue", (WRONG, RACE),
+            "column + thread_ % 8);",
+            "column);"),
+    Planted("epilogue: boxes of columns are sent to rows", TILE, "wide_epilogue", (WRONG, RACE),
+            "const Tile to = Layout::in_map(at);",
+            "const Tile to = at;"),
+    Planted("epilogue: boxes of columns are loaded from rows", LOAD, "wide_epilogue", (WRONG,),
+            "const Tile to = Layout::in_map(at);",
+            "const Tile to = at;"),
+    Planted("epilogue: columns of a box are not swizzled", LOAD, "wide_epilogue", (WRONG,),
+            "return swizzled<Fragment::kBlockRows * bytes>(column, row * bytes);",
+            "return column * (Fragment::kBlockRows * bytes) + row * bytes;"),
+    Planted("epilogue: rows and columns of a box are exchanged", LOAD, "wide_unmapped", (WRONG,),
+            "each(kMMajor ? at : line, kMMajor ? line : at);",
+            "each(line, at);"),
+    Planted("epilogue: the third consumer's inputs are not brought", SM90_SKELETON, "wide_loaders", (DEADLOCK,),
+            "if (consumer < config.consumers()) load_inputs",
+            "if (consumer < 2) load_inputs"),
 )  # fmt: skip

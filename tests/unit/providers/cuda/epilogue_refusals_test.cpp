@@ -70,19 +70,27 @@ TEST(EpilogueRefusals, LongOnesAreNotForTilesBetweenMultiplesOf32Columns) {
   EXPECT_THAT(status_of(80, 7).error(), HasSubstr("expected a short one for tiles of 80 columns"));
 }
 
-TEST(EpilogueRefusals, SwappedKernelsThatStoreByTmaHaveNone) {
-  const auto graph = parse_epilogue_graph("acc f32; v1 = relu accum; store bf16 v1");
-  const auto status_of = [&](std::string_view rest) {
+TEST(EpilogueRefusals, SwappedKernelsThatStoreByTmaMoveSixteenBitElements) {
+  const auto status_of = [&](std::string_view rest, std::string_view graph) {
     const Kernel kernel = kernel_by_name(
         fmt::format("sm90_swapped_gemm-bf16-bf16-f32-bf16-tnt-alignA16-alignB16-{}-cluster1x1-"
                     "stages{}-orientation.swapped",
                     rest, rest.starts_with("alignOut16") ? 8 : 14));
-    return kernel.kernel_class().supports_epilogue(kernel.point(), *graph, Target::sm(90, true));
+    return kernel.kernel_class().supports_epilogue(kernel.point(), *parse_epilogue_graph(graph),
+                                                   Target::sm(90, true));
   };
-  EXPECT_TRUE(status_of("alignOut1-single-tile64x64x64").ok());
-  const Status refused = status_of("alignOut16-single-tile144x64x64");
-  EXPECT_EQ(refused.reason(), Reason::epilogue);
-  EXPECT_THAT(refused.error(), HasSubstr("tiles of 144 rows, got 2 instructions"));
+  constexpr std::string_view kWide = "alignOut16-single-tile144x64x64";
+  constexpr std::string_view kResidual = "acc f32; t0 f32 mn; v2 = add accum t0; store bf16 v2";
+  EXPECT_TRUE(status_of("alignOut1-single-tile64x64x64", kResidual).ok());
+  EXPECT_TRUE(status_of(kWide, "acc f32; v1 = relu accum; store bf16 v1").ok());
+  EXPECT_TRUE(status_of(kWide, "acc f32; t0 f32 n; v2 = add accum t0; store bf16 v2").ok());
+  const Status input = status_of(kWide, kResidual);
+  EXPECT_EQ(input.reason(), Reason::epilogue);
+  EXPECT_THAT(input.error(), HasSubstr("tiles of 144 rows, got t0 f32"));
+  const Status output =
+      status_of(kWide, "acc f32; v1 = relu accum; store bf16 v1; store e4m3 accum");
+  EXPECT_EQ(output.reason(), Reason::epilogue);
+  EXPECT_THAT(output.error(), HasSubstr("got accum in f32 stored as e4m3"));
 }
 
 TEST(EpilogueRefusals, NameAReductionOfBatchesAlone) {
