@@ -15,10 +15,6 @@ constexpr double kCaution = 0.02;
 // to a tie. Both gave the least regret on the tables of two devices.
 constexpr double kRestated = 1.04;
 constexpr double kCommon = 0.995;
-// Kernels of ours that compute the transposed product with wide tiles were timed on another card
-// than the others: on a third one, some that were predicted fastest were 1 to 9 % slower than
-// these.
-constexpr double kWideSwapped = 1.02;
 // Long products run at the limit of power, and small tiles load more for each product: in two runs
 // on H200s they were 2 to 5 % behind large tiles, in the tables they are not. The regret on the
 // tables is the same with and without.
@@ -69,8 +65,7 @@ double caution(const Plan& plan) {
   const bool deep_tiles =
       plan.family == Family::sm80 && work.element_bytes == 8 && design.tile_k > 16;
   const double library = design.restated ? kRestated : kCommon;
-  const double own = design.restated ? kWideSwapped : 1;
-  return (1 + kCaution * design.choice) * (design.of_library ? library : own) *
+  return (1 + kCaution * design.choice) * (design.of_library ? library : 1) *
          (small_tiles ? kSmallTiles : 1) * (deep_tiles ? kDeepTilesOfF64 : 1) *
          (design.narrower ? kNarrower : 1) * (design.older_instructions ? kOlderInstructions : 1) *
          (design.untried ? kUntried : 1) * (design.copies_by_threads ? kCopiesByThreads : 1);

@@ -25,7 +25,7 @@ constexpr double kForgiven = 0.95;
 constexpr double kForgivenOfLibrary = 0.5;
 // Trees follow the noise of fewer.
 constexpr std::size_t kFewestForTrees = 5000;
-// What gave the least regret, for samples of another device.
+// What gave the least regret, for all samples of another device together over all of one's own.
 constexpr double kWeightOfOtherDevices = 0.3;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;
@@ -294,7 +294,10 @@ FamilyFit fit_family(const SampledTable& table, cost::Family family,
   std::vector<Grown> grown;
   add_samples(table, family, 1, grown);
   for (const SampledTable& other : all) {
-    if (other.model != table.model) add_samples(other, family, kWeightOfOtherDevices, grown);
+    if (other.model == table.model) continue;
+    const auto more = static_cast<double>(samples_of(other, family).size());
+    const double share = static_cast<double>(samples.size()) / std::max(more, 1.0);
+    add_samples(other, family, kWeightOfOtherDevices * std::min(share, 1.0), grown);
   }
   fit_trees(grown, fit);
   return fit;
