@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Puts the figures of the ranking into docs/performance.md, and draws docs/ranking_h200.svg.
 
-Usage: ranking_report.py ESTOC_RANKING [--check [--due]]
+Usage: ranking_report.py ESTOC_RANKING [--check [--due] | --unpack FOLDER]
 
 Reads the newest table of each device in bench/results/ranking, and in few_rows, parts, thin, widths, narrow, layers,
 hundreds, fused and short beside it, which estoc_ranking joins. Each problem is judged by a fit that has not seen its
 shape.
 --check changes nothing and fails when page or picture are out of date, or where the ranking is below
 its floor, by those fits or by what the library ships. With --due only by the latter where nothing that
-fits are made of has changed, except every few days (tests/emulator/changed.py).
+fits are made of has changed, except every few days (tests/emulator/changed.py). --unpack writes the tables as
+fits take them, to FOLDER/DEVICE, prints their paths in the order of fits, and changes nothing else.
 """
 
 import gzip
@@ -78,17 +79,25 @@ def newest_tables():
 
 def unpacked(paths, folder):
     """Tables as text in a new folder, in their order: of joined ones the last counts."""
-    folder.mkdir()
-    tables = {path.parent.name: gzip.decompress(path.read_bytes()).decode().splitlines() for path in paths}
-    whole = {problem_of(line) for line in tables.get(WHOLE, ())}
-    for name, lines in tables.items():
-        header, *rows = lines
-        if name != WHOLE:
+    folder.mkdir(parents=True)
+    texts = [folder / f"{path.parent.name}.jsonl" for path in paths]
+    for path, text in zip(paths, texts):
+        text.write_bytes(gzip.decompress(path.read_bytes()))
+    return texts
+
+
+def as_fitted(paths, folder):
+    """The same without times that fits are not made of: see WHOLE and FUSED."""
+    texts = unpacked(paths, folder)
+    whole = {problem_of(line) for text in texts if text.stem == WHOLE for line in text.read_text().splitlines()}
+    for text in texts:
+        header, *rows = text.read_text().splitlines()
+        if text.stem != WHOLE:
             rows = [row for row in rows if problem_of(row) not in whole]
-        if name != FUSED:
+        if text.stem != FUSED:
             rows = [without_older_stores(row) for row in rows]
-        (folder / f"{name}.jsonl").write_text("\n".join([header, *rows]) + "\n")
-    return [folder / f"{name}.jsonl" for name in tables]
+        text.write_text("\n".join([header, *rows]) + "\n")
+    return texts
 
 
 def problem_of(line):
@@ -117,16 +126,16 @@ def shipped_is_good(program, tables):
     """Whether the ranking that the library ships is above the floor."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        texts = [t for device, paths in tables.items() for t in unpacked(paths, folder / device)]
+        texts = [t for device, paths in tables.items() for t in as_fitted(paths, folder / device)]
         return subprocess.run([program, "shipped", *texts], check=False).returncode == 0
 
 
-def read_rows(program, tables):
+def read_rows(program, tables, unpack=unpacked):
     """Rows of each device, and what is below the floor; a device's fit sees the others' tables."""
     rows, low, running = {}, [], {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
-        texts = [t for device, paths in tables.items() for t in unpacked(paths, folder / device)]
+        texts = [t for device, paths in tables.items() for t in unpack(paths, folder / device)]
         for command in (["regret", "--rows", folder], ["shipped"]):
             running[command[0]] = subprocess.Popen([program, *command, *texts])
         for name, process in running.items():
@@ -281,7 +290,11 @@ def main():
         sys.exit(__doc__)
     if "--due" in sys.argv[2:] and not fits_are_due(changed.changed_names(), changed.today()):
         return 0 if shipped_is_good(sys.argv[1], newest_tables()) else "below the floor: shipped"
-    rows, low = read_rows(sys.argv[1], newest_tables())
+    if "--unpack" in sys.argv[2:]:
+        for device, paths in newest_tables().items():
+            print(*as_fitted(paths, pathlib.Path(sys.argv[3]) / device), sep="\n")
+        return 0
+    rows, low = read_rows(sys.argv[1], newest_tables(), as_fitted)
     text = PAGE.read_text()
     made = with_table(text, table(rows))
     drawn = picture(rows["h200"])

@@ -25,7 +25,8 @@ constexpr double kForgiven = 0.95;
 constexpr double kForgivenOfLibrary = 0.5;
 // Trees follow the noise of fewer.
 constexpr std::size_t kFewestForTrees = 5000;
-// What gave the least regret, for all samples of another device together over all of one's own.
+// Of a sample of another device; less where that device has more of them, so that all together
+// weigh at most this share of one's own. It gave the least regret.
 constexpr double kWeightOfOtherDevices = 0.3;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;

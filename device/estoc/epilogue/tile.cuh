@@ -335,7 +335,8 @@ class TileEpilogue {
                           : (static_cast<u64>(l) * rows_ + m) * columns_ + n;
   }
 
-  /// Offset in a box of the row that this thread names in ldmatrix and stmatrix of 16 columns.
+  /// Offset in a box of the row, or the column of one that is M-major, that this thread names in
+  /// ldmatrix and stmatrix of 16 columns.
   template <int bytes>
   __device__ __forceinline__ u32 matrix_offset(int j) const {
     const u32 column = static_cast<u32>(j) + Fragment::matrix_column(thread_);

@@ -82,8 +82,7 @@ double store_clocks(const Sm90GemmConfig& config, const cost::Work& work) {
   const bool fused = work.extra_bytes > 0 || work.epilogue_clocks > 0;
   const double alone = config.schedule == Schedule::pingpong ? kAlone : 1;
   // Boxes of 32 bytes a row, and the threads' own stores.
-  const bool slow =
-      !config.epilogue.m_major && (!config.tma_store || config.store_row_bytes() < 64);
+  const bool slow = !config.tma_store || config.store_row_bytes() < 64;
   return kStoreClocks + area * (work.epilogue_clocks + (fused ? kFusedClocks : 0)) * alone +
          bytes / (slow ? kStoreBytesPerClock / 4 : kStoreBytesPerClock);
 }
@@ -116,7 +115,7 @@ cost::Design sm90_design(const Sm90GemmConfig& config, const cost::Work& work) {
   design.integers = config.accumulator == abi::Type::i32;
   design.a_m_major = config.a_m_major;
   design.b_n_major = config.b_n_major;
-  design.plain_stores = !config.tma_store && !config.epilogue.m_major;
+  design.plain_stores = !config.tma_store;
   design.restated = config.out_m_major;
   design.gather_clocks = kMeetClocks + config.tile_m * config.tile_n *
                                            abi::type_bytes(config.accumulator) / kSentPerClock;

@@ -447,9 +447,9 @@ Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph,
                                           : config.consumer_registers();
   // Of 8-bit floats with many sums of their own, ptxas leaves fewer for the rest.
   if (abi::type_bytes(config.a) == 1 && !config.promote && config.sums() > 128) available -= 48;
-  Status registers =
-      check_epilogue_registers(graph, registers_of(graph, transposed),
-                               available - code_registers(config, graph) - config.sums());
+  Status registers = check_epilogue_registers(
+      graph, registers_of(graph, transposed),
+      std::max(available - code_registers(config, graph) - config.sums(), 0));
   return registers.ok() && has_narrow_boxes(config) && is_long(graph) ? too_long(config, graph)
                                                                       : registers;
 }

@@ -66,6 +66,16 @@ TEST_F(Scaled, OnTensorCores) {
            "epi=\"D = relu(accum + bias)\"");
 }
 
+TEST_F(Scaled, FewRowsOnTensorCoresWithAnEpilogue) {
+  const char* const filter = "class=sm90_swapped_scaled_gemm tile=32x64x128";
+  run(Target::sm(90, true), filter,
+      "m=20 n=264 k=512 l=2 a=e4m3:t*1x128 b=e4m3:n*128x128 out=bf16:t bias=f32:row C=bf16:t "
+      "epi=\"D = relu(accum + bias) + C\"");
+  // Rows of out are aligned to two bytes.
+  run(Target::sm(90, true), filter,
+      "m=33 n=131 k=256 a=e4m3:t*1x128 b=e4m3:n*128x128 out=bf16:t epi=\"D = accum * 2\"");
+}
+
 TEST_F(Scaled, OnTensorCoresOfAmpere) {
   run(Target::sm(80), "class=sm80_scaled_gemm tile=64x64x128",
       "m=133 n=70 k=300 a=e4m3:t*1x128:n b=e4m3:n*128x128 out=f32:t");
