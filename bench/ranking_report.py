@@ -34,9 +34,9 @@ JOINED = [
         for name in ("few_rows", "parts", "thin", "widths", "narrow", "layers", "hundreds", "fused", "short")
     ),
 ]
-# All kernels were timed on one card: earlier times of its problems are left out.
+# All its kernels were timed on one card: fits take no other times of its problems.
 WHOLE = "hundreds"
-# Swapped kernels of few rows have stored what epilogues compute in another way since all other tables.
+# In all other tables, swapped kernels of few rows stored the results of an epilogue element by element.
 FUSED = "fused"
 PAGE = ROOT / "docs" / "performance.md"
 PICTURE = ROOT / "docs" / "ranking_h200.svg"
@@ -286,7 +286,7 @@ def with_table(text, made):
 
 
 def main():
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or ("--unpack" in sys.argv and (len(sys.argv) != 4 or sys.argv[2] != "--unpack")):
         sys.exit(__doc__)
     if "--due" in sys.argv[2:] and not fits_are_due(changed.changed_names(), changed.today()):
         return 0 if shipped_is_good(sys.argv[1], newest_tables()) else "below the floor: shipped"

@@ -25,8 +25,8 @@ constexpr double kForgiven = 0.95;
 constexpr double kForgivenOfLibrary = 0.5;
 // Trees follow the noise of fewer.
 constexpr std::size_t kFewestForTrees = 5000;
-// Of a sample of another device; less where that device has more of them, so that all together
-// weigh at most this share of one's own. It gave the least regret.
+// The weight of a sample of another device: it gave the least regret. Where that device has more
+// samples, each weighs less, so that together they weigh no more than this share of one's own.
 constexpr double kWeightOfOtherDevices = 0.3;
 // Samples that are added to the normal equations at once.
 constexpr Eigen::Index kBlock = 512;

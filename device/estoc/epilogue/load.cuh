@@ -60,17 +60,6 @@ struct EpilogueLayout {
   __device__ __forceinline__ static Tile in_map(const Tile& at) {
     return kMMajor ? Tile{at.l, at.n, at.m} : at;
   }
-  /// each(row, column) for the elements of a box, neighbours in memory by neighbouring threads.
-  template <int threads, typename Each>
-  __device__ __forceinline__ static void over_box(u32 thread, const Each& each) {
-    constexpr u32 kTogether = kMMajor ? Fragment::kBlockRows : kColumns;
-#pragma unroll 2
-    for (u32 i = thread; i < kBoxElements; i += threads) {
-      const u32 line = i / kTogether;
-      const u32 at = i % kTogether;
-      each(kMMajor ? at : line, kMMajor ? line : at);
-    }
-  }
 
   __device__ static constexpr int load_offset(int i) {
     int bytes = 0;
@@ -85,9 +74,7 @@ struct EpilogueLayout {
     return bytes;
   }
   /// Bytes of a held value in shared memory.
-  __device__ static constexpr int held_bytes(Type type) {
-    return type == Type::f64 ? 8 : 4;
-  }
+  __device__ static constexpr int held_bytes(Type type) { return type == Type::f64 ? 8 : 4; }
   /// Elements of input `i` that a tile needs when it is no matrix.
   __device__ static constexpr int extent(int i) {
     return E::kTensor[i].n ? shape.columns : E::kTensor[i].m ? shape.rows : 1;
@@ -99,9 +86,7 @@ struct EpilogueLayout {
     }
     return bytes;
   }
-  __device__ static constexpr int scalar_offset(int i) {
-    return value_offset(E::kTensors) + 8 * i;
-  }
+  __device__ static constexpr int scalar_offset(int i) { return value_offset(E::kTensors) + 8 * i; }
   __device__ static constexpr int value_bytes() {
     return (scalar_offset(E::kScalars) + 15) / 16 * 16;
   }
@@ -132,14 +117,24 @@ struct EpilogueLayout {
     return {area + kRoom.barriers_offset() + 16};
   }
   /// Vectors and scalars of a tile.
-  __device__ __forceinline__ Ring<1> values() const {
-    return {area + kRoom.barriers_offset()};
-  }
+  __device__ __forceinline__ Ring<1> values() const { return {area + kRoom.barriers_offset()}; }
 
   /// By one thread, before fence_mbarrier_init and a barrier.
   __device__ __forceinline__ void init_barriers() const {
     if constexpr (kRoom.value_bytes > 0) values().init(1, 32);
     if constexpr (Fused::kMatrices > 0) boxes().init(1, 32);
+  }
+
+  /// each(row, column) for the elements of a box, neighbours in memory by neighbouring threads.
+  template <int threads, typename Each>
+  __device__ __forceinline__ static void over_box(u32 thread, const Each& each) {
+    constexpr u32 kTogether = kMMajor ? Fragment::kBlockRows : kColumns;
+#pragma unroll 2
+    for (u32 i = thread; i < kBoxElements; i += threads) {
+      const u32 line = i / kTogether;
+      const u32 at = i % kTogether;
+      each(kMMajor ? at : line, kMMajor ? line : at);
+    }
   }
 };
 

@@ -263,7 +263,7 @@ bool has_narrow_boxes(const Sm90GemmConfig& config) {
 int code_registers(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
   const bool simple = config.tma_store && abi::type_bytes(config.out) == 2 &&
                       graph.reduced.empty() && !config.epilogue.rolled;
-  // Three consumers have fewer for everything.
+  // With three consumers, epilogues with less room than this spilled.
   if (config.consumers() == 3) return 60;
   return config.sums() > 160 && simple ? 16 : 40;
 }
@@ -370,6 +370,15 @@ Status check_pairs(const Sm90GemmConfig& config, bool transposed) {
                                   config.sums(), config.place_columns()));
 }
 
+bool has_16_bit_matrices(const EpilogueGraph& graph) {
+  return std::all_of(graph.tensors.begin(), graph.tensors.end(),
+                     [](const EpilogueTensor& tensor) {
+                       return !is_matrix(tensor.varies) || dtype_bits(tensor.dtype) == 16;
+                     }) &&
+         std::all_of(graph.stores.begin(), graph.stores.end(),
+                     [](const EpilogueStore& store) { return dtype_bits(store.dtype) == 16; });
+}
+
 /// The first matrix whose elements have no 16 bits, for messages; empty where there is none.
 std::string other_than_16_bits(const EpilogueGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -387,13 +396,11 @@ std::string other_than_16_bits(const EpilogueGraph& graph) {
 
 /// Whether matrices can be moved in boxes whose columns are 64 elements of 128 bytes.
 Status check_m_major(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
-  if (!config.out_m_major) return Status::success();
-  const std::string other = other_than_16_bits(graph);
-  if (other.empty()) return Status::success();
+  if (!config.out_m_major || has_16_bit_matrices(graph)) return Status::success();
   return Status::fail(Reason::epilogue,
                       fmt::format("epilogue: expected matrices of 16-bit elements in a swapped "
                                   "kernel with tiles of {} rows, got {}",
-                                  config.tile_n, other));
+                                  config.tile_n, other_than_16_bits(graph)));
 }
 
 /// The configuration with room for an epilogue.
@@ -419,9 +426,9 @@ Status no_room(const Config& config, const EpilogueGraph& graph) {
 }  // namespace
 
 abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& given, const EpilogueGraph& graph,
-                                 bool transposed, bool swapped) {
+                                 bool transposed, bool m_major) {
   abi::Sm90GemmConfig plain = given;
-  plain.epilogue.m_major = swapped && other_than_16_bits(graph).empty();
+  plain.epilogue.m_major = m_major && has_16_bit_matrices(graph);
   plain.paired = graph.pairs != AccumulatorPairs::none;
   const bool narrow = has_narrow_boxes(plain) && plain.schedule == abi::Schedule::pingpong;
   return with_room(plain, graph, transposed,

@@ -208,7 +208,7 @@ TEST_F(SplitK, WideSwappedTilesWithEpilogues) {
         "class=sm90_swapped_gemm tile=128x192x64 cluster=1x2x1", 1);
   check("gemm m=90 n=200 k=528 a=e4m3:t b=e5m2:n out=f16:t fast_accumulation=1" + scales,
         "class=sm90_swapped_fast_gemm tile=96x192x128", 1);
-  // Matrices without a map: one of columns, and one of batches that are the same.
+  // C and aux have no maps: they are column-major.
   check(
       "gemm m=100 n=136 k=200 l=2 a=f16:t b=f16:n out=f16:t C=f16:n aux=bf16:n "
       "epi=\"aux = accum - C; D = relu(aux)\"",
@@ -236,7 +236,7 @@ TEST_F(SplitK, SwappedTilesOfFewRowsWithEpilogues) {
     // Rows of out and C are aligned to two bytes.
     check("gemm m=20 n=203 k=520 a=bf16:t b=bf16:n out=bf16:t C=bf16:t epi=\"D = accum + C\"",
           "class=sm90_swapped_gemm tile=32x64x64", parts);
-    // C is f32: boxes have rows of columns.
+    // C is f32: boxes are not M-major.
     check("gemm m=70 n=200 k=520 a=bf16:t b=bf16:n out=bf16:t C=f32:t epi=\"D = accum + C\"",
           "class=sm90_swapped_gemm tile=64x64x64", parts);
   }

@@ -17,7 +17,7 @@ CASES = {
     "wide_epilogue": library(
         f"gemm m=77 n=136 k=136 l=2 a=bf16 b=bf16:n out=bf16 C=bf16 {FUSED}", f"{SWAPPED} tile=80x64x64", 1,
     ),
-    # C has no map: its rows are contiguous along M.
+    # C has no map: it is column-major.
     "wide_unmapped": library(
         f"gemm m=77 n=136 k=136 l=2 a=bf16 b=bf16:n out=bf16 C=bf16:n {FUSED}", f"{SWAPPED} tile=80x64x64", 1,
     ),
