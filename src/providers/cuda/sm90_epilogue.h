@@ -10,8 +10,8 @@
 namespace estoc::cuda {
 
 /// The configuration with room for the epilogue, whose boxes take the place of some stages. Its
-/// epilogue.columns are 0 when there is none for it. `m_major`: M is the contiguous mode of its boxes
-/// if all matrices have 16-bit elements.
+/// epilogue.columns are 0 when there is none for it. `m_major`: its boxes have M as their
+/// contiguous mode, where all matrices have 16-bit elements.
 abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& plain, const EpilogueGraph& graph,
                                  bool transposed, bool m_major);
 abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const EpilogueGraph& graph,
