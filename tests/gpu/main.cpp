@@ -241,7 +241,8 @@ int run(const Settings& settings, const std::string& program) {
     save_text(settings.report + "/gpu_test.json",
               to_json(summary, features, broken, seconds.count()).dump(1) + '\n');
   }
-  return broken == 0 && summary.runs > 0 ? 0 : 1;
+  // Of kernels that problems reach, none may be due today.
+  return broken == 0 && !summary.classes.empty() ? 0 : 1;
 }
 
 std::string own_path() {
