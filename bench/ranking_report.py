@@ -4,8 +4,8 @@
 Usage: ranking_report.py ESTOC_RANKING [--check [--due] | --unpack FOLDER]
 
 Reads the newest table of each device in bench/results/ranking, and in few_rows, parts, thin, widths, narrow, layers,
-hundreds, fused and short beside it, which estoc_ranking joins. Each problem is judged by a fit that has not seen its
-shape.
+hundreds, tens, fused, short and edges beside it, which estoc_ranking joins. Each problem is judged by a fit that has
+not seen its shape.
 --check changes nothing and fails when page or picture are out of date, or where the ranking is below
 its floor, by those fits or by what the library ships. With --due only by the latter where nothing that
 fits are made of has changed, except every few days (tests/emulator/changed.py). --unpack writes the tables as
@@ -27,15 +27,10 @@ import changed  # noqa: E402
 
 TABLES = ROOT / "bench" / "results" / "ranking"
 FEW_ROWS = ROOT / "bench" / "results" / "few_rows"
-JOINED = [
-    TABLES,
-    *(
-        TABLES.parent / name
-        for name in ("few_rows", "parts", "thin", "widths", "narrow", "layers", "hundreds", "fused", "short")
-    ),
-]
-# All its kernels were timed on one card: fits take no other times of its problems.
-WHOLE = "hundreds"
+NAMES = "few_rows parts thin widths narrow layers hundreds tens fused short edges".split()
+JOINED = [TABLES, *(TABLES.parent / name for name in NAMES)]
+# All their kernels were timed on one card: fits take no other times of their problems.
+WHOLE = ("hundreds", "tens")
 # In all other tables, swapped kernels of few rows stored the results of an epilogue element by element.
 FUSED = "fused"
 PAGE = ROOT / "docs" / "performance.md"
@@ -89,10 +84,10 @@ def unpacked(paths, folder):
 def as_fitted(paths, folder):
     """The same without times that fits are not made of: see WHOLE and FUSED."""
     texts = unpacked(paths, folder)
-    whole = {problem_of(line) for text in texts if text.stem == WHOLE for line in text.read_text().splitlines()}
+    whole = {problem_of(line) for text in texts if text.stem in WHOLE for line in text.read_text().splitlines()}
     for text in texts:
         header, *rows = text.read_text().splitlines()
-        if text.stem != WHOLE:
+        if text.stem not in WHOLE:
             rows = [row for row in rows if problem_of(row) not in whole]
         if text.stem != FUSED:
             rows = [without_older_stores(row) for row in rows]

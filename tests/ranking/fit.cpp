@@ -157,7 +157,10 @@ double weight_of(const Sample& sample) {
 }
 
 double wanted_of(const Sample& sample) {
-  return std::log(sample.seconds / sample.physical);
+  // Copies that are predicted too slow leave the kernel at least a part of the time.
+  constexpr double kLeast = 0.25;
+  return std::log(std::max(sample.seconds - sample.before, kLeast * sample.seconds) /
+                  sample.physical);
 }
 
 /// Returns the sample's weight.

@@ -9,11 +9,11 @@ namespace {
 Predicted seconds_by(const cost::Residual& residual, const cost::Trees& trees,
                      const Sample& sample) {
   const double least = sample.physical * sample.caution;
-  if (!sample.corrected) return {least, least};
+  if (!sample.corrected) return {sample.before + least, sample.before + least};
   const float by_form = cost::evaluate(residual, sample.features);
   const double seconds = least * std::exp(static_cast<double>(by_form));
   const float closer = cost::closer(by_form, trees, sample.features);
-  return {seconds, seconds * std::exp(static_cast<double>(closer))};
+  return {sample.before + seconds, sample.before + seconds * std::exp(static_cast<double>(closer))};
 }
 
 }  // namespace
@@ -27,6 +27,7 @@ DeviceFit fit_device(const SampledTable& table, std::span<const SampledTable> al
 
 Predict left_out(const SampledTable& table, const DeviceFit& fit) {
   return [&](const Sample& sample) {
+    if (!sample.corrected) return seconds_by({}, {}, sample);
     const std::uint32_t shape = table.shapes[static_cast<std::size_t>(sample.row)];
     const FamilyFit& family = fit.families[static_cast<std::size_t>(sample.family)];
     const Fitted& fitted = family.without[static_cast<std::size_t>(part_of(shape))];

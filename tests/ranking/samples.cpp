@@ -61,7 +61,9 @@ Sample sample_of(const TableEntry& entry, int row, const GemmArguments& gemm,
   sample.family = plan.family;
   sample.seconds = entry.seconds;
   sample.physical = execution.seconds;
-  sample.corrected = !plan.design.older_instructions;
+  sample.before = plan.seconds_before;
+  sample.corrected =
+      !plan.design.older_instructions && static_cast<int>(plan.family) < cost::kFamilies;
   sample.caution = cost::caution(plan);
   sample.features = cost::features_of(plan, execution, device);
   return sample;

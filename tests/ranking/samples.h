@@ -16,6 +16,7 @@ struct Sample {
   cost::Family family = cost::Family::sm90;
   double seconds = 0;     ///< measured
   double physical = 0;    ///< predicted without a residual
+  double before = 0;      ///< predicted of copies ahead of the kernel, which no residual corrects
   bool corrected = true;  ///< by a residual
   double caution = 1;     ///< cost::caution
   double over_best = 1;   ///< measured time over the least of the row's kernels of its kind

@@ -12,6 +12,7 @@
 #include "epilogue/node_text.h"
 #include "providers/cuda/config_text.h"
 #include "providers/cuda/operand_plane.h"
+#include "providers/cuda/sm90_space.h"
 #include "providers/cuda/tensor_map.h"
 
 namespace estoc::cuda {
@@ -370,15 +371,6 @@ Status check_pairs(const Sm90GemmConfig& config, bool transposed) {
                                   config.sums(), config.place_columns()));
 }
 
-bool has_16_bit_matrices(const EpilogueGraph& graph) {
-  return std::all_of(graph.tensors.begin(), graph.tensors.end(),
-                     [](const EpilogueTensor& tensor) {
-                       return !is_matrix(tensor.varies) || dtype_bits(tensor.dtype) == 16;
-                     }) &&
-         std::all_of(graph.stores.begin(), graph.stores.end(),
-                     [](const EpilogueStore& store) { return dtype_bits(store.dtype) == 16; });
-}
-
 /// The first matrix whose elements have no 16 bits, for messages; empty where there is none.
 std::string other_than_16_bits(const EpilogueGraph& graph) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -394,9 +386,18 @@ std::string other_than_16_bits(const EpilogueGraph& graph) {
   return {};
 }
 
-/// Whether matrices can be moved in boxes whose columns are 64 elements of 128 bytes.
+/// Whether a swapped kernel that stores by TMA takes an epilogue: a wide one where its matrices can
+/// be moved in boxes whose columns are 64 elements of 128 bytes.
 Status check_m_major(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
-  if (!config.out_m_major || has_16_bit_matrices(graph)) return Status::success();
+  if (!config.out_m_major) return Status::success();
+  if (config.tile_n < kWideSwapped) {
+    return Status::fail(
+        Reason::epilogue,
+        fmt::format("epilogue: expected none in a swapped kernel with alignOut16 and "
+                    "tiles of {} rows: the one with alignOut1 stores it by TMA too",
+                    config.tile_n));
+  }
+  if (has_16_bit_matrices(graph)) return Status::success();
   return Status::fail(Reason::epilogue,
                       fmt::format("epilogue: expected matrices of 16-bit elements in a swapped "
                                   "kernel with tiles of {} rows, got {}",
@@ -424,6 +425,15 @@ Status no_room(const Config& config, const EpilogueGraph& graph) {
 }
 
 }  // namespace
+
+bool has_16_bit_matrices(const EpilogueGraph& graph) {
+  return std::all_of(graph.tensors.begin(), graph.tensors.end(),
+                     [](const EpilogueTensor& tensor) {
+                       return !is_matrix(tensor.varies) || dtype_bits(tensor.dtype) == 16;
+                     }) &&
+         std::all_of(graph.stores.begin(), graph.stores.end(),
+                     [](const EpilogueStore& store) { return dtype_bits(store.dtype) == 16; });
+}
 
 abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& given, const EpilogueGraph& graph,
                                  bool transposed, bool m_major) {

@@ -17,6 +17,10 @@ abi::Sm90GemmConfig fused_config(const abi::Sm90GemmConfig& plain, const Epilogu
 abi::Sm100GemmConfig fused_config(const abi::Sm100GemmConfig& plain, const EpilogueGraph& graph,
                                   bool transposed);
 
+/// Whether all matrices of an epilogue have 16-bit elements, so that boxes of a swapped kernel can
+/// move them.
+bool has_16_bit_matrices(const EpilogueGraph& graph);
+
 /// Whether a configuration that was made for the epilogue has shared memory and registers for it.
 Status check_room(const abi::Sm90GemmConfig& config, const EpilogueGraph& graph, bool transposed);
 Status check_room(const abi::Sm100GemmConfig& config, const EpilogueGraph& graph, bool transposed);

@@ -34,8 +34,10 @@ constexpr std::int64_t kMaxCoordinate = (std::int64_t{1} << 28) - 1;
 bool is_untried(const Sm90GemmConfig& config, const cost::Work& work) {
   constexpr double kTried = 1024;
   constexpr double kTriedWide = 1280;
+  constexpr double kTriedBoxes = 256;
   constexpr double kOutdone = 64;
   constexpr double kReduced = 32;
+  if (config.out_m_major && config.tile_n < kWideSwapped) return work.n > kTriedBoxes;
   if (config.out_m_major) return work.n <= kOutdone || work.n > kTriedWide;
   return work.n > (work.reduces ? kReduced : kTried);
 }
@@ -156,7 +158,7 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
     if (kind_ == Sm90Kind::dequantised) count_dequantised(plan.work);
     if (converts()) count_converted(problem, plan.work);
     plan.family = cost::Family::sm90;
-    plan.design = sm90_design(config, plan.work);
+    plan.design = sm90_design(as_stored(config, problem), plan.work);
     plan.design.untried = (is_swapped() && is_untried(config, plan.work)) ||
                           (converts() && plan.work.n > kMaxConverted) ||
                           (config.planes && config.cluster_size() == 1);
@@ -168,6 +170,15 @@ class Sm90Gemm final : public ConfiguredGemm<Sm90GemmConfig, Sm90GemmParameters>
                                  device);
     if (quantises() || problem.paired()) return set_split(plan, search.in_clusters());
     set_fastest_split(config, search, controls, plan);
+  }
+
+  /// What a swapped kernel whose epilogue leaves by TMA stores as.
+  Sm90GemmConfig as_stored(const Sm90GemmConfig& config, const GemmProblem& problem) const {
+    Sm90GemmConfig stored = config;
+    if (is_swapped() && problem.epilogue != nullptr &&
+        has_16_bit_matrices(*problem.epilogue->graph) && sm90_takes_tma_stores(problem, true))
+      stored.tma_store = stored.out_m_major = true;
+    return stored;
   }
 
   OperandCopies copies(const DesignPoint& point, const GemmProblem& problem) const override {

@@ -150,10 +150,11 @@ Status check_tma_pairs(const DesignPoint& point, const GemmArguments& gemm) {
                                   gemm.pair_distance() * bytes));
 }
 
-bool sm90_takes_tma_stores(const GemmProblem& problem) {
-  const OperandPlane out(problem.out, false);
+bool sm90_takes_tma_stores(const GemmProblem& problem, bool m_major) {
+  const OperandPlane out(problem.out, m_major);
   const std::int64_t row_bytes = out.inner() * (dtype_bits(out.view->dtype) / 8);
-  const bool rows = out.view->column_stride == 1 || out.view->columns == 1;
+  const std::int64_t stride = m_major ? out.view->row_stride : out.view->column_stride;
+  const bool rows = stride == 1 || out.inner() == 1;
   return rows && out.view->alignment >= 16 && row_bytes % 16 == 0;
 }
 

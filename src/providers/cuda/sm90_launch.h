@@ -16,7 +16,8 @@ Status check_sm90_out(const DesignPoint& point, const OperandPlane& out);
 Status check_tma_pairs(const DesignPoint& point, const GemmArguments& gemm);
 
 /// Whether a kernel that stores by TMA, and else is the same, carries out the problem too.
-bool sm90_takes_tma_stores(const GemmProblem& problem);
+/// `m_major`: M is the contiguous mode of its out.
+bool sm90_takes_tma_stores(const GemmProblem& problem, bool m_major = false);
 
 /// Operands and extents; the rest is 0.
 abi::Sm90GemmParameters sm90_operands(const abi::Sm90GemmConfig& config, const GemmLaunch& launch);

@@ -53,8 +53,6 @@ constexpr MenuTile kWideSwappedMenu[] = {
     {128, 112}, {128, 144}, {128, 160}, {128, 192}, {128, 224}, {192, 80},  {192, 96},
     {192, 112}, {192, 128}, {192, 144}, {192, 160}, {192, 176}, {192, 192},
 };
-constexpr int kWideSwapped = 80;
-
 // Those of swapped kernels with groups or scales.
 constexpr MenuTile kSwappedPowersMenu[] = {
     {64, 16}, {64, 32}, {64, 64}, {128, 16}, {128, 32}, {128, 64},
@@ -340,9 +338,9 @@ bool store_rows_fit(const DesignPoint& point) {
   if (is_quantised(point)) return true;
   const int columns = in_code(point, Role::tile).n;
   if (is_swapped(point)) {
-    const bool wide = columns >= kWideSwapped;
-    return wide == (point.integer(Role::out_alignment) == 16) &&
-           (!wide || dtype_bits(point.dtype(Role::out_dtype)) == 16);
+    if (point.integer(Role::out_alignment) != 16) return columns < kWideSwapped;
+    // A box has 16 columns.
+    return columns % 16 == 0 && dtype_bits(point.dtype(Role::out_dtype)) == 16;
   }
   // Each kernel makes a query longer, and none of these widths whose threads store was timed.
   if (columns % 32 != 0 && point.integer(Role::out_alignment) != 16) return false;

@@ -31,6 +31,11 @@ enum class Sm90Kind : std::uint8_t {
   pointed    ///< grouped, of matrices that a table tells
 };
 
+/// Columns, which are rows of the problem, from which tiles of swapped kernels are wide: of those
+/// with fewer there is one kernel that stores by TMA and one whose threads store, and the second
+/// one takes epilogues, which store by TMA where they can.
+constexpr int kWideSwapped = 80;
+
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has
 /// a dimension "sums", a swapped one a dimension "orientation", a scaled one a dimension "scales".
 std::shared_ptr<const DesignSpace> make_sm90_space(Sm90Kind kind = Sm90Kind::plain);

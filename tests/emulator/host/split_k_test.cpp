@@ -169,6 +169,41 @@ TEST_F(SplitK, SwappedTilesOfEightAndFortyEightRows) {
         3, 5);
 }
 
+TEST_F(SplitK, SwappedTilesOfFewRowsStoredByThreadsAndByBoxes) {
+  for (const std::string align : {" align_out=1", " align_out=16"}) {
+    for (const int parts : {1, 3}) {
+      check("gemm m=13 n=200 k=520 a=bf16:t b=bf16:n out=bf16:t",
+            "class=sm90_swapped_gemm tile=16x64x64" + align, parts);
+      check("gemm m=70 n=264 k=784 l=2 a=e4m3:t b=e4m3:n out=f16:t",
+            "class=sm90_swapped_gemm tile=48x64x128 schedule=pingpong" + align, parts);
+      check("gemm m=100 n=136 k=520 a=f16:t b=f16:t out=f16:t",
+            "class=sm90_swapped_gemm tile=64x128x64" + align, parts);
+    }
+    // Parts through the workspace.
+    check("gemm m=40 n=392 k=1040 a=bf16:t b=bf16:n out=bf16:t",
+          "class=sm90_swapped_gemm tile=32x128x64" + align, 3, 2);
+  }
+}
+
+TEST_F(SplitK, CtasShareTheColumnsOfATile) {
+  for (const int parts : {2, 3, 5}) {
+    check("gemm m=70 n=136 k=1040 a=bf16:t b=bf16:n out=bf16:t",
+          "class=sm90_swapped_gemm tile=64x64x64 align_out=16", parts);
+    check("gemm m=75 n=200 k=1040 a=f16:t b=f16:t out=f16:t",
+          "class=sm90_swapped_gemm tile=80x128x64", parts);
+  }
+  // More parts than shares, and boxes of other widths.
+  check("gemm m=100 n=200 k=1040 a=bf16:t b=bf16:n out=bf16:t",
+        "class=sm90_gemm tile=128x128x64 schedule=cooperative cluster=1x1x1", 3);
+  check("gemm m=60 n=136 k=776 l=2 a=bf16:t b=bf16:n out=f32:t",
+        "class=sm90_gemm tile=64x128x64 schedule=single cluster=1x1x1 align_out=16", 3);
+  check("gemm m=60 n=88 k=776 a=f16:t b=f16:n out=f16:t",
+        "class=sm90_gemm tile=64x96x64 schedule=single cluster=1x1x1 align_out=16", 2);
+  // The ring has no room for all parts at once.
+  check("gemm m=160 n=72 k=1552 a=bf16:t b=bf16:n out=bf16:t",
+        "class=sm90_swapped_gemm tile=160x64x64", 6);
+}
+
 TEST_F(SplitK, WideSwappedTiles) {
   for (const int parts : {1, 3}) {
     check("gemm m=150 n=328 k=520 a=bf16:t b=bf16:n out=bf16:t",

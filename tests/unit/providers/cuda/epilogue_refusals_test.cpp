@@ -71,17 +71,17 @@ TEST(EpilogueRefusals, LongOnesAreNotForTilesBetweenMultiplesOf32Columns) {
 }
 
 TEST(EpilogueRefusals, SwappedKernelsThatStoreByTmaMoveSixteenBitElements) {
-  const auto status_of = [&](std::string_view rest, std::string_view graph) {
+  const auto status_of = [&](std::string_view rest, std::string_view graph, int stages = 8) {
     const Kernel kernel = kernel_by_name(
         fmt::format("sm90_swapped_gemm-bf16-bf16-f32-bf16-tnt-alignA16-alignB16-{}-cluster1x1-"
                     "stages{}-orientation.swapped",
-                    rest, rest.starts_with("alignOut16") ? 8 : 14));
+                    rest, stages));
     return kernel.kernel_class().supports_epilogue(kernel.point(), *parse_epilogue_graph(graph),
                                                    Target::sm(90, true));
   };
   constexpr std::string_view kWide = "alignOut16-single-tile144x64x64";
   constexpr std::string_view kResidual = "acc f32; t0 f32 mn; v2 = add accum t0; store bf16 v2";
-  EXPECT_TRUE(status_of("alignOut1-single-tile64x64x64", kResidual).ok());
+  EXPECT_TRUE(status_of("alignOut1-single-tile64x64x64", kResidual, 14).ok());
   EXPECT_TRUE(status_of(kWide, "acc f32; v1 = relu accum; store bf16 v1").ok());
   EXPECT_TRUE(status_of(kWide, "acc f32; t0 f32 n; v2 = add accum t0; store bf16 v2").ok());
   const Status input = status_of(kWide, kResidual);
@@ -91,6 +91,10 @@ TEST(EpilogueRefusals, SwappedKernelsThatStoreByTmaMoveSixteenBitElements) {
       status_of(kWide, "acc f32; v1 = relu accum; store bf16 v1; store e4m3 accum");
   EXPECT_EQ(output.reason(), Reason::epilogue);
   EXPECT_THAT(output.error(), HasSubstr("got accum in f32 stored as e4m3"));
+  // Of few rows, the kernel whose threads store plain results takes epilogues.
+  const Status few = status_of("alignOut16-single-tile64x64x64", "acc f32; store bf16 accum", 13);
+  EXPECT_EQ(few.reason(), Reason::epilogue);
+  EXPECT_THAT(few.error(), HasSubstr("tiles of 64 rows: the one with alignOut1"));
 }
 
 TEST(EpilogueRefusals, NameAReductionOfBatchesAlone) {
