@@ -171,6 +171,13 @@ struct Sm90GemmConfig {
     return groups == GroupedMode::none && !pointed && cluster_size() == 1 &&
            schedule != Schedule::pingpong && ring_tiles() > 0 && sums() <= 128 && !planes;
   }
+  /// Columns of a tile that one of the CTAs which sum up its parts stores, or a multiple of them:
+  /// those of a box. With an epilogue, and where threads store, the first CTA stores all.
+  ESTOC_CONSTEXPR int shared_columns() const {
+    if (epilogue.columns > 0 || !tma_store) return tile_n;
+    return out_m_major ? kBoxColumns : store_columns();
+  }
+  ESTOC_CONSTEXPR int column_shares() const { return tile_n / shared_columns(); }
   /// Whether parts of K may pass through the workspace. With more sums a thread, kernels with an
   /// epilogue spill, and those that store e5m2, which code converts to; and all with sums of f16,
   /// which are widened on their way.

@@ -136,8 +136,15 @@ __device__ __forceinline__ void consume(const typename Kernel::Parameters& p,
     if constexpr (config.splits_k()) {
       if (p.parts > 1) {
         const Parts<config> parts = Parts<config>::of(p);
-        PartGather<config>::add(acc, cta, parts.own, parts.count, consumer * 128 + thread);
-        if (parts.own > 0) break;
+        PartGather<config>::add(acc, cta, parts, consumer * 128 + thread);
+        if constexpr (config.column_shares() > 1) {
+          if (config.lets_next_begin()) ptx::griddepcontrol_launch_dependents();
+          const ColumnRange columns = PartGather<config>::columns(parts);
+          if (columns.any()) store.store(acc.block, item.tile, columns);
+          break;
+        } else if (parts.own > 0) {
+          break;
+        }
       }
     }
     if (config.lets_next_begin() && !items.more()) ptx::griddepcontrol_launch_dependents();

@@ -26,6 +26,18 @@ __device__ __forceinline__ u32 pack(Value low, Value high) {
 
 }  // namespace detail
 
+/// Columns of a tile that are stored: all of them, or some.
+struct AllColumns {
+  __device__ __forceinline__ static constexpr bool has(i32 /*column*/) { return true; }
+};
+struct ColumnRange {
+  i32 first;
+  i32 end;
+
+  __device__ __forceinline__ bool any() const { return first < end; }
+  __device__ __forceinline__ bool has(i32 column) const { return column >= first && column < end; }
+};
+
 /// Sends boxes to out by TMA.
 struct TmaSender {
   const abi::TensorMap& map;
@@ -91,12 +103,13 @@ class TmaTileStore {
                                           u32 thread)
       : sender_(sender), buffers_(buffers), barrier_(barrier), thread_(thread) {}
 
-  /// `acc` are blocks of rows from at.m on.
-  template <typename Block, int blocks>
-  __device__ __forceinline__ void store(const Block (&acc)[blocks], const Tile& at) {
+  /// `acc` are blocks of rows from at.m on. Columns are stored a box at a time.
+  template <typename Block, int blocks, typename Columns = AllColumns>
+  __device__ __forceinline__ void store(const Block (&acc)[blocks], const Tile& at,
+                                        const Columns& columns = {}) {
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
-      store_block(acc[i], {at.l, at.m + Fragment::kBlockRows * i, at.n});
+      store_block(acc[i], {at.l, at.m + Fragment::kBlockRows * i, at.n}, columns);
   }
 
   /// Where rows end from now on, for a BoundedSender.
@@ -114,10 +127,12 @@ class TmaTileStore {
   }
 
  private:
-  template <typename Block>
-  __device__ __forceinline__ void store_block(const Block& block, const Tile& at) {
+  template <typename Block, typename Columns>
+  __device__ __forceinline__ void store_block(const Block& block, const Tile& at,
+                                              const Columns& columns) {
 #pragma unroll
     for (int first = 0; first < shape.columns; first += kColumns) {
+      if (!columns.has(first)) continue;
       const u32 buffer = buffers_ + turn_ * Fragment::kBlockRows * kRowBytes;
       turn_ ^= 1;
       if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();

@@ -23,12 +23,13 @@ class TransposedTileStore {
                                                  u32 barrier, u32 thread)
       : out_(out), buffers_(buffers), barrier_(barrier), thread_(thread) {}
 
-  /// `acc` are blocks of rows from at.m on.
-  template <typename Block, int blocks>
-  __device__ __forceinline__ void store(const Block (&acc)[blocks], const Tile& at) {
+  /// `acc` are blocks of rows from at.m on. Columns are stored a box at a time.
+  template <typename Block, int blocks, typename Columns = AllColumns>
+  __device__ __forceinline__ void store(const Block (&acc)[blocks], const Tile& at,
+                                        const Columns& some = {}) {
 #pragma unroll
     for (int i = 0; i < blocks; ++i)
-      store_block(acc[i], {at.l, at.m + Fragment::kBlockRows * i, at.n});
+      store_block(acc[i], {at.l, at.m + Fragment::kBlockRows * i, at.n}, some);
   }
 
   /// Waits until the stores have read shared memory.
@@ -41,21 +42,34 @@ class TransposedTileStore {
   static_assert(abi::type_bytes(type) == 2 && Fragment::kBlockRows * 2 == kRowBytes);
   static_assert(box_columns == 16 && columns % 16 == 0 && buffer_columns % 16 == 0);
 
-  template <typename Block>
-  __device__ __forceinline__ void store_block(const Block& block, const Tile& at) {
+  template <typename Block, typename Columns>
+  __device__ __forceinline__ void store_block(const Block& block, const Tile& at,
+                                              const Columns& some) {
 #pragma unroll
     for (int first = 0; first < columns; first += buffer_columns) {
+      if (!has_any(some, first)) continue;
       const u32 buffer = buffers_ + turn_ * buffer_columns * kRowBytes;
       turn_ ^= 1;
       if (thread_ == 0) ptx::cp_async_bulk_wait_group_read<1>();
       ptx::bar_sync<Fragment::kThreads>(barrier_);
 #pragma unroll
-      for (int column = 0; column < buffer_columns && first + column < columns; column += 16)
-        fill(block, first + column, buffer, static_cast<u32>(column));
+      for (int column = 0; column < buffer_columns && first + column < columns; column += 16) {
+        if (some.has(first + column)) fill(block, first + column, buffer, static_cast<u32>(column));
+      }
       ptx::fence_proxy_async();
       ptx::bar_sync<Fragment::kThreads>(barrier_);
-      if (thread_ == 0) send(buffer, at, first);
+      if (thread_ == 0) send(buffer, at, first, some);
     }
+  }
+
+  /// Whether boxes of a buffer whose first column is `first` are stored.
+  template <typename Columns>
+  __device__ __forceinline__ static bool has_any(const Columns& some, int first) {
+    bool any = false;
+#pragma unroll
+    for (int column = 0; column < buffer_columns && first + column < columns; column += box_columns)
+      any = any || some.has(first + column);
+    return any;
   }
 
   /// Writes 16 columns of a block, `first` and on, to columns `column` and on of a buffer.
@@ -76,10 +90,13 @@ class TransposedTileStore {
     ptx::stmatrix<4, true>(buffer + swizzled<kRowBytes>(at, row * 2), words);
   }
 
-  __device__ __forceinline__ void send(u32 buffer, const Tile& at, int first) const {
+  template <typename Columns>
+  __device__ __forceinline__ void send(u32 buffer, const Tile& at, int first,
+                                       const Columns& some) const {
 #pragma unroll
     for (int column = 0; column < buffer_columns && first + column < columns;
          column += box_columns) {
+      if (!some.has(first + column)) continue;
       ptx::cp_async_bulk_tensor_store<3>(out_, buffer + static_cast<u32>(column * kRowBytes),
                                          {at.m, at.n + first + column, at.l});
     }

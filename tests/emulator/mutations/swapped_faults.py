@@ -1,6 +1,6 @@
 """Faults planted into what kernels do for outputs whose contiguous mode is M, and their cases."""
 
-from planted import ABI, LOAD, SM90_SKELETON, TILE, Planted, library
+from planted import ABI, LOAD, SM90_SKELETON, TILE, Planted, TestCase, library
 from sm90_faults import DEADLOCK, LEFT, RACE, WRONG
 
 STORE = "tile/transposed_store.cuh"
@@ -8,6 +8,7 @@ SWAPPED = "class=sm90_swapped_gemm"
 FUSED = 'bias=f32:row epi="D = relu(accum + bias) + C"'
 
 CASES = {
+    "shared_parts": TestCase("tests/emulator/test_emulator_run", "SplitK.CtasShare*", "wrong output"),
     "wide_single": library(
         "gemm m=77 n=136 k=136 l=2 a=bf16 b=bf16:n out=bf16", f"{SWAPPED} tile=80x64x64", 1,
     ),
@@ -57,6 +58,9 @@ FAULTS = (
     Planted("columns of a box go to the first ones", STORE, "wide_three", (WRONG, RACE),
             "{at.m, at.n + first + column, at.l}",
             "{at.m, at.n + first, at.l}"),
+    Planted("columns of other parts are stored", STORE, "shared_parts", (WRONG, RACE),
+            "      if (!some.has(first + column)) continue;\n",
+            ""),
     Planted("columns go to the first batch", STORE, "wide_single", (WRONG, RACE),
             "{at.m, at.n + first + column, at.l}",
             "{at.m, at.n + first + column, 0}"),
