@@ -66,7 +66,7 @@ struct Design {
   bool copies_by_threads =
       false;                 ///< products of f32 whose threads copy operands through registers
   int split = 1;             ///< parts of K that are computed at once
-  double gather_clocks = 0;  ///< of adding one more part to the first, or of a round
+  double gather_clocks = 0;  ///< of one more part in a cluster, or of a round; fitted
   bool gathers_in_rounds = false;  ///< each of which adds every second part to the one before it
   double split_tiles = 0;  ///< the last tiles, whose parts' sums pass through memory; 0: all
   double sum_bytes = sizeof(float);  ///< of such a sum

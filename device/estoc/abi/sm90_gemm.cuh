@@ -171,10 +171,11 @@ struct Sm90GemmConfig {
     return groups == GroupedMode::none && !pointed && cluster_size() == 1 &&
            schedule != Schedule::pingpong && ring_tiles() > 0 && sums() <= 128 && !planes;
   }
-  /// Columns of a tile that one of the CTAs which sum up its parts stores, or a multiple of them:
-  /// those of a box. With an epilogue, and where threads store, the first CTA stores all.
+  /// Columns of a box: a CTA that sums up a part of a tile stores a number of whole boxes, perhaps
+  /// none. The first CTA stores the whole tile with an epilogue, where threads store, and where the
+  /// ring has room for one tile: parts would send one after the other.
   ESTOC_CONSTEXPR int shared_columns() const {
-    if (epilogue.columns > 0 || !tma_store) return tile_n;
+    if (epilogue.columns > 0 || !tma_store || ring_tiles() < 2) return tile_n;
     return out_m_major ? kBoxColumns : store_columns();
   }
   ESTOC_CONSTEXPR int column_shares() const { return tile_n / shared_columns(); }

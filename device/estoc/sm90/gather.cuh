@@ -1,8 +1,9 @@
 // Adding up the parts of K that the CTAs of a cluster have summed.
 //
-// The parts of a tile are summed by the CTAs of one cluster. Each of them adds up and stores a
-// share of the tile's columns: it gets the others' accumulators of these in the memory of its ring,
-// which nothing else needs any more. Where there is one share, the first CTA has it.
+// The parts of a tile are summed by the CTAs of one cluster. The tile's columns are dealt to them
+// in shares: a CTA gets the others' accumulators of its shares in the memory of its ring, which
+// nothing else needs any more, adds them up and stores these columns. Where there is one share, the
+// first CTA has it.
 #pragma once
 
 #include <estoc/numeric.cuh>
@@ -38,7 +39,7 @@ struct PartGather {
   static constexpr u32 kTiles = config.ring_tiles();  ///< that are sent at a time
   static constexpr u32 kShares = config.column_shares();
   static constexpr int kShareQuads = kQuads / static_cast<int>(kShares);
-  static_assert(kQuads % kShares == 0);
+  static_assert(kQuads % kShares == 0 && config.tile_n % config.shared_columns() == 0);
   /// The first part that sends something.
   static constexpr u32 kFirst = kShares > 1 ? 0 : 1;
 

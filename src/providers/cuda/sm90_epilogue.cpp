@@ -394,7 +394,7 @@ Status check_m_major(const Sm90GemmConfig& config, const EpilogueGraph& graph) {
     return Status::fail(
         Reason::epilogue,
         fmt::format("epilogue: expected none in a swapped kernel with alignOut16 and "
-                    "tiles of {} rows: the one with alignOut1 stores it by TMA too",
+                    "tiles of {} rows: the one with alignOut1 takes it",
                     config.tile_n));
   }
   if (has_16_bit_matrices(graph)) return Status::success();

@@ -31,9 +31,9 @@ enum class Sm90Kind : std::uint8_t {
   pointed    ///< grouped, of matrices that a table tells
 };
 
-/// Columns, which are rows of the problem, from which tiles of swapped kernels are wide: of those
-/// with fewer there is one kernel that stores by TMA and one whose threads store, and the second
-/// one takes epilogues, which store by TMA where they can.
+/// Columns, which are rows of the problem, from which tiles of swapped kernels are wide. With
+/// fewer, a kernel whose threads store takes epilogues, which leave by TMA where they can; beside
+/// it there may be one that stores by TMA without an epilogue.
 constexpr int kWideSwapped = 80;
 
 /// Every kernel that can be built: what wgmma, shared memory and registers allow. A fast space has

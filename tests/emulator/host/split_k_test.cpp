@@ -199,9 +199,15 @@ TEST_F(SplitK, CtasShareTheColumnsOfATile) {
         "class=sm90_gemm tile=64x128x64 schedule=single cluster=1x1x1 align_out=16", 3);
   check("gemm m=60 n=88 k=776 a=f16:t b=f16:n out=f16:t",
         "class=sm90_gemm tile=64x96x64 schedule=single cluster=1x1x1 align_out=16", 2);
-  // The ring has no room for all parts at once.
+  check("gemm m=60 n=96 k=1040 a=e4m3:t b=e4m3:n out=e4m3:t",
+        "class=sm90_gemm tile=64x96x128 schedule=single cluster=1x1x1 align_out=16", 2);
+  check("gemm m=60 n=136 k=776 a=f16:t b=f16:n out=f16:t acc=f16",
+        "class=sm90_swapped_gemm tile=64x64x64 align_out=16", 3);
+  // The ring has no room for all parts at once, or for one tile.
   check("gemm m=160 n=72 k=1552 a=bf16:t b=bf16:n out=bf16:t",
         "class=sm90_swapped_gemm tile=160x64x64", 6);
+  check("gemm m=160 n=200 k=1040 a=bf16:t b=bf16:n out=bf16:t",
+        "class=sm90_swapped_gemm tile=160x192x64 cluster=1x1x1", 2);
 }
 
 TEST_F(SplitK, WideSwappedTiles) {
