@@ -20,7 +20,7 @@ measure() {
 
 measure tensor --filter 'class=sm90_gemm,sm90_fast_gemm align_out=16'
 measure random --filter 'class=sm90_gemm,sm90_fast_gemm align_out=16'
-measure edges --filter class=sm90_gemm
+measure edges --filter 'class=sm90_gemm,sm90_swapped_gemm,sm90_swapped_fast_gemm align_out=16,1'
 measure epilogues --filter 'class=sm90_gemm align_out=16'
 measure classes --filter 'align_a=16,2,1 align_b=16,2,1'
 measure unaligned

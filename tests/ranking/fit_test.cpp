@@ -78,6 +78,32 @@ TEST(Fit, FindsAPlantedResidual) {
     EXPECT_LT(worst_error(table, without), kMaxError);
 }
 
+TEST(Fit, CopiesAheadOfAKernelAreNoPartOfItsResidual) {
+  SampledTable table = planted_table();
+  for (std::size_t i = 0; i < table.samples.size(); i += 2) {
+    table.samples[i].before = 1e-5;
+    table.samples[i].seconds += 1e-5;
+  }
+  EXPECT_LT(worst_error(table, fit_family(table, cost::Family::sm90).all), kMaxError);
+  const DeviceFit fit = fit_device(table);
+  const Predict predict = left_out(table, fit);
+  for (const Sample& sample : table.samples)
+    ASSERT_NEAR(predict(sample).seconds, sample.seconds, kMaxError * sample.seconds);
+}
+
+TEST(Fit, FamiliesWithoutAFitArePredictedByThePhysicalModel) {
+  const SampledTable table = planted_table();
+  const DeviceFit fit = fit_device(table);
+  const Predict predict = left_out(table, fit);
+  const Sample sample{.family = cost::Family::f64,
+                      .physical = 1e-5,
+                      .before = 2e-5,
+                      .corrected = false,
+                      .caution = 1.5};
+  EXPECT_DOUBLE_EQ(predict(sample).seconds, 2e-5 + 1.5e-5);
+  EXPECT_DOUBLE_EQ(predict(sample).closely, 2e-5 + 1.5e-5);
+}
+
 // Eigen divides by the width of an empty block, but only where there are 48 terms or more.
 TEST(Fit, PartsMayBeEmpty) {
   SampledTable table = planted_table();
