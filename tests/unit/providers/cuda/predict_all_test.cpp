@@ -1,5 +1,5 @@
 // Predictions of a list, of which kernels that differ in alignments share some, are those of its
-// kernels one by one.
+// kernels one by one; and they know how an epilogue is stored.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -99,6 +99,32 @@ TEST(PredictAll, TellsKernelsOfOneAlignmentApart) {
     if (alignments == "16 16 16") continue;
     EXPECT_GT(*of_tiles.begin(), *widest.begin()) << alignments;
   }
+}
+
+double predicted_stores(const std::string& text) {
+  const auto arguments = Problem::parse(text).arguments(Device::cuda(0));
+  KernelQuery query;
+  query.target = Target::sm(90, true);
+  query.filter =
+      MetadataFilter::parse("class=sm90_swapped_gemm tile=64x64x64 schedule=single align_out=1");
+  const KernelList kernels = get_kernels(*arguments, query);
+  if (kernels.empty()) return 0;
+  const auto parts = kernels.begin()->prediction_parts(*arguments);
+  for (const PredictionPart& part : parts) {
+    if (part.name == "stores") return part.value;
+  }
+  ADD_FAILURE() << "no stores among " << parts.size() << " parts";
+  return 0;
+}
+
+// Threads store what TMA cannot: plain results, and rows that are not aligned.
+TEST(Predict, AnEpilogueOfFewRowsLeavesByTmaWhereItCan) {
+  const std::string operands = " k=4096 a=bf16:t b=bf16:n out=bf16";
+  const std::string epilogue = " epi=\"D = relu(accum)\"";
+  const double by_tma = predicted_stores("gemm m=64 n=4096" + operands + epilogue);
+  EXPECT_GT(by_tma, 0);
+  EXPECT_LT(by_tma, 0.8 * predicted_stores("gemm m=64 n=4095" + operands + epilogue));
+  EXPECT_LT(by_tma, predicted_stores("gemm m=64 n=4096" + operands));
 }
 
 }  // namespace
